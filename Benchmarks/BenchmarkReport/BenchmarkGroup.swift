@@ -10,8 +10,8 @@ package struct BenchmarkGroup: Sendable {
         self.run = run
     }
 
-    /// Those of `groups` that the command line names, or all when it names none. A name's last part stands for all groups
-    /// that end with it: "cache" for "memory-cache" and "disk-cache".
+    /// Those of `groups` that the command line names, or all when it names none. A name's last part stands for all
+    /// groups that end with it: "cache" for "memory-cache" and "disk-cache".
     ///
     /// Ends the program with status 2 when it names another.
     package static func named(on commandLine: [String], among groups: [BenchmarkGroup]) -> [BenchmarkGroup] {

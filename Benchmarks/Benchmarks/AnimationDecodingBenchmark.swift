@@ -5,8 +5,8 @@
     import WebImageCore
 
     extension BenchmarkGroup {
-        /// All frames of animations, composed, beside giflib, libwebp and Pillow: 60 frames of 480×270 pixels. There is no C
-        /// library for APNG in Debian.
+        /// All frames of animations, composed, beside giflib, libwebp and Pillow: 60 frames of 480×270 pixels. There is
+        /// no C library for APNG in Debian.
         static let animation = BenchmarkGroup(name: "animation") { table in
             let directory = FileManager.default.temporaryDirectory.appending(path: "webimage-\(UUID().uuidString)")
             try FileManager.default.createDirectory(at: directory, withIntermediateDirectories: true)

@@ -6,8 +6,8 @@
     import WebImageCore
 
     extension BenchmarkGroup {
-        /// Players: 20 views of an animation of 60 frames, 480×270 pixels, at 30 frames a second by the system's clock; what a
-        /// change of frame and a seek cost; all frames beside gdk-pixbuf.
+        /// Players: 20 views of an animation of 60 frames, 480×270 pixels, at 30 frames a second by the system's clock;
+        /// what a change of frame and a seek cost; all frames beside gdk-pixbuf.
         static let playingAnimation = BenchmarkGroup(name: "playing-animation") { table in
             let sample = try AnimationSample(isWhole: false)
             let noise = try AnimationSample(isWhole: true)
@@ -51,8 +51,8 @@
             }
         }
 
-        /// - Parameter sharing: whether all players have one image, hence one pool; if not, each decodes for itself, as in
-        ///   libraries where each view has its own frames.
+        /// - Parameter sharing: whether all players have one image, hence one pool; if not, each decodes for itself, as
+        ///   in libraries where each view has its own frames.
         private static func playTwenty(
             of sample: AnimationSample, sharing: Bool, byteLimit: Int?, seconds: Double
         ) throws -> Played {

@@ -4,8 +4,8 @@ import WebImageCoding
 import WebImageCore
 
 extension BenchmarkGroup {
-    /// Encoding, beside the C libraries alone and Pillow: a still of 2 megapixels and 30 frames of 480×270 pixels. How long
-    /// our file is beside theirs stands behind each name.
+    /// Encoding, beside the C libraries alone and Pillow: a still of 2 megapixels and 30 frames of 480×270 pixels. How
+    /// long our file is beside theirs stands behind each name.
     static let encoding = BenchmarkGroup(name: "encoding") { table in
         let photo = try CodecRegistry.shared.decode(twelveMegapixelJPEG()).pixels
         let still = Image(pixels: try photo.resampled(to: PixelSize(width: 1632, height: 1224)))

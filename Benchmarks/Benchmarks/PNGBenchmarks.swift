@@ -4,8 +4,8 @@ import WebImageCoding
 import WebImageCore
 
 extension BenchmarkGroup {
-    /// PNG with alpha beside libpng. The yardstick leaves alpha straight and writes into memory that it has already: it does
-    /// less.
+    /// PNG with alpha beside libpng. The yardstick leaves alpha straight and writes into memory that it has already: it
+    /// does less.
     static func comparePNGWithAlpha(of photo: PixelBuffer, _ title: String, in table: BenchmarkTable) throws {
         let picture = try vignette(photo)
         let data = try CodecRegistry.shared.encode(Image(pixels: picture), as: .png)

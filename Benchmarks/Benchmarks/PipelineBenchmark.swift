@@ -4,7 +4,8 @@ import WebImage
 import WebImageCore
 
 extension BenchmarkGroup {
-    /// What the way from a request to its picture costs, with a loader that has the bytes and a decoder that has the picture.
+    /// What the way from a request to its picture costs, with a loader that has the bytes and a decoder that has the
+    /// picture.
     static let pipeline = BenchmarkGroup(name: "pipeline") { table in
         print(
             """

@@ -3,12 +3,13 @@ import CWebImageGTK
 import Foundation
 import WebImageGTK
 
-/// A `GtkGridView` of 100,000 rows, six columns of 128 points, scrolled by a script: what shows the pictures is ours, or one
-/// of its yardsticks.
+/// A `GtkGridView` of 100,000 rows, six columns of 128 points, scrolled by a script: what shows the pictures is ours,
+/// or one of its yardsticks.
 @MainActor final class GridRun {
     /// What sets the image of a cell.
     enum Peer: String, CaseIterable {
-        /// ``WebPicture/makeListItemFactory(makeCell:unbind:bind:)``, files in the disk cache, decoded at the size of the cell.
+        /// ``WebPicture/makeListItemFactory(makeCell:unbind:bind:)``, files in the disk cache, decoded at the size of
+        /// the cell.
         case ours
         /// `gtk_picture_set_filename`, in the bind.
         case filename

@@ -123,7 +123,8 @@ import WebImageGTK
     }
 }
 
-/// A window with 500 views, whose images are decoded and come through the apply queue: as it is, and redrawn all the time.
+/// A window with 500 views, whose images are decoded and come through the apply queue: as it is, and redrawn all the
+/// time.
 @MainActor final class BusyRun {
     static let count = 500
     private static let columnCount = 25

@@ -5,8 +5,8 @@ import WebImageGTK
 import WebImageTestSupport
 
 extension BenchmarkGroup {
-    /// What views cost the main thread (20 µs a bind), and how smooth a list of 100,000 pictures is (58 frames a second, at
-    /// most 1 % of them later than 25 ms), beside what GTK and gdk-pixbuf do by themselves.
+    /// What views cost the main thread (20 µs a bind), and how smooth a list of 100,000 pictures is (58 frames a
+    /// second, at most 1 % of them later than 25 ms), beside what GTK and gdk-pixbuf do by themselves.
     ///
     /// - Parameter isQuick: fewer files, shorter runs.
     static func views(isQuick: Bool) -> [BenchmarkGroup] {

@@ -2,8 +2,9 @@ import BenchmarkReport
 import CWebImageGTK
 import Glibc
 
-// xvfb-run -a env GSK_RENDERER=cairo swift run -c release GTKBenchmarks [group …]; all groups without a name. QUICK=1 in the
-// environment makes it short. It runs itself, as "--part name …", for parts that are measured in its own process.
+// xvfb-run -a env GSK_RENDERER=cairo swift run -c release GTKBenchmarks [group …]; all groups without a name. QUICK=1
+// in the environment makes it short. It runs itself, as "--part name …", for parts that are measured in its own
+// process.
 if CommandLine.arguments.dropFirst().first == "--part" {
     MeasuredPart.run(Array(CommandLine.arguments.dropFirst(2)))
 }

@@ -3,10 +3,11 @@ import CWebImageTrace
 import Glibc
 import WebImageGTK
 
-// SetImageTrace URL...: shows each URL in a view of its own, one after the other. `Scripts/trace-set-image` runs it under callgrind and
-// counts what the last `setImage` crosses.
+// SetImageTrace URL...: shows each URL in a view of its own, one after the other. `Scripts/trace-set-image` runs it
+// under callgrind and counts what the last `setImage` crosses.
 
-/// Runs the main loop for `seconds`, so that work which follows the end of a load, such as writing to the disk cache, ends too.
+/// Runs the main loop for `seconds`, so that work which follows the end of a load, such as writing to the disk cache,
+/// ends too.
 @MainActor func settle(_ seconds: Double) {
     let end = g_get_monotonic_time() + gint64(seconds * 1e6)
     while g_get_monotonic_time() < end {

@@ -8,8 +8,8 @@ import Synchronization
 ///
 ///     program BASE-URL CONNECTIONS FILES
 ///
-/// The next file is asked for when one is there. A few files are fetched for connections and caches to be there; then the
-/// workload is measured, each body checked in passing; then it is fetched again, and every byte compared.
+/// The next file is asked for when one is there. A few files are fetched for connections and caches to be there; then
+/// the workload is measured, each body checked in passing; then it is fetched again, and every byte compared.
 package struct TransportClient: Sendable {
     /// Fetches a URL and calls back with its body, or with why there is none.
     package typealias Fetch = @Sendable (URL, @escaping @Sendable (Result<Data, any Error>) -> Void) -> Void

@@ -3,8 +3,8 @@ import WebImageGTK
 
 /// The content of `--report`: the figures, and the position of each image in the screenshot.
 struct GalleryReport: Encodable {
-    /// A visible cell. Coordinates and sizes are in pixels of the screenshot. The image covers the cell and is cropped evenly on
-    /// both sides.
+    /// A visible cell. Coordinates and sizes are in pixels of the screenshot. The image covers the cell and is cropped
+    /// evenly on both sides.
     struct Cell: Encodable {
         var index: Int
         var url: String

@@ -111,8 +111,8 @@ extension ImageSlot {
     }
 }
 
-/// Delivers three fifths of a file and never ends, to show a load in progress. URLs that begin with `half:known` report the length,
-/// others do not.
+/// Delivers three fifths of a file and never ends, to show a load in progress. URLs that begin with `half:known` report
+/// the length, others do not.
 struct HalfLoader: ImageLoader {
     func canLoad(_ url: URL) -> Bool { url.scheme == "half" }
 

@@ -38,8 +38,8 @@ import WebImageGTK
         if isLate { complain("some images are still loading after \(Self.timeLimit) s") }
         // The first settled frames still lay out and draw earlier changes.
         guard settledFrameCount > 2 || isLate else { return gboolean(1) }
-        // Records after the frame: a widget that requests a redraw, as a spinner does in each frame, has no drawing until the frame
-        // ends.
+        // Records after the frame: a widget that requests a redraw, as a spinner does in each frame, has no drawing
+        // until the frame ends.
         paintConnection = clock.onSignal("after-paint") { [self] in
             if let paintConnection { clock.disconnect(paintConnection) }
             record()
@@ -66,7 +66,8 @@ import WebImageGTK
 /// A screenshot of a window with its frame and shadow, taken inside the process.
 @MainActor struct WindowScreenshot {
     private let window: ObjectPointer
-    /// The area that the window draws, in points and in its own coordinates. The frame and shadow lie outside the content.
+    /// The area that the window draws, in points and in its own coordinates. The frame and shadow lie outside the
+    /// content.
     private let bounds: graphene_rect_t
     /// Pixels per point.
     private let scale: Double

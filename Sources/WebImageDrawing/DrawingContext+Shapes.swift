@@ -167,8 +167,8 @@ extension LineJoin {
 
 /// A color or gradient for fills and strokes.
 ///
-/// A gradient has stops: positions from 0 at the start to 1 at the end, with their colors. Colors between stops are mixed
-/// premultiplied, in encoded sRGB.
+/// A gradient has stops: positions from 0 at the start to 1 at the end, with their colors. Colors between stops are
+/// mixed premultiplied, in encoded sRGB.
 public enum Paint: Sendable {
     /// One color.
     case color(Color)

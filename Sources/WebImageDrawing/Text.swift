@@ -50,10 +50,10 @@ public struct StyledText: Sendable {
     ///
     /// - Parameters:
     ///   - string: the text; a line break starts a paragraph.
-    ///   - font: one or more names of fonts, separated by commas; the first installed one is used. `sans-serif`, the default,
-    ///     `serif` and `monospace` always work. Missing glyphs are taken from other fonts.
-    ///   - size: the font's size in points, where a point is a pixel at scale 1. Sizes outside 0.1 to 10,000 cause an error
-    ///     when the text is used.
+    ///   - font: one or more names of fonts, separated by commas; the first installed one is used. `sans-serif`, the
+    ///     default, `serif` and `monospace` always work. Missing glyphs are taken from other fonts.
+    ///   - size: the font's size in points, where a point is a pixel at scale 1. Sizes outside 0.1 to 10,000 cause an
+    ///     error when the text is used.
     ///   - weight: 100 to 1000 as in CSS: 400, the default, is regular, 700 is bold. Others are clamped.
     ///   - isItalic: whether letters are slanted, with their own shapes where the typeface has them.
     ///   - color: the color of glyphs without their own colors.
@@ -85,7 +85,8 @@ public struct StyledText: Sendable {
 
     /// Returns the size of the lines in points, independent of the scale. Slanted glyphs may extend beyond it.
     ///
-    /// - Throws: ``WebImageError/processing(identifier:reason:url:)`` for invalid numbers, a text that is too long, or a system without fonts.
+    /// - Throws: ``WebImageError/processing(identifier:reason:url:)`` for invalid numbers, a text that is too long, or
+    ///   a system without fonts.
     public func size() throws(WebImageError) -> PointSize {
         try TextLayout(self).logicalRect.size
     }
@@ -145,8 +146,9 @@ extension Image {
     /// An empty text has the height of its line and a width of one pixel.
     ///
     /// - Parameter scale: pixels per point.
-    /// - Throws: ``WebImageError/processing(identifier:reason:url:)`` for invalid numbers, a text that is too long, or a system without fonts;
-    ///   ``WebImageError/LimitFailure/pixels(size:limit:)``, ``WebImageError/outOfResources(reason:url:)``.
+    /// - Throws: ``WebImageError/processing(identifier:reason:url:)`` for invalid numbers, a text that is too long, or
+    ///   a system without fonts; ``WebImageError/LimitFailure/pixels(size:limit:)``,
+    ///   ``WebImageError/outOfResources(reason:url:)``.
     public init(text: StyledText, scale: Double = 1) throws(WebImageError) {
         let layout = try TextLayout(text)
         let rect = layout.wholeRect
@@ -168,9 +170,9 @@ extension Image {
     ///   - emoji: a single character, which may have a skin tone or be a flag or family.
     ///   - size: the side of the square, in points.
     ///   - scale: pixels per point.
-    /// - Throws: ``WebImageError/processing(identifier:reason:url:)`` with ``WebImageError/ProcessingFailure/noFont(emoji:)``, and for
-    ///   invalid numbers and texts that are not a single emoji;
-    ///   ``WebImageError/LimitFailure/pixels(size:limit:)``, ``WebImageError/outOfResources(reason:url:)``.
+    /// - Throws: ``WebImageError/processing(identifier:reason:url:)`` with
+    ///   ``WebImageError/ProcessingFailure/noFont(emoji:)``, and for invalid numbers and texts that are not a single
+    ///   emoji; ``WebImageError/LimitFailure/pixels(size:limit:)``, ``WebImageError/outOfResources(reason:url:)``.
     public init(emoji: String, size: Double, scale: Double = 1) throws(WebImageError) {
         guard let text = Self.colored(emoji) else {
             throw .drawing(.invalidParameter(name: "emoji", value: "'\(emoji.prefix(50))'"))

@@ -34,10 +34,10 @@ public import CWebImageShumate
     /// Creates a `ShumateMarker`, or wraps an existing one. GTK must be initialized.
     ///
     /// - Parameters:
-    ///   - existing: its child and a previous `WebMarker` are replaced; its properties are not changed. `nil`, the default,
-    ///     creates a marker with keyboard access.
-    ///   - latitude: degrees north of the equator, limited to the map's 85.05° on both sides; `nil`, the default, does not
-    ///     move the marker. A new one is at 0°.
+    ///   - existing: its child and a previous `WebMarker` are replaced; its properties are not changed. `nil`, the
+    ///     default, creates a marker with keyboard access.
+    ///   - latitude: degrees north of the equator, limited to the map's 85.05° on both sides; `nil`, the default, does
+    ///     not move the marker. A new one is at 0°.
     ///   - longitude: degrees east of Greenwich, limited to −180 and 180; `nil`, the default, as for the latitude.
     public init(
         wrapping existing: UnsafeMutablePointer<ShumateMarker>? = nil, latitude: Double? = nil, longitude: Double? = nil

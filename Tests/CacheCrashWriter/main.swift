@@ -5,7 +5,8 @@ import WebImageTestSupport
 
 // CacheCrashWriter change DIRECTORY OWNER SEED COUNT: changes a disk cache COUNT times (0: until it is killed) and
 //   prints a ``ChangeRecord`` before and after each. Versions begin at SEED * 2^32.
-// CacheCrashWriter read DIRECTORY OWNER: looks the keys up until its standard input ends; status 3 for a wrong value, 6 where
+// CacheCrashWriter read DIRECTORY OWNER: looks the keys up until its standard input ends; status 3 for a wrong value, 6
+// where
 //   it never found one.
 // CacheCrashWriter look DIRECTORY: looks the keys up as a user with no rights, and stores one; status as above.
 // CacheCrashWriter clear DIRECTORY: removes everything.

@@ -4,8 +4,9 @@ import WebImageCore
 
 // DecodeMemoryProbe [--limit BYTES] [--pieces COUNT] SIDE [FILE [FRAMES]]
 //
-// Decodes FILE to a thumbnail of SIDE pixels (0 for the whole image), and FRAMES frames of its animation. Prints the peak
-// memory of the process in bytes (VmHWM: getrusage would include the parent process). Without FILE, it decodes nothing.
+// Decodes FILE to a thumbnail of SIDE pixels (0 for the whole image), and FRAMES frames of its animation. Prints the
+// peak memory of the process in bytes (VmHWM: getrusage would include the parent process). Without FILE, it decodes
+// nothing.
 //
 // --limit: the memory limit. If the file exceeds it, prints "refused" and the bytes in the error.
 // --pieces: the number of pieces in which the file arrives, with a preview after each; the last preview is kept.

@@ -62,8 +62,8 @@ final class TransitionDrawingTests: XCTestCase {
                 for (progress, side) in [(0.25, Swatch.red), (0.75, .blue)] {
                     let drawing = try draw(.flip(from: edge), at: progress)
                     XCTAssertEqual(drawing[20, 20], side.pixel, "\(edge) at \(progress)")
-                    // An eighth of a turn, seen from twice the length: on the near side 20·cos 45° / (1 − sin 45°/4) = 17.2
-                    // points from the middle, on the far side 12.0.
+                    // An eighth of a turn, seen from twice the length: on the near side 20·cos 45° / (1 − sin 45°/4) =
+                    // 17.2 points from the middle, on the far side 12.0.
                     let (near, far) = edge == .left || edge == .top ? (-1, 1) : (1, -1)
                     let turn = progress < 0.5 ? 1 : -1
                     func pixel(_ distance: Int) -> SIMD4<UInt8> {

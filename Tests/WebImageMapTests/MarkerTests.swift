@@ -253,7 +253,8 @@ final class MarkersPageTests: GTKTestCase {
     }
 }
 
-/// A window of 300 by 200 points with a map without tiles, and a layer of markers on it. Its middle is at 46° north, 10° east.
+/// A window of 300 by 200 points with a map without tiles, and a layer of markers on it. Its middle is at 46° north,
+/// 10° east.
 @MainActor final class TestMap {
     static let center = (latitude: 46.0, longitude: 10.0)
     private static let zoomLevel = 6.0
@@ -315,8 +316,8 @@ final class MarkersPageTests: GTKTestCase {
 
     // MARK: Expectations
 
-    /// Where the middle of a marker at a place has to be, in points from the map's corner: by Mercator's formula, in a world of
-    /// 256 points at level 0.
+    /// Where the middle of a marker at a place has to be, in points from the map's corner: by Mercator's formula, in a
+    /// world of 256 points at level 0.
     func point(latitude: Double, longitude: Double) -> (x: Double, y: Double) {
         let world = 256 * pow(2, Self.zoomLevel)
         func x(_ longitude: Double) -> Double { (longitude + 180) / 360 * world }

@@ -2,8 +2,8 @@ import FoundationEssentials
 import Glibc
 import WebImageCore
 
-/// A program that runs for as long as its tests: its standard input is a stream whose end it takes for the order to stop,
-/// so that it stops even when the test process crashes.
+/// A program that runs for as long as its tests: its standard input is a stream whose end it takes for the order to
+/// stop, so that it stops even when the test process crashes.
 final class ChildProcess: Sendable {
     /// What the program prints; closed when the program and all its children are gone.
     let output: Int32

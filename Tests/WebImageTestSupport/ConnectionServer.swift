@@ -47,7 +47,8 @@ public final class ConnectionServer: Sendable {
         try TestServers.url(scheme: port == .plain ? "http" : "https", port: ports[port] ?? 0, path: path)
     }
 
-    /// Makes it send what `/kept` and `/close-kept` announce, and waits until it has. Returns the number of connections.
+    /// Makes it send what `/kept` and `/close-kept` announce, and waits until it has. Returns the number of
+    /// connections.
     public func push() async throws -> Int {
         let body = try await LoopbackRequest.get("/control/push", port: ports[.plain] ?? 0).body
         return Int(String(decoding: body, as: UTF8.self)) ?? 0

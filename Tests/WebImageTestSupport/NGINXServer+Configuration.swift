@@ -21,7 +21,8 @@ extension NGINXServer {
         }
     }
 
-    /// Whether HTTP/2 is a directive. nginx warns of the parameter of `listen` since 1.25.1, and knows nothing else before.
+    /// Whether HTTP/2 is a directive. nginx warns of the parameter of `listen` since 1.25.1, and knows nothing else
+    /// before.
     static let hasHTTP2Directive: Bool = {
         guard let nginx = try? ChildProcess(["sh", "-c", "exec /usr/sbin/nginx -v 2>&1"]) else { return false }
         defer { close(nginx.output) }

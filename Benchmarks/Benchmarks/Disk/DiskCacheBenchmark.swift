@@ -3,8 +3,8 @@ import Glibc
 extension BenchmarkGroup {
     /// The disk cache beside a file for each value, SQLite and LMDB, in memory and on the disk.
     ///
-    /// Sets and overwrites end when another process has read and hashed what was written. Where a ratio is to two, it is to
-    /// the faster of them.
+    /// Sets and overwrites end when another process has read and hashed what was written. Where a ratio is to two, it
+    /// is to the faster of them.
     static let diskCache = BenchmarkGroup(name: "disk-cache") { _ in
         let workloads = [
             DiskEntries(count: isQuick ? 1_000 : 20_000, byteCounts: 1_000...20_000),

@@ -4,7 +4,8 @@ import WebImageCore
 import WebImageProcessing
 
 extension BenchmarkGroup {
-    /// What processors do to 12 and 2 megapixels, beside Pillow, OpenCV and libvips. Results are compared before times count.
+    /// What processors do to 12 and 2 megapixels, beside Pillow, OpenCV and libvips. Results are compared before times
+    /// count.
     static let processing = BenchmarkGroup(name: "effects-processing") { table in
         let large = try CodecRegistry.shared.decode(try twelveMegapixelJPEG()).pixels
         let small = try large.resampled(to: PixelSize(width: 1632, height: 1224))

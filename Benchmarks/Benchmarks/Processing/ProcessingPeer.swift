@@ -1,8 +1,8 @@
 import Foundation
 import WebImageCore
 
-/// A library that people would use instead, driven by a Python program that measures itself: Python's start and what it takes
-/// to read the picture do not count.
+/// A library that people would use instead, driven by a Python program that measures itself: Python's start and what it
+/// takes to read the picture do not count.
 struct ProcessingPeer {
     /// What is measured.
     enum Operation {
@@ -37,8 +37,8 @@ struct ProcessingPeer {
     let name: String
     /// Debian's.
     let package: String
-    /// Functions named as operations are: each takes arguments, and returns what does the work and what makes RGB bytes of its
-    /// result. `data`, `width` and `height` are the picture.
+    /// Functions named as operations are: each takes arguments, and returns what does the work and what makes RGB bytes
+    /// of its result. `data`, `width` and `height` are the picture.
     private let script: String
 
     func measure(_ operation: Operation, on pixels: PixelBuffer, roundCount: Int) throws -> Answer {

@@ -4,12 +4,12 @@ import WebImage
 import WebImageTestSupport
 
 extension BenchmarkGroup {
-    /// The cold and the warm load of pictures as the web has them, from nginx to thumbnails of 320 by 240, beside `curl
-    /// --parallel` (bytes alone), decoding alone (our decoders, on all processors) and aiohttp with Pillow, each in a process of
-    /// its own.
+    /// The cold and the warm load of pictures as the web has them, from nginx to thumbnails of 320 by 240, beside
+    /// `curl --parallel` (bytes alone), decoding alone (our decoders, on all processors) and aiohttp with Pillow, each
+    /// in a process of its own.
     ///
-    /// The budget of the cold load is 1.15 times the wall time of decoding alone and the processor time of curl alone on as
-    /// many processors: what loading adds to what has to be done in any case. QUICK makes it short.
+    /// The budget of the cold load is 1.15 times the wall time of decoding alone and the processor time of curl alone
+    /// on as many processors: what loading adds to what has to be done in any case. QUICK makes it short.
     static let webPictures = BenchmarkGroup(name: "web-pipeline") { _ in
         let isQuick = getenv("QUICK") != nil
         let pictures = try WebPictureSet(count: isQuick ? 200 : 2000)

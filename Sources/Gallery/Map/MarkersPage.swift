@@ -2,8 +2,8 @@ import CWebImageGTK
 import CWebImageShumate
 import WebImageMap
 
-/// Peaks of the Alps on a map, each with an image. One image is an animation, and one marker is selected. A marker under the
-/// pointer or with the keyboard focus shows another image.
+/// Peaks of the Alps on a map, each with an image. One image is an animation, and one marker is selected. A marker
+/// under the pointer or with the keyboard focus shows another image.
 @MainActor final class MarkersPage: GalleryPage {
     let widget: UnsafeMutablePointer<GtkWidget>
     private var markers: [WebMarker] = []

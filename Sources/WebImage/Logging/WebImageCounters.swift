@@ -14,7 +14,8 @@ package struct WebImageCounters: Sendable, Hashable {
     package var reusedVariants = 0
     /// Failed loads.
     package var failures = 0
-    /// Cancelled loads. Each load that has ended counts as one of these, as a failure, or under the origin of its image.
+    /// Cancelled loads. Each load that has ended counts as one of these, as a failure, or under the origin of its
+    /// image.
     package var cancellations = 0
     /// Previews of files that had not arrived completely.
     package var previews = 0

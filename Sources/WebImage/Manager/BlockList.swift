@@ -2,7 +2,8 @@ import FoundationEssentials
 import WebImageCore
 import WebImageLoading
 
-/// The URLs whose loads have failed with a lasting error, without their fragments. An entry expires after the given duration.
+/// The URLs whose loads have failed with a lasting error, without their fragments. An entry expires after the given
+/// duration.
 ///
 /// The number of entries is limited to ``limit``. Beyond it, expired entries are removed first, then the oldest.
 final class BlockList: Sendable {
@@ -66,10 +67,11 @@ final class BlockList: Sendable {
 }
 
 extension WebImageError {
-    /// Whether the same request will fail again, as after a 404, for a body that is not an image, or for a damaged image.
+    /// Whether the same request will fail again, as after a 404, for a body that is not an image, or for a damaged
+    /// image.
     ///
-    /// `false` for a cancellation, a timeout, a failed or refused connection, server errors (5xx, 408, 425, 429), a cache miss,
-    /// and errors of this machine.
+    /// `false` for a cancellation, a timeout, a failed or refused connection, server errors (5xx, 408, 425, 429), a
+    /// cache miss, and errors of this machine.
     package var isLasting: Bool {
         switch self {
         case .invalidRequest(.unsupportedMethod, _), .invalidRequest(.invalidProxy, _): false
@@ -85,8 +87,8 @@ extension WebImageError {
 }
 
 extension WebImageError {
-    /// Whether another request for the URL can expect the same error. Errors that depend on the request's own limits or codecs
-    /// do not count. Neither do 401 and 407, where the server asks for credentials.
+    /// Whether another request for the URL can expect the same error. Errors that depend on the request's own limits or
+    /// codecs do not count. Neither do 401 and 407, where the server asks for credentials.
     func countsAgainstURL(of request: WebImageRequest) -> Bool {
         switch self {
         case .httpStatus(401, _), .httpStatus(407, _): false

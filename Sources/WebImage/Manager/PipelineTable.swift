@@ -3,11 +3,11 @@ import WebImageCoding
 import WebImageCore
 import WebImageLoading
 
-/// The pipelines of a manager: the standard one, and one for each combination of components (cache, loaders, codecs) that
-/// requests set.
+/// The pipelines of a manager: the standard one, and one for each combination of components (cache, loaders, codecs)
+/// that requests set.
 ///
-/// Requests with the same components share their work. The table references these pipelines weakly, so each lives only while it
-/// is at work.
+/// Requests with the same components share their work. The table references these pipelines weakly, so each lives only
+/// while it is at work.
 final class PipelineTable: Sendable {
     let standard: Pipeline
     private let configuration: WebImageManager.Configuration

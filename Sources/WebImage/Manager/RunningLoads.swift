@@ -1,6 +1,7 @@
 import WebImageCore
 
-/// The loads of a manager that memory did not answer: those in progress, and those that wait while the manager is suspended.
+/// The loads of a manager that memory did not answer: those in progress, and those that wait while the manager is
+/// suspended.
 final class RunningLoads: Sendable {
     private struct Waiting {
         let number: Int

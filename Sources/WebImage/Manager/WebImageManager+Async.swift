@@ -59,22 +59,22 @@ extension WebImageManager {
     ///
     /// Responses with any status and any content type are returned, not thrown as errors.
     ///
-    /// Under ``CachePolicy/http`` the manager is a private cache (RFC 9111). It stores responses that may be stored, and serves
-    /// them for GET and HEAD as the rules allow. A stale response with `stale-while-revalidate` is returned at once and
-    /// revalidated afterwards. Other policies work as for images.
+    /// Under ``CachePolicy/http`` the manager is a private cache (RFC 9111). It stores responses that may be stored,
+    /// and serves them for GET and HEAD as the rules allow. A stale response with `stale-while-revalidate` is returned
+    /// at once and revalidated afterwards. Other policies work as for images.
     ///
-    /// Requests with `Range` or with their own conditions bypass the cache. Methods other than GET and HEAD go to the loader.
-    /// Afterwards the stored responses for the URLs they change are removed.
+    /// Requests with `Range` or with their own conditions bypass the cache. Methods other than GET and HEAD go to the
+    /// loader. Afterwards the stored responses for the URLs they change are removed.
     ///
     /// - Parameters:
-    ///   - request: the URL and the cache policy. Properties that concern images, such as size, scale and processors, are
-    ///     ignored.
+    ///   - request: the URL and the cache policy. Properties that concern images, such as size, scale and processors,
+    ///     are ignored.
     ///   - method: the HTTP method; GET by default.
     ///   - body: the body to send, for methods that have one.
-    /// - Returns: the body, empty for HEAD; the final URL, status and header fields, which from the cache include an `Age`; and
-    ///   where they came from. The status is `nil` without HTTP.
-    /// - Throws: the error of the load; ``WebImageError/notInCache(key:)`` if nothing is cached and the policy does not ask the
-    ///   server; ``WebImageError/cancelled`` if the task was cancelled.
+    /// - Returns: the body, empty for HEAD; the final URL, status and header fields, which from the cache include an
+    ///   `Age`; and where they came from. The status is `nil` without HTTP.
+    /// - Throws: the error of the load; ``WebImageError/notInCache(key:)`` if nothing is cached and the policy does not
+    ///   ask the server; ``WebImageError/cancelled`` if the task was cancelled.
     public func data(
         for request: WebImageRequest, method: LoaderRequest.Method = .get, body: Data? = nil
     ) async throws(WebImageError) -> (data: Data, response: LoaderResponse, origin: ImageOrigin) {

@@ -4,8 +4,8 @@ public import WebImageCore
 import WebImageLoading
 
 extension WebImageManager {
-    /// Returns the tier that has a request's image, or the original it can be made from; `nil` if none has. This does not count
-    /// as a use.
+    /// Returns the tier that has a request's image, or the original it can be made from; `nil` if none has. This does
+    /// not count as a use.
     public func tier(holding request: WebImageRequest) async -> CacheTier? {
         guard let (pipeline, context) = place(of: prepared(request)) else { return nil }
         if pipeline.isInMemory(context.request) { return .memory }
@@ -41,8 +41,8 @@ extension WebImageManager {
         return pipelines.pipeline(for: request).isInMemory(request)
     }
 
-    /// Stores an image as a request's result, as if it had been loaded: an original in memory and on disk, a variant where
-    /// ``WebImageRequest/cacheAccess`` says. On disk its bytes are stored, or the encoded image.
+    /// Stores an image as a request's result, as if it had been loaded: an original in memory and on disk, a variant
+    /// where ``WebImageRequest/cacheAccess`` says. On disk its bytes are stored, or the encoded image.
     ///
     /// A partial image, and one for a URL that no loader of this manager loads, is not stored.
     ///

@@ -8,36 +8,39 @@ public import WebImageProcessing
 extension WebImageManager {
     /// The configuration of a manager.
     ///
-    /// Some of its closures decide about a load, or observe it. Each runs on the thread that its documentation names, never
-    /// under a lock:
+    /// Some of its closures decide about a load, or observe it. Each runs on the thread that its documentation names,
+    /// never under a lock:
     ///
     ///     load ─► memory, disk ─► shouldLoad ─► loader ─► decode ─► processors ─► willCache ─► end ─► didFinish
     ///                                                                                   └ failed ─► shouldBlock
     public struct Configuration: Sendable {
         /// The cache for images; by default ``ImageCache/shared``.
         public var cache: any ImageCaching
-        /// The loaders that fetch bytes; by default ``ImageLoaderGroup/shared``, which loads http and https, files, and `data:`
-        /// URLs.
+        /// The loaders that fetch bytes; by default ``ImageLoaderGroup/shared``, which loads http and https, files, and
+        /// `data:` URLs.
         public var loaders: ImageLoaderGroup
         /// The codecs that decode images; by default ``CodecRegistry/shared``.
         public var codecs: CodecRegistry
         /// The limits for decoding; by default ``DecodingLimits/default``.
         public var decodingLimits: DecodingLimits
-        /// Whether truncated and damaged files are decoded up to the damage, as browsers do. `false` by default: they fail, so that
-        /// half an image is never taken for a whole one.
+        /// Whether truncated and damaged files are decoded up to the damage, as browsers do. `false` by default: they
+        /// fail, so that half an image is never taken for a whole one.
         ///
         /// Such an image has ``WebImageCore/Image/isPartial`` set and is not cached.
         public var allowsDamage = false
-        /// The queue of callbacks for loads without their own; `nil`, the default, uses a private serial queue of the manager.
+        /// The queue of callbacks for loads without their own; `nil`, the default, uses a private serial queue of the
+        /// manager.
         package var callbackQueue: (any CallbackQueue)?
-        /// The minimum step between progress reports, as a fraction of the whole length from 0 to 1; 0, the default, reports
-        /// each piece. The beginning and the end are always reported. If the length is unknown, each piece is reported.
+        /// The minimum step between progress reports, as a fraction of the whole length from 0 to 1; 0, the default,
+        /// reports each piece. The beginning and the end are always reported. If the length is unknown, each piece is
+        /// reported.
         public var minimumProgressInterval = 0.0
-        /// Where bodies are stored while they arrive and afterwards: in memory up to 8 MiB, otherwise in a temporary file.
-        /// Bytes that a loader reads from this machine's disk always stay in memory.
+        /// Where bodies are stored while they arrive and afterwards: in memory up to 8 MiB, otherwise in a temporary
+        /// file. Bytes that a loader reads from this machine's disk always stay in memory.
         package var bodyStorage = BodyStorage()
-        /// Whether the bytes of interrupted transfers are stored in the disk cache's directory, so that the next load resumes them,
-        /// also after a restart of the program; `true` by default. Transfers of requests that do not store originals are not stored.
+        /// Whether the bytes of interrupted transfers are stored in the disk cache's directory, so that the next load
+        /// resumes them, also after a restart of the program; `true` by default. Transfers of requests that do not
+        /// store originals are not stored.
         public var resumesTransfers = true
 
         /// Whether, how often and when a failed load is retried; by default never. A request can have its own policy.
@@ -61,29 +64,30 @@ extension WebImageManager {
         /// Header fields for all requests, by name; empty by default. The fields of a request take precedence.
         ///
         /// They are sent to every server that requests name. They are not sent to other origins that
-        /// ``WebImageRequest/alternatives``, ``WebImageRequest/lowResolutionURL`` and redirects lead to. They become part of
-        /// cache keys, as a request's own do.
+        /// ``WebImageRequest/alternatives``, ``WebImageRequest/lowResolutionURL`` and redirects lead to. They become
+        /// part of cache keys, as a request's own do.
         package var headers: [String: String] = [:]
         /// The names of header fields that are not part of cache keys, in addition to
         /// ``WebImageRequest/headersIgnoredByCacheKey``; empty by default.
         package var headersIgnoredByCacheKey: Set<String> = []
-        /// Returns the header fields for a URL; `nil` by default. It receives the manager's fields merged with the request's,
-        /// which take precedence. It is called for each request, also for those that a cache answers. If it changes
-        /// credentials, the cache key changes.
+        /// Returns the header fields for a URL; `nil` by default. It receives the manager's fields merged with the
+        /// request's, which take precedence. It is called for each request, also for those that a cache answers. If it
+        /// changes credentials, the cache key changes.
         public var headersFilter: (@Sendable (_ url: URL, _ headers: [String: String]) -> [String: String])?
-        /// The credential for requests that have none; `nil` by default. **Every server that asks for a credential receives
-        /// it.** Set it only for managers that load the images of one service.
+        /// The credential for requests that have none; `nil` by default. **Every server that asks for a credential
+        /// receives it.** Set it only for managers that load the images of one service.
         package var credential: Credential?
-        /// How long a server may send nothing, for requests without their own limit; `nil`, the default, uses the loader's
-        /// limit.
+        /// How long a server may send nothing, for requests without their own limit; `nil`, the default, uses the
+        /// loader's limit.
         package var idleTimeout: Duration?
-        /// The time limit for all transfers of a load, for requests without their own; `nil`, the default, uses the loader's
-        /// limit. See ``WebImageRequest/totalTimeout``.
+        /// The time limit for all transfers of a load, for requests without their own; `nil`, the default, uses the
+        /// loader's limit. See ``WebImageRequest/totalTimeout``.
         package var totalTimeout: Duration?
-        /// Returns the text for a URL in cache keys, for requests without their own filter; `nil`, the default, uses the URL.
+        /// Returns the text for a URL in cache keys, for requests without their own filter; `nil`, the default, uses
+        /// the URL.
         package var cacheKeyFilter: (@Sendable (URL) -> String)?
-        /// Changes each request before it is used, for example to set defaults; `nil` by default. It runs on the calling thread,
-        /// also for look-ups in memory, so it must return quickly.
+        /// Changes each request before it is used, for example to set defaults; `nil` by default. It runs on the
+        /// calling thread, also for look-ups in memory, so it must return quickly.
         ///
         /// ```swift
         /// configuration.optionsProcessor = { request in
@@ -92,20 +96,20 @@ extension WebImageManager {
         /// }
         /// ```
         public var optionsProcessor: (@Sendable (_ request: inout WebImageRequest) -> Void)?
-        /// Whether processors apply to animations, to every frame as it is shown; `true` by default. If `false`, animations
-        /// stay unprocessed unless a request has ``WebImageRequest/transformsAnimations``.
+        /// Whether processors apply to animations, to every frame as it is shown; `true` by default. If `false`,
+        /// animations stay unprocessed unless a request has ``WebImageRequest/transformsAnimations``.
         package var transformsAnimations = true
-        /// Whether processors apply to images in vector formats; `true` by default. If `false`, these images stay unprocessed
-        /// unless a request has ``WebImageRequest/transformsVectors``.
+        /// Whether processors apply to images in vector formats; `true` by default. If `false`, these images stay
+        /// unprocessed unless a request has ``WebImageRequest/transformsVectors``.
         package var transformsVectors = true
-        /// The most bytes that a decoded image may take, for requests without ``WebImageRequest/decodedByteLimit``. A larger image is
-        /// decoded at a smaller size, under a cache key of its own. No limit by default.
+        /// The most bytes that a decoded image may take, for requests without ``WebImageRequest/decodedByteLimit``. A
+        /// larger image is decoded at a smaller size, under a cache key of its own. No limit by default.
         package var decodedByteLimit: Int?
-        /// Whether a larger image in memory is scaled down for a request for a smaller one, and a smaller one is the preview
-        /// of a larger; `true` by default.
+        /// Whether a larger image in memory is scaled down for a request for a smaller one, and a smaller one is the
+        /// preview of a larger; `true` by default.
         package var reusesVariants = true
-        /// The minimum time between two previews of one file; 0.2 s by default, and twice that for blurred previews. The time
-        /// is longer if a preview takes more than a fifth of it to make.
+        /// The minimum time between two previews of one file; 0.2 s by default, and twice that for blurred previews.
+        /// The time is longer if a preview takes more than a fifth of it to make.
         public var previewInterval: Duration = .milliseconds(200)
         /// The counter for transfers of loads with ``WebImageOptions/showNetworkActivity``; by default one that
         /// all managers share.
@@ -127,22 +131,23 @@ extension WebImageManager {
         /// ``WebImageError/BlockReason/hook``, or with a stored answer that may be served without the server.
         ///
         /// A request that joins a transfer in progress gets its result. The hook is asked about
-        /// ``WebImageRequest/lowResolutionURL`` as about any URL. It runs on the thread that asks the loader, and must return
-        /// quickly.
+        /// ``WebImageRequest/lowResolutionURL`` as about any URL. It runs on the thread that asks the loader, and must
+        /// return quickly.
         public var shouldLoad: (@Sendable (WebImageRequest) -> Bool)?
 
         /// Returns what memory stores of a finished image; `nil` for nothing.
         ///
-        /// It may drop what the program does not need, such as the frames of an animation. It must not make a different image;
-        /// that is for processors, which are part of cache keys. It runs on a decoding thread, or on the calling thread with
-        /// ``WebImageOptions/queryDiskSync``.
+        /// It may drop what the program does not need, such as the frames of an animation. It must not make a different
+        /// image; that is for processors, which are part of cache keys. It runs on a decoding thread, or on the calling
+        /// thread with ``WebImageOptions/queryDiskSync``.
         public var willCache: (@Sendable (_ image: Image, _ request: WebImageRequest) -> Image?)?
 
         /// Returns whether a URL that failed goes on the block list. It is called only for requests with
         /// ``WebImageRequest/ignoresFailedURLs``, on the thread of the failure.
         ///
-        /// By default, URLs are blocked after errors that will happen again, as after a 404, for a body that is not an image, or
-        /// for a damaged image; not after 401 and 407, nor after errors that depend on the request's own limits or codecs.
+        /// By default, URLs are blocked after errors that will happen again, as after a 404, for a body that is not an
+        /// image, or for a damaged image; not after 401 and 407, nor after errors that depend on the request's own
+        /// limits or codecs.
         public var shouldBlock: (@Sendable (_ url: URL, _ error: WebImageError) -> Bool)?
 
         /// Called at every end, right before the completion and on its queue. The response has the transfer's
@@ -150,12 +155,13 @@ extension WebImageManager {
         public var didFinish:
             (@Sendable (_ operation: WebImageOperation, _ result: Result<WebImageResponse, WebImageError>) -> Void)?
 
-        /// Asks for time to continue in the background, for a load with ``WebImageOptions/continueInBackground``. Returns a
-        /// closure that is called once when the load has ended. `onExpiration` cancels the load. The hook runs on the calling
-        /// thread.
+        /// Asks for time to continue in the background, for a load with ``WebImageOptions/continueInBackground``.
+        /// Returns a closure that is called once when the load has ended. `onExpiration` cancels the load. The hook
+        /// runs on the calling thread.
         ///
-        /// Without a hook, `WebImageGTK` holds the `GApplication`. Elsewhere the option then has no effect, since a process on
-        /// Linux continues in the background anyway. A program can take an inhibitor lock of the session instead.
+        /// Without a hook, `WebImageGTK` holds the `GApplication`. Elsewhere the option then has no effect, since a
+        /// process on Linux continues in the background anyway. A program can take an inhibitor lock of the session
+        /// instead.
         public var beginBackgroundTask:
             (@Sendable (_ onExpiration: @escaping @Sendable () -> Void) -> (@Sendable () -> Void))?
 
@@ -166,8 +172,8 @@ extension WebImageManager {
 
         /// Creates a configuration. The defaults suit most programs.
         ///
-        /// - Parameter callbackQueue: the queue of callbacks for loads without their own; `nil`, the default, uses a private
-        ///   serial queue of the manager.
+        /// - Parameter callbackQueue: the queue of callbacks for loads without their own; `nil`, the default, uses a
+        ///   private serial queue of the manager.
         public init(
             cache: any ImageCaching = ImageCache.shared, loaders: ImageLoaderGroup = .shared,
             codecs: CodecRegistry = .shared, decodingLimits: DecodingLimits = .default,
@@ -185,12 +191,12 @@ extension WebImageManager {
 extension WebImageManager.Configuration {
     /// A configuration for servers that load URLs given by users.
     ///
-    /// It loads only http and https URLs from the public internet, and no files. The limits on time and size are those of
-    /// ``ImageDownloader/Configuration/server``. The limits on memory and time for decoding are those of
+    /// It loads only http and https URLs from the public internet, and no files. The limits on time and size are those
+    /// of ``ImageDownloader/Configuration/server``. The limits on memory and time for decoding are those of
     /// ``DecodingLimits/server``.
     ///
-    /// All these configurations share one downloader and one cache. The cache is separate from ``ImageCache/shared``, so that
-    /// users cannot get images that the program itself has loaded from elsewhere.
+    /// All these configurations share one downloader and one cache. The cache is separate from ``ImageCache/shared``,
+    /// so that users cannot get images that the program itself has loaded from elsewhere.
     public static var server: Self {
         Self(cache: serverCache, loaders: ImageLoaderGroup([serverDownloader]), decodingLimits: .server)
     }

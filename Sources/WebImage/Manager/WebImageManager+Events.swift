@@ -13,8 +13,9 @@ extension WebImageManager {
     /// }
     /// ```
     ///
-    /// The load starts with the iteration. It is cancelled if the iteration ends early, by `break` or by cancelling the task.
-    /// After the task is cancelled, the iteration still delivers ``LoadEvent/finished(_:)`` with ``WebImageError/cancelled``.
+    /// The load starts with the iteration. It is cancelled if the iteration ends early, by `break` or by cancelling the
+    /// task. After the task is cancelled, the iteration still delivers ``LoadEvent/finished(_:)`` with
+    /// ``WebImageError/cancelled``.
     ///
     /// Each iteration is a separate load.
     public func events(for request: WebImageRequest) -> some AsyncSequence<LoadEvent, Never> & Sendable {

@@ -161,8 +161,8 @@ extension WebImageManager {
         operation.finish(result)
     }
 
-    /// Returns the image in memory, for callers that need no operation. A hit counts as a load; a miss counts when the load
-    /// follows.
+    /// Returns the image in memory, for callers that need no operation. A hit counts as a load; a miss counts when the
+    /// load follows.
     ///
     /// - Parameter request: from ``prepared(_:)``.
     func imageAtOnce(for request: WebImageRequest) -> Image? {

@@ -8,11 +8,11 @@ public import WebImageCore
 /// let image = try await WebImageManager.shared.image(at: url)
 /// ```
 ///
-/// Requests for the same image share the work, regardless of the function that started them. Every function may be called from
-/// any thread. None blocks, except loads with ``WebImageOptions/queryDiskSync``.
+/// Requests for the same image share the work, regardless of the function that started them. Every function may be
+/// called from any thread. None blocks, except loads with ``WebImageOptions/queryDiskSync``.
 ///
-/// There is no queue of loads. Each starts at once, and shared resources such as connections and threads serve loads in order
-/// of priority.
+/// There is no queue of loads. Each starts at once, and shared resources such as connections and threads serve loads in
+/// order of priority.
 public final class WebImageManager: Sendable {
     /// The manager that views and programs use by default.
     public static let shared = WebImageManager()
@@ -40,10 +40,11 @@ public final class WebImageManager: Sendable {
 
     /// Returns the image in memory, without reading the disk; `nil` if there is none.
     ///
-    /// Also returns `nil` for a request whose policy requires the loader, and for a URL that no loader of this manager loads.
-    /// With ``WebImageOptions/queryDiskSync`` the disk is read too, which blocks.
+    /// Also returns `nil` for a request whose policy requires the loader, and for a URL that no loader of this manager
+    /// loads. With ``WebImageOptions/queryDiskSync`` the disk is read too, which blocks.
     public func cachedImage(for request: WebImageRequest) -> Image? {
-        // Without a loader there is no image, because the cache may be shared with managers that may load more than this one.
+        // Without a loader there is no image, because the cache may be shared with managers that may load more than
+        // this one.
         guard let (pipeline, context) = place(of: prepared(request)) else { return nil }
         if let image = pipeline.imageInMemory(for: context) { return image }
         return context.request.options.contains(.queryDiskSync) ? pipeline.responseFromDisk(for: context)?.image : nil
@@ -56,12 +57,13 @@ public final class WebImageManager: Sendable {
     ///   - callbackQueue: where the callbacks run, one at a time; by default the manager's. They
     ///     never run inside this call, even if the image is in memory. ``cachedImage(for:)`` returns such an
     ///     image at once.
-    ///   - progress: called with the number of bytes so far and the total, if known. The first call has (0, expected). Only
-    ///     bytes from a loader count. Progress starts again with each further attempt at a loader;
+    ///   - progress: called with the number of bytes so far and the total, if known. The first call has (0, expected).
+    ///     Only bytes from a loader count. Progress starts again with each further attempt at a loader;
     ///     ``WebImageOperation/trace`` tells why.
-    ///   - preview: called with images to show until the end. These are a stored image while the server is asked whether it is
-    ///     current, another size in memory, the low-resolution image, and with ``WebImageOptions/progressive`` the part of the
-    ///     file that has arrived. Most loads have none. A preview that is not delivered yet is replaced by the next.
+    ///   - preview: called with images to show until the end. These are a stored image while the server is asked
+    ///     whether it is current, another size in memory, the low-resolution image, and with
+    ///     ``WebImageOptions/progressive`` the part of the file that has arrived. Most loads have none. A preview that
+    ///     is not delivered yet is replaced by the next.
     ///   - completion: called exactly once; with ``WebImageError/cancelled`` after a cancellation.
     /// - Returns: the operation, to cancel the load or change its priority. Releasing it does not cancel the load.
     @discardableResult
@@ -99,8 +101,8 @@ public final class WebImageManager: Sendable {
     /// Whether any load is in progress.
     package var isRunning: Bool { running.count > 0 }
 
-    /// Whether loads that memory cannot answer wait. Loads in progress and ``data(for:method:body:)`` continue. When this
-    /// becomes `false`, the waiting loads start in order of priority.
+    /// Whether loads that memory cannot answer wait. Loads in progress and ``data(for:method:body:)`` continue. When
+    /// this becomes `false`, the waiting loads start in order of priority.
     public var isSuspended: Bool {
         get { running.isSuspended }
         set { running.setSuspended(newValue) }

@@ -10,8 +10,8 @@ struct LoadProgress: Sendable, Equatable {
 
 /// The unread progress of one reader: the start, then only the latest.
 ///
-/// A reader always receives (0, expected) first, even if it joined late. Unread progress is replaced, so that a slow reader
-/// does not fall behind. Each attempt after the first starts again.
+/// A reader always receives (0, expected) first, even if it joined late. Unread progress is replaced, so that a slow
+/// reader does not fall behind. Each attempt after the first starts again.
 struct ProgressMailbox {
     private var newestReceived: Int64?
     private var attempt = 1

@@ -86,8 +86,8 @@ public final class WebImageOperation: Sendable {
 
         /// Ends the operation. No handler is called any more.
         ///
-        /// The caller releases the returned values outside the lock. Releasing what a handler captures may run code, which may
-        /// use this operation.
+        /// The caller releases the returned values outside the lock. Releasing what a handler captures may run code,
+        /// which may use this operation.
         mutating func end(with result: Result<WebImageResponse, WebImageError>) -> Ending {
             defer {
                 (progressHandler, previewHandler, completionHandler) = (nil, nil, nil)
@@ -136,8 +136,8 @@ public final class WebImageOperation: Sendable {
 
     /// The response, as soon as the load has ended.
     ///
-    /// Cancelling the task that waits cancels the load, as ``cancel()`` does, for all that wait for this operation. Any number of
-    /// tasks can wait. They continue right before the completion is called.
+    /// Cancelling the task that waits cancels the load, as ``cancel()`` does, for all that wait for this operation. Any
+    /// number of tasks can wait. They continue right before the completion is called.
     ///
     /// - Throws: the error of the load; ``WebImageError/cancelled`` if the load or the task was cancelled.
     public var response: WebImageResponse {
@@ -164,8 +164,8 @@ public final class WebImageOperation: Sendable {
     /// Whether ``cancel()`` was called before the end. The completion has been called, or will be.
     public var isCancelled: Bool { storage.withLock { $0.isCancelled } }
 
-    /// The attempts at a loader. The last one may still wait or run. Empty until the first attempt has ended, and for an image
-    /// from memory or disk. If work is shared, each operation has all its attempts.
+    /// The attempts at a loader. The last one may still wait or run. Empty until the first attempt has ended, and for
+    /// an image from memory or disk. If work is shared, each operation has all its attempts.
     package var attempts: [LoadAttempt] { storage.withLock { $0.attempts } }
 
     /// The priority. A change applies to the work in every queue where it waits.
@@ -182,9 +182,9 @@ public final class WebImageOperation: Sendable {
 
     /// Cancels the load.
     ///
-    /// The completion receives ``WebImageError/cancelled``, on the callback queue like every result. If this is called on that
-    /// queue, nothing else is delivered afterwards. If it is called elsewhere, a callback that is already running may finish.
-    /// Work that others share continues for them; otherwise it stops at its next checkpoint.
+    /// The completion receives ``WebImageError/cancelled``, on the callback queue like every result. If this is called
+    /// on that queue, nothing else is delivered afterwards. If it is called elsewhere, a callback that is already
+    /// running may finish. Work that others share continues for them; otherwise it stops at its next checkpoint.
     public func cancel() {
         let (isFirst, subscription) = storage.withLock { storage -> (Bool, (any LoaderTask)?) in
             guard !storage.isEnded, !storage.isCancelled else { return (false, nil) }
@@ -274,8 +274,8 @@ public final class WebImageOperation: Sendable {
 
     /// Queues an image for the preview handler. A preview that still waits is replaced.
     ///
-    /// - Parameter number: rises with each preview. A preview is dropped unless its number is higher than that of the latest
-    ///   one.
+    /// - Parameter number: rises with each preview. A preview is dropped unless its number is higher than that of the
+    ///   latest one.
     func report(_ preview: Image, number: Int) {
         let isNew = storage.withLock { storage in
             guard storage.previewHandler != nil, !storage.isCancelled, number > storage.previewNumber else {

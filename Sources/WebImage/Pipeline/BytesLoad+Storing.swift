@@ -75,8 +75,8 @@ extension BytesLoad {
 
     // MARK: Failures
 
-    /// Ends with an error. Under policies that follow HTTP, an error with a lifetime is stored, and a 404 or 410 removes what
-    /// is stored.
+    /// Ends with an error. Under policies that follow HTTP, an error with a lifetime is stored, and a 404 or 410
+    /// removes what is stored.
     func fail(_ answer: LoaderAnswer, _ stored: [StoredImage]?) {
         let error: WebImageError
         switch answer.body {

@@ -63,8 +63,8 @@ extension Pipeline {
         }
     }
 
-    /// Returns the URLs that a response to a method that changes things invalidates. Redirects are such responses too: the usual
-    /// response to a form is a 303. A response with an incomplete body counts as well.
+    /// Returns the URLs that a response to a method that changes things invalidates. Redirects are such responses too:
+    /// the usual response to a form is a 303. A response with an incomplete body counts as well.
     private func urlsChanged(by method: LoaderRequest.Method, of url: URL, _ head: LoaderResponse) -> [URL] {
         var urls: [URL] = []
         for (index, redirect) in head.redirects.enumerated() {
@@ -86,8 +86,8 @@ extension Pipeline {
 // MARK: Blocking
 
 extension Pipeline {
-    /// Makes the image from what is on disk, on this thread, which it blocks. Returns `nil` if nothing usable is there, or the
-    /// disk must not be read. Damaged bytes are left to loads that do not block.
+    /// Makes the image from what is on disk, on this thread, which it blocks. Returns `nil` if nothing usable is there,
+    /// or the disk must not be read. Damaged bytes are left to loads that do not block.
     func responseFromDisk(for context: LoadContext, trace: TraceRecorder? = nil) -> WebImageResponse? {
         guard context.queriesDisk, !context.request.options.contains(.ignoreDecoding) else { return nil }
         let start = ContinuousClock.now

@@ -31,8 +31,8 @@ struct LoadNews: JobNews {
 
 /// The beginning of a body that is still arriving.
 ///
-/// Nothing is copied: it shares the memory, or the file, that the rest is written to. After a failed attempt the body starts
-/// again, in another collector.
+/// Nothing is copied: it shares the memory, or the file, that the rest is written to. After a failed attempt the body
+/// starts again, in another collector.
 struct PartialBody: Sendable {
     let collector: BodyCollector
     /// The number of bytes when this was made.

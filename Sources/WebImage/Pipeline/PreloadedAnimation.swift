@@ -15,7 +15,8 @@ struct PreloadedAnimation: AnimationSource {
     /// The maximum size of the decoded frames, in bytes. The source's own memory limit applies if it is lower.
     static let byteLimit = 256 << 20
 
-    /// Decodes all frames of `source`. Returns `nil` if they would exceed ``byteLimit`` or the source's own memory limit.
+    /// Decodes all frames of `source`. Returns `nil` if they would exceed ``byteLimit`` or the source's own memory
+    /// limit.
     init?(_ source: any AnimationSource, cancellation: Cancellation?) throws(WebImageError) {
         let byteCount = source.frameSize.pixelCount.multipliedReportingOverflow(by: 4 * source.frameCount)
         let byteLimit = min(Self.byteLimit, source.memoryByteLimit ?? .max)
@@ -45,8 +46,8 @@ struct PreloadedAnimation: AnimationSource {
 }
 
 extension Image {
-    /// Returns the image with the frames of its animation decoded; unchanged if it has no animation or the frames exceed the
-    /// limit.
+    /// Returns the image with the frames of its animation decoded; unchanged if it has no animation or the frames
+    /// exceed the limit.
     func preloadingFrames(cancellation: Cancellation?) throws(WebImageError) -> Image {
         guard let animation, let preloaded = try PreloadedAnimation(animation, cancellation: cancellation) else {
             return self

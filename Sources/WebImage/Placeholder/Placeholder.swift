@@ -11,18 +11,18 @@ public enum Placeholder: Sendable {
     case blurHash(String)
     /// Like ``blurHash(_:)``, but with aspect ratio and transparency, in base64; see ``ThumbHash``.
     case thumbHash(String)
-    /// Another size of the same image, if the manager has put one into memory: for example a list's thumbnail until the large
-    /// image is loaded.
+    /// Another size of the same image, if the manager has put one into memory: for example a list's thumbnail until the
+    /// large image is loaded.
     case cachedVariant
-    /// The image that a closure returns for the request; `nil` shows nothing. The closure is called on the thread that shows
-    /// the image, so it must return quickly.
+    /// The image that a closure returns for the request; `nil` shows nothing. The closure is called on the thread that
+    /// shows the image, so it must return quickly.
     case closure(@Sendable (WebImageRequest) -> Image?)
 
     /// The side of an image made from a ``blurHash(_:)``, in pixels. Scaled up, it looks as good as a larger one.
     static let blurHashSide = 32
 
-    /// Returns the image to show for `request`; `nil` if there is none. This takes a fraction of a millisecond and does not
-    /// read the disk.
+    /// Returns the image to show for `request`; `nil` if there is none. This takes a fraction of a millisecond and does
+    /// not read the disk.
     ///
     /// - Throws: ``WebImageError/decoding(format:reason:url:)``, ``WebImageError/outOfResources(reason:url:)``, and
     ///   ``WebImageError/processing(identifier:reason:url:)`` for an invalid color.
@@ -51,8 +51,8 @@ public enum Placeholder: Sendable {
 }
 
 extension WebImageManager {
-    /// Returns the largest image of a request's URL in memory, in any size and without processors; `nil` if there is none. This
-    /// does not read the disk. ``cachedImage(for:)`` returns the exact image.
+    /// Returns the largest image of a request's URL in memory, in any size and without processors; `nil` if there is
+    /// none. This does not read the disk. ``cachedImage(for:)`` returns the exact image.
     ///
     /// Other sizes than the request's are found only if this manager has put them into memory.
     package func cachedVariant(of request: WebImageRequest) -> Image? {

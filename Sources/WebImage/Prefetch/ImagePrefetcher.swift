@@ -9,9 +9,10 @@ public import WebImageCore
 /// batch.cancel()
 /// ```
 ///
-/// A few images load at once, at low priority, so that connections, threads and the disk serve the images on screen first.
-/// While the manager has any load that is not a prefetch, only one image loads at a time. A load of an image that is being
-/// prefetched joins the prefetch, which then continues at the higher priority. Every function may be called from any thread.
+/// A few images load at once, at low priority, so that connections, threads and the disk serve the images on screen
+/// first. While the manager has any load that is not a prefetch, only one image loads at a time. A load of an image
+/// that is being prefetched joins the prefetch, which then continues at the higher priority. Every function may be
+/// called from any thread.
 public final class ImagePrefetcher: Sendable {
     /// Where a prefetcher puts images.
     package enum Destination: Sendable, Hashable {
@@ -31,10 +32,11 @@ public final class ImagePrefetcher: Sendable {
     /// Creates a prefetcher that loads through `manager`.
     ///
     /// - Parameters:
-    ///   - decodes: whether images are decoded into memory; `true` by default. If `false`, files are only downloaded to the disk
-    ///     cache (``WebImageOptions/ignoreDecoding``).
+    ///   - decodes: whether images are decoded into memory; `true` by default. If `false`, files are only downloaded to
+    ///     the disk cache (``WebImageOptions/ignoreDecoding``).
     ///   - maximumConcurrentCount: the number of images that load at once; 3 by default.
-    ///   - priority: the priority of all prefetches; ``LoadPriority/low`` by default. The priorities of the requests are ignored.
+    ///   - priority: the priority of all prefetches; ``LoadPriority/low`` by default. The priorities of the requests
+    ///     are ignored.
     ///   - callbackQueue: the queue for progress and completions; `nil`, the default, uses the manager's queue.
     public init(
         manager: WebImageManager = .shared, decodes: Bool = true, maximumConcurrentCount: Int = 3,
@@ -58,7 +60,8 @@ public final class ImagePrefetcher: Sendable {
     /// Starts to load a batch after the batches that were added before; returns at once.
     ///
     /// - Parameters:
-    ///   - requests: what to load. Requests for the same image (on disk, for the same file) are loaded and counted once.
+    ///   - requests: what to load. Requests for the same image (on disk, for the same file) are loaded and counted
+    ///     once.
     ///   - progress: called after each image.
     ///   - completion: called exactly once, at the end; also for an empty batch and after a cancellation.
     @discardableResult

@@ -46,8 +46,8 @@ extension ImagePrefetcher {
 
         /// Starts as many loads as may run.
         ///
-        /// Only one thread does this at a time. A load that memory answers ends while it is being started, and calls this
-        /// again.
+        /// Only one thread does this at a time. A load that memory answers ends while it is being started, and calls
+        /// this again.
         func startNext() {
             let isFirst = state.withLock { state in
                 defer { (state.isStarting, state.mustLookAgain) = (true, true) }

@@ -11,8 +11,8 @@ import WebImageProcessing
 ///                      └─► decode what is new ◄────────────────────┘
 ///                                └─► blur ─► report(provisional:)
 /// ```
-/// One preview is made at a time, so that a slow decoder skips previews instead of queueing work. The bytes of a skipped
-/// preview are in the next one.
+/// One preview is made at a time, so that a slow decoder skips previews instead of queueing work. The bytes of a
+/// skipped preview are in the next one.
 final class ArrivingPreviews: Sendable {
     private let load: ImageLoad
     private let style: PreviewStyle
@@ -113,8 +113,8 @@ final class ArrivingPreviews: Sendable {
         }
         let ended = pipeline.previewTiming.now()
         state.withLock { state in
-            // An attempt without a preview takes time, too. Bytes that are not in their file yet are looked for after an
-            // interval, because nothing else may arrive.
+            // An attempt without a preview takes time, too. Bytes that are not in their file yet are looked for after
+            // an interval, because nothing else may arrive.
             var isShort = false
             if case .success(.unwritten) = result { isShort = true }
             let due =
@@ -139,8 +139,8 @@ final class ArrivingPreviews: Sendable {
 
 /// The decoder of previews, and the number of bytes it has taken.
 private final class PreviewDecoder: @unchecked Sendable {
-    // `@unchecked`: one piece of work uses it at a time. Each starts after the previous one has noted its end (`PreviewPace`,
-    // under a lock).
+    // `@unchecked`: one piece of work uses it at a time. Each starts after the previous one has noted its end
+    // (`PreviewPace`, under a lock).
     private let style: PreviewStyle
     private var decoder: (any IncrementalImageDecoder)?
     private var takenByteCount = 0
@@ -190,8 +190,8 @@ private final class PreviewDecoder: @unchecked Sendable {
     private func blur(
         _ image: Image, received: Int64, expected: Int64?, _ cancellation: Cancellation
     ) throws(WebImageError) -> Outcome {
-        // The last pixel is set once the first pass is complete. In an image with alpha it may be transparent, so it tells
-        // nothing.
+        // The last pixel is set once the first pass is complete. In an image with alpha it may be transparent, so it
+        // tells nothing.
         let hasAlpha = decoder?.probe?.hasAlpha ?? true
         guard hasAlpha || image.pixels[image.width - 1, image.height - 1].w > 0 else { return .tooFewBytes }
         number += 1

@@ -29,8 +29,8 @@ struct PreviewTiming: Sendable {
     /// Previews take at most a fifth of a processor's time.
     static let costFactor = 4
 
-    /// - Parameter isBlurred: whether previews are blurred. They then come half as often, because a blur costs as much as a
-    ///   decode and hides the difference.
+    /// - Parameter isBlurred: whether previews are blurred. They then come half as often, because a blur costs as much
+    ///   as a decode and hides the difference.
     func next(begun: ContinuousClock.Instant, ended: ContinuousClock.Instant, isBlurred: Bool)
         -> ContinuousClock.Instant
     {
@@ -50,8 +50,8 @@ struct PreviewPace {
     private var due: ContinuousClock.Instant?
     private var isWaiting = false
 
-    /// Returns the time until the next preview. If it is zero, the caller starts the preview. Otherwise the caller waits, and
-    /// then calls ``endWait()``. `nil` if a preview is being made, or a caller waits already.
+    /// Returns the time until the next preview. If it is zero, the caller starts the preview. Otherwise the caller
+    /// waits, and then calls ``endWait()``. `nil` if a preview is being made, or a caller waits already.
     mutating func next(at now: ContinuousClock.Instant) -> Duration? {
         guard !isBusy else { return nil }
         if let due, due > now {
@@ -73,8 +73,8 @@ struct PreviewPace {
 
 /// How much a preview is blurred.
 enum BlurRadius {
-    /// Returns the radius in points, as in YYWebImage: 45 for the first bytes, 16 for a quarter of the file, 7 for half of it,
-    /// 1 at its end. If the length is unknown, it is 32, 16, 11 … for the first preview, the second, the third.
+    /// Returns the radius in points, as in YYWebImage: 45 for the first bytes, 16 for a quarter of the file, 7 for half
+    /// of it, 1 at its end. If the length is unknown, it is 32, 16, 11 … for the first preview, the second, the third.
     ///
     /// - Parameters:
     ///   - expected: the file's length; `nil` or 0 if unknown.

@@ -3,8 +3,8 @@ import WebImageProcessing
 
 /// Processes previews of one body on the decoding threads while the rest arrives.
 ///
-/// One preview is processed at a time, and then the latest one. A slow processor skips previews, and is not stopped by newer
-/// ones. A preview that cannot be processed is not shown.
+/// One preview is processed at a time, and then the latest one. A slow processor skips previews, and is not stopped by
+/// newer ones. A preview that cannot be processed is not shown.
 final class ProcessedPreviews: Sendable {
     private let load: ImageLoad
     private let processor: ImageProcessor

@@ -11,33 +11,34 @@ public import WebImageCaching
 /// | ``cacheOnly`` | any age | any age | never |
 /// | ``offline`` | unless forbidden | unless forbidden | never |
 ///
-/// No policy uses a stored response to a request with other values in the fields that its `Vary` names. Responses are stored
-/// for requests with any policy, unless the server forbids it (`no-store`). Those are stored in memory only, and only under
-/// ``cacheFirst``.
+/// No policy uses a stored response to a request with other values in the fields that its `Vary` names. Responses are
+/// stored for requests with any policy, unless the server forbids it (`no-store`). Those are stored in memory only, and
+/// only under ``cacheFirst``.
 ///
-/// Loaders without HTTP give the rules nothing to work with. Under ``http`` and ``refresh``, what they load is loaded each
-/// time. Under ``offline``, files on this machine's disk are available.
+/// Loaders without HTTP give the rules nothing to work with. Under ``http`` and ``refresh``, what they load is loaded
+/// each time. Under ``offline``, files on this machine's disk are available.
 public enum CachePolicy: Sendable, Hashable, CaseIterable {
-    /// Uses the cached copy regardless of age: memory, then disk, then the loader. The default, as in every image library,
-    /// because an image's URL is expected to change with its content.
+    /// Uses the cached copy regardless of age: memory, then disk, then the loader. The default, as in every image
+    /// library, because an image's URL is expected to change with its content.
     case cacheFirst
-    /// Follows the rules of HTTP for a private cache (RFC 9111, RFC 5861). Fresh responses are served from the cache. Stale
-    /// ones are revalidated, which costs a round trip but no transfer if they are still current.
+    /// Follows the rules of HTTP for a private cache (RFC 9111, RFC 5861). Fresh responses are served from the cache.
+    /// Stale ones are revalidated, which costs a round trip but no transfer if they are still current.
     ///
-    /// With `stale-while-revalidate` the stored image is a preview meanwhile. With `stale-if-error` it is the result if the
-    /// server fails. Cacheable errors, such as 404 with `max-age`, are served while fresh.
+    /// With `stale-while-revalidate` the stored image is a preview meanwhile. With `stale-if-error` it is the result if
+    /// the server fails. Cacheable errors, such as 404 with `max-age`, are served while fresh.
     case http
-    /// Shows the stored image as a preview and revalidates it. The result is the same image (``WebImageResponse/isUnchanged``)
-    /// or a new one. Without a response from the server the load fails, unless `stale-if-error` allows the stored image as the
-    /// result. Fresh `immutable` responses are not revalidated.
+    /// Shows the stored image as a preview and revalidates it. The result is the same image
+    /// (``WebImageResponse/isUnchanged``) or a new one. Without a response from the server the load fails, unless
+    /// `stale-if-error` allows the stored image as the result. Fresh `immutable` responses are not revalidated.
     case refresh
-    /// Loads from the server and bypasses every cache, also those between here and the server. The response replaces the stored
-    /// one.
+    /// Loads from the server and bypasses every cache, also those between here and the server. The response replaces
+    /// the stored one.
     case reload
     /// Uses memory and disk only, regardless of age. A miss fails with ``WebImageError/notInCache(key:)``.
     case cacheOnly
     /// Like ``http`` without a server. Stored responses are used however stale, unless the server forbids exactly that
-    /// (`must-revalidate`, `no-cache`). Then, or if nothing is stored, the load fails with ``WebImageError/notInCache(key:)``.
+    /// (`must-revalidate`, `no-cache`). Then, or if nothing is stored, the load fails with
+    /// ``WebImageError/notInCache(key:)``.
     case offline
 }
 

@@ -22,13 +22,15 @@ extension WebImageRequest {
         self.init(RequestProvider(id: id, isCacheable: isCacheable, .data(data)), options, thumbnail)
     }
 
-    /// Creates a request for an image that a closure returns, for example one that the program draws or another library decodes.
+    /// Creates a request for an image that a closure returns, for example one that the program draws or another library
+    /// decodes.
     ///
     /// ```swift
     /// let request = WebImageRequest(id: "chart/\(chart.id)", image: { try await chart.draw() })
     /// ```
     ///
-    /// The image is cached in memory only, at the requested size. Retry policies and settings for decoding do not apply.
+    /// The image is cached in memory only, at the requested size. Retry policies and settings for decoding do not
+    /// apply.
     ///
     /// - Parameters:
     ///   - id: identifies the image in caches. Requests with the same identifier can share the work.

@@ -1,11 +1,12 @@
 /// Options of a request; all are off by default.
 ///
-/// What a request needs a value for is a property of ``WebImageRequest``: priority, cache policy, caches, credentials, limits.
+/// What a request needs a value for is a property of ``WebImageRequest``: priority, cache policy, caches, credentials,
+/// limits.
 ///
 /// If options conflict:
 ///
-/// - ``ignoreDecoding`` takes precedence over ``progressive``, ``progressiveBlur``, ``firstFrameOnly``, ``preloadAllFrames``,
-///   ``WebImageRequest/decodedByteLimit`` and processors.
+/// - ``ignoreDecoding`` takes precedence over ``progressive``, ``progressiveBlur``, ``firstFrameOnly``,
+///   ``preloadAllFrames``, ``WebImageRequest/decodedByteLimit`` and processors.
 /// - ``firstFrameOnly`` takes precedence over ``preloadAllFrames``, ``matchAnimatedKind`` and
 ///   ``WebImageRequest/transformsAnimations``.
 public struct WebImageOptions: OptionSet, Sendable, Hashable {
@@ -19,16 +20,18 @@ public struct WebImageOptions: OptionSet, Sendable, Hashable {
 // MARK: Results
 
 extension WebImageOptions {
-    /// Shows the bytes received so far: previews of every file that can be decoded in part. They pass the request's processors,
-    /// have ``Image/isPartial`` set, and are never cached.
+    /// Shows the bytes received so far: previews of every file that can be decoded in part. They pass the request's
+    /// processors, have ``Image/isPartial`` set, and are never cached.
     public static let progressive = WebImageOptions(rawValue: 1 << 0)
-    /// Like ``progressive``, but blurred, less and less as more bytes arrive. Only progressive JPEG and interlaced PNG, whose first
-    /// bytes show the whole image, have such previews. With ``progressive`` too, other files have previews that are not blurred.
+    /// Like ``progressive``, but blurred, less and less as more bytes arrive. Only progressive JPEG and interlaced PNG,
+    /// whose first bytes show the whole image, have such previews. With ``progressive`` too, other files have previews
+    /// that are not blurred.
     public static let progressiveBlur = WebImageOptions(rawValue: 1 << 1)
-    /// Delivers the end when everything that is to be stored is on disk. By default it is on its way there, and look-ups find it.
+    /// Delivers the end when everything that is to be stored is on disk. By default it is on its way there, and
+    /// look-ups find it.
     public static let waitForStore = WebImageOptions(rawValue: 1 << 2)
-    /// If memory answers, the file's bytes are read from disk for ``WebImageResponse/data`` before the end is delivered. Otherwise
-    /// they are `nil`. With ``queryDiskSync`` the call blocks until they are read.
+    /// If memory answers, the file's bytes are read from disk for ``WebImageResponse/data`` before the end is
+    /// delivered. Otherwise they are `nil`. With ``queryDiskSync`` the call blocks until they are read.
     public static let queryMemoryData = WebImageOptions(rawValue: 1 << 3)
     /// If memory does not have the image, the disk is read and the file decoded within the call, so that
     /// ``WebImageManager/cachedImage(for:)`` finds it too: **the call blocks for that time**. `async` functions
@@ -39,33 +42,35 @@ extension WebImageOptions {
 // MARK: Decoding
 
 extension WebImageOptions {
-    /// Decodes no pixels. The response has the file's bytes and what its header says (``WebImageResponse/info``); its image is a
-    /// placeholder of one clear pixel with ``Image/isPartial`` set, which is not cached. The bytes are stored on disk if their
-    /// header is valid; if they prove damaged later, they are loaded again. No processor runs.
+    /// Decodes no pixels. The response has the file's bytes and what its header says (``WebImageResponse/info``); its
+    /// image is a placeholder of one clear pixel with ``Image/isPartial`` set, which is not cached. The bytes are
+    /// stored on disk if their header is valid; if they prove damaged later, they are loaded again. No processor runs.
     public static let ignoreDecoding = WebImageOptions(rawValue: 1 << 5)
-    /// Keeps the decoded image out of memory: it is stored on disk only, and decoded again for the next request. (SDWebImage's
-    /// option saves that memory by decoding at each drawing.) An image that is in memory already is used.
+    /// Keeps the decoded image out of memory: it is stored on disk only, and decoded again for the next request.
+    /// (SDWebImage's option saves that memory by decoding at each drawing.) An image that is in memory already is used.
     public static let avoidForcedDecode = WebImageOptions(rawValue: 1 << 6)
-    /// Decodes only the first frame of an animation, as a still image with a cache key of its own. If memory has the animation, its
-    /// first frame is used.
+    /// Decodes only the first frame of an animation, as a still image with a cache key of its own. If memory has the
+    /// animation, its first frame is used.
     public static let firstFrameOnly = WebImageOptions(rawValue: 1 << 7)
-    /// Decodes all frames of an animation before the end is delivered, and keeps them with the image, which has a cache key of its
-    /// own. Animations whose frames take more than 256 MiB stay as they are.
+    /// Decodes all frames of an animation before the end is delivered, and keeps them with the image, which has a cache
+    /// key of its own. Animations whose frames take more than 256 MiB stay as they are.
     public static let preloadAllFrames = WebImageOptions(rawValue: 1 << 8)
-    /// Does not use a still image in memory if the file is an animation, but decodes the file. Only caches that hold first frames
-    /// (`ImageCache.Configuration.allowsAnimated`) have such stills.
+    /// Does not use a still image in memory if the file is an animation, but decodes the file. Only caches that hold
+    /// first frames (`ImageCache.Configuration.allowsAnimated`) have such stills.
     public static let matchAnimatedKind = WebImageOptions(rawValue: 1 << 9)
 }
 
 // MARK: Environment
 
 extension WebImageOptions {
-    /// Counts the transfer in the manager's ``WebImageManager/Configuration/networkActivity`` from its connection slot to its end. A
-    /// transfer that several requests share counts once. Images from a cache, a file or a `data:` URL do not count.
+    /// Counts the transfer in the manager's ``WebImageManager/Configuration/networkActivity`` from its connection slot
+    /// to its end. A transfer that several requests share counts once. Images from a cache, a file or a `data:` URL do
+    /// not count.
     public static let showNetworkActivity = WebImageOptions(rawValue: 1 << 10)
-    /// Asks the program for time in the background while the load runs, through ``WebImageManager/Configuration/beginBackgroundTask``, and
-    /// cancels the load when that time is over. In a view, the load continues when the view disappears, so that the caches have
-    /// the image next time, and the program's `GApplication` runs until it has ended; another URL in the same view cancels it.
+    /// Asks the program for time in the background while the load runs, through
+    /// ``WebImageManager/Configuration/beginBackgroundTask``, and cancels the load when that time is over. In a view,
+    /// the load continues when the view disappears, so that the caches have the image next time, and the program's
+    /// `GApplication` runs until it has ended; another URL in the same view cancels it.
     public static let continueInBackground = WebImageOptions(rawValue: 1 << 11)
 }
 

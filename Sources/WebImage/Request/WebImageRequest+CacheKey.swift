@@ -76,8 +76,8 @@ extension WebImageRequest {
         return SHA256.hexDigest(of: Array(text.utf8))
     }
 
-    /// In bytes. At least what servers and proxies are asked to support (8000, RFC 9110 §4.1), so that a server's images keep
-    /// their URL as the key.
+    /// In bytes. At least what servers and proxies are asked to support (8000, RFC 9110 §4.1), so that a server's
+    /// images keep their URL as the key.
     private static let longestAddress = 8000
 
     private func variant(at address: String) -> String? {

@@ -6,12 +6,13 @@ public import WebImageLoading
 
 /// Properties for the loader.
 extension WebImageRequest {
-    /// Header fields for the server, by name; empty by default. They become part of the cache key, so that users never see each
-    /// other's images.
+    /// Header fields for the server, by name; empty by default. They become part of the cache key, so that users never
+    /// see each other's images.
     ///
-    /// Fields that are known to be harmless are not part of the key: `Accept` and the fields whose names begin with `Accept-`,
-    /// `User-Agent`, `Referer`, `Range`, `If-…` conditions, `Cache-Control`, `Pragma`, fields that describe the request's body,
-    /// and those for tracing (`traceparent`, `tracestate`, `X-Request-ID`, `X-Correlation-ID`, B3 and others).
+    /// Fields that are known to be harmless are not part of the key: `Accept` and the fields whose names begin with
+    /// `Accept-`, `User-Agent`, `Referer`, `Range`, `If-…` conditions, `Cache-Control`, `Pragma`, fields that describe
+    /// the request's body, and those for tracing (`traceparent`, `tracestate`, `X-Request-ID`, `X-Correlation-ID`, B3
+    /// and others).
     ///
     /// A request with `Range` bypasses the caches. A part of an image is never stored, and never taken for the whole.
     public var headers: [String: String] {
@@ -19,24 +20,25 @@ extension WebImageRequest {
         set { changeDetails { $0.headers = newValue } }
     }
 
-    /// The names of further ``headers`` that neither carry credentials nor select content, in any case; empty by default. They
-    /// are not part of the cache key.
+    /// The names of further ``headers`` that neither carry credentials nor select content, in any case; empty by
+    /// default. They are not part of the cache key.
     package var headersIgnoredByCacheKey: Set<String> {
         get { box?.details.headersIgnoredByCacheKey ?? [] }
         set { changeDetails { $0.headersIgnoredByCacheKey = newValue } }
     }
 
-    /// The credential for servers that ask for one; `nil` by default. It replaces `user:password@` in the URL. Both become part
-    /// of the cache key, as headers with credentials do.
+    /// The credential for servers that ask for one; `nil` by default. It replaces `user:password@` in the URL. Both
+    /// become part of the cache key, as headers with credentials do.
     public var credential: Credential? {
         get { box?.details.credential }
         set { changeDetails { $0.credential = newValue } }
     }
 
-    /// Whether cookies of the downloader's jar are sent, and those that servers set are stored there; `false` by default.
+    /// Whether cookies of the downloader's jar are sent, and those that servers set are stored there; `false` by
+    /// default.
     ///
-    /// The cache separates images loaded with cookies from others, but not one user's from the next: empty it when another user
-    /// logs in.
+    /// The cache separates images loaded with cookies from others, but not one user's from the next: empty it when
+    /// another user logs in.
     public var handlesCookies: Bool {
         get { box?.details.handlesCookies ?? false }
         set { changeDetails { $0.handlesCookies = newValue } }
@@ -44,8 +46,8 @@ extension WebImageRequest {
 
     /// Whether credentials that were accepted are stored in memory and used again; `false` by default.
     ///
-    /// The cache separates such images from others, but not one stored credential from the next: empty it when another user logs
-    /// in.
+    /// The cache separates such images from others, but not one stored credential from the next: empty it when another
+    /// user logs in.
     public var usesCredentialStorage: Bool {
         get { box?.details.usesCredentialStorage ?? false }
         set { changeDetails { $0.usesCredentialStorage = newValue } }
@@ -53,16 +55,16 @@ extension WebImageRequest {
 
     /// Whether any certificate is accepted; `false` by default. **Insecure: allows interception.**
     ///
-    /// Such images have cache keys of their own, so that requests that verify certificates never get them. Such loads use no
-    /// cookies or stored credentials of others.
+    /// Such images have cache keys of their own, so that requests that verify certificates never get them. Such loads
+    /// use no cookies or stored credentials of others.
     public var allowsInvalidCertificates: Bool {
         get { box?.details.allowsInvalidCertificates ?? false }
         set { changeDetails { $0.allowsInvalidCertificates = newValue } }
     }
 
-    /// Whether a URL on the manager's block list fails with ``WebImageError/blocked(reason:url:)`` after the caches have missed, and
-    /// whether a URL with a lasting error is added to the list; `false` by default. See ``WebImageManager/blockedURLs``. A load that
-    /// succeeds removes its URL from the list.
+    /// Whether a URL on the manager's block list fails with ``WebImageError/blocked(reason:url:)`` after the caches
+    /// have missed, and whether a URL with a lasting error is added to the list; `false` by default. See
+    /// ``WebImageManager/blockedURLs``. A load that succeeds removes its URL from the list.
     public var ignoresFailedURLs: Bool {
         get { box?.details.ignoresFailedURLs ?? false }
         set { changeDetails { $0.ignoresFailedURLs = newValue } }
@@ -75,12 +77,12 @@ extension WebImageRequest {
         set { changeDetails { $0.idleTimeout = newValue } }
     }
 
-    /// The time limit for all transfers of this request, including redirects, retries and alternative URLs; `nil`, the default,
-    /// uses the loader's limit.
+    /// The time limit for all transfers of this request, including redirects, retries and alternative URLs; `nil`, the
+    /// default, uses the loader's limit.
     ///
     /// Waiting for a slot, for the next attempt or for a network does not count. See
-    /// ``ImageDownloader/Configuration/totalTimeout``. Requests that share a transfer have the limit of the one that started
-    /// it.
+    /// ``ImageDownloader/Configuration/totalTimeout``. Requests that share a transfer have the limit of the one that
+    /// started it.
     public var totalTimeout: Duration? {
         get { box?.details.totalTimeout }
         set { changeDetails { $0.totalTimeout = newValue } }
@@ -92,20 +94,20 @@ extension WebImageRequest {
         set { changeDetails { $0.retryPolicy = newValue } }
     }
 
-    /// Other URLs of the same image; empty by default. They are tried in order when the first URL has used up its attempts, or
-    /// at once if it fails with a lasting error such as 404. Each is tried as often as the first. If all fail, the load fails
-    /// with the error of ``url``.
+    /// Other URLs of the same image; empty by default. They are tried in order when the first URL has used up its
+    /// attempts, or at once if it fails with a lasting error such as 404. Each is tried as often as the first. If all
+    /// fail, the load fails with the error of ``url``.
     ///
-    /// The image is cached under ``url``, wherever it came from. A server of another origin receives no credential. It receives
-    /// no headers but Accept, Accept-Encoding, User-Agent and Range, whether they come from the request, the manager or the
-    /// loader.
+    /// The image is cached under ``url``, wherever it came from. A server of another origin receives no credential. It
+    /// receives no headers but Accept, Accept-Encoding, User-Agent and Range, whether they come from the request, the
+    /// manager or the loader.
     public var alternatives: [URL] {
         get { box?.details.alternatives ?? [] }
         set { changeDetails { $0.alternatives = newValue } }
     }
 
-    /// Whether the load waits for a network instead of failing without one; `false` by default. The wait does not count as an
-    /// attempt of ``retryPolicy``. After 5 minutes without one the load fails with
+    /// Whether the load waits for a network instead of failing without one; `false` by default. The wait does not count
+    /// as an attempt of ``retryPolicy``. After 5 minutes without one the load fails with
     /// ``WebImageError/TimeoutReason/offline``. Loads from servers on this machine do not wait.
     ///
     /// Combine this with a retry policy, because name servers may become available a moment after the network.
@@ -114,9 +116,9 @@ extension WebImageRequest {
         set { changeDetails { $0.waitsForConnectivity = newValue } }
     }
 
-    /// The URL of the same image with fewer bytes; `nil` by default. It is loaded as well, before the full image if both wait,
-    /// and is a preview until there is a better one. Its errors are ignored. A server of another origin receives as little as
-    /// one of ``alternatives``.
+    /// The URL of the same image with fewer bytes; `nil` by default. It is loaded as well, before the full image if
+    /// both wait, and is a preview until there is a better one. Its errors are ignored. A server of another origin
+    /// receives as little as one of ``alternatives``.
     public var lowResolutionURL: URL? {
         get { details.lowResolutionURL }
         set { changeDetails { $0.lowResolutionURL = newValue } }
@@ -137,8 +139,8 @@ extension WebImageRequest {
         set { changeDetails { $0.originalCache = newValue } }
     }
 
-    /// The loaders that fetch the bytes; `nil`, the default, uses the manager's. A single loader is written as `[loader]`.
-    /// Requests with the same group share their transfers.
+    /// The loaders that fetch the bytes; `nil`, the default, uses the manager's. A single loader is written as
+    /// `[loader]`. Requests with the same group share their transfers.
     public var loaders: ImageLoaderGroup? {
         get { details.loaders }
         set { changeDetails { $0.loaders = newValue } }
@@ -166,10 +168,12 @@ extension WebImageRequest {
 
 /// Properties for caching.
 extension WebImageRequest {
-    /// The tiers for the image as requested; ``CacheAccess/memory`` by default, since it can be made again from the original.
+    /// The tiers for the image as requested; ``CacheAccess/memory`` by default, since it can be made again from the
+    /// original.
     ///
-    /// With the disk tier, thumbnails and processed images are stored there too, encoded, and read without the original.
-    /// Animations are not. For a request for the original itself, ``originalCacheAccess`` determines the use of the disk.
+    /// With the disk tier, thumbnails and processed images are stored there too, encoded, and read without the
+    /// original. Animations are not. For a request for the original itself, ``originalCacheAccess`` determines the use
+    /// of the disk.
     public var cacheAccess: CacheAccess {
         get { details.cacheAccess }
         set { changeDetails { $0.cacheAccess = newValue } }
@@ -181,16 +185,15 @@ extension WebImageRequest {
         set { changeDetails { $0.originalCacheAccess = newValue } }
     }
 
-    /// Returns the text for a URL in cache keys, for example without the part of its query that changes each time; `nil`, the
-    /// default, uses the URL. Credentials, and headers that may be credentials, are added in any
-    /// case.
+    /// Returns the text for a URL in cache keys, for example without the part of its query that changes each time;
+    /// `nil`, the default, uses the URL. Credentials, and headers that may be credentials, are added in any case.
     public var cacheKeyFilter: (@Sendable (URL) -> String)? {
         get { details.cacheKeyFilter }
         set { changeDetails { $0.cacheKeyFilter = newValue } }
     }
 
-    /// Returns the bytes to store on disk in place of the original or encoded ones, given an image, the bytes it came with, if any,
-    /// and its key; `nil` leaves the choice to the cache. It runs on a decoding thread. `nil` by default.
+    /// Returns the bytes to store on disk in place of the original or encoded ones, given an image, the bytes it came
+    /// with, if any, and its key; `nil` leaves the choice to the cache. It runs on a decoding thread. `nil` by default.
     ///
     /// ``WebImageManager/data(for:method:body:)`` does not use bytes that a server did not send, and loads them again.
     public var serializer: (@Sendable (_ image: Image, _ data: Data?, _ key: ImageCacheKey) -> Data?)? {
@@ -207,8 +210,8 @@ extension WebImageRequest {
         set { changeDetails { $0.decodingLimits = newValue } }
     }
 
-    /// The maximum size of the decoded pixels in bytes, at 4 bytes per pixel; `nil`, the default, sets no limit. An image that
-    /// would take more is decoded at a smaller size. The limit becomes part of the cache key.
+    /// The maximum size of the decoded pixels in bytes, at 4 bytes per pixel; `nil`, the default, sets no limit. An
+    /// image that would take more is decoded at a smaller size. The limit becomes part of the cache key.
     public var decodedByteLimit: Int? {
         get { details.decodedByteLimit }
         set { changeDetails { $0.decodedByteLimit = newValue } }

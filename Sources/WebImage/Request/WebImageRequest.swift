@@ -10,8 +10,8 @@ public import WebImageProcessing
 /// request.priority = .high
 /// ```
 ///
-/// A request is small and quick to copy. Rarely used properties are in one object, which copies share until one of them sets
-/// such a property.
+/// A request is small and quick to copy. Rarely used properties are in one object, which copies share until one of them
+/// sets such a property.
 public struct WebImageRequest: Sendable {
     /// The URL of the image.
     public var url: URL
@@ -23,18 +23,18 @@ public struct WebImageRequest: Sendable {
     /// The pixels per point of the result; `nil`, the default, uses the scale that the file name implies: 2 for
     /// `photo@2x.png`, 3 for `photo@3x.png`, otherwise 1.
     public var scale: Double?
-    /// The processors of the decoded image, in this order; empty by default. For an animation, each frame is processed when it
-    /// is shown.
+    /// The processors of the decoded image, in this order; empty by default. For an animation, each frame is processed
+    /// when it is shown.
     ///
-    /// Requests whose first processors are the same share that part of the work. Only the result is stored in memory, under a
-    /// key that contains all processors. The disk cache stores the original.
+    /// Requests whose first processors are the same share that part of the work. Only the result is stored in memory,
+    /// under a key that contains all processors. The disk cache stores the original.
     public var processors: [ImageProcessor]
 
     private var chosenPriority: LoadPriority?
     /// Which of memory, disk and server may answer; ``CachePolicy/cacheFirst`` by default.
     public var cachePolicy: CachePolicy
-    /// `nil` as long as nothing in ``details`` was set. What every load asks for is read in the object itself: `details` is a
-    /// copy of all, with a reference more to whatever is in it.
+    /// `nil` as long as nothing in ``details`` was set. What every load asks for is read in the object itself:
+    /// `details` is a copy of all, with a reference more to whatever is in it.
     private(set) var box: RequestDetails.Box?
 
     /// Creates a request.
@@ -63,8 +63,8 @@ public struct WebImageRequest: Sendable {
         }
     }
 
-    /// Creates a request from a loader's request, with its URL, headers, credential, time limits, and settings for cookies,
-    /// stored credentials and certificates.
+    /// Creates a request from a loader's request, with its URL, headers, credential, time limits, and settings for
+    /// cookies, stored credentials and certificates.
     package init(_ request: LoaderRequest, options: WebImageOptions = []) {
         self.init(
             request.url, options: options, headers: request.headers, credential: request.credential,
@@ -75,8 +75,8 @@ public struct WebImageRequest: Sendable {
         if request.allowsInvalidCertificates { allowsInvalidCertificates = true }
     }
 
-    /// The priority; `normal` by default. Requests that share work run at the highest priority among them. A view waits with a
-    /// load of ``LoadPriority/low`` until scrolling around it has ended.
+    /// The priority; `normal` by default. Requests that share work run at the highest priority among them. A view waits
+    /// with a load of ``LoadPriority/low`` until scrolling around it has ended.
     public var priority: LoadPriority {
         get { priority(otherwise: .normal) }
         set { chosenPriority = newValue }
@@ -101,8 +101,8 @@ public struct WebImageRequest: Sendable {
 }
 
 extension WebImageRequest {
-    /// The pixels per point that the file name implies: 2 for `photo@2x.png`, 3 for `photo@3x.png`, otherwise 1. The at sign
-    /// may be written as `%40`.
+    /// The pixels per point that the file name implies: 2 for `photo@2x.png`, 3 for `photo@3x.png`, otherwise 1. The at
+    /// sign may be written as `%40`.
     package var impliedScale: Double { Self.scale(inNameOf: url.absoluteString) }
 
     /// The scale of the result.

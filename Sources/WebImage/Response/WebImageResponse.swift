@@ -68,7 +68,8 @@ public struct WebImageResponse: Sendable {
         get { content.origin }
         set { ownContent.origin = newValue }
     }
-    /// The original bytes of the file; `nil` for an image from memory, unless ``WebImageOptions/queryMemoryData`` is set.
+    /// The original bytes of the file; `nil` for an image from memory, unless ``WebImageOptions/queryMemoryData`` is
+    /// set.
     public package(set) var data: Data? {
         get { content.data }
         set { ownContent.data = newValue }
@@ -93,8 +94,8 @@ public struct WebImageResponse: Sendable {
         get { content.userInfo }
         set { ownContent.userInfo = newValue }
     }
-    /// Whether the image is that of the last preview, so that there is nothing new to show. Either the server has confirmed it,
-    /// or the server failed and the stored image is the result.
+    /// Whether the image is that of the last preview, so that there is nothing new to show. Either the server has
+    /// confirmed it, or the server failed and the stored image is the result.
     public package(set) var isUnchanged: Bool {
         get { content.isUnchanged }
         set { ownContent.isUnchanged = newValue }
@@ -157,8 +158,8 @@ package struct WebDataResponse: Sendable {
     package var data: Data
     /// The status, also of an error; `nil` from a loader without HTTP, and for bytes that were stored without a head.
     package var statusCode: Int?
-    /// The header fields. A response from the cache has its age in an `Age` field, and lacks fields that must not be reused
-    /// without revalidation.
+    /// The header fields. A response from the cache has its age in an `Age` field, and lacks fields that must not be
+    /// reused without revalidation.
     package var headers: [HTTPField]
     /// The final URL, after redirects.
     package var url: URL
@@ -166,8 +167,8 @@ package struct WebDataResponse: Sendable {
     package var origin: ImageOrigin
     /// Whether the body came from the cache, and the server has just confirmed that it is current.
     package var isConfirmed: Bool
-    /// Whether a cached response was served that is no longer fresh, because the server allows that or because the policy does
-    /// not ask the server.
+    /// Whether a cached response was served that is no longer fresh, because the server allows that or because the
+    /// policy does not ask the server.
     package var isStale: Bool
     /// Measurements of the transfer; `nil` without one, and from a loader that does not measure.
     package var metrics: LoaderMetrics?
@@ -183,11 +184,11 @@ package struct WebDataResponse: Sendable {
 
 /// An event of a load.
 public enum LoadEvent: Sendable {
-    /// Bytes have arrived. The first event has 0; `expected` is `nil` if the length is unknown. Unread progress is replaced by
-    /// newer progress. Progress starts again at 0 with each attempt at a loader after the first.
+    /// Bytes have arrived. The first event has 0; `expected` is `nil` if the length is unknown. Unread progress is
+    /// replaced by newer progress. Progress starts again at 0 with each attempt at a loader after the first.
     case progress(received: Int64, expected: Int64?)
-    /// An image to show until the end, such as a stored one while the server is asked whether it is current. An unread preview
-    /// is replaced by the next.
+    /// An image to show until the end, such as a stored one while the server is asked whether it is current. An unread
+    /// preview is replaced by the next.
     case preview(Image)
     /// The result, sent exactly once.
     case finished(Result<WebImageResponse, WebImageError>)

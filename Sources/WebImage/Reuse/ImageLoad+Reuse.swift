@@ -9,11 +9,11 @@ import WebImageProcessing
 ///  wanted ≤ cached ──► scaled down ──► memory ──► requests       no disk, no loader
 ///  wanted > cached ──► preview, while the wanted size is loaded
 /// ```
-/// Only stills without processors are used, and no stretched thumbnails. The cache policy must accept them as it would accept
-/// an image of the wanted size: the provenance is the same.
+/// Only stills without processors are used, and no stretched thumbnails. The cache policy must accept them as it would
+/// accept an image of the wanted size: the provenance is the same.
 extension ImageLoad {
-    /// Starts to make the image from a larger one in memory; returns `false` if there is none. A smaller one is reported as a
-    /// preview.
+    /// Starts to make the image from a larger one in memory; returns `false` if there is none. A smaller one is
+    /// reported as a preview.
     func reuseLarger() -> Bool {
         guard pipeline.configuration.reusesVariants, context.queriesMemory, context.request.pixelByteLimit == nil,
             !pipeline.variants.entries(of: context.key.source).isEmpty
@@ -115,7 +115,8 @@ extension Pipeline {
 }
 
 extension VariantIndex.Entry {
-    /// Returns the size that a thumbnail of the same file has; `nil` if this image has too few pixels for it, or does not tell.
+    /// Returns the size that a thumbnail of the same file has; `nil` if this image has too few pixels for it, or does
+    /// not tell.
     fileprivate func sizeServing(_ thumbnail: Thumbnail?) -> PixelSize? {
         // The whole image under another key, such as that of another scale.
         guard let thumbnail, thumbnail.isBounded else { return isWhole ? size : nil }

@@ -1,7 +1,7 @@
 import WebImageCore
 
-/// What happened during a load, stage by stage: which cache answered or why it did not, what the server was asked, and how long
-/// everything took.
+/// What happened during a load, stage by stage: which cache answered or why it did not, what the server was asked, and
+/// how long everything took.
 ///
 /// ```swift
 /// let operation = manager.load(request)
@@ -40,7 +40,8 @@ package struct LoadTrace: Sendable, Hashable {
     package struct Entry: Sendable, Hashable {
         /// The stage.
         package var stage: Stage
-        /// When it started, in seconds from the start of the request; negative for shared work that was already in progress.
+        /// When it started, in seconds from the start of the request; negative for shared work that was already in
+        /// progress.
         package var start: Double
         /// How long it took, in seconds; 0 if that is not measured.
         package var duration: Double
@@ -70,9 +71,11 @@ extension LoadTrace.Entry: CustomStringConvertible {
 }
 
 extension LoadTrace: CustomStringConvertible {
-    /// One line per stage, in order of their start: the start and the duration in milliseconds, the stage, and what happened.
+    /// One line per stage, in order of their start: the start and the duration in milliseconds, the stage, and what
+    /// happened.
     ///
-    /// Shared work that was already in progress has a negative start. The text is for people, and may change between versions.
+    /// Shared work that was already in progress has a negative start. The text is for people, and may change between
+    /// versions.
     package var description: String { entries.map(\.description).joined(separator: "\n") }
 }
 

@@ -2,8 +2,8 @@ public import FoundationEssentials
 public import WebImageCoding
 public import WebImageCore
 
-/// An image that may be animated: a source of frames, and a poster to show before they play. A still is an animation of one
-/// frame.
+/// An image that may be animated: a source of frames, and a poster to show before they play. A still is an animation of
+/// one frame.
 package struct AnimatedImage: Sendable {
     /// The frames.
     package let source: any AnimationSource
@@ -105,11 +105,11 @@ package struct AnimatedImage: Sendable {
 }
 
 extension Image {
-    /// Makes an animation of image files, and decodes the first one. Reads the beginning of each file and blocks the calling
-    /// thread.
+    /// Makes an animation of image files, and decodes the first one. Reads the beginning of each file and blocks the
+    /// calling thread.
     ///
-    /// Frames are read and decoded when needed, so the files must stay where they are. Of animated files, the first frame is
-    /// used.
+    /// Frames are read and decoded when needed, so the files must stay where they are. Of animated files, the first
+    /// frame is used.
     ///
     /// - Parameters:
     ///   - files: paths of images of the same size, in any format of `registry`.
@@ -117,8 +117,8 @@ extension Image {
     ///   - loopCount: 0, the default, loops forever.
     ///   - thumbnail: the size of the frames; `nil`, the default, for full size.
     ///   - scale: pixels per point.
-    /// - Throws: ``WebImageCore/WebImageError/invalidFrames(reason:)`` for invalid durations or frames of several sizes;
-    ///   ``WebImageCore/WebImageError/file(path:errno:)``; the errors of decoding.
+    /// - Throws: ``WebImageCore/WebImageError/invalidFrames(reason:)`` for invalid durations or frames of several
+    ///   sizes; ``WebImageCore/WebImageError/file(path:errno:)``; the errors of decoding.
     public init(
         files: [String], durations: [Double], loopCount: Int = 0, thumbnail: Thumbnail? = nil, scale: Double = 1,
         registry: CodecRegistry = .shared
@@ -129,7 +129,8 @@ extension Image {
         ).image
     }
 
-    /// Makes an animation of encoded images in memory; like ``init(files:durations:loopCount:thumbnail:scale:registry:)``.
+    /// Makes an animation of encoded images in memory; like
+    /// ``init(files:durations:loopCount:thumbnail:scale:registry:)``.
     public init(
         frames: [Data], durations: [Double], loopCount: Int = 0, thumbnail: Thumbnail? = nil, scale: Double = 1,
         registry: CodecRegistry = .shared
@@ -147,8 +148,8 @@ extension Image {
     ///   - durations: of each frame, in seconds, or one duration for all. As in GIFs, 0.01 and less mean 0.1.
     ///   - loopCount: 0, the default, loops forever.
     ///   - scale: pixels per point.
-    /// - Throws: ``WebImageCore/WebImageError/invalidFrames(reason:)`` for invalid durations, and for rectangles that are
-    ///   empty, outside the sheet or of several sizes.
+    /// - Throws: ``WebImageCore/WebImageError/invalidFrames(reason:)`` for invalid durations, and for rectangles that
+    ///   are empty, outside the sheet or of several sizes.
     public init(
         spriteSheet sheet: PixelBuffer, contentRects: [PixelRect], durations: [Double], loopCount: Int = 0,
         scale: Double = 1
@@ -158,8 +159,8 @@ extension Image {
         ).image
     }
 
-    /// Makes an animation of the cells of a grid, row by row; like the function above. Pixels left over at the right and the
-    /// bottom are ignored.
+    /// Makes an animation of the cells of a grid, row by row; like the function above. Pixels left over at the right
+    /// and the bottom are ignored.
     ///
     /// - Parameter frameCount: the number of cells that are frames; all by default.
     public init(

@@ -117,7 +117,8 @@ public final class AnimationPlayer: Sendable {
         }
     }
 
-    /// Called for each event on a thread of the players, in views on the main thread, one after the other, never under a lock.
+    /// Called for each event on a thread of the players, in views on the main thread, one after the other, never under
+    /// a lock.
     ///
     /// After it is set to `nil` on another thread, one call may still be in progress.
     public var onEvent: (@Sendable (Event) -> Void)? {
@@ -190,7 +191,8 @@ extension AnimationPlayer {
     /// ``Configuration-swift.struct/releasesFramesWhenStopped``.
     public func stop() { change { $0.stop(at: $1) } }
 
-    /// Moves to a frame, which is shown once it is decoded, and keeps playing or pausing. A finished player is paused then.
+    /// Moves to a frame, which is shown once it is decoded, and keeps playing or pausing. A finished player is paused
+    /// then.
     ///
     /// - Parameters:
     ///   - index: clamped. In a bouncing mode, its first position in a loop.

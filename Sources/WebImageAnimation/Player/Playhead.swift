@@ -3,7 +3,8 @@ internal import WebImageCore
 
 /// The position in an animation, and how time moves it.
 ///
-/// Times are whole nanoseconds, of the clock and of the animation, so that nothing drifts. Both are equal at a rate of 1.
+/// Times are whole nanoseconds, of the clock and of the animation, so that nothing drifts. Both are equal at a rate of
+/// 1.
 struct Playhead: Sendable {
     var timeline: Timeline
     /// 0 or more.

@@ -104,7 +104,8 @@ package final class FramePool: Sendable {
 extension FramePool {
     /// Adds a player.
     ///
-    /// - Parameter receive: gets frames while the player waits for one, usually that one; called on a thread for decoding.
+    /// - Parameter receive: gets frames while the player waits for one, usually that one; called on a thread for
+    ///   decoding.
     /// - Returns: its number.
     func attach(_ receive: @escaping @Sendable (Int, FrameResult) -> Void) -> Int {
         state.withLock { $0.cache.addClient(receive) }

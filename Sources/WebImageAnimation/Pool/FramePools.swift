@@ -3,7 +3,8 @@ package import WebImageCore
 package import WebImageProcessing
 
 extension AnimationPlayer {
-    /// The maximum size of the decoded frames of all animations, in bytes, in addition to two frames of each playing animation.
+    /// The maximum size of the decoded frames of all animations, in bytes, in addition to two frames of each playing
+    /// animation.
     ///
     /// `nil`, the default, is 20 % of the memory available to the process, but at most 60 % of the free memory, and at
     /// least 10 MiB, as in YYImage. It is measured every ten seconds at most, when an animation starts.
@@ -12,7 +13,8 @@ extension AnimationPlayer {
         set { FramePools.shared.byteLimit = newValue }
     }
 
-    /// The maximum size of the decoded frames of one animation, in bytes, or two frames if that is more. No limit by default.
+    /// The maximum size of the decoded frames of one animation, in bytes, or two frames if that is more. No limit by
+    /// default.
     public static var animationByteLimit: Int {
         get { FramePools.shared.poolByteLimit }
         set { FramePools.shared.poolByteLimit = newValue }
@@ -114,7 +116,8 @@ package final class FramePools: Sendable {
         }
     }
 
-    /// Returns the default limit; see ``byteLimit``. The limit of a control group counts. Reads a few files of the kernel.
+    /// Returns the default limit; see ``byteLimit``. The limit of a control group counts. Reads a few files of the
+    /// kernel.
     ///
     /// - Parameters:
     ///   - byteCount: the memory used by the pools themselves.

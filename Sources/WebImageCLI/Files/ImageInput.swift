@@ -46,7 +46,8 @@ struct ImageInput: Sendable {
         }
     }
 
-    /// Whether a text without a scheme is more likely a URL than a path: `127.0.0.1:8080/a.jpg`, `localhost/a.jpg`, `www.example.org`.
+    /// Whether a text without a scheme is more likely a URL than a path: `127.0.0.1:8080/a.jpg`, `localhost/a.jpg`,
+    /// `www.example.org`.
     private static func namesHost(_ text: String) -> Bool {
         let address =
             /(localhost|www\..+|[0-9]+(\.[0-9]+){3}|[^\/.:]+(\.[^\/.:]+)*\.(com|net|org|example))(:[0-9]+)?|[^\/:]+:[0-9]+/

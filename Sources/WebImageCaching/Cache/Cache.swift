@@ -283,8 +283,8 @@ extension Cache {
         await withCheckedContinuation { continuation in remove(for: key) { continuation.resume() } }
     }
 
-    /// Removes everything. Calls `progress` on a thread of the library with the number of entries removed from the disk and
-    /// the total.
+    /// Removes everything. Calls `progress` on a thread of the library with the number of entries removed from the disk
+    /// and the total.
     public func removeAll(progress: (@Sendable (_ removed: Int, _ total: Int) -> Void)? = nil) async {
         forgetAll()
         await disk.removeAll(progress: progress)

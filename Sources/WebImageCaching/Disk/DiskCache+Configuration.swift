@@ -7,22 +7,22 @@ extension DiskCache {
     public struct Configuration: Sendable {
         /// The directory; created with mode 0700 if it is missing. By default ``defaultDirectory(application:)``.
         public var directory: URL
-        /// The maximum size of all values, in bytes; when a store exceeds it, entries are removed in ``evictionOrder`` until
-        /// 90 % of it are left. `nil`, the default, is 10 % of the free space (including what the cache already holds), at
-        /// least 64 MiB and at most 1 GiB.
+        /// The maximum size of all values, in bytes; when a store exceeds it, entries are removed in ``evictionOrder``
+        /// until 90 % of it are left. `nil`, the default, is 10 % of the free space (including what the cache already
+        /// holds), at least 64 MiB and at most 1 GiB.
         ///
         /// The files may be larger, since removed values leave gaps: at most twice as large, plus 32 MiB.
         public var sizeLimit: Int64?
-        /// The maximum number of entries; when a store exceeds it, entries are removed in ``evictionOrder`` until 90 % of it
-        /// are left. `nil`, the default, is no limit.
+        /// The maximum number of entries; when a store exceeds it, entries are removed in ``evictionOrder`` until 90 %
+        /// of it are left. `nil`, the default, is no limit.
         public var countLimit: Int?
         /// How long after its last access an entry is kept, in seconds; 30 days by default. With another
         /// ``evictionOrder``, the time of that order counts. Look-ups never return older entries; their space is freed
         /// within a minute, or with the next store. A time in the future, from before the clock was set back, counts as
         /// now.
         public var ageLimit: Double = 30 * 86_400
-        /// The free space, in bytes, that the cache leaves on the file system; 256 MiB by default. Below it, entries are
-        /// removed in ``evictionOrder``; if that is not enough, nothing is stored.
+        /// The free space, in bytes, that the cache leaves on the file system; 256 MiB by default. Below it, entries
+        /// are removed in ``evictionOrder``; if that is not enough, nothing is stored.
         public var freeSpaceFloor: Int64 = 256 << 20
         /// Which entries are removed first, and from which time their age counts; by default the least recently used.
         public var evictionOrder = EvictionOrder.access
@@ -30,11 +30,11 @@ extension DiskCache {
         public var expiration = CacheExpiration.never
         /// The effect of a use on the expiration of an entry; none by default.
         package var expirationExtension = ExpirationExtension.none
-        /// Larger values, in bytes, are stored in separate files, smaller ones together in segments; 256 KiB by default, at
-        /// most 8 MiB.
+        /// Larger values, in bytes, are stored in separate files, smaller ones together in segments; 256 KiB by
+        /// default, at most 8 MiB.
         ///
-        /// Measured on ext4 and tmpfs, a segment is written 2 to 30 times faster than files up to 100 KB, and read in two
-        /// thirds of the time; at 256 KiB they differ little, and removing a file frees its space at once.
+        /// Measured on ext4 and tmpfs, a segment is written 2 to 30 times faster than files up to 100 KB, and read in
+        /// two thirds of the time; at 256 KiB they differ little, and removing a file frees its space at once.
         public var fileThreshold: Int = 256 << 10
         /// Whether each load verifies the checksum; `true` by default.
         ///
@@ -45,8 +45,8 @@ extension DiskCache {
         /// Whether the directory may belong to a user other than the process's or root; `false` by default, since the
         /// owner can put any files there. Intended for volumes that are shared on purpose.
         package var allowsForeignDirectory = false
-        /// Called on a thread of the disk pool when the cache can't be used, once for each cause. By default it prints a line
-        /// to standard error.
+        /// Called on a thread of the disk pool when the cache can't be used, once for each cause. By default it prints
+        /// a line to standard error.
         public var onFailure: @Sendable (WebImageError) -> Void = { error in
             var line = "webimage: \(error)\n"
             line.withUTF8 { _ = write(STDERR_FILENO, $0.baseAddress, $0.count) }

@@ -6,7 +6,8 @@ extension DiskCache {
     /// entries are left, and none is older than `age` seconds, by the time that ``Configuration/evictionOrder`` names.
     /// By default, nothing is limited.
     ///
-    /// Also removes expired entries and files that a killed process left behind, and returns the space to the file system.
+    /// Also removes expired entries and files that a killed process left behind, and returns the space to the file
+    /// system.
     public func trim(toSize size: Int64 = .max, toCount count: Int = .max, toAge age: Double = .infinity) async {
         let microseconds = age == .infinity ? .max : DiskWriter.microseconds(ofAge: age)
         await afterWriting {
@@ -29,14 +30,15 @@ extension DiskCache {
     /// The bytes of all values, after earlier changes are written. Takes constant time.
     public var totalSize: Int64 { get async { await afterWriting { $0.totals()?.size ?? 0 } } }
 
-    /// The number of entries, after earlier changes are written. Takes constant time. Entries that have expired or are too old
-    /// count until they are removed.
+    /// The number of entries, after earlier changes are written. Takes constant time. Entries that have expired or are
+    /// too old count until they are removed.
     public var count: Int { get async { await afterWriting { Int($0.totals()?.count ?? 0) } } }
 
     /// Returns statistics, after earlier changes are written. Takes constant time.
     package func statistics() async -> Statistics { await afterWriting { $0.statistics() } }
 
-    /// Returns a page of the entries in the order in which they were stored, without those that have expired or are too old.
+    /// Returns a page of the entries in the order in which they were stored, without those that have expired or are too
+    /// old.
     ///
     /// - Parameters:
     ///   - entry: the last one of the previous page; `nil` for the first page.
@@ -47,8 +49,8 @@ extension DiskCache {
     }
 }
 
-/// Blocking versions of the asynchronous methods, for programs without `async`. Don't call them on the main thread of an
-/// app.
+/// Blocking versions of the asynchronous methods, for programs without `async`. Don't call them on the main thread of
+/// an app.
 extension DiskCache {
     /// Like ``data(for:)``, but blocks.
     @available(*, noasync, message: "It blocks on the disk; use data(for:)")

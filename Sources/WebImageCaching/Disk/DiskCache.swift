@@ -370,8 +370,8 @@ public final class DiskCache: Sendable {
     /// Removes everything. Look-ups find nothing from now on. When this returns, the entries are removed from disk; the
     /// files are deleted afterwards.
     ///
-    /// - Parameter progress: called on a thread of the disk pool with the number of entries removed from the disk and the
-    ///   total; first with 0. With a closure, entries are removed step by step, which takes longer.
+    /// - Parameter progress: called on a thread of the disk pool with the number of entries removed from the disk and
+    ///   the total; first with 0. With a closure, entries are removed step by step, which takes longer.
     public func removeAll(progress: (@Sendable (_ removed: Int, _ total: Int) -> Void)? = nil) async {
         await withCheckedContinuation { continuation in
             state.withLock { $0.staging.removeAll(progress: progress) { continuation.resume() } }

@@ -25,8 +25,8 @@ package final class CacheAdapter: PipelineCache {
         var pending: [ImageCacheKey: (number: Int, image: Image?)] = [:]
     }
 
-    /// One adapter per cache in the process, so that managers which share a cache share what is known about its images. What is
-    /// known outlives the adapter, as long as the cache exists.
+    /// One adapter per cache in the process, so that managers which share a cache share what is known about its images.
+    /// What is known outlives the adapter, as long as the cache exists.
     private static let references = Lock<[ObjectIdentifier: Reference]>([:])
 
     private struct Reference {
@@ -289,8 +289,8 @@ package final class CacheAdapter: PipelineCache {
     }
 }
 
-/// Whether images that a cache stores keep what is known about the response they came from: those of a manager do, those of a
-/// program do not.
+/// Whether images that a cache stores keep what is known about the response they came from: those of a manager do,
+/// those of a program do not.
 enum StoredProvenance {
     @TaskLocal static var isKept = false
 }

@@ -14,9 +14,10 @@ extension ImageCache {
     /// Like ``image(for:in:)``, with options.
     ///
     /// - Parameters:
-    ///   - decodesForDisplay: whether bytes from disk are decoded; `true` by default. If `false`, the result has the bytes and
-    ///     their header, and memory is not changed. A hit in memory includes the image in any case.
-    ///   - allowsAnimated: whether the image may be animated; `true` by default. If not, it is the first frame, without data.
+    ///   - decodesForDisplay: whether bytes from disk are decoded; `true` by default. If `false`, the result has the
+    ///     bytes and their header, and memory is not changed. A hit in memory includes the image in any case.
+    ///   - allowsAnimated: whether the image may be animated; `true` by default. If not, it is the first frame, without
+    ///     data.
     ///   - priority: the priority of reading and decoding. Joined queries use the highest.
     public func image(
         for key: ImageCacheKey, in tiers: Tiers = .all, decodesForDisplay: Bool = true, allowsAnimated: Bool = true,
@@ -69,7 +70,8 @@ extension ImageCache {
 
     // MARK: Blocking
 
-    /// Like ``image(for:in:decodesForDisplay:allowsAnimated:priority:)``, but blocks on the disk and decodes on the calling thread.
+    /// Like ``image(for:in:decodesForDisplay:allowsAnimated:priority:)``, but blocks on the disk and decodes on the
+    /// calling thread.
     @available(*, noasync, message: "It blocks on the disk; use image(for:in:)")
     public func cachedImage(
         for key: ImageCacheKey, in tiers: Tiers = .all, decodesForDisplay: Bool = true, allowsAnimated: Bool = true

@@ -62,7 +62,8 @@ extension ImageCache {
 
     /// Removes everything except read-only files.
     ///
-    /// - Parameter progress: called with the number of entries removed from disk, and of all, on a thread of the library.
+    /// - Parameter progress: called with the number of entries removed from disk, and of all, on a thread of the
+    ///   library.
     public func clear(
         _ tiers: Tiers = .all, progress: @escaping @Sendable (_ removed: Int, _ total: Int) -> Void
     ) async {
@@ -221,8 +222,8 @@ extension ImageCache {
 }
 
 extension CodecRegistry {
-    /// Encodes in the image's own format if that can be written and holds it, else as PNG if pixels may be transparent or the
-    /// image is animated, else as JPEG.
+    /// Encodes in the image's own format if that can be written and holds it, else as PNG if pixels may be transparent
+    /// or the image is animated, else as JPEG.
     func encodedForStorage(_ image: Image, quality: Double) throws(WebImageError) -> Data {
         let options = EncodingOptions(quality: quality)
         if let format = image.format, holds(image, format) {

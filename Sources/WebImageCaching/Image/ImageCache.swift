@@ -14,8 +14,8 @@ public import WebImageCore
 /// results say which tier they are from. Bytes that cannot be decoded are removed from disk, reported once, and count
 /// as missing.
 ///
-/// Methods may be called from any thread. `async` ones read and decode on threads of the library; those whose names begin with
-/// `cached` block.
+/// Methods may be called from any thread. `async` ones read and decode on threads of the library; those whose names
+/// begin with `cached` block.
 public final class ImageCache: ImageCaching {
     /// Decoded images; the cost of an entry is its bytes.
     public let memory: MemoryCache<ImageCacheKey, Image>
@@ -37,7 +37,8 @@ public final class ImageCache: ImageCaching {
     /// Read-only files that could not be decoded; each is reported once.
     let damagedFiles = Lock<Set<String>>([])
 
-    /// The cache in ``DiskCache/Configuration``'s default directory, with the memory limits of ``MemoryCache/Configuration/images``.
+    /// The cache in ``DiskCache/Configuration``'s default directory, with the memory limits of
+    /// ``MemoryCache/Configuration/images``.
     public static let shared = ImageCache()
 
     /// Combines a memory cache and a disk cache.
@@ -73,16 +74,16 @@ public final class ImageCache: ImageCaching {
         public var allowsAnimated = true
         /// Read-only files that are searched, in order, for images that are not on disk.
         package var bundled: [BundledImages] = []
-        /// Returns the path of a read-only file for images that are not on disk, such as those that a program contains; `nil`, the
-        /// default, or a file that does not exist, is a miss. It is called on a thread of the library or of a blocking caller. The
-        /// files are never written, moved or counted.
+        /// Returns the path of a read-only file for images that are not on disk, such as those that a program contains;
+        /// `nil`, the default, or a file that does not exist, is a miss. It is called on a thread of the library or of
+        /// a blocking caller. The files are never written, moved or counted.
         public var bundledPath: (@Sendable (_ key: ImageCacheKey) -> String?)? {
             get { bundled.first?.path }
             set { bundled = newValue.map { [BundledImages(path: $0)] } ?? [] }
         }
-        /// Returns the bytes to store on disk for an image, the bytes it came with (if any) and its key; `nil` stores those
-        /// bytes, or else the encoded image. Runs on a decoding thread, only for images; bytes stored without an image are
-        /// never changed. `nil` by default.
+        /// Returns the bytes to store on disk for an image, the bytes it came with (if any) and its key; `nil` stores
+        /// those bytes, or else the encoded image. Runs on a decoding thread, only for images; bytes stored without an
+        /// image are never changed. `nil` by default.
         public var serializer: (@Sendable (_ image: Image, _ data: Data?, _ key: ImageCacheKey) -> Data?)?
         /// The quality of lossy formats for images without bytes, 0 to 1. The default of 0.9 is high because the image
         /// may be encoded again later.

@@ -8,12 +8,13 @@ extension ImageCache {
     /// let cache = ImageCache.group(of: [teamCache, ImageCache.shared], query: .concurrent)
     /// ```
     ///
-    /// A group can be part of another group, and the cache of a manager or a request. To change the caches of a running program,
-    /// give its next requests another group. A group without caches finds nothing and stores nothing.
+    /// A group can be part of another group, and the cache of a manager or a request. To change the caches of a running
+    /// program, give its next requests another group. A group without caches finds nothing and stores nothing.
     ///
     /// - Parameters:
     ///   - query: the policy for looking up images and bytes.
-    ///   - store: the policy for storing; by default only into the cache of highest priority, so that there is one copy.
+    ///   - store: the policy for storing; by default only into the cache of highest priority, so that there is one
+    ///     copy.
     ///   - remove: the policy for removing an image; by default from all caches.
     ///   - contains: the policy for finding the tier that has an image.
     ///   - clear: the policy for removing everything; by default from all caches.
@@ -25,7 +26,8 @@ extension ImageCache {
     }
 }
 
-/// The caches of a group that an operation uses, and their order; see ``ImageCache/group(of:query:store:remove:contains:clear:)``.
+/// The caches of a group that an operation uses, and their order; see
+/// ``ImageCache/group(of:query:store:remove:contains:clear:)``.
 public enum CacheGroupPolicy: Sendable, Hashable, CaseIterable {
     /// All caches in turn, highest priority first. A look-up ends at the first hit.
     case serial
@@ -39,8 +41,9 @@ public enum CacheGroupPolicy: Sendable, Hashable, CaseIterable {
 
 /// Combines several image caches; the last one has the highest priority.
 ///
-/// Each kind of operation has its ``Policy``. Caches may be added and removed at any time, from any thread; an operation
-/// in progress continues with those that it started with. A group without caches finds nothing and stores nothing.
+/// Each kind of operation has its ``Policy``. Caches may be added and removed at any time, from any thread; an
+/// operation in progress continues with those that it started with. A group without caches finds nothing and stores
+/// nothing.
 ///
 /// A group is a cache itself. It can be part of another group, but not of itself, and can be the cache of a manager.
 package final class ImageCacheGroup: ImageCaching, ExpressibleByArrayLiteral {
@@ -68,7 +71,8 @@ package final class ImageCacheGroup: ImageCaching, ExpressibleByArrayLiteral {
     ///
     /// - Parameters:
     ///   - query: the policy for looking up images and bytes.
-    ///   - store: the policy for storing; by default only into the cache of highest priority, so that there is one copy.
+    ///   - store: the policy for storing; by default only into the cache of highest priority, so that there is one
+    ///     copy.
     ///   - remove: the policy for removing an image; by default from all caches.
     ///   - contains: the policy for finding the tier that has an image.
     ///   - clear: the policy for removing everything; by default from all caches.

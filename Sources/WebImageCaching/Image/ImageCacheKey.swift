@@ -5,7 +5,8 @@
 public struct ImageCacheKey: Sendable, Hashable, CustomStringConvertible {
     /// The absolute URL without its fragment, or the text that a cache key filter returned for it.
     public var source: String
-    /// What distinguishes this image from the fully decoded original, such as a thumbnail's size; `nil` for the original.
+    /// What distinguishes this image from the fully decoded original, such as a thumbnail's size; `nil` for the
+    /// original.
     public var variant: String?
 
     /// Creates a key.

@@ -2,16 +2,18 @@ public import FoundationEssentials
 internal import WebImageCoding
 public import WebImageCore
 
-/// A cache of images: ``ImageCache``, several as one (``ImageCache/group(of:query:store:remove:contains:clear:)``), or a custom one.
+/// A cache of images: ``ImageCache``, several as one (``ImageCache/group(of:query:store:remove:contains:clear:)``), or
+/// a custom one.
 ///
 /// A custom cache may have more or fewer than two tiers. It maps ``ImageCache/Tiers`` to its own tiers, and its results
 /// say which tier they are from. ``data(for:in:)``, ``store(_:data:for:in:attributes:)``, ``remove(for:from:)`` and
 /// ``clear(_:)`` are required; the other methods have default implementations that use these.
 ///
 /// A manager can use any cache. It keeps HTTP's record of a response (validators, freshness, Vary) in
-/// ``DiskCache/Attributes/responseMetadata``: a cache that stores and returns it takes part in revalidation, one that ignores
-/// it serves its bytes as they are. The manager serializes its own calls for one ``ImageCacheKey/source``. A program that changes
-/// the cache directly while a manager loads the same source may find its change replaced by the load's result.
+/// ``DiskCache/Attributes/responseMetadata``: a cache that stores and returns it takes part in revalidation, one that
+/// ignores it serves its bytes as they are. The manager serializes its own calls for one ``ImageCacheKey/source``. A
+/// program that changes the cache directly while a manager loads the same source may find its change replaced by the
+/// load's result.
 ///
 /// Methods may be called from any thread, also concurrently. A slow `async` method should return when its task is
 /// cancelled; its result is then ignored.

@@ -28,8 +28,8 @@ package protocol PipelineCache: AnyObject, Sendable {
     func expirationInMemory(for key: ImageCacheKey) -> CacheExpiration?
     /// Puts an image into memory, unless one is there or a watched key has changed.
     ///
-    /// - Parameter isStored: whether the image comes from disk: without an expiration of its own it then has memory's, else the
-    ///   disk's.
+    /// - Parameter isStored: whether the image comes from disk: without an expiration of its own it then has memory's,
+    ///   else the disk's.
     func insert(
         _ image: Image, for key: ImageCacheKey, expiration: CacheExpiration?, isStored: Bool,
         unlessChangedSince watches: [Watch])

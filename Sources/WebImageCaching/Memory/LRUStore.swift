@@ -2,8 +2,8 @@ internal import WebImageCore
 
 /// The entries in order of use, with the table that finds them; guarded by the lock of a ``MemoryShard``.
 ///
-/// Each entry has a position in chunks of memory that never move. A doubly linked list of positions goes from the newest
-/// to the oldest entry, and an open-addressing table finds the position of a key:
+/// Each entry has a position in chunks of memory that never move. A doubly linked list of positions goes from the
+/// newest to the oldest entry, and an open-addressing table finds the position of a key:
 ///
 /// ```
 ///  buckets  [ · | 2 | · | 0 | 1 | · ]        hash → position; linear probing, at most three quarters full

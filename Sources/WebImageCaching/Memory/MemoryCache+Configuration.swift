@@ -20,12 +20,12 @@ extension MemoryCache {
         /// How to find evicted values that are still alive elsewhere, such as images on screen. `nil`, the default,
         /// does not find them.
         package var revival: ValueRevival<Value>?
-        /// Runs the work that releases values which were removed, replaced or evicted, for example on a queue. `nil`, the default,
-        /// releases them on the thread whose call displaced them; after memory pressure or expiration, this may be a thread of the
-        /// library.
+        /// Runs the work that releases values which were removed, replaced or evicted, for example on a queue. `nil`,
+        /// the default, releases them on the thread whose call displaced them; after memory pressure or expiration,
+        /// this may be a thread of the library.
         ///
-        /// This matters for values whose release is expensive, or must happen on a certain thread. Values stay in memory until the
-        /// closure runs the work. It is never called under a lock.
+        /// This matters for values whose release is expensive, or must happen on a certain thread. Values stay in
+        /// memory until the closure runs the work. It is never called under a lock.
         public var releaseHandler: (@Sendable (_ work: @escaping @Sendable () -> Void) -> Void)? {
             get { if case .custom(let handler) = valueRelease { handler } else { nil } }
             set { valueRelease = newValue.map(ValueRelease.custom) ?? .caller }
@@ -50,8 +50,8 @@ extension MemoryCache.Configuration where Value == Image {
     /// How long decoded images are kept without being used: 12 hours, in seconds.
     package static var defaultImageAge: Double { 12 * 3_600 }
 
-    /// Whether evicted images are found again while they are alive elsewhere, such as on screen. They are not kept alive.
-    /// Animated images, and those with ``WebImageCore/Image/extendedData``, are not found.
+    /// Whether evicted images are found again while they are alive elsewhere, such as on screen. They are not kept
+    /// alive. Animated images, and those with ``WebImageCore/Image/extendedData``, are not found.
     public var findsLivingImages: Bool {
         get { revival != nil }
         set { revival = newValue ? .weakPixels : nil }

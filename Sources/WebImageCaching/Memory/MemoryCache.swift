@@ -12,9 +12,9 @@ internal import WebImageCore
 ///            └ shard 7: …                                                   ┘
 /// ```
 ///
-/// Limits hold whenever no call of ``set(_:for:cost:expiration:)`` or ``insert(_:for:cost:expiration:)`` is in progress.
-/// Entries that have expired, or have not been used for ``ageLimit``, are never returned; a thread of the library removes
-/// them. Values are released outside the locks, where ``ValueRelease`` says.
+/// Limits hold whenever no call of ``set(_:for:cost:expiration:)`` or ``insert(_:for:cost:expiration:)`` is in
+/// progress. Entries that have expired, or have not been used for ``ageLimit``, are never returned; a thread of the
+/// library removes them. Values are released outside the locks, where ``ValueRelease`` says.
 public final class MemoryCache<Key: Hashable & Sendable, Value: Sendable>: Sendable {
     @usableFromInline typealias Store = LRUStore<Key, Value>
 

@@ -8,12 +8,13 @@ internal import WebImageCore
 ///     decode ─▶ first in the queue, and it fits? ── yes ──▶ runs ──▶ releases its share ──▶ next in the queue
 ///                          └ no ─▶ waits
 ///
-/// If no decode is running, the first in the queue starts even if it doesn't fit. A decode larger than the budget therefore
-/// runs alone, and none waits forever. A running decode never waits for more, so two can't deadlock. Previews hold memory
-/// for as long as their file takes to arrive: they get at most half of the budget, never wait, and don't delay decodes.
+/// If no decode is running, the first in the queue starts even if it doesn't fit. A decode larger than the budget
+/// therefore runs alone, and none waits forever. A running decode never waits for more, so two can't deadlock. Previews
+/// hold memory for as long as their file takes to arrive: they get at most half of the budget, never wait, and don't
+/// delay decodes.
 ///
-/// Large previews, those of progressive JPEG and lossless WebP, hold coefficients or a second copy of the pixels besides the
-/// output (36 MB for a 12-megapixel 4:2:0 JPEG). Their number is limited as well.
+/// Large previews, those of progressive JPEG and lossless WebP, hold coefficients or a second copy of the pixels
+/// besides the output (36 MB for a 12-megapixel 4:2:0 JPEG). Their number is limited as well.
 package final class DecodingBudget: Sendable {
     /// The budget of the process: half of its available memory, and 4 large previews.
     package static let shared = DecodingBudget(byteCount: AvailableMemory.totalBytes() / 2)

@@ -5,8 +5,8 @@ public import WebImageCore
 public struct DecodingOptions: Sendable {
     /// The size of the result; `nil`, the default, decodes every pixel.
     public var thumbnail: Thumbnail?
-    /// The most bytes of decoded pixels, 4 a pixel; larger images are scaled down proportionally. `nil`, the default, means
-    /// no limit.
+    /// The most bytes of decoded pixels, 4 a pixel; larger images are scaled down proportionally. `nil`, the default,
+    /// means no limit.
     public var byteLimit: Int?
     /// Pixels per point of the result; 1 by default.
     public var scale: Double
@@ -15,8 +15,8 @@ public struct DecodingOptions: Sendable {
     public var firstFrameOnly: Bool
     /// Whether truncated and damaged files are decoded up to the damage, as browsers do; `true` by default.
     ///
-    /// The result has the rows before the damage (of a progressive image, the detail) and ``WebImageCore/Image/isPartial`` set.
-    /// Decoding throws if there are none, or if this is `false`.
+    /// The result has the rows before the damage (of a progressive image, the detail) and
+    /// ``WebImageCore/Image/isPartial`` set. Decoding throws if there are none, or if this is `false`.
     public var allowsDamage: Bool {
         get { damage == .showGoodPart }
         set { damage = newValue ? .showGoodPart : .refuse }
@@ -27,8 +27,8 @@ public struct DecodingOptions: Sendable {
     public var limits: DecodingLimits
     /// Polled while decoding; set it to stop.
     public var cancellation: Cancellation?
-    /// The identity of the animations decoded with these options; `nil` for a new one each time. An incremental decoder sets
-    /// it to mark its animations as versions of the same one.
+    /// The identity of the animations decoded with these options; `nil` for a new one each time. An incremental decoder
+    /// sets it to mark its animations as versions of the same one.
     var animationIdentity: AnimationIdentity?
     /// Shared by all decodes of the process; tests replace it.
     package var budget = DecodingBudget.shared
@@ -77,50 +77,52 @@ public struct DecodingLimits: Sendable, Hashable {
     /// The most pixels of one frame, checked before memory is allocated; 100 million by default. Exceeding it throws
     /// ``WebImageError/LimitFailure/pixels(size:limit:)``.
     public var pixelCount: Int
-    /// The most scans of a progressive JPEG; 100 by default. Each scan is a pass over the image, and 88 KB can hold 8,000.
-    /// Scans are counted as they are decoded, after the coefficients are allocated. Exceeding it throws
+    /// The most scans of a progressive JPEG; 100 by default. Each scan is a pass over the image, and 88 KB can hold
+    /// 8,000. Scans are counted as they are decoded, after the coefficients are allocated. Exceeding it throws
     /// ``WebImageError/LimitFailure/scans(limit:)``.
     public var scanCount: Int
-    /// The most frames of an animation; 50,000 by default. A frame can take as little as 12 bytes of a file. Exceeding it
-    /// throws ``WebImageError/LimitFailure/frames(limit:)``.
+    /// The most frames of an animation; 50,000 by default. A frame can take as little as 12 bytes of a file. Exceeding
+    /// it throws ``WebImageError/LimitFailure/frames(limit:)``.
     public var frameCount: Int
     /// The most bytes of decoded pixels in one play of an animation, 4 a pixel, each frame at its stored size; 1 GiB by
     /// default. It limits the work of a player, not memory: decoded frames aren't all kept. Not checked with
-    /// ``DecodingOptions/firstFrameOnly``. Exceeding it throws ``WebImageError/LimitFailure/animation(byteCount:limit:)``.
+    /// ``DecodingOptions/firstFrameOnly``. Exceeding it throws
+    /// ``WebImageError/LimitFailure/animation(byteCount:limit:)``.
     public var animationByteCount: Int
-    /// The most bytes in a file that aren't image data: profiles, EXIF, XMP, text, comments, everything before a JPEG's first
-    /// scan, GIF extensions, unknown chunks. 64 MiB by default. Exceeding it throws
+    /// The most bytes in a file that aren't image data: profiles, EXIF, XMP, text, comments, everything before a JPEG's
+    /// first scan, GIF extensions, unknown chunks. 64 MiB by default. Exceeding it throws
     /// ``WebImageError/LimitFailure/metadata(byteCount:limit:)``.
     ///
-    /// Counts bytes as stored. Only a PNG's color profile is decompressed; if the result exceeds this limit, or 4 MiB, the
-    /// profile is ignored.
+    /// Counts bytes as stored. Only a PNG's color profile is decompressed; if the result exceeds this limit, or 4 MiB,
+    /// the profile is ignored.
     public var metadataByteCount: Int
-    /// The most memory, in bytes, of one decode: coefficients, pixels, resampling, color conversion, rotation, previews.
-    /// 1 GiB by default. Each decoder computes its maximum before it allocates. Not counted: the file itself, the animation
-    /// and preview that the caller holds, and libwebp's Huffman tables, for which a hostile lossless WebP may take 330 MB
-    /// more.
+    /// The most memory, in bytes, of one decode: coefficients, pixels, resampling, color conversion, rotation,
+    /// previews. 1 GiB by default. Each decoder computes its maximum before it allocates. Not counted: the file itself,
+    /// the animation and preview that the caller holds, and libwebp's Huffman tables, for which a hostile lossless WebP
+    /// may take 330 MB more.
     ///
-    /// An image takes 4 bytes a pixel. Color conversion and rotation take as much again each, because the input of each step
-    /// is held until the last step is done: 12 bytes a pixel for an image that needs both. The memory of the format's decoder
-    /// is added.
+    /// An image takes 4 bytes a pixel. Color conversion and rotation take as much again each, because the input of each
+    /// step is held until the last step is done: 12 bytes a pixel for an image that needs both. The memory of the
+    /// format's decoder is added.
     ///
-    /// Near the limit there are no previews. Next, thumbnails are made row by row. Finally, the coefficients of a progressive
-    /// JPEG go to an unnamed file in `TMPDIR`, or in `/var/tmp` if `TMPDIR` isn't set, isn't writable, or is in memory. If
-    /// neither is writable, decoding throws ``WebImageError/ResourceFailure/temporaryFile(directory:errno:)``. Images that still don't fit
-    /// throw ``WebImageError/LimitFailure/memory(byteCount:limit:)``.
+    /// Near the limit there are no previews. Next, thumbnails are made row by row. Finally, the coefficients of a
+    /// progressive JPEG go to an unnamed file in `TMPDIR`, or in `/var/tmp` if `TMPDIR` isn't set, isn't writable, or
+    /// is in memory. If neither is writable, decoding throws
+    /// ``WebImageError/ResourceFailure/temporaryFile(directory:errno:)``. Images that still don't fit throw
+    /// ``WebImageError/LimitFailure/memory(byteCount:limit:)``.
     public var memoryByteCount: Int
     /// The most processor time, in seconds, of a decode, of all calls of an incremental decoder, or of one frame of an
-    /// animation. `nil`, the default, means no limit. Checked whenever ``DecodingOptions/cancellation`` is. Exceeding it
-    /// throws ``WebImageError/LimitFailure/processorTime(seconds:)``.
+    /// animation. `nil`, the default, means no limit. Checked whenever ``DecodingOptions/cancellation`` is. Exceeding
+    /// it throws ``WebImageError/LimitFailure/processorTime(seconds:)``.
     public var seconds: Double?
 
-    /// The default limits: 100 megapixels, 100 scans, 50,000 frames, 1 GiB of frames, 64 MiB of metadata, 1 GiB of memory, no
-    /// time limit. Every JPEG of 50 megapixels decodes at full size. An image of more than about 85 megapixels that needs both
-    /// color conversion and rotation is refused: see ``memoryByteCount``.
+    /// The default limits: 100 megapixels, 100 scans, 50,000 frames, 1 GiB of frames, 64 MiB of metadata, 1 GiB of
+    /// memory, no time limit. Every JPEG of 50 megapixels decodes at full size. An image of more than about 85
+    /// megapixels that needs both color conversion and rotation is refused: see ``memoryByteCount``.
     public static let `default` = DecodingLimits()
 
-    /// Limits for servers that decode user uploads: 256 MiB of memory, enough to make a thumbnail of any 50-megapixel JPEG,
-    /// and 10 s of processor time. The others are the same as in ``default``.
+    /// Limits for servers that decode user uploads: 256 MiB of memory, enough to make a thumbnail of any 50-megapixel
+    /// JPEG, and 10 s of processor time. The others are the same as in ``default``.
     package static let server = DecodingLimits(memoryByteCount: 256 << 20, seconds: 10)
 
     package init(
@@ -155,7 +157,8 @@ public struct DecodingLimits: Sendable, Hashable {
         }
     }
 
-    /// Throws ``WebImageError/LimitFailure/animation(byteCount:limit:)`` if the frames of an animation are over the limit.
+    /// Throws ``WebImageError/LimitFailure/animation(byteCount:limit:)`` if the frames of an animation are over the
+    /// limit.
     func check(_ parts: [FramePart]) throws(WebImageError) {
         // With custom limits the sum can overflow.
         let pixelCount = parts.reduce(0) { sum, part in

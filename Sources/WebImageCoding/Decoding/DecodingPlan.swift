@@ -82,8 +82,8 @@ extension DecodingOptions {
     /// - Parameters:
     ///   - byteCount: the most memory that `body` takes at a time.
     ///   - body: must not call this method again, since it could wait for itself; see ``grow(_:to:)``.
-    /// - Throws: ``WebImageError/LimitFailure/memory(byteCount:limit:)``, ``WebImageError/cancelled``, and the errors of
-    ///   `body`.
+    /// - Throws: ``WebImageError/LimitFailure/memory(byteCount:limit:)``, ``WebImageError/cancelled``, and the errors
+    ///   of `body`.
     func withMemory<Result>(
         _ byteCount: Int, _ body: (DecodingShare) throws(WebImageError) -> Result
     ) throws(WebImageError) -> Result {
@@ -125,8 +125,8 @@ extension DecodingPlan {
             - targetSize.pixelByteCount
     }
 
-    /// The most memory to produce frames of an animation: the canvas, a copy that a caller may hold, the largest part, its
-    /// decoder, and the further steps.
+    /// The most memory to produce frames of an animation: the canvas, a copy that a caller may hold, the largest part,
+    /// its decoder, and the further steps.
     func byteCount(of file: some AnimationFile) -> Int {
         let part = file.parts.reduce(0) { max($0, $1.size.pixelByteCount + file.workingByteCount(of: $1.size)) }
         return part + file.canvasSize.pixelByteCount + byteCount(from: file.canvasSize)

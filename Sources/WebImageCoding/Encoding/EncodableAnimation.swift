@@ -54,15 +54,16 @@ public struct EncodableAnimation: Sendable {
     /// Appends an image, or all frames of an animated one.
     ///
     /// - Parameter duration: in seconds, not negative. As in browsers, 0.01 or less means 0.1. Formats round it (GIF to
-    ///   hundredths, at least 2; WebP to thousandths); rounding errors don't add up. By default, frames of an animated image
-    ///   keep their durations, and a still gets 0.1; with a duration, the first frame of an animated image is appended.
+    ///   hundredths, at least 2; WebP to thousandths); rounding errors don't add up. By default, frames of an animated
+    ///   image keep their durations, and a still gets 0.1; with a duration, the first frame of an animated image is
+    ///   appended.
     public mutating func append(_ image: Image, duration: Double? = nil) {
         if duration == nil, let animation = image.animation { return append(contentsOf: animation) }
         frames.append(Frame(duration: duration ?? 0.1, content: .pixels(image.pixels)))
     }
 
-    /// Appends an encoded image in any format that `registry` reads, or the first frame of an animated one. It is decoded when
-    /// the animation is encoded; data mapped from a file takes no memory until then.
+    /// Appends an encoded image in any format that `registry` reads, or the first frame of an animated one. It is
+    /// decoded when the animation is encoded; data mapped from a file takes no memory until then.
     ///
     /// - Parameter duration: in seconds; as in ``append(_:duration:)``.
     public mutating func append(_ data: Data, duration: Double, registry: CodecRegistry = .shared) {

@@ -2,33 +2,34 @@ public import WebImageCore
 
 /// How images are encoded. Options that a format doesn't have are ignored.
 public struct EncodingOptions: Sendable {
-    /// The quality of JPEG and lossy WebP, 0 (smallest) to 1 (best); clamped. 0.85 by default, at which a JPEG shows no loss
-    /// at normal distance.
+    /// The quality of JPEG and lossy WebP, 0 (smallest) to 1 (best); clamped. 0.85 by default, at which a JPEG shows no
+    /// loss at normal distance.
     public var quality: Double {
         didSet { quality = Self.clamped(quality, default: Self.defaultQuality) }
     }
     /// The color behind transparent pixels in JPEG, and behind translucent pixels in GIF; white by default.
     public var background: Color
-    /// The box, in pixels, in which the image or each frame is fitted; images are never enlarged. `nil`, the default, means no
-    /// limit.
+    /// The box, in pixels, in which the image or each frame is fitted; images are never enlarged. `nil`, the default,
+    /// means no limit.
     public var bounds: Thumbnail?
     /// The most bytes of the file; `nil`, the default, means no limit.
     ///
-    /// A file that is too long is encoded again: first with lower quality, down to 0.4, where the format has quality, then
-    /// with fewer pixels. That takes up to 16 tries. Below a quality of 0.4 a smaller image looks better; a lower
+    /// A file that is too long is encoded again: first with lower quality, down to 0.4, where the format has quality,
+    /// then with fewer pixels. That takes up to 16 tries. Below a quality of 0.4 a smaller image looks better; a lower
     /// ``quality`` is used as it is.
     public var byteLimit: Int?
-    /// Whether a JPEG is progressive: a few percent shorter, several times slower. Its last step can't be cancelled. `false`
-    /// by default.
+    /// Whether a JPEG is progressive: a few percent shorter, several times slower. Its last step can't be cancelled.
+    /// `false` by default.
     public var isProgressive: Bool
     /// Whether a WebP keeps every pixel; ``quality`` is ignored then. `false` by default.
     public var isLossless: Bool
-    /// How hard PNG is compressed, 0 (not at all) to 12 (shortest, many times slower than 1); clamped. 4 by default. These are
-    /// libdeflate's levels; very large images are compressed by zlib, with 9 at most.
+    /// How hard PNG is compressed, 0 (not at all) to 12 (shortest, many times slower than 1); clamped. 4 by default.
+    /// These are libdeflate's levels; very large images are compressed by zlib, with 9 at most.
     public var pngLevel = defaultPNGLevel {
         didSet { pngLevel = min(max(pngLevel, 0), 12) }
     }
-    /// How hard WebP is compressed, 0 (fast) to 6 (several times slower); clamped. 4 by default. This is libwebp's method.
+    /// How hard WebP is compressed, 0 (fast) to 6 (several times slower); clamped. 4 by default. This is libwebp's
+    /// method.
     public var webPEffort = 4 {
         didSet { webPEffort = min(max(webPEffort, 0), 6) }
     }

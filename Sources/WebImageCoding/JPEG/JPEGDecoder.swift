@@ -1,12 +1,13 @@
 package import FoundationEssentials
 package import WebImageCore
 
-/// Decodes JPEG with libjpeg-turbo: baseline and progressive, Huffman and arithmetic coding, gray, YCbCr, RGB, CMYK and YCCK,
-/// any subsampling, 8 bits a sample. CMYK without a profile is converted by the simple rule that each ink absorbs its light.
+/// Decodes JPEG with libjpeg-turbo: baseline and progressive, Huffman and arithmetic coding, gray, YCbCr, RGB, CMYK and
+/// YCCK, any subsampling, 8 bits a sample. CMYK without a profile is converted by the simple rule that each ink absorbs
+/// its light.
 ///
 /// A damaged file is decoded up to the first damage: rows that libjpeg would fill with gray or repeated blocks stay
-/// transparent. Of a progressive file, detail is missing instead, unless its first scan is damaged. A missing end marker is
-/// tolerated, except with arithmetic coding, where it can't be told from truncation.
+/// transparent. Of a progressive file, detail is missing instead, unless its first scan is damaged. A missing end
+/// marker is tolerated, except with arithmetic coding, where it can't be told from truncation.
 package struct JPEGDecoder: ProbingDecoder {
     package init() {}
 
@@ -58,7 +59,8 @@ package struct JPEGDecoder: ProbingDecoder {
         nil
     }
 
-    /// Shows the rows of a baseline file, and the complete scans of a progressive one. Arithmetic coding has no previews.
+    /// Shows the rows of a baseline file, and the complete scans of a progressive one. Arithmetic coding has no
+    /// previews.
     package func makeIncrementalDecoder(options: DecodingOptions) -> (any IncrementalImageDecoder)? {
         options.withTimeLimit(incremental: { JPEGIncrementalDecoder(options: $0) })
     }
@@ -95,8 +97,8 @@ extension DecodingPlan {
         return image
     }
 
-    /// Returns the fastest way to decode within the memory limit. Rows are resampled one by one before coefficients go to a
-    /// file, which costs more.
+    /// Returns the fastest way to decode within the memory limit. Rows are resampled one by one before coefficients go
+    /// to a file, which costs more.
     func route(for reader: JPEGReader) throws(WebImageError) -> DecodingRoute {
         let isResampled = reader.outputSize(atLeast: targetSize) != targetSize
         let routes = (reader.hasMultipleScans ? [false, true] : [false]).flatMap { isSpooled in

@@ -4,8 +4,8 @@ internal import WebImageCore
 
 /// Decodes a JPEG while its bytes arrive: rows of a baseline file, scans of a progressive one.
 ///
-/// Of a progressive file it keeps the coefficients and the bytes not yet decoded. Of others it keeps the pixels and all bytes,
-/// because some damage is only certain once the file is complete: see ``JPEGReader/isDamageUncertain``.
+/// Of a progressive file it keeps the coefficients and the bytes not yet decoded. Of others it keeps the pixels and all
+/// bytes, because some damage is only certain once the file is complete: see ``JPEGReader/isDamageUncertain``.
 final class JPEGIncrementalDecoder: ProbingIncrementalDecoder {
     private let options: DecodingOptions
     /// `nil` before the first bytes, and after the end.
@@ -33,8 +33,8 @@ final class JPEGIncrementalDecoder: ProbingIncrementalDecoder {
 
     func append(_ bytes: Data) throws(WebImageError) {
         let wantsBytes = reader?.wantsBytes != false || isDamageUncertain
-        // Bytes after damage are kept too: if the whole file is decoded again, their number decides which of libjpeg's loops
-        // runs.
+        // Bytes after damage are kept too: if the whole file is decoded again, their number decides which of libjpeg's
+        // loops runs.
         guard wantsBytes || reader?.mayBeUncertain == true else { return }
         self.bytes.append(contentsOf: bytes)
         if wantsBytes { try advance(isEnd: false) }
@@ -68,8 +68,8 @@ final class JPEGIncrementalDecoder: ProbingIncrementalDecoder {
 
     private var isDamageUncertain: Bool { reader?.isDamageUncertain == true }
 
-    /// Whether a scan contains two consecutive 0xFF bytes, which no encoder writes. libjpeg's fast loop takes them for a marker
-    /// and repeats its step in the slow loop, which skips them, but with slightly different pixels.
+    /// Whether a scan contains two consecutive 0xFF bytes, which no encoder writes. libjpeg's fast loop takes them for
+    /// a marker and repeats its step in the slow loop, which skips them, but with slightly different pixels.
     private var hasFillBytes: Bool {
         bytes.withUnsafeBytes { bytes in
             guard let start = bytes.baseAddress else { return false }

@@ -1,14 +1,14 @@
 package import FoundationEssentials
 package import WebImageCore
 
-/// Decodes PNG and APNG: every color type, bit depth and interlacing. 16 bits are rounded to 8; alpha is premultiplied without
-/// linear light.
+/// Decodes PNG and APNG: every color type, bit depth and interlacing. 16 bits are rounded to 8; alpha is premultiplied
+/// without linear light.
 ///
-/// An APNG that breaks a rule of its order is a still image, as in browsers. If the default image isn't a frame, the first
-/// frame replaces it.
+/// An APNG that breaks a rule of its order is a still image, as in browsers. If the default image isn't a frame, the
+/// first frame replaces it.
 ///
-/// Of a damaged file or frame, the rows before the damage are decoded: see ``DecodingOptions/allowsDamage``. A wrong checksum is
-/// damage, except in chunks that a decoder may skip.
+/// Of a damaged file or frame, the rows before the damage are decoded: see ``DecodingOptions/allowsDamage``. A wrong
+/// checksum is damage, except in chunks that a decoder may skip.
 package struct PNGDecoder: ProbingDecoder {
     package init() {}
 
@@ -124,7 +124,8 @@ final class PNGReading {
             decoded = PNGImage.Decoded(pixels: pixels, failure: nil)
         } else {
             let byteCount = stream == nil ? wholeByteCount(still) : byteCountWithPreviews(of: still)
-            // If rows can't be resampled one by one, they're damaged. The whole image is needed only to show the good part.
+            // If rows can't be resampled one by one, they're damaged. The whole image is needed only to show the good
+            // part.
             if plan.options.damage == .refuse, byteCount > plan.options.limits.memoryByteCount,
                 still.canResampleRows(to: plan.targetSize)
             {
@@ -143,8 +144,8 @@ final class PNGReading {
         return image
     }
 
-    /// Returns the first frame of an animation whose default image isn't a frame. `nil` for others, and if the frame is damaged
-    /// and the default image may replace it.
+    /// Returns the first frame of an animation whose default image isn't a frame. `nil` for others, and if the frame is
+    /// damaged and the default image may replace it.
     func firstFrame() throws(WebImageError) -> Image? {
         guard let frames, !frames.beginsWithStill else { return nil }
         do throws(WebImageError) {
@@ -199,8 +200,8 @@ final class PNGReading {
         still.workingByteCount + plan.byteCount(from: still.layout.size)
     }
 
-    /// The memory with previews: the rows, a copy of them, and the last preview, which the caller still holds. At the end the
-    /// whole image may be decoded again.
+    /// The memory with previews: the rows, a copy of them, and the last preview, which the caller still holds. At the
+    /// end the whole image may be decoded again.
     func byteCountWithPreviews(of still: PNGImage) -> Int {
         wholeByteCount(still) + still.layout.size.pixelByteCount + plan.targetSize.pixelByteCount
     }

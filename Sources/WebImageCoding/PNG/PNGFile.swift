@@ -256,8 +256,8 @@ struct PNGLayout: Sendable, Equatable {
 struct PNGChunks: Sendable {
     private var offset = signatureByteCount
 
-    /// Returns the next chunk; `nil` if its length and name haven't arrived. A chunk that isn't whole is returned again by the
-    /// next call, so loops must stop at it.
+    /// Returns the next chunk; `nil` if its length and name haven't arrived. A chunk that isn't whole is returned again
+    /// by the next call, so loops must stop at it.
     ///
     /// - Parameter data: the file from its first byte.
     mutating func next(in data: RawSpan) -> PNGChunk? {

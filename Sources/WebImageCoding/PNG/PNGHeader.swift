@@ -65,7 +65,8 @@ struct PNGHeader {
 
 /// The color chunks of a PNG (W3C PNG, third edition, 11.3.2).
 ///
-/// In order of precedence: cICP, iCCP, sRGB, gAMA with or without cHRM. cHRM without gAMA is ignored, as are invalid chunks.
+/// In order of precedence: cICP, iCCP, sRGB, gAMA with or without cHRM. cHRM without gAMA is ignored, as are invalid
+/// chunks.
 struct PNGColors {
     private(set) var codePoints: ColorCodePoints?
     private(set) var isSRGB = false

@@ -4,8 +4,8 @@ internal import WebImageCore
 /// Decodes a PNG while its bytes arrive: rows from the top, or an interlaced image in blocks that get finer.
 ///
 /// Nothing is decoded before the first preview is requested, so a file that is complete by then takes the fast way of
-/// ``PNGDecoder/decode(_:options:)``, as does one of which previews showed little. Others continue where the last preview
-/// ended. The pixels are the same.
+/// ``PNGDecoder/decode(_:options:)``, as does one of which previews showed little. Others continue where the last
+/// preview ended. The pixels are the same.
 final class PNGIncrementalDecoder: ProbingIncrementalDecoder {
     private var options: DecodingOptions
     private var data = Data()

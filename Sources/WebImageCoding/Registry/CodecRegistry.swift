@@ -3,8 +3,8 @@ public import WebImageCore
 
 /// The registered decoders and encoders.
 ///
-/// A decoder is chosen by the content of a file, never by its name or a server's header. Of several decoders that accept the
-/// bytes, the last registered comes first; if it reports an unsupported feature, the next is tried.
+/// A decoder is chosen by the content of a file, never by its name or a server's header. Of several decoders that
+/// accept the bytes, the last registered comes first; if it reports an unsupported feature, the next is tried.
 public final class CodecRegistry: Sendable {
     /// The default registry: JPEG, PNG, GIF and WebP.
     public static let shared = CodecRegistry()
@@ -99,8 +99,8 @@ public final class CodecRegistry: Sendable {
 
     /// Returns what the first bytes of a file tell; `nil` if they are too few, or in an unknown format.
     ///
-    /// - Throws: ``WebImageError/LimitFailure/pixels(size:limit:)``, and ``WebImageError/decoding(format:reason:url:)`` if more
-    ///   bytes can't help.
+    /// - Throws: ``WebImageError/LimitFailure/pixels(size:limit:)``, and ``WebImageError/decoding(format:reason:url:)``
+    ///   if more bytes can't help.
     package func probe(_ prefix: Data, limits: DecodingLimits = .default) throws(WebImageError) -> ImageProbe? {
         for decoder in decoders(accepting: prefix) {
             do {
@@ -115,11 +115,11 @@ public final class CodecRegistry: Sendable {
         return nil
     }
 
-    /// Returns a decoder for a file that begins with `prefix`, which it has already appended. `nil` if the bytes are too few,
-    /// the format is unknown, or it can only be decoded as a whole.
+    /// Returns a decoder for a file that begins with `prefix`, which it has already appended. `nil` if the bytes are
+    /// too few, the format is unknown, or it can only be decoded as a whole.
     ///
-    /// The decoder is made by the ``ImageDecoder`` that ``decode(_:options:)`` tries first. If it throws an `unsupported`
-    /// error later, another one may still decode the whole file.
+    /// The decoder is made by the ``ImageDecoder`` that ``decode(_:options:)`` tries first. If it throws an
+    /// `unsupported` error later, another one may still decode the whole file.
     ///
     /// - Throws: the errors of ``IncrementalImageDecoder/append(_:)``.
     public func makeIncrementalDecoder(
@@ -158,8 +158,8 @@ public final class CodecRegistry: Sendable {
 
     // MARK: - Encoding
 
-    /// Encodes `image` as `format`. Blocks the calling thread. If the image has an ``WebImageCore/Image/animation`` and the
-    /// format supports animations, encodes all frames.
+    /// Encodes `image` as `format`. Blocks the calling thread. If the image has an ``WebImageCore/Image/animation`` and
+    /// the format supports animations, encodes all frames.
     ///
     /// - Throws: ``WebImageError/encoding(format:reason:)``, ``WebImageError/outOfResources(reason:url:)``,
     ///   ``WebImageError/cancelled``; for animations, also the errors of decoding a frame.

@@ -19,16 +19,16 @@ public protocol ImageDecoder: Sendable {
 
     /// Decodes the image, or the first frame of an animation: in sRGB, upright, at the size in `options`.
     ///
-    /// Decoders check `options.limits` before they allocate pixels, and `options.cancellation` every few milliseconds. PNG
-    /// decompresses up to 64 MiB at once, about 0.1 s, unless a thumbnail is requested. WebP checks between pieces of
-    /// compressed data: if a piece holds many pixels, libwebp decodes all of them first.
+    /// Decoders check `options.limits` before they allocate pixels, and `options.cancellation` every few milliseconds.
+    /// PNG decompresses up to 64 MiB at once, about 0.1 s, unless a thumbnail is requested. WebP checks between pieces
+    /// of compressed data: if a piece holds many pixels, libwebp decodes all of them first.
     ///
     /// - Throws: ``WebImageError/decoding(format:reason:url:)``, ``WebImageError/outOfResources(reason:url:)``,
     ///   ``WebImageError/cancelled``, and the errors described in ``DecodingLimits``.
     func decode(_ data: Data, options: DecodingOptions) throws(WebImageError) -> Image
 
-    /// Returns a decoder for a file whose bytes are still arriving; `nil` if the format can only be decoded as a whole, and by
-    /// default.
+    /// Returns a decoder for a file whose bytes are still arriving; `nil` if the format can only be decoded as a whole,
+    /// and by default.
     func makeIncrementalDecoder(options: DecodingOptions) -> (any IncrementalImageDecoder)?
 }
 
@@ -45,18 +45,18 @@ extension ImageDecoder {
 /// Use it from one thread at a time; every call blocks while it decodes. ``finish()`` returns exactly the pixels that
 /// ``ImageDecoder/decode(_:options:)`` returns for the whole file.
 public protocol IncrementalImageDecoder: AnyObject {
-    /// The complete frames of an animation; `nil` for a still image, or before the first complete frame. Up to a sixteenth of
-    /// the frames, the newest, may be missing until the file is complete.
+    /// The complete frames of an animation; `nil` for a still image, or before the first complete frame. Up to a
+    /// sixteenth of the frames, the newest, may be missing until the file is complete.
     var animation: (any AnimationSource)? { get }
 
     /// Appends the next bytes of the file and decodes as far as possible.
     ///
-    /// - Throws: the errors of ``ImageDecoder/decode(_:options:)``, as soon as they are certain. Don't use the decoder after
-    ///   an error.
+    /// - Throws: the errors of ``ImageDecoder/decode(_:options:)``, as soon as they are certain. Don't use the decoder
+    ///   after an error.
     func append(_ bytes: Data) throws(WebImageError)
 
-    /// Returns the image so far at full size, transparent where nothing has arrived, with ``WebImageCore/Image/isPartial``
-    /// set. `nil` if there is nothing new since the last preview.
+    /// Returns the image so far at full size, transparent where nothing has arrived, with
+    /// ``WebImageCore/Image/isPartial`` set. `nil` if there is nothing new since the last preview.
     ///
     /// A preview can cost as much as decoding the image: ask for a few per second at most.
     func preview() throws(WebImageError) -> Image?
@@ -67,13 +67,14 @@ public protocol IncrementalImageDecoder: AnyObject {
 
 /// Encodes images in one format.
 ///
-/// Encoders are stateless and may be called from several threads at once. Images are upright sRGB, so encoders write no color
-/// profile, no orientation and no other metadata.
+/// Encoders are stateless and may be called from several threads at once. Images are upright sRGB, so encoders write no
+/// color profile, no orientation and no other metadata.
 public protocol ImageEncoder: Sendable {
     /// The format that this encoder writes.
     var format: ImageFormat { get }
 
-    /// Encodes the pixels of `image`. ``CodecRegistry`` applies ``EncodingOptions/bounds`` and ``EncodingOptions/byteLimit``.
+    /// Encodes the pixels of `image`. ``CodecRegistry`` applies ``EncodingOptions/bounds`` and
+    /// ``EncodingOptions/byteLimit``.
     ///
     /// - Throws: ``WebImageError/encoding(format:reason:)``, ``WebImageError/outOfResources(reason:url:)``,
     ///   ``WebImageError/cancelled``.
@@ -90,10 +91,11 @@ package protocol AnimationEncoder: ImageEncoder {
 
 /// A decoder that also reads a file's beginning, and animations without decoding a frame.
 package protocol ProbingDecoder: ImageDecoder {
-    /// Returns what the first bytes of a file tell; `nil` if they are too few, or if the first MiB doesn't contain the size.
+    /// Returns what the first bytes of a file tell; `nil` if they are too few, or if the first MiB doesn't contain the
+    /// size.
     ///
-    /// Called for each piece of a body that arrives, so it should take about a microsecond. Later calls with more bytes must
-    /// return the same, except for what ``ImageProbe`` calls preliminary.
+    /// Called for each piece of a body that arrives, so it should take about a microsecond. Later calls with more bytes
+    /// must return the same, except for what ``ImageProbe`` calls preliminary.
     ///
     /// - Throws: ``WebImageError/decoding(format:reason:url:)`` if more bytes can't help.
     func probe(_ prefix: Data) throws(WebImageError) -> ImageProbe?
@@ -138,16 +140,16 @@ package struct ImageProbe: Sendable, Equatable {
     package var format: ImageFormat
     /// The size in pixels, with ``orientation`` applied.
     package var size: PixelSize
-    /// The orientation of the stored pixels. Metadata after the pixels (in WebP, sometimes in PNG) can still change it, and
-    /// with it ``size``.
+    /// The orientation of the stored pixels. Metadata after the pixels (in WebP, sometimes in PNG) can still change it,
+    /// and with it ``size``.
     package var orientation: ImageOrientation
     /// Whether the file claims several frames; `nil` for GIF until a second frame arrives.
     package var isAnimated: Bool?
     /// Whether pixels may be transparent; of a GIF, those of the first frame.
     package var hasAlpha: Bool
 
-    /// The most bytes that probing reads, 1 MiB. Size and orientation are usually in the first few hundred bytes, after a
-    /// camera's thumbnail in the first 64 KB, after a printing profile in the first 600 KB.
+    /// The most bytes that probing reads, 1 MiB. Size and orientation are usually in the first few hundred bytes, after
+    /// a camera's thumbnail in the first 64 KB, after a printing profile in the first 600 KB.
     static let byteLimit = 1 << 20
 
     package init(

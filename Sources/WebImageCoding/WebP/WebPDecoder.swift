@@ -4,8 +4,8 @@ package import WebImageCore
 
 /// Decodes WebP with libwebp: lossy and lossless, with and without alpha, animated.
 ///
-/// Of a truncated file it decodes the rows that are there, of an animation the complete frames, and of a damaged frame the
-/// good rows. If the first frame is damaged, the result is a still image of its good rows.
+/// Of a truncated file it decodes the rows that are there, of an animation the complete frames, and of a damaged frame
+/// the good rows. If the first frame is damaged, the result is a still image of its good rows.
 package struct WebPDecoder: ProbingDecoder {
     package init() {}
 
@@ -30,8 +30,8 @@ package struct WebPDecoder: ProbingDecoder {
         }
     }
 
-    /// Decodes and resamples; large images are resampled row by row. libwebp's own scaling is no faster and coarser, so it's
-    /// used only if memory is short.
+    /// Decodes and resamples; large images are resampled row by row. libwebp's own scaling is no faster and coarser, so
+    /// it's used only if memory is short.
     package func decode(_ data: Data, options: DecodingOptions) throws(WebImageError) -> Image {
         try options.withTimeLimit { (options) throws(WebImageError) in
             let (file, plan) = try read(data, options: options)
@@ -99,8 +99,8 @@ package struct WebPDecoder: ProbingDecoder {
             ? try ComposedAnimation(WebPAnimationFile(file, in: data, damage: options.damage), plan: plan) : nil
     }
 
-    /// Shows rows and complete frames as they arrive. The orientation is at the end of a file, so previews aren't rotated, and
-    /// the sides of the final image may be swapped.
+    /// Shows rows and complete frames as they arrive. The orientation is at the end of a file, so previews aren't
+    /// rotated, and the sides of the final image may be swapped.
     package func makeIncrementalDecoder(options: DecodingOptions) -> (any IncrementalImageDecoder)? {
         options.withTimeLimit(incremental: { WebPIncrementalDecoder(options: $0) })
     }
@@ -232,14 +232,15 @@ extension DecodingPlan {
                 of: file.firstPart.size, isLossless: true, hasAlpha: false))
     }
 
-    /// The memory to decode the first image of `file` with previews: the rows, a copy of them, perhaps on a canvas, and the
-    /// last preview, which the caller still holds.
+    /// The memory to decode the first image of `file` with previews: the rows, a copy of them, perhaps on a canvas, and
+    /// the last preview, which the caller still holds.
     func byteCountWithPreviews(of file: WebPFile, imageSize: PixelSize, isLossless: Bool) -> Int {
         WebPImageDecoder.workingByteCount(of: imageSize, isLossless: isLossless, hasAlpha: file.hasAlpha)
             + imageSize.pixelByteCount * (imageSize == file.size ? 1 : 2) + byteCount(from: file.size)
             + targetSize.pixelByteCount
     }
 
-    /// The largest image of which a thumbnail is made from all pixels: memory from the pool is cheaper than from the system.
+    /// The largest image of which a thumbnail is made from all pixels: memory from the pool is cheaper than from the
+    /// system.
     private static let pooledByteCount = 8 << 20
 }

@@ -43,8 +43,8 @@ struct WebPFile {
 
     /// Reads the chunks so far.
     ///
-    /// - Throws: ``WebImageError/decoding(format:reason:url:)``, with ``WebImageError/DecodingFailure/truncated`` if the
-    ///   size isn't known yet.
+    /// - Throws: ``WebImageError/decoding(format:reason:url:)``, with ``WebImageError/DecodingFailure/truncated`` if
+    ///   the size isn't known yet.
     init(reading data: RawSpan, frameLimit: Int = DecodingLimits.default.frameCount) throws(WebImageError) {
         self.frameLimit = frameLimit
         let byteCount = 8 + (data.integer(at: 4, count: 4, isBigEndian: false) ?? 0)

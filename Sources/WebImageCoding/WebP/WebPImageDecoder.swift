@@ -186,8 +186,8 @@ final class WebPImageDecoder {
     static func workingByteCount(of size: PixelSize, isLossless: Bool, hasAlpha: Bool) -> Int {
         // Rows of blocks, and data about each block.
         let rows = size.width * 256 + (1 << 20)
-        // Lossless pixels have 4 bytes, and up to half a byte of predictors and colors. Alpha has one byte, and may be coded
-        // as lossless pixels are.
+        // Lossless pixels have 4 bytes, and up to half a byte of predictors and colors. Alpha has one byte, and may be
+        // coded as lossless pixels are.
         let lossless = size.pixelCount * 4 + size.pixelCount / 2
         if isLossless { return lossless + rows }
         return (hasAlpha ? size.pixelCount + lossless : 0) + rows

@@ -35,8 +35,8 @@ package final class ByteBudget: Sendable {
     /// The number of bytes held, including estimates.
     package var heldByteCount: Int { state.withLock { $0.heldByteCount } }
 
-    /// Whether new bodies should go to files. Reads in progress do not count: images that are loaded for the first time are not
-    /// on disk.
+    /// Whether new bodies should go to files. Reads in progress do not count: images that are loaded for the first time
+    /// are not on disk.
     package var isFull: Bool { state.withLock { $0.heldByteCount - $0.estimatedByteCount >= byteLimit } }
 
     /// The number of waiting reads.

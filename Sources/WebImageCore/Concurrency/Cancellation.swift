@@ -42,8 +42,8 @@ public final class Cancellation: Sendable {
     /// Asks the work to stop at its next checkpoint.
     public func cancel() { flag.store(true, ordering: .relaxed) }
 
-    /// Throws ``WebImageError/cancelled`` if the flag is set, or ``WebImageError/LimitFailure/processorTime(seconds:)`` if the
-    /// time is used up. Called at checkpoints.
+    /// Throws ``WebImageError/cancelled`` if the flag is set, or ``WebImageError/LimitFailure/processorTime(seconds:)``
+    /// if the time is used up. Called at checkpoints.
     public func check() throws(WebImageError) {
         if isCancelled { throw .cancelled }
         if let budget, budget.isSpent { throw .limitExceeded(reason: .processorTime(seconds: budget.seconds)) }

@@ -18,9 +18,9 @@ package enum NoNews: JobNews {
 ///  subscribe ─┘ priority = max  └► handler           subscription to the job of the stage below)
 /// ```
 ///
-/// Handlers receive events in order, outside every lock, on the thread that the work runs on. `finished` is delivered exactly
-/// once to every subscriber that has not left. There is one exception to the order: a late subscriber is told about earlier events on its own
-/// thread, which may overlap newer events, including the last.
+/// Handlers receive events in order, outside every lock, on the thread that the work runs on. `finished` is delivered
+/// exactly once to every subscriber that has not left. There is one exception to the order: a late subscriber is told
+/// about earlier events on its own thread, which may overlap newer events, including the last.
 ///
 /// A second step may run concurrently, to produce a provisional result.
 package final class Job<Output: Sendable, News: JobNews>: Sendable {
@@ -64,7 +64,8 @@ package final class Job<Output: Sendable, News: JobNews>: Sendable {
         var mayLoad = false
         /// Cleared by the end, and when the last subscriber leaves. From then on nothing can join.
         var isLive = true
-        /// Set when every subscriber objects to the loader. Then nothing can join, unless a loader is asked all the same.
+        /// Set when every subscriber objects to the loader. Then nothing can join, unless a loader is asked all the
+        /// same.
         var isRefused = false
 
         /// Searches from the end, since most subscribers that are looked up have just joined.
@@ -105,8 +106,8 @@ package final class Job<Output: Sendable, News: JobNews>: Sendable {
     ///
     /// - Parameters:
     ///   - wantsResult: `false` for the job of the next stage, which produces something else from the result.
-    ///   - objection: called at most once, outside every lock, right before a loader is asked, unless another subscriber
-    ///     allows that first.
+    ///   - objection: called at most once, outside every lock, right before a loader is asked, unless another
+    ///     subscriber allows that first.
     package func subscribe(
         priority: LoadPriority, wantsResult: Bool = true, objection: Objection? = nil, handler: @escaping Handler
     ) -> JobSubscription<Output, News>? {
@@ -198,7 +199,8 @@ package final class Job<Output: Sendable, News: JobNews>: Sendable {
         if isLive { step.follow(unlessStill: priority) { self.priority } } else { step.cancel() }
     }
 
-    /// Starts a step concurrently with the main one. It is cancelled when the job ends, and when another side step replaces it.
+    /// Starts a step concurrently with the main one. It is cancelled when the job ends, and when another side step
+    /// replaces it.
     ///
     /// - Parameter start: as for ``run(_:)``.
     package func runBeside(_ start: (LoadPriority) -> (any LoaderTask)?) {
@@ -218,8 +220,8 @@ package final class Job<Output: Sendable, News: JobNews>: Sendable {
 
     /// Returns why no loader may be asked: the first objection if all subscribers object, `nil` otherwise.
     ///
-    /// After an objection nothing can join until ``allowJoining()``: the job must end, unless a loader is asked for others
-    /// that want the same bytes.
+    /// After an objection nothing can join until ``allowJoining()``: the job must end, unless a loader is asked for
+    /// others that want the same bytes.
     package func objectionToLoading() -> WebImageError? {
         var (lastID, first) = (0, WebImageError?.none)
         while true {
@@ -360,8 +362,8 @@ extension Job {
 }
 
 extension JobTable {
-    /// Joins or starts the job for `key` and waits for its result. When the task is cancelled, it leaves the job and returns
-    /// ``WebImageError/cancelled``.
+    /// Joins or starts the job for `key` and waits for its result. When the task is cancelled, it leaves the job and
+    /// returns ``WebImageError/cancelled``.
     package func result(
         for key: Key, priority: LoadPriority, start: @Sendable (Work) -> Void
     ) async -> Result<Output, WebImageError> {

@@ -1,8 +1,8 @@
 /// A queue that returns the most urgent element first, and equally urgent ones in the order of their insertion.
 ///
-/// Each priority has a doubly linked list in one array, so that inserting, removing and moving an element take constant time
-/// and leave nothing behind. The array grows to the largest number of elements that waited at once, and is released when the
-/// queue becomes empty.
+/// Each priority has a doubly linked list in one array, so that inserting, removing and moving an element take constant
+/// time and leave nothing behind. The array grows to the largest number of elements that waited at once, and is
+/// released when the queue becomes empty.
 ///
 /// `@inlinable`: unspecialized, the operations would take ten times as long in other modules.
 @usableFromInline package struct PriorityQueue<Element> {

@@ -31,8 +31,8 @@ package struct ScheduledCall: Sendable {
 
 /// The system's monotonic clock, which stands still while the machine sleeps.
 ///
-/// Calls run on its serial queue, within a fraction of a millisecond on an idle machine. It has a timer only while calls are
-/// pending.
+/// Calls run on its serial queue, within a fraction of a millisecond on an idle machine. It has a timer only while
+/// calls are pending.
 package final class SystemTimerClock: TimerClock {
     /// The clock of animations.
     package static let shared = SystemTimerClock()

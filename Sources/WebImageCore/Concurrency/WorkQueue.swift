@@ -1,10 +1,11 @@
 internal import Dispatch
 internal import Glibc
 
-/// A bounded pool of threads that runs blocking or expensive work, the most urgent first and equally urgent work in order.
+/// A bounded pool of threads that runs blocking or expensive work, the most urgent first and equally urgent work in
+/// order.
 ///
-/// Swift's cooperative threads must never block, so every disk read, decode and resize of the library runs on such a queue.
-/// Threads start on demand, sleep while there is no work, and live as long as the process.
+/// Swift's cooperative threads must never block, so every disk read, decode and resize of the library runs on such a
+/// queue. Threads start on demand, sleep while there is no work, and live as long as the process.
 package final class WorkQueue: Sendable {
     /// Runs the body on a new thread of that name; returns `false` when the system has no thread to give.
     package typealias ThreadStart = @Sendable (_ name: String, _ body: @escaping @Sendable () -> Void) -> Bool
@@ -101,8 +102,8 @@ private final class Monitor: @unchecked Sendable {
         /// Whether a thread was woken and has not looked for work since.
         var isWaking = false
 
-        /// Returns `true` to the caller that has to wake a thread. Only one does at a time, since waking takes longer than
-        /// much of the work; a thread that finds more than it takes wakes the next before it starts to work.
+        /// Returns `true` to the caller that has to wake a thread. Only one does at a time, since waking takes longer
+        /// than much of the work; a thread that finds more than it takes wakes the next before it starts to work.
         mutating func claimWaking() -> Bool {
             guard !isWaking, !waiting.isEmpty, idleThreadCount > 0 else { return false }
             isWaking = true

@@ -2,17 +2,18 @@ public import FoundationEssentials
 
 /// All errors of the library, with the facts about their cause.
 ///
-/// ``description`` says what happened and what to do about it; `errorDescription` and `recoverySuggestion` are its two parts.
-/// ``code`` is a number that is stable across releases, and ``url`` the URL that the error is about.
+/// ``description`` says what happened and what to do about it; `errorDescription` and `recoverySuggestion` are its two
+/// parts. ``code`` is a number that is stable across releases, and ``url`` the URL that the error is about.
 public indirect enum WebImageError: Error, Sendable, Equatable {
     // MARK: The request
 
-    /// The text is not a URL, or is a URL without a host. For a `data:` URL, `reason` says what is wrong with its content.
+    /// The text is not a URL, or is a URL without a host. For a `data:` URL, `reason` says what is wrong with its
+    /// content.
     case invalidURL(String, reason: String? = nil)
     /// The request cannot be sent.
     case invalidRequest(reason: RequestFailure, url: URL)
-    /// The address policy, the redirect policy, a hook or the block list does not allow the request. Nothing was sent to `url`, except
-    /// that the server at `url` was asked before it redirected.
+    /// The address policy, the redirect policy, a hook or the block list does not allow the request. Nothing was sent
+    /// to `url`, except that the server at `url` was asked before it redirected.
     case blocked(reason: BlockReason, url: URL)
     /// The caller cancelled, or all callers that shared the load did.
     case cancelled
@@ -65,7 +66,8 @@ public indirect enum WebImageError: Error, Sendable, Equatable {
     public enum RequestFailure: Sendable, Hashable {
         /// No loader handles URLs of this scheme.
         case unsupportedScheme(String)
-        /// The loader for this URL does not support the method; if `hasBody`, it does not support the method with a body.
+        /// The loader for this URL does not support the method; if `hasBody`, it does not support the method with a
+        /// body.
         case unsupportedMethod(String, hasBody: Bool)
         /// The name of a header is not a token, or its value contains a line break or NUL.
         case invalidHeader(name: String)
@@ -87,7 +89,8 @@ public indirect enum WebImageError: Error, Sendable, Equatable {
         case insecureRedirect(to: URL)
         /// A request modifier or the manager's hook refused the request.
         case hook
-        /// The URL is on the manager's block list, since it failed before with the error of that ``WebImageError/code``.
+        /// The URL is on the manager's block list, since it failed before with the error of that
+        /// ``WebImageError/code``.
         case failedBefore(code: Int)
     }
 
@@ -153,7 +156,8 @@ public indirect enum WebImageError: Error, Sendable, Equatable {
         case memory(byteCount: Int)
         /// No thread is available for the load.
         case thread
-        /// A large body, or the coefficients of a large JPEG, could not be stored in a temporary file; `errno` is the system's number.
+        /// A large body, or the coefficients of a large JPEG, could not be stored in a temporary file; `errno` is the
+        /// system's number.
         case temporaryFile(directory: String, errno: Int32)
     }
 
@@ -223,8 +227,8 @@ public indirect enum WebImageError: Error, Sendable, Equatable {
         case invalidParameter(name: String, value: String)
         /// No pixels are left, for example after cropping to a rectangle outside the image.
         case emptyResult
-        /// The result would have more than `pixelLimit` pixels, and more than the input, or a side longer than `sideLimit`, which
-        /// cairo supports. No memory was allocated for it.
+        /// The result would have more than `pixelLimit` pixels, and more than the input, or a side longer than
+        /// `sideLimit`, which cairo supports. No memory was allocated for it.
         case resultTooLarge(PixelSize, pixelLimit: Int = .max, sideLimit: Int = .max)
         /// No font is installed, or none that has this emoji in color.
         case noFont(emoji: String?)
@@ -240,9 +244,11 @@ public indirect enum WebImageError: Error, Sendable, Equatable {
         case corruptIndex(movedTo: String)
         /// The index cannot be read or written; SQLite's code and message.
         case index(code: Int, message: String)
-        /// The bytes in this file are not those that were stored; the entry was removed. Reported for the first such file only.
+        /// The bytes in this file are not those that were stored; the entry was removed. Reported for the first such
+        /// file only.
         case corruptValue(path: String)
-        /// A file name of the cache was taken by something that is not a regular file. It was moved aside, and the cache continues.
+        /// A file name of the cache was taken by something that is not a regular file. It was moved aside, and the
+        /// cache continues.
         case obstructed(movedTo: String)
         /// The directory was created by another user, who could put anything into it; the number of that user.
         case foreignDirectory(owner: Int)
@@ -250,7 +256,8 @@ public indirect enum WebImageError: Error, Sendable, Equatable {
         case attributesTooLarge(byteCount: Int, limit: Int)
         /// The archiver could not convert the value of this key to bytes, so it was not stored; `message` is its error.
         case archiving(key: String, message: String)
-        /// The bytes of this key could not be converted to a value. The entry was removed, unless the file is read-only.
+        /// The bytes of this key could not be converted to a value. The entry was removed, unless the file is
+        /// read-only.
         case unarchiving(key: String, message: String)
     }
 }

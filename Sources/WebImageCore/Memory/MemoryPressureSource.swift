@@ -43,8 +43,8 @@ public final class MemoryPressureSource: Sendable {
 
     /// Reports that memory is low; caches have responded when this returns.
     ///
-    /// - Parameter isCritical: whether memory is nearly exhausted, so that caches release everything that is not essential.
-    ///   Otherwise they release what can easily be recreated.
+    /// - Parameter isCritical: whether memory is nearly exhausted, so that caches release everything that is not
+    ///   essential. Otherwise they release what can easily be recreated.
     public func report(isCritical: Bool) { report(isCritical ? .critical : .warning) }
 
     /// Notifies all observers before it returns.

@@ -20,8 +20,8 @@ public struct MutablePixelBuffer: ~Copyable, Sendable {
 
     private let storage: PixelStorage
 
-    /// Allocates memory for `width` by `height` pixels of 4 bytes, without gaps between rows. The memory is **not** cleared: write
-    /// every pixel.
+    /// Allocates memory for `width` by `height` pixels of 4 bytes, without gaps between rows. The memory is **not**
+    /// cleared: write every pixel.
     ///
     /// - Throws: ``WebImageError/LimitFailure/side(width:height:)`` if a side is below 1 or above 65,535,
     ///   ``WebImageError/outOfResources(reason:url:)`` if the system has no such block.

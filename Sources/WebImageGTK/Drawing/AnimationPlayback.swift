@@ -47,8 +47,8 @@ internal import WebImage
     }
 }
 
-/// The clock of an animation in a view. It calls on the main thread with a frame of the view's window, so that the image changes
-/// when the screen does.
+/// The clock of an animation in a view. It calls on the main thread with a frame of the view's window, so that the
+/// image changes when the screen does.
 ///
 /// ```
 ///  schedule(at:), any thread ──► a GSource that is ready at that time ──► the window's next frame ──► calls that are due
@@ -99,7 +99,8 @@ final class ViewAnimationClock: TimerClock {
         }
     }
 
-    /// Wakes the main loop when the next call is due. The time is rounded up, because an early call would wait for another frame.
+    /// Wakes the main loop when the next call is due. The time is rounded up, because an early call would wait for
+    /// another frame.
     private func setReadyTime() {
         // Set under the lock, so that the earlier time applies when two threads schedule calls.
         schedule.withLock { schedule in

@@ -3,8 +3,8 @@ internal import WebImage
 
 /// A `GdkPaintable` implemented in Swift. A view uses the same one for all its images.
 ///
-/// Setting another paintable on a `GtkPicture` always starts a new layout, even for an image of the same size. This one requests
-/// only a redraw, and a layout when its size has changed.
+/// Setting another paintable on a `GtkPicture` always starts a new layout, even for an image of the same size. This one
+/// requests only a redraw, and a layout when its size has changed.
 @MainActor final class PicturePaintable {
     /// The `GdkPaintable`.
     let reference: ObjectReference

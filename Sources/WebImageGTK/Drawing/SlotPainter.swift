@@ -1,7 +1,8 @@
 internal import CWebImageGTK
 internal import WebImage
 
-/// Draws the content of one slot: an image or animation, the transition between two images, and an indicator above them.
+/// Draws the content of one slot: an image or animation, the transition between two images, and an indicator above
+/// them.
 ///
 /// A slot made with a closure passes its images to that closure and draws nothing.
 @MainActor final class SlotPainter {
@@ -14,7 +15,8 @@ internal import WebImage
     /// The content on display, or the new content of the transition in progress. Its size is the paintable's size.
     private(set) var top = Content.empty
     private var transition: Transition?
-    /// How images are laid out in the area; `nil` if the area has the image's proportions. By default that of ``primary``.
+    /// How images are laid out in the area; `nil` if the area has the image's proportions. By default that of
+    /// ``primary``.
     var contentMode: ImageContentMode? {
         get { ownContentMode ?? primary?.contentMode }
         set {
@@ -259,8 +261,8 @@ extension SlotPainter {
 }
 
 extension Image {
-    /// Whether the image has blank areas because some of its rows have not arrived, or some columns if its orientation rotates it.
-    /// A coarse pass over the whole image has no blank areas.
+    /// Whether the image has blank areas because some of its rows have not arrived, or some columns if its orientation
+    /// rotates it. A coarse pass over the whole image has no blank areas.
     var hasMissingRows: Bool {
         guard isPartial else { return false }
         let (right, bottom) = (width - 1, height - 1)

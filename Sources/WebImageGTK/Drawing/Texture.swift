@@ -3,8 +3,8 @@ public import WebImage
 
 /// Makes GDK textures of pixels. Pixels are not copied, because the texture retains the ``PixelBuffer``.
 @MainActor enum Texture {
-    /// Returns the texture of `pixels`. Views that show the same pixels at the same time share one texture and its upload to the
-    /// graphics card.
+    /// Returns the texture of `pixels`. Views that show the same pixels at the same time share one texture and its
+    /// upload to the graphics card.
     static func of(_ pixels: PixelBuffer) -> ObjectReference {
         let address = Unmanaged.passUnretained(pixels).toOpaque()
         if let texture = live[address] { return ObjectReference(retaining: texture) }
@@ -19,8 +19,8 @@ public import WebImage
         return ObjectReference(owning: texture)
     }
 
-    /// Textures in use, by the address of the pixels that they retain. A texture leaves this table in the main-thread call that
-    /// releases its pixels, so an address found here never belongs to other pixels.
+    /// Textures in use, by the address of the pixels that they retain. A texture leaves this table in the main-thread
+    /// call that releases its pixels, so an address found here never belongs to other pixels.
     private static var live: [UnsafeMutableRawPointer: ObjectPointer] = [:]
 
     private static func make(_ pixels: PixelBuffer) -> ObjectPointer {
@@ -35,8 +35,8 @@ public import WebImage
     }
 
     /// Returns the fastest format. Opaque pixels are the same with straight and premultiplied alpha. Graphics cards use
-    /// premultiplied pixels without conversion. GTK 4.8's cairo renderer converts a texture each time it draws, and needs half the
-    /// time for straight alpha.
+    /// premultiplied pixels without conversion. GTK 4.8's cairo renderer converts a texture each time it draws, and
+    /// needs half the time for straight alpha.
     private static func format(of pixels: PixelBuffer) -> GdkMemoryFormat {
         pixels.isOpaque && isDrawnByCairo ? GDK_MEMORY_R8G8B8A8 : GDK_MEMORY_R8G8B8A8_PREMULTIPLIED
     }
@@ -61,9 +61,9 @@ public import WebImage
 }
 
 extension Image {
-    /// Returns a `GdkTexture` of the image, for any GTK function that takes one. Pixels are not copied, and views that show the
-    /// same pixels share the texture. The caller owns the reference, and must release the last one on the main thread
-    /// (`g_object_unref`).
+    /// Returns a `GdkTexture` of the image, for any GTK function that takes one. Pixels are not copied, and views that
+    /// show the same pixels share the texture. The caller owns the reference, and must release the last one on the main
+    /// thread (`g_object_unref`).
     @MainActor public func makeTexture() -> OpaquePointer {
         let reference = Texture.of(pixels)
         g_object_ref(reference.pointer.address)

@@ -9,8 +9,8 @@ public import WebImage
     public let snapshot: OpaquePointer
     /// The size of the area in points.
     public let size: PointSize
-    /// The progress from 0 to 1. A transition shows the old image at 0 and the new one at 1. An indicator gets the progress of the
-    /// load; `nil` while the length is unknown.
+    /// The progress from 0 to 1. A transition shows the old image at 0 and the new one at 1. An indicator gets the
+    /// progress of the load; `nil` while the length is unknown.
     public internal(set) var progress: Double?
     /// The time of a monotonic clock in seconds.
     package let time: Double
@@ -74,12 +74,12 @@ public import WebImage
         gtk_snapshot_pop(snapshot)
     }
 
-    /// Draws a card rotated about its center, seen from a distance of twice its length. GTK's cairo renderer draws in two
-    /// dimensions, so the card is cut into strips, each with its own scale.
+    /// Draws a card rotated about its center, seen from a distance of twice its length. GTK's cairo renderer draws in
+    /// two dimensions, so the card is cut into strips, each with its own scale.
     ///
     /// - Parameters:
-    ///   - quarters: the angle in quarter turns. At -1 and 1 only the edge is visible. Positive values bring the left or top edge
-    ///     forward.
+    ///   - quarters: the angle in quarter turns. At -1 and 1 only the edge is visible. Positive values bring the left
+    ///     or top edge forward.
     ///   - isVertical: whether the axis is horizontal, so that the top or bottom edge comes forward.
     func drawTurned(byQuarters quarters: Double, isVertical: Bool, _ body: () -> Void) {
         let angle = quarters * .pi / 2
@@ -87,7 +87,8 @@ public import WebImage
         let (sine, cosine) = (sin(angle), cos(angle))
         guard cosine > 0.001, length > 0, breadth > 0 else { return }
         let distance = 2 * length
-        /// Returns the scale and the projected position of a position on the card. Positions are distances from the center.
+        /// Returns the scale and the projected position of a position on the card. Positions are distances from the
+        /// center.
         func projected(_ place: Double) -> (scale: Double, place: Double) {
             let scale = distance / (distance + place * sine)
             return (scale, place * cosine * scale)

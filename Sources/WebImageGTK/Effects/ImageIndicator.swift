@@ -9,8 +9,8 @@ public import WebImage
 /// picture.indicator = ImageIndicator(draw: { frame in … })
 /// ```
 ///
-/// An indicator with a `draw` closure is drawn over the image and needs no widget. An indicator belongs to one slot. Its closures
-/// run on the main thread.
+/// An indicator with a `draw` closure is drawn over the image and needs no widget. An indicator belongs to one slot.
+/// Its closures run on the main thread.
 @MainActor public final class ImageIndicator {
     /// Draws the indicator; `nil` if it draws nothing.
     let draw: (@MainActor (ImageFrame) -> Void)?
@@ -27,10 +27,10 @@ public import WebImage
     /// Makes an indicator.
     ///
     /// - Parameters:
-    ///   - redrawInterval: the time between two redraws; 1/30 s by default, at least 1/120 s and at most 1 s. Indicators with the
-    ///     same interval share their frames.
-    ///   - moves: returns whether the indicator moves by itself at a progress and needs redraws; by default while the progress is
-    ///     unknown.
+    ///   - redrawInterval: the time between two redraws; 1/30 s by default, at least 1/120 s and at most 1 s.
+    ///     Indicators with the same interval share their frames.
+    ///   - moves: returns whether the indicator moves by itself at a progress and needs redraws; by default while the
+    ///     progress is unknown.
     ///   - start: called when a load starts, or continues after a pause off screen.
     ///   - stop: called when the load ends or pauses.
     ///   - update: called with the progress from 0 to 1, `nil` while the length is unknown.
@@ -72,7 +72,8 @@ extension ImageIndicator {
     /// A spinner with twelve spokes that turns once a second, regardless of the progress.
     ///
     /// - Parameters:
-    ///   - diameter: the diameter in points, smaller in a smaller view. 20 is SDWebImage's medium size, 37 its large size.
+    ///   - diameter: the diameter in points, smaller in a smaller view. 20 is SDWebImage's medium size, 37 its large
+    ///     size.
     ///   - color: the color of the newest spoke; `nil`, the default, follows the theme.
     public static func spinner(diameter: Double = 20, color: Color? = nil) -> ImageIndicator {
         let spokeCount = 12
@@ -124,7 +125,8 @@ extension ImageIndicator {
         })
     }
 
-    /// A bar that fills with the progress in the direction of text. While the length is unknown, a segment moves along the bar.
+    /// A bar that fills with the progress in the direction of text. While the length is unknown, a segment moves along
+    /// the bar.
     ///
     /// - Parameters:
     ///   - widthShare: the width as a share of the view's width; 0.7 by default.
@@ -151,12 +153,13 @@ extension ImageIndicator {
         })
     }
 
-    /// A widget that is visible while the slot is loading. Place it where it should appear, such as in a `GtkOverlay` over the
-    /// image. The indicator retains the widget.
+    /// A widget that is visible while the slot is loading. Place it where it should appear, such as in a `GtkOverlay`
+    /// over the image. The indicator retains the widget.
     ///
     /// A visible `GtkSpinner` turns, and a `GtkProgressBar` shows the progress.
     ///
-    /// - Parameter onProgress: shows the progress from 0 to 1, `nil` while it is unknown; by default a `GtkProgressBar` does.
+    /// - Parameter onProgress: shows the progress from 0 to 1, `nil` while it is unknown; by default a `GtkProgressBar`
+    ///   does.
     public static func widget(
         _ widget: UnsafeMutablePointer<GtkWidget>, onProgress: (@MainActor (Double?) -> Void)? = nil
     ) -> ImageIndicator {

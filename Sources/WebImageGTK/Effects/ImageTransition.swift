@@ -11,8 +11,9 @@ public import WebImage
 /// ```
 ///
 /// Transitions apply to images from disk and network. Images from memory appear at once, unless the call has
-/// ``SetImageOptions/forceTransition``. There is no transition while the view is off screen, or if the user has disabled animations
-/// (`gtk-enable-animations`). Then `prepare` and `complete` are called, and the image appears at once.
+/// ``SetImageOptions/forceTransition``. There is no transition while the view is off screen, or if the user has
+/// disabled animations (`gtk-enable-animations`). Then `prepare` and `complete` are called, and the image appears at
+/// once.
 ///
 /// ```
 ///  prepare ──► image set ──► draw and animate, once per frame, progress 0…1 ──► complete(true)
@@ -21,7 +22,8 @@ public import WebImage
 public struct ImageTransition: Sendable {
     /// The duration of the transition.
     let duration: Duration
-    /// Maps the elapsed part of the duration, from 0 to 1, to the progress. Not called for 0 and 1. Eases in and out by default.
+    /// Maps the elapsed part of the duration, from 0 to 1, to the progress. Not called for 0 and 1. Eases in and out by
+    /// default.
     package var timing: @Sendable (Double) -> Double
     /// Whether the library sets the image; `true` by default. If `false`, the closures set it.
     package var setsImage: Bool
@@ -39,8 +41,10 @@ public struct ImageTransition: Sendable {
     /// - Parameters:
     ///   - duration: half a second by default, as in SDWebImage.
     ///   - setsImage: whether the library sets the image; `true` by default. If `false`, the closures set it.
-    ///   - draw: draws one frame; the default draws the new image only. Slots that pass images to a closure don't call it.
-    ///   - timing: maps the elapsed part of the duration, from 0 to 1, to the progress; `nil`, the default, eases in and out.
+    ///   - draw: draws one frame; the default draws the new image only. Slots that pass images to a closure don't call
+    ///     it.
+    ///   - timing: maps the elapsed part of the duration, from 0 to 1, to the progress; `nil`, the default, eases in
+    ///     and out.
     ///   - prepare: called before the image is set.
     ///   - animate: called for each frame with the progress from 0 to 1, to animate other parts of the view.
     ///   - complete: called once at the end; `isFinished` is `false` if the transition was interrupted.
@@ -128,7 +132,8 @@ extension ImageTransition {
     package static func flip(from edge: Edge, duration: Duration = .milliseconds(500)) -> ImageTransition {
         ImageTransition(duration: duration) { frame in
             let (edge, progress) = (edge.resolved(in: frame), frame.progress ?? 1)
-            // The old side turns away by a quarter turn. Then the new side turns in from a quarter turn on the other side.
+            // The old side turns away by a quarter turn. Then the new side turns in from a quarter turn on the other
+            // side.
             let isFirstHalf = progress < 0.5
             let quarters = isFirstHalf ? progress * 2 : progress * 2 - 2
             let sign: Double = edge == .left || edge == .top ? 1 : -1

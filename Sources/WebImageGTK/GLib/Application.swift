@@ -1,7 +1,8 @@
 public import CWebImageGTK
 public import WebImage
 
-/// Trims caches when memory is low or the last window is hidden; see ``MainLoop/observe(_:managers:onForegroundChange:)``.
+/// Trims caches when memory is low or the last window is hidden; see
+/// ``MainLoop/observe(_:managers:onForegroundChange:)``.
 @MainActor package final class ApplicationObserver {
     static let key = AssociationKey<ApplicationObserver>("web-image-application-observer")
 
@@ -78,7 +79,8 @@ public import WebImage
     }
 }
 
-/// Keeps the program's `GApplication` running, also without a window, during a load with ``WebImageOptions/continueInBackground``.
+/// Keeps the program's `GApplication` running, also without a window, during a load with
+/// ``WebImageOptions/continueInBackground``.
 @MainActor final class ApplicationHold {
     private var application: ObjectReference?
 
@@ -88,7 +90,8 @@ public import WebImage
         WebImageManager.Configuration.standardBackgroundTask.withLock { hook in
             hook = { _ in
                 let hold = ApplicationHold()
-                // GIO counts holds without a lock. On the main thread it takes effect at once: the application may be about to end.
+                // GIO counts holds without a lock. On the main thread it takes effect at once: the application may be
+                // about to end.
                 if UInt(bitPattern: g_thread_self()) == mainThread {
                     MainActor.assumeIsolated { hold.begin() }
                 } else {
@@ -167,7 +170,8 @@ extension ImageIndicator {
 
     private static let key = AssociationKey<NetworkActivityIndicator>("web-image-network-activity")
 
-    /// Makes the spinner turn in twelve steps a second instead of with each frame: 2.5 % of a core instead of 4.1 % under cairo.
+    /// Makes the spinner turn in twelve steps a second instead of with each frame: 2.5 % of a core instead of 4.1 %
+    /// under cairo.
     private static func addStyle(to display: OpaquePointer?) {
         guard !hasStyle, let provider = gtk_css_provider_new() else { return }
         hasStyle = true

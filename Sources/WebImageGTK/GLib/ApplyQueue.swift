@@ -3,15 +3,15 @@ internal import WebImage
 
 /// Runs results on the main thread soon, without delaying frames.
 ///
-/// A thousand results in the main queue would run in a single turn of the loop, without a frame. This queue runs them in order, after
-/// the frame, for at most 4 ms a turn.
+/// A thousand results in the main queue would run in a single turn of the loop, without a frame. This queue runs them
+/// in order, after the frame, for at most 4 ms a turn.
 ///
-/// Slow frames, as with an animation and a slow renderer, take the whole thread. A result that has waited for 4 ms therefore runs
-/// before the next frame: it waits at most 4 ms plus the frame in progress. During a flood it may wait longer, because slow frames keep
-/// a third of the time. Such a turn takes at most 50 ms.
+/// Slow frames, as with an animation and a slow renderer, take the whole thread. A result that has waited for 4 ms
+/// therefore runs before the next frame: it waits at most 4 ms plus the frame in progress. During a flood it may wait
+/// longer, because slow frames keep a third of the time. Such a turn takes at most 50 ms.
 ///
-/// Bodies run one at a time. A body that runs a nested main loop, as a modal dialog does, blocks the others until it returns. Show
-/// the dialog and return instead.
+/// Bodies run one at a time. A body that runs a nested main loop, as a modal dialog does, blocks the others until it
+/// returns. Show the dialog and return instead.
 package final class ApplyQueue: CallbackQueue {
     /// The queue that all views share.
     package static let main = ApplyQueue()
@@ -73,8 +73,8 @@ package final class ApplyQueue: CallbackQueue {
         if source == .idle {
             run(until: start + budget)
         } else if wait.ofOldest >= Self.patience {
-            // Twice the time of everything else since the last turn, so that slow frames get a third of the time. The limit is for
-            // stalls, after which a long turn would block painting and input.
+            // Twice the time of everything else since the last turn, so that slow frames get a third of the time. The
+            // limit is for stalls, after which a long turn would block painting and input.
             run(until: start + min(max(budget * 2, wait.sinceTurn * 2), Self.longestTurn))
         }
         let end = now()
@@ -135,7 +135,8 @@ private struct PendingBodies {
 
     /// Begins a turn of `source`, which is removed.
     ///
-    /// - Returns: how long the oldest body has waited in total and since the last turn; `nil` if there is nothing to do.
+    /// - Returns: how long the oldest body has waited in total and since the last turn; `nil` if there is nothing to
+    ///   do.
     mutating func beginTurn(
         by source: Sources, at time: ContinuousClock.Instant
     ) -> (ofOldest: Duration, sinceTurn: Duration)? {

@@ -4,29 +4,31 @@ internal import Glibc
 
 /// Runs Swift's main actor under GLib's main loop.
 ///
-/// GTK's loop does not drain `MainActor` and `DispatchQueue.main`. Without this, their work waits forever. Once installed, both run
-/// on the GTK thread, as do `OperationQueue.main` and tasks that resume on the main actor. `RunLoop.main` and Foundation's `Timer`
-/// do not run. The main queue is not reentrant: work that is sent from a nested main loop waits until that loop has ended.
+/// GTK's loop does not drain `MainActor` and `DispatchQueue.main`. Without this, their work waits forever. Once
+/// installed, both run on the GTK thread, as do `OperationQueue.main` and tasks that resume on the main actor.
+/// `RunLoop.main` and Foundation's `Timer` do not run. The main queue is not reentrant: work that is sent from a nested
+/// main loop waits until that loop has ended.
 ///
 /// ```swift
 /// MainLoop.install()
 /// g_application_run(application, 0, nil)      // from a synchronous `main`: an asynchronous one leaves the main thread
 /// ```
 @MainActor public enum MainLoop {
-    /// Adds the source that drains the main queue. From then on decoders leave one processor to the main thread, and the `GApplication`
-    /// runs until loads with `WebImageOptions.continueInBackground` have ended. Later calls do nothing.
+    /// Adds the source that drains the main queue. From then on decoders leave one processor to the main thread, and
+    /// the `GApplication` runs until loads with `WebImageOptions.continueInBackground` have ended. Later calls do
+    /// nothing.
     ///
     /// Call it before `g_application_run` and before any `WebImageManager` is made. The first view calls it as well.
     public static func install() { _ = sourceID }
 
-    /// Runs callbacks of loads on the main thread without delaying frames: in order, for at most 4 ms per turn of the main loop.
-    /// Views use it. Pass it to a load or manager as the callback queue.
+    /// Runs callbacks of loads on the main thread without delaying frames: in order, for at most 4 ms per turn of the
+    /// main loop. Views use it. Pass it to a load or manager as the callback queue.
     public static var callbackQueue: any CallbackQueue { ApplyQueue.main }
 
     /// Observes a `GtkApplication` to reduce the memory of caches. The application owns the observer.
     ///
-    /// - When the desktop's `GMemoryMonitor` reports low memory, the caches release half; at the critical level, everything. The
-    ///   kernel's reports are handled without this call (`MemoryPressureSource.system`).
+    /// - When the desktop's `GMemoryMonitor` reports low memory, the caches release half; at the critical level,
+    ///   everything. The kernel's reports are handled without this call (`MemoryPressureSource.system`).
     /// - When the last window is unmapped, memory caches are emptied according to their configuration
     ///   (`MemoryCache.didEnterBackground()`), and frames of invisible animations are released.
     ///
@@ -74,8 +76,8 @@ internal import Glibc
         MainLoopCall(body) { g_timeout_add_full(G_PRIORITY_DEFAULT, milliseconds, $0, $1, nil) }
     }
 
-    /// - Parameter time: the time in microseconds, as from `g_get_monotonic_time`. Calls for the same time run in the same turn of
-    ///   the loop.
+    /// - Parameter time: the time in microseconds, as from `g_get_monotonic_time`. Calls for the same time run in the
+    ///   same turn of the loop.
     static func at(_ time: gint64, _ body: @escaping @MainActor () -> Void) -> MainLoopCall {
         MainLoopCall(body) { function, data in
             let source = g_timeout_source_new(0)

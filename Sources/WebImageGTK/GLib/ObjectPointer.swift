@@ -1,7 +1,7 @@
 package import CWebImageGTK
 
-/// The address of a GObject of any class, not retained. Its Swift type in C functions depends on whether the header has the fields
-/// of the class.
+/// The address of a GObject of any class, not retained. Its Swift type in C functions depends on whether the header has
+/// the fields of the class.
 package struct ObjectPointer: Hashable {
     package let address: UnsafeMutableRawPointer
 
@@ -20,7 +20,8 @@ package struct ObjectPointer: Hashable {
     }
 }
 
-/// A strong reference to a GObject. It is released on the main thread, because the renderer tracks textures without a lock.
+/// A strong reference to a GObject. It is released on the main thread, because the renderer tracks textures without a
+/// lock.
 @MainActor final class ObjectReference {
     let pointer: ObjectPointer
 
@@ -61,8 +62,8 @@ package struct AssociationKey<Value: AnyObject> {
 
 /// A widget's ownership of its view, the Swift object that wraps it.
 ///
-/// The widget owns the view until the widget is destroyed. After that, a view that is still referenced retains the empty widget, so
-/// that its pointer stays valid.
+/// The widget owns the view until the widget is destroyed. After that, a view that is still referenced retains the
+/// empty widget, so that its pointer stays valid.
 @MainActor package final class WidgetOwnership<View: AnyObject> {
     private let widget: ObjectPointer
     private let key: AssociationKey<View>

@@ -1,7 +1,8 @@
 internal import CWebImageGTK
 internal import WebImage
 
-/// Connects the slots of a view with their widget: visibility, size, scale factor, theme and state. The widget owns the host.
+/// Connects the slots of a view with their widget: visibility, size, scale factor, theme and state. The widget owns the
+/// host.
 ///
 /// The host of a paintable without a widget uses a timer for frames, and is visible while the paintable is drawn.
 ///
@@ -108,7 +109,8 @@ internal import WebImage
             ? PointSize(width: Double(wantedWidth), height: Double(wantedHeight)) : nil
     }
 
-    /// The size of a `GtkPicture` without an image, in points. A widget that is no larger may take its size from the image.
+    /// The size of a `GtkPicture` without an image, in points. A widget that is no larger may take its size from the
+    /// image.
     private static let emptySize: gint = 16
 
     /// The user's setting `gtk-enable-animations`.

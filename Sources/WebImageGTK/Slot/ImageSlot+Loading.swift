@@ -3,7 +3,8 @@ internal import WebImage
 
 /// The arguments of a `setImage` call.
 struct SlotRequest {
-    /// The request. Its priority applies while the view is on screen and is `high` by default. Off screen it is at most `low`.
+    /// The request. Its priority applies while the view is on screen and is `high` by default. Off screen it is at most
+    /// `low`.
     var request: WebImageRequest
     var options: SetImageOptions = []
     var placeholder: Placeholder?
@@ -116,8 +117,8 @@ extension ImageSlot {
         move(to: .idle)
     }
 
-    /// Applies `placeholder` and `options` as for a load that fails at once, because of a missing or invalid URL. The completion
-    /// handler is called later.
+    /// Applies `placeholder` and `options` as for a load that fails at once, because of a missing or invalid URL. The
+    /// completion handler is called later.
     ///
     /// - Parameter state: the new state.
     func fail(
@@ -149,7 +150,8 @@ extension ImageSlot {
 
     /// Cancels the load in progress. The content on display stays.
     ///
-    /// - Parameter keepsURL: whether the URL stays too. If `false`, the image on display counts as one that was set without a URL.
+    /// - Parameter keepsURL: whether the URL stays too. If `false`, the image on display counts as one that was set
+    ///   without a URL.
     func cancel(keepsURL: Bool) {
         stopRefining()
         let isEnded = phase.isEnded
@@ -223,8 +225,8 @@ extension ImageSlot {
         }
     }
 
-    /// Pauses the slot of a view that stays off screen: cancels its load, and releases its image if ``releasesImageOffscreen`` is
-    /// set.
+    /// Pauses the slot of a view that stays off screen: cancels its load, and releases its image if
+    /// ``releasesImageOffscreen`` is set.
     func pauseLoading() {
         if case .refining = phase { stopRefining() }
         switch phase {
@@ -249,7 +251,8 @@ extension ImageSlot {
         }
     }
 
-    /// Called when the view's size may have changed. Starts a load that waits for it, or loads more pixels if the view has grown.
+    /// Called when the view's size may have changed. Starts a load that waits for it, or loads more pixels if the view
+    /// has grown.
     func displaySizeDidChange() {
         guard let current else { return }
         switch phase {
@@ -336,7 +339,8 @@ extension ImageSlot {
         move(to: .loading(received: 0, expected: nil))
     }
 
-    /// - Parameter keepsWork: whether a load with ``WebImageOptions/continueInBackground`` continues, to fill the caches.
+    /// - Parameter keepsWork: whether a load with ``WebImageOptions/continueInBackground`` continues, to fill the
+    ///   caches.
     private func stopLoading(keepsWork: Bool = false) {
         sentinel += 1
         guard let operation = phase.operation else { return }
@@ -369,8 +373,8 @@ extension ImageSlot {
         current.preview?(preview)
     }
 
-    /// Shows a preview. Arriving rows are drawn over the best available content: a low-resolution image, an earlier version or a
-    /// placeholder.
+    /// Shows a preview. Arriving rows are drawn over the best available content: a low-resolution image, an earlier
+    /// version or a placeholder.
     ///
     /// - Parameters:
     ///   - showsRows: whether the preview on display has missing rows.
@@ -441,7 +445,8 @@ extension ImageSlot {
 
     // MARK: More pixels
 
-    /// Loads the image on display with more pixels. The state does not change, because the image is already loaded for the caller.
+    /// Loads the image on display with more pixels. The state does not change, because the image is already loaded for
+    /// the caller.
     private func refine(_ sizedRequest: WebImageRequest) {
         guard let current else { return }
         sentinel += 1
@@ -473,8 +478,8 @@ extension ImageSlot {
 
     // MARK: Ends
 
-    /// Ends the request. The observer and the completion handler are called last, in the final state, because they may set another
-    /// URL.
+    /// Ends the request. The observer and the completion handler are called last, in the final state, because they may
+    /// set another URL.
     private func end(as newState: LoadState, with result: Result<WebImageResponse, WebImageError>, isShown: Bool) {
         phase = .ended(isShown: isShown)
         let waits = current?.options.contains(.waitTransition) == true
@@ -494,7 +499,8 @@ extension ImageSlot {
 
     /// Releases the closures of the current request, and returns the completion handler for the caller to call.
     ///
-    /// - Parameter keepsPlaceholder: whether the placeholder stays for a retry. It also stays with ``releasesImageOffscreen``.
+    /// - Parameter keepsPlaceholder: whether the placeholder stays for a retry. It also stays with
+    ///   ``releasesImageOffscreen``.
     private func closeRequest(keepsPlaceholder: Bool = false) -> CompletionHandler? {
         defer {
             if !keepsPlaceholder, !releasesImageOffscreen { current?.placeholder = nil }
@@ -521,8 +527,8 @@ extension WebImageRequest {
     /// Whether the cache policy may revalidate a cached image with the server.
     fileprivate var asksServerAgain: Bool { cachePolicy == .refresh || cachePolicy == .http }
 
-    /// Whether this request decodes more pixels than `other`, because the view has grown or moved to a screen with more pixels per
-    /// point.
+    /// Whether this request decodes more pixels than `other`, because the view has grown or moved to a screen with more
+    /// pixels per point.
     fileprivate func needsMorePixels(than other: WebImageRequest?) -> Bool {
         guard let other, let size = thumbnail?.size, let known = other.thumbnail?.size else { return false }
         return size.width > known.width || size.height > known.height

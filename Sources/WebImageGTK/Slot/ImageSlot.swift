@@ -4,8 +4,8 @@ public import WebImage
 
 /// A place for an image in a view: loads the image of a URL, shows it, and reports the state.
 ///
-/// A view has one slot for each image it can show: a ``WebPicture`` has two, a ``WebButton`` two for each state. Any widget can
-/// have slots with operation keys, each with a closure that shows the image:
+/// A view has one slot for each image it can show: a ``WebPicture`` has two, a ``WebButton`` two for each state. Any
+/// widget can have slots with operation keys, each with a closure that shows the image:
 ///
 /// ```swift
 /// let slot = ImageSlot(on: window, key: "icon") { image in … }
@@ -22,8 +22,8 @@ public import WebImage
 ///    ended ── off screen, if it releases images ──► released ── on screen ──► loading
 /// ```
 ///
-/// The completion handler of each request is called once: when the load ends, or with ``WebImageError/cancelled`` when the request
-/// is cancelled or replaced or the view is destroyed. A pause cancels the load, not the request.
+/// The completion handler of each request is called once: when the load ends, or with ``WebImageError/cancelled`` when
+/// the request is cancelled or replaced or the view is destroyed. A pause cancels the load, not the request.
 @MainActor public final class ImageSlot: ImageSlotOwner {
     /// The slot itself.
     public var imageSlot: ImageSlot { self }
@@ -88,15 +88,15 @@ public import WebImage
     /// The current request with the size to decode at, once that is known.
     var sizedRequest: WebImageRequest?
     var phase = Phase.ended(isShown: false)
-    /// A number that changes when the work in progress becomes stale. Each load captures it, and the slot compares it on the main
-    /// thread before it sets the image. A stale image is never set, even if its load was cancelled late.
+    /// A number that changes when the work in progress becomes stale. Each load captures it, and the slot compares it
+    /// on the main thread before it sets the image. A stale image is never set, even if its load was cancelled late.
     var sentinel = 0
     /// Whether ``image`` is a preview of the current request.
     var hasPreview = false
     /// Whether ``image`` is of the current request or an earlier version of it, not of another URL.
     var showsOwnImage = false
-    /// The completion handlers of earlier requests whose loads continue, by sentinel. Loads retain it too, so that they call the
-    /// handlers even after the view is destroyed.
+    /// The completion handlers of earlier requests whose loads continue, by sentinel. Loads retain it too, so that they
+    /// call the handlers even after the view is destroyed.
     let continuedCompletions = Lock<[Int: CompletionHandler]>([:])
 
     private var stateContinuations: [AsyncStream<LoadState>.Continuation] = []
@@ -123,8 +123,8 @@ public import WebImage
     /// - Parameters:
     ///   - widget: any `GtkWidget`.
     ///   - key: the operation key.
-    ///   - setImage: shows images, previews and placeholders; `nil` clears the image. A placeholder color is an image of one pixel.
-    ///     Called on the main thread, and never after the widget was destroyed.
+    ///   - setImage: shows images, previews and placeholders; `nil` clears the image. A placeholder color is an image
+    ///     of one pixel. Called on the main thread, and never after the widget was destroyed.
     public convenience init(
         on widget: UnsafeMutablePointer<GtkWidget>, key: String = "image",
         setImage: @escaping @MainActor (Image?) -> Void
@@ -188,8 +188,8 @@ public import WebImage
 
     // MARK: Size
 
-    /// Returns `request` with the size to decode at, if the slot decodes at display size; `nil` while that size is unknown. In that
-    /// case ``displaySizeDidChange()`` is called later.
+    /// Returns `request` with the size to decode at, if the slot decodes at display size; `nil` while that size is
+    /// unknown. In that case ``displaySizeDidChange()`` is called later.
     func sized(_ request: WebImageRequest) -> WebImageRequest? {
         guard decodesAtDisplaySize || primary?.decodesAtDisplaySize == true, request.thumbnail == nil,
             let mode = resizeMode(), let host

@@ -12,28 +12,30 @@ extension ImageSlotOwner {
 
     /// Shows the image at `url`. Images of earlier calls no longer appear.
     ///
-    /// An image in memory is on display when this returns. Otherwise the placeholder, or nothing, is on display until the image has
-    /// loaded. If the same URL is already on display or loading, it is neither blanked nor loaded again. A failed URL is loaded
-    /// again.
+    /// An image in memory is on display when this returns. Otherwise the placeholder, or nothing, is on display until
+    /// the image has loaded. If the same URL is already on display or loading, it is neither blanked nor loaded again.
+    /// A failed URL is loaded again.
     ///
     /// - Parameters:
-    ///   - url: the image's URL. `nil` fails at once and shows `placeholder` or nothing. With ``SetImageOptions/delayPlaceholder``
-    ///     the placeholder appears when the completion handler is called. With ``SetImageOptions/ignorePlaceholder`` the content on
-    ///     display stays.
+    ///   - url: the image's URL. `nil` fails at once and shows `placeholder` or nothing. With
+    ///     ``SetImageOptions/delayPlaceholder`` the placeholder appears when the completion handler is called. With
+    ///     ``SetImageOptions/ignorePlaceholder`` the content on display stays.
     ///   - placeholder: shown until the image has loaded, and if the load fails.
     ///   - options: how to show the image; none by default.
     ///   - loadOptions: how to load the image; none by default. A `WebImageRequest` has more settings.
-    ///   - thumbnail: the size to decode at, in pixels. `nil`, the default, decodes the whole image, or as many pixels as the view
-    ///     needs if it ``decodesAtDisplaySize``.
+    ///   - thumbnail: the size to decode at, in pixels. `nil`, the default, decodes the whole image, or as many pixels
+    ///     as the view needs if it ``decodesAtDisplaySize``.
     ///   - processors: applied to the decoded image; none by default.
-    ///   - priority: the load's priority while the view is on screen; off screen it is at most `low`. `nil`, the default, uses the
-    ///     priority of `loadOptions`, or `high` if they have none. In a list that is being scrolled, a load with `low` or less
-    ///     starts when scrolling ends.
+    ///   - priority: the load's priority while the view is on screen; off screen it is at most `low`. `nil`, the
+    ///     default, uses the priority of `loadOptions`, or `high` if they have none. In a list that is being scrolled,
+    ///     a load with `low` or less starts when scrolling ends.
     ///   - manager: loads the image; the shared one by default.
-    ///   - completion: called exactly once on the main thread, after the image was set: inside this call if the image was in memory,
-    ///     otherwise later. It gets ``WebImageError/cancelled`` when another URL is set first or the widget is destroyed, and
-    ///     ``WebImageError/invalidURL(_:reason:)`` for `nil`. A trailing closure is the completion handler.
-    ///   - progress: called on the main thread while bytes arrive, coalesced. `expected` is `nil` while the length is unknown.
+    ///   - completion: called exactly once on the main thread, after the image was set: inside this call if the image
+    ///     was in memory, otherwise later. It gets ``WebImageError/cancelled`` when another URL is set first or the
+    ///     widget is destroyed, and ``WebImageError/invalidURL(_:reason:)`` for `nil`. A trailing closure is the
+    ///     completion handler.
+    ///   - progress: called on the main thread while bytes arrive, coalesced. `expected` is `nil` while the length is
+    ///     unknown.
     ///   - preview: called on the main thread for each preview, after it was set.
     public func setImage(
         _ url: URL?, placeholder: Placeholder? = nil, options: SetImageOptions = [], loadOptions: WebImageOptions = [],
@@ -76,8 +78,8 @@ extension ImageSlotOwner {
             preview: preview)
     }
 
-    /// Shows the image that `request` describes. Everything else is as for a `URL`. A request without a priority has `high` while
-    /// the view is on screen.
+    /// Shows the image that `request` describes. Everything else is as for a `URL`. A request without a priority has
+    /// `high` while the view is on screen.
     public func setImage(
         _ request: WebImageRequest, placeholder: Placeholder? = nil, options: SetImageOptions = [],
         manager: WebImageManager = .shared,
@@ -94,8 +96,8 @@ extension ImageSlotOwner {
     /// Shows an image without loading, and cancels the load in progress. An animation plays.
     package func setImage(_ image: Image) { imageSlot.set(image) }
 
-    /// Starts a failed load again, with the same request and placeholder. Its completion handler has been called and is not called
-    /// again.
+    /// Starts a failed load again, with the same request and placeholder. Its completion handler has been called and is
+    /// not called again.
     ///
     /// - Returns: `false` if the state is not ``LoadState/failed(_:)`` or there is no URL.
     @discardableResult public func retry() -> Bool { imageSlot.retryRequest() }
@@ -108,9 +110,10 @@ extension ImageSlotOwner {
 
     /// Cancels the request. The image or placeholder on display stays.
     ///
-    /// - Parameter keepsURL: whether ``imageURL`` stays, as with SDWebImage's `sd_cancelCurrentImageLoad`. `false`, the default,
-    ///   clears it, as YYWebImage's `yy_cancelCurrentImageRequest` does. An image on display then counts as one that was set
-    ///   without a URL, and is not decoded again when the view grows. An image that was released off screen keeps its URL.
+    /// - Parameter keepsURL: whether ``imageURL`` stays, as with SDWebImage's `sd_cancelCurrentImageLoad`. `false`, the
+    ///   default, clears it, as YYWebImage's `yy_cancelCurrentImageRequest` does. An image on display then counts as
+    ///   one that was set without a URL, and is not decoded again when the view grows. An image that was released off
+    ///   screen keeps its URL.
     public func cancelCurrentRequest(keepsURL: Bool = false) { imageSlot.cancel(keepsURL: keepsURL) }
 
     /// Resets the slot for reuse: cancels the request and shows nothing.
@@ -129,20 +132,20 @@ extension ImageSlotOwner {
 
     /// The image on display or a preview of it; `nil` while there is none or only a placeholder.
     ///
-    /// Setting it cancels the request and shows the image without loading. An animation plays. `nil` shows nothing, like
-    /// ``prepareForReuse()``.
+    /// Setting it cancels the request and shows the image without loading. An animation plays. `nil` shows nothing,
+    /// like ``prepareForReuse()``.
     public var image: Image? {
         get { imageSlot.image }
         set { if let newValue { imageSlot.set(newValue) } else { imageSlot.clear() } }
     }
 
-    /// Returns a stream of the current state and each change, until the widget is destroyed. Any number of streams can exist. A
-    /// slow reader gets the latest state only.
+    /// Returns a stream of the current state and each change, until the widget is destroyed. Any number of streams can
+    /// exist. A slow reader gets the latest state only.
     public func loadStates() -> AsyncStream<LoadState> { imageSlot.makeStateStream() }
 
-    /// Called on the main thread after each change of ``loadState``, inside `setImage` for changes known at once. A load starts
-    /// with ``LoadState/loading(received:expected:)`` and 0 bytes. Not called when the widget is destroyed, because its neighbors
-    /// may be gone by then.
+    /// Called on the main thread after each change of ``loadState``, inside `setImage` for changes known at once. A
+    /// load starts with ``LoadState/loading(received:expected:)`` and 0 bytes. Not called when the widget is destroyed,
+    /// because its neighbors may be gone by then.
     public var onLoadStateChange: (@MainActor (LoadState) -> Void)? {
         get { imageSlot.onLoadStateChange }
         set { imageSlot.onLoadStateChange = newValue }
@@ -150,24 +153,26 @@ extension ImageSlotOwner {
 
     // MARK: Display
 
-    /// How images are laid out in the area of the view. ``ImageContentMode/scaleAspectFill`` fills the area and crops the image.
+    /// How images are laid out in the area of the view. ``ImageContentMode/scaleAspectFill`` fills the area and crops
+    /// the image.
     ///
-    /// The default is aspect fit (the widget's `content-fit`) for a ``WebPicture`` and its highlighted image, the same without
-    /// enlarging for images of a ``WebButton``, aspect fill for its backgrounds, and scale to fill for a ``WebPaintable``, because
-    /// widgets draw a paintable with its own proportions. Slots with a closure ignore it.
+    /// The default is aspect fit (the widget's `content-fit`) for a ``WebPicture`` and its highlighted image, the same
+    /// without enlarging for images of a ``WebButton``, aspect fill for its backgrounds, and scale to fill for a
+    /// ``WebPaintable``, because widgets draw a paintable with its own proportions. Slots with a closure ignore it.
     public var contentMode: ImageContentMode {
         get { imageSlot.contentMode }
         set { imageSlot.contentMode = newValue }
     }
 
-    /// The accessible description of the image, or the accessible label of a widget that is not a `GtkPicture`; `nil` by default.
+    /// The accessible description of the image, or the accessible label of a widget that is not a `GtkPicture`; `nil`
+    /// by default.
     public var alternativeText: String? {
         get { imageSlot.alternativeText }
         set { imageSlot.alternativeText = newValue }
     }
 
-    /// How an image from disk or network replaces the content on display. `nil`, the default, changes at once, or fades with
-    /// ``SetImageOptions/fadeIn``.
+    /// How an image from disk or network replaces the content on display. `nil`, the default, changes at once, or fades
+    /// with ``SetImageOptions/fadeIn``.
     public var transition: ImageTransition? {
         get { imageSlot.transition }
         set { imageSlot.transition = newValue }
@@ -179,8 +184,8 @@ extension ImageSlotOwner {
         set { imageSlot.indicator = newValue }
     }
 
-    /// Shown when a load has failed, unless a preview or an earlier version of the image is on display; `nil`, the default, leaves
-    /// the placeholder. It takes precedence over ``SetImageOptions/delayPlaceholder``.
+    /// Shown when a load has failed, unless a preview or an earlier version of the image is on display; `nil`, the
+    /// default, leaves the placeholder. It takes precedence over ``SetImageOptions/delayPlaceholder``.
     public var failureImage: Placeholder? {
         get { imageSlot.failureImage }
         set { imageSlot.failureImage = newValue }
@@ -192,28 +197,29 @@ extension ImageSlotOwner {
         set { imageSlot.failureContentMode = newValue }
     }
 
-    /// Whether requests without a thumbnail size are decoded at the size of the view in pixels, and again when the view grows;
-    /// `false` by default. A layout that takes its size from the image needs the whole image.
+    /// Whether requests without a thumbnail size are decoded at the size of the view in pixels, and again when the view
+    /// grows; `false` by default. A layout that takes its size from the image needs the whole image.
     public var decodesAtDisplaySize: Bool {
         get { imageSlot.decodesAtDisplaySize }
         set { imageSlot.decodesAtDisplaySize = newValue }
     }
 
-    /// Whether a load continues with low priority when the view leaves the screen. Use it in lists, which unbind distant items.
+    /// Whether a load continues with low priority when the view leaves the screen. Use it in lists, which unbind
+    /// distant items.
     ///
-    /// `false` by default: the load is cancelled once the main loop is idle, so that moving a widget between containers does not
-    /// count, and starts again when the view returns.
+    /// `false` by default: the load is cancelled once the main loop is idle, so that moving a widget between containers
+    /// does not count, and starts again when the view returns.
     public var loadsOffscreen: Bool {
         get { imageSlot.loadsOffscreen }
         set { imageSlot.loadsOffscreen = newValue }
     }
 
-    /// Whether the view releases its image off screen and shows it again when it returns, from memory if it is still cached;
-    /// `false` by default. It takes precedence over ``loadsOffscreen``: loads stop off screen, and the result of a load that starts
-    /// there is only cached.
+    /// Whether the view releases its image off screen and shows it again when it returns, from memory if it is still
+    /// cached; `false` by default. It takes precedence over ``loadsOffscreen``: loads stop off screen, and the result
+    /// of a load that starts there is only cached.
     ///
-    /// Use it for many views that are never unbound, such as markers on a map. Only the memory cache then limits their memory.
-    /// Images without a URL are not released.
+    /// Use it for many views that are never unbound, such as markers on a map. Only the memory cache then limits their
+    /// memory. Images without a URL are not released.
     public var releasesImageOffscreen: Bool {
         get { imageSlot.releasesImageOffscreen }
         set { imageSlot.releasesImageOffscreen = newValue }
@@ -221,8 +227,8 @@ extension ImageSlotOwner {
 
     // MARK: Animation
 
-    /// Plays the animation on display; `nil` for a still image, and for slots with a closure. It uses the window's frame clock and
-    /// pauses while the view is off screen.
+    /// Plays the animation on display; `nil` for a still image, and for slots with a closure. It uses the window's
+    /// frame clock and pauses while the view is off screen.
     public var player: AnimationPlayer? { imageSlot.painter.player }
 
     /// How animations play, including later ones: order, rate, loops.
@@ -237,7 +243,8 @@ extension ImageSlotOwner {
         set { imageSlot.painter.autoplay = newValue }
     }
 
-    /// Whether ``autoplay`` applies only where the user allows animations (`gtk-enable-animations`); `false` by default.
+    /// Whether ``autoplay`` applies only where the user allows animations (`gtk-enable-animations`); `false` by
+    /// default.
     package var autoplayFollowsSettings: Bool {
         get { imageSlot.painter.autoplayFollowsSettings }
         set { imageSlot.painter.autoplayFollowsSettings = newValue }

@@ -2,8 +2,8 @@ public import WebImage
 
 /// How a view shows an image. All options are off by default.
 ///
-/// ``ignorePlaceholder`` takes precedence over ``delayPlaceholder``. ``avoidSettingImage`` leaves nothing for ``fadeIn``,
-/// ``forceTransition`` and ``waitTransition`` to do.
+/// ``ignorePlaceholder`` takes precedence over ``delayPlaceholder``. ``avoidSettingImage`` leaves nothing for
+/// ``fadeIn``, ``forceTransition`` and ``waitTransition`` to do.
 public struct SetImageOptions: OptionSet, Sendable, Hashable {
     /// The bits.
     public let rawValue: UInt64
@@ -21,12 +21,14 @@ public struct SetImageOptions: OptionSet, Sendable, Hashable {
     public static let delayPlaceholder = SetImageOptions(rawValue: 1 << 3)
     /// Leaves display to the completion handler.
     public static let avoidSettingImage = SetImageOptions(rawValue: 1 << 4)
-    /// Leaves the view's previous load running. Its completion handler gets the result. The view shows the image of the last URL.
+    /// Leaves the view's previous load running. Its completion handler gets the result. The view shows the image of the
+    /// last URL.
     public static let avoidAutoCancel = SetImageOptions(rawValue: 1 << 5)
     /// Calls the completion handler when the transition to the image has ended or was interrupted.
     public static let waitTransition = SetImageOptions(rawValue: 1 << 6)
 
-    /// Whether the placeholder is shown only after a failure. With ``ignorePlaceholder`` no placeholder is shown at all.
+    /// Whether the placeholder is shown only after a failure. With ``ignorePlaceholder`` no placeholder is shown at
+    /// all.
     var delaysPlaceholder: Bool { contains(.delayPlaceholder) && !contains(.ignorePlaceholder) }
 }
 

@@ -11,8 +11,8 @@ import WebImage
 /// button.backgroundSlot(for: GTK_STATE_FLAG_NORMAL).setImage(plate)
 /// ```
 ///
-/// A state without a loaded image shows that of the next state that applies, down to `normal`. Hidden images load with low
-/// priority. The widget owns the `WebButton`, as with ``WebPicture``.
+/// A state without a loaded image shows that of the next state that applies, down to `normal`. Hidden images load with
+/// low priority. The widget owns the `WebButton`, as with ``WebPicture``.
 @MainActor public final class WebButton: ImageSlotOwner {
     /// The `GtkButton`, valid during the life of this object.
     public let widget: UnsafeMutablePointer<GtkWidget>
@@ -58,11 +58,11 @@ import WebImage
 
     /// Makes a new `GtkButton`, or takes over an existing one.
     ///
-    /// The child becomes a `GtkOverlay` of two `GtkPicture`s, the background below the image. The button requests the size of its
-    /// image. The background fills it.
+    /// The child becomes a `GtkOverlay` of two `GtkPicture`s, the background below the image. The button requests the
+    /// size of its image. The background fills it.
     ///
-    /// - Parameter widget: a `GtkButton` or a subclass such as `GtkToggleButton`. Its child and an earlier `WebButton` are replaced.
-    ///   `nil`, the default, makes a new one.
+    /// - Parameter widget: a `GtkButton` or a subclass such as `GtkToggleButton`. Its child and an earlier `WebButton`
+    ///   are replaced. `nil`, the default, makes a new one.
     public init(wrapping widget: UnsafeMutablePointer<GtkWidget>? = nil) {
         let widget: UnsafeMutablePointer<GtkWidget> = if let widget { widget } else { gtk_button_new() }
         self.widget = widget

@@ -12,8 +12,8 @@ import WebImage
 /// gdk_paintable_snapshot(image.paintable, snapshot, 200, 150)
 /// ```
 ///
-/// A paintable without a widget counts as on screen from its first drawing until its redraw requests go unanswered for a second.
-/// Then its animations pause. Its loads continue off screen.
+/// A paintable without a widget counts as on screen from its first drawing until its redraw requests go unanswered for
+/// a second. Then its animations pause. Its loads continue off screen.
 @MainActor public final class WebPaintable: ImageSlotOwner {
     /// The slot of the image.
     public let imageSlot: ImageSlot
@@ -28,9 +28,9 @@ import WebImage
     /// Makes a paintable.
     ///
     /// - Parameters:
-    ///   - widget: the widget that owns and shows the paintable. Its visibility, frame clock and scale factor apply. A `GtkImage`
-    ///     or `GtkPicture` shows the paintable at once; for others use ``paintable``. `nil`, the default, makes a paintable without
-    ///     a widget.
+    ///   - widget: the widget that owns and shows the paintable. Its visibility, frame clock and scale factor apply. A
+    ///     `GtkImage` or `GtkPicture` shows the paintable at once; for others use ``paintable``. `nil`, the default,
+    ///     makes a paintable without a widget.
     ///   - key: the operation key of the slot. An earlier slot of the widget with the same key is retired.
     public init(in widget: UnsafeMutablePointer<GtkWidget>? = nil, key: String = "image") {
         let host = widget.map { ViewHost.of($0) } ?? ViewHost()

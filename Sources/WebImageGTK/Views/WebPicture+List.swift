@@ -2,8 +2,8 @@ public import CWebImageGTK
 import WebImage
 
 extension WebPicture {
-    /// Returns a `GtkListItemFactory` for a `GtkListView` or `GtkGridView` whose cells each have a picture, and loads their images at
-    /// the right time.
+    /// Returns a `GtkListItemFactory` for a `GtkListView` or `GtkGridView` whose cells each have a picture, and loads
+    /// their images at the right time.
     ///
     /// ```swift
     /// let factory = WebPicture.makeListItemFactory { picture, position, listItem in
@@ -22,11 +22,11 @@ extension WebPicture {
     /// A list view takes ownership of the factory, so pass it to one list view only.
     ///
     /// - Parameters:
-    ///   - makeCell: returns the widget of a cell with a new picture; by default the picture's widget. Set the size request,
-    ///     content mode, indicator and transition here.
+    ///   - makeCell: returns the widget of a cell with a new picture; by default the picture's widget. Set the size
+    ///     request, content mode, indicator and transition here.
     ///   - unbind: called before the picture of a cell is reset, with the position of the item.
-    ///   - bind: sets the image of an item. It gets the item's position and the `GtkListItem`, whose `gtk_list_item_get_item` is the
-    ///     model's object.
+    ///   - bind: sets the image of an item. It gets the item's position and the `GtkListItem`, whose
+    ///     `gtk_list_item_get_item` is the model's object.
     public static func makeListItemFactory(
         makeCell: @escaping @MainActor (WebPicture) -> UnsafeMutablePointer<GtkWidget> = { $0.widget },
         unbind: @escaping @MainActor (_ picture: WebPicture, _ position: Int, _ listItem: OpaquePointer) -> Void = {

@@ -10,13 +10,13 @@ public import WebImage
 /// gtk_box_append(box, picture.widget)
 /// ```
 ///
-/// The widget owns the `WebPicture`, so callers need not retain it. Destroying the widget cancels the load and releases the
-/// `WebPicture`. Like any new widget, one that is never added to a container is never freed.
+/// The widget owns the `WebPicture`, so callers need not retain it. Destroying the widget cancels the load and releases
+/// the `WebPicture`. Like any new widget, one that is never added to a container is never freed.
 ///
-/// Loads follow visibility. On screen (mapped) a load has its own priority, off screen at most `low`. When the widget leaves the
-/// screen, its load is cancelled once the main loop is idle, so that moving it between containers does not count. The load starts
-/// again when the widget returns. In a list, set the URL when an item is bound and call ``ImageSlotOwner/prepareForReuse()`` when
-/// it is unbound, or use ``makeListItemFactory(makeCell:unbind:bind:)``.
+/// Loads follow visibility. On screen (mapped) a load has its own priority, off screen at most `low`. When the widget
+/// leaves the screen, its load is cancelled once the main loop is idle, so that moving it between containers does not
+/// count. The load starts again when the widget returns. In a list, set the URL when an item is bound and call
+/// ``ImageSlotOwner/prepareForReuse()`` when it is unbound, or use ``makeListItemFactory(makeCell:unbind:bind:)``.
 ///
 /// Animations play while the widget is on screen (``ImageSlotOwner/autoplay``).
 @MainActor public final class WebPicture: ImageSlotOwner {
@@ -32,10 +32,11 @@ public import WebImage
     private var knownSize: PointSize?
     private let ownership: WidgetOwnership<WebPicture>
 
-    /// Makes a new `GtkPicture`, or takes over an existing one. GTK must be initialized, as it is in an application's `activate`.
+    /// Makes a new `GtkPicture`, or takes over an existing one. GTK must be initialized, as it is in an application's
+    /// `activate`.
     ///
-    /// - Parameter widget: a `GtkPicture`. Its paintable is replaced, its other properties stay. An earlier `WebPicture` of it is
-    ///   replaced. `nil`, the default, makes a new one.
+    /// - Parameter widget: a `GtkPicture`. Its paintable is replaced, its other properties stay. An earlier
+    ///   `WebPicture` of it is replaced. `nil`, the default, makes a new one.
     public init(wrapping widget: UnsafeMutablePointer<GtkWidget>? = nil) {
         let widget: UnsafeMutablePointer<GtkWidget> = if let widget { widget } else { gtk_picture_new() }
         self.widget = widget
@@ -72,8 +73,9 @@ public import WebImage
 
     // MARK: Highlight
 
-    /// The slot of the highlighted image, with the operation key `highlighted`. The image is shown, once it has loaded, while the
-    /// pointer is over the widget or presses it, while it is selected or checked, and while ``isHighlighted``.
+    /// The slot of the highlighted image, with the operation key `highlighted`. The image is shown, once it has loaded,
+    /// while the pointer is over the widget or presses it, while it is selected or checked, and while
+    /// ``isHighlighted``.
     public var highlighted: ImageSlot {
         if let highlightedSlot { return highlightedSlot }
         let slot = ImageSlot(key: "highlighted", host: host)
@@ -114,8 +116,8 @@ public import WebImage
 
     // MARK: Layout
 
-    /// Gives the painter the widget's whole area, in which it lays out the image. All images without their own content mode keep the
-    /// widget's.
+    /// Gives the painter the widget's whole area, in which it lays out the image. All images without their own content
+    /// mode keep the widget's.
     private func takeWholeArea() {
         if imageSlot.painter.contentMode == nil { imageSlot.painter.contentMode = contentModeOfWidget }
         gtk_picture_set_content_fit(picture, GTK_CONTENT_FIT_FILL)
@@ -142,7 +144,8 @@ public import WebImage
         }
     }
 
-    /// The mode for decoding at display size; `nil` for content modes that show images at their own size, which need all pixels.
+    /// The mode for decoding at display size; `nil` for content modes that show images at their own size, which need
+    /// all pixels.
     private func resizeMode(for contentMode: ImageContentMode) -> ResizeMode? {
         switch contentMode {
         case .scaleAspectFit: .aspectFit
@@ -166,8 +169,9 @@ public import WebImage
     private func didDestroyWidget() {
         sizeCall = nil
         for slot in [imageSlot, highlightedSlot] { slot?.retire() }
-        // A widget with another reference is disposed of again at its end. GTK 4.8's GtkPicture releases its paintable both times
-        // because it does not clear the field. This adds a reference for the second time and clears the field.
+        // A widget with another reference is disposed of again at its end. GTK 4.8's GtkPicture releases its paintable
+        // both times because it does not clear the field. This adds a reference for the second time and clears the
+        // field.
         let pointer = paintable.reference.pointer
         guard gtk_picture_get_paintable(picture) == pointer.opaque else { return }
         g_object_ref(pointer.address)

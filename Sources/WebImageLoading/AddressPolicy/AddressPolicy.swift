@@ -8,17 +8,17 @@ package import WebImageCore
 /// configuration.addressPolicy.deniedHosts = [".example.org"]
 /// ```
 ///
-/// Such a server must not be used to reach what only it can reach (server-side request forgery). The policy is applied at each
-/// hop and each connection:
+/// Such a server must not be used to reach what only it can reach (server-side request forgery). The policy is applied
+/// at each hop and each connection:
 ///
 ///     URL ──► scheme, host ──► lookup ──► socket: its address ──► request: the connection's address ──► wire
 ///             each hop                    each connection         also for a reused connection
 ///
-/// The address is checked where the socket is opened, not after a separate lookup. A name that resolves to another address the
-/// second time (DNS rebinding) is therefore caught, and so are `0x7f.1` and `[::ffff:127.0.0.1]`.
+/// The address is checked where the socket is opened, not after a separate lookup. A name that resolves to another
+/// address the second time (DNS rebinding) is therefore caught, and so are `0x7f.1` and `[::ffff:127.0.0.1]`.
 ///
-/// A proxy's own address is not checked. Behind a proxy, the server's address is unknown. A policy that denies networks then
-/// refuses every host name, unless ``allowsNamesResolvedByProxy`` is set.
+/// A proxy's own address is not checked. Behind a proxy, the server's address is unknown. A policy that denies networks
+/// then refuses every host name, unless ``allowsNamesResolvedByProxy`` is set.
 ///
 /// Hosts are patterns. Case, a trailing dot and the form of an address make no difference:
 /// - `example.org`: that host.
@@ -37,15 +37,15 @@ public struct AddressPolicy: Sendable {
     public var deniedHosts: [String] = [] { didSet { deniedPatterns = deniedHosts.map(HostPattern.init) } }
     /// Exceptions from ``deniedNetworks``. An invalid entry allows nothing.
     public var allowedNetworks: [String] = [] { didSet { allowedRanges = allowedNetworks.compactMap(IPNetwork.init) } }
-    /// The denied networks. IPv6 addresses that contain an IPv4 address (mapped, NAT64, 6to4, Teredo, ISATAP) are checked as
-    /// both. An invalid entry denies all addresses.
+    /// The denied networks. IPv6 addresses that contain an IPv4 address (mapped, NAT64, 6to4, Teredo, ISATAP) are
+    /// checked as both. An invalid entry denies all addresses.
     public var deniedNetworks: [String] = [] {
         didSet {
             deniedRanges = deniedNetworks.flatMap { text in IPNetwork(text).map { [$0] } ?? IPNetwork.everything }
         }
     }
-    /// Whether a proxy may look up names; `false`. With `socks4` and `socks5` proxies, this machine looks names up, and they stay
-    /// forbidden.
+    /// Whether a proxy may look up names; `false`. With `socks4` and `socks5` proxies, this machine looks names up, and
+    /// they stay forbidden.
     package var allowsNamesResolvedByProxy = false
 
     private var allowedPatterns: [HostPattern]?
@@ -56,11 +56,11 @@ public struct AddressPolicy: Sendable {
     /// Creates a policy that allows everything, as ``ImageDownloader/Configuration/addressPolicy`` does at first.
     package init() {}
 
-    /// Allows the public internet only: no address of IANA's special-purpose registries (RFC 6890), no multicast, and not Azure's
-    /// platform services at 168.63.129.16.
+    /// Allows the public internet only: no address of IANA's special-purpose registries (RFC 6890), no multicast, and
+    /// not Azure's platform services at 168.63.129.16.
     ///
-    /// Denied are this machine, private networks, carrier-grade NAT, link-local addresses with the metadata services of clouds,
-    /// unique local, documentation, benchmarking, multicast, reserved and broadcast addresses.
+    /// Denied are this machine, private networks, carrier-grade NAT, link-local addresses with the metadata services of
+    /// clouds, unique local, documentation, benchmarking, multicast, reserved and broadcast addresses.
     public static let publicInternet: AddressPolicy = {
         var policy = AddressPolicy()
         policy.deniedNetworks = IPNetwork.nonPublic

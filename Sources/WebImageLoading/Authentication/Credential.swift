@@ -21,8 +21,8 @@ public struct Credential: Sendable, Hashable {
 
     /// For Basic and Digest authentication.
     ///
-    /// It is sent once the server asks for it, by Digest if the server offers that. After Basic has worked with a server, later
-    /// requests of the same downloader to its origin send it at once, which saves a round trip.
+    /// It is sent once the server asks for it, by Digest if the server offers that. After Basic has worked with a
+    /// server, later requests of the same downloader to its origin send it at once, which saves a round trip.
     public init(username: String, password: String) {
         kind = .password(username: username, password: password)
     }
@@ -47,7 +47,8 @@ public struct Credential: Sendable, Hashable {
 }
 
 extension URL {
-    /// The URL without `user:password@`, and the credential in it. Only the URL goes on the wire, into errors and cache keys.
+    /// The URL without `user:password@`, and the credential in it. Only the URL goes on the wire, into errors and cache
+    /// keys.
     package var separatedFromUserInfo: (url: URL, credential: Credential?) {
         guard user() != nil || password() != nil else { return (self, nil) }
         let text = absoluteString
@@ -65,8 +66,8 @@ extension URL {
 
 /// A request for a credential by a server (401) or proxy (407).
 public struct AuthenticationChallenge: Sendable, Equatable {
-    /// How a credential is sent: name and password in the clear (RFC 7617), a proof that the client knows the password (RFC 7616),
-    /// or a token (RFC 6750).
+    /// How a credential is sent: name and password in the clear (RFC 7617), a proof that the client knows the password
+    /// (RFC 7616), or a token (RFC 6750).
     package enum Scheme: String, Sendable {
         case basic, digest, bearer
     }
@@ -78,7 +79,8 @@ public struct AuthenticationChallenge: Sendable, Equatable {
     package var port: Int
     /// Whether a proxy asks, not the server.
     public var isProxy: Bool
-    /// The best scheme that is offered: `digest`, else `basic`, else `bearer`. With `basic`, only TLS hides the password.
+    /// The best scheme that is offered: `digest`, else `basic`, else `bearer`. With `basic`, only TLS hides the
+    /// password.
     package var scheme: String
     /// The server's name for the protected area; `nil` for none.
     public var realm: String?

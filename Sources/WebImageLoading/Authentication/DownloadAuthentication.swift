@@ -254,10 +254,11 @@ extension [HTTPChallenge] {
     }
 }
 
-/// The credentials that have worked for requests with ``LoaderRequest/usesCredentialStorage``, by origin and realm. In memory only.
+/// The credentials that have worked for requests with ``LoaderRequest/usesCredentialStorage``, by origin and realm. In
+/// memory only.
 ///
-/// A stored credential is tried when a server asks again. Below a path where one has worked, it is sent without being asked for
-/// (RFC 7617 §2.2).
+/// A stored credential is tried when a server asks again. Below a path where one has worked, it is sent without being
+/// asked for (RFC 7617 §2.2).
 package final class CredentialStorage: Sendable {
     private struct Space {
         var credential: Credential

@@ -228,7 +228,8 @@ package struct BodyStorage: Sendable {
     /// Longer bodies go to a temporary file without a name, and are returned as `Data` mapped from it. Nearly all
     /// images on the web are shorter. With this limit 32 concurrent transfers use at most 256 MiB.
     package var memoryByteLimit = 8 << 20
-    /// The directory of temporary files; `TMPDIR` if it is set, otherwise `/var/tmp`, since `/tmp` is in memory on many systems.
+    /// The directory of temporary files; `TMPDIR` if it is set, otherwise `/var/tmp`, since `/tmp` is in memory on many
+    /// systems.
     package var temporaryDirectory: URL
 
     /// Creates the default configuration.

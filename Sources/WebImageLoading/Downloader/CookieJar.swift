@@ -4,9 +4,10 @@ public import WebImageCore
 
 /// The cookies of a downloader's requests with ``LoaderRequest/handlesCookies``; empty at first.
 ///
-/// The rules are libcurl's: RFC 6265 with the `__Host-` and `__Secure-` prefixes and the public suffix list, so that no site can set
-/// cookies for all of `co.uk`. Each hop of a redirect sends and receives only its own host's cookies. `SameSite` is ignored, since there
-/// are no sites. A cookie has at most 4,096 bytes. Beyond about 50 cookies per domain, or 3,000 in total, the oldest are removed.
+/// The rules are libcurl's: RFC 6265 with the `__Host-` and `__Secure-` prefixes and the public suffix list, so that no
+/// site can set cookies for all of `co.uk`. Each hop of a redirect sends and receives only its own host's cookies.
+/// `SameSite` is ignored, since there are no sites. A cookie has at most 4,096 bytes. Beyond about 50 cookies per
+/// domain, or 3,000 in total, the oldest are removed.
 public final class CookieJar: Sendable {
     private let transport: any HTTPTransport
 
@@ -15,7 +16,8 @@ public final class CookieJar: Sendable {
     /// Returns all cookies that have not expired.
     package func cookies() async -> [Cookie] { await withStore { $0.cookies() } }
 
-    /// Inserts a cookie; it replaces one with the same name, domain and path. A cookie for a whole public suffix is accepted too.
+    /// Inserts a cookie; it replaces one with the same name, domain and path. A cookie for a whole public suffix is
+    /// accepted too.
     ///
     /// - Parameters:
     ///   - domain: the host.
@@ -23,8 +25,8 @@ public final class CookieJar: Sendable {
     ///   - path: the path below which it is sent.
     ///   - isSecure: whether it is sent only over https, and to this machine.
     ///   - expires: `nil` for a session cookie, which lasts as long as the jar.
-    /// - Returns: `false` if a part contains a line break, tab or semicolon, if name or domain are empty, or if the path does not begin
-    ///   with `/`. Then nothing is inserted.
+    /// - Returns: `false` if a part contains a line break, tab or semicolon, if name or domain are empty, or if the
+    ///   path does not begin with `/`. Then nothing is inserted.
     @discardableResult
     public func insert(
         name: String, value: String, domain: String, includesSubdomains: Bool = false, path: String = "/",
@@ -153,8 +155,8 @@ package struct Cookie: Sendable, Hashable {
     /// When it expires; `nil` for a session cookie, which lasts as long as the jar.
     package var expires: Date?
 
-    /// Creates a cookie; `nil` if a part contains a line break, tab or semicolon, if name or domain are empty, or if the path does not begin
-    /// with `/`.
+    /// Creates a cookie; `nil` if a part contains a line break, tab or semicolon, if name or domain are empty, or if
+    /// the path does not begin with `/`.
     package init?(
         name: String, value: String, domain: String, includesSubdomains: Bool = false, path: String = "/",
         isSecure: Bool = false, isHTTPOnly: Bool = false, expires: Date? = nil

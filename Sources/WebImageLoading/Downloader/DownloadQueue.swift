@@ -2,18 +2,19 @@ internal import WebImageCore
 
 /// Decides which loads wait, which run, and which starts next.
 ///
-/// The most urgent load starts first. Among equally urgent ones, the origins (scheme, host and port) take turns: the origin with the
-/// fewest running loads comes first, then the one whose last start is longest ago. An origin that keeps its slots, because it is slow
-/// or hostile, therefore never gets more than its share while others wait. Within an origin, the load that came first starts first, or
-/// the one that came last. A load whose origin has no free slot does not block those of other origins. Loads below normal priority start
-/// only while at least half of the slots, of the origin and in total, stay free, so that a visible image never waits for prefetched ones.
+/// The most urgent load starts first. Among equally urgent ones, the origins (scheme, host and port) take turns: the
+/// origin with the fewest running loads comes first, then the one whose last start is longest ago. An origin that keeps
+/// its slots, because it is slow or hostile, therefore never gets more than its share while others wait. Within an
+/// origin, the load that came first starts first, or the one that came last. A load whose origin has no free slot does
+/// not block those of other origins. Loads below normal priority start only while at least half of the slots, of the
+/// origin and in total, stay free, so that a visible image never waits for prefetched ones.
 ///
 ///     waiting loads of origin A ─┐
 ///     waiting loads of origin B ─┼─ the best of each origin that has a free slot ──► claims ──► running
 ///     waiting loads of origin C ─┘
 ///
-/// A load changes one entry and one claim at each step, so that its cost does not grow with the number of loads: with 20,000 loads of one
-/// origin 2.7 µs each, of 2,000 origins 4 µs.
+/// A load changes one entry and one claim at each step, so that its cost does not grow with the number of loads: with
+/// 20,000 loads of one origin 2.7 µs each, of 2,000 origins 4 µs.
 final class DownloadQueue {
     private struct Load {
         var origin: Origin
@@ -186,8 +187,8 @@ final class DownloadQueue {
 
     /// Gives a slot to the next load that may have one.
     ///
-    /// - Parameter admitsNew: called when that load would be a new one; after `false`, only loads that have begun come into
-    ///   question.
+    /// - Parameter admitsNew: called when that load would be a new one; after `false`, only loads that have begun come
+    ///   into question.
     func startNext(admitsNew: () -> Bool = { true }) -> TransferID? {
         guard runningCount < limit else { return nil }
         let begun = begunClaims.first.flatMap { origin in origin.begun.claim.map { (origin, $0.turn) } }

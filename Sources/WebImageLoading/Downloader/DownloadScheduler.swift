@@ -32,8 +32,8 @@ final class DownloadScheduler: Sendable {
     private let clock: any Clock<Duration>
     /// The time since this object was made.
     private let now: @Sendable () -> Duration
-    /// Commands to the transport are posted under the lock, so that they arrive in the order of decisions: a cancel never overtakes
-    /// its start.
+    /// Commands to the transport are posted under the lock, so that they arrive in the order of decisions: a cancel
+    /// never overtakes its start.
     private let state: Lock<State>
 
     init(
@@ -157,8 +157,8 @@ final class DownloadScheduler: Sendable {
         }
     }
 
-    /// Continues with the next hop, in the same slot for the same origin, else in a new one. Returns `false` when the load was
-    /// cancelled between its hops.
+    /// Continues with the next hop, in the same slot for the same origin, else in a new one. Returns `false` when the
+    /// load was cancelled between its hops.
     func `continue`(_ download: Download, from origin: HTTPOrigin, to hop: DownloadState.Hop) -> Bool {
         state.withLock { state in
             guard !download.isCancelled else { return false }

@@ -1,8 +1,8 @@
 internal import FoundationEssentials
 internal import WebImageCore
 
-/// The state of a load. It checks heads, counts bytes and follows redirects. It has no side effects, so that each rule can be tested
-/// without a server. Not thread-safe: ``Download`` has the lock.
+/// The state of a load. It checks heads, counts bytes and follows redirects. It has no side effects, so that each rule
+/// can be tested without a server. Not thread-safe: ``Download`` has the lock.
 final class DownloadState {
     /// One exchange of a load with a server.
     struct Hop {
@@ -87,8 +87,8 @@ final class DownloadState {
         hop = try enter(hop)
     }
 
-    /// Returns whether the body has an unrequested transfer coding. libcurl decodes several on top of each other, each of which can
-    /// expand a byte to a thousand. The load then ends before the first byte.
+    /// Returns whether the body has an unrequested transfer coding. libcurl decodes several on top of each other, each
+    /// of which can expand a byte to a thousand. The load then ends before the first byte.
     func refusesTransferCoding(of head: TransferHead) -> Bool {
         guard let coding = head.transferCodings.first(where: { $0 != "chunked" }) else { return false }
         body = .refused(.invalidResponse(reason: .contentCoding(coding), url: hop.url))
@@ -306,7 +306,8 @@ extension DownloadState {
         }
     }
 
-    /// What to pass to the redirect handler; `nil` for a response that is no redirect, or one that is not followed in any case.
+    /// What to pass to the redirect handler; `nil` for a response that is no redirect, or one that is not followed in
+    /// any case.
     func proposedRedirect(_ head: TransferHead) -> (response: LoaderResponse, target: URL)? {
         guard let location = head.redirectLocation, let target = try? target(of: location) else { return nil }
         return (response(to: head), target.url)
@@ -346,7 +347,8 @@ extension DownloadState {
         return try enter(next)
     }
 
-    /// RFC 9110, 15.4: "see other" asks for a GET. After 301 and 302 servers expect one too, since no other client repeats a POST.
+    /// RFC 9110, 15.4: "see other" asks for a GET. After 301 and 302 servers expect one too, since no other client
+    /// repeats a POST.
     private static func becomesGet(_ method: LoaderRequest.Method, after status: Int) -> Bool {
         switch status {
         case 303: ![.get, .head].contains(method)
@@ -420,8 +422,8 @@ extension DownloadState {
         return step == .giveUp ? nil : conclusion(of: step, status: head.statusCode)
     }
 
-    /// The proxy, if it can respond itself. Through a tunnel or SOCKS every response is the server's, and a server must not get the
-    /// proxy's credential by asking for it.
+    /// The proxy, if it can respond itself. Through a tunnel or SOCKS every response is the server's, and a server must
+    /// not get the proxy's credential by asking for it.
     private var proxyThatAnswers: ProxyServer? {
         guard hop.origin.scheme == "http", let proxy = hop.access.proxy else { return nil }
         return HTTPOrigin.isHTTP(proxy.url) ? proxy : nil

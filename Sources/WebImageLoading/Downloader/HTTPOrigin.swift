@@ -23,11 +23,12 @@ struct HTTPOrigin: Hashable {
 }
 
 extension URL {
-    /// The spelling of the host that rules, tables and libcurl use: percent-decoded, in lower case, without a trailing dot, addresses in
-    /// their usual form without brackets.
+    /// The spelling of the host that rules, tables and libcurl use: percent-decoded, in lower case, without a trailing
+    /// dot, addresses in their usual form without brackets.
     ///
-    /// `nil` if there is none, or if two parsers might read two different hosts. That is the case for characters outside ASCII, which
-    /// IDNA maps to other names (write them as `xn--`), and for those that no name has (RFC 3986 §3.2.2).
+    /// `nil` if there is none, or if two parsers might read two different hosts. That is the case for characters
+    /// outside ASCII, which IDNA maps to other names (write them as `xn--`), and for those that no name has (RFC 3986
+    /// §3.2.2).
     var canonicalHost: String? {
         guard var host = host(percentEncoded: false)?.lowercased() else { return nil }
         if host.contains(":") { return IPAddress(host) == nil ? nil : HostPattern.normalized(host) }

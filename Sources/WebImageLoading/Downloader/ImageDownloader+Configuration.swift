@@ -9,79 +9,84 @@ extension ImageDownloader {
     ///     load ─► requestModifier ─► queue ─► server ─► responseModifier ─► status, type ─► decryptor ─► caller
     ///                                           └─► redirectHandler
     ///
-    /// All but the decryptor run on the network thread, and block all transfers until they return. None is called under a lock, or on
-    /// the thread that calls ``ImageDownloader/load(_:priority:handler:)``.
+    /// All but the decryptor run on the network thread, and block all transfers until they return. None is called under
+    /// a lock, or on the thread that calls ``ImageDownloader/load(_:priority:handler:)``.
     public struct Configuration: Sendable {
         /// The limit on concurrent transfers per host and port; 6, as in browsers with HTTP/1.1. At least 1.
         public var maximumConnectionsPerHost = 6
         /// The limit on concurrent transfers in total; 32. At least 1.
         public var maximumConnections = 32
-        /// The average number of transfers that may start per second; `nil`, the default, sets no limit. After a pause, 25 may start
-        /// at once.
+        /// The average number of transfers that may start per second; `nil`, the default, sets no limit. After a pause,
+        /// 25 may start at once.
         ///
-        /// Then a cell that scrolls past quickly never reaches the network, and a burst of requests does not overload a server. Loads
-        /// that wait keep their priority and can be cancelled. The wait does not count against any time limit. Only the start of a
-        /// load counts, not its redirects and authentication attempts. A retry counts again.
+        /// Then a cell that scrolls past quickly never reaches the network, and a burst of requests does not overload a
+        /// server. Loads that wait keep their priority and can be cancelled. The wait does not count against any time
+        /// limit. Only the start of a load counts, not its redirects and authentication attempts. A retry counts again.
         public var maximumTransfersPerSecond: Double?
         /// The number of transfers that may start at once after a pause, with a rate limit; 25, as in Nuke. At least 1.
         package var transferBurst = 25
         /// The time limit for connecting, including name lookup and TLS; 15 s.
         public var connectTimeout: Duration = .seconds(15)
-        /// How long a server may send nothing before its transfer fails; 15 s. Informational (1xx) responses do not count.
+        /// How long a server may send nothing before its transfer fails; 15 s. Informational (1xx) responses do not
+        /// count.
         public var idleTimeout: Duration = .seconds(15)
-        /// The time limit for all transfers of one load; `nil`, the default, sets no limit, since large images take long on slow
-        /// networks. A request can have its own.
+        /// The time limit for all transfers of one load; `nil`, the default, sets no limit, since large images take
+        /// long on slow networks. A request can have its own.
         ///
-        /// The clock runs during each transfer, from the name lookup to the last byte, and adds up redirects, authentication attempts,
-        /// the attempts of a manager's ``RetryPolicy`` and alternative URLs. It stops while the load waits for a slot, for the
-        /// ``authenticationHandler`` or for the next attempt, and while its reader pauses it (``LoaderTask/pause()``). A load that
-        /// exceeds it fails with ``WebImageError/timedOut(reason:seconds:url:)`` and is not retried.
+        /// The clock runs during each transfer, from the name lookup to the last byte, and adds up redirects,
+        /// authentication attempts, the attempts of a manager's ``RetryPolicy`` and alternative URLs. It stops while
+        /// the load waits for a slot, for the ``authenticationHandler`` or for the next attempt, and while its reader
+        /// pauses it (``LoaderTask/pause()``). A load that exceeds it fails with
+        /// ``WebImageError/timedOut(reason:seconds:url:)`` and is not retried.
         public var totalTimeout: Duration?
         /// The minimum transfer rate in bytes per second, on average over a minute; 100. 0 sets no limit.
         ///
-        /// Head and body count as they come over the wire, and so does a body that is sent; informational responses do not. Until the
-        /// first byte, only the ``idleTimeout`` applies. A paused transfer is not measured. A load below the limit fails with
-        /// ``WebImageError/timedOut(reason:seconds:url:)``.
+        /// Head and body count as they come over the wire, and so does a body that is sent; informational responses do
+        /// not. Until the first byte, only the ``idleTimeout`` applies. A paused transfer is not measured. A load below
+        /// the limit fails with ``WebImageError/timedOut(reason:seconds:url:)``.
         public var minimumBytesPerSecond = 100
         /// The time over which ``minimumBytesPerSecond`` is measured; 60 s.
         package var minimumRateWindow: Duration = .seconds(60)
-        /// The largest accepted body, in bytes; 200 MiB. Larger ones fail with ``WebImageError/ResponseFailure/bodyTooLong(byteCount:limit:)``.
+        /// The largest accepted body, in bytes; 200 MiB. Larger ones fail with
+        /// ``WebImageError/ResponseFailure/bodyTooLong(byteCount:limit:)``.
         public var maximumResponseByteCount: Int64 = 200 << 20
-        /// Whether the latest load starts first, among loads of the same priority and origin; `false`. Origins take turns.
+        /// Whether the latest load starts first, among loads of the same priority and origin; `false`. Origins take
+        /// turns.
         ///
-        /// In a list that scrolls, the latest load is the one on screen. Changing a load's priority makes it the latest.
+        /// In a list that scrolls, the latest load is the one on screen. Changing a load's priority makes it the
+        /// latest.
         public var isLastInFirstOut = false
-        /// The accepted statuses; 200 to 299. `nil` accepts all. Others fail with ``WebImageError/httpStatus``. Redirects with a
-        /// `Location` are followed in any case.
+        /// The accepted statuses; 200 to 299. `nil` accepts all. Others fail with ``WebImageError/httpStatus``.
+        /// Redirects with a `Location` are followed in any case.
         public var acceptableStatusCodes: Set<Int>? = Set(200..<300)
         /// The accepted content types, such as `image/png`; `nil`, the default, accepts all. Others fail with
         /// ``WebImageError/ResponseFailure/contentType(_:)``.
         ///
         /// Parameters and case are ignored, and a response without a type is accepted.
         public var acceptableContentTypes: Set<String>?
-        /// Returns the request to send, before it is queued; gets the request with all headers. `nil` refuses the request: the load
-        /// fails with ``WebImageError/BlockReason/hook``.
+        /// Returns the request to send, before it is queued; gets the request with all headers. `nil` refuses the
+        /// request: the load fails with ``WebImageError/BlockReason/hook``.
         ///
-        /// Called once for each load, on the network thread. Redirects keep the headers, as far as the next origin may get them.
-        /// ``ImageDownloader/requestHeaders(for:)`` also calls it, on its caller's thread.
+        /// Called once for each load, on the network thread. Redirects keep the headers, as far as the next origin may
+        /// get them. ``ImageDownloader/requestHeaders(for:)`` also calls it, on its caller's thread.
         public var requestModifier: (@Sendable (LoaderRequest) -> LoaderRequest?)?
-        /// Returns the URL that a redirect leads to: the target, or another URL, which is checked as the target was. `nil` denies the
-        /// redirect: the load fails with ``WebImageError/BlockReason/redirect(to:)``.
+        /// Returns the URL that a redirect leads to: the target, or another URL, which is checked as the target was.
+        /// `nil` denies the redirect: the load fails with ``WebImageError/BlockReason/redirect(to:)``.
         ///
-        /// Called on the network thread for each redirect that is allowed otherwise; without a handler these are followed. The
-        /// response has the URL, status and headers of the redirect. After a 303, and after a 301 or 302 to a POST, the next request
-        /// is a GET without a body; otherwise method and body stay (RFC 9110, 15.4).
+        /// Called on the network thread for each redirect that is allowed otherwise; without a handler these are
+        /// followed. The response has the URL, status and headers of the redirect. After a 303, and after a 301 or 302
+        /// to a POST, the next request is a GET without a body; otherwise method and body stay (RFC 9110, 15.4).
         public var redirectHandler: (@Sendable (_ response: LoaderResponse, _ target: URL) -> URL?)?
-        /// Returns the response to check and report; gets the head of each response that is no redirect. `nil` refuses the response:
-        /// the load fails with ``WebImageError/ResponseFailure/refused``.
+        /// Returns the response to check and report; gets the head of each response that is no redirect. `nil` refuses
+        /// the response: the load fails with ``WebImageError/ResponseFailure/refused``.
         ///
-        /// Called on the network thread before the status and the type are checked. Status and headers can be changed, the URL and the
-        /// length can't.
+        /// Called on the network thread before the status and the type are checked. Status and headers can be changed,
+        /// the URL and the length can't.
         public var responseModifier: (@Sendable (LoaderResponse) -> LoaderResponse?)?
         /// Returns the image file for a body; `nil` fails with ``WebImageError/ResponseFailure/decryption``.
         ///
-        /// Called on its own thread once the body is complete. With a decryptor no bytes arrive before the end, and the length of the
-        /// body is not announced.
+        /// Called on its own thread once the body is complete. With a decryptor no bytes arrive before the end, and the
+        /// length of the body is not announced.
         public var decryptor: (@Sendable (_ body: Data, _ response: LoaderResponse) -> Data?)?
         /// Where the body is stored for the ``decryptor``, which needs it whole.
         package var bodyStorage = BodyStorage()
@@ -91,29 +96,32 @@ extension ImageDownloader {
         public var allowsInsecureRedirects = false
         /// The credential for servers that ask for one, if the request has none.
         ///
-        /// Every server that a request names can get it, but no server that a redirect leads to, and no alternative of another origin.
-        /// It is meant for a downloader that loads from one service.
+        /// Every server that a request names can get it, but no server that a redirect leads to, and no alternative of
+        /// another origin. It is meant for a downloader that loads from one service.
         public var credential: Credential?
-        /// Returns a credential for a server or proxy that asks for one, or refuses the one it got, for example by asking the user.
+        /// Returns a credential for a server or proxy that asks for one, or refuses the one it got, for example by
+        /// asking the user.
         ///
-        /// Called at most three times for one load. Without a credential, and without a handler, the default, the load fails with 401
-        /// or 407. If the handler throws, the load ends with ``WebImageError/cancelled``. It runs in its own task, however long it
-        /// takes; the load has no connection meanwhile. Cancelling the load cancels the task.
+        /// Called at most three times for one load. Without a credential, and without a handler, the default, the load
+        /// fails with 401 or 407. If the handler throws, the load ends with ``WebImageError/cancelled``. It runs in its
+        /// own task, however long it takes; the load has no connection meanwhile. Cancelling the load cancels the task.
         public var authenticationHandler:
             (@Sendable (AuthenticationChallenge) async throws(CancellationError) -> Credential?)?
         /// The authorities that sign servers' certificates, as PEM data; `nil`, the default, are the system's.
         ///
-        /// They are trusted **instead of** the system's: a downloader for a private service should trust no others. For both, append
-        /// to the content of the system's file, `/etc/ssl/certs/ca-certificates.crt`.
+        /// They are trusted **instead of** the system's: a downloader for a private service should trust no others. For
+        /// both, append to the content of the system's file, `/etc/ssl/certs/ca-certificates.crt`.
         public var certificateAuthorities: Data? {
             get { if case .pem(let data) = authorities { data } else { nil } }
             set { authorities = newValue.map { .pem($0) } ?? .system }
         }
         package var authorities = CertificateAuthorities.system
-        /// The public keys that servers must have besides a valid certificate, by host; `*` is for all other hosts. None by default.
+        /// The public keys that servers must have besides a valid certificate, by host; `*` is for all other hosts.
+        /// None by default.
         ///
-        /// A key is the SHA-256 of its DER form in base64, with or without curl's prefix `sha256//`. One of a host's keys must be the
-        /// server's. An invalid entry matches no key. The spelling of hosts does not matter: `pin.example` is for `PIN.example.` too.
+        /// A key is the SHA-256 of its DER form in base64, with or without curl's prefix `sha256//`. One of a host's
+        /// keys must be the server's. An invalid entry matches no key. The spelling of hosts does not matter:
+        /// `pin.example` is for `PIN.example.` too.
         ///
         /// ```sh
         /// openssl x509 -in server.pem -noout -pubkey | openssl pkey -pubin -outform der | openssl dgst -sha256 -binary | base64
@@ -125,18 +133,19 @@ extension ImageDownloader {
         package var hostAddresses: [String: [String]] = [:]
         /// The latest version of HTTP to offer: 1, 2 or 3. By default 2, over TLS, with all requests on one connection.
         ///
-        /// Servers without it respond in an earlier version. HTTP/3 needs a libcurl built with it; without it every load fails with ``WebImageError/transport(code:message:url:)``.
+        /// Servers without it respond in an earlier version. HTTP/3 needs a libcurl built with it; without it every
+        /// load fails with ``WebImageError/transport(code:message:url:)``.
         public var maximumHTTPVersion = 2
-        /// The header fields of each request; a request's own fields take precedence. By default `User-Agent`, an `Accept` that prefers
-        /// images, and `Accept-Encoding: identity`, since images are compressed already.
+        /// The header fields of each request; a request's own fields take precedence. By default `User-Agent`, an
+        /// `Accept` that prefers images, and `Accept-Encoding: identity`, since images are compressed already.
         ///
         /// With `Accept-Encoding: gzip, deflate`, here or in a request, bodies in these codings are decoded, and
-        /// ``maximumResponseByteCount`` applies to the decoded bytes. Other codings, and any that was not requested, fail with
-        /// ``WebImageError/unsupportedContentCoding(_:url:)``. **An interrupted coded body is only detected by its `Content-Length`**:
-        /// libcurl does not report a coded stream without its end.
+        /// ``maximumResponseByteCount`` applies to the decoded bytes. Other codings, and any that was not requested,
+        /// fail with ``WebImageError/unsupportedContentCoding(_:url:)``. **An interrupted coded body is only detected
+        /// by its `Content-Length`**: libcurl does not report a coded stream without its end.
         ///
-        /// Another origin gets only `Accept`, `Accept-Encoding`, `User-Agent`, `Range` and `If-Range` of these and of the request's own:
-        /// after a redirect, and for an alternative of a request's URL.
+        /// Another origin gets only `Accept`, `Accept-Encoding`, `User-Agent`, `Range` and `If-Range` of these and of
+        /// the request's own: after a redirect, and for an alternative of a request's URL.
         public var headers = Self.defaultHeaders
         /// The proxy; ``Proxy/environment``.
         public var proxy = Proxy.environment
@@ -163,8 +172,9 @@ extension ImageDownloader {
 
         let route: Route
 
-        /// As the environment says when the downloader is made: `http_proxy`, `https_proxy`, `all_proxy` and `no_proxy`. If one
-        /// of them names no usable proxy, loads fail with ``WebImageError/RequestFailure/invalidProxy(variable:)``.
+        /// As the environment says when the downloader is made: `http_proxy`, `https_proxy`, `all_proxy` and
+        /// `no_proxy`. If one of them names no usable proxy, loads fail with
+        /// ``WebImageError/RequestFailure/invalidProxy(variable:)``.
         public static let environment = Proxy(route: .environment)
         /// Directly.
         public static let none = Proxy(route: .none)
@@ -172,15 +182,16 @@ extension ImageDownloader {
         /// Through a proxy, such as `http://proxy.example:3128` or `socks5h://127.0.0.1:1080`.
         ///
         /// - Parameters:
-        ///   - url: its scheme is `http`, `https`, `socks4`, `socks4a`, `socks5` or `socks5h`. With `socks4` and `socks5`, this
-        ///     machine looks up names, with the others the proxy does. The default port is 1080 for SOCKS, 443 for https and 80
-        ///     for http.
-        ///   - credential: for a proxy that asks for one, shown only to the proxy. It takes precedence over `user:password@` in
-        ///     `url`.
-        ///   - bypassing: the hosts to reach directly: names (with all subdomains), addresses, networks such as `10.0.0.0/8`, or
-        ///     `*` for all.
-        /// - Throws: ``WebImageError/RequestFailure/unsupportedScheme(_:)``, ``WebImageError/invalidURL(_:reason:)`` without a host, or
-        ///   ``WebImageError/RequestFailure/invalidHeader(name:)`` for a credential with control characters.
+        ///   - url: its scheme is `http`, `https`, `socks4`, `socks4a`, `socks5` or `socks5h`. With `socks4` and
+        ///     `socks5`, this machine looks up names, with the others the proxy does. The default port is 1080 for
+        ///     SOCKS, 443 for https and 80 for http.
+        ///   - credential: for a proxy that asks for one, shown only to the proxy. It takes precedence over
+        ///     `user:password@` in `url`.
+        ///   - bypassing: the hosts to reach directly: names (with all subdomains), addresses, networks such as
+        ///     `10.0.0.0/8`, or `*` for all.
+        /// - Throws: ``WebImageError/RequestFailure/unsupportedScheme(_:)``, ``WebImageError/invalidURL(_:reason:)``
+        ///   without a host, or ``WebImageError/RequestFailure/invalidHeader(name:)`` for a credential with control
+        ///   characters.
         public static func server(
             _ url: URL, credential: Credential? = nil, bypassing: [String] = []
         ) throws(WebImageError) -> Proxy {
@@ -190,11 +201,11 @@ extension ImageDownloader {
 }
 
 extension ImageDownloader.Configuration {
-    /// The configuration for servers that fetch URLs given by users: only the public internet, over http and https, without the
-    /// environment's proxy.
+    /// The configuration for servers that fetch URLs given by users: only the public internet, over http and https,
+    /// without the environment's proxy.
     ///
-    /// No server can hold a slot for long. The limits are 10 s for connecting, 10 s of silence, 60 s and 50 MiB for each load, and at
-    /// least 1024 bytes per second over 10 s.
+    /// No server can hold a slot for long. The limits are 10 s for connecting, 10 s of silence, 60 s and 50 MiB for
+    /// each load, and at least 1024 bytes per second over 10 s.
     package static var server: Self {
         var configuration = Self()
         configuration.addressPolicy = .publicInternet
@@ -293,8 +304,8 @@ extension ImageDownloader.Configuration {
         return isDecodable ? nil : .invalidResponse(reason: .contentCoding(codings.joined(separator: ", ")), url: url)
     }
 
-    /// The codings whose decoded length is at most 1032 times the coded one. Brotli's is unbounded, and libcurl keeps a decoded piece
-    /// in memory while a transfer is paused. Only one coding at a time is accepted, for the same reason.
+    /// The codings whose decoded length is at most 1032 times the coded one. Brotli's is unbounded, and libcurl keeps a
+    /// decoded piece in memory while a transfer is paused. Only one coding at a time is accepted, for the same reason.
     private static let decodableCodings: Set = ["gzip", "x-gzip", "deflate"]
 }
 
@@ -330,7 +341,8 @@ struct PublicKeyPins: Sendable {
     /// - Parameter host: as ``HTTPOrigin/host`` has it.
     func pins(for host: String) -> [String] { byHost[host] ?? anyHost }
 
-    /// Returns the base64 of a key's SHA-256. An invalid text gives one that no key has: to ignore it could allow any key.
+    /// Returns the base64 of a key's SHA-256. An invalid text gives one that no key has: to ignore it could allow any
+    /// key.
     private static func base64(_ text: String) -> String {
         let digits = text.hasPrefix("sha256//") ? String(text.dropFirst(8)) : text
         return Data(base64Encoded: digits)?.count == 32 ? digits : Data(count: 32).base64EncodedString()

@@ -8,8 +8,8 @@ public import WebImageCore
 ///                  ▲                                  │
 ///                  └────── next, or another hop ──────┘
 ///
-/// Handlers are called on the downloader's network thread, and block all its transfers until they return. A released downloader
-/// finishes its loads; its thread then ends.
+/// Handlers are called on the downloader's network thread, and block all its transfers until they return. A released
+/// downloader finishes its loads; its thread then ends.
 public final class ImageDownloader: ImageLoader, HeaderReporting {
     /// The shared downloader, with the default configuration.
     public static let shared = ImageDownloader()
@@ -45,15 +45,16 @@ public final class ImageDownloader: ImageLoader, HeaderReporting {
     /// Whether the scheme is `http` or `https`.
     public func canLoad(_ url: URL) -> Bool { HTTPOrigin.isHTTP(url) }
 
-    /// Returns the request's and the downloader's header fields, after the ``Configuration/requestModifier``. Cookies and credentials are
-    /// missing: the transport adds them. For a request that it refuses, returns the fields before it.
+    /// Returns the request's and the downloader's header fields, after the ``Configuration/requestModifier``. Cookies
+    /// and credentials are missing: the transport adds them. For a request that it refuses, returns the fields before
+    /// it.
     public func requestHeaders(for request: LoaderRequest) -> [HTTPField] {
         let prepared = try? configuration.prepared(request)
         return (prepared?.headers ?? configuration.completeHeaders(of: request)).sortedFields
     }
 
-    /// Starts a load; see ``ImageLoader/load(_:priority:handler:)``. `queued` is sent within this call, `started` when the load
-    /// gets a connection slot.
+    /// Starts a load; see ``ImageLoader/load(_:priority:handler:)``. `queued` is sent within this call, `started` when
+    /// the load gets a connection slot.
     ///
     /// Besides the errors of transfers, it reports ``WebImageError/invalidURL(_:reason:)`` for a URL without a host and
     /// ``WebImageError/RequestFailure/invalidHeader(name:)`` for a header that can't be sent.
@@ -65,9 +66,9 @@ public final class ImageDownloader: ImageLoader, HeaderReporting {
 
     /// Removes the stored credentials for the server of `url`; for all servers without one.
     ///
-    /// Credentials that have worked for requests with ``LoaderRequest/usesCredentialStorage`` are stored in memory, by origin and realm.
-    /// A stored credential is tried when a server asks again, and sent without being asked for below a path where it has worked
-    /// (RFC 7617, 2.2).
+    /// Credentials that have worked for requests with ``LoaderRequest/usesCredentialStorage`` are stored in memory, by
+    /// origin and realm. A stored credential is tried when a server asks again, and sent without being asked for below
+    /// a path where it has worked (RFC 7617, 2.2).
     public func removeStoredCredentials(for url: URL? = nil) {
         if let url { credentials.removeCredentials(for: url) } else { credentials.removeAll() }
     }
@@ -80,8 +81,8 @@ public final class ImageDownloader: ImageLoader, HeaderReporting {
     /// The number of loads that run or wait.
     public var currentDownloadCount: Int { loadCounts.running + loadCounts.waiting }
 
-    /// Whether new loads wait. Loads that have begun continue, also through redirects. The others start when it is `false` again, by
-    /// priority.
+    /// Whether new loads wait. Loads that have begun continue, also through redirects. The others start when it is
+    /// `false` again, by priority.
     public var isSuspended: Bool {
         get { scheduler.isSuspended }
         set { scheduler.isSuspended = newValue }

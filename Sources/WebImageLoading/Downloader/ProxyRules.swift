@@ -45,7 +45,8 @@ package struct ProxyServer: Sendable, Equatable {
 struct ProxyRules: Sendable {
     private enum Route {
         case through(ProxyServer)
-        /// The environment variable of that name is no proxy's address. Loads fail: to go directly is not what it is set for.
+        /// The environment variable of that name is no proxy's address. Loads fail: to go directly is not what it is
+        /// set for.
         case unusable(variable: String)
     }
 
@@ -69,8 +70,8 @@ struct ProxyRules: Sendable {
         addBypassed(bypassing)
     }
 
-    /// Reads the variables as curl does: `http_proxy` in lower case only, since a web server sets `HTTP_PROXY` for its CGI
-    /// programs to a client's header (CVE-2016-5385), the others in either case.
+    /// Reads the variables as curl does: `http_proxy` in lower case only, since a web server sets `HTTP_PROXY` for its
+    /// CGI programs to a client's header (CVE-2016-5385), the others in either case.
     init(environment value: (String) -> String?) {
         func first(_ names: String...) -> (name: String, value: String)? {
             for name in names {

@@ -22,8 +22,8 @@ struct RequestHeaders {
     /// Whether they have a condition that 304 responds to (RFC 9110, 13.1).
     var areConditional: Bool { contains("if-none-match") || contains("if-modified-since") }
 
-    /// Removes what another origin must not get: everything except fields that tell nothing about the user or the request. Fields that
-    /// describe the body stay with the body.
+    /// Removes what another origin must not get: everything except fields that tell nothing about the user or the
+    /// request. Fields that describe the body stay with the body.
     mutating func removeFieldsPrivateToOrigin(keepingBody: Bool) {
         fields.removeAll { field in
             let name = field.name.lowercased()
@@ -41,7 +41,8 @@ struct RequestHeaders {
     /// Only the transport sets where a message ends: other values could make one request look like two.
     static let framingNames: Set = ["content-length", "transfer-encoding"]
 
-    /// The proxy's field reaches no server, see ``TransferAccess/proxyHeaders``, and no other proxy, see ``DownloadState``.
+    /// The proxy's field reaches no server, see ``TransferAccess/proxyHeaders``, and no other proxy, see
+    /// ``DownloadState``.
     static let namesForAnyOrigin: Set = [
         "accept", "accept-encoding", "user-agent", "range", "if-range", proxyName,
     ]

@@ -2,8 +2,8 @@ package import FoundationEssentials
 
 /// The directives of a Cache-Control field (RFC 9111, 5.2), of a request or of a response.
 ///
-/// Case does not matter in names, and arguments may have quotation marks. Unknown directives are ignored. Of repeated directives the
-/// first counts (4.2.1).
+/// Case does not matter in names, and arguments may have quotation marks. Unknown directives are ignored. Of repeated
+/// directives the first counts (4.2.1).
 package struct CacheControl: Sendable {
     /// Arguments by name in lower case; `nil` for a directive without one.
     private let directives: [String: String?]
@@ -94,7 +94,8 @@ package struct Freshness: Sendable, Equatable {
     package let source: Source
     /// The time since the server made it, as far as known.
     package let age: Double
-    /// Whether the clock is now before the time of the response. The age is then unknown, and the response counts as stale.
+    /// Whether the clock is now before the time of the response. The age is then unknown, and the response counts as
+    /// stale.
     package let clockWentBack: Bool
 
     package enum Source: String, Sendable {

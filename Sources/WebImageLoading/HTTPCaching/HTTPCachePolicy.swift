@@ -1,7 +1,7 @@
 package import FoundationEssentials
 
-/// What a private cache may do with requests and responses: RFC 9111 and RFC 5861, as functions of the request, the stored responses
-/// and the time.
+/// What a private cache may do with requests and responses: RFC 9111 and RFC 5861, as functions of the request, the
+/// stored responses and the time.
 ///
 /// ```
 ///  request ─► decide ──► serve                         fresh, or stale where that is allowed
@@ -128,8 +128,8 @@ package enum HTTPCachePolicy {
         }
     }
 
-    /// When ``decide(_:stored:now:)`` serves `response` as fresh to a GET without fields that mean something to caches; `nil`
-    /// for never, and where Vary makes it depend on the request.
+    /// When ``decide(_:stored:now:)`` serves `response` as fresh to a GET without fields that mean something to caches;
+    /// `nil` for never, and where Vary makes it depend on the request.
     package static func freshPeriod(of response: StoredResponse) -> Range<Date>? {
         let (time, freshness) = (response.responseTime, Freshness(of: response, now: response.responseTime))
         guard response.varyNames.isEmpty, freshness.isFresh,
@@ -274,8 +274,8 @@ extension HTTPCachePolicy {
 }
 
 extension HTTPCachePolicy {
-    /// What the redirects that led to a response mean for keeping it under the URL that was asked for: each of them is an
-    /// answer with a lifetime of its own (RFC 9110, 15.4; RFC 9111, 3 and 4.2).
+    /// What the redirects that led to a response mean for keeping it under the URL that was asked for: each of them is
+    /// an answer with a lifetime of its own (RFC 9110, 15.4; RFC 9111, 3 and 4.2).
     package struct RedirectRule: Sendable, Equatable {
         /// For how many seconds after the response the shortest-lived of them is good; `nil` for no limit.
         package var lifetime: Double?
@@ -314,8 +314,8 @@ extension StoredResponse {
 }
 
 extension HTTPCachePolicy {
-    /// The URLs of which nothing stored is good any more after a response to a method that changes things (RFC 9111, 4.4): the
-    /// request's own, and those of the same origin that the response points to.
+    /// The URLs of which nothing stored is good any more after a response to a method that changes things (RFC 9111,
+    /// 4.4): the request's own, and those of the same origin that the response points to.
     package static func urlsInvalidated(
         byMethod method: String, of url: URL, statusCode: Int, headers: [HTTPField]
     ) -> [URL] {
@@ -415,7 +415,8 @@ extension HTTPCachePolicy {
         }
     }
 
-    /// 4.3.4: a 304 with a validator is about the stored response with the same one; without, about the only one in the request.
+    /// 4.3.4: a 304 with a validator is about the stored response with the same one; without, about the only one in the
+    /// request.
     private static func confirms(_ headers: [HTTPField], _ stored: StoredResponse) -> Bool {
         if let tag = headers.values(named: "ETag").first.flatMap(EntityTag.init) {
             guard let own = stored.entityTag else { return false }

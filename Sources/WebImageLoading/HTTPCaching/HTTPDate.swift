@@ -2,8 +2,8 @@ package import FoundationEssentials
 
 /// Dates in HTTP header fields (RFC 9110, 5.6.7).
 ///
-/// All three forms are read, as RFC 9111, 4.2, requires of caches: names in any case, only GMT as zone, and single spaces between the
-/// parts.
+/// All three forms are read, as RFC 9111, 4.2, requires of caches: names in any case, only GMT as zone, and single
+/// spaces between the parts.
 package enum HTTPDate {
     /// Returns the time of an HTTP date; `nil` for other text.
     ///
@@ -89,8 +89,8 @@ package enum HTTPDate {
         }
     }
 
-    // Both directions count years from March, so that the leap day is a year's last, in eras of 400 years (146,097 days),
-    // after which the Gregorian calendar repeats.
+    // Both directions count years from March, so that the leap day is a year's last, in eras of 400 years (146,097
+    // days), after which the Gregorian calendar repeats.
 
     private static func dayNumber(year: Int, month: Int, day: Int) -> Int {
         let year = month <= 2 ? year - 1 : year

@@ -71,8 +71,8 @@ extension Substring {
     /// Whether it consists of decimal digits. `Int` also accepts a sign.
     var isDecimal: Bool { !isEmpty && utf8.allSatisfy { (0x30...0x39).contains($0) } }
 
-    /// The number that the decimal digits are; `nil` for other text and above `Int64.max`. Unlike `Int64`, it is compiled once for all
-    /// uses.
+    /// The number that the decimal digits are; `nil` for other text and above `Int64.max`. Unlike `Int64`, it is
+    /// compiled once for all uses.
     var decimalNumber: Int64? {
         guard isDecimal else { return nil }
         var number: Int64 = 0
@@ -107,8 +107,8 @@ struct LanguagePreference {
         self.weight = weight
     }
 
-    /// Returns the same text for all equivalent fields: case, spaces, the form of weights and the order of elements, which has no meaning
-    /// by the standard, make no difference. An invalid field stays as it is.
+    /// Returns the same text for all equivalent fields: case, spaces, the form of weights and the order of elements,
+    /// which has no meaning by the standard, make no difference. An invalid field stays as it is.
     static func normalized(_ elements: [String]) -> String {
         let preferences = elements.compactMap(LanguagePreference.init)
         guard preferences.count == elements.count else { return elements.joined(separator: ",") }

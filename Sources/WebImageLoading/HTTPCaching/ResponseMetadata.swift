@@ -14,8 +14,8 @@ package import FoundationEssentials
 /// | 39 | slots of alternates, a bit each |
 /// | 40– | number of fields, then name and value of each; number of varying fields, then name, a byte that says whether there is a value, value; the final URL where there were redirects |
 ///
-/// Numbers are little-endian: two bytes unless stated, four for the length of a value. Texts are UTF-8 after their length. Reading takes
-/// one or two microseconds, less than JSON.
+/// Numbers are little-endian: two bytes unless stated, four for the length of a value. Texts are UTF-8 after their
+/// length. Reading takes one or two microseconds, less than JSON.
 package struct ResponseMetadata: Sendable, Equatable {
     package var response: StoredResponse
     /// The slots of other responses; see ``ResponseStore``.

@@ -6,17 +6,19 @@ package struct StoredResponse: Sendable, Equatable {
     package var statusCode: Int
     /// The fields of the response, without those of the connection (3.1).
     package var headers: [HTTPField]
-    /// The request's normalized values of the fields in the response's Vary, by name in lower case; `nil` for a missing field. Only User-Agent
-    /// and the Accept fields are stored as they are, all others as digests: they may contain a secret.
+    /// The request's normalized values of the fields in the response's Vary, by name in lower case; `nil` for a missing
+    /// field. Only User-Agent and the Accept fields are stored as they are, all others as digests: they may contain a
+    /// secret.
     package var varyingFields: [String: String?]
     /// When the request was sent.
     package var requestTime: Date
     /// When the head of the response, or of the last response that confirmed it, was received.
     package var responseTime: Date
-    /// Whether it must be revalidated before its next use, for example because a HEAD shows another length (4.3.5, 4.4).
+    /// Whether it must be revalidated before its next use, for example because a HEAD shows another length (4.3.5,
+    /// 4.4).
     package var isInvalidated = false
-    /// A random number for the body. It stays when the metadata are freshened, so that an image made from the body can be compared with
-    /// what is stored.
+    /// A random number for the body. It stays when the metadata are freshened, so that an image made from the body can
+    /// be compared with what is stored.
     package let bodyNumber: UInt64
     /// Whether HTTP allows its reuse. Other responses are stored for cache policies that ignore the rules of HTTP.
     package var isReusable = true
@@ -87,7 +89,8 @@ package struct StoredResponse: Sendable, Equatable {
 
     package var cacheControl: CacheControl { CacheControl(headers) }
 
-    /// Returns the fields to serve from the cache: with its age (RFC 9111, 4), and without those that require revalidation (5.2.2.4).
+    /// Returns the fields to serve from the cache: with its age (RFC 9111, 4), and without those that require
+    /// revalidation (5.2.2.4).
     package func headers(servedAt now: Date) -> [HTTPField] {
         let withheld = Set(cacheControl.fieldNames(of: .noCache) + ["age"])
         let age = Int(Freshness(of: self, now: now).age)
@@ -118,8 +121,8 @@ extension [HTTPField] {
         return "sha256=\(SHA256.hexDigest(of: [UInt8](value.utf8)))"
     }
 
-    /// Returns the field's normalized value: fields of the same name are joined, white space around commas and empty elements are removed
-    /// (RFC 9111, 4.1), and languages are normalized, see ``LanguagePreference``.
+    /// Returns the field's normalized value: fields of the same name are joined, white space around commas and empty
+    /// elements are removed (RFC 9111, 4.1), and languages are normalized, see ``LanguagePreference``.
     private func normalizedValue(named name: String) -> String? {
         let values = values(named: name)
         guard !values.isEmpty else { return nil }
@@ -131,8 +134,8 @@ extension [HTTPField] {
 
 /// A store of responses: bodies, each with its ``ResponseMetadata``.
 ///
-/// The latest response of a URL has the URL's own key, so that policies without HTTP find it. Responses to requests that differ in
-/// Vary have keys derived from it, which the metadata of the latest one list:
+/// The latest response of a URL has the URL's own key, so that policies without HTTP find it. Responses to requests
+/// that differ in Vary have keys derived from it, which the metadata of the latest one list:
 ///
 /// ```
 ///  key           latest response   metadata: alternates 0, 2
@@ -178,8 +181,8 @@ package struct ResponsePlacement: Sendable {
 }
 
 extension ResponseStore {
-    /// Returns the changes for a new response to a request with `requestHeaders`. It replaces the responses that match this request; of the
-    /// others, the eight latest stay. Blocks.
+    /// Returns the changes for a new response to a request with `requestHeaders`. It replaces the responses that match
+    /// this request; of the others, the eight latest stay. Blocks.
     package func placement(
         of response: StoredResponse, for key: String, requestHeaders: [HTTPField]
     ) -> ResponsePlacement {

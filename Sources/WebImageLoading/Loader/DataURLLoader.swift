@@ -3,10 +3,11 @@ package import WebImageCore
 
 /// Loads `data:` URLs (RFC 2397), which contain their bytes, on its own thread.
 ///
-/// It reads them as browsers do (WHATWG Fetch Standard, "data: URLs"): percent-encoded or base64. Base64 may contain white space and
-/// lack its padding.
+/// It reads them as browsers do (WHATWG Fetch Standard, "data: URLs"): percent-encoded or base64. Base64 may contain
+/// white space and lack its padding.
 package final class DataURLLoader: ImageLoader {
-    /// The largest decoded length, in bytes; longer ones fail with ``WebImageError/ResponseFailure/bodyTooLong(byteCount:limit:)``.
+    /// The largest decoded length, in bytes; longer ones fail with
+    /// ``WebImageError/ResponseFailure/bodyTooLong(byteCount:limit:)``.
     package let maximumByteCount: Int64
 
     private static let queue = WorkQueue(label: "webimage-data", threadCount: 1)
@@ -20,7 +21,8 @@ package final class DataURLLoader: ImageLoader {
     /// Starts to decode; see ``ImageLoader/load(_:priority:handler:)``. The response has the URL's media type as its
     /// `Content-Type`.
     ///
-    /// It reports ``WebImageError/invalidURL(_:reason:)`` for one that is malformed, ``WebImageError/ResponseFailure/emptyBody``, and
+    /// It reports ``WebImageError/invalidURL(_:reason:)`` for one that is malformed,
+    /// ``WebImageError/ResponseFailure/emptyBody``, and
     /// ``WebImageError/ResponseFailure/bodyTooLong(byteCount:limit:)``.
     package func load(
         _ request: LoaderRequest, priority: LoadPriority, handler: @escaping @Sendable (LoaderEvent) -> Void

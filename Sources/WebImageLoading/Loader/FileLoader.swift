@@ -6,7 +6,8 @@ package import WebImageCore
 ///
 /// Only regular files are read, also through symbolic links: a named pipe or a device could block forever.
 package final class FileLoader: ImageLoader {
-    /// The largest file accepted, in bytes; larger ones fail with ``WebImageError/ResponseFailure/bodyTooLong(byteCount:limit:)``.
+    /// The largest file accepted, in bytes; larger ones fail with
+    /// ``WebImageError/ResponseFailure/bodyTooLong(byteCount:limit:)``.
     package let maximumByteCount: Int64
 
     /// Two, so that a slow file (on a network mount) does not block all others.
@@ -25,10 +26,11 @@ package final class FileLoader: ImageLoader {
 
     /// Starts to read; see ``ImageLoader/load(_:priority:handler:)``.
     ///
-    /// It reports ``WebImageError/file(path:errno:)`` with `EISDIR` for a directory and `EOPNOTSUPP` for anything else that is not a
-    /// regular file, ``WebImageError/ResponseFailure/emptyBody``, ``WebImageError/ResponseFailure/bodyTooLong(byteCount:limit:)``, and
-    /// ``WebImageError/ResponseFailure/truncated(expected:received:)`` for a file that shrinks while it is read. A paused load blocks no thread. A
-    /// task that is released while paused closes its file and reports nothing more.
+    /// It reports ``WebImageError/file(path:errno:)`` with `EISDIR` for a directory and `EOPNOTSUPP` for anything else
+    /// that is not a regular file, ``WebImageError/ResponseFailure/emptyBody``,
+    /// ``WebImageError/ResponseFailure/bodyTooLong(byteCount:limit:)``, and
+    /// ``WebImageError/ResponseFailure/truncated(expected:received:)`` for a file that shrinks while it is read. A
+    /// paused load blocks no thread. A task that is released while paused closes its file and reports nothing more.
     package func load(
         _ request: LoaderRequest, priority: LoadPriority, handler: @escaping @Sendable (LoaderEvent) -> Void
     ) -> any LoaderTask {
@@ -197,7 +199,8 @@ struct OpenFile: Sendable {
     private let descriptor: Int32
 
     init(_ path: String) throws(WebImageError) {
-        // Checked before it is opened, since opening a device can have effects. O_NONBLOCK in case it has become a pipe.
+        // Checked before it is opened, since opening a device can have effects. O_NONBLOCK in case it has become a
+        // pipe.
         var status = stat()
         guard stat(path, &status) == 0 else { throw .file(path: path, errno: errno) }
         try Self.checkIsRegular(status, path: path)

@@ -11,9 +11,9 @@ public protocol ImageLoader: Sendable {
 
     /// Starts a load and returns immediately. May be called on any thread.
     ///
-    /// A loader with credentials or header fields of its own must send them only to the servers that they are for: the URL
-    /// may be an alternative of the request's, on another origin. A response's `Vary` field is compared with the fields in
-    /// `request`, not with those that a custom loader adds.
+    /// A loader with credentials or header fields of its own must send them only to the servers that they are for: the
+    /// URL may be an alternative of the request's, on another origin. A response's `Vary` field is compared with the
+    /// fields in `request`, not with those that a custom loader adds.
     ///
     /// - Parameter handler: receives the events on a thread of the loader, one at a time. The last is `.finished`,
     ///   exactly once, also after a cancellation (then with ``WebImageError/cancelled``). The handler must return soon,
@@ -36,7 +36,8 @@ extension ImageLoader {
 
 /// A loader that adds header fields to requests, or wraps another one that may.
 package protocol HeaderReporting {
-    /// Returns the header fields that the loader would send. Called on any thread, so it must not access network or disk.
+    /// Returns the header fields that the loader would send. Called on any thread, so it must not access network or
+    /// disk.
     func requestHeaders(for request: LoaderRequest) -> [HTTPField]
 }
 

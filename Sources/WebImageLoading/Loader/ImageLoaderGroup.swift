@@ -52,8 +52,8 @@ public final class ImageLoaderGroup: ExpressibleByArrayLiteral, Sendable {
 
 /// Loads with the group's loader for a URL.
 ///
-/// Without such a loader, it reports ``WebImageError/RequestFailure/unsupportedScheme(_:)``, or ``WebImageError/invalidURL(_:reason:)``
-/// for a URL without a scheme and for an invalid http or https URL.
+/// Without such a loader, it reports ``WebImageError/RequestFailure/unsupportedScheme(_:)``, or
+/// ``WebImageError/invalidURL(_:reason:)`` for a URL without a scheme and for an invalid http or https URL.
 private struct GroupLoader: ImageLoader, HeaderReporting {
     let group: ImageLoaderGroup
 

@@ -11,8 +11,8 @@ public final class NetworkActivity: Sendable {
     /// The one that downloaders report to.
     public static let shared = NetworkActivity()
 
-    /// How long the count must stay the same before a change is reported: 1/30 s, as in YYWebImage's indicator. A transfer or
-    /// a pause that is shorter does not make an indicator flicker.
+    /// How long the count must stay the same before a change is reported: 1/30 s, as in YYWebImage's indicator. A
+    /// transfer or a pause that is shorter does not make an indicator flicker.
     package static let settlingTime: Duration = .seconds(1) / 30
     /// A change is reported after this time even if the count never stays the same, as in a busy program; 1 s.
     private static let longestSettlingTime: Duration = .seconds(1)
@@ -48,8 +48,9 @@ public final class NetworkActivity: Sendable {
     /// How many transfers are in progress.
     public var count: Int { state.withLock { $0.count } }
 
-    /// Whether any transfer is in progress: first the current value, then each change once the count has stayed the same for
-    /// 1/30 s, or after a second in a program where it never does. A reader that falls behind gets only the latest.
+    /// Whether any transfer is in progress: first the current value, then each change once the count has stayed the
+    /// same for 1/30 s, or after a second in a program where it never does. A reader that falls behind gets only the
+    /// latest.
     public func changes() -> AsyncStream<Bool> {
         let (stream, continuation) = AsyncStream.makeStream(of: Bool.self, bufferingPolicy: .bufferingNewest(1))
         let number = state.withLock { state in

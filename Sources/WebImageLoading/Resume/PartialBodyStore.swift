@@ -46,10 +46,10 @@ package final class PartialBodyStore: Sendable {
     /// Creates a store. It keeps at most 256 bodies, for 7 days, and stores nothing while less than 256 MiB are free.
     ///
     /// - Parameters:
-    ///   - directory: created with the first body, with mode 0700. It must belong to this user; other files in it are not
-    ///     changed.
-    ///   - byteLimit: the maximum size of all bodies and of a single one, in bytes; 64 MiB by default. The least recently
-    ///     used are deleted first.
+    ///   - directory: created with the first body, with mode 0700. It must belong to this user; other files in it are
+    ///     not changed.
+    ///   - byteLimit: the maximum size of all bodies and of a single one, in bytes; 64 MiB by default. The least
+    ///     recently used are deleted first.
     package convenience init(directory: URL, byteLimit: Int64 = 64 << 20) {
         var configuration = Configuration(directory: directory)
         configuration.byteLimit = byteLimit

@@ -11,18 +11,18 @@ extension ImageLoader {
     ///
     /// A ``WebImageManager`` does so for its ``ImageDownloader``, in a folder of its disk cache.
     ///
-    /// A custom loader must accept additional header fields (`Range`, `If-Range`), report statuses, including 206, header
-    /// fields and bodies exactly as the server sends them, and add nothing to requests that makes responses differ between
-    /// users. Stored bytes are delivered on another thread than the loader's.
+    /// A custom loader must accept additional header fields (`Range`, `If-Range`), report statuses, including 206,
+    /// header fields and bodies exactly as the server sends them, and add nothing to requests that makes responses
+    /// differ between users. Stored bytes are delivered on another thread than the loader's.
     ///
-    /// At most 256 bodies are stored, for 7 days, and none while less than 256 MiB are free. There are no errors: if the
-    /// directory cannot be used, nothing is stored. Several loaders and processes may share a directory.
+    /// At most 256 bodies are stored, for 7 days, and none while less than 256 MiB are free. There are no errors: if
+    /// the directory cannot be used, nothing is stored. Several loaders and processes may share a directory.
     ///
     /// - Parameters:
-    ///   - directory: created with the first body, with mode 0700. It must belong to this user; other files in it are not
-    ///     changed.
-    ///   - byteLimit: the maximum size of all bodies and of a single one, in bytes; 64 MiB by default. The least recently
-    ///     used are deleted first.
+    ///   - directory: created with the first body, with mode 0700. It must belong to this user; other files in it are
+    ///     not changed.
+    ///   - byteLimit: the maximum size of all bodies and of a single one, in bytes; 64 MiB by default. The least
+    ///     recently used are deleted first.
     public func resuming(in directory: URL, byteLimit: Int64 = 64 << 20) -> any ImageLoader {
         ResumingLoader(self, store: PartialBodyStore(directory: directory, byteLimit: byteLimit))
     }

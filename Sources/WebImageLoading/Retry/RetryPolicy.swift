@@ -45,8 +45,9 @@ public struct RetryFailure: Sendable {
 ///     attempt ── fails ──► transient? attempts left? time left? ──► wait, random × backoff ──► attempt
 ///                                                                   at least Retry-After
 ///
-/// The longest wait doubles with each attempt. Only requests with an idempotent method are tried again, after an error that is transient
-/// (``WebImageCore/WebImageError/isTransient``). After a Retry-After of more than 60 s there is no further attempt.
+/// The longest wait doubles with each attempt. Only requests with an idempotent method are tried again, after an error
+/// that is transient (``WebImageCore/WebImageError/isTransient``). After a Retry-After of more than 60 s there is no
+/// further attempt.
 public struct RetryPolicy: RetryStrategy {
     /// The largest number of attempts for one URL, including the first; 1 never tries again.
     package var maximumAttempts: Int
@@ -56,8 +57,8 @@ public struct RetryPolicy: RetryStrategy {
     package var backoffFactor = 2.0
     /// The limit of the longest wait.
     package var maximumBackoff: Duration
-    /// The longest Retry-After that is respected; 60 s by default. After a longer one there is no further attempt, because an
-    /// earlier one would add to the server's load.
+    /// The longest Retry-After that is respected; 60 s by default. After a longer one there is no further attempt,
+    /// because an earlier one would add to the server's load.
     package var maximumRetryAfter: Duration = .seconds(60)
     /// No attempt starts later than this after the first one, alternative URLs included.
     package var timeLimit: Duration?
@@ -68,7 +69,8 @@ public struct RetryPolicy: RetryStrategy {
     ///   - maximumAttempts: the largest number of attempts for one URL, including the first; 1 never tries again.
     ///   - initialBackoff: the longest wait after the first attempt; 0.5 s by default.
     ///   - maximumBackoff: the limit of the longest wait; 30 s by default.
-    ///   - timeLimit: no attempt starts later than this after the first one, alternative URLs included; no limit by default.
+    ///   - timeLimit: no attempt starts later than this after the first one, alternative URLs included; no limit by
+    ///     default.
     public init(
         maximumAttempts: Int, initialBackoff: Duration = .milliseconds(500), maximumBackoff: Duration = .seconds(30),
         timeLimit: Duration? = nil

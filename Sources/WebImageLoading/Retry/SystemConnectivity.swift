@@ -33,7 +33,8 @@ package struct ConnectivityWait: Sendable {
 ///                            ▲                       │ no
 ///                            └───── an event ◄───────┘          last one gone: close
 ///
-/// Without waits it needs no thread and no descriptor. If the routes are unknown, as in some sandboxes, it reports a network.
+/// Without waits it needs no thread and no descriptor. If the routes are unknown, as in some sandboxes, it reports a
+/// network.
 package final class SystemConnectivity: ConnectivityMonitor {
     package static let shared = SystemConnectivity()
 
@@ -54,8 +55,8 @@ package final class SystemConnectivity: ConnectivityMonitor {
 
     /// - Parameters:
     ///   - hasRoute: `true` when unknown.
-    ///   - openEvents: returns a descriptor that becomes readable when the routes may have changed, and is closed here; below 0 for
-    ///     none.
+    ///   - openEvents: returns a descriptor that becomes readable when the routes may have changed, and is closed here;
+    ///     below 0 for none.
     package init(hasRoute: @escaping @Sendable () -> Bool, openEvents: @escaping @Sendable () -> Int32) {
         self.hasRoute = hasRoute
         self.openEvents = openEvents

@@ -1,8 +1,8 @@
 internal import CWebImageCurl
 internal import FoundationEssentials
 
-/// libcurl's cookies, shared by those transfers that want any. Used on the network thread alone, so that libcurl needs no
-/// locks of ours.
+/// libcurl's cookies, shared by those transfers that want any. Used on the network thread alone, so that libcurl needs
+/// no locks of ours.
 final class CurlCookieStore: CookieStore {
     /// RFC 6265 §6.1 requires at least these limits.
     static let limitPerDomain = 50
@@ -76,11 +76,11 @@ final class CurlCookieStore: CookieStore {
     }
 }
 
-/// What transfers have in common beyond the connections of their multi handle. Used on the network thread alone, so that
-/// libcurl needs no locks of ours.
+/// What transfers have in common beyond the connections of their multi handle. Used on the network thread alone, so
+/// that libcurl needs no locks of ours.
 ///
-/// An easy handle keeps TLS sessions to itself otherwise, and each is used for one transfer: every new connection would pay
-/// for a whole handshake.
+/// An easy handle keeps TLS sessions to itself otherwise, and each is used for one transfer: every new connection would
+/// pay for a whole handshake.
 final class CurlShare {
     private let share: UnsafeMutableRawPointer?
     private let hasCookies: Bool

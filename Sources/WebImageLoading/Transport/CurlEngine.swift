@@ -18,7 +18,8 @@ final class CurlEngine {
     /// `curl_global_init`, once for the process. Never undone: other code in the process may use libcurl.
     private static let isGlobalStateReady = curl_global_init(Int(CURL_GLOBAL_DEFAULT)) == CURLE_OK
 
-    /// The number of idle connections to keep. libcurl's default, four times the current transfers, closes them after a burst.
+    /// The number of idle connections to keep. libcurl's default, four times the current transfers, closes them after a
+    /// burst.
     private static let connectionPoolSize = 64
 
     init(_ configuration: CurlTransport.Configuration, mailbox: CurlMailbox) {
@@ -54,8 +55,9 @@ final class CurlEngine {
     }
 
     private func start(_ request: TransferRequest, id: TransferID, receiver: any TransferReceiver) {
-        // A new handle for each transfer: libcurl before 8.1 reads and frees memory that it has freed when a handle is used
-        // again and the first header line begins with a space. Nothing of one transfer stays for the next, and it costs little.
+        // A new handle for each transfer: libcurl before 8.1 reads and frees memory that it has freed when a handle is
+        // used again and the first header line begins with a space. Nothing of one transfer stays for the next, and it
+        // costs little.
         guard let multi, let handle = CurlHandle(configuration) else {
             receiver.transferDidEnd(.failed(code: Int(CURLE_FAILED_INIT.rawValue), message: "libcurl does not start"))
             return
@@ -165,7 +167,8 @@ final class CurlEngine {
         curl_multi_poll(multi, nil, 0, Int32(min(wait, 60_000)), nil)
     }
 
-    /// OpenSSL writes to sockets without MSG_NOSIGNAL. The signal is blocked on this thread only, so that the process keeps its setting.
+    /// OpenSSL writes to sockets without MSG_NOSIGNAL. The signal is blocked on this thread only, so that the process
+    /// keeps its setting.
     private static func blockBrokenPipeSignal() {
         var signals = sigset_t()
         sigemptyset(&signals)

@@ -4,7 +4,8 @@ internal import Glibc
 import WebImageCore
 
 extension CurlHandle {
-    /// Sets credentials, proxy and trust. Unless it returns CURLE_OK, the exchange must not start: libcurl would check less than it should.
+    /// Sets credentials, proxy and trust. Unless it returns CURLE_OK, the exchange must not start: libcurl would check
+    /// less than it should.
     func grant(_ access: TransferAccess) -> CURLcode {
         authenticate(access.credential, access.authentication, CURLOPT_USERNAME, CURLOPT_PASSWORD, CURLOPT_HTTPAUTH)
         authenticate(
@@ -80,8 +81,8 @@ extension CurlTransfer {
         .other("the trusted authorities cannot be read: \(message)")
     }
 
-    /// No name is longer than 255 bytes. libcurl before 8.4 writes past its buffer if a SOCKS proxy is slow to accept a longer one
-    /// (CVE-2023-38545).
+    /// No name is longer than 255 bytes. libcurl before 8.4 writes past its buffer if a SOCKS proxy is slow to accept a
+    /// longer one (CVE-2023-38545).
     static func refusal(of request: TransferRequest) -> TransferEnd? {
         let byteCount = request.url.host()?.utf8.count ?? 0
         return request.access.proxy != nil && byteCount > 255 ? .malformedURL : nil
@@ -138,8 +139,8 @@ extension CurlHandle {
 }
 
 extension CurlTransfer {
-    /// Lines that stop libcurl from adding fields: the content type of a form, and `Expect`, which waits a second for servers that do
-    /// not support it.
+    /// Lines that stop libcurl from adding fields: the content type of a form, and `Expect`, which waits a second for
+    /// servers that do not support it.
     static func linesWithoutDefaults(for request: TransferRequest) -> [String] {
         guard request.body != nil || request.method.expectsBody else { return [] }
         let names = Set(request.headers.map { $0.name.lowercased() })
@@ -148,7 +149,8 @@ extension CurlTransfer {
 }
 
 extension CurlHandle {
-    /// Sets the trusted authorities; returns the first failure. The handle must not be used after one: libcurl would use its defaults.
+    /// Sets the trusted authorities; returns the first failure. The handle must not be used after one: libcurl would
+    /// use its defaults.
     func trust(_ authorities: CertificateAuthorities) -> CURLcode {
         let results: [CURLcode]
         switch authorities {
@@ -172,8 +174,8 @@ extension CurlHandle {
             + [CURLOPT_CAINFO, CURLOPT_PROXY_CAINFO].map { cwi_curl_set_string(easy, $0, path) }
     }
 
-    /// Removes CAPATH. Debian's build sets it, which adds to the trusted authorities and makes OpenSSL parse the bundle for each
-    /// connection: 24 ms.
+    /// Removes CAPATH. Debian's build sets it, which adds to the trusted authorities and makes OpenSSL parse the bundle
+    /// for each connection: 24 ms.
     private func trustNoDirectory() -> [CURLcode] {
         [CURLOPT_CAPATH, CURLOPT_PROXY_CAPATH].map { cwi_curl_set_string(easy, $0, nil) }
             // A TLS library without directories.

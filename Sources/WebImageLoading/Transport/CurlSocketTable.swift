@@ -7,8 +7,8 @@ final class CurlSocket {
     let descriptor: Int32
     /// The number of transfers that use the connection, including those about to end.
     var transferCount = 0
-    /// Whether it carries several requests at once, as HTTP/2 does; `nil` before the first response. libcurl itself reads pending bytes
-    /// on such a connection before it reuses it.
+    /// Whether it carries several requests at once, as HTTP/2 does; `nil` before the first response. libcurl itself
+    /// reads pending bytes on such a connection before it reuses it.
     var isMultiplexed: Bool?
 
     init(_ descriptor: Int32) { self.descriptor = descriptor }
@@ -50,7 +50,8 @@ final class CurlSocket {
     }
 }
 
-/// The sockets that libcurl has opened, to check a connection before it carries another request. Used on the network thread only.
+/// The sockets that libcurl has opened, to check a connection before it carries another request. Used on the network
+/// thread only.
 final class CurlSocketTable {
     private var sockets: [Int32: CurlSocket] = [:]
 
@@ -58,8 +59,8 @@ final class CurlSocketTable {
         if descriptor >= 0 { sockets[descriptor] = CurlSocket(descriptor) }
     }
 
-    /// Returns the socket of a connection, which libcurl identifies by its ends only. If several sockets have the same local port and
-    /// can't be told apart, as behind a proxy, returns all of them.
+    /// Returns the socket of a connection, which libcurl identifies by its ends only. If several sockets have the same
+    /// local port and can't be told apart, as behind a proxy, returns all of them.
     func sockets(localPort: Int, remote address: IPAddress?, port: Int) -> [CurlSocket] {
         var found: [CurlSocket] = []
         var closed: [CurlSocket] = []

@@ -81,8 +81,9 @@ final class CurlTransfer {
     private var headByteCount: Int64 = 0
     /// Whether libcurl keeps a piece that the receiver did not take, and reads no more.
     private var isPaused = false
-    /// The pieces that libcurl delivered when it resumed and the receiver did not take. At each resume, libcurl opens the window of an
-    /// HTTP/2 stream again, 32 MiB, regardless of what it keeps. It therefore resumes only once these are taken.
+    /// The pieces that libcurl delivered when it resumed and the receiver did not take. At each resume, libcurl opens
+    /// the window of an HTTP/2 stream again, 32 MiB, regardless of what it keeps. It therefore resumes only once these
+    /// are taken.
     private var leftovers: [Data] = []
     private var isResuming = false
     /// libcurl's result, while the receiver has not taken everything.
@@ -186,7 +187,8 @@ final class CurlTransfer {
 
     private var isHeld: Bool { isPaused || !leftovers.isEmpty || !receiver.takesBytes }
 
-    /// When a time limit may be reached, on the monotonic clock in milliseconds; `nil` while none can be, as during a pause.
+    /// When a time limit may be reached, on the monotonic clock in milliseconds; `nil` while none can be, as during a
+    /// pause.
     var deadline: Int64? { isHeld ? nil : clock.deadline }
 
     /// Returns the time limit that has been reached; `nil` for none.
@@ -306,11 +308,13 @@ final class CurlTransfer {
         }
     }
 
-    /// libcurl's results for a line longer than its limit of 100 KiB: out of memory in old versions, CURLE_TOO_LARGE since 8.6.
+    /// libcurl's results for a line longer than its limit of 100 KiB: out of memory in old versions, CURLE_TOO_LARGE
+    /// since 8.6.
     private static let lineLimitResults: Set = [CURLE_OUT_OF_MEMORY.rawValue, 100]
 
-    /// Newer versions of libcurl, such as 8.14, refuse a transfer coding before they pass on the header. Only their message names it:
-    /// "Unsolicited Transfer-Encoding (gzip) found", "A Transfer-Encoding (gzip) was listed after chunked".
+    /// Newer versions of libcurl, such as 8.14, refuse a transfer coding before they pass on the header. Only their
+    /// message names it: "Unsolicited Transfer-Encoding (gzip) found", "A Transfer-Encoding (gzip) was listed after
+    /// chunked".
     private static func refusedTransferCoding(in message: String) -> String? {
         guard message.contains("Transfer-Encoding"), let start = message.firstIndex(of: "("),
             let end = message.lastIndex(of: ")"), start < end
@@ -334,11 +338,11 @@ final class CurlTransfer {
 extension CurlTransfer {
     /// Returns whether the end of the body will be known. A length tells it, and chunks do.
     ///
-    /// Without either, the body ends with the connection. Over TLS the server has to announce that end (RFC 9112, 8), or a third party
-    /// could truncate the body. libcurl does not check it, so this does; see ``noteProgress()``.
+    /// Without either, the body ends with the connection. Over TLS the server has to announce that end (RFC 9112, 8),
+    /// or a third party could truncate the body. libcurl does not check it, so this does; see ``noteProgress()``.
     ///
-    /// Over HTTP/2 the last frame marks the end, but libcurl does not tell it from a stream that the server aborted without an error.
-    /// Where nothing else would detect that, the request is repeated over HTTP/1.1, once.
+    /// Over HTTP/2 the last frame marks the end, but libcurl does not tell it from a stream that the server aborted
+    /// without an error. Where nothing else would detect that, the request is repeated over HTTP/1.1, once.
     func canTellEnd(of head: TransferHead) -> Bool {
         guard request.url.scheme?.lowercased() == "https", request.method != .head,
             ![204, 304].contains(head.statusCode), head.redirectLocation == nil,
@@ -393,10 +397,10 @@ struct LengthlessOrigins {
 extension CurlTransfer {
     /// Returns whether the next bytes on the connection can only be the response to this request.
     ///
-    /// Bytes that a server sends on an idle connection would be taken for the response to the next request, and cached as it. libcurl
-    /// 7.88 does not detect them; 8.14 detects them on the socket, but not those already decrypted. A connection that has some, or is
-    /// closed, is not used: the request is sent over a new one. Tickets of TLS 1.3 servers are no such bytes: they come before the first
-    /// response and are read with it.
+    /// Bytes that a server sends on an idle connection would be taken for the response to the next request, and cached
+    /// as it. libcurl 7.88 does not detect them; 8.14 detects them on the socket, but not those already decrypted. A
+    /// connection that has some, or is closed, is not used: the request is sent over a new one. Tickets of TLS 1.3
+    /// servers are no such bytes: they come before the first response and are read with it.
     func isConnectionClean(to address: UnsafePointer<CChar>?, ports: (remote: Int, local: Int)) -> Bool {
         let found = sockets.sockets(
             localPort: ports.local, remote: address.flatMap { IPAddress(String(cString: $0)) }, port: ports.remote)

@@ -2,11 +2,13 @@ internal import CWebImageCurl
 package import FoundationEssentials
 package import WebImageCore
 
-/// Performs single HTTP exchanges: one request and one response. It follows no redirects and does not interpret the status.
+/// Performs single HTTP exchanges: one request and one response. It follows no redirects and does not interpret the
+/// status.
 ///
 /// ``CurlTransport`` is the implementation; tests have their own, and another platform could too.
 package protocol HTTPTransport: Sendable {
-    /// Starts the thread if needed; returns `false` if the system has none to give. Called before the first call of the other methods.
+    /// Starts the thread if needed; returns `false` if the system has none to give. Called before the first call of the
+    /// other methods.
     func prepare() -> Bool
 
     /// Starts an exchange. Returns at once, and never calls `receiver` before it returns: the caller holds a lock.
@@ -189,7 +191,8 @@ package struct TransferAccess: Sendable {
     package var addresses: [String] = []
 }
 
-/// The measurements of one exchange. Times count from its start. Phases that did not happen, as on a reused connection, are zero.
+/// The measurements of one exchange. Times count from its start. Phases that did not happen, as on a reused connection,
+/// are zero.
 package struct TransferMetrics: Sendable, Equatable {
     package var nameLookup = Duration.zero
     package var connect = Duration.zero

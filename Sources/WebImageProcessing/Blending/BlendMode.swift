@@ -4,9 +4,9 @@ internal import WebImageCore
 
 /// How the colors of an image (the source) are combined with those of the image below (the destination).
 ///
-/// The first thirteen are the operators of Porter and Duff ("Compositing Digital Images", 1984). The others mix colors where
-/// both images cover a pixel, as PDF and W3C's "Compositing and Blending Level 1" define them. Colors are encoded sRGB,
-/// as in cairo and Core Graphics.
+/// The first thirteen are the operators of Porter and Duff ("Compositing Digital Images", 1984). The others mix colors
+/// where both images cover a pixel, as PDF and W3C's "Compositing and Blending Level 1" define them. Colors are encoded
+/// sRGB, as in cairo and Core Graphics.
 public enum BlendMode: Sendable, CaseIterable, ProcessorParameter {
     /// Clear.
     case clear

@@ -55,7 +55,8 @@ extension Image {
     /// boxes that hold the most. Images with more than 262,144 pixels are sampled on a regular grid.
     public func dominantColor() -> Color? { ColorHistogram(of: pixels).dominantColor }
 
-    /// Returns up to `count` opaque colors that represent the image, the most frequent first; none if every pixel is clear.
+    /// Returns up to `count` opaque colors that represent the image, the most frequent first; none if every pixel is
+    /// clear.
     ///
     /// Colors are counted as for ``dominantColor()`` and divided at the mean of the group with the largest variance
     /// (Wan, Wong and Prusinkiewicz, "An Algorithm for Multidimensional Data Clustering", 1988).

@@ -134,8 +134,8 @@ private struct SolidColorProcessor: PointProcessor {
     }
 }
 
-/// Geometry is exact: an edge between two pixels covers part of them, and the image is sampled between its pixels where it
-/// lies between those of the canvas.
+/// Geometry is exact: an edge between two pixels covers part of them, and the image is sampled between its pixels where
+/// it lies between those of the canvas.
 struct DrawInRectProcessor: PointProcessor {
     let rect: PointRect
     let canvas: PointSize

@@ -2,8 +2,8 @@ internal import Glibc
 
 /// How much of each pixel is inside a polygon, exactly.
 ///
-/// In each row, an edge adds the area on its right to the pixels it crosses, with a sign for its direction. The running sum
-/// along the row is the coverage:
+/// In each row, an edge adds the area on its right to the pixels it crosses, with a sign for its direction. The running
+/// sum along the row is the coverage:
 ///
 ///     edge down │▒░       sums  0 ½ ½ 0 0 0 0 -½ -½ 0
 ///               │ ▒░  …   ────▶ 0 ½ 1 1 1 1 1  ½  0 0
@@ -161,7 +161,8 @@ struct ShapeCoverage: Sendable {
 }
 
 extension ShapeCoverage {
-    /// The corners of a rectangle clockwise from the top left, each replaced by a quarter of a circle or a straight cut.
+    /// The corners of a rectangle clockwise from the top left, each replaced by a quarter of a circle or a straight
+    /// cut.
     static func contour(
         x: Double, y: Double, width: Double, height: Double, corners: (Int) -> (radius: Double, isCut: Bool)
     ) -> [Point] {

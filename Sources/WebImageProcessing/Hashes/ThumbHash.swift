@@ -109,8 +109,9 @@ extension ThumbHash {
     /// Returns the placeholder, with approximately the proportions of the image.
     ///
     /// - Parameter longestSide: in pixels; 32 by default, which is enough at any display size.
-    /// - Throws: ``WebImageError/LimitFailure/side(width:height:)``, ``WebImageError/LimitFailure/pixels(size:limit:)``,
-    ///   ``WebImageError/outOfResources(reason:url:)``, ``WebImageError/cancelled``.
+    /// - Throws: ``WebImageError/LimitFailure/side(width:height:)``,
+    ///   ``WebImageError/LimitFailure/pixels(size:limit:)``, ``WebImageError/outOfResources(reason:url:)``,
+    ///   ``WebImageError/cancelled``.
     public func image(longestSide: Int = 32, cancellation: Cancellation? = nil) throws(WebImageError) -> Image {
         guard (1...MutablePixelBuffer.maximumDimension).contains(longestSide) else {
             throw .limitExceeded(reason: .side(width: longestSide, height: longestSide))

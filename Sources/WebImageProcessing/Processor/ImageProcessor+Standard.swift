@@ -23,18 +23,20 @@ extension ImageProcessor {
         return resize(to: size, fit: fit, filter: filter, allowsUpscaling: allowsUpscaling)
     }
 
-    /// Resizes to exactly the box, filled: what extends beyond it at two sides is cut off. If only one side is given, the
-    /// other follows from the image's proportions.
+    /// Resizes to exactly the box, filled: what extends beyond it at two sides is cut off. If only one side is given,
+    /// the other follows from the image's proportions.
     ///
-    /// - Parameter allowsUpscaling: whether a smaller image is enlarged, `true` by default, or comes out smaller than the box.
+    /// - Parameter allowsUpscaling: whether a smaller image is enlarged, `true` by default, or comes out smaller than
+    ///   the box.
     public static func resize(
         toFill size: TargetSize, filter: ResizeFilter = .lanczos, allowsUpscaling: Bool = true
     ) -> Self { resize(to: size, fit: .aspectFillCropped, filter: filter, allowsUpscaling: allowsUpscaling) }
 
-    /// Resizes to exactly the box, with the whole image centered on a color, which also shows through translucent pixels. If
-    /// only one side is given, the other follows from the image's proportions.
+    /// Resizes to exactly the box, with the whole image centered on a color, which also shows through translucent
+    /// pixels. If only one side is given, the other follows from the image's proportions.
     ///
-    /// - Parameter allowsUpscaling: whether a smaller image is enlarged, `true` by default, or keeps its size in the box.
+    /// - Parameter allowsUpscaling: whether a smaller image is enlarged, `true` by default, or keeps its size in the
+    ///   box.
     public static func letterbox(
         to size: TargetSize, color: Color, filter: ResizeFilter = .lanczos, allowsUpscaling: Bool = true
     ) -> Self { resize(to: size, fit: .letterbox(color), filter: filter, allowsUpscaling: allowsUpscaling) }
@@ -52,7 +54,8 @@ extension ImageProcessor {
     /// Crops to a rectangle in pixels, like the function above.
     public static func crop(toPixels rect: PixelRect) -> Self { Self(CropProcessor(area: .pixels(rect))) }
 
-    /// Moves the edges inwards, or outwards where a distance is negative. Distances are in points, and rounded to whole pixels.
+    /// Moves the edges inwards, or outwards where a distance is negative. Distances are in points, and rounded to whole
+    /// pixels.
     ///
     /// - Parameters:
     ///   - all: of the edges that are not given; 0 by default.
@@ -94,7 +97,8 @@ extension ImageProcessor {
 
     /// Rotates clockwise around the center; a full turn is 360 degrees.
     ///
-    /// Multiples of 90 degrees move pixels; other angles use a bicubic filter with antialiased edges on a clear background.
+    /// Multiples of 90 degrees move pixels; other angles use a bicubic filter with antialiased edges on a clear
+    /// background.
     ///
     /// - Parameter keepsSize: whether the result has the image's size, so that corners are cut off. By default it holds
     ///   the whole image.
@@ -138,8 +142,8 @@ extension ImageProcessor {
     /// `color-interpolation-filters="sRGB"`. Components are from 0 to 1; results are clamped to that.
     ///
     /// - Parameter elements: 20 numbers as in SVG's `feColorMatrix`: for red, green, blue and alpha of the result, the
-    ///   factors of red, green, blue and alpha, and a constant, where 1 is a whole component. Another count is an error when
-    ///   the processor runs.
+    ///   factors of red, green, blue and alpha, and a constant, where 1 is a whole component. Another count is an error
+    ///   when the processor runs.
     public static func colorMatrix(_ elements: [Double]) -> Self { colorMatrix(ColorMatrix(elements)) }
 
     static func colorMatrix(_ matrix: ColorMatrix) -> Self { Self(ColorMatrixProcessor(matrix: matrix)) }
@@ -167,16 +171,16 @@ extension ImageProcessor {
 
     /// Lays a color over the image.
     ///
-    /// - Parameter mode: ``BlendMode/sourceIn``, the default as in SDWebImage, fills the image's shape with the color, for
-    ///   icons. ``BlendMode/color`` and ``BlendMode/multiply`` tint photographs.
+    /// - Parameter mode: ``BlendMode/sourceIn``, the default as in SDWebImage, fills the image's shape with the color,
+    ///   for icons. ``BlendMode/color`` and ``BlendMode/multiply`` tint photographs.
     public static func tint(_ color: Color, mode: BlendMode = .sourceIn) -> Self {
         Self(TintProcessor(color: color, mode: mode))
     }
 
     /// Blurs.
     ///
-    /// - Parameter radius: in points, about twice the standard deviation of a Gaussian. 0 changes nothing; more than 8192
-    ///   pixels count as that.
+    /// - Parameter radius: in points, about twice the standard deviation of a Gaussian. 0 changes nothing; more than
+    ///   8192 pixels count as that.
     public static func blur(radius: Double) -> Self { blur(BlurEffect(radius: radius)) }
 
     /// Blurs like frosted glass.
@@ -184,8 +188,8 @@ extension ImageProcessor {
     /// - Parameters:
     ///   - mask: stretched over the image; the image stays as it is where the mask lets nothing through. White lets
     ///     everything through, black and clear nothing, as for SVG masks.
-    ///   - maskID: names `mask` in the identifier. Without one, the mask's pixels are hashed once the identifier is asked
-    ///     for, some 25 ms per megapixel.
+    ///   - maskID: names `mask` in the identifier. Without one, the mask's pixels are hashed once the identifier is
+    ///     asked for, some 25 ms per megapixel.
     ///   - maskUsesAlpha: whether only the mask's alpha counts: opaque lets everything through.
     public static func blur(
         _ effect: BlurEffect, mask: Image? = nil, maskID: String? = nil, maskUsesAlpha: Bool = false
@@ -199,12 +203,13 @@ extension ImageProcessor {
 // MARK: Other images
 
 extension ImageProcessor {
-    /// Draws another image over the image, pixel by pixel whatever its scale. The result has the size of the image below.
+    /// Draws another image over the image, pixel by pixel whatever its scale. The result has the size of the image
+    /// below.
     ///
     /// - Parameters:
     ///   - other: the image above. Of an animation, its first frame.
-    ///   - id: names `other` in the identifier. Without one, its pixels are hashed once the identifier is asked for, some
-    ///     25 ms per megapixel.
+    ///   - id: names `other` in the identifier. Without one, its pixels are hashed once the identifier is asked for,
+    ///     some 25 ms per megapixel.
     ///   - x: the left edge in points, rounded to whole pixels.
     ///   - y: the top edge in points, rounded to whole pixels.
     ///   - opacity: 0 to 1.
@@ -234,8 +239,8 @@ extension ImageProcessor {
                 scale: scale))
     }
 
-    /// Keeps what a mask lets through; the rest becomes clear. White lets everything through, black and clear nothing: the
-    /// luma (Rec. 709) of the premultiplied color counts, as for SVG masks.
+    /// Keeps what a mask lets through; the rest becomes clear. White lets everything through, black and clear nothing:
+    /// the luma (Rec. 709) of the premultiplied color counts, as for SVG masks.
     ///
     /// - Parameters:
     ///   - mask: stretched over the image. Of an animation, its first frame.
@@ -247,15 +252,16 @@ extension ImageProcessor {
 
     /// Calls a closure, on a thread for decoding.
     ///
-    /// Of an animation, the closure gets the first frame, and the frames as ``Image/animation``. If it returns other pixels
-    /// with the same frames, the result is a still, unless `eachFrame` is set.
+    /// Of an animation, the closure gets the first frame, and the frames as ``Image/animation``. If it returns other
+    /// pixels with the same frames, the result is a still, unless `eachFrame` is set.
     ///
     /// - Parameters:
     ///   - id: names what the closure does, with every parameter that the result depends on. Without one, the result is
     ///     not cached, and the closure runs for every load.
-    ///   - eachFrame: whether the closure is called with each frame of an animation, when it is decoded, instead. Only the
-    ///     pixels of its result count then. `false` by default.
-    ///   - body: its errors become ``WebImageError/processing(identifier:reason:url:)``, unless they are a ``WebImageError``.
+    ///   - eachFrame: whether the closure is called with each frame of an animation, when it is decoded, instead. Only
+    ///     the pixels of its result count then. `false` by default.
+    ///   - body: its errors become ``WebImageError/processing(identifier:reason:url:)``, unless they are a
+    ///     ``WebImageError``.
     public static func transform(
         id: String? = nil, eachFrame: Bool = false,
         _ body: @escaping @Sendable (_ image: Image, _ cancellation: Cancellation?) throws -> Image
@@ -270,8 +276,8 @@ extension ImageProcessor {
 extension Image {
     /// Returns another image with this one drawn in a rectangle of it.
     ///
-    /// Both keep their size in points: if their scales differ, this image is resampled. The result has the other image's
-    /// scale and format, and does not animate.
+    /// Both keep their size in points: if their scales differ, this image is resampled. The result has the other
+    /// image's scale and format, and does not animate.
     ///
     /// - Parameter rect: in points from the other image's top left corner.
     package func drawn(

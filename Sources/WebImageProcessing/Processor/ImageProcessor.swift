@@ -8,11 +8,12 @@ public import WebImageCore
 /// let avatar = try photo.processed(by: [.resize(to: .points(width: 48)), .circle()])
 /// ```
 ///
-/// Lengths are in points unless a label says pixels; an image has ``Image/scale`` pixels per point. Invalid numbers, such
-/// as NaN, are errors when the processor runs. ``transform(id:eachFrame:_:)`` makes a processor of a closure.
+/// Lengths are in points unless a label says pixels; an image has ``Image/scale`` pixels per point. Invalid numbers,
+/// such as NaN, are errors when the processor runs. ``transform(id:eachFrame:_:)`` makes a processor of a closure.
 ///
-/// The result keeps the image's format, scale and ``Image/extendedData``. It loses its encoded bytes, which no longer match, and
-/// is marked as ``Image/isTransformed``. Frames of an animation are processed the same way, each when it is decoded.
+/// The result keeps the image's format, scale and ``Image/extendedData``. It loses its encoded bytes, which no longer
+/// match, and is marked as ``Image/isTransformed``. Frames of an animation are processed the same way, each when it is
+/// decoded.
 public struct ImageProcessor: Sendable {
     package let base: any Processor
 
@@ -113,8 +114,8 @@ extension Image {
         return try ProcessorChain(processors).process(image, cancellation: cancellation)
     }
 
-    /// Returns this image processed by `processors`, in order. Runs on the threads for decoding and blocks no cooperative
-    /// thread. Cancelling the task stops the work.
+    /// Returns this image processed by `processors`, in order. Runs on the threads for decoding and blocks no
+    /// cooperative thread. Cancelling the task stops the work.
     ///
     /// - Throws: the errors of the function above, and ``WebImageError/cancelled``.
     public func processed(
@@ -191,8 +192,8 @@ package struct ProcessorChain: Processor {
 
     package var identifier: ProcessorIdentifier { ProcessorIdentifier(chain: processors.map(\.identifier)) }
 
-    /// The chain's beginnings, shortest first, the whole chain last. The image each one makes can be cached, and shared by
-    /// all chains that begin the same.
+    /// The chain's beginnings, shortest first, the whole chain last. The image each one makes can be cached, and shared
+    /// by all chains that begin the same.
     package var prefixes: [ProcessorChain] {
         processors.indices.map { ProcessorChain(Array(processors[...$0])) }
     }

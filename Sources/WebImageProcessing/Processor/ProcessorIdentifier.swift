@@ -62,8 +62,8 @@ package struct ProcessorIdentifier: Sendable, Hashable, CustomStringConvertible 
         }
     }
 
-    /// The text of a parameter's value. Texts are escaped and lists are in brackets, so that no value can pass for other
-    /// parameters or processors.
+    /// The text of a parameter's value. Texts are escaped and lists are in brackets, so that no value can pass for
+    /// other parameters or processors.
     package struct Value: Sendable, Hashable, CustomStringConvertible {
         package let description: String
 

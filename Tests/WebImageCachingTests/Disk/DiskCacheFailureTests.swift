@@ -338,8 +338,8 @@ import WebImageTestSupport
         #expect(fixture.valueFiles.count == entries.count - 1)
     }
 
-    /// The rival uses the failed batch's last number as soon as the rollback frees it. Where it comes too late to meet the
-    /// deletion there is nothing to be seen; it can't come too early.
+    /// The rival uses the failed batch's last number as soon as the rollback frees it. Where it comes too late to meet
+    /// the deletion there is nothing to be seen; it can't come too early.
     @Test(arguments: 1...5)
     func aFailedBatchSparesTheFileThatAnotherProcessWroteSince(round: Int) async throws {
         // The rival's row has no checksum.

@@ -130,7 +130,8 @@ import WebImageTestSupport
     }
 }
 
-/// What is past the age limit is never found, and does not stay for long; and times that are still to come count as now.
+/// What is past the age limit is never found, and does not stay for long; and times that are still to come count as
+/// now.
 @Suite(.timeLimit(.minutes(1))) struct DiskCacheAgeTests {
     private let fixture: DiskFixture
     init() throws { fixture = try DiskFixture() }

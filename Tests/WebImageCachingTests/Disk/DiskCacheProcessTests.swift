@@ -243,8 +243,8 @@ import WebImageTestSupport
 
 /// A process that is killed with SIGKILL anywhere, again and again, in one directory.
 @Suite struct DiskCacheKillTests {
-    /// Two hundred times, in two directories at once. Each time every key is looked up; each tenth time the cache is trimmed
-    /// before, after which the directory must hold nothing that the cache does not know.
+    /// Two hundred times, in two directories at once. Each time every key is looked up; each tenth time the cache is
+    /// trimmed before, after which the directory must hold nothing that the cache does not know.
     @Test(.timeLimit(.minutes(5)))
     func everyEntryIsWholeAndNoneIsLostHoweverOftenTheWriterIsKilled() async throws {
         try await withThrowingTaskGroup { group in
@@ -309,8 +309,8 @@ extension DiskFixture {
 
     /// After a trim: no more on the disk than the cache knows of, and no more of that than the entries explain.
     ///
-    /// Each file fills its last block in part, and so does the directory. Segments keep some removed bytes: as many as live
-    /// ones, and those of the one that grows, which is whole here, as all values together are smaller than one.
+    /// Each file fills its last block in part, and so does the directory. Segments keep some removed bytes: as many as
+    /// live ones, and those of the one that grows, which is whole here, as all values together are smaller than one.
     func expectNoOrphans(of cache: DiskCache) async {
         let statistics = await cache.statistics()
         let known = statistics.indexByteCount + statistics.segments.byteCount + statistics.files.byteCount

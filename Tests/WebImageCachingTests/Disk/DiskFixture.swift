@@ -57,8 +57,8 @@ final class DiskFixture: Sendable {
         guard let (serialQueue, writer) = cache.map({ ($0.serialQueue, $0.writer) }) else { return }
         weak let ending = cache
         cache = nil
-        // Work in progress may hold the cache a moment longer, and a weak reference is nil before the end has left its last work on
-        // the queue: that work closes the index.
+        // Work in progress may hold the cache a moment longer, and a weak reference is nil before the end has left its
+        // last work on the queue: that work closes the index.
         let isOver = Lock(false)
         while !isOver.withLock({ $0 }) {
             let isGone = ending == nil

@@ -5,7 +5,8 @@ import XCTest
 
 @testable import WebImageGTK
 
-/// A test that shows widgets; skipped where there is no display. `xvfb-run -a env GSK_RENDERER=cairo swift test` has one.
+/// A test that shows widgets; skipped where there is no display. `xvfb-run -a env GSK_RENDERER=cairo swift test` has
+/// one.
 class GTKTestCase: XCTestCase {
     override func setUpWithError() throws {
         // Its result counts the first time only: later it says that GTK is initialised, display or not.
@@ -231,7 +232,8 @@ final class ManualLoad: LoaderTask {
     func setPriority(_ priority: LoadPriority) { state.withLock { $0.priority = priority } }
 }
 
-/// A picture of one colour and its file: five bytes, `S`, red, green, blue and the width in pixels; half as high as wide.
+/// A picture of one colour and its file: five bytes, `S`, red, green, blue and the width in pixels; half as high as
+/// wide.
 struct Swatch: Hashable {
     var red: UInt8
     var green: UInt8

@@ -30,7 +30,8 @@ struct Rendering {
         }
     }
 
-    /// What a widget in a window draws, without what is below it; after the next frame, so that all is laid out and drawn.
+    /// What a widget in a window draws, without what is below it; after the next frame, so that all is laid out and
+    /// drawn.
     @MainActor init(of widget: UnsafeMutablePointer<GtkWidget>) {
         var frameCount = 0
         let ticker = FrameTicker(host: ViewHost.of(widget)) { _ in
@@ -54,8 +55,8 @@ struct Rendering {
     }
 }
 
-/// A JPEG file that spells a number: 6 by 3 blocks, of which the first is always white and the others are the bits of the
-/// number, white for 1.
+/// A JPEG file that spells a number: 6 by 3 blocks, of which the first is always white and the others are the bits of
+/// the number, white for 1.
 enum NumberedPicture {
     private static let (columnCount, rowCount, blockSide) = (6, 3, 16)
 

@@ -47,7 +47,8 @@ import WebImageTestSupport
         try await set(["a=b; Path=/"])
         #expect(try await sent() == "a=b")
         let echo = try #require(URL(string: "http://h.test:\(faults.port)/echo/off"))
-        // One after the other, they use one of libcurl's handles, which has had cookies: it must keep none of these either.
+        // One after the other, they use one of libcurl's handles, which has had cookies: it must keep none of these
+        // either.
         let leak = "http://h.test:\(faults.port)/answer/off?header=Set-Cookie:+leak=1%3B+Path=/"
         _ = try await downloader.body(try #require(URL(string: leak)))
         #expect(try await downloader.echo(LoaderRequest(url: echo))["cookie"] == nil)

@@ -38,8 +38,8 @@ final class ScriptedOrigin: ImageLoader {
     }
 }
 
-/// One load of a ``ScriptedOrigin``. Its events come from a queue of its own, one at a time; once paused it sends no bytes
-/// until it is resumed.
+/// One load of a ``ScriptedOrigin``. Its events come from a queue of its own, one at a time; once paused it sends no
+/// bytes until it is resumed.
 final class ScriptedTransfer: PausableTask {
     let request: LoaderRequest
     private let handler: @Sendable (LoaderEvent) -> Void

@@ -5,7 +5,8 @@ import WebImageCore
 import WebImageLoading
 import WebImageTestSupport
 
-/// Very many requests, one in five of them cancelled at some moment. `make stress` sets `WEBIMAGE_STRESS_REQUESTS` to 100,000.
+/// Very many requests, one in five of them cancelled at some moment. `make stress` sets `WEBIMAGE_STRESS_REQUESTS` to
+/// 100,000.
 @Suite(.timeLimit(.minutes(10))) struct StressTests {
     private static let requestCount =
         getenv("WEBIMAGE_STRESS_REQUESTS").flatMap { Int(String(cString: $0)) } ?? 5000

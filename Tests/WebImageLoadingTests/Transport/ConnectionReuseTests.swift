@@ -22,8 +22,8 @@ import WebImageTestSupport
         try await server.statistics().connections[port.rawValue] ?? 0
     }
 
-    /// libcurl 7.88 reads and frees memory that it has freed, with a handle that is used again. This fails as a crash, and always
-    /// under AddressSanitizer (`make test-asan`).
+    /// libcurl 7.88 reads and frees memory that it has freed, with a handle that is used again. This fails as a crash,
+    /// and always under AddressSanitizer (`make test-asan`).
     @Test func aHeaderThatBeginsWithASpaceDoesNoHarmAfterARedirect() async throws {
         let downloader = try Self.downloader()
         for number in 0..<20 {

@@ -67,8 +67,8 @@ enum Fault: String, CaseIterable, Sendable {
     case decodingMemoryExceeded
 }
 
-/// Everything that a server, or the way to it, is known to get wrong: each is an error that says what, and nothing of it is
-/// kept.
+/// Everything that a server, or the way to it, is known to get wrong: each is an error that says what, and nothing of
+/// it is kept.
 @Suite(.timeLimit(.minutes(2))) struct FaultTableTests {
     private static let faults = Result { try FaultServer() }
     private static let connections = Result { try ConnectionServer() }

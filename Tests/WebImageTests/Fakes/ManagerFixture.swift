@@ -47,8 +47,8 @@ struct ManagerFixture {
         try await load(request) { $0.answer(data) }
     }
 
-    /// Loads `request`; its loader does as `answer` says. Throws ``NobodyAsked`` where something else than the loader answers;
-    /// after that, or another end without a load, there is none to be had from the loader.
+    /// Loads `request`; its loader does as `answer` says. Throws ``NobodyAsked`` where something else than the loader
+    /// answers; after that, or another end without a load, there is none to be had from the loader.
     func load(
         _ request: WebImageRequest, _ answer: @escaping @Sendable (ScriptedLoad) throws -> Void
     ) async throws -> WebImageResponse {

@@ -20,7 +20,8 @@ import WebImageTestSupport
         case failure(WebImageError)
     }
 
-    /// Reads the events of a request to their end; `answer` is what the server does once the preview is there, or at once.
+    /// Reads the events of a request to their end; `answer` is what the server does once the preview is there, or at
+    /// once.
     private func events(
         of request: WebImageRequest, afterPreview: Bool = true, _ answer: (ScriptedLoad) throws -> Void
     ) async throws -> [Seen] {

@@ -3,8 +3,8 @@ import Testing
 import WebImage
 import WebImageTestSupport
 
-/// Options that say opposite things: which goes first, as `WebImageOptions` has it. Those that give a priority or a policy are
-/// in OptionPropertyTests, those of the block list in BlockListTests, those of views in PictureOptionsTests.
+/// Options that say opposite things: which goes first, as `WebImageOptions` has it. Those that give a priority or a
+/// policy are in OptionPropertyTests, those of the block list in BlockListTests, those of views in PictureOptionsTests.
 @Suite(.timeLimit(.minutes(1))) struct OptionConflictTests {
     private let fixture: ManagerFixture
     private let url: URL

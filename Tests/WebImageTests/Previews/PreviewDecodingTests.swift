@@ -56,8 +56,8 @@ import WebImageTestSupport
             return (try await loader.loads.first(), step)
         }
 
-        /// Waits for an attempt that bytes have begun: the time is asked for before it, at its beginning, at its end, and once it
-        /// has let go of its turn.
+        /// Waits for an attempt that bytes have begun: the time is asked for before it, at its beginning, at its end,
+        /// and once it has let go of its turn.
         func attemptEnded() async throws {
             for _ in 1...4 { try await askedForTime.first() }
         }

@@ -3,8 +3,8 @@ import WebImageTestSupport
 
 @testable import WebImage
 
-/// A manager whose loads are answered, whose time passes, and whose network comes and goes as the test says; nothing is left
-/// to chance: waits are as long as they can be.
+/// A manager whose loads are answered, whose time passes, and whose network comes and goes as the test says; nothing is
+/// left to chance: waits are as long as they can be.
 struct AttemptFixture {
     let clock = ManualTimerClock()
     let network = ScriptedConnectivity(isConnected: true)

@@ -6,9 +6,9 @@ import WebImageTestSupport
 
 /// The invariants of the whole manager, under very many requests at once.
 ///
-/// `WEBIMAGE_STRESS_REQUESTS` says how many requests there are in all, as `make stress` does; `WEBIMAGE_STRESS_SEED` names a
-/// seed that failed, to see it again. What is asked is the same for a seed in each run; in which order the threads come to it is
-/// not.
+/// `WEBIMAGE_STRESS_REQUESTS` says how many requests there are in all, as `make stress` does; `WEBIMAGE_STRESS_SEED`
+/// names a seed that failed, to see it again. What is asked is the same for a seed in each run; in which order the
+/// threads come to it is not.
 @Suite(.timeLimit(.minutes(10))) struct ManagerStressTests {
     private static let requestCount = number("WEBIMAGE_STRESS_REQUESTS") ?? 10_000
     private static let seeds: [UInt64] = number("WEBIMAGE_STRESS_SEED").map { [UInt64($0)] } ?? [1, 2, 3, 4]

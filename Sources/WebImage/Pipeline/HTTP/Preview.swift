@@ -10,8 +10,8 @@ import WebImageCore
 ///           made: shown, then the result   the result, unchanged   the result
 /// ```
 /// Previews of what arrives from the server are shown after it, never before or instead of it, because they go through
-/// ``cover(_:)``. So only the end of the job stops the stored image from being made, and a result that awaits it is always
-/// delivered.
+/// ``cover(_:)``. So only the end of the job stops the stored image from being made, and a result that awaits it is
+/// always delivered.
 final class Preview: Sendable {
     private struct State {
         /// The provenance of the image.
@@ -53,12 +53,12 @@ final class Preview: Sendable {
     /// Whether there is an image.
     var hasPicture: Bool { state.withLock { $0.response != nil } }
 
-    /// Returns whether to make an image from bytes with this provenance; `false` if it exists already, if another is being
-    /// made, or if it would be too late. After `true`, the caller must call ``update()`` once the image is made and reported,
-    /// or cannot be made.
+    /// Returns whether to make an image from bytes with this provenance; `false` if it exists already, if another is
+    /// being made, or if it would be too late. After `true`, the caller must call ``update()`` once the image is made
+    /// and reported, or cannot be made.
     ///
-    /// - Parameter number: the number of the provisional result. A result is ignored if one with a higher number came before,
-    ///   because a late subscriber may receive them in another order.
+    /// - Parameter number: the number of the provisional result. A result is ignored if one with a higher number came
+    ///   before, because a late subscriber may receive them in another order.
     func begin(with provenance: (any ImageProvenance)?, number: Int) -> Bool {
         state.withLock { state in
             guard !state.isBusy, !state.isCovered, !state.isOver, number > state.number else { return false }
@@ -111,8 +111,8 @@ final class Preview: Sendable {
 
     // MARK: Arriving bytes
 
-    /// Calls `body`, which starts a preview of what has arrived: now, or once the stored image has been reported. Of several
-    /// closures that wait, only the latest is called.
+    /// Calls `body`, which starts a preview of what has arrived: now, or once the stored image has been reported. Of
+    /// several closures that wait, only the latest is called.
     func cover(_ body: @escaping @Sendable () -> Void) {
         // The closure that it replaces is released outside the lock.
         let (isNow, last) = state.withLock { state -> (Bool, (@Sendable () -> Void)?) in

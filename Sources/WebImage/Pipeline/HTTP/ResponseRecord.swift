@@ -4,8 +4,8 @@ import WebImageCaching
 import WebImageCore
 import WebImageLoading
 
-/// What is known about the response that some bytes came with. All images made from the bytes share one record. Its response is
-/// the one whose metadata the disk stores.
+/// What is known about the response that some bytes came with. All images made from the bytes share one record. Its
+/// response is the one whose metadata the disk stores.
 ///
 /// ```
 ///  image, 200 px ─┐                       304 ─► update: all of them are fresh again
@@ -45,8 +45,8 @@ final class ResponseRecord: ImageProvenance {
     /// The response, as last confirmed.
     var response: StoredResponse? { state.withLock { $0.response } }
 
-    /// Returns whether HTTP allows it to answer every request without header fields of its own. `false` may also mean that this
-    /// needs a closer look.
+    /// Returns whether HTTP allows it to answer every request without header fields of its own. `false` may also mean
+    /// that this needs a closer look.
     func isPlainlyFresh(at time: Date) -> Bool { state.withLock { $0.freshPeriod?.contains(time) ?? false } }
 
     /// Updates the response after the server has confirmed the same body.
@@ -78,8 +78,8 @@ extension StoredResponse {
 }
 
 extension ProvenanceTable {
-    /// Returns the record of the response on disk. If it is newer than the responses of images in memory, another process has
-    /// stored it, and those images are out of date.
+    /// Returns the record of the response on disk. If it is newer than the responses of images in memory, another
+    /// process has stored it, and those images are out of date.
     func record(of stored: StoredResponse?, source: String) -> ResponseRecord {
         var result = ResponseRecord(stored)
         change(of: source) { live in
@@ -141,8 +141,8 @@ extension ResponseRecord {
 
 /// Where the responses for one URL are stored.
 ///
-/// The latest is under the URL's own key, where readers without HTTP find it. Others, for requests that differ in what `Vary`
-/// names, are under keys that the latest one's metadata lists:
+/// The latest is under the URL's own key, where readers without HTTP find it. Others, for requests that differ in what
+/// `Vary` names, are under keys that the latest one's metadata lists:
 ///
 /// ```
 ///  source          latest response    metadata: alternates 0, 2
@@ -150,8 +150,8 @@ extension ResponseRecord {
 ///  source#vary=2   another response   metadata
 /// ```
 enum ResponsePlacement {
-    /// Returns where to store a new response. Those that would answer its request too are removed; of the others the eight latest
-    /// stay.
+    /// Returns where to store a new response. Those that would answer its request too are removed; of the others the
+    /// eight latest stay.
     ///
     /// - Parameter stored: what is stored for the URL, the latest first.
     static func of(
@@ -201,8 +201,8 @@ extension StoredResponse {
 }
 
 extension PipelineCache {
-    /// Reads the stored responses for an original: the latest, and those that `Vary` distinguishes from it unless the latest
-    /// `isEnough`.
+    /// Reads the stored responses for an original: the latest, and those that `Vary` distinguishes from it unless the
+    /// latest `isEnough`.
     func readResponses(
         of key: ImageCacheKey, priority: LoadPriority, isEnough: @escaping @Sendable (StoredResponse?) -> Bool,
         completion: @escaping @Sendable ([StoredImage]) -> Void
