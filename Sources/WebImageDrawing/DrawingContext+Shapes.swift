@@ -21,7 +21,7 @@ extension DrawingContext {
     }
 
     /// Fills the whole clip region.
-    public func fill(with paint: Paint, mode: BlendMode = .sourceOver) {
+    package func fill(with paint: Paint, mode: BlendMode = .sourceOver) {
         guard isIntact, set(paint) else { return }
         cairo_set_operator(cairo, mode.cairoOperator)
         cairo_paint(cairo)

@@ -107,7 +107,7 @@ import WebImageTestSupport
             default:
                 return both(
                     DrawInRectProcessor(
-                        rect: rect(), canvas: size(), contentMode: any([.center, .top, .redraw]),
+                        rect: rect(), canvas: size(), contentMode: any([.center, .top, .bottom]),
                         clips: any([true, false]), background: color()))
             }
         }

@@ -73,7 +73,7 @@ extension WebImageManager {
         /// Returns the header fields for a URL; `nil` by default. It receives the manager's fields merged with the
         /// request's, which take precedence. It is called for each request, also for those that a cache answers. If it
         /// changes credentials, the cache key changes.
-        public var headersFilter: (@Sendable (_ url: URL, _ headers: [String: String]) -> [String: String])?
+        package var headersFilter: (@Sendable (_ url: URL, _ headers: [String: String]) -> [String: String])?
         /// The credential for requests that have none; `nil` by default. **Every server that asks for a credential
         /// receives it.** Set it only for managers that load the images of one service.
         package var credential: Credential?

@@ -30,7 +30,7 @@ public final class AnimationPlayer: Sendable {
         /// full duration, and the animation takes longer.
         public var dropsLateFrames: Bool
         /// The size to decode frames at, in pixels; `nil`, the default, for full size. Frames are never enlarged.
-        public var thumbnail: Thumbnail?
+        package var thumbnail: Thumbnail?
         /// Processes each frame; `nil` by default. An error is reported for the frame, which is not shown.
         public var processor: ImageProcessor?
         /// Whether all frames are decoded as soon as the player is visible, if they fit in memory; `false` by default.

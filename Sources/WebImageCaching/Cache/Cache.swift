@@ -107,7 +107,7 @@ extension Cache where Value == Data {
 }
 
 /// The tier in which a cached value was found.
-public enum CacheTier: String, Sendable, Hashable, Codable {
+public enum CacheTier: Sendable, Hashable {
     /// The memory cache, without access to the disk.
     case memory
     /// The disk cache.
@@ -292,8 +292,9 @@ extension Cache {
         forgetAll()
     }
 
-    /// Removes the least recently used entries until memory and disk have at most `count` each, the values on disk have
-    /// at most `size` bytes, and all were used in the last `age` seconds. By default, nothing is limited.
+    /// Removes expired entries, and then the least recently used ones until memory and disk have at most `count` each,
+    /// the values on disk have at most `size` bytes, and all were used in the last `age` seconds. By default, nothing
+    /// is limited.
     ///
     /// `size` does not limit memory; for that, use `memory.trim(toCost:)`.
     public func trim(toSize size: Int64 = .max, toCount count: Int = .max, toAge age: Double = .infinity) async {
@@ -302,7 +303,7 @@ extension Cache {
     }
 
     /// Removes expired entries. Look-ups never return them.
-    public func removeExpired() async {
+    package func removeExpired() async {
         memory.removeExpired()
         await disk.removeExpired()
     }

@@ -27,7 +27,7 @@ extension DiskCache {
         /// Which entries are removed first, and from which time their age counts; by default the least recently used.
         public var evictionOrder = EvictionOrder.access
         /// When entries expire that are stored without an expiration; by default never.
-        public var expiration = CacheExpiration.never
+        package var expiration = CacheExpiration.never
         /// The effect of a use on the expiration of an entry; none by default.
         package var expirationExtension = ExpirationExtension.none
         /// Larger values, in bytes, are stored in separate files, smaller ones together in segments; 256 KiB by

@@ -17,10 +17,10 @@ extension DiskCache {
     }
 
     /// Removes expired entries, to free their space. Look-ups never find them.
-    public func removeExpired() async { await afterWriting { $0.removeExpired() } }
+    package func removeExpired() async { await afterWriting { $0.removeExpired() } }
 
     /// Writes all pending changes and accesses, and applies the limits. After a failure it tries the directory again.
-    public func flush() async {
+    package func flush() async {
         serialQueue.submit { [writer] in writer.retry() }
         await afterWriting { $0.enforceLimits() }
     }

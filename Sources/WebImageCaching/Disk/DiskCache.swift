@@ -22,7 +22,7 @@ package import WebImageCore
 /// includes up to 16,384 accesses, which are written in batches so that look-ups need not write.
 public final class DiskCache: Sendable {
     /// The configuration of this cache.
-    public let configuration: Configuration
+    package let configuration: Configuration
 
     private let queue: WorkQueue
     let serialQueue: SerialQueue

@@ -64,7 +64,7 @@ extension ImageCache {
     ///
     /// - Parameter progress: called with the number of entries removed from disk, and of all, on a thread of the
     ///   library.
-    public func clear(
+    package func clear(
         _ tiers: Tiers = .all, progress: @escaping @Sendable (_ removed: Int, _ total: Int) -> Void
     ) async {
         await clear(tiers) { disk in await disk.removeAll(progress: progress) }

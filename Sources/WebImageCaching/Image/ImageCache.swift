@@ -22,7 +22,7 @@ public final class ImageCache: ImageCaching {
     /// The original bytes; `nil` if nothing is stored on disk.
     public let disk: DiskCache?
     /// The configuration, which is constant.
-    public let configuration: Configuration
+    package let configuration: Configuration
 
     private let onFailure: @Sendable (WebImageError) -> Void
     let changes = ChangeMonitor<ImageCacheKey>()
@@ -64,9 +64,9 @@ public final class ImageCache: ImageCaching {
     /// The configuration of an image cache. Memory and disk have their own configurations.
     public struct Configuration: Sendable {
         /// Decodes bytes from disk, and encodes images without bytes.
-        public var codecs: CodecRegistry
+        package var codecs: CodecRegistry
         /// The limits for decoding.
-        public var decodingLimits: DecodingLimits
+        package var decodingLimits: DecodingLimits
         /// Whether queries decode; `false` overrides the argument of a query.
         public var decodesForDisplay = true
         /// Whether queries may return animations, and memory holds them; `false` overrides
@@ -90,7 +90,7 @@ public final class ImageCache: ImageCaching {
         public var encodingQuality = 0.9
         /// Called with the errors of bytes that could not be decoded and images that could not be encoded, on a thread
         /// of the library or of the caller; the disk cache's handler by default.
-        public var onFailure: (@Sendable (WebImageError) -> Void)?
+        package var onFailure: (@Sendable (WebImageError) -> Void)?
 
         /// Creates the default configuration.
         public init(codecs: CodecRegistry = .shared, decodingLimits: DecodingLimits = .default) {

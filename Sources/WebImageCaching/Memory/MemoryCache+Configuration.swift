@@ -14,7 +14,7 @@ extension MemoryCache {
         /// How long an entry is kept without being used, in seconds. No limit by default.
         package var ageLimit = Double.infinity
         /// When entries expire that are stored without an expiration. Never by default.
-        public var expiration = CacheExpiration.never
+        package var expiration = CacheExpiration.never
         /// The effect of a use on the expiration of an entry. None by default.
         package var expirationExtension = ExpirationExtension.none
         /// How to find evicted values that are still alive elsewhere, such as images on screen. `nil`, the default,

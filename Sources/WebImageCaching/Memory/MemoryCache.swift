@@ -351,9 +351,10 @@ public final class MemoryCache<Key: Hashable & Sendable, Value: Sendable>: Senda
         }
     }
 
-    /// Removes the least recently used entries until the rest cost no more than `cost`, are no more than `count`, and
-    /// were all used in the last `age` seconds. By default, nothing is limited.
+    /// Removes expired entries, and then the least recently used ones until the rest cost no more than `cost`, are no
+    /// more than `count`, and were all used in the last `age` seconds. By default, nothing is limited.
     public func trim(toCost cost: Int = .max, toCount count: Int = .max, toAge age: Double = .infinity) {
+        removeExpired()
         if cost != .max || count != .max {
             evict(downTo: EvictionGoal(cost: max(0, cost), count: max(0, count), cause: .trim))
         }
@@ -361,7 +362,7 @@ public final class MemoryCache<Key: Hashable & Sendable, Value: Sendable>: Senda
     }
 
     /// Removes the entries that have expired or have not been used for ``ageLimit``.
-    public func removeExpired() {
+    package func removeExpired() {
         let now = clock.now()
         evictFromAllShards { $0.evictExpired(at: now) }
         trim(toAge: ageLimit, because: .age)

@@ -14,7 +14,7 @@ public struct EncodableAnimation: Sendable {
     package var frames: [Frame]
     /// How often it plays; 0, the default, or less means forever. Clamped to what the format supports (65,536 in GIF,
     /// 65,535 in WebP, 2,147,483,647 in PNG).
-    public var loopCount: Int
+    package var loopCount: Int
     /// The box in which every frame is fitted.
     var bounds: Thumbnail?
 

@@ -34,7 +34,7 @@ public final class Cancellation: Sendable {
     }
 
     /// Whether ``cancel()`` was called.
-    public var isCancelled: Bool {
+    package var isCancelled: Bool {
         onPoll?(self)
         return flag.load(ordering: .relaxed) || parent?.isCancelled == true
     }

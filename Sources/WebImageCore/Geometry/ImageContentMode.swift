@@ -7,8 +7,6 @@ public enum ImageContentMode: Sendable, CaseIterable {
     /// As small as possible while covering the rectangle, with the image's proportions, centered. The image extends
     /// beyond two sides.
     case scaleAspectFill
-    /// Same as ``scaleToFill``.
-    case redraw
     /// At its own size, centered.
     case center
     /// At its own size, centered at the top edge.
@@ -32,7 +30,7 @@ public enum ImageContentMode: Sendable, CaseIterable {
     package func rect(of size: PointSize, in rect: PointRect) -> PointRect {
         let factor: (x: Double, y: Double)
         switch self {
-        case .scaleToFill, .redraw:
+        case .scaleToFill:
             return rect
         case .scaleAspectFit:
             let both = min(rect.width / size.width, rect.height / size.height)
@@ -53,7 +51,7 @@ public enum ImageContentMode: Sendable, CaseIterable {
     /// The fraction of the remaining space that goes to the left and to the top.
     private var anchor: (x: Double, y: Double) {
         switch self {
-        case .scaleToFill, .scaleAspectFit, .scaleAspectFill, .redraw, .center: (0.5, 0.5)
+        case .scaleToFill, .scaleAspectFit, .scaleAspectFill, .center: (0.5, 0.5)
         case .top: (0.5, 0)
         case .bottom: (0.5, 1)
         case .left: (0, 0.5)

@@ -8,11 +8,11 @@ package enum MemoryPressureLevel: Sendable, Comparable {
 
 /// A source of memory pressure notifications, which caches observe while they have entries.
 ///
-/// ``system`` passes on the reports of the Linux kernel, and what the program knows, for example from GLib's
+/// The system's source passes on the reports of the Linux kernel, and what the program knows, for example from GLib's
 /// `GMemoryMonitor`:
 ///
 /// ```swift
-/// MemoryPressureSource.system.report(isCritical: false)
+/// MemoryPressureSource.report(isCritical: false)
 /// ```
 ///
 /// A shortage may be reported many times; caches respond to it once.
@@ -28,7 +28,7 @@ public final class MemoryPressureSource: Sendable {
     /// is a warning, less than 5 % is critical.
     ///
     /// All caches of a process share one thread for this, which exists only while one of them has entries.
-    public static let system = MemoryPressureSource(maintenance: .shared)
+    package static let system = MemoryPressureSource(maintenance: .shared)
 
     private let observers = Lock(PressureObservers())
     private let maintenance: CacheMaintenance?
@@ -45,7 +45,7 @@ public final class MemoryPressureSource: Sendable {
     ///
     /// - Parameter isCritical: whether memory is nearly exhausted, so that caches release everything that is not
     ///   essential. Otherwise they release what can easily be recreated.
-    public func report(isCritical: Bool) { report(isCritical ? .critical : .warning) }
+    public static func report(isCritical: Bool) { system.report(isCritical ? .critical : .warning) }
 
     /// Notifies all observers before it returns.
     package func report(_ level: MemoryPressureLevel) {

@@ -249,7 +249,7 @@ extension SlotPainter {
             _ texture: ObjectReference, _ size: PointSize, to snapshot: OpaquePointer, in area: PointRect,
             _ mode: ImageContentMode
         ) {
-            let fills = mode == .scaleToFill || mode == .redraw || size.width <= 0 || size.height <= 0
+            let fills = mode == .scaleToFill || size.width <= 0 || size.height <= 0
             let place = fills ? area : mode.rect(of: size, in: area)
             let sticksOut = place.x < 0 || place.y < 0 || place.width > area.width || place.height > area.height
             var (clip, rect) = (graphene_rect_t(area), graphene_rect_t(place))

@@ -149,7 +149,7 @@ public import WebImage
     private func resizeMode(for contentMode: ImageContentMode) -> ResizeMode? {
         switch contentMode {
         case .scaleAspectFit: .aspectFit
-        case .scaleAspectFill, .scaleToFill, .redraw: .aspectFill
+        case .scaleAspectFill, .scaleToFill: .aspectFill
         default: nil
         }
     }

@@ -11,7 +11,7 @@ public struct LoaderMetrics: Sendable {
     /// The number of redirects that were followed.
     package var redirectCount = 0
     /// The total time spent waiting for a slot, before the first exchange and between exchanges.
-    public var queueDuration = Duration.zero
+    package var queueDuration = Duration.zero
     /// The time from the call of `load` to the end.
     public var totalDuration = Duration.zero
     /// The number of decoded bytes delivered to the caller.
@@ -29,7 +29,7 @@ public struct LoaderMetrics: Sendable {
     /// One request and its response.
     public struct Exchange: Sendable {
         /// The requested URL.
-        public var url: URL
+        package var url: URL
         /// The status; `nil` if no head arrived.
         public var statusCode: Int?
         /// The duration of the name lookup; zero on a reused connection.

@@ -33,12 +33,11 @@ import WebImageCore
         let (size, rect) = (PointSize(width: 40, height: 20), PointRect(x: 10, y: 5, width: 30, height: 30))
         func place(_ mode: ImageContentMode) -> PointRect { mode.rect(of: size, in: rect) }
         #expect(place(.scaleToFill) == rect)
-        #expect(place(.redraw) == rect)
         #expect(place(.scaleAspectFit) == PointRect(x: 10, y: 12.5, width: 30, height: 15))
         #expect(place(.scaleAspectFill) == PointRect(x: -5, y: 5, width: 60, height: 30))
         #expect(place(.center) == PointRect(x: 5, y: 10, width: 40, height: 20))
         #expect(place(.topLeft) == PointRect(x: 10, y: 5, width: 40, height: 20))
         #expect(place(.bottomRight) == PointRect(x: 0, y: 15, width: 40, height: 20))
-        #expect(ImageContentMode.allCases.count == 13)
+        #expect(ImageContentMode.allCases.count == 12)
     }
 }
