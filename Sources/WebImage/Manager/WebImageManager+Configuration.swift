@@ -3,7 +3,6 @@ public import WebImageCaching
 public import WebImageCoding
 public import WebImageCore
 public import WebImageLoading
-public import WebImageProcessing
 
 extension WebImageManager {
     /// The configuration of a manager.
@@ -43,8 +42,6 @@ extension WebImageManager {
         /// store originals are not stored.
         public var resumesTransfers = true
 
-        /// Whether, how often and when a failed load is retried; by default never. A request can have its own policy.
-        package var retryPolicy: any RetryStrategy = RetryPolicy.none
         /// Tells whether there is a network, for requests that wait for one; by default from the kernel's routes.
         package var connectivity: any ConnectivityMonitor {
             get { environment.connectivity }
@@ -59,33 +56,6 @@ extension WebImageManager {
         /// The clock for the age of stored responses. Tests can set it.
         package var now: @Sendable () -> Date = { Date() }
 
-        /// The processors for requests that have none; empty by default.
-        package var processors: [ImageProcessor] = []
-        /// Header fields for all requests, by name; empty by default. The fields of a request take precedence.
-        ///
-        /// They are sent to every server that requests name. They are not sent to other origins that
-        /// ``WebImageRequest/alternatives``, ``WebImageRequest/lowResolutionURL`` and redirects lead to. They become
-        /// part of cache keys, as a request's own do.
-        package var headers: [String: String] = [:]
-        /// The names of header fields that are not part of cache keys, in addition to
-        /// ``WebImageRequest/headersIgnoredByCacheKey``; empty by default.
-        package var headersIgnoredByCacheKey: Set<String> = []
-        /// Returns the header fields for a URL; `nil` by default. It receives the manager's fields merged with the
-        /// request's, which take precedence. It is called for each request, also for those that a cache answers. If it
-        /// changes credentials, the cache key changes.
-        package var headersFilter: (@Sendable (_ url: URL, _ headers: [String: String]) -> [String: String])?
-        /// The credential for requests that have none; `nil` by default. **Every server that asks for a credential
-        /// receives it.** Set it only for managers that load the images of one service.
-        package var credential: Credential?
-        /// How long a server may send nothing, for requests without their own limit; `nil`, the default, uses the
-        /// loader's limit.
-        package var idleTimeout: Duration?
-        /// The time limit for all transfers of a load, for requests without their own; `nil`, the default, uses the
-        /// loader's limit. See ``WebImageRequest/totalTimeout``.
-        package var totalTimeout: Duration?
-        /// Returns the text for a URL in cache keys, for requests without their own filter; `nil`, the default, uses
-        /// the URL.
-        package var cacheKeyFilter: (@Sendable (URL) -> String)?
         /// Changes each request before it is used, for example to set defaults; `nil` by default. It runs on the
         /// calling thread, also for look-ups in memory, so it must return quickly.
         ///
@@ -96,15 +66,6 @@ extension WebImageManager {
         /// }
         /// ```
         public var optionsProcessor: (@Sendable (_ request: inout WebImageRequest) -> Void)?
-        /// Whether processors apply to animations, to every frame as it is shown; `true` by default. If `false`,
-        /// animations stay unprocessed unless a request has ``WebImageRequest/transformsAnimations``.
-        package var transformsAnimations = true
-        /// Whether processors apply to images in vector formats; `true` by default. If `false`, these images stay
-        /// unprocessed unless a request has ``WebImageRequest/transformsVectors``.
-        package var transformsVectors = true
-        /// The most bytes that a decoded image may take, for requests without ``WebImageRequest/decodedByteLimit``. A
-        /// larger image is decoded at a smaller size, under a cache key of its own. No limit by default.
-        package var decodedByteLimit: Int?
         /// Whether a larger image in memory is scaled down for a request for a smaller one, and a smaller one is the
         /// preview of a larger; `true` by default.
         package var reusesVariants = true

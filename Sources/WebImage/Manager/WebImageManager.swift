@@ -23,9 +23,6 @@ public final class WebImageManager: Sendable {
     let pipelines: PipelineTable
     let running = RunningLoads()
     let blockList: BlockList
-    /// Whether requests must be completed with defaults before they are used.
-    let completesRequests: Bool
-    let processesEverything: Bool
     let callbackQueue: any CallbackQueue
 
     /// Creates a manager.
@@ -34,8 +31,6 @@ public final class WebImageManager: Sendable {
         callbackQueue = configuration.callbackQueue ?? DispatchQueue(label: "webimage.callbacks")
         pipelines = PipelineTable(configuration)
         blockList = BlockList(duration: configuration.blockDuration)
-        completesRequests = configuration.completesRequests
-        processesEverything = configuration.processesEverything
     }
 
     /// Returns the image in memory, without reading the disk; `nil` if there is none.
@@ -59,7 +54,7 @@ public final class WebImageManager: Sendable {
     ///     image at once.
     ///   - progress: called with the number of bytes so far and the total, if known. The first call has (0, expected).
     ///     Only bytes from a loader count. Progress starts again with each further attempt at a loader;
-    ///     ``WebImageOperation/trace`` tells why.
+    ///     ``WebImageOperation/traceDescription`` tells why.
     ///   - preview: called with images to show until the end. These are a stored image while the server is asked
     ///     whether it is current, another size in memory, the low-resolution image, and with
     ///     ``WebImageOptions/progressive`` the part of the file that has arrived. Most loads have none. A preview that

@@ -1,5 +1,5 @@
 public import Dispatch
-public import WebImageCaching
+package import WebImageCaching
 public import WebImageCore
 
 /// A load, as one caller sees it. Several operations may share the work.

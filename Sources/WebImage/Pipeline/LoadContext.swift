@@ -11,7 +11,6 @@ final class LoadContext: Sendable {
     let key: ImageCacheKey
     /// `nil` for an image.
     let call: Call?
-    let retryStrategy: any RetryStrategy
     /// Whether it asks for a part of a file (`Range`), which is neither taken from caches nor stored.
     let isForPart: Bool
 
@@ -21,14 +20,10 @@ final class LoadContext: Sendable {
         var body: Data?
     }
 
-    init(
-        request: WebImageRequest, loader: any ImageLoader, call: Call? = nil,
-        retryStrategy: any RetryStrategy = RetryPolicy.none
-    ) {
+    init(request: WebImageRequest, loader: any ImageLoader, call: Call? = nil) {
         self.request = request
         self.loader = loader
         self.call = call
-        self.retryStrategy = request.retryPolicy ?? retryStrategy
         key = request.cacheKey
         isForPart = !request.hasStandardDetails && request.headers.keys.contains { $0.lowercased() == "range" }
     }
@@ -44,7 +39,7 @@ final class LoadContext: Sendable {
         if !input.hasStandardDetails {
             input.cacheAccess = CacheAccess(query: cacheAccess.query.intersection(.memory), store: [])
         }
-        return (last, LoadContext(request: input, loader: loader, retryStrategy: retryStrategy))
+        return (last, LoadContext(request: input, loader: loader))
     }
 
     // MARK: Caches
@@ -100,6 +95,8 @@ final class LoadContext: Sendable {
 
     // MARK: Bytes
 
+    var retryStrategy: any RetryStrategy { request.retryPolicy ?? RetryPolicy.none }
+
     var byteSources: ByteSources {
         let disk: ByteSources = queriesDisk ? .disk : []
         return switch request.cachePolicy {
@@ -112,7 +109,8 @@ final class LoadContext: Sendable {
 
     func bytesKey(sources: ByteSources) -> BytesJobKey {
         BytesJobKey(
-            source: KeyText(key.source), request: loaderRequest.identity, strategy: AnyHashable(retryStrategy),
+            source: KeyText(key.source), request: loaderRequest.identity,
+            strategy: request.retryPolicy.map { AnyHashable($0) },
             alternatives: request.alternatives, waitsForConnectivity: request.waitsForConnectivity, sources: sources,
             policy: request.cachePolicy, isStored: storesOnDisk)
     }
@@ -179,7 +177,7 @@ struct BytesJobKey: Hashable, Sendable {
     let source: KeyText
     let request: LoaderRequest
     // `AnyHashable` is not `Sendable`; a `RetryStrategy` is.
-    nonisolated(unsafe) let strategy: AnyHashable
+    nonisolated(unsafe) let strategy: AnyHashable?
     let alternatives: [URL]
     let waitsForConnectivity: Bool
     let sources: ByteSources

@@ -64,9 +64,7 @@ final class Pipeline: Sendable {
         if !request.hasStandardDetails, let provider = request.details.provider, provider.canLoad(request.url) {
             loader = provider
         }
-        return loader.map {
-            LoadContext(request: request, loader: $0, call: call, retryStrategy: configuration.retryPolicy)
-        }
+        return loader.map { LoadContext(request: request, loader: $0, call: call) }
     }
 
     // MARK: Jobs

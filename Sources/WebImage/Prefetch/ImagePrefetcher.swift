@@ -1,4 +1,4 @@
-public import FoundationEssentials
+import FoundationEssentials
 public import WebImageCore
 
 /// Loads images before they are requested.

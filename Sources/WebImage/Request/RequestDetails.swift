@@ -9,7 +9,6 @@ import WebImageLoading
 /// Setting a property creates a new object. The properties are documented in ``WebImageRequest``.
 struct RequestDetails: Sendable {
     var headers: [String: String] = [:]
-    var headersIgnoredByCacheKey: Set<String> = []
     var credential: Credential?
     var handlesCookies = false
     var usesCredentialStorage = false
@@ -39,14 +38,19 @@ struct RequestDetails: Sendable {
     var decodingLimits: DecodingLimits?
     var decodedByteLimit: Int?
     var allowsDamage: Bool?
-    var usesSharedProcessors = true
-    /// Set by the manager.
-    var untouched: UntouchedKinds = []
 
     var callbackQueue: (any CallbackQueue)?
     var userInfo: [String: any Sendable] = [:]
 
     static let standard = RequestDetails()
+
+    /// The kinds of images that processors leave unchanged.
+    var untouched: UntouchedKinds {
+        var kinds: UntouchedKinds = []
+        if transformsAnimations == false { kinds.insert(.animations) }
+        if transformsVectors == false { kinds.insert(.vectors) }
+        return kinds
+    }
 
     /// The shared object.
     final class Box: Sendable {

@@ -13,7 +13,7 @@ extension WebImageRequest {
     /// - Parameters:
     ///   - id: identifies the bytes in caches. Requests with the same identifier can share the work.
     ///   - data: returns the file's bytes. It runs in its own task, which is cancelled with the load. Its errors become
-    ///     ``WebImageError/custom(reason:id:message:)``, unless they are ``WebImageError``s themselves.
+    ///     ``WebImageError/custom(id:message:)``, unless they are ``WebImageError``s themselves.
     ///   - isCacheable: whether the disk cache stores the bytes; `true` by default.
     public init(
         id: String, options: WebImageOptions = [], thumbnail: Thumbnail? = nil, isCacheable: Bool = true,
@@ -29,14 +29,14 @@ extension WebImageRequest {
     /// let request = WebImageRequest(id: "chart/\(chart.id)", image: { try await chart.draw() })
     /// ```
     ///
-    /// The image is cached in memory only, at the requested size. Retry policies and settings for decoding do not
-    /// apply.
+    /// The image is cached at the requested size, in memory and where ``cacheAccess`` says; by default in memory only.
+    /// Retry policies and settings for decoding do not apply.
     ///
     /// - Parameters:
     ///   - id: identifies the image in caches. Requests with the same identifier can share the work.
     ///   - thumbnail: the requested size; a larger image is scaled down, but an animation stays as it is.
     ///   - image: returns the image. It runs in its own task, which is cancelled with the load. Its errors become
-    ///     ``WebImageError/custom(reason:id:message:)``, unless they are ``WebImageError``s themselves.
+    ///     ``WebImageError/custom(id:message:)``, unless they are ``WebImageError``s themselves.
     public init(
         id: String, options: WebImageOptions = [], thumbnail: Thumbnail? = nil,
         image: @escaping @Sendable () async throws -> Image

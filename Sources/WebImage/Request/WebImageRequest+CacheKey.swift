@@ -7,8 +7,8 @@ import WebImageProcessing
 extension WebImageRequest {
     /// The key of the image in memory. Its ``ImageCacheKey/original`` is the key of the bytes on disk.
     ///
-    /// The filter, processors, headers and credential of a manager are not included. ``WebImageManager/cacheKey(for:)``
-    /// includes them.
+    /// ``WebImageManager/cacheKey(for:)`` includes what the manager's
+    /// ``WebImageManager/Configuration/optionsProcessor`` changes.
     package var cacheKey: ImageCacheKey {
         let address = url.absoluteString
         return ImageCacheKey(source: source(at: address), variant: variant(at: address))
@@ -17,12 +17,10 @@ extension WebImageRequest {
     private func source(at address: String) -> String {
         var text = address
         var (credential, headers) = (Credential?.none, [String: String]())
-        var ignored: Set<String> = []
         var filter: (@Sendable (URL) -> String)?
         if !hasStandardDetails {
             let details = details
             (credential, headers, filter) = (details.credential, details.headers, details.cacheKeyFilter)
-            ignored = details.headersIgnoredByCacheKey
         }
         // Most URLs have no user information. Looking for an @ is quick.
         if text.withUTF8({ $0.contains(UInt8(ascii: "@")) }) {
@@ -37,7 +35,7 @@ extension WebImageRequest {
         if text.utf8.count > Self.longestAddress {
             text = "\(text.prefix(64))…|sha256=\(SHA256.hexDigest(of: Array(text.utf8)))"
         }
-        if let digest = Self.credentialDigest(credential, headers, ignoring: ignored) {
+        if let digest = Self.credentialDigest(credential, headers) {
             text += "|credentials=\(digest)"
         }
         if let details = box?.details {
@@ -57,17 +55,12 @@ extension WebImageRequest {
     }
 
     /// Returns a digest of the credential and of every header that may be one; `nil` if there are none.
-    ///
-    /// - Parameter ignored: the names of further harmless headers, in any case.
-    private static func credentialDigest(
-        _ credential: Credential?, _ headers: [String: String], ignoring ignored: Set<String>
-    ) -> String? {
+    private static func credentialDigest(_ credential: Credential?, _ headers: [String: String]) -> String? {
         guard !headers.isEmpty || credential != nil else { return nil }
-        let ignored = ignored.isEmpty ? ignored : Set(ignored.map { $0.lowercased() })
         var secrets =
             headers
             .map { (name: $0.key.lowercased(), value: $0.value) }
-            .filter { !HTTPField.isHarmless($0.name) && !ignored.contains($0.name) }
+            .filter { !HTTPField.isHarmless($0.name) }
             .sorted { ($0.name, $0.value) < ($1.name, $1.value) }
         if let credential { secrets.append((name: "credential", value: credential.identity)) }
         guard !secrets.isEmpty else { return nil }

@@ -20,13 +20,6 @@ extension WebImageRequest {
         set { changeDetails { $0.headers = newValue } }
     }
 
-    /// The names of further ``headers`` that neither carry credentials nor select content, in any case; empty by
-    /// default. They are not part of the cache key.
-    package var headersIgnoredByCacheKey: Set<String> {
-        get { box?.details.headersIgnoredByCacheKey ?? [] }
-        set { changeDetails { $0.headersIgnoredByCacheKey = newValue } }
-    }
-
     /// The credential for servers that ask for one; `nil` by default. It replaces `user:password@` in the URL. Both
     /// become part of the cache key, as headers with credentials do.
     public var credential: Credential? {
@@ -234,11 +227,5 @@ extension WebImageRequest {
     public var transformsVectors: Bool? {
         get { details.transformsVectors }
         set { changeDetails { $0.transformsVectors = newValue } }
-    }
-
-    /// Whether the manager's processors are used where ``processors`` has none; `true` by default.
-    package var usesSharedProcessors: Bool {
-        get { details.usesSharedProcessors }
-        set { changeDetails { $0.usesSharedProcessors = newValue } }
     }
 }

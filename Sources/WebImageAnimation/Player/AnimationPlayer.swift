@@ -11,9 +11,9 @@ public import WebImageProcessing
 /// player.play()
 /// ```
 ///
-/// Players of the same animation share decoded frames (``FramePools``). While a frame is not decoded in time, the
-/// previous one stays, and ``Configuration-swift.struct/dropsLateFrames`` decides what follows. Frames that cannot be
-/// decoded are reported and skipped.
+/// Players of the same animation share decoded frames, up to ``frameByteLimit``. While a frame is not decoded in time,
+/// the previous one stays, and ``Configuration-swift.struct/dropsLateFrames`` decides what follows. Frames that cannot
+/// be decoded are reported and skipped.
 ///
 /// All functions may be called on any thread. They take effect before they return, except for calls of ``onEvent``.
 public final class AnimationPlayer: Sendable {

@@ -13,9 +13,7 @@ final class LoadingSession: Sendable {
         disk = options.cache?.open { Console.standard.complain($0.description) }
         let cache = ImageCache(disk: disk)
         let loaders: ImageLoaderGroup = [DataURLLoader(), fileLoader, options.downloader]
-        var configuration = WebImageManager.Configuration(cache: cache, loaders: loaders)
-        configuration.retryPolicy = RetryPolicy(maximumAttempts: 1 + options.retryCount)
-        manager = WebImageManager(configuration: configuration)
+        manager = WebImageManager(configuration: .init(cache: cache, loaders: loaders))
     }
 
     func request(for input: ImageInput, thumbnail: Thumbnail? = nil) -> WebImageRequest {
@@ -27,6 +25,7 @@ final class LoadingSession: Sendable {
         var request = WebImageRequest(
             input.url, cachePolicy: options.policy, thumbnail: thumbnail, headers: options.headers,
             credential: options.credential)
+        request.retryPolicy = RetryPolicy(maximumAttempts: 1 + options.retryCount)
         if options.handlesCookies { request.handlesCookies = true }
         if options.allowsInvalidCertificates { request.allowsInvalidCertificates = true }
         return request

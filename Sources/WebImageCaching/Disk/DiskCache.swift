@@ -17,9 +17,10 @@ package import WebImageCore
 ///  data(for:) ─────────┴────────────────► readers, several at once ◄────┘
 /// ```
 ///
-/// Writes are collected in memory and written in batches; ``flush()`` waits for them. While another process holds the
-/// index they wait, at most a minute, and reads continue. If the process dies, unwritten changes are lost. This
-/// includes up to 16,384 accesses, which are written in batches so that look-ups need not write.
+/// Writes are collected in memory and written in batches; the completion of ``store(_:for:attributes:completion:)`` is
+/// called afterwards. While another process holds the index they wait, at most a minute, and reads continue. If the
+/// process dies, unwritten changes are lost. This includes up to 16,384 accesses, which are written in batches so that
+/// look-ups need not write.
 public final class DiskCache: Sendable {
     /// The configuration of this cache.
     package let configuration: Configuration

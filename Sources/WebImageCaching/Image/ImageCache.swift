@@ -109,7 +109,7 @@ public final class ImageCache: ImageCaching {
 
         /// Decoded images.
         public static let memory = Tiers(rawValue: 1)
-        /// Bytes on disk, and read-only files (``BundledImages``).
+        /// Bytes on disk, and read-only files (``Configuration/bundledPath``).
         public static let disk = Tiers(rawValue: 2)
         /// Both, memory first.
         public static let all: Tiers = [.memory, .disk]

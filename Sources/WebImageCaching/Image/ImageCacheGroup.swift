@@ -1,5 +1,5 @@
-public import FoundationEssentials
-public import WebImageCore
+package import FoundationEssentials
+package import WebImageCore
 
 extension ImageCache {
     /// Returns a cache that combines several caches, lowest priority first.
@@ -20,7 +20,8 @@ extension ImageCache {
     ///   - clear: the policy for removing everything; by default from all caches.
     public static func group(
         of caches: [any ImageCaching], query: CacheGroupPolicy = .serial, store: CacheGroupPolicy = .highestOnly,
-        remove: CacheGroupPolicy = .concurrent, contains: CacheGroupPolicy = .serial, clear: CacheGroupPolicy = .concurrent
+        remove: CacheGroupPolicy = .concurrent, contains: CacheGroupPolicy = .serial,
+        clear: CacheGroupPolicy = .concurrent
     ) -> any ImageCaching {
         ImageCacheGroup(caches, query: query, store: store, remove: remove, contains: contains, clear: clear)
     }

@@ -14,7 +14,7 @@ internal import WebImageCore
 ///
 /// Limits hold whenever no call of ``set(_:for:cost:expiration:)`` or ``insert(_:for:cost:expiration:)`` is in
 /// progress. Entries that have expired, or have not been used for ``ageLimit``, are never returned; a thread of the
-/// library removes them. Values are released outside the locks, where ``ValueRelease`` says.
+/// library removes them. Values are released outside the locks, by ``Configuration/releaseHandler`` if there is one.
 public final class MemoryCache<Key: Hashable & Sendable, Value: Sendable>: Sendable {
     @usableFromInline typealias Store = LRUStore<Key, Value>
 

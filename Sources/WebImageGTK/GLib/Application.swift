@@ -130,7 +130,7 @@ extension ImageIndicator {
     /// ImageIndicator.showNetworkActivity(in: spinner, of: .shared)      // during all transfers of the program's downloaders
     /// ```
     ///
-    /// A load that ends within ``NetworkActivity/settlingTime`` does not turn the spinner.
+    /// A load that ends within 33 ms does not turn the spinner.
     ///
     /// - Parameters:
     ///   - spinner: a `GtkSpinner`. A later call for the same spinner replaces the activity.

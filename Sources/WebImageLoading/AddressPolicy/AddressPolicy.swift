@@ -18,7 +18,7 @@ package import WebImageCore
 /// address the second time (DNS rebinding) is therefore caught, and so are `0x7f.1` and `[::ffff:127.0.0.1]`.
 ///
 /// A proxy's own address is not checked. Behind a proxy, the server's address is unknown. A policy that denies networks
-/// then refuses every host name, unless ``allowsNamesResolvedByProxy`` is set.
+/// then refuses every host name.
 ///
 /// Hosts are patterns. Case, a trailing dot and the form of an address make no difference:
 /// - `example.org`: that host.

@@ -141,7 +141,7 @@ extension ImageDownloader {
         ///
         /// With `Accept-Encoding: gzip, deflate`, here or in a request, bodies in these codings are decoded, and
         /// ``maximumResponseByteCount`` applies to the decoded bytes. Other codings, and any that was not requested,
-        /// fail with ``WebImageError/unsupportedContentCoding(_:url:)``. **An interrupted coded body is only detected
+        /// fail with ``WebImageError/ResponseFailure/contentCoding(_:)``. **An interrupted coded body is only detected
         /// by its `Content-Length`**: libcurl does not report a coded stream without its end.
         ///
         /// Another origin gets only `Accept`, `Accept-Encoding`, `User-Agent`, `Range` and `If-Range` of these and of

@@ -1,4 +1,4 @@
-public import FoundationEssentials
+package import FoundationEssentials
 
 /// The metrics of a load over HTTP: every exchange with a server, and totals.
 ///

@@ -1,5 +1,5 @@
 public import FoundationEssentials
-public import WebImageCore
+package import WebImageCore
 
 extension ImageLoader {
     /// Returns a loader that resumes interrupted transfers of this one. The bytes received before a network failure, a

@@ -19,7 +19,7 @@ import WebImageTestSupport
         var policy = RetryPolicy(maximumAttempts: 12)
         policy.initialBackoff = .milliseconds(10)
         policy.maximumBackoff = .milliseconds(100)
-        configuration.retryPolicy = policy
+        configuration.optionsProcessor = { [policy] in $0.retryPolicy = $0.retryPolicy ?? policy }
         let manager = WebImageManager(configuration: configuration)
 
         let results = Results()

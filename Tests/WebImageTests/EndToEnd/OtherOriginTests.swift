@@ -28,7 +28,7 @@ import WebImageTestSupport
         var configuration = WebImageManager.Configuration(
             cache: ImageCache(memory: MemoryCache(costLimit: 1 << 20), disk: nil),
             loaders: [ImageDownloader(configuration: downloader)])
-        if owner == .manager { configuration.headers = headers }
+        if owner == .manager { configuration.optionsProcessor = { $0.headers.merge(headers) { own, _ in own } } }
         return WebImageManager(configuration: configuration)
     }
 

@@ -186,7 +186,7 @@ import WebImageTestSupport
     // MARK: What the manager adds
 
     @Test func dataIsAskedForWithTheManagersHeaders() async throws {
-        let fixture = try ManagerFixture { $0.headers = ["X-Client": "test"] }
+        let fixture = try ManagerFixture { $0.optionsProcessor = { $0.headers["X-Client"] = "test" } }
         async let answer = fixture.manager.dataResponse(for: WebImageRequest(url))
         let load = try await fixture.nextLoad()
         #expect(load.request.headers["X-Client"] == "test")

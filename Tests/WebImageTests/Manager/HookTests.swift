@@ -11,14 +11,15 @@ import WebImageTestSupport
 
     @Test func headersAreCompletedAndFiltered() async throws {
         let fixture = try ManagerFixture {
-            $0.headers = ["User-Agent": "manager", "X-Own": "manager"]
-            $0.headersFilter = { url, headers in headers.merging(["X-Path": url.path()]) { $1 } }
+            $0.optionsProcessor = { request in
+                let defaults = ["User-Agent": "manager", "X-Own": "manager", "X-Path": request.url.path()]
+                request.headers.merge(defaults) { own, _ in own }
+            }
         }
-        fixture.manager.load(WebImageRequest(url, headers: ["x-own": "request"])) { _ in }
+        fixture.manager.load(WebImageRequest(url, headers: ["X-Own": "request"])) { _ in }
         let headers = try await fixture.nextLoad().request.headers
         #expect(headers["User-Agent"] == "manager")
-        #expect(headers["x-own"] == "request")
-        #expect(headers["X-Own"] == nil)
+        #expect(headers["X-Own"] == "request")
         #expect(headers["X-Path"] == "/a")
         fixture.manager.cancelAll()
     }
@@ -26,9 +27,11 @@ import WebImageTestSupport
     @Test func credentialAndTimeLimitAreThereForRequestsWithout() async throws {
         let (mine, own) = (Credential(username: "m", password: "p"), Credential(username: "o", password: "p"))
         let fixture = try ManagerFixture {
-            $0.credential = mine
-            $0.idleTimeout = .seconds(7)
-            $0.totalTimeout = .seconds(70)
+            $0.optionsProcessor = { request in
+                request.credential = request.credential ?? mine
+                request.idleTimeout = request.idleTimeout ?? .seconds(7)
+                request.totalTimeout = request.totalTimeout ?? .seconds(70)
+            }
         }
         fixture.manager.load(WebImageRequest(url)) { _ in }
         let first = try await fixture.nextLoad().request
@@ -48,7 +51,13 @@ import WebImageTestSupport
 
     @Test func sharedProcessorsWorkWhereARequestHasNone() async throws {
         let shared = ProbeProcessor(name: "shared", red: 3)
-        let fixture = try ManagerFixture { $0.processors = [shared.erased] }
+        let fixture = try ManagerFixture {
+            $0.optionsProcessor = { request in
+                if request.processors.isEmpty, request.userInfo["original"] == nil {
+                    request.processors = [shared.erased]
+                }
+            }
+        }
         let response = try await fixture.load(WebImageRequest(url), answeringWith: SolidPicture(1))
         #expect(response.image.pixels[0, 0].x == 4)
         #expect(fixture.manager.cachedImage(for: WebImageRequest(url))?.pixels[0, 0].x == 4)
@@ -56,7 +65,7 @@ import WebImageTestSupport
         let own = WebImageRequest(url, processors: [ProbeProcessor(name: "own", red: 5).erased])
         #expect(try await fixture.manager.image(for: own).pixels[0, 0].x == 6)
         var without = WebImageRequest(url)
-        without.usesSharedProcessors = false
+        without.userInfo["original"] = true
         #expect(try await fixture.manager.image(for: without).pixels[0, 0].x == 1)
     }
 
@@ -78,7 +87,9 @@ import WebImageTestSupport
     }
 
     @Test func aManagersFilterNamesKeysUnlessARequestHasOne() async throws {
-        let fixture = try ManagerFixture { $0.cacheKeyFilter = { $0.path() } }
+        let fixture = try ManagerFixture {
+            $0.optionsProcessor = { $0.cacheKeyFilter = $0.cacheKeyFilter ?? { $0.path() } }
+        }
         let signed = try ManagerFixture.url("a?signature=1")
         #expect(fixture.manager.cacheKey(for: WebImageRequest(signed)).source == "/a")
         var own = WebImageRequest(signed)

@@ -20,7 +20,7 @@ import WebImageTestSupport
     func ignoreDecodingLeavesNothingToOthers(_ other: WebImageOptions) async throws {
         let decoder = ProbeDecoder()
         let fixture = try ManagerFixture(decoder: decoder) {
-            $0.decodedByteLimit = 4
+            $0.optionsProcessor = { $0.decodedByteLimit = 4 }
             $0.previewInterval = .zero
         }
         let processor = ProbeProcessor(name: "a")
@@ -40,7 +40,9 @@ import WebImageTestSupport
 
     @Test(arguments: [WebImageOptions.preloadAllFrames, .matchAnimatedKind])
     func firstFrameOnlyGoesBefore(_ other: WebImageOptions) async throws {
-        let fixture = try ManagerFixture { $0.transformsAnimations = false }
+        let fixture = try ManagerFixture {
+            $0.optionsProcessor = { $0.transformsAnimations = $0.transformsAnimations ?? false }
+        }
         var request = WebImageRequest(
             url, options: [.firstFrameOnly, other], processors: [ProbeProcessor(name: "a", red: 5).erased])
         request.transformsAnimations = true

@@ -400,7 +400,9 @@ import WebImageTestSupport
     }
 
     @Test func theManagersDecodedByteLimitHoldsForRequestsWithoutOne() async throws {
-        let fixture = try ManagerFixture { $0.decodedByteLimit = 100 }
+        let fixture = try ManagerFixture {
+            $0.optionsProcessor = { $0.decodedByteLimit = $0.decodedByteLimit ?? 100 }
+        }
         let small = try await fixture.load(WebImageRequest(url), answeringWith: SolidPicture(1)).image
         #expect(small.pixels.size.pixelCount * 4 <= 100)
         let large = WebImageRequest(url).with { $0.decodedByteLimit = 1000 }
@@ -426,7 +428,9 @@ import WebImageTestSupport
         let request = WebImageRequest(url, processors: [processor.erased])
         #expect(try reds(await fixture.load(request, answeringWith: gif).image) == [15, 25])
 
-        let other = try ManagerFixture { $0.transformsAnimations = false }
+        let other = try ManagerFixture {
+            $0.optionsProcessor = { $0.transformsAnimations = $0.transformsAnimations ?? false }
+        }
         #expect(try reds(await other.load(request, answeringWith: gif).image) == [10, 20])
         var transforming = request
         transforming.transformsAnimations = true
@@ -444,7 +448,7 @@ import WebImageTestSupport
         codecs.register(VectorDecoder())
         let fixture = try ManagerFixture {
             $0.codecs = codecs
-            $0.transformsVectors = false
+            $0.optionsProcessor = { $0.transformsVectors = $0.transformsVectors ?? false }
         }
         let request = WebImageRequest(url, processors: [ProbeProcessor(name: "a", red: 5).erased])
         let drawing = Data("<svg 10".utf8)
@@ -485,14 +489,6 @@ import WebImageTestSupport
         gate.signal()
         try await ended.wait()
         #expect(await cache.disk?.data(for: request.cacheKey.description) == Data("encoded".utf8))
-    }
-
-    @Test func whatAManagerLeavesAsItIsIsNoMatterOfAnother() async throws {
-        let careful = try ManagerFixture { $0.transformsAnimations = false }
-        let request = WebImageRequest(url, processors: [ProbeProcessor(name: "a", red: 5).erased])
-        let operation = careful.manager.load(request) { _ in }
-        operation.cancel()
-        #expect(fixture.manager.cacheKey(for: operation.request) == fixture.manager.cacheKey(for: request))
     }
 
     @Test func aLoadThatWaitsIsNoNetworkActivity() async throws {

@@ -143,12 +143,4 @@ import WebImage
         func key(_ value: String) -> ImageCacheKey { WebImageRequest(url, headers: [name: value]).cacheKey }
         #expect(Set([key("1"), key("2"), WebImageRequest(url).cacheKey]).count == 3)
     }
-
-    @Test func aRequestNamesMoreHarmlessHeaders() {
-        var request = WebImageRequest(url, headers: ["X-App-Version": "1", "X-Session": "1"])
-        let session = WebImageRequest(url, headers: ["X-Session": "1"]).cacheKey
-        #expect(request.cacheKey != session)
-        request.headersIgnoredByCacheKey = ["x-APP-version"]
-        #expect(request.cacheKey == session)
-    }
 }

@@ -29,15 +29,6 @@ import WebImageTestSupport
         }
     }
 
-    @Test func aManagerNamesMoreHarmlessHeaders() throws {
-        let fixture = try ManagerFixture {
-            $0.headers = ["X-App-Version": "1", "X-Session": "1"]
-            $0.headersIgnoredByCacheKey = ["X-App-Version"]
-        }
-        let session = WebImageRequest(url, headers: ["X-Session": "1"])
-        #expect(fixture.manager.cacheKey(for: WebImageRequest(url)) == session.cacheKey)
-    }
-
     @Test func requestsThatOnlyTraceDifferentlyShareATransfer() async throws {
         let results = Results()
         for number in 1...3 {

@@ -17,7 +17,7 @@ struct AttemptFixture {
         let (clock, network) = (clock, network)
         url = try ManagerFixture.url("a")
         manager = try ManagerFixture(isCacheable: isCacheable) { configuration in
-            configuration.retryPolicy = policy
+            configuration.optionsProcessor = { [policy] in $0.retryPolicy = $0.retryPolicy ?? policy }
             configuration.environment.clock = clock
             configuration.environment.random = { 1 }
             configuration.environment.date = { Date(timeIntervalSince1970: 784_111_777) }

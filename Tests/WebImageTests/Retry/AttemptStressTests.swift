@@ -46,7 +46,7 @@ import WebImageTestSupport
         var policy = RetryPolicy(maximumAttempts: 4)
         policy.initialBackoff = .microseconds(500)
         policy.maximumBackoff = .milliseconds(1)
-        configuration.retryPolicy = policy
+        configuration.optionsProcessor = { [policy] in $0.retryPolicy = $0.retryPolicy ?? policy }
         let manager = WebImageManager(configuration: configuration)
         let count = 1500
         let (ends, ended) = (Lock([Int](repeating: 0, count: count)), Countdown(count))
