@@ -136,6 +136,8 @@ import WebImageTestSupport
         operation.cancel()
         try await ended.wait()
         await #expect(throws: WebImageError.cancelled) { try await operation.response }
-        await #expect(throws: WebImageError.self, "it has no bytes") { try await fixture.manager.dataResponse(for: failing) }
+        await #expect(throws: WebImageError.self, "it has no bytes") {
+            try await fixture.manager.dataResponse(for: failing)
+        }
     }
 }
