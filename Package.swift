@@ -34,14 +34,9 @@ func library(_ name: String, _ dependencies: [Target.Dependency]) -> Target {
 func program(_ name: String, _ dependencies: [Target.Dependency], path: String? = nil) -> Target {
     .executableTarget(name: name, dependencies: dependencies, path: path, swiftSettings: settings)
 }
-func tests(_ name: String, _ dependencies: [Target.Dependency], with more: [SwiftSetting] = []) -> Target {
-    .testTarget(name: name, dependencies: dependencies + ["WebImageTestSupport"], swiftSettings: settings + more)
+func tests(_ name: String, _ dependencies: [Target.Dependency]) -> Target {
+    .testTarget(name: name, dependencies: dependencies + ["WebImageTestSupport"], swiftSettings: settings)
 }
-
-// The tests of the views use XCTest, which finds them in the compiler's index. The Makefile has an index made of these modules only:
-// with one of all, a clean build of the tests takes a quarter more time.
-let indexing: [SwiftSetting] =
-    Context.environment["WEBIMAGE_INDEX"].map { [.unsafeFlags(["-index-store-path", $0])] } ?? []
 
 var products: [Product] = [
     .library(name: "WebImage", targets: ["WebImage"]),
@@ -175,7 +170,7 @@ if hasViews {
         program(
             "SetImageTrace", ["WebImageGTK", "CWebImageGTK", "CWebImageTrace"], path: "Benchmarks/SetImageTrace"),
         program("AdwaitaProbe", ["WebImageGTK", "CWebImageGTK"], path: "Tests/AdwaitaProbe"),
-        tests("WebImageGTKTests", ["WebImageGTK", "CWebImageGTK", "Gallery", "AdwaitaProbe"], with: indexing),
+        tests("WebImageGTKTests", ["WebImageGTK", "CWebImageGTK", "Gallery", "AdwaitaProbe"]),
     ]
 }
 
@@ -185,8 +180,7 @@ if hasMap {
         .systemLibrary(name: "CWebImageShumate", pkgConfig: "shumate-1.0", providers: [.apt(["libshumate-dev"])]),
         library("WebImageMap", ["WebImageGTK", "CWebImageGTK", "CWebImageShumate"]),
         // Its views are shown and pumped as the others are.
-        tests(
-            "WebImageMapTests", ["WebImageMap", "CWebImageGTK", "CWebImageShumate", "WebImageGTKTests"], with: indexing),
+        tests("WebImageMapTests", ["WebImageMap", "CWebImageGTK", "CWebImageShumate", "WebImageGTKTests"]),
     ]
 }
 
