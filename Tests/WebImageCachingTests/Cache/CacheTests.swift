@@ -31,7 +31,7 @@ import WebImageTestSupport
 
     // MARK: Both tiers
 
-    @Test func keepsValuesInMemoryAndOnDisk() async throws {
+    @Test func storesValuesInMemoryAndOnDisk() async throws {
         let cache = people()
         #expect(await cache.value(for: "ada") == nil)
         try await cache.set(ada, for: "ada")
@@ -46,7 +46,7 @@ import WebImageTestSupport
         #expect(await people().value(for: "ada") == ada)
     }
 
-    @Test func worksForThoseWhoCanNotAwait() throws {
+    @Test func supportsBlockingCallers() throws {
         let cache = people()
         try cache.set(ada, for: "ada")
         #expect(cache.cachedItem(for: "ada")?.tier == .memory)
@@ -76,7 +76,7 @@ import WebImageTestSupport
         #expect(await cache.disk.count == 0)
     }
 
-    @Test func tellsHowFarRemovingIs() async throws {
+    @Test func reportsTheProgressOfRemoval() async throws {
         let cache = people()
         for number in 0..<10 { try await cache.set(ada, for: "\(number)") }
         let last = Lock((0, 0))
@@ -85,7 +85,7 @@ import WebImageTestSupport
         #expect(cache.memory.count == 0)
     }
 
-    @Test func keepsExtendedData() async throws {
+    @Test func storesExtendedData() async throws {
         let cache = people()
         let attributes = DiskCache.Attributes(extendedData: Data("mine".utf8))
         try await cache.set(ada, for: "ada", attributes: attributes)
@@ -95,7 +95,7 @@ import WebImageTestSupport
         #expect(await cache.item(for: "ada")?.extendedData == Data("mine".utf8))
     }
 
-    @Test func letsValuesExpireInMemoryAndOnDisk() async throws {
+    @Test func valuesExpireInMemoryAndOnDisk() async throws {
         let memory = MemoryCacheFixture<String, Cache<Person>.Item>()
         memory.ticking.set(nanoseconds: fixture.clock.withLock { $0 } * 1_000)
         let cache = Cache(disk: fixture.cache(), archiver: .codable, memory: memory.cache)
@@ -115,7 +115,7 @@ import WebImageTestSupport
         }
     }
 
-    @Test func letsMemoryGoByItsOwnTimeWhereTheDiskSetsNone() async throws {
+    @Test func memoryUsesItsOwnExpirationIfTheDiskHasNone() async throws {
         let memory = MemoryCacheFixture<String, Cache<Person>.Item> { $0.expiration = .seconds(100) }
         let cache = Cache(disk: fixture.cache(), archiver: .codable, memory: memory.cache)
         try await cache.set(ada, for: "ada")
@@ -155,7 +155,7 @@ import WebImageTestSupport
         #expect(!memory.cache.contains("d"))
     }
 
-    @Test func countsTheBytesOnDiskAsCost() async throws {
+    @Test func theCostIsTheByteCountOnDiskByDefault() async throws {
         let cache = cache(.identity)
         try await cache.set(Data(300, of: 1), for: "key")
         #expect(cache.memory.totalCost == 300)
@@ -168,7 +168,7 @@ import WebImageTestSupport
         #expect(cache.memory.totalCost == 300)
     }
 
-    @Test func countsTheCostItIsTold() async throws {
+    @Test func usesACustomCost() async throws {
         let cache = cache(.identity, cost: { value, byteCount in value.count + byteCount + 1 })
         try await cache.set(Data(10, of: 1), for: "key")
         #expect(cache.memory.totalCost == 21)
@@ -179,7 +179,7 @@ import WebImageTestSupport
 
     // MARK: Archivers
 
-    @Test func reportsAValueThatCanNotBeArchivedAndKeepsNoneOfIt() async throws {
+    @Test func reportsAValueThatCannotBeArchivedAndStoresNothing() async throws {
         struct Refusal: Error {}
         let cache = cache(
             CacheArchiver<String>(
@@ -199,7 +199,7 @@ import WebImageTestSupport
     }
 
     @Test(arguments: [false, true])
-    func countsWhatCanNotBeReadAsMissing(_ throwsError: Bool) async throws {
+    func treatsUnreadableValuesAsMissing(_ throwsError: Bool) async throws {
         let cache = cache(
             CacheArchiver<String>(
                 archive: { Data($0.utf8) },
@@ -217,7 +217,7 @@ import WebImageTestSupport
         #expect(cache.memory.count == 0)
     }
 
-    @Test func readsNothingIntoDamagedJSON() async throws {
+    @Test func treatsDamagedJSONAsMissing() async throws {
         let cache = people()
         for text in ["", "{", "{\"name\":\"Ada\"}", "[]", "null", "\u{1}"] {
             await cache.disk.storeNow(Data(text.utf8), for: "key")
@@ -228,7 +228,7 @@ import WebImageTestSupport
 
     // MARK: At the same time
 
-    @Test func doesNotKeepInMemoryWhatIsOutOfDate() async throws {
+    @Test func doesNotInsertOutdatedValuesIntoMemory() async throws {
         let gate = Gate()
         let cache = cache(
             CacheArchiver<String>(
@@ -247,7 +247,7 @@ import WebImageTestSupport
         #expect(await cache.value(for: "key") == nil)
     }
 
-    @Test func agreesWithItsDiskAfterManyThreadsWroteAtOnce() async throws {
+    @Test func memoryMatchesTheDiskAfterConcurrentWrites() async throws {
         let cache = cache(.identity)
         let keys = (0..<4).map { "\($0)" }
         await withTaskGroup { group in
@@ -276,7 +276,7 @@ import WebImageTestSupport
 
     // MARK: Names
 
-    @Test func isCalledLikeItsDirectory() {
+    @Test func isNamedAfterItsDirectory() {
         let cache = Cache<Data>(directory: URL(filePath: fixture.folder.path("profiles")), archiver: .identity)
         #expect(cache.name == "profiles")
         #expect(cache.memory.costLimit == 64 << 20)
@@ -286,7 +286,7 @@ import WebImageTestSupport
         ("profiles", "profiles"), ("a/b", "a%2Fb"), ("..", "%2E."), (".hidden", "%2Ehidden"), ("a.b", "a.b"),
         ("100%", "100%25"), ("", "%"), ("a\0b", "a%00b"), ("größe", "größe"),
     ])
-    func makesADirectoryOfEachName(_ name: String, _ fileName: String) {
+    func createsADirectoryForEachName(_ name: String, _ fileName: String) {
         #expect(Cache<Data>.fileName(for: name) == fileName)
     }
 }
@@ -309,7 +309,7 @@ extension WebImageError {
         return try archiver.unarchive(try archiver.archive(value))
     }
 
-    @Test func bringsBackEveryKindOfValue() throws {
+    @Test func decodesEveryKindOfValue() throws {
         var record = Record(
             name: "Ännchen \"😀\" \0",
             scores: [0.1, -.infinity, .infinity, .greatestFiniteMagnitude, .leastNonzeroMagnitude],
@@ -321,7 +321,7 @@ extension WebImageError {
         #expect(try copy(Double.nan)?.isNaN == true)
     }
 
-    @Test func takesScalarsByThemselves() throws {
+    @Test func archivesScalars() throws {
         #expect(try copy(3) == 3)
         #expect(try copy(Int64.min) == .min)
         #expect(try copy("text") == "text")
@@ -333,7 +333,7 @@ extension WebImageError {
         #expect(try copy(Data([1, 2])) == Data([1, 2]))
     }
 
-    @Test func leavesBytesAsTheyAre() throws {
+    @Test func identityStoresDataUnchanged() throws {
         let archiver = CacheArchiver<Data>.identity
         #expect(try archiver.unarchive(try archiver.archive(Data([1, 2, 3]))) == Data([1, 2, 3]))
         #expect(try archiver.archive(Data()) == Data())
@@ -343,7 +343,7 @@ extension WebImageError {
 @Suite struct ChangeMonitorTests {
     private let monitor = ChangeMonitor<String>()
 
-    @Test func noticesChangesBetweenBeginningAndEnd() {
+    @Test func detectsChangesBetweenBeginAndEnd() {
         let reading = monitor.begin("key")
         var change = monitor.begin("key")
         #expect(!monitor.hasChanged(since: reading))
@@ -353,7 +353,7 @@ extension WebImageError {
         #expect(monitor.end(reading))
     }
 
-    @Test func doesNotCountOthersKeysAndEarlierChanges() {
+    @Test func ignoresOtherKeysAndEarlierChanges() {
         var change = monitor.begin("key")
         monitor.change(&change)
         let (late, other) = (monitor.begin("key"), monitor.begin("other"))
@@ -362,7 +362,7 @@ extension WebImageError {
         #expect(!monitor.end(other))
     }
 
-    @Test func tellsOverlappingChangesApart() {
+    @Test func detectsOverlappingChanges() {
         var (first, second) = (monitor.begin("key"), monitor.begin("key"))
         monitor.change(&first)
         monitor.change(&second)
@@ -370,7 +370,7 @@ extension WebImageError {
         #expect(monitor.end(second))
     }
 
-    @Test func letsOneOfSeveralChangeWhatTheyFound() {
+    @Test func onlyOneOfSeveralConcurrentChangesApplies() {
         var (first, second) = (monitor.begin("key"), monitor.begin("key"))
         var calls: [Int] = []
         #expect(monitor.changeDiskIfUnchanged(&first) { calls.append(1) })
@@ -380,13 +380,13 @@ extension WebImageError {
         #expect(monitor.end(second))
     }
 
-    @Test func changesEveryKey() {
+    @Test func changeAllAffectsEveryKey() {
         let passages = ["a", "b"].map(monitor.begin)
         monitor.changeAll()
         #expect(passages.allSatisfy(monitor.end))
     }
 
-    @Test func forgetsKeysNobodyWorksOn() {
+    @Test func forgetsKeysWithoutWorkInProgress() {
         var change = monitor.begin("key")
         monitor.change(&change)
         #expect(monitor.changeCount(of: "key") == 1)
@@ -402,7 +402,7 @@ extension WebImageError {
         ExpirationDeadline(expiration, now: now, date: 1_000_000_000_000_000)
     }
 
-    @Test func neverPassesNever() {
+    @Test func neverDoesNotExpire() {
         #expect(!deadline(.never).isPassed(at: .max))
     }
 
@@ -412,25 +412,25 @@ extension WebImageError {
         #expect(deadline.isPassed(at: now + 2_000_000))
     }
 
-    @Test(arguments: [0, -1, -.infinity, .nan] as [Double]) func secondsThatAreNoTimePassAtOnce(_ seconds: Double) {
+    @Test(arguments: [0, -1, -.infinity, .nan] as [Double]) func invalidSecondsExpireImmediately(_ seconds: Double) {
         #expect(deadline(.seconds(seconds)).isPassed(at: now))
     }
 
-    @Test func endlessSecondsPassInAnotherAge() {
+    @Test func infiniteSecondsDoNotExpire() {
         #expect(!deadline(.seconds(.infinity)).isPassed(at: now + 1_000_000_000_000_000))
     }
 
-    @Test func aDateIsAMomentOfTheCalendar() {
+    @Test func aDateExpiresAtThatTime() {
         let deadline = deadline(.date(Date(timeIntervalSince1970: 1_000_000_003)))
         #expect(!deadline.isPassed(at: now + 2_999_999))
         #expect(deadline.isPassed(at: now + 3_000_000))
     }
 
-    @Test func aDateOfThePastHasPassed() {
+    @Test func aDateInThePastHasExpired() {
         #expect(deadline(.date(.distantPast)).isPassed(at: now))
     }
 
-    @Test func usesLengthenSecondsByTheRule() {
+    @Test func extendsSecondsByTheRule() {
         var original = deadline(.seconds(10))
         let isOriginalLonger = original.extend(by: .original, at: now + 4_000_000)
         #expect(isOriginalLonger)
@@ -442,7 +442,7 @@ extension WebImageError {
         #expect(seconds.time == now + 30_000_000)
     }
 
-    @Test func usesNeverShortenAnExpiration() {
+    @Test func extendingNeverShortensAnExpiration() {
         var deadline = deadline(.seconds(10))
         let isLonger = deadline.extend(by: .seconds(1), at: now)
         #expect(!isLonger)
@@ -451,7 +451,7 @@ extension WebImageError {
         #expect(deadline.time == now + 10_000_000)
     }
 
-    @Test func usesLengthenNeitherDatesNorNever() {
+    @Test func extendsNeitherDatesNorNever() {
         var date = deadline(.date(.distantFuture))
         var never = deadline(.never)
         let isDateLonger = date.extend(by: .seconds(1e12), at: now)

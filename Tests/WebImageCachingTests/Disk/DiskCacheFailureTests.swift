@@ -28,18 +28,18 @@ import WebImageTestSupport
         #expect(await cache.entries().isEmpty)
     }
 
-    @Test func aDirectoryThatCanNotBeMadeIsReportedOnce() async throws {
+    @Test func aDirectoryThatCannotBeCreatedIsReportedOnce() async throws {
         try fixture.folder.write(Data(), to: "file")
         await useInVain(fixture.cache(at: fixture.folder.path("file/cache")))
         #expect(fixture.reported == [.system(errno: ENOTDIR)])
     }
 
-    @Test func aDirectoryThatRefusesFilesIsReportedOnce() async {
+    @Test func aDirectoryThatCannotHoldFilesIsReportedOnce() async {
         await useInVain(fixture.cache(at: "/proc/self/cache"))
         #expect(fixture.reported.count == 1)
     }
 
-    @Test func aLookUpAloneReportsAnUnusableDirectory() async throws {
+    @Test func aLookUpReportsAnUnusableDirectory() async throws {
         try fixture.folder.write(Data(), to: "file")
         let cache = fixture.cache(at: fixture.folder.path("file/cache"))
         #expect(await cache.data(for: "key") == nil)
@@ -48,7 +48,7 @@ import WebImageTestSupport
         #expect(fixture.reported == [.system(errno: ENOTDIR)])
     }
 
-    @Test func worksAgainWhenTheDirectoryDoes() async throws {
+    @Test func recoversWhenTheDirectoryBecomesUsable() async throws {
         let file = try fixture.folder.write(Data(), to: "file")
         let cache = fixture.cache(at: file.appending(path: "cache").path)
         await cache.storeNow(Data(10, of: 1), for: "key")
@@ -61,7 +61,7 @@ import WebImageTestSupport
         #expect(fixture.reported.count == 1)
     }
 
-    @Test func makesADeletedDirectoryAnew() async throws {
+    @Test func recreatesADeletedDirectory() async throws {
         let cache = fixture.cache()
         await cache.storeNow(Data(50_000, of: 1), for: "old")
         try FileManager.default.removeItem(atPath: fixture.directory)
@@ -73,7 +73,7 @@ import WebImageTestSupport
 
     /// A file system that is mounted for reading, as a container's is, and later for writing.
     @Test(.enabled(if: SmallFileSystem.isAvailable, "needs the right to mount a small tmpfs"))
-    func readsADirectoryThatCanOnlyBeRead() async throws {
+    func readsAReadOnlyDirectory() async throws {
         let disk = try SmallFileSystem(mebibytes: 4)
         let path = disk.path + "/100% of #1?"
         var filler: DiskCache? = fixture.cache(at: path)
@@ -104,7 +104,7 @@ import WebImageTestSupport
     @Test(
         .enabled(if: geteuid() == 0, "needs the right to become another user"), arguments: [false, true],
         [false, true])
-    func readsAnotherUsersCacheWhereThatIsAllowed(isOpen: Bool, isReadable: Bool) async throws {
+    func readsAnotherUsersCacheOnlyIfAllowed(isOpen: Bool, isReadable: Bool) async throws {
         let key = WriterKeys.name(0, owner: "")
         var cache: DiskCache? = fixture.cache()
         await cache?.storeNow(CheckedValue.make(key: key, version: 1, byteCount: 1_000), for: key)
@@ -139,7 +139,7 @@ import WebImageTestSupport
         #expect(fixture.reported.isEmpty)
     }
 
-    @Test func endsSilentlyWithoutMakingADeletedDirectoryAnew() async throws {
+    @Test func endsSilentlyWithoutRecreatingADeletedDirectory() async throws {
         var cache: DiskCache? = fixture.cache()
         await cache?.storeNow(Data(50_000, of: 1), for: "key")
         await cache?.flush()
@@ -162,7 +162,7 @@ import WebImageTestSupport
         #expect(await next.contains("first"))
     }
 
-    @Test func whatIsKnownOfAnOldIndexDoesNotTouchTheNewOne() async throws {
+    @Test func entryNumbersOfADeletedIndexDoNotAffectTheNewOne() async throws {
         let directory = DiskDirectory(path: fixture.directory)
         let readers = DiskReaders(directory: directory, configuration: fixture.configuration, lookInterval: 0)
         func number(of key: String) throws -> DiskReader.EntryNumber? {
@@ -196,7 +196,7 @@ import WebImageTestSupport
     }
 
     @Test(arguments: [0, 100, 50_000])
-    func anIndexThatIsNoneIsMovedAside(byteCount: Int) async throws {
+    func anInvalidIndexIsMovedAside(byteCount: Int) async throws {
         try fixture.folder.write(Data(byteCount, of: 0x5A), to: "cache/index.sqlite")
         let cache = fixture.cache()
         #expect(await cache.data(for: "key") == nil)
@@ -228,7 +228,7 @@ import WebImageTestSupport
         #expect(fixture.reported == [.corruptIndex(movedTo: "\(fixture.indexPath).corrupt-1")])
     }
 
-    @Test func anIndexDamagedInsideIsMovedAsideWhenItIsMet() async throws {
+    @Test func damageInsideAnIndexIsMovedAsideWhenFound() async throws {
         do {
             let cache = fixture.cache()
             for number in 0..<300 { cache.store(Data(15_000, of: 1), for: "\(number)") }
@@ -264,7 +264,7 @@ import WebImageTestSupport
     }
 
     @Test(arguments: [0, 100, 29_999, 30_001])
-    func aValueFileOfAnotherLengthIsAMissAndGoes(byteCount: Int) async throws {
+    func aValueFileOfTheWrongLengthIsAMissAndIsRemoved(byteCount: Int) async throws {
         let cache = fixture.cache()
         await cache.storeNow(Data(30_000, of: 1), for: "key")
         let file = try #require(fixture.valueFiles.first)
@@ -276,7 +276,7 @@ import WebImageTestSupport
     }
 
     @Test(.timeLimit(.minutes(1)), arguments: [false, true])
-    func aChangeWaitsForAnotherProcessThatHoldsTheIndex(isClear: Bool) async throws {
+    func aChangeWaitsWhileAnotherProcessLocksTheIndex(isClear: Bool) async throws {
         let patience = DiskWriter.LockPatience(timeoutMilliseconds: 5, attemptCount: 10_000)
         let cache = fixture.cache(lockPatience: patience)
         await cache.storeNow(Data(10, of: 1), for: "changed")
@@ -300,7 +300,7 @@ import WebImageTestSupport
         #expect(fixture.reported == [.index(code: Int(SQLITE_BUSY), message: "database is locked")])
     }
 
-    @Test func aChangeIsGivenUpWhenAnotherProcessKeepsTheIndex() async throws {
+    @Test func aChangeFailsIfAnotherProcessKeepsTheIndexLocked() async throws {
         let cache = fixture.cache(lockPatience: DiskWriter.LockPatience(timeoutMilliseconds: 5, attemptCount: 3))
         await cache.storeNow(Data(10, of: 1), for: "first")
         let other = try SQLiteConnection(path: fixture.indexPath, creates: false, busyTimeoutMilliseconds: 1_000)
@@ -341,7 +341,7 @@ import WebImageTestSupport
     /// The rival uses the failed batch's last number as soon as the rollback frees it. Where it comes too late to meet
     /// the deletion there is nothing to be seen; it can't come too early.
     @Test(arguments: 1...5)
-    func aFailedBatchSparesTheFileThatAnotherProcessWroteSince(round: Int) async throws {
+    func aFailedBatchKeepsAFileWrittenByAnotherProcessSince(round: Int) async throws {
         // The rival's row has no checksum.
         let cache = fixture.cache { $0.usesChecksums = false }
         try await failABatch(in: cache)
@@ -364,7 +364,7 @@ import WebImageTestSupport
         #expect(await cache.data(for: "rival") == Data(5, of: 2))
     }
 
-    @Test func aMissingValueFileIsAMissAndItsEntryGoes() async throws {
+    @Test func aMissingValueFileIsAMissAndItsEntryIsRemoved() async throws {
         let cache = fixture.cache()
         await cache.storeNow(Data(30_000, of: 1), for: "key")
         unlink(try #require(fixture.valueFiles.first))
@@ -373,7 +373,7 @@ import WebImageTestSupport
     }
 
     @Test(.enabled(if: SmallFileSystem.isAvailable, "needs the right to mount a small tmpfs"))
-    func aFullDiskIsReportedOnceAndWhatIsStoredStaysGood() async throws {
+    func aFullDiskIsReportedOnceAndStoredValuesStayValid() async throws {
         let disk = try SmallFileSystem(mebibytes: 4)
         let cache = fixture.cache(at: disk.path + "/cache")
         for number in 0..<120 {
@@ -418,7 +418,7 @@ struct DiskCacheFullDiskTests {
         await cache.storeNow(CheckedValue.make(key: key, version: version, byteCount: byteCount), for: key)
     }
 
-    @Test func whatIsStoredIsFoundWhileTheDiskIsFull() async throws {
+    @Test func storedValuesAreFoundWhileTheDiskIsFull() async throws {
         let cache = makeCache()
         let keys = (0..<40).map { "key \($0)" }
         for (number, key) in keys.enumerated() {
@@ -436,7 +436,7 @@ struct DiskCacheFullDiskTests {
     }
 
     /// Values that do not fit are not there afterwards; nor are those that they were to replace.
-    @Test func aFullDiskKeepsNothingWrong() async throws {
+    @Test func aFullDiskLeavesNoOutdatedValues() async throws {
         let cache = makeCache()
         let keys = (0..<20).map { "key \($0)" }
         for key in keys { await store(key, version: 1, in: cache) }
@@ -486,7 +486,7 @@ struct DiskCacheFullDiskTests {
 
     /// Small changes until there is no room, again and again, each of which must be whole or nothing.
     @Test(.timeLimit(.minutes(1)))
-    func everyEntryIsWholeOrAbsentOverManyFullDisks() async throws {
+    func everyEntryIsCompleteOrAbsentAfterManyFullDisks() async throws {
         var random = SplitMix64(seed: 21)
         for round in 1...8 as ClosedRange<UInt64> {
             let cache = makeCache()

@@ -24,7 +24,7 @@ import WebImageTestSupport
 
     private func cache() -> DiskCache { fixture.cache(sizeLimit: 1 << 30, fileThreshold: 256 << 10) }
 
-    @Test func beginsANewSegmentWhenOneIsFull() async {
+    @Test func startsANewSegmentWhenOneIsFull() async {
         let cache = cache()
         await fill(cache)
         #expect(fixture.segmentFiles.count == 4)
@@ -36,7 +36,7 @@ import WebImageTestSupport
         #expect(fixture.reported.isEmpty)
     }
 
-    @Test func anEmptiedSegmentGivesItsSpaceBackAtOnce() async {
+    @Test func anEmptySegmentFreesItsSpaceImmediately() async {
         let cache = cache()
         await fill(cache)
         for number in 0..<167 { cache.remove(for: "\(number)") }
@@ -45,7 +45,7 @@ import WebImageTestSupport
         #expect(await cache.data(for: "167") == value(167))
     }
 
-    @Test func aSegmentOfWhichLessThanHalfLivesIsCompacted() async throws {
+    @Test func aSegmentLessThanHalfLiveIsCompacted() async throws {
         let cache = cache()
         await fill(cache)
         let id = try #require(await cache.entry(for: "5")).id
@@ -65,7 +65,7 @@ import WebImageTestSupport
         #expect(fixture.reported.isEmpty)
     }
 
-    @Test func compactsInTheBackgroundToo() async {
+    @Test func compactsInTheBackground() async {
         let cache = cache()
         await fill(cache)
         for number in 0..<160 { cache.remove(for: "\(number)") }
@@ -75,7 +75,7 @@ import WebImageTestSupport
         #expect(await cache.data(for: "166") == value(166))
     }
 
-    @Test func aReaderInAnotherCacheFindsWhatWasMoved() async {
+    @Test func aReaderInAnotherCacheFindsMovedValues() async {
         let (cache, other) = (cache(), cache())
         await fill(cache)
         for number in 0..<167 { #expect(await other.data(for: "\(number)") == value(number)) }
@@ -111,7 +111,8 @@ import WebImageTestSupport
 
     // MARK: Damage
 
-    @Test(arguments: ["missing", "short"]) func aSegmentWithoutTheBytesIsAMissAndTheEntryGoes(kind: String) async throws
+    @Test(arguments: ["missing", "short"]) func aMissingOrTruncatedSegmentIsAMissAndItsEntryIsRemoved(kind: String)
+        async throws
     {
         await cache().storeNow(value(1), for: "key")
         let segment = try #require(fixture.segmentFiles.first)
@@ -126,7 +127,7 @@ import WebImageTestSupport
 
     /// As when there are no descriptors left, or the permission was taken away: nothing says that the bytes are gone.
     @Test(.enabled(if: geteuid() != 0, "root may read everything"))
-    func aSegmentThatCanNotBeReadIsReportedOnceAndItsEntriesStay() async throws {
+    func anUnreadableSegmentIsReportedOnceAndItsEntriesStay() async throws {
         let cache = cache()
         await cache.storeNow(value(1), for: "key")
         let segment = try #require(fixture.segmentFiles.first)
@@ -144,7 +145,7 @@ import WebImageTestSupport
         close(file)
     }
 
-    @Test(arguments: [200_000, 300_000]) func checksumsFindOtherBytes(byteCount: Int) async throws {
+    @Test(arguments: [200_000, 300_000]) func checksumsDetectChangedBytes(byteCount: Int) async throws {
         let cache = fixture.cache(fileThreshold: 256 << 10) { $0.usesChecksums = true }
         for number in 0..<2 { await cache.storeNow(value(number, byteCount: byteCount), for: "\(number)") }
         let files = (fixture.segmentFiles + fixture.valueFiles).sorted()
@@ -179,7 +180,7 @@ import WebImageTestSupport
         #expect(await cache.data(for: "new") == value(2))
     }
 
-    @Test func aCompactionLeavesDamagedBytesBehindAndReportsThem() async throws {
+    @Test func aCompactionSkipsDamagedValuesAndReportsThem() async throws {
         let cache = cache()
         await fill(cache, count: 170)
         let first = try #require(fixture.segmentFiles.min())
@@ -192,7 +193,7 @@ import WebImageTestSupport
         #expect(fixture.reported == [.corruptValue(path: first)])
     }
 
-    @Test func aWriterThatDiedLeavesNothingInTheWay() async throws {
+    @Test func bytesLeftByATerminatedWriterAreSkipped() async throws {
         let cache = cache()
         await cache.storeNow(value(1), for: "first")
         let segment = try #require(fixture.segmentFiles.first)
@@ -224,7 +225,7 @@ import WebImageTestSupport
         #expect(fixture.segmentFiles.count == 1)
     }
 
-    @Test func takesFromOthersWhatAnOlderCacheGaveThem() async throws {
+    @Test func removesThePermissionsOfOtherUsersFromOlderCaches() async throws {
         await cache().storeNow(value(1), for: "key")
         let names = ["", "/index.sqlite"]
         for name in names { chmod(fixture.directory + name, 0o777) }
@@ -277,7 +278,7 @@ import WebImageTestSupport
 
     /// 10,000 bytes lie in a segment, 30,000 in a file of their own.
     @Test(arguments: Obstacle.allCases, [10_000, 30_000])
-    func aValuesFileIsMissing(obstacle: Obstacle, byteCount: Int) async throws {
+    func anObstacleInPlaceOfAFileIsAMissAndMovedAside(obstacle: Obstacle, byteCount: Int) async throws {
         var cache: DiskCache? = fixture.cache()
         await cache?.storeNow(Data(byteCount, of: 1), for: "key")
         try await fixture.end(&cache)
@@ -301,7 +302,7 @@ import WebImageTestSupport
 
     /// The place of the value that is stored next.
     @Test(arguments: Obstacle.allCases, [10_000, 30_000])
-    func aStoreGoesOnElsewhere(obstacle: Obstacle, byteCount: Int) async throws {
+    func aStoreUsesAnotherFileAndMovesTheObstacleAside(obstacle: Obstacle, byteCount: Int) async throws {
         var cache: DiskCache? = fixture.cache()
         await cache?.storeNow(Data(10, of: 1), for: "first")
         try await fixture.end(&cache)
@@ -318,7 +319,7 @@ import WebImageTestSupport
     @Test(
         arguments: Obstacle.allCases,
         ["index.sqlite", "index.sqlite-wal", "index.sqlite-shm", "index.sqlite-journal", "lock"])
-    func theCacheWorksAgain(obstacle: Obstacle, name: String) async throws {
+    func anObstacleInTheCacheDirectoryIsMovedAside(obstacle: Obstacle, name: String) async throws {
         let path = "\(fixture.directory)/\(name)"
         try #require(mkdir(fixture.directory, 0o700) == 0)
         try put(obstacle, at: path)
@@ -340,7 +341,7 @@ import WebImageTestSupport
 
     /// SQLite looks there for changes to take back, as long as it does not know that the index has a log.
     @Test(arguments: Obstacle.allCases)
-    func theJournalOfAnIndexIsMovedAside(obstacle: Obstacle) async throws {
+    func anObstacleInPlaceOfTheJournalIsMovedAside(obstacle: Obstacle) async throws {
         var cache: DiskCache? = fixture.cache()
         await cache?.storeNow(Data(10, of: 1), for: "key")
         try await fixture.end(&cache)
@@ -404,7 +405,7 @@ import WebImageTestSupport
     }
 
     /// As where `~/.cache` is on another disk.
-    @Test func aLinkToADirectoryOfThisUsersIsFollowed() async throws {
+    @Test func aLinkToADirectoryOfTheSameUserIsFollowed() async throws {
         try #require(mkdir(fixture.folder.path("elsewhere"), 0o700) == 0)
         try #require(symlink(fixture.folder.path("elsewhere"), fixture.directory) == 0)
         let cache = fixture.cache()

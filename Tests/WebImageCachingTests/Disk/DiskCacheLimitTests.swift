@@ -12,7 +12,7 @@ import WebImageTestSupport
 
     private func keys(_ cache: DiskCache) async -> [String] { await cache.entries().map(\.key) }
 
-    @Test func keepsNoMoreEntriesThanTheCountLimit() async {
+    @Test func storesNoMoreEntriesThanTheCountLimit() async {
         let cache = fixture.cache { $0.countLimit = 10 }
         for number in 0..<10 { await cache.storeNow(Data(10, of: 1), for: "\(number)") }
         #expect(await cache.count == 10)
@@ -23,7 +23,7 @@ import WebImageTestSupport
         #expect(await cache.statistics().evictions == 2)
     }
 
-    @Test func aValueOfNearlyTheLimitStaysAlone() async {
+    @Test func aValueNearTheLimitEvictsAllOthers() async {
         let cache = fixture.cache(sizeLimit: 1_000)
         await cache.storeNow(Data(500, of: 1), for: "other")
         await cache.storeNow(Data(950, of: 1), for: "large")
@@ -37,7 +37,7 @@ import WebImageTestSupport
     }
 
     @Test(arguments: DiskCache.EvictionOrder.allCases)
-    func evictsInTheOrderThatWasAskedFor(order: DiskCache.EvictionOrder) async {
+    func evictsInTheConfiguredOrder(order: DiskCache.EvictionOrder) async {
         let cache = fixture.cache { $0.evictionOrder = order }
         for key in ["a", "b", "c", "d"] {
             fixture.advance(seconds: 1)
@@ -55,7 +55,7 @@ import WebImageTestSupport
         #expect(await keys(cache) == expected[order])
     }
 
-    @Test(arguments: DiskCache.EvictionOrder.allCases) func trimsToAnAge(order: DiskCache.EvictionOrder) async {
+    @Test(arguments: DiskCache.EvictionOrder.allCases) func trimsToAnAgeLimit(order: DiskCache.EvictionOrder) async {
         let cache = fixture.cache { $0.evictionOrder = order }
         await cache.storeNow(Data(10, of: 1), for: "used")
         await cache.storeNow(Data(10, of: 1), for: "unused")
@@ -70,7 +70,7 @@ import WebImageTestSupport
     }
 
     /// Values are used while they wait to be written, while they are written, and from the disk.
-    @Test func usesOfValuesOnTheirWayToTheDiskCount() async throws {
+    @Test func usesOfValuesNotYetWrittenCount() async throws {
         let cache = fixture.cache()
         await cache.storeNow(Data(10, of: 1), for: "first")
         let other = try SQLiteConnection(path: fixture.indexPath, creates: false, busyTimeoutMilliseconds: 1_000)
@@ -136,7 +136,7 @@ import WebImageTestSupport
         #expect(statistics.evictions == 0)
     }
 
-    @Test func statisticsTellWhatIsWhere() async throws {
+    @Test func statisticsDescribeSegmentsFilesAndTimes() async throws {
         let cache = fixture.cache(fileThreshold: 1_000)
         #expect(await cache.statistics().oldestAccess == nil)
         for number in 0..<5 {
@@ -180,7 +180,7 @@ import WebImageTestSupport
     }
 
     /// From the first word of it on; what is stored since then stays.
-    @Test func removesAllForLookUpsBeforeItsFirstStep() async {
+    @Test func removeAllHidesEntriesFromLookUpsImmediately() async {
         let cache = fixture.cache()
         for number in 0..<700 { cache.store(Data(10, of: 1), for: "\(number)") }
         await cache.flush()
@@ -195,7 +195,7 @@ import WebImageTestSupport
 
     // MARK: Without async
 
-    @Test func blockingTwinsDoTheSame() async {
+    @Test func blockingFunctionsMatchTheAsyncOnes() async {
         let (cache, key) = (fixture.cache(), "key")
         await withCheckedContinuation { continuation in
             let thread = PlatformThread.start(name: "test") {
@@ -214,7 +214,7 @@ import WebImageTestSupport
     }
 
     /// Reads go on while a change of each cache waits for another process.
-    @Test(.timeLimit(.minutes(1))) func aWaitingChangeDoesNotHoldUpReads() async throws {
+    @Test(.timeLimit(.minutes(1))) func aWaitingChangeDoesNotBlockReads() async throws {
         let directories = (0..<DiskCache.threadCount).map { fixture.folder.path("cache \($0)") }
         let caches = directories.map { fixture.cache(at: $0) }
         for cache in caches { await cache.storeNow(Data(10, of: 1), for: "key") }
@@ -284,7 +284,7 @@ import WebImageTestSupport
         #expect(fixture.valueFiles.isEmpty)
     }
 
-    @Test func doesNotKeepAValueBeyondTheLimitNorWhatItReplaces() async {
+    @Test func storesNoValueAboveTheLimitAndRemovesTheOneItReplaces() async {
         let cache = fixture.cache(sizeLimit: 1_000)
         await cache.storeNow(Data(10, of: 1), for: "key")
         await cache.storeNow(Data(10, of: 2), for: "other")
@@ -293,7 +293,7 @@ import WebImageTestSupport
         #expect(await cache.data(for: "other") == Data(10, of: 2))
     }
 
-    @Test func dropsWhatWasNotUsedWithinTheAgeLimit() async {
+    @Test func removesEntriesNotUsedWithinTheAgeLimit() async {
         let cache = fixture.cache(ageLimit: 100)
         await cache.storeNow(Data(10, of: 1), for: "unused")
         await cache.storeNow(Data(10, of: 2), for: "used")
@@ -320,7 +320,7 @@ import WebImageTestSupport
 
     /// Nine tenths of what fits are from before the clock went back.
     @Test(arguments: [false, true])
-    func keepsWhatWasStoredAfterTheClockWentBack(isReopened: Bool) async {
+    func keepsEntriesStoredAfterTheClockWentBack(isReopened: Bool) async {
         var cache = fixture.cache(sizeLimit: 100_000)
         for number in 0..<9 { await cache.storeNow(Data(10_000, of: 1), for: "old \(number)") }
         _ = await cache.data(for: "old 0")
@@ -336,7 +336,7 @@ import WebImageTestSupport
         #expect(await !cache.contains("old 0"))
     }
 
-    @Test func agesWhatWasStoredBeforeTheClockWentBack() async {
+    @Test func entriesStoredBeforeTheClockWentBackAge() async {
         let cache = fixture.cache(ageLimit: 100)
         await cache.storeNow(Data(10, of: 1), for: "old")
         fixture.advance(seconds: -100_000_000)
@@ -370,7 +370,7 @@ import WebImageTestSupport
         #expect(await cache.data(for: "key") == Data(30_000, of: 1))
     }
 
-    @Test func makesRoomToKeepTheFileSystemsFreeSpaceAboveTheFloor() async throws {
+    @Test func evictsToKeepTheFreeSpaceOfTheFileSystemAboveTheMinimum() async throws {
         let free = try #require(DiskDirectory(path: fixture.folder.path).freeByteCount)
         do {
             let cache = fixture.cache()
@@ -383,14 +383,14 @@ import WebImageTestSupport
         #expect(fixture.reported == [.system(errno: ENOSPC)])
     }
 
-    @Test func freeSpaceWithoutEndIsAFiniteNumber() {
+    @Test func unlimitedFreeSpaceIsAFiniteNumber() {
         #expect(DiskDirectory.byteCount(blockCount: 1_000, blockSize: 4_096) == 4_096_000)
         #expect(DiskDirectory.byteCount(blockCount: .max, blockSize: 4_096) == 1 << 50)
         #expect(DiskDirectory.byteCount(blockCount: .max, blockSize: 1) == 1 << 50)
     }
 
     @Test(arguments: [.max, .min] as [Int64])
-    func aFreeSpaceFloorMayBeAnyNumber(floor: Int64) async {
+    func theMinimumFreeSpaceMayBeAnyNumber(floor: Int64) async {
         let cache = fixture.cache(sizeLimit: nil, freeSpaceFloor: floor)
         await cache.storeNow(Data(10, of: 1), for: "key")
         #expect(await cache.contains("key") == (floor == .min))
@@ -423,7 +423,7 @@ import WebImageTestSupport
         "UPDATE entry SET size = 9223372036854775807", "UPDATE segment SET live_size = -9223372036854775808",
         "UPDATE segment SET live_count = -9223372036854775808",
     ])
-    func survivesImpossibleNumbers(change: String) async throws {
+    func survivesImpossibleNumbersInTheIndex(change: String) async throws {
         do {
             let cache = fixture.cache()
             for number in 0..<10 { await cache.storeNow(Data(10, of: 1), for: "\(number)") }
@@ -445,7 +445,7 @@ import WebImageTestSupport
 
     /// The use is noted in memory only when the next store has to make room.
     @Test(.enabled(if: SmallFileSystem.isAvailable, "needs the right to mount a small tmpfs"))
-    func makesRoomInTheOrderOfUsesThatAreNotWrittenYet() async throws {
+    func evictsInTheOrderOfUsesNotYetWritten() async throws {
         let disk = try SmallFileSystem(mebibytes: 16)
         let path = disk.path + "/cache"
         let filler = fixture.cache(at: path)
@@ -462,7 +462,7 @@ import WebImageTestSupport
 
     /// It is not going to be stored, so none has to go for it.
     @Test(.enabled(if: SmallFileSystem.isAvailable, "needs the right to mount a small tmpfs"))
-    func makesNoRoomForAValueAboveTheSizeLimit() async throws {
+    func evictsNothingForAValueAboveTheSizeLimit() async throws {
         let disk = try SmallFileSystem(mebibytes: 16)
         let path = disk.path + "/cache"
         let filler = fixture.cache(at: path)
@@ -474,7 +474,7 @@ import WebImageTestSupport
         #expect(fixture.reported.isEmpty)
     }
 
-    @Test func givesTheSpaceOfRemovedValuesBack() async {
+    @Test func freesTheSpaceOfRemovedValues() async {
         let cache = fixture.cache()
         for number in 0..<500 { cache.store(Data(10_000, of: 1), for: "\(number)") }
         await cache.flush()
@@ -488,13 +488,13 @@ import WebImageTestSupport
     /// In MiB.
     @Test(
         arguments: [(0, 64), (640, 64), (650, 65), (5_000, 500), (10_240, 1_024), (1 << 20, 1_024)] as [(Int64, Int64)])
-    func takesATenthOfTheFreeSpaceByDefault(free: Int64, limit: Int64) {
+    func theDefaultLimitIsATenthOfTheFreeSpace(free: Int64, limit: Int64) {
         #expect(DiskWriter.defaultSizeLimit(available: free << 20) == limit << 20)
     }
 
     /// Of which its own values are a part: the limit does not shrink while it fills up.
     @Test(.enabled(if: SmallFileSystem.isAvailable, "needs the right to mount a small tmpfs"))
-    func takesATenthOfTheFileSystemItIsOnByDefault() async throws {
+    func theDefaultLimitDependsOnTheFileSystemOfTheDirectory() async throws {
         let disk = try SmallFileSystem(mebibytes: 1_000)
         let path = disk.path + "/cache"
         await fixture.cache(at: path, sizeLimit: nil).storeNow(Data(8 << 20, of: 1), for: "key")

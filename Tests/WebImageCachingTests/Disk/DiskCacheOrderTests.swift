@@ -13,7 +13,7 @@ import WebImageTestSupport
 
     /// Ten thousand uses, and every thousand the cache is closed and opened again.
     @Test(.timeLimit(.minutes(2)))
-    func theVictimIsTheLeastRecentlyUsedAfterTenThousandUsesAndTenReopenings() async throws {
+    func evictsTheLeastRecentlyUsedAfterTenThousandUsesAndTenReopenings() async throws {
         var random = SplitMix64(seed: 11)
         var model = DiskCacheModel()
         var cache: DiskCache? = fixture.cache()
@@ -43,7 +43,7 @@ import WebImageTestSupport
     }
 
     /// The uses of the last moments are in memory only, until the cache ends.
-    @Test func usesThatWereNotWrittenYetCountAfterAReopening() async throws {
+    @Test func usesNotYetWrittenCountAfterReopening() async throws {
         var cache: DiskCache? = fixture.cache()
         var model = DiskCacheModel()
         for number in 0..<100 {
@@ -75,7 +75,7 @@ import WebImageTestSupport
         #expect(Set(await current.entries(limit: 20_000).map(\.key)) == Set(used.suffix(1_000)))
     }
 
-    @Test func aUseOfAValueThatIsWrittenJustThenCounts() {
+    @Test func aUseDuringTheWriteOfAValueCounts() {
         var staging = DiskStaging(byteLimit: 1000)
         let attachments = DiskAttachments(DiskCache.Attributes(), standard: .never, now: 1)
         _ = staging.store(Data(10, of: 1), attachments, for: "used", now: 1, completion: nil)
@@ -86,7 +86,7 @@ import WebImageTestSupport
     }
 
     /// Who has read its row before may ask afterwards. What has been put off by it stands in the row.
-    @Test func aUseThatHasJustBeenWrittenIsStillKnown() {
+    @Test func aUseJustWrittenIsStillKnown() {
         var staging = DiskStaging(byteLimit: 1_000)
         let number = DiskReader.EntryNumber(id: 1, generation: 1)
         _ = staging.noteAccess(to: number, expires: 50, now: 2)
@@ -97,7 +97,7 @@ import WebImageTestSupport
         #expect(staging.lastAccess(of: number) == 2 && staging.extendedExpiry(of: number) == nil)
     }
 
-    @Test func aUseOfAValueThatWaitsToBeWrittenCounts() async throws {
+    @Test func aUseOfAValueWaitingToBeWrittenCounts() async throws {
         let cache = fixture.cache()
         await cache.storeNow(Data(10, of: 1), for: "first")
         for round in 0..<50 {
@@ -137,7 +137,7 @@ import WebImageTestSupport
     init() throws { fixture = try DiskFixture() }
 
     @Test(arguments: DiskCache.EvictionOrder.allCases)
-    func noLookUpFindsWhatIsTooOld(order: DiskCache.EvictionOrder) async throws {
+    func lookUpsDoNotFindEntriesPastTheAgeLimit(order: DiskCache.EvictionOrder) async throws {
         var cache: DiskCache? = fixture.cache(ageLimit: 100) { $0.evictionOrder = order }
         await cache?.storeNow(Data(10, of: 1), for: "old")
         await cache?.storeNow(Data(30_000, of: 1), for: "other")
@@ -168,7 +168,7 @@ import WebImageTestSupport
 
     /// Neither use nor update is on disk when it is looked up again.
     @Test(arguments: DiskCache.EvictionOrder.allCases)
-    func countsFromWhatTheOrderSays(order: DiskCache.EvictionOrder) async {
+    func theAgeCountsFromTheTimeThatTheEvictionOrderUses(order: DiskCache.EvictionOrder) async {
         let cache = fixture.cache(ageLimit: 100) { $0.evictionOrder = order }
         await cache.storeNow(Data(10, of: 1), for: "used")
         await cache.storeNow(Data(10, of: 1), for: "updated")
@@ -184,7 +184,7 @@ import WebImageTestSupport
         #expect(await cache.count == (order == .creation ? 0 : 1))
     }
 
-    @Test func entriesSkipsWhatHasGoneByTime() async {
+    @Test func listingSkipsExpiredAndTooOldEntries() async {
         let cache = fixture.cache(ageLimit: 100)
         for number in 0..<10 { await cache.storeNow(Data(10, of: 1), for: "old \(number)") }
         fixture.advance(seconds: 80)
@@ -196,7 +196,7 @@ import WebImageTestSupport
     }
 
     @Test(arguments: [true, false])
-    func theNextStoreRemovesWhatIsTooOldOrExpired(expires: Bool) async {
+    func theNextStoreRemovesTooOldAndExpiredEntries(expires: Bool) async {
         let cache = fixture.cache(ageLimit: expires ? 1_000 : 100)
         let attributes = DiskCache.Attributes(expiration: expires ? .seconds(100) : nil)
         await cache.storeNow(Data(30_000, of: 1), for: "old", attributes: attributes)
@@ -207,7 +207,7 @@ import WebImageTestSupport
     }
 
     @Test(arguments: [true, false])
-    func aTimerRemovesWhatIsTooOldOrExpired(expires: Bool) async {
+    func aTimerRemovesTooOldAndExpiredEntries(expires: Bool) async {
         let cache = fixture.cache(ageLimit: expires ? 1_000 : 100, upkeepInterval: 0.01)
         let attributes = DiskCache.Attributes(expiration: expires ? .seconds(100) : nil)
         await cache.storeNow(Data(30_000, of: 1), for: "old", attributes: attributes)
@@ -216,7 +216,7 @@ import WebImageTestSupport
         #expect(fixture.valueFiles.isEmpty)
     }
 
-    @Test func aTimerWithoutWorkKeepsTheCacheNoLonger() async throws {
+    @Test func anIdleTimerDoesNotRetainTheCache() async throws {
         var cache: DiskCache? = fixture.cache(upkeepInterval: 0.001)
         await cache?.storeNow(Data(10, of: 1), for: "key")
         try await fixture.end(&cache)
@@ -227,7 +227,7 @@ import WebImageTestSupport
     private static let years64 = 64 * 31_557_600.0
 
     @Test(arguments: DiskCache.EvictionOrder.allCases)
-    func whatWasStoredInTheFutureCountsAsStoredNow(order: DiskCache.EvictionOrder) async throws {
+    func entriesStoredInTheFutureCountAsStoredNow(order: DiskCache.EvictionOrder) async throws {
         fixture.advance(seconds: Self.years64)
         var cache: DiskCache? = fixture.cache(ageLimit: 1_000) { $0.evictionOrder = order }
         await cache?.storeNow(Data(10, of: 1), for: "future")
@@ -246,7 +246,7 @@ import WebImageTestSupport
         #expect(await next.count == 0)
     }
 
-    @Test func trimmingToNoAgeTakesWhatWasStoredInTheFutureToo() async {
+    @Test func trimmingToAgeZeroRemovesEntriesStoredInTheFuture() async {
         fixture.advance(seconds: Self.years64)
         let cache = fixture.cache()
         await cache.storeNow(Data(10, of: 1), for: "future")
@@ -255,7 +255,7 @@ import WebImageTestSupport
         #expect(await cache.count == 0)
     }
 
-    @Test func aLifetimeThatBeganInTheFutureBeginsNow() async {
+    @Test func aLifetimeStartedInTheFutureStartsNow() async {
         fixture.advance(seconds: Self.years64)
         let cache = fixture.cache(ageLimit: 10_000)
         await cache.storeNow(Data(10, of: 1), for: "lifetime", attributes: .init(expiration: .seconds(100)))
@@ -271,7 +271,7 @@ import WebImageTestSupport
         #expect(await cache.contains("date"))
     }
 
-    @Test func aTimerBringsTimesOfTheFutureBack() async {
+    @Test func aTimerResetsAccessTimesInTheFuture() async {
         fixture.advance(seconds: Self.years64)
         let cache = fixture.cache(ageLimit: 1_000, upkeepInterval: 0.01)
         await cache.storeNow(Data(10, of: 1), for: "future")
@@ -393,7 +393,7 @@ import WebImageTestSupport
 
     /// Each key counts its changes. A look-up finds the last change made before it began, or one made since.
     @Test(.timeLimit(.minutes(2)))
-    func concurrentLookUpsFindTheLastChangeOrALaterOne() async throws {
+    func concurrentLookUpsFindTheLatestChange() async throws {
         let histories = (0..<40).map { History(key: "key \($0)") }
         let cache = fixture.cache()
         await withTaskGroup { group in

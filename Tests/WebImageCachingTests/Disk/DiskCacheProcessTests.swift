@@ -96,7 +96,7 @@ import WebImageTestSupport
 
     /// What one does the other sees, whichever of them a change goes through.
     @Test(.timeLimit(.minutes(1)))
-    func twoCachesOfOneProcessAreOne() async throws {
+    func twoCachesInOneProcessShareAllChanges() async throws {
         var random = SplitMix64(seed: 9)
         let caches = [fixture.cache(), fixture.cache()]
         var model = DiskCacheModel()
@@ -154,7 +154,7 @@ import WebImageTestSupport
 
     /// Looking after a reader at rest keeps it from a look-up, which opens another; that must not go on for ever.
     @Test(.timeLimit(.minutes(1)))
-    func asManyReadersAsReadAtOnceAndOneMore() async throws {
+    func readersAreReused() async throws {
         await fixture.cache().storeNow(Data(10, of: 1), for: "key")
         let readers = DiskReaders(
             directory: DiskDirectory(path: fixture.directory), configuration: fixture.configuration, lookInterval: .max)
@@ -177,7 +177,7 @@ import WebImageTestSupport
     }
 
     /// What a deletion of the directory does when it meets an index that was just made.
-    @Test func startsAnewWhenTheIndexHasLostItsLog() async throws {
+    @Test func startsOverWhenTheLogOfTheIndexIsMissing() async throws {
         let cache = fixture.cache()
         await cache.storeNow(CheckedValue.make(key: "a", version: 1, byteCount: 1_000), for: "a")
         try FileManager.default.removeItem(atPath: fixture.directory + "/index.sqlite-wal")
@@ -187,7 +187,7 @@ import WebImageTestSupport
     }
 
     /// Zeros must not take the place of values whose segment has gone.
-    @Test func leavesASegmentThatHasGone() async throws {
+    @Test func doesNotWriteToADeletedSegment() async throws {
         let cache = fixture.cache()
         await cache.storeNow(CheckedValue.make(key: "a", version: 1, byteCount: 1_000), for: "a")
         let values = try #require(
@@ -204,7 +204,7 @@ import WebImageTestSupport
 
     /// Somebody empties the user's caches while a program uses one.
     @Test(.timeLimit(.minutes(1)))
-    func goesOnAfterItsDirectoryWasDeletedInUse() async throws {
+    func continuesAfterItsDirectoryWasDeletedInUse() async throws {
         let cache = fixture.cache()
         let keys = (0..<50).map { "key \($0)" }
         for _ in 0..<6 {
@@ -246,7 +246,7 @@ import WebImageTestSupport
     /// Two hundred times, in two directories at once. Each time every key is looked up; each tenth time the cache is
     /// trimmed before, after which the directory must hold nothing that the cache does not know.
     @Test(.timeLimit(.minutes(5)))
-    func everyEntryIsWholeAndNoneIsLostHoweverOftenTheWriterIsKilled() async throws {
+    func everyEntryIsCompleteAndNoneIsLostWhenTheWriterIsKilled() async throws {
         try await withThrowingTaskGroup { group in
             for seed in [42, 43] as [UInt64] {
                 group.addTask { try await killWriters(fixture: DiskFixture(), seed: seed) }

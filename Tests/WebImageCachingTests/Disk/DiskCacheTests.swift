@@ -11,7 +11,7 @@ import WebImageTestSupport
     init() throws { fixture = try DiskFixture() }
 
     @Test(arguments: [0, 1, 20_480, 20_481, 300_000])
-    func returnsTheBytesThatWereStored(byteCount: Int) async throws {
+    func returnsTheStoredBytes(byteCount: Int) async throws {
         let data = Data((0..<byteCount).map { UInt8(truncatingIfNeeded: $0 &* 31) })
         do {
             let cache = fixture.cache()
@@ -23,7 +23,7 @@ import WebImageTestSupport
         #expect(fixture.reported.isEmpty)
     }
 
-    @Test func keepsSmallValuesInOneFileAndLargeOnesInFilesOfTheirOwn() async {
+    @Test func storesSmallValuesInOneFileAndLargeOnesInSeparateFiles() async {
         let cache = fixture.cache(fileThreshold: 1_000)
         await cache.storeNow(Data(1_000, of: 1), for: "small")
         await cache.storeNow(Data(1_000, of: 1), for: "small too")
@@ -33,7 +33,7 @@ import WebImageTestSupport
         #expect(fixture.valueFiles.count == 1)
     }
 
-    @Test func givesTheDirectoryToItsOwnerOnly() async {
+    @Test func onlyTheOwnerCanAccessTheDirectory() async {
         let cache = fixture.cache()
         await cache.storeNow(Data(30_000, of: 1), for: "key")
         for path in [fixture.directory] + fixture.valueFiles + fixture.segmentFiles {
@@ -43,7 +43,7 @@ import WebImageTestSupport
         }
     }
 
-    @Test func givesItsFilesToTheirOwnerOnlyInADirectoryOpenToAll() async {
+    @Test func onlyTheOwnerCanAccessTheFilesInAPublicDirectory() async {
         mkdir(fixture.directory, 0o755)
         let cache = fixture.cache()
         await cache.storeNow(Data(30_000, of: 1), for: "key")
@@ -82,7 +82,7 @@ import WebImageTestSupport
         #expect(fixture.valueFiles.isEmpty)
     }
 
-    @Test func removesEverythingThatWasStoredBeforeAndNothingAfter() async {
+    @Test func removeAllRemovesEarlierEntriesOnly() async {
         let cache = fixture.cache()
         for number in 0..<50 { cache.store(Data(number * 1_000, of: 1), for: "\(number)") }
         await cache.removeAll()
@@ -94,7 +94,7 @@ import WebImageTestSupport
         #expect(await cache.data(for: "after") == Data(10, of: 2))
     }
 
-    @Test func tellsKeysWithOneHashApart() async throws {
+    @Test func distinguishesKeysWithTheSameHash() async throws {
         let cache = fixture.cache()
         await cache.storeNow(Data(10, of: 1), for: "one")
         let other = try SQLiteConnection(path: fixture.indexPath, creates: false, busyTimeoutMilliseconds: 1_000)
@@ -138,7 +138,7 @@ import WebImageTestSupport
         #expect(listed[8].lastAccess == listed[8].created)
     }
 
-    @Test func seesAValueBeforeItIsOnDisk() async throws {
+    @Test func findsAValueBeforeItIsWritten() async throws {
         let cache = fixture.cache()
         await cache.storeNow(Data(1, of: 0), for: "other")
         // While another connection holds the write lock, nothing can reach the disk.
@@ -160,7 +160,7 @@ import WebImageTestSupport
         #expect(await !cache.contains("other"))
     }
 
-    @Test func boundsTheBytesThatWait() async throws {
+    @Test func limitsTheBytesWaitingToBeWritten() async throws {
         let cache = fixture.cache(stagedByteLimit: 100_000)
         await cache.storeNow(Data(10, of: 0), for: "third")
         let other = try SQLiteConnection(path: fixture.indexPath, creates: false, busyTimeoutMilliseconds: 1_000)
@@ -191,7 +191,7 @@ import WebImageTestSupport
         #expect(status.st_size < 2 << 20)
     }
 
-    @Test func aCancelledLookUpIsNotAnswered() async throws {
+    @Test func aCancelledLookUpReturnsNothing() async throws {
         let cache = fixture.cache()
         await cache.storeNow(Data(10, of: 1), for: "key")
         // Hold up every thread of the pool, so that what comes next has to wait.
@@ -279,7 +279,7 @@ import WebImageTestSupport
     private let attributes = DiskCache.Attributes(
         expiration: .seconds(100), extendedData: Data(3, of: 7), responseMetadata: Data(5, of: 9))
 
-    @Test(arguments: [false, true]) func keepsAttributesBesideTheBytes(isWritten: Bool) async throws {
+    @Test(arguments: [false, true]) func storesAttributesWithTheBytes(isWritten: Bool) async throws {
         let cache = fixture.cache()
         cache.store(Data(10, of: 1), for: "key", attributes: attributes)
         if isWritten { await cache.flush() }
@@ -295,7 +295,7 @@ import WebImageTestSupport
         #expect(entry.responseMetadata == Data(5, of: 9))
     }
 
-    @Test(arguments: [false, true]) func anUpdateLeavesTheTimeWhenTheBytesWereStored(isWritten: Bool) async throws {
+    @Test(arguments: [false, true]) func anUpdateKeepsTheCreationTime(isWritten: Bool) async throws {
         let cache = fixture.cache()
         let other = try await lockedIndex(of: cache)
         cache.store(Data(10, of: 1), for: "key")
@@ -318,7 +318,7 @@ import WebImageTestSupport
         return other
     }
 
-    @Test func replacingAValueDropsWhatWasKeptBesideIt() async throws {
+    @Test func replacingAValueRemovesItsAttributes() async throws {
         let cache = fixture.cache()
         await cache.storeNow(Data(10, of: 1), for: "key", attributes: attributes)
         await cache.storeNow(Data(10, of: 2), for: "key")
@@ -347,7 +347,7 @@ import WebImageTestSupport
         #expect(await cache.data(for: "key") == nil)
     }
 
-    @Test func anUpdateOfAValueThatWaitsReachesTheDiskWithIt() async throws {
+    @Test func anUpdateOfAWaitingValueIsWrittenWithIt() async throws {
         let cache = fixture.cache()
         cache.store(Data(10, of: 1), for: "key")
         cache.update(attributes, for: "key")
@@ -356,7 +356,7 @@ import WebImageTestSupport
     }
 
     @Test(arguments: [false, true])
-    func anUpdateForSomeBytesLeavesThoseOfAnotherProcess(isWritten: Bool) async throws {
+    func anUpdateOfReplacedBytesDoesNothing(isWritten: Bool) async throws {
         let (cache, other) = (fixture.cache(), fixture.cache())
         await cache.storeNow(Data(10, of: 1), for: "key", attributes: attributes)
         if isWritten {
@@ -374,7 +374,7 @@ import WebImageTestSupport
         #expect(await fixture.cache().item(for: "key")?.entry.extendedData == Data(3, of: 7))
     }
 
-    @Test func anUpdateDropsWhatItDoesNotName() async throws {
+    @Test func anUpdateRemovesAttributesItDoesNotContain() async throws {
         let cache = fixture.cache()
         await cache.storeNow(Data(10, of: 1), for: "key", attributes: attributes)
         cache.update(DiskCache.Attributes(), for: "key")
@@ -386,7 +386,7 @@ import WebImageTestSupport
         #expect(try index.integer("SELECT count(*) FROM attachment") == 0)
     }
 
-    @Test func anUpdateOfNothingMakesNothing() async throws {
+    @Test func anUpdateOfAMissingEntryCreatesNothing() async throws {
         let cache = fixture.cache()
         await cache.storeNow(Data(10, of: 1), for: "removed")
         cache.remove(for: "removed")
@@ -397,7 +397,7 @@ import WebImageTestSupport
         #expect(await cache.entry(for: "removed") == nil)
     }
 
-    @Test func attributesThatAreTooLargeAreRefusedWithAReport() async throws {
+    @Test func tooLargeAttributesAreRefusedAndReported() async throws {
         let cache = fixture.cache()
         await cache.storeNow(Data(10, of: 1), for: "key")
         let large = DiskCache.Attributes(extendedData: Data(1 << 20, of: 0), responseMetadata: Data(1, of: 0))
@@ -414,7 +414,7 @@ import WebImageTestSupport
 
     // MARK: Expiration
 
-    @Test(arguments: [false, true]) func anExpiredEntryIsNotFoundAnyMore(isWritten: Bool) async {
+    @Test(arguments: [false, true]) func anExpiredEntryIsNotFound(isWritten: Bool) async {
         let cache = fixture.cache()
         cache.store(Data(10, of: 1), for: "key", attributes: DiskCache.Attributes(expiration: .seconds(10)))
         cache.store(Data(10, of: 2), for: "other")
@@ -429,7 +429,7 @@ import WebImageTestSupport
         #expect(await cache.data(for: "other") != nil)
     }
 
-    @Test func theConfigurationSaysWhenOtherEntriesExpire() async {
+    @Test func theConfigurationHasTheDefaultExpiration() async {
         let cache = fixture.cache { $0.expiration = .seconds(10) }
         await cache.storeNow(Data(10, of: 1), for: "standard")
         await cache.storeNow(Data(10, of: 1), for: "never", attributes: DiskCache.Attributes(expiration: .never))
@@ -438,7 +438,7 @@ import WebImageTestSupport
         #expect(await cache.data(for: "never") != nil)
     }
 
-    @Test func removesExpiredEntriesOnly() async {
+    @Test func removeExpiredRemovesExpiredEntriesOnly() async {
         let cache = fixture.cache()
         for number in 0..<200 {
             let expiration = CacheExpiration.seconds(number % 2 == 0 ? 10 : 1_000)
@@ -452,7 +452,7 @@ import WebImageTestSupport
         #expect(await cache.statistics().evictions == 100)
     }
 
-    @Test(arguments: [false, true]) func usesPutAnExpirationOff(isWritten: Bool) async {
+    @Test(arguments: [false, true]) func usesExtendAnExpiration(isWritten: Bool) async {
         let cache = fixture.cache { $0.expirationExtension = .original }
         cache.store(Data(10, of: 1), for: "key", attributes: DiskCache.Attributes(expiration: .seconds(10)))
         if isWritten { await cache.flush() }
@@ -468,7 +468,7 @@ import WebImageTestSupport
         #expect(await other.data(for: "key") == nil)
     }
 
-    @Test func usesLeaveAnExpirationAloneByDefault() async {
+    @Test func usesDoNotExtendAnExpirationByDefault() async {
         let cache = fixture.cache()
         await cache.storeNow(Data(10, of: 1), for: "key", attributes: DiskCache.Attributes(expiration: .seconds(10)))
         fixture.advance(seconds: 8)

@@ -51,19 +51,19 @@ import WebImageTestSupport
         #expect(group.policies == policies)
     }
 
-    @Test func reachesOneAfterTheOtherFromTheHighest() async throws {
+    @Test func serialCallsCachesInOrderOfPriority() async throws {
         #expect(try await reached(by: .serial) == Array(repeating: ["high", "low"], count: 6))
     }
 
-    @Test func reachesAllAtOnce() async throws {
+    @Test func concurrentCallsAllCaches() async throws {
         for names in try await reached(by: .concurrent) { #expect(names.sorted() == ["high", "low"]) }
     }
 
-    @Test func reachesTheHighestOnly() async throws {
+    @Test func highestOnlyCallsTheHighest() async throws {
         #expect(try await reached(by: .highestOnly) == Array(repeating: ["high"], count: 6))
     }
 
-    @Test func reachesTheLowestOnly() async throws {
+    @Test func lowestOnlyCallsTheLowest() async throws {
         #expect(try await reached(by: .lowestOnly) == Array(repeating: ["low"], count: 6))
     }
 
@@ -89,7 +89,7 @@ import WebImageTestSupport
         }
     }
 
-    @Test func endsASerialLookUpAtTheFirstAnswer() async throws {
+    @Test func aSerialLookUpEndsAtTheFirstHit() async throws {
         high.put(try solidImage(1, 1), for: key)
         low.put(try solidImage(2, 2), for: key)
         #expect(await group.image(for: key)?.image?.width == 1)
@@ -99,7 +99,7 @@ import WebImageTestSupport
         #expect(await group.image(for: key)?.image?.width == 2)
     }
 
-    @Test func takesTheFirstOfConcurrentAnswersAndCancelsTheOthers() async throws {
+    @Test func aConcurrentLookUpReturnsTheFirstHitAndCancelsTheOthers() async throws {
         let door = Countdown()
         let slow = ScriptedCache(door: door)
         slow.put(try solidImage(1, 1), for: key)
@@ -112,7 +112,7 @@ import WebImageTestSupport
         door.signal()
     }
 
-    @Test func waitsForAnAnswerWhenTheFirstToReplyHasNone() async throws {
+    @Test func aConcurrentLookUpWaitsForAHitAfterAMiss() async throws {
         let door = Countdown()
         let slow = ScriptedCache(door: door)
         slow.put(try solidImage(1, 1), for: key)
@@ -125,7 +125,7 @@ import WebImageTestSupport
         #expect(await query.value == 1)
     }
 
-    @Test func givesUpAllWhenCancelled() async throws {
+    @Test func cancellationCancelsAllLookUps() async throws {
         let door = Countdown()
         let slow = [ScriptedCache(door: door), ScriptedCache(door: door)]
         let group = ImageCacheGroup(slow)
@@ -138,7 +138,7 @@ import WebImageTestSupport
         door.signal()
     }
 
-    @Test func doesNotAskTheNextAfterACancel() async throws {
+    @Test func cancellationPreventsTheNextLookUp() async throws {
         let door = Countdown()
         let slow = ScriptedCache(door: door)
         let group = ImageCacheGroup([low, slow])
@@ -150,7 +150,7 @@ import WebImageTestSupport
         #expect(low.calls == [])
     }
 
-    @Test func changesAllAtOnceAndWaitsForThem() async throws {
+    @Test func concurrentChangesRunAtOnceAndAreAwaited() async throws {
         let door = Countdown()
         let slow = [ScriptedCache(door: door), ScriptedCache(door: door)]
         for cache in slow { cache.put(try solidImage(), for: key) }
@@ -166,7 +166,7 @@ import WebImageTestSupport
     // MARK: Members
 
     @Test(arguments: ImageCacheGroup.Policy.allCases)
-    func answersWithoutCaches(_ policy: ImageCacheGroup.Policy) async throws {
+    func isEmptyWithoutCaches(_ policy: ImageCacheGroup.Policy) async throws {
         group.caches = []
         #expect(try await reached(by: policy) == Array(repeating: [], count: 6))
         #expect(await group.image(for: key) == nil)
@@ -192,7 +192,7 @@ import WebImageTestSupport
         #expect(group.caches.count == 2)
     }
 
-    @Test(.timeLimit(.minutes(1))) func letsCachesGoThatAskIt() {
+    @Test(.timeLimit(.minutes(1))) func releasesCachesThatCallTheGroupWhenReleased() {
         let counts = Lock<[Int]>([])
         // Its end runs inside the assignment.
         group.caches = [ScriptedCache(onEnd: { [group] in counts.withLock { $0.append(group.caches.count) } }), low]
@@ -200,7 +200,7 @@ import WebImageTestSupport
         #expect(counts.withLock { $0 } == [1])
     }
 
-    @Test func looksIntoMemoryByTheQueryPolicy() throws {
+    @Test func memoryLookUpsFollowTheQueryPolicy() throws {
         low.put(try solidImage(2, 2), for: key)
         #expect(group.image(inMemoryFor: key)?.width == 2)
         high.put(try solidImage(1, 1), for: key)

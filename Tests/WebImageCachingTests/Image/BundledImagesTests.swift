@@ -38,7 +38,7 @@ import WebImageTestSupport
         #expect(await cache.disk?.count == 0)
     }
 
-    @Test func areReadForThoseWhoBlock() throws {
+    @Test func areFoundByBlockingLookUps() throws {
         try folder.write(try solidPNG(), to: "example.org/a.png")
         let cache = cache()
         #expect(cache.cachedTier(holding: key) == .bundled)
@@ -46,7 +46,7 @@ import WebImageTestSupport
         #expect(cache.cachedImage(for: key)?.tier == .bundled)
     }
 
-    @Test func comeAfterTheDisk() async throws {
+    @Test func areLookedUpAfterTheDisk() async throws {
         try folder.write(try solidPNG(1, 1), to: "example.org/a.png")
         let cache = cache()
         await cache.store(nil, data: try solidPNG(2, 2), for: key, in: .disk)
@@ -70,7 +70,7 @@ import WebImageTestSupport
         #expect(await cache.image(for: key)?.image?.width == 2)
     }
 
-    @Test func staysAndIsReportedOnceWhenDamaged() async throws {
+    @Test func aDamagedFileIsReportedOnceAndKept() async throws {
         try folder.write(try solidPNG().prefix(60), to: "example.org/a.png")
         let cache = cache()
         for _ in 0..<3 { #expect(await cache.image(for: key) == nil) }
@@ -78,7 +78,7 @@ import WebImageTestSupport
         #expect(access(folder.path("example.org/a.png"), F_OK) == 0)
     }
 
-    @Test func arePlainFiles() async throws {
+    @Test func areRegularFilesWithinTheSizeLimit() async throws {
         try folder.write(Data(), to: "example.org/x")
         #expect(mkfifo(folder.path("example.org/a.png"), 0o600) == 0)
         let cache = cache()

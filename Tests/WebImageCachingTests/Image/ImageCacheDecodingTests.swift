@@ -18,7 +18,7 @@ import WebImageTestSupport
 
     // MARK: Sharing
 
-    @Test func decodesOnceForAllWhoAskAtTheSameTime() async throws {
+    @Test func decodesOnceForConcurrentLookUps() async throws {
         let gate = Gate()
         let decoder = ProbeDecoder { _ in gate.pass() }
         let cache = fixture.cache(decoder: decoder)
@@ -33,7 +33,7 @@ import WebImageTestSupport
         #expect(decoder.callCount == 1)
     }
 
-    @Test func stopsDecodingWhenNobodyWantsIt() async throws {
+    @Test func stopsDecodingWhenAllLookUpsAreCancelled() async throws {
         let gate = Gate()
         let seen = Lock<Cancellation?>(nil)
         let decoder = ProbeDecoder { options in
@@ -56,7 +56,7 @@ import WebImageTestSupport
         #expect(await cache.disk?.contains(key.source) == true)
     }
 
-    @Test func leavesOthersAloneWhenOneIsCancelled() async throws {
+    @Test func aCancelledLookUpDoesNotCancelOthers() async throws {
         let gate = Gate()
         let cache = fixture.cache(decoder: ProbeDecoder { _ in gate.pass() })
         await cache.store(nil, data: try solidPNG(), for: key, in: .disk)
@@ -71,7 +71,7 @@ import WebImageTestSupport
 
     // MARK: Changes meanwhile
 
-    @Test func doesNotPutIntoMemoryWhatIsOutOfDate() async throws {
+    @Test func doesNotInsertOutdatedImagesIntoMemory() async throws {
         let gate = Gate()
         let cache = fixture.cache(decoder: ProbeDecoder { _ in gate.pass() })
         await cache.store(nil, data: try solidPNG(1, 1), for: key, in: .disk)
@@ -86,7 +86,7 @@ import WebImageTestSupport
         #expect(await cache.image(for: key)?.image?.width == 2)
     }
 
-    @Test func doesNotBringBackWhatWasRemoved() async throws {
+    @Test func doesNotRestoreRemovedImages() async throws {
         for clears in [false, true] {
             let gate = Gate()
             let cache = fixture.cache(decoder: ProbeDecoder { _ in gate.pass() })
@@ -101,7 +101,7 @@ import WebImageTestSupport
         }
     }
 
-    @Test func findsWhatItHasJustStoredWhileOthersAsk() async throws {
+    @Test func findsImagesJustStoredDuringOtherLookUps() async throws {
         let cache = fixture.cache()
         let pictures = try (1...6).map { try solidPNG($0, 1) }
         let keys = (0..<3).map { ImageCacheKey(source: "\($0)") }
@@ -122,7 +122,7 @@ import WebImageTestSupport
         #expect(fixture.reports.codes == [])
     }
 
-    @Test func decodesOnceForThoseInAndOutOfAHurry() async throws {
+    @Test func decodesOnceForLookUpsOfDifferentPriority() async throws {
         let gate = Gate()
         let decoder = ProbeDecoder { _ in gate.pass() }
         let cache = fixture.cache(decoder: decoder)
@@ -139,7 +139,7 @@ import WebImageTestSupport
 
     // MARK: Damage
 
-    @Test func removesWhatCanNotBeDecodedAndReportsItOnce() async throws {
+    @Test func removesDataThatCannotBeDecodedAndReportsItOnce() async throws {
         let gate = Gate()
         let cache = fixture.cache(decoder: ProbeDecoder { _ in gate.pass() })
         await cache.store(nil, data: try solidPNG().prefix(60), for: key, in: .disk)
@@ -157,7 +157,7 @@ import WebImageTestSupport
         #expect(fixture.reports.codes == [403])
     }
 
-    @Test func keepsWhatIsOnlyTooLarge() async throws {
+    @Test func keepsDataThatIsOnlyTooLargeToDecode() async throws {
         let cache = fixture.cache { $0.decodingLimits.pixelCount = 47 }
         await cache.store(nil, data: try solidPNG(8, 6), for: key, in: .disk)
         #expect(await cache.image(for: key) == nil)
@@ -167,7 +167,7 @@ import WebImageTestSupport
 
     // MARK: Without pixels
 
-    @Test func answersWithoutPixelsWhereNoneAreWanted() async throws {
+    @Test func returnsDataOnlyWhenDecodingIsOff() async throws {
         let decoder = ProbeDecoder()
         for isOption in [true, false] {
             let cache = fixture.cache(decoder: decoder) { $0.decodesForDisplay = isOption }
@@ -185,7 +185,7 @@ import WebImageTestSupport
         }
     }
 
-    @Test func removesWhatHasNoHeader() async throws {
+    @Test func removesDataWithoutAnImageHeader() async throws {
         let cache = fixture.cache { $0.decodesForDisplay = false }
         await cache.store(nil, data: Data("no picture".utf8), for: key, in: .disk)
         #expect(await cache.image(for: key) == nil)
@@ -208,7 +208,7 @@ import WebImageTestSupport
         #expect(await cache.image(for: still)?.image?.data == nil)
     }
 
-    @Test func givesTheFirstFrameWhereNoAnimationIsWanted() async throws {
+    @Test func returnsTheFirstFrameWhenAnimationIsOff() async throws {
         let cache = fixture.cache()
         await cache.store(nil, data: try animatedGIF(), for: key, in: .disk)
         let options = ImageQueryOptions(allowsAnimated: false)
@@ -225,7 +225,7 @@ import WebImageTestSupport
         #expect(fromMemory?.tier == .memory && fromMemory?.image?.frameCount == 1 && fromMemory?.image?.data == nil)
     }
 
-    @Test func knowsAnAnimationWithoutACountOfFrames() async throws {
+    @Test func recognizesAnAnimationWithoutAFrameCount() async throws {
         let decoded = try CodecRegistry.shared.decode(try animatedGIF())
         let image = Image(pixels: decoded.pixels, animation: decoded.animation)
         let cache = fixture.cache()
@@ -239,7 +239,7 @@ import WebImageTestSupport
         #expect(still.memory.totalCost == image.pixels.byteCount)
     }
 
-    @Test func decodesNoMoreThanTheFirstFrameWhereNoAnimationIsWanted() async throws {
+    @Test func decodesOnlyTheFirstFrameWhenAnimationIsOff() async throws {
         let seen = Lock<[Bool]>([])
         let cache = fixture.cache(
             decoder: ProbeDecoder { options in seen.withLock { $0.append(options.firstFrameOnly) } })
@@ -251,7 +251,7 @@ import WebImageTestSupport
         #expect(seen.withLock { $0 } == [false, true])
     }
 
-    @Test func keepsOnlyFirstFramesInACacheWithoutAnimation() async throws {
+    @Test func storesOnlyFirstFramesInACacheWithoutAnimation() async throws {
         let gif = try animatedGIF()
         let cache = fixture.cache { $0.allowsAnimated = false }
         let animated = try CodecRegistry.shared.decode(gif)

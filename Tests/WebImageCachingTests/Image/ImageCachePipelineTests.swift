@@ -36,7 +36,7 @@ import WebImageTestSupport
     }
 
     @Test(arguments: Change.allCases)
-    func promotesNothingThatHasChangedSinceItWasRead(_ change: Change) async throws {
+    func promotesNoImageChangedSinceItWasRead(_ change: Change) async throws {
         await cache.store(nil, data: try solidPNG(), for: key, in: .disk)
         let stored = try #require(await read(key, from: cache))
         try await make(change)
@@ -48,7 +48,7 @@ import WebImageTestSupport
         #expect(cache.memory.contains(key) == (change == .none))
     }
 
-    @Test func promotesNoVariantThatWasRemovedMeanwhile() async throws {
+    @Test func promotesNoVariantRemovedSinceItWasRead() async throws {
         await cache.store(nil, data: try solidPNG(), for: key, in: .disk)
         let watch = cache.watch(fixture.thumbnailKey)
         let stored = try #require(await read(key, from: cache))
@@ -60,7 +60,7 @@ import WebImageTestSupport
         #expect(cache.memory.count == 0)
     }
 
-    @Test func doesNotReplaceWhatIsInMemory() async throws {
+    @Test func doesNotReplaceImagesInMemory() async throws {
         await cache.store(nil, data: try solidPNG(), for: key, in: .disk)
         let watch = cache.watch(key)
         let stored = try #require(await read(key, from: cache))
@@ -72,7 +72,7 @@ import WebImageTestSupport
     }
 
     @Test(arguments: Change.allCases)
-    func discardsWhatIsDamagedAndNothingElse(_ change: Change) async throws {
+    func discardsDamagedDataOnly(_ change: Change) async throws {
         await cache.store(nil, data: Data("damaged".utf8), for: key, in: .disk)
         let stored = try #require(await read(key, from: cache))
         try await make(change)
@@ -81,7 +81,7 @@ import WebImageTestSupport
         #expect(fixture.reports.codes == (change == .none ? [403] : []))
     }
 
-    @Test func keepsWhatLiesBesideTheBytes() async throws {
+    @Test func promotionKeepsScaleExtendedDataAndExpiration() async throws {
         let memory = MemoryCacheFixture<ImageCacheKey, Image>()
         memory.ticking.set(nanoseconds: fixture.disk.clock.withLock { $0 } * 1_000)
         let cache = ImageCache(memory: memory.cache, disk: fixture.disk.cache())
@@ -103,7 +103,7 @@ import WebImageTestSupport
         #expect(cache.image(inMemoryFor: key) == nil)
     }
 
-    @Test func storesWhatWasLoaded() async throws {
+    @Test func storesLoadedImages() async throws {
         let png = try solidPNG()
         cache.storeLoaded(try solidImage(), original: change(png), for: key)
         #expect(cache.image(inMemoryFor: key)?.width == 8)
@@ -118,7 +118,7 @@ import WebImageTestSupport
         #expect(await cache.disk?.data(for: key.source) == (try solidPNG(3, 3)))
     }
 
-    @Test func keepsQueriesFromBringingBackWhatALoadReplaced() async throws {
+    @Test func queriesDoNotRestoreImagesReplacedByALoad() async throws {
         let gate = Gate()
         let cache = fixture.cache(decoder: ProbeDecoder { _ in gate.pass() })
         await cache.store(nil, data: try solidPNG(1, 1), for: key, in: .disk)
@@ -131,7 +131,7 @@ import WebImageTestSupport
         #expect(await cache.image(for: key)?.image?.width == 2)
     }
 
-    @Test func keepsOnlyFirstFramesInACacheWithoutAnimation() async throws {
+    @Test func storesOnlyFirstFramesInACacheWithoutAnimation() async throws {
         let cache = fixture.cache { $0.allowsAnimated = false }
         let gif = try animatedGIF()
         let animated = try CodecRegistry.shared.decode(gif)

@@ -20,7 +20,7 @@ import WebImageTestSupport
 
     // MARK: Storing
 
-    @Test func costsAPictureItsBytes() async throws {
+    @Test func theCostIsTheByteCountOfTheImage() async throws {
         var image = try solidImage(30, 20)
         image.extendedData = Data(7, of: 1)
         await cache.store(image, for: key, in: .memory)
@@ -29,7 +29,7 @@ import WebImageTestSupport
     }
 
     @Test(arguments: [ImageCache.Tiers.memory, .disk, .all])
-    func storesWhereItIsTold(_ tiers: ImageCache.Tiers) async throws {
+    func storesInTheGivenTiers(_ tiers: ImageCache.Tiers) async throws {
         await cache.store(try solidImage(), data: try solidPNG(), for: key, in: tiers)
         #expect(cache.memory.contains(key) == tiers.contains(.memory))
         #expect(await cache.disk?.contains(key.description) == tiers.contains(.disk))
@@ -40,7 +40,7 @@ import WebImageTestSupport
         #expect(await !cache.contains(key, in: []))
     }
 
-    @Test func findsAtOnceWhatIsStored() async throws {
+    @Test func findsStoredImagesImmediately() async throws {
         let data = try solidPNG()
         storeAtOnce(try solidImage(), data)
         #expect(cache.image(inMemoryFor: key) != nil)
@@ -49,7 +49,7 @@ import WebImageTestSupport
 
     private func storeAtOnce(_ image: Image?, _ data: Data?) { cache.store(image, data: data, for: key) }
 
-    @Test func leavesBytesAsTheyAre() async throws {
+    @Test func storesDataUnchanged() async throws {
         let data = try solidPNG() + Data("behind the end".utf8)
         await cache.store(try solidImage(), data: data, for: key)
         #expect(await cache.disk?.data(for: key.source) == data)
@@ -58,7 +58,7 @@ import WebImageTestSupport
         #expect(result?.data == data && result?.tier == .disk)
     }
 
-    @Test func keepsAVariantApartFromItsOriginal() async throws {
+    @Test func storesAVariantSeparatelyFromItsOriginal() async throws {
         await cache.store(try solidImage(3, 2), for: thumbnailKey)
         #expect(await cache.image(for: key) == nil)
         await cache.store(try solidImage(30, 20), for: key)
@@ -66,7 +66,7 @@ import WebImageTestSupport
         #expect(cache.image(inMemoryFor: key)?.width == 30)
     }
 
-    @Test func writesAVariantOnlyWhenAsked() async throws {
+    @Test func writesAVariantToDiskOnlyIfRequested() async throws {
         let original = try solidPNG(30, 20)
         await cache.store(nil, data: original, for: key)
         await cache.store(try solidImage(3, 2), for: thumbnailKey)
@@ -79,19 +79,19 @@ import WebImageTestSupport
         #expect(await cache.image(for: thumbnailKey)?.image?.width == 3)
     }
 
-    @Test func decodesBytesThatComeWithoutAPicture() async throws {
+    @Test func decodesDataStoredWithoutAnImage() async throws {
         await cache.store(nil, data: try solidPNG(), for: key)
         #expect(cache.image(inMemoryFor: key)?.width == 8)
         #expect(await cache.disk?.contains(key.source) == true)
     }
 
-    @Test func doesNotKeepBytesThatAreNoPicture() async throws {
+    @Test func doesNotStoreDataThatIsNotAnImage() async throws {
         await cache.store(nil, data: Data("no picture".utf8), for: key)
         #expect(await cache.tier(holding: key) == nil)
         #expect(fixture.reports.codes == [403])
     }
 
-    @Test func doesNotStoreWhatIsPartial() async throws {
+    @Test func doesNotStorePartialImages() async throws {
         let data = try solidPNG()
         await cache.store(try solidImage(), data: data, for: key)
         var partial = try solidImage(2, 2)
@@ -101,7 +101,7 @@ import WebImageTestSupport
         #expect(await cache.disk?.data(for: key.source) == data)
     }
 
-    @Test func givesTheLastStoreTheLastWord() async throws {
+    @Test func theLastOfConcurrentStoresWins() async throws {
         let gate = Gate()
         let cache = fixture.cache { configuration in
             configuration.serializer = { _, data, _ in
@@ -121,7 +121,7 @@ import WebImageTestSupport
 
     // MARK: Looking up
 
-    @Test func putsIntoMemoryOnlyWhatWasAskedOfMemory() async throws {
+    @Test func lookUpsFillMemoryOnlyIfTheyIncludeIt() async throws {
         await cache.store(nil, data: try solidPNG(30, 20), for: key, in: .disk)
         #expect(await cache.image(for: key, in: .memory) == nil)
         #expect(await cache.image(for: key, in: .disk)?.image?.width == 30)
@@ -132,7 +132,7 @@ import WebImageTestSupport
         #expect(await cache.image(for: key, in: .disk)?.tier == .disk)
     }
 
-    @Test func keepsScaleAndExtendedData() async throws {
+    @Test func storesScaleAndExtendedData() async throws {
         var image = try solidImage()
         image.scale = 2
         image.isTransformed = true
@@ -154,7 +154,7 @@ import WebImageTestSupport
         #expect(await cache.image(for: key)?.attributes.extendedData == Data("mine".utf8))
     }
 
-    @Test func answersForBytesWithoutDecoding() async throws {
+    @Test func returnsDataWithoutDecoding() async throws {
         let decoder = ProbeDecoder()
         let cache = fixture.cache(decoder: decoder)
         let data = try solidPNG()
@@ -175,7 +175,7 @@ import WebImageTestSupport
         await cache.clear()
     }
 
-    @Test func blocksForThoseWhoCanNotAwait() throws {
+    @Test func supportsBlockingCallers() throws {
         let data = try solidPNG()
         cache.store(nil, data: data, for: key, in: .disk)
         #expect(cache.cachedTier(holding: key) == .disk)
@@ -190,13 +190,13 @@ import WebImageTestSupport
         #expect(cache.cachedTier(holding: key) == nil)
     }
 
-    @Test func hasDefaultsForPictures() {
+    @Test func hasDefaults() {
         let memory = ImageCache(disk: nil).memory
         #expect(memory.costLimit == MemoryBudget.defaultImageCost())
         #expect(memory.ageLimit == 12 * 3_600)
     }
 
-    @Test func findsWhatIsStillOnTheScreenAgain() async throws {
+    @Test func findsEvictedImagesStillInUse() async throws {
         let cache = ImageCache(disk: nil)
         let shown = try solidImage()
         await cache.store(shown, for: key)
@@ -207,7 +207,7 @@ import WebImageTestSupport
     }
 
     @Test(arguments: [ImageCache.Tiers.memory, .disk, .all])
-    func letsPicturesExpireEverywhere(_ tiers: ImageCache.Tiers) async throws {
+    func imagesExpireInBothTiers(_ tiers: ImageCache.Tiers) async throws {
         let memory = MemoryCacheFixture<ImageCacheKey, Image>()
         memory.ticking.set(nanoseconds: fixture.disk.clock.withLock { $0 } * 1_000)
         let cache = ImageCache(memory: memory.cache, disk: fixture.disk.cache())
@@ -226,7 +226,7 @@ import WebImageTestSupport
         #expect(await cache.tier(holding: key) == nil)
     }
 
-    @Test func letsMemoryGoByItsOwnTimeWhereTheDiskSetsNone() async throws {
+    @Test func memoryUsesItsOwnExpirationIfTheDiskHasNone() async throws {
         let memory = MemoryCacheFixture<ImageCacheKey, Image> { $0.expiration = .seconds(100) }
         let cache = ImageCache(memory: memory.cache, disk: fixture.disk.cache())
         await cache.store(try solidImage(), data: try solidPNG(), for: key)
@@ -241,7 +241,7 @@ import WebImageTestSupport
     // MARK: Removing
 
     @Test(arguments: [ImageCache.Tiers.memory, .disk, .all])
-    func removesWhereItIsTold(_ tiers: ImageCache.Tiers) async throws {
+    func removesFromTheGivenTiers(_ tiers: ImageCache.Tiers) async throws {
         await cache.store(try solidImage(), data: try solidPNG(), for: key)
         await cache.store(try solidImage(), for: thumbnailKey, in: .all)
         await cache.remove(for: key, from: tiers)
@@ -252,14 +252,14 @@ import WebImageTestSupport
     }
 
     @Test(arguments: [ImageCache.Tiers.memory, .disk, .all])
-    func emptiesWhatItIsTold(_ tiers: ImageCache.Tiers) async throws {
+    func clearsTheGivenTiers(_ tiers: ImageCache.Tiers) async throws {
         await cache.store(try solidImage(), data: try solidPNG(), for: key)
         await cache.clear(tiers)
         #expect(cache.memory.count == (tiers.contains(.memory) ? 0 : 1))
         #expect(await cache.disk?.count == (tiers.contains(.disk) ? 0 : 1))
     }
 
-    @Test func tellsHowFarEmptyingIs() async throws {
+    @Test func reportsTheProgressOfClearing() async throws {
         for number in 0..<10 {
             await cache.store(nil, data: Data(10, of: 1), for: ImageCacheKey(source: "\(number)"), in: .disk)
         }

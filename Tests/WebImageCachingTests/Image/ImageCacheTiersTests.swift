@@ -32,7 +32,7 @@ import WebImageTestSupport
     enum MemoryChange: CaseIterable { case remove, clear, store }
 
     @Test(arguments: MemoryChange.allCases)
-    func writesToTheDiskAlthoughMemoryHasChanged(_ change: MemoryChange) async throws {
+    func changesInMemoryDoNotPreventDiskWrites(_ change: MemoryChange) async throws {
         let cache = gatedCache()
         let png = try solidPNG()
         async let storing: Void = cache.store(try solidImage(), data: png, for: key, in: .all)
@@ -50,7 +50,7 @@ import WebImageTestSupport
     }
 
     @Test(arguments: [false, true])
-    func writesNothingOnceTheDiskHasChanged(_ clears: Bool) async throws {
+    func changesOnDiskPreventOutdatedDiskWrites(_ clears: Bool) async throws {
         let cache = gatedCache()
         async let storing: Void = cache.store(try solidImage(), data: try solidPNG(), for: key, in: .disk)
         try await gate.reached.wait()
@@ -60,7 +60,7 @@ import WebImageTestSupport
         #expect(await cache.disk?.contains(key.source) == false)
     }
 
-    @Test func leavesTheDiskAloneWhereBytesForMemoryAreDamaged() async throws {
+    @Test func damagedDataForMemoryDoesNotAffectTheDisk() async throws {
         let cache = fixture.cache()
         let png = try solidPNG()
         await cache.store(nil, data: png, for: key, in: .disk)
@@ -69,7 +69,7 @@ import WebImageTestSupport
         #expect(fixture.reports.codes == [403])
     }
 
-    @Test func takesTheBytesOfAnOriginalForNobodyElses() async throws {
+    @Test func thumbnailsDoNotUseTheDataOfTheirOriginal() async throws {
         let cache = fixture.cache()
         var image = try solidImage()
         image.data = try solidPNG(80, 60)
@@ -88,7 +88,7 @@ import WebImageTestSupport
         cache.store(image, data: Data(source.utf8), for: ImageCacheKey(source: source))
     }
 
-    @Test func letsOnlySoManyPicturesWaitToBeEncoded() async throws {
+    @Test func limitsTheImagesWaitingToBeEncoded() async throws {
         let cache = gatedCache(backlogByteLimit: 500)
         let image = try solidImage(8, 6)
         // 193 bytes each: two have room.

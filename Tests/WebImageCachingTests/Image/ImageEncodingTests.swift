@@ -26,7 +26,7 @@ import WebImageTestSupport
             (nil, 255, .jpeg), (nil, 128, .png), (.webp, 255, .webp), (.webp, 128, .webp), (.png, 255, .png),
             (.jpeg, 255, .jpeg), (.jpeg, 128, .png), (.gif, 255, .jpeg), (.gif, 128, .png),
         ] as [(ImageFormat?, UInt8, ImageFormat)])
-    func choosesTheFormat(_ format: ImageFormat?, _ alpha: UInt8, _ expected: ImageFormat) async throws {
+    func choosesTheFormatByAlpha(_ format: ImageFormat?, _ alpha: UInt8, _ expected: ImageFormat) async throws {
         var image = try solidImage(alpha: alpha)
         image.format = format
         let data = try #require(await stored(image, in: fixture.cache()))
@@ -49,7 +49,7 @@ import WebImageTestSupport
         #expect(info.frameDurations == original.frameDurations && info.loopCount == original.loopCount)
     }
 
-    @Test func encodesInTheQualityAskedFor() async throws {
+    @Test func encodesInTheRequestedQuality() async throws {
         let image = try noise()
         let data = await stored(image, in: fixture.cache())
         #expect(data == (try CodecRegistry.shared.encode(image, as: .jpeg, options: EncodingOptions(quality: 0.9))))
@@ -68,7 +68,7 @@ import WebImageTestSupport
         return Image(pixels: pixels.freeze(isOpaque: true))
     }
 
-    @Test func letsASerializerChoose() async throws {
+    @Test func usesTheSerializer() async throws {
         let calls = Lock<[(Int, Data?, ImageCacheKey)]>([])
         let cache = fixture.cache { configuration in
             configuration.serializer = { image, data, key in
@@ -90,7 +90,7 @@ import WebImageTestSupport
         #expect(seen.map(\.0) == [8, 8] && seen.map(\.1) == [png, nil] && seen.map(\.2) == [key, key])
     }
 
-    @Test func reportsAPictureThatCanNotBeEncoded() async throws {
+    @Test func reportsAnImageThatCannotBeEncoded() async throws {
         let cache = fixture.cache { $0.codecs = CodecRegistry(encoders: []) }
         await cache.store(nil, data: try solidPNG(), for: key, in: .disk)
         #expect(await stored(try solidImage(), in: cache) == nil)

@@ -13,7 +13,7 @@ import WebImageTestSupport
         return ImageRecord(image, extendedData: extendedData)
     }
 
-    @Test func isReadBack() throws {
+    @Test func roundTrips() throws {
         for extendedData in [nil, Data(), Data([1, 2, 3])] {
             for isThumbnail in [false, true] {
                 let record = try record(scale: 1.5, isThumbnail: isThumbnail, extendedData: extendedData)
@@ -22,22 +22,22 @@ import WebImageTestSupport
         }
     }
 
-    @Test func hasAStableForm() throws {
+    @Test func hasAStableFormat() throws {
         let data = try record(scale: 2, isThumbnail: true, extendedData: Data([9])).data
         #expect(data.map(Array.init) == Array("WIR".utf8) + [1, 5, 0, 0, 0, 0, 0, 0, 0, 0x40, 9])
     }
 
-    @Test func takesNoSpaceForWhatGoesWithoutSaying() throws {
+    @Test func storesNothingForDefaults() throws {
         #expect(try record(scale: 1).data == nil)
         #expect(ImageRecord(nil as Data?).scale == 1)
     }
 
-    @Test func leavesForeignDataAlone() {
+    @Test func ignoresForeignData() {
         let foreign = ImageRecord(Data("somebody's own".utf8))
         #expect(foreign.extendedData == Data("somebody's own".utf8) && foreign.scale == 1)
     }
 
-    @Test func makesNothingOfDamagedRecords() throws {
+    @Test func ignoresDamagedRecordsAndInvalidScales() throws {
         let whole = try #require(try record(scale: 2, extendedData: Data([9])).data)
         for count in 3..<13 { #expect(ImageRecord(whole.prefix(count)) == ImageRecord(nil as Data?)) }
         var future = whole

@@ -22,7 +22,7 @@ import WebImageTestSupport
         cache = fixture.cache()
     }
 
-    @Test func picturesOfSupersededBytesAreInMemoryNoMore() throws {
+    @Test func memoryReturnsNoImagesOfSupersededBytes() throws {
         let source = Source()
         var image = try solidImage()
         image.provenance = source
@@ -35,7 +35,7 @@ import WebImageTestSupport
         #expect(cache.memory.count == 0)
     }
 
-    @Test func whatAProgramStoresStaysWhateverBecomesOfWhereItCameFrom() throws {
+    @Test func imagesStoredByTheAppOutliveTheirSource() throws {
         let source = Source()
         var image = try solidImage()
         image.provenance = source
@@ -44,7 +44,7 @@ import WebImageTestSupport
         #expect(cache.image(inMemoryFor: fixture.key) != nil)
     }
 
-    @Test func aPictureThatIsFoundAgainKnowsWhereItCameFrom() throws {
+    @Test func revivedImagesKeepTheirSource() throws {
         let source = Source()
         var image = try solidImage()
         image.provenance = source
@@ -52,7 +52,7 @@ import WebImageTestSupport
         #expect(reference()?.provenance === source)
     }
 
-    @Test func theTableKeepsNobodyAlive() {
+    @Test func theTableDoesNotRetainSources() {
         let table = ProvenanceTable()
         var source: Source? = Source()
         table.change(of: "a") { [source] living in living.append(contentsOf: [source].compactMap { $0 }) }
@@ -62,7 +62,7 @@ import WebImageTestSupport
         #expect(table.sourceCount == 0)
     }
 
-    @Test func theTableForgetsSourcesThatNobodyRefersTo() {
+    @Test func theTableForgetsReleasedSources() {
         let table = ProvenanceTable()
         let kept = Source()
         table.change(of: "kept") { $0.append(kept) }

@@ -12,7 +12,7 @@ import WebImageCore
     private let third = "a\u{316}\u{301}"
     private let fourth = "a\u{301}\u{316}"
 
-    @Test func diskTellsThemApartBeforeAndAfterTheyAreWritten() async throws {
+    @Test func areDistinctOnDiskBeforeAndAfterWriting() async throws {
         #expect(one == two && third == fourth)
         let fixture = try DiskFixture()
         let cache = fixture.cache()
@@ -35,7 +35,7 @@ import WebImageCore
     }
 
     @Test(arguments: [false, true])
-    func memoryTellsThemApart(revives: Bool) {
+    func areDistinctInMemory(revives: Bool) {
         final class Value: Sendable {}
         var configuration = MemoryCache<String, Value>.Configuration()
         if revives { configuration.revival = .weak }
@@ -51,7 +51,7 @@ import WebImageCore
         #expect(!cache.contains(one) && cache.contains(two))
     }
 
-    @Test func imageKeysOfOtherBytesAreOthers() {
+    @Test func areDistinctInImageCacheKeys() {
         #expect(ImageCacheKey(source: one) != ImageCacheKey(source: two))
         #expect(ImageCacheKey(source: third) != ImageCacheKey(source: fourth))
         #expect(ImageCacheKey(source: "a", variant: one) != ImageCacheKey(source: "a", variant: two))
@@ -61,7 +61,7 @@ import WebImageCore
         #expect(Set([one, two, third, fourth].map { ImageCacheKey(source: $0) }).count == 4)
     }
 
-    @Test func valuesOfACacheAreToldApart() async throws {
+    @Test func areDistinctInACache() async throws {
         let fixture = try DiskFixture()
         let cache = Cache<Data>(disk: fixture.cache(), archiver: .identity)
         try await cache.set(Data([1]), for: one)
@@ -72,7 +72,7 @@ import WebImageCore
         #expect(await cache.value(for: two) == Data([2]))
     }
 
-    @Test func provenancesAreToldApart() {
+    @Test func areDistinctInProvenances() {
         final class Place: ImageProvenance {
             var isSuperseded: Bool { false }
             var mayDependOnRequest: Bool { false }

@@ -5,13 +5,13 @@ import Testing
 
 @Suite struct KeyTextTests {
     @Test(arguments: ["http://example.org/a%23b.png?c=d", "avatars/3|x.png", "caf\u{e9}", ""])
-    func plainSourcesAreTheirOwnText(source: String) {
+    func plainSourcesAreUnescaped(source: String) {
         #expect(ImageCacheKey(source: source).description == source)
         #expect(ImageCacheKey(source: source, variant: "tint=#fff").description == "\(source)#tint=#fff")
     }
 
     /// Of short sources and variants of the marks and others.
-    @Test func noTwoKeysHaveOneTextAndEachIsReadBack() {
+    @Test func textsAreUniqueAndRoundTrip() {
         let parts = [
             "", "a", "#", "\\", "#\\", "\\#", "a#b", "\\\\", "a\\", "|vary=0", "\\vary=0", "##", "\n", "\\x0a",
             "\u{7f}", "caf\u{e9}",
@@ -31,10 +31,10 @@ import Testing
     }
 
     @Test(arguments: ["\\", "a\\b", "\\\\\\", "\n", "\\x", "\\x0", "\\x41", "\\x0A", "a#\\#"])
-    func whatIsNoKeysTextIsNone(text: String) { #expect(ImageCacheKey(text: text) == nil) }
+    func rejectsInvalidTexts(text: String) { #expect(ImageCacheKey(text: text) == nil) }
 
     /// An original whose source looks like a variant of another one.
-    @Test func aSourceWithTheMarkIsNoVariant() async throws {
+    @Test func aSourceWithTheSeparatorIsNotAVariant() async throws {
         let fixture = try ImageCacheFixture()
         let (original, other) = (try solidPNG(), try solidPNG(4, 4))
         let cache = fixture.cache()

@@ -7,7 +7,7 @@ import WebImageTestSupport
 
 @Suite struct MemoryCacheModelTests {
     @Test(arguments: [1, 2, 3, 4, 5, 6] as [UInt64])
-    func behavesLikeASimpleModel(seed: UInt64) {
+    func matchesASimpleModel(seed: UInt64) {
         var random = SplitMix64(seed: seed)
         let rule: ExpirationExtension = [.none, .original, .seconds(20)][Int(seed % 3)]
         let fixture = MemoryCacheFixture<String, Int> { configuration in
@@ -86,7 +86,7 @@ import WebImageTestSupport
         #expect(cache.count == 0 && cache.totalCost == 0)
     }
 
-    @Test func evictsInTheOrderOfUseWhateverTheNumberOfShards() {
+    @Test func evictsInTheOrderOfUseWithAnyNumberOfShards() {
         for shardCount in [2, 8, 32] {
             let ticking = TickingClock()
             let cache = MemoryCache<Int, Int>(
@@ -105,7 +105,7 @@ import WebImageTestSupport
         }
     }
 
-    @Test func keepsTheOrderWhenTheClockStandsStill() {
+    @Test func keepsTheOrderWhenTheClockDoesNotAdvance() {
         let cache = MemoryCache<Int, Int>(
             configuration: .init(), clock: MemoryClock { 5 }, maintenance: .shared, shardCount: 2)
         for key in 0..<20 { cache.set(key, for: key) }
@@ -192,7 +192,7 @@ private struct ModelCache {
 }
 
 @Suite struct MemoryCacheThreadTests {
-    @Test func keepsItsCountsAndValuesUnderSeveralThreads() async {
+    @Test func countsAndValuesAreConsistentAcrossThreads() async {
         let cache = MemoryCache<Int, Int>(costLimit: 1_000, countLimit: 50)
         let foreignValues = Lock(0)
         await withTaskGroup { group in
@@ -236,7 +236,7 @@ private struct ModelCache {
         #expect((0..<8_000).allSatisfy { cache.value(for: $0) == $0 })
     }
 
-    @Test func keepsItsLimitsWheneverNoCallIsUnderWay() async {
+    @Test func isWithinItsLimitsWhenNoCallIsInProgress() async {
         let cache = MemoryCache<Int, Int>(costLimit: 100, countLimit: 10)
         for round in 0..<200 {
             await withTaskGroup { group in
@@ -248,7 +248,7 @@ private struct ModelCache {
         }
     }
 
-    @Test func severalThreadsEvictNoMoreThanTheyMust() async {
+    @Test func severalThreadsEvictNoMoreThanNecessary() async {
         for (costLimit, countLimit) in [(Int.max, 10), (10, Int.max)] {
             let cache = MemoryCache<Int, Int>(costLimit: costLimit, countLimit: countLimit)
             for key in 0..<10 { cache.set(key, for: key, cost: 1) }
@@ -265,7 +265,7 @@ private struct ModelCache {
         }
     }
 
-    @Test func oneEntryTooManyIsCountedOutOnce() {
+    @Test func anExcessEntryIsSubtractedOnce() {
         let totals = MemoryTotals(costLimit: 10, countLimit: 3, entryCostLimit: .max, shardCount: 2)
         _ = totals.add(cost: 8, count: 4)
         #expect(totals.countOut(cost: 2, stamp: 1, for: totals.limits) == .count)

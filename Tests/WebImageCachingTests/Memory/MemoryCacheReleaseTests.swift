@@ -20,7 +20,7 @@ import WebImageTestSupport
         }
     }
 
-    @Test func findsAnEvictedValueThatIsAlive() {
+    @Test func findsAnEvictedValueStillInUse() {
         let fixture = fixture { $0.costLimit = 10 }
         let shown = Value(1)
         fixture.cache.set(shown, for: 1, cost: 7)
@@ -35,7 +35,7 @@ import WebImageTestSupport
     }
 
     /// The first time it is revived, the second time the cache has it again.
-    @Test func aValueOfNoUseIsAMissWhereverItWasFound() {
+    @Test func aRejectedValueIsAMiss() {
         let fixture = fixture { $0.countLimit = 1 }
         let shown = Value(1)
         fixture.cache.set(shown, for: 1)
@@ -51,7 +51,7 @@ import WebImageTestSupport
         #expect(fixture.cache.statistics.hitCount == 1 && fixture.cache.statistics.missCount == 2)
     }
 
-    @Test func aLookUpCountsOnlyAsFarAsItIsTold() {
+    @Test func countsHitsAndMissesOnlyIfRequested() {
         let fixture = fixture { $0.countLimit = 1 }
         let shown = Value(1)
         fixture.cache.set(shown, for: 1)
@@ -65,7 +65,7 @@ import WebImageTestSupport
         #expect(statistics.hitCount == 0 && statistics.weakHitCount == 0 && statistics.missCount == 0)
     }
 
-    @Test func doesNotKeepValuesAlive() {
+    @Test func doesNotRetainValues() {
         let fixture = fixture { $0.countLimit = 1 }
         weak var gone: Value?
         do {
@@ -79,7 +79,7 @@ import WebImageTestSupport
         #expect(fixture.cache.value(for: 1) == nil)
     }
 
-    @Test func forgetsWhatWasRemovedOrReplaced() {
+    @Test func forgetsRemovedAndReplacedValues() {
         let fixture = fixture()
         let (first, second, third) = (Value(1), Value(2), Value(3))
         fixture.cache.set(first, for: 1)
@@ -96,7 +96,7 @@ import WebImageTestSupport
         withExtendedLifetime((first, second, third)) {}
     }
 
-    @Test func doesNotReviveWhatHasExpired() {
+    @Test func doesNotReviveExpiredValues() {
         let fixture = fixture { $0.expirationExtension = .original }
         let value = Value(1)
         fixture.cache.set(value, for: 1, expiration: .seconds(10))
@@ -111,7 +111,7 @@ import WebImageTestSupport
         #expect(fixture.cache.value(for: 1) == nil)
     }
 
-    @Test func insertingFindsTheLivingValueFirst() {
+    @Test func insertDoesNotReplaceAnEvictedValueStillInUse() {
         let fixture = fixture()
         let value = Value(1)
         fixture.cache.set(value, for: 1)
@@ -121,7 +121,7 @@ import WebImageTestSupport
         #expect(fixture.cache.count == 1)
     }
 
-    @Test func findsAValueThatIsTooExpensiveToKeep() {
+    @Test func findsAValueAboveTheCostLimit() {
         let fixture = fixture { $0.entryCostLimit = 10 }
         let value = Value(1)
         fixture.cache.set(value, for: 1, cost: 11)
@@ -130,13 +130,13 @@ import WebImageTestSupport
         #expect(fixture.cache.count == 0)
     }
 
-    @Test func keepsNoSlotsOfValuesThatNothingElseHolds() {
+    @Test func keepsNoSlotsForReleasedValues() {
         let fixture = fixture { $0.countLimit = 10 }
         for number in 0..<2_000 { fixture.cache.set(Value(number), for: number) }
         #expect(slotCount(of: fixture.cache) == 10)
     }
 
-    @Test func removesTheSlotsOfDeadValues() {
+    @Test func removesTheSlotsOfReleasedValues() {
         let fixture = fixture { $0.countLimit = 10 }
         for number in 0..<10_000 {
             let value = Value(number)
@@ -152,7 +152,7 @@ import WebImageTestSupport
         cache.shards.all.reduce(0) { $0 + $1.store.count + $1.store.references.count }
     }
 
-    @Test func survivesEmptyingUnderPressureAndInTheBackground() {
+    @Test func findsValuesInUseAfterPressureAndInTheBackground() {
         let source = MemoryPressureSource()
         let fixture = fixture { $0.pressureSource = source }
         let value = Value(1)
@@ -165,7 +165,7 @@ import WebImageTestSupport
         #expect(fixture.cache.value(for: 1) === value)
     }
 
-    @Test func revivesPicturesWhosePixelsAreShown() throws {
+    @Test func revivesImagesWhosePixelsAreInUse() throws {
         let cache = MemoryCacheFixture<Int, Image> { $0.revival = .weakPixels }.cache
         let pixels = try MutablePixelBuffer(width: 2, height: 2).freeze(isOpaque: true)
         cache.set(
@@ -186,7 +186,7 @@ import WebImageTestSupport
     }
 
     /// Under a lock, the value's end would wait for ever.
-    @Test func valuesThatEndDuringALookUpEndOutsideTheLock() async {
+    @Test func valuesReleasedDuringALookUpAreReleasedOutsideTheLock() async {
         final class Reentrant: Sendable {
             let cache: MemoryCache<Int, Reentrant>
             init(_ cache: MemoryCache<Int, Reentrant>) { self.cache = cache }
@@ -238,7 +238,7 @@ import WebImageTestSupport
         #expect(released.withLock { $0 } == 4, "removed with all")
     }
 
-    @Test func releasesWhereTheExecutorRunsTheWork() {
+    @Test func releasesOnTheExecutor() {
         let released = Lock(0)
         let work = Lock<[@Sendable () -> Void]>([])
         var fixture: MemoryCacheFixture<Int, Probe>? = MemoryCacheFixture { configuration in

@@ -5,7 +5,7 @@ import WebImageCore
 @testable import WebImageCaching
 
 @Suite struct MemoryCacheTests {
-    @Test func findsWhatWasStored() {
+    @Test func findsStoredValues() {
         let cache = MemoryCache<String, Int>(costLimit: 100)
         cache.set(1, for: "a", cost: 10)
         cache.set(2, for: "b", cost: 20)
@@ -36,7 +36,7 @@ import WebImageCore
         #expect(cache.contains(1) && cache.contains(3) && cache.contains(4))
     }
 
-    @Test func askingWhetherAnEntryExistsIsNoUse() {
+    @Test func containsDoesNotCountAsUse() {
         let cache = MemoryCache<Int, Int>(costLimit: .max, countLimit: 2)
         cache.set(1, for: 1)
         cache.set(2, for: 2)
@@ -55,7 +55,7 @@ import WebImageCore
         #expect(cache.totalCost == 95)
     }
 
-    @Test func doesNotKeepAnEntryThatCostsMoreThanTheLimitNorWhatItReplaces() {
+    @Test func storesNoEntryAboveTheCostLimitAndRemovesTheOneItReplaces() {
         let cache = MemoryCache<Int, Int>(costLimit: 100)
         cache.set(1, for: 1, cost: 10)
         cache.set(2, for: 2, cost: 10)
@@ -65,7 +65,7 @@ import WebImageCore
         #expect(cache.totalCost == 10)
     }
 
-    @Test func countsANegativeCostAsNone() {
+    @Test func countsANegativeCostAsZero() {
         let cache = MemoryCache<Int, Int>(costLimit: 100)
         cache.set(1, for: 1, cost: -50)
         #expect(cache.totalCost == 0)
@@ -80,7 +80,7 @@ import WebImageCore
         #expect(cache.value(for: 2) == 2)
     }
 
-    @Test func insertsOnlyWhereThereIsNothing() {
+    @Test func insertDoesNotReplaceAValue() {
         let cache = MemoryCache<String, Int>(costLimit: 10, countLimit: 2)
         #expect(cache.insert(1, for: "a", cost: 1))
         #expect(!cache.insert(2, for: "a", cost: 5))
@@ -102,7 +102,7 @@ import WebImageCore
         #expect(cache.totalCost == 0)
     }
 
-    @Test func removesEverythingAndKeepsTheLimits() {
+    @Test func removeAllKeepsTheLimits() {
         let cache = MemoryCache<Int, Int>(costLimit: 100, countLimit: 2)
         cache.set(1, for: 1, cost: 10)
         cache.removeAll()
@@ -127,7 +127,7 @@ import WebImageCore
         #expect(cache.count == 0)
     }
 
-    @Test func lowerLimitsTakeEffectAtOnce() {
+    @Test func lowerLimitsTakeEffectImmediately() {
         let cache = MemoryCache<Int, Int>(costLimit: 1_000)
         for key in 1...10 { cache.set(key, for: key, cost: 10) }
         cache.costLimit = 50
@@ -199,7 +199,7 @@ import WebImageCore
 }
 
 @Suite struct MemoryCacheExpirationTests {
-    @Test func handsOutNothingThatHasExpired() {
+    @Test func doesNotReturnExpiredValues() {
         let fixture = MemoryCacheFixture<Int, Int>()
         fixture.cache.set(1, for: 1, cost: 5, expiration: .seconds(10))
         fixture.cache.set(2, for: 2, expiration: .never)
@@ -212,7 +212,7 @@ import WebImageCore
         #expect(fixture.cache.value(for: 2) == 2)
     }
 
-    @Test func insertsWhereAnEntryHasExpired() {
+    @Test func insertReplacesAnExpiredEntry() {
         let fixture = MemoryCacheFixture<Int, Int>()
         fixture.cache.set(1, for: 1, expiration: .seconds(10))
         fixture.ticking.advance(seconds: 10)
@@ -220,7 +220,7 @@ import WebImageCore
         #expect(fixture.cache.value(for: 1) == 2)
     }
 
-    @Test func takesDatesAndTheDefault() {
+    @Test func supportsDatesAndADefaultExpiration() {
         let fixture = MemoryCacheFixture<Int, Int> { $0.expiration = .seconds(5) }
         fixture.cache.set(1, for: 1)
         fixture.cache.set(2, for: 2, expiration: .date(Date(timeIntervalSince1970: 1_003)))
@@ -231,7 +231,7 @@ import WebImageCore
         #expect((1...3).filter { fixture.cache.contains($0) } == [3])
     }
 
-    @Test func aUseLengthensAnExpirationByTheRule() {
+    @Test func aUseExtendsAnExpirationByTheRule() {
         let fixture = MemoryCacheFixture<Int, Int> { $0.expirationExtension = .original }
         fixture.cache.set(1, for: 1, expiration: .seconds(10))
         fixture.ticking.advance(seconds: 6)
@@ -242,7 +242,7 @@ import WebImageCore
         #expect(!fixture.cache.contains(1), "to be asked for is no use")
     }
 
-    @Test func removesWhatHasExpiredOnRequest() {
+    @Test func removesExpiredEntriesOnRequest() {
         let fixture = MemoryCacheFixture<Int, Int> { $0.ageLimit = 100 }
         for key in 0..<50 { fixture.cache.set(key, for: key, cost: 1, expiration: .seconds(Double(key))) }
         fixture.ticking.advance(seconds: 29)
@@ -270,14 +270,14 @@ import WebImageCore
         }
     }
 
-    @Test func keepsPicturesForTwelveHoursAndFindsThoseOnTheScreen() {
+    @Test func keepsImagesForTwelveHoursAndFindsThoseInUse() {
         let configuration = MemoryCache<Int, Image>.Configuration.images
         #expect(configuration.ageLimit == 43_200)
         #expect(configuration.costLimit == MemoryBudget.defaultImageCost())
         #expect(configuration.revival != nil)
     }
 
-    @Test func handsOutNothingThatWasNotUsedForLong() {
+    @Test func doesNotReturnValuesUnusedForLongerThanTheAgeLimit() {
         let fixture = MemoryCacheFixture<Int, Int> { $0.ageLimit = 10 }
         fixture.cache.set(1, for: 1, cost: 3)
         fixture.cache.set(2, for: 2, cost: 4)
@@ -291,7 +291,7 @@ import WebImageCore
         #expect(fixture.cache.statistics.evictionCounts[.age] == 1)
     }
 
-    @Test func aLowerAgeLimitTakesEffectAtOnce() {
+    @Test func aLowerAgeLimitTakesEffectImmediately() {
         let fixture = MemoryCacheFixture<Int, Int>()
         #expect(fixture.cache.ageLimit == .infinity)
         fixture.cache.set(1, for: 1)
@@ -305,7 +305,7 @@ import WebImageCore
         #expect(fixture.cache.value(for: 3) == nil, "nothing stays for no time")
     }
 
-    @Test func trimsToAnAge() {
+    @Test func trimsToAnAgeLimit() {
         let fixture = MemoryCacheFixture<Int, Int>()
         for key in 0..<5 {
             fixture.cache.set(key, for: key)
@@ -318,7 +318,7 @@ import WebImageCore
         #expect(fixture.cache.count == 0)
     }
 
-    @Test func doesNotKeepAnEntryAboveItsOwnLimit() {
+    @Test func doesNotStoreAnEntryAboveTheEntryCostLimit() {
         let fixture = MemoryCacheFixture<Int, Int> { $0.entryCostLimit = 10 }
         fixture.cache.set(1, for: 1, cost: 10)
         fixture.cache.set(2, for: 2, cost: 11)
@@ -327,7 +327,7 @@ import WebImageCore
         #expect(!fixture.cache.contains(1), "the older value is not the key's any more")
     }
 
-    @Test func aLowerEntryLimitTakesEffectAtOnce() {
+    @Test func aLowerEntryCostLimitTakesEffectImmediately() {
         let fixture = MemoryCacheFixture<Int, Int>()
         for key in 0..<40 { fixture.cache.set(key, for: key, cost: key) }
         fixture.cache.entryCostLimit = 9
@@ -340,7 +340,7 @@ import WebImageCore
         #expect(fixture.cache.contains(0) && fixture.cache.count == 1, "what costs nothing may stay")
     }
 
-    @Test func countsWhatHappensByCause() {
+    @Test func statisticsCountEvictionsByCause() {
         let fixture = MemoryCacheFixture<Int, Int> { $0.costLimit = 100 }
         let cache = fixture.cache
         for key in 0..<4 { cache.set(key, for: key, cost: 30) }
@@ -361,7 +361,7 @@ import WebImageCore
         #expect(cache.statistics == MemoryCacheStatistics())
     }
 
-    @Test func staysAsItIsInTheBackgroundWhenTold() {
+    @Test func keepsEntriesInTheBackgroundIfConfigured() {
         let fixture = MemoryCacheFixture<Int, Int> { $0.removesAllInBackground = false }
         fixture.cache.set(1, for: 1)
         fixture.cache.didEnterBackground()
@@ -370,7 +370,7 @@ import WebImageCore
 }
 
 @Suite struct MemoryBudgetTests {
-    @Test func defaultsToAFifthOfTheMemoryAndAGibibyteAtMost() {
+    @Test func defaultsToAFifthOfTheMemoryAndAtMostAGibibyte() {
         let cost = MemoryBudget.defaultImageCost()
         #expect(cost > 0)
         #expect(cost <= 1 << 30)

@@ -11,7 +11,7 @@ import WebImageTestSupport
         MemoryCacheFixture { $0.pressureSource = source }
     }
 
-    @Test func aWarningTakesTheOlderHalfOfTheCost() {
+    @Test func aWarningEvictsTheOlderHalfOfTheCost() {
         let fixture = fixture()
         for key in 0..<10 { fixture.cache.set(key, for: key, cost: 10) }
         source.report(.warning)
@@ -19,21 +19,21 @@ import WebImageTestSupport
         #expect(fixture.cache.statistics.evictionCounts[.memoryPressure] == 5)
     }
 
-    @Test func aWarningTakesTheOlderHalfOfTheEntriesWhereNothingCosts() {
+    @Test func aWarningEvictsTheOlderHalfOfTheEntriesIfCostsAreZero() {
         let fixture = fixture()
         for key in 0..<10 { fixture.cache.set(key, for: key) }
         source.report(.warning)
         #expect(fixture.cache.count == 5)
     }
 
-    @Test func aCriticalShortageTakesEverything() {
+    @Test func criticalPressureRemovesEverything() {
         let fixture = fixture()
         for key in 0..<10 { fixture.cache.set(key, for: key, cost: 10) }
         source.report(.critical)
         #expect(fixture.cache.count == 0 && fixture.cache.totalCost == 0)
     }
 
-    @Test func aStormOfReportsIsHeededOnce() {
+    @Test func repeatedReportsTakeEffectOnce() {
         let fixture = fixture()
         for key in 0..<16 { fixture.cache.set(key, for: key, cost: 1) }
         for _ in 0..<5 { source.report(.warning) }
@@ -68,7 +68,7 @@ import WebImageTestSupport
         #expect(source.observerCount == 0)
     }
 
-    @Test func observesOnceWithManyThreadsAtWork() async {
+    @Test func observesOnceWithManyThreads() async {
         let fixture = fixture()
         await withTaskGroup { group in
             for part in 0..<4 {
@@ -87,7 +87,7 @@ import WebImageTestSupport
 }
 
 @Suite struct CacheMaintenanceTests {
-    @Test func runsNoThreadWhileThereIsNothingToWaitFor() {
+    @Test func runsNoThreadWithoutWork() {
         let fixture = MemoryCacheFixture<Int, Int>()
         fixture.cache.set(1, for: 1)
         #expect(fixture.threadStarts.withLock { $0 } == 0, "nothing goes by time, and nobody asks for pressure")
@@ -104,7 +104,7 @@ import WebImageTestSupport
         #expect(fixture.threadStarts.withLock { $0 } == 2)
     }
 
-    @Test func aThreadThatLingersGoesOn() {
+    @Test func anIdleThreadIsReused() {
         let fixture = MemoryCacheFixture<Int, Int> { $0.ageLimit = 50 }
         fixture.cache.set(1, for: 1)
         fixture.cache.removeAll()
@@ -114,7 +114,7 @@ import WebImageTestSupport
         #expect(fixture.threadStarts.withLock { $0 } == 1)
     }
 
-    @Test func sweepsWhenTheFirstEntryIsDue() throws {
+    @Test func sweepsWhenTheFirstEntryExpires() throws {
         let fixture = MemoryCacheFixture<Int, Int> { $0.ageLimit = 50 }
         fixture.cache.set(1, for: 1)
         fixture.cache.set(2, for: 2, expiration: .seconds(20))
@@ -148,7 +148,7 @@ import WebImageTestSupport
         #expect(fixture.cache.count == 0)
     }
 
-    @Test func isWokenForAnEarlierDeadline() {
+    @Test func wakesForAnEarlierDeadline() {
         let fixture = MemoryCacheFixture<Int, Int>()
         fixture.cache.set(1, for: 1, expiration: .seconds(100))
         fixture.sensors.state.withLock { [cache = fixture.cache] state in
@@ -164,7 +164,7 @@ import WebImageTestSupport
         #expect(abs(Double(nanoseconds) / 1e9 - 10) < 0.001)
     }
 
-    @Test func passesPressureOnToTheCachesThatHaveEntries() {
+    @Test func reportsPressureToCachesWithEntries() {
         let sensors = FakeSensors()
         let maintenance = CacheMaintenance(sensors: sensors) { _, _ in true }
         let fixture = MemoryCacheFixture<Int, Int> {
@@ -180,7 +180,7 @@ import WebImageTestSupport
         #expect(fixture.cache.count == 0)
     }
 
-    @Test func triesAgainWhereNoThreadIsToBeHad() {
+    @Test func triesAgainIfNoThreadCanBeStarted() {
         let attempts = Lock(0)
         let maintenance = CacheMaintenance(sensors: FakeSensors()) { _, _ in
             attempts.withLock { $0 += 1 }
