@@ -38,7 +38,7 @@ import WebImageTestSupport
         #expect(started.withLock { $0 } == ["late", "second", "low"])
     }
 
-    @Test func isNotFullOfEstimates() {
+    @Test func estimatesDoNotFillTheBudget() {
         for name in ["a", "b", "c"] { #expect(admit(name) == nil) }
         #expect(!budget.isFull, "the disk may have none of the three")
         shares.withLock { $0["a"] }?.settle(3 * ByteBudget.estimatedByteCount)
@@ -59,7 +59,7 @@ import WebImageTestSupport
         #expect(budget.heldByteCount == 0)
     }
 
-    @Test func holdsWhatFitsAndASingleLargeItem() {
+    @Test func admitsItemsThatFitAndASingleLargeItem() {
         let budget = ByteBudget(byteLimit: 100)
         var large = budget.holdIfPossible(1_000)
         #expect(large != nil)

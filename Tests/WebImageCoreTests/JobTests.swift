@@ -48,7 +48,7 @@ import WebImageTestSupport
         #expect(leaving.results.isEmpty)
     }
 
-    @Test func oneSubscriberThatAllowsLoadingIsEnough() {
+    @Test func loadsIfOneSubscriberAllowsIt() {
         let refusal = WebImageError.notInCache(key: "refused")
         let asked = Lock(0)
         func objection(_ error: WebImageError?) -> Job<Int, Note>.Objection {
@@ -66,7 +66,7 @@ import WebImageTestSupport
         #expect(asked.withLock { $0 } == 2, "each is asked at most once, and none after the first that allows it")
     }
 
-    @Test func nothingJoinsAJobThatAllSubscribersRefuse() throws {
+    @Test func aJobRefusedByAllSubscribersCannotBeJoined() throws {
         let refusal = WebImageError.notInCache(key: "refused")
         let (first, late) = (Recorder<Int>(), Recorder<Int>())
         var works: [Job<Int, Note>] = []
@@ -95,7 +95,7 @@ import WebImageTestSupport
         #expect(late.results == [.success(1)])
     }
 
-    @Test func aSubscriberThatJoinsWhileOthersAreAskedIsAskedToo() {
+    @Test func aSubscriberThatJoinsDuringTheChecksIsCheckedToo() {
         let refusal = WebImageError.notInCache(key: "refused")
         let late = Recorder<Int>()
         var work: Job<Int, Note>?
@@ -122,7 +122,7 @@ import WebImageTestSupport
         #expect(table.count == 0)
     }
 
-    @Test func startsAgainAfterItWasAbandoned() throws {
+    @Test func startsAgainAfterAllSubscribersLeft() throws {
         var startCount = 0
         let first = try #require(table.join("a", priority: .normal, handler: { _ in }) { _ in startCount += 1 })
         first.cancel()
@@ -144,7 +144,7 @@ import WebImageTestSupport
         #expect(step.priority == .veryLow)
     }
 
-    @Test func givesALateSubscriberTheMergedNews() throws {
+    @Test func aLateSubscriberGetsTheMergedNews() throws {
         let late = Recorder<Int>()
         _ = table.join("a", priority: .normal, handler: { _ in }) { work in
             work.report(Note(numbers: [5]))
@@ -154,7 +154,7 @@ import WebImageTestSupport
         #expect(late.news == [Note(numbers: [5, 7])])
     }
 
-    @Test func dropsAStepThatEndedBeforeItWasStored() throws {
+    @Test func doesNotCancelAStepThatEndedBeforeItWasStored() throws {
         let (finished, next) = (StepProbe(), StepProbe())
         let subscription = try #require(
             table.join("a", priority: .normal, handler: { _ in }) { work in
@@ -185,7 +185,7 @@ import WebImageTestSupport
         #expect(!isStarted)
     }
 
-    @Test func givesALateSubscriberTheLastProvisionalResult() throws {
+    @Test func aLateSubscriberGetsTheLastProvisionalResult() throws {
         let (first, late) = (Recorder<Int>(), Recorder<Int>())
         var work: Job<Int, Note>?
         _ = table.join("a", priority: .normal, handler: first.note) { work = $0 }
@@ -228,7 +228,7 @@ import WebImageTestSupport
 
     // MARK: Waiting for the result
 
-    @Test func severalTasksWaitForOneJob() async throws {
+    @Test func severalTasksAwaitOneJob() async throws {
         let (startCount, job) = (Lock(0), Lock<Job<Int, Note>?>(nil))
         @Sendable func wait() async -> Int? {
             try? await table.result(for: "a", priority: .normal) { started in
@@ -261,7 +261,7 @@ import WebImageTestSupport
 }
 
 @Suite struct DeferredTaskTests {
-    @Test func passesOnWhatWasAskedForBeforeTheTaskStarted() {
+    @Test func forwardsEarlierCallsWhenTheTaskStarts() {
         let (deferred, task) = (DeferredTask(), TaskRecorder())
         deferred.pause()
         deferred.setPriority(.high)
@@ -280,7 +280,7 @@ import WebImageTestSupport
         #expect(task.calls == ["cancel"])
     }
 
-    @Test func saysNothingThatTheTaskKnows() {
+    @Test func forwardsNothingThatIsUnchanged() {
         let (deferred, task) = (DeferredTask(), TaskRecorder())
         deferred.setPriority(.high)
         deferred.pause()
@@ -303,7 +303,7 @@ import WebImageTestSupport
 }
 
 extension DeferredTaskTests {
-    @Test func hasTheLastStateWhicheverThreadAskedForIt() async {
+    @Test func hasTheLatestStateWithManyThreads() async {
         let (deferred, task) = (DeferredTask(), TaskRecorder())
         deferred.attach(task)
         await withTaskGroup(of: Void.self) { group in
@@ -321,7 +321,7 @@ extension DeferredTaskTests {
 }
 
 @Suite struct LoaderTaskTests {
-    @Test func followsAPriorityThatChangesWhileItIsPassedOn() {
+    @Test func followsAPriorityThatChangesWhileItIsForwarded() {
         let task = TaskRecorder()
         let wanted = Lock([LoadPriority.high, .low, .low, .veryHigh])
         task.follow { wanted.withLock { $0.removeFirst() } }
@@ -329,7 +329,7 @@ extension DeferredTaskTests {
         #expect(wanted.withLock { $0 } == [.veryHigh])
     }
 
-    @Test func isNotToldThePriorityThatItStartedWith() {
+    @Test func isNotGivenItsInitialPriorityAgain() {
         let task = TaskRecorder()
         task.follow(unlessStill: .normal) { .normal }
         #expect(task.calls.isEmpty)

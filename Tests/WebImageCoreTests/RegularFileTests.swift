@@ -34,23 +34,23 @@ import WebImageTestSupport
         return (written, failure, callCount)
     }
 
-    @Test func writesWhatACallHasLeft() {
+    @Test func writesTheRestAfterAPartialWrite() {
         let result = write([(7, 0), (-1, EINTR), (3, EINTR), nil])
         #expect(result.bytes == Array(UInt8(0)..<20))
         #expect(result.failure == nil && result.callCount == 4)
     }
 
     /// A call that writes nothing does not touch the number that an earlier one has left.
-    @Test(arguments: [0, EINTR, ENOSPC]) func endsWhereACallWritesNothing(staleNumber: Int32) {
+    @Test(arguments: [0, EINTR, ENOSPC]) func failsIfACallWritesNothing(staleNumber: Int32) {
         let result = write([(7, 0), (0, staleNumber), (0, staleNumber)])
         #expect(result.failure == EIO && result.callCount == 2)
     }
 
-    @Test func endsWithTheFirstFailure() {
+    @Test func stopsAtTheFirstError() {
         #expect(write([(7, 0), (-1, ENOSPC)]).failure == ENOSPC)
     }
 
-    @Test(.timeLimit(.minutes(1))) func opensRegularFilesAlone() throws {
+    @Test(.timeLimit(.minutes(1))) func opensOnlyRegularFiles() throws {
         let folder = try TemporaryDirectory()
         let file = try folder.write(Data([1]), to: "file").path
         try #require(mkfifo(folder.path("pipe"), 0o600) == 0)

@@ -2,7 +2,7 @@ import Testing
 import WebImageCore
 
 @Suite struct CancellationTests {
-    @Test func staysSet() throws {
+    @Test func staysCancelled() throws {
         let cancellation = Cancellation()
         #expect(!cancellation.isCancelled)
         try cancellation.check()

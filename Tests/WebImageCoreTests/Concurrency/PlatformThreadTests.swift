@@ -4,13 +4,13 @@ import Testing
 @testable import WebImageCore
 
 @Suite struct PlatformThreadTests {
-    @Test func triesASmallerStackWhenThereIsNoRoomForALargeOne() {
+    @Test func triesASmallerStackIfALargeOneCannotBeAllocated() {
         let done = DispatchSemaphore(value: 0)
         #expect(PlatformThread.start(name: "small", stackByteCounts: [1 << 60, 512 << 10]) { done.signal() })
         #expect(done.wait(timeout: .now() + 10) == .success)
     }
 
-    @Test func tellsThatThereIsNoRoom() {
+    @Test func failsIfNoStackCanBeAllocated() {
         #expect(!PlatformThread.start(name: "none", stackByteCounts: [1 << 60]) {})
     }
 }

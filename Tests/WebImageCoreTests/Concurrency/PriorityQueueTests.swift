@@ -9,7 +9,7 @@ import WebImageTestSupport
         return copy.removeAll()
     }
 
-    @Test func popsTheMostUrgentFirstAndEqualsInOrder() {
+    @Test func popsTheMostUrgentFirstAndEqualPrioritiesInOrder() {
         var queue = PriorityQueue<Int>()
         for (number, priority) in [LoadPriority.low, .normal, .veryHigh, .normal, .veryLow, .high].enumerated() {
             queue.insert(number, priority: priority)
@@ -21,7 +21,7 @@ import WebImageTestSupport
         #expect(queue.isEmpty && queue.first == nil && queue.highestPriority == nil)
     }
 
-    @Test func popsTheLatestFirstWhereAskedTo() {
+    @Test func popsTheLatestFirstIfRequested() {
         var queue = PriorityQueue<Int>(order: .lastInFirstOut)
         for number in 0..<3 { queue.insert(number) }
         let ticket = queue.insert(3, priority: .low)
@@ -44,7 +44,7 @@ import WebImageTestSupport
         #expect(all(queue) == [3, 2, 0])
     }
 
-    @Test func aTicketDoesNothingForTheNextElementInItsPlace() {
+    @Test func aTicketDoesNotAffectALaterElementInItsSlot() {
         var queue = PriorityQueue<Int>()
         let ticket = queue.insert(1)
         #expect(queue.popFirst() == 1)
@@ -63,7 +63,7 @@ import WebImageTestSupport
         #expect(all(queue) == [0, 1, 3, 3, 4, 5, 7, 8, 9])
     }
 
-    @Test func needsNoMoreMemoryThanForTheMostThatWaitedAtOnce() {
+    @Test func capacityIsTheLargestNumberOfWaitingElements() {
         var queue = PriorityQueue<Int>()
         let ticket = queue.insert(0, priority: .low)
         for number in 0..<1000 {
@@ -77,7 +77,7 @@ import WebImageTestSupport
     }
 
     /// An object is released when it leaves the queue, not when its place is used again.
-    @Test func releasesElementsThatLeave() {
+    @Test func releasesRemovedElements() {
         final class Element {}
         var queue = PriorityQueue<Element>()
         weak var first: Element?
@@ -96,7 +96,7 @@ import WebImageTestSupport
     }
 
     @Test(arguments: [PriorityQueue<Int>.Order.firstInFirstOut, .lastInFirstOut])
-    func agreesWithASortedListUnderRandomOperations(order: PriorityQueue<Int>.Order) throws {
+    func matchesASortedListUnderRandomOperations(order: PriorityQueue<Int>.Order) throws {
         typealias Row = (priority: LoadPriority, position: Int64, number: Int, ticket: PriorityQueue<Int>.Ticket)
         var random = SplitMix64(seed: 3)
         var queue = PriorityQueue<Int>(order: order)

@@ -40,7 +40,7 @@ extension DispatchSemaphore {
         }
     }
 
-    @Test func runsTheMostUrgentFirstAndEqualsInTurn() {
+    @Test func runsTheMostUrgentFirstAndEqualPrioritiesInOrder() {
         let held = HeldQueue()
         held.submit("low", .low)
         held.submit("first")
@@ -49,7 +49,7 @@ extension DispatchSemaphore {
         #expect(held.order() == ["urgent", "first", "second", "low"])
     }
 
-    @Test func leavesOutWhatWasCancelled() {
+    @Test func doesNotRunCancelledWork() {
         let held = HeldQueue()
         held.submit("kept")
         let item = held.submit("cancelled")
@@ -70,7 +70,7 @@ extension DispatchSemaphore {
         #expect(held.order() == ["third", "second", "first"])
     }
 
-    @Test func doesNotCancelWhatHasRun() {
+    @Test func cannotCancelFinishedWork() {
         let held = HeldQueue()
         let item = held.submit("done")
         #expect(held.order() == ["done"])
@@ -78,7 +78,7 @@ extension DispatchSemaphore {
         item.setPriority(.veryHigh)
     }
 
-    @Test func runsAsMuchAtOnceAsItHasThreads() {
+    @Test func runsAsManyItemsAtOnceAsItHasThreads() {
         let queue = WorkQueue(label: "pair", threadCount: 2)
         let (arrived, leave) = (DispatchSemaphore(value: 0), DispatchSemaphore(value: 0))
         let counts = Lock((running: 0, most: 0))
@@ -102,7 +102,7 @@ extension DispatchSemaphore {
         #expect(counts.withLock { $0.most } == 2)
     }
 
-    @Test func wakesEveryThreadThatThereIsWorkFor() {
+    @Test func wakesAThreadForEachWorkItem() {
         let queue = WorkQueue(label: "sleepers", threadCount: 3)
         let (arrived, leave) = (DispatchSemaphore(value: 0), DispatchSemaphore(value: 0))
         let done = DispatchGroup()
@@ -123,7 +123,7 @@ extension DispatchSemaphore {
         }
     }
 
-    @Test func lowersThePriorityOfItsThreadsByItsNiceness() {
+    @Test func setsTheNicenessOfItsThreads() {
         let ownNiceness = niceness()
         let found = Lock<Int32?>(nil)
         let done = DispatchSemaphore(value: 0)
@@ -135,7 +135,7 @@ extension DispatchSemaphore {
         #expect(found.withLock { $0 } == min(ownNiceness + 3, 19))
     }
 
-    @Test func doesItsWorkOnceWithoutAnyThread() {
+    @Test func runsWorkOnceIfNoThreadCanBeStarted() {
         let queue = WorkQueue(label: "none", threadCount: 2) { _, _ in false }
         for round in 0..<3 {
             let done = DispatchGroup()
@@ -152,7 +152,7 @@ extension DispatchSemaphore {
         }
     }
 
-    @Test func leavesWorkToTheThreadsItHasWhenItGetsNoMore() {
+    @Test func runsWorkOnExistingThreadsIfNoMoreCanBeStarted() {
         let startCount = Lock(0)
         let queue = WorkQueue(label: "one", threadCount: 2) { name, body in
             let isFirst = startCount.withLock { count in

@@ -44,7 +44,7 @@ import WebImageCore
         }
     }
 
-    @Test func beginsWithTheURLWhereThereIsOne() throws {
+    @Test func beginsWithTheURLIfKnown() throws {
         let url = try #require(URL(string: "https://host:8443/a.png?b=@c"))
         for error in Self.errors(url).dropFirst() {
             #expect(error.description.hasPrefix("https://host:8443/a.png?b=@c: "), "\(error)")
@@ -76,11 +76,11 @@ import WebImageCore
         ("photo", "'photo' is not a valid URL. Write it in full, such as https://example.org/image.jpg."),
         ("http://", "'http://' is not a valid URL. Write it in full, such as https://example.org/image.jpg."),
     ])
-    func saysWhatWasProbablyMeantByATextThatIsNotAURL(text: String, description: String) {
+    func suggestsAURLForAnInvalidOne(text: String, description: String) {
         #expect(WebImageError.invalidURL(text).description == description)
     }
 
-    @Test func namesAFileAndNoServerForAnEmptyFile() {
+    @Test func describesAnEmptyFileWithoutAServer() {
         let error = WebImageError.file(path: "/tmp/a.png", errno: 61)
         #expect(error.description == "/tmp/a.png: the file is empty.")
     }
@@ -112,16 +112,16 @@ import WebImageCore
         ("http://u:p/w@host/a", "'http://host/a'"), ("u:p@host", "'host'"), ("//u:p@host", "'//host'"),
         ("plain", "'plain'"),
     ])
-    func showsNothingOfAPasswordInWhatIsNoURL(text: String, shown: String) {
+    func hidesPasswordsInInvalidURLs(text: String, shown: String) {
         #expect(WebImageError.invalidURL(text).description.hasPrefix(shown))
     }
 
     @Test(arguments: ["https://host/@user/b@2x.png", "https://host?a@b", "a//b c@d"])
-    func leavesOtherAtSignsAlone(text: String) {
+    func keepsOtherAtSigns(text: String) {
         #expect(WebImageError.notInCache(key: text).description.hasPrefix(text))
     }
 
-    @Test func saysWhatIsWrongWithTheFramesOfAnAnimation() {
+    @Test func describesInvalidFramesOfAnAnimation() {
         let size = PixelSize(width: 3, height: 2)
         let rect = PixelRect(x: 1, y: 2, width: 4, height: 5)
         let faults: [(WebImageError.FrameFailure, String)] = [
@@ -137,7 +137,7 @@ import WebImageCore
         }
     }
 
-    @Test func advisesToRaiseOnlyTheLimitThatCanBeRaised() {
+    @Test func suggestsRaisingALimitOnlyIfPossible() {
         let many = WebImageError.limitExceeded(
             reason: .pixels(size: PixelSize(width: 20_000, height: 10_000), limit: 100_000_000))
         #expect(many.description.contains("more than the 100000000 allowed"))
@@ -148,7 +148,7 @@ import WebImageCore
         #expect(!long.description.contains("Raise"))
     }
 
-    @Test func saysWhatToDoAboutDrawings() {
+    @Test func suggestsWhatToDoAboutDrawings() {
         let emoji = WebImageError.processing(identifier: "drawing", reason: .noFont(emoji: "😀"))
         #expect(emoji.code == 322 && emoji.description.contains("fonts-noto-color-emoji"))
         let size = WebImageError.processing(

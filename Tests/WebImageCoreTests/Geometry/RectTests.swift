@@ -2,7 +2,7 @@ import Testing
 import WebImageCore
 
 @Suite struct RectTests {
-    @Test func clampsToWhatLiesInAPicture() {
+    @Test func clampsToTheBoundsOfAnImage() {
         let size = PixelSize(width: 10, height: 8)
         func clamped(_ x: Int, _ y: Int, _ width: Int, _ height: Int) -> PixelRect? {
             PixelRect(x: x, y: y, width: width, height: height).clamped(to: size)
@@ -18,7 +18,7 @@ import WebImageCore
         #expect(clamped(.max, 0, .max, 1) == nil)
     }
 
-    @Test func anglesComeBackToOneTurn() {
+    @Test func anglesAreNormalizedToOneRotation() {
         for (degrees, normalized) in [
             (370.0, 10.0), (-90, 270), (360, 0), (-360, 0), (0, 0), (-1e-20, 0), (719.5, 359.5),
         ] {
@@ -29,7 +29,7 @@ import WebImageCore
         #expect(Angle.degrees(180).radians == .pi)
     }
 
-    @Test func contentModesPlaceAPicture() {
+    @Test func contentModesPlaceAnImage() {
         let (size, rect) = (PointSize(width: 40, height: 20), PointRect(x: 10, y: 5, width: 30, height: 30))
         func place(_ mode: ImageContentMode) -> PointRect { mode.rect(of: size, in: rect) }
         #expect(place(.scaleToFill) == rect)

@@ -14,11 +14,11 @@ import WebImageCore
         (.aspectFit, PixelSize(width: 0, height: 0), PixelSize(width: 4000, height: 3000)),
         (.aspectFit, PixelSize(width: 1, height: 1), PixelSize(width: 1, height: 1)),
     ])
-    func bringsAPictureIntoABox(mode: ResizeMode, box: PixelSize, expected: PixelSize) {
+    func computesTheSizeOfEachMode(mode: ResizeMode, box: PixelSize, expected: PixelSize) {
         #expect(mode.size(of: photo, in: box) == expected)
     }
 
-    @Test func neverGivesASideOfZero() {
+    @Test func neverReturnsASideOfZero() {
         let line = PixelSize(width: 10_000, height: 1)
         #expect(
             ResizeMode.aspectFit.size(of: line, in: PixelSize(width: 10, height: 10)) == PixelSize(width: 10, height: 1)
@@ -32,12 +32,12 @@ import WebImageCore
         #expect(mode.size(of: photo, in: box, allowsUpscaling: true) == box)
     }
 
-    @Test func stretchLimitsEachSideOnItsOwn() {
+    @Test func stretchLimitsEachSideSeparately() {
         let box = PixelSize(width: 8000, height: 30)
         #expect(ResizeMode.stretch.size(of: photo, in: box) == PixelSize(width: 4000, height: 30))
     }
 
-    @Test func limitsSidesThatNoNumberHolds() {
+    @Test func clampsSidesThatOverflow() {
         let stretched = ResizeMode.stretch.size(
             of: PixelSize(width: 100, height: 100), in: PixelSize(width: .max, height: 10), allowsUpscaling: true)
         #expect(stretched == PixelSize(width: .max, height: 10))

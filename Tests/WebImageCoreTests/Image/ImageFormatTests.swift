@@ -10,12 +10,12 @@ import WebImageCore
         (Array("GIF89a...".utf8), .gif),
         (Array("RIFF\u{1}\u{2}\u{3}\u{4}WEBPVP8 ".utf8), .webp),
     ])
-    func knowsFormatsByTheirFirstBytes(bytes: [UInt8], format: ImageFormat) {
+    func recognizesFormatsByTheirFirstBytes(bytes: [UInt8], format: ImageFormat) {
         #expect(ImageFormat(signatureOf: Data(bytes)) == format)
     }
 
     @Test(arguments: ["", "RIFF", "RIFF1234WAVE", "GIF90a", "<html>", "\u{7F}PNG"])
-    func knowsNoFormatForOtherBytes(text: String) {
+    func doesNotRecognizeOtherBytes(text: String) {
         #expect(ImageFormat(signatureOf: Data(text.utf8)) == nil)
     }
 
@@ -24,13 +24,13 @@ import WebImageCore
         #expect(ImageFormat(named: name) == format)
     }
 
-    @Test func isNotFoundByAnotherName() {
+    @Test func isNotFoundByAnUnknownName() {
         #expect(ImageFormat(named: "bmp") == nil)
         #expect(ImageFormat(named: "") == nil)
     }
 
     @Test(arguments: ImageOrientation.allCases)
-    func turnsSizesUpright(_ orientation: ImageOrientation) {
+    func uprightSizesFollowTheOrientation(_ orientation: ImageOrientation) {
         let size = PixelSize(width: 3, height: 2)
         let isTurned = [.leftMirrored, .right, .rightMirrored, .left].contains(orientation)
         #expect(orientation.upright(size) == (isTurned ? size.transposed : size))

@@ -15,7 +15,7 @@ import WebImageTestSupport
         ["proc/meminfo": "MemTotal:       1000 kB\nMemFree:           10 kB\nMemAvailable:   \(available) kB\n"]
     }
 
-    @Test func aTwentiethOfTheMachineIsCriticalATenthAWarning() throws {
+    @Test func aTwentiethOfThePhysicalMemoryIsCriticalAndATenthIsAWarning() throws {
         #expect(try level(machine(available: 100)) == nil)
         #expect(try level(machine(available: 99)) == .warning)
         #expect(try level(machine(available: 50)) == .warning)
@@ -43,7 +43,7 @@ import WebImageTestSupport
             ]) == .warning)
     }
 
-    @Test func takesTheLowestLimitOfTheControlGroupsAbove() throws {
+    @Test func usesTheLowestLimitOfTheParentControlGroups() throws {
         let root = try TemporaryDirectory()
         try root.write(Data("0::/outer/inner\n".utf8), to: "proc/self/cgroup")
         try root.write(Data("max\n".utf8), to: "sys/fs/cgroup/outer/inner/memory.max")
@@ -59,7 +59,7 @@ import WebImageTestSupport
         #expect(available(root) == 200_000_000)
     }
 
-    @Test func isTheMachinesMemoryWithoutALowerLimit() throws {
+    @Test func isThePhysicalMemoryWithoutALowerLimit() throws {
         let root = try TemporaryDirectory()
         #expect(available(root) == 1 << 33)
         try root.write(Data("0::/\n".utf8), to: "proc/self/cgroup")
@@ -67,7 +67,7 @@ import WebImageTestSupport
         #expect(available(root) == 1 << 33)
     }
 
-    @Test func whatIsFreeIsTheLeastThatAnyAccountLeaves() throws {
+    @Test func freeMemoryIsTheLeastOfAllLimits() throws {
         let root = try TemporaryDirectory()
         #expect(AvailableMemory.freeBytes(physicalBytes: 1 << 33, fileSystemRoot: root.path) == 1 << 33)
         try root.write(Data("MemTotal: 9000 kB\nMemAvailable: 1000 kB\n".utf8), to: "proc/meminfo")

@@ -33,7 +33,7 @@ import WebImageTestSupport
         #expect(level == .critical)
     }
 
-    @Test func aLimitThatWasMetCountsByWhatIsLeft() throws {
+    @Test func aReachedLimitIsAWarningIfLittleMemoryIsLeft() throws {
         let enough = try level { try overwrite("low 0\nhigh 0\nmax 4\noom 0\noom_kill 0\n", "memory.events") }
         #expect(enough == nil)
         try overwrite("93000\n", "memory.current")
@@ -41,7 +41,7 @@ import WebImageTestSupport
         #expect(little == .warning)
     }
 
-    @Test func aWakeEndsAWait() async throws {
+    @Test func wakeEndsAWait() async throws {
         let sensors = SystemPressureSensors(fileSystemRoot: root.path)
         sensors.wake()
         #expect(sensors.wait(nanoseconds: nil, watchesPressure: false) == nil)
@@ -55,7 +55,7 @@ import WebImageTestSupport
         sensors.close()
     }
 
-    @Test func anOrdinaryFileIsNoStallInformation() throws {
+    @Test func aRegularFileIsNotPressureInformation() throws {
         try root.write(Data("some avg10=0.00\n".utf8), to: "proc/pressure/memory")
         _ = SystemPressureSensors(fileSystemRoot: root.path).wait(nanoseconds: 0, watchesPressure: true)
         let text = try String(

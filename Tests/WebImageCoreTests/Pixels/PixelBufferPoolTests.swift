@@ -7,7 +7,7 @@ import Testing
         try MutablePixelBuffer(width: width, height: height, pool: pool).freeze(isOpaque: true).baseAddress
     }
 
-    @Test func handsMemoryOutAgain() throws {
+    @Test func reusesMemory() throws {
         let pool = PixelBufferPool()
         let first = try address(width: 100, height: 100, pool: pool)
         #expect(pool.freeByteCount >= 40_000)
@@ -17,7 +17,7 @@ import Testing
         #expect(try address(width: 50, height: 100, pool: pool) != first)
     }
 
-    @Test func keepsMemoryWhileAPictureUsesIt() throws {
+    @Test func retainsMemoryWhileAnImageUsesIt() throws {
         let pool = PixelBufferPool()
         let first = try MutablePixelBuffer(width: 10, height: 10, pool: pool).freeze(isOpaque: true)
         let second = try MutablePixelBuffer(width: 10, height: 10, pool: pool).freeze(isOpaque: true)
@@ -25,7 +25,7 @@ import Testing
         #expect(pool.freeByteCount == 0)
     }
 
-    @Test func takesMemoryBackFromPixelsThatWereNeverFrozen() throws {
+    @Test func reusesMemoryOfPixelsThatWereNeverFrozen() throws {
         let pool = PixelBufferPool()
         do { _ = try MutablePixelBuffer(width: 10, height: 10, pool: pool) }
         #expect(pool.freeByteCount > 0)
@@ -40,14 +40,14 @@ import Testing
         #expect(pool.freeByteCount <= 100_000)
     }
 
-    @Test func givesEverythingBackWhenAsked() throws {
+    @Test func freesAllMemoryOnRequest() throws {
         let pool = PixelBufferPool()
         _ = try address(width: 100, height: 100, pool: pool)
         pool.removeAll()
         #expect(pool.freeByteCount == 0)
     }
 
-    @Test func tellsThatTheSystemHasNoSuchBlock() throws {
+    @Test func throwsIfTheSystemCannotAllocateTheMemory() throws {
         let pool = PixelBufferPool()
         #expect(throws: WebImageError.outOfResources(reason: .memory(byteCount: 1 << 60))) {
             try pool.take(byteCount: 1 << 60)

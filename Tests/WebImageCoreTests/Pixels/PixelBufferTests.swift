@@ -3,7 +3,7 @@ import Testing
 @testable import WebImageCore
 
 @Suite struct PixelBufferTests {
-    @Test func keepsWhatWasWritten() throws {
+    @Test func keepsWrittenPixels() throws {
         var pixels = try MutablePixelBuffer(width: 3, height: 2)
         #expect(pixels.size == PixelSize(width: 3, height: 2))
         pixels.withUnsafeMutableBytes { $0.copyBytes(from: 0..<24) }
@@ -33,13 +33,13 @@ import Testing
     }
 
     @Test(arguments: [(0, 1), (1, 0), (-1, 5), (65_536, 1), (1, 65_536), (Int.max, Int.max)])
-    func refusesSizesNoPictureHas(width: Int, height: Int) {
+    func refusesInvalidSizes(width: Int, height: Int) {
         #expect(throws: WebImageError.limitExceeded(reason: .side(width: width, height: height))) {
             _ = try MutablePixelBuffer(width: width, height: height)
         }
     }
 
-    @Test func isThawedInPlaceUnlessSomebodyElseHasIt() throws {
+    @Test func isThawedInPlaceUnlessShared() throws {
         var own: PixelBuffer? = try filled(with: 7, pool: PixelBufferPool())
         let address = own?.baseAddress
         let changed = try changingFirstByte(of: &own, to: 9)
@@ -71,7 +71,7 @@ import Testing
         return pixels.freeze(isOpaque: true)
     }
 
-    @Test func isCroppedWithoutCopyingWhereHalfOrMoreStays() throws {
+    @Test func isCroppedWithoutCopyingIfAtLeastHalfRemains() throws {
         let whole = try numbered()
         let part = try #require(try whole.cropped(to: PixelRect(x: 4, y: 3, width: 30, height: 20)))
         #expect(part.size == PixelSize(width: 30, height: 20))
@@ -87,7 +87,7 @@ import Testing
         #expect(smaller[0, 0] == SIMD4(5, 4, 7, 255))
     }
 
-    @Test func doesNotKeepABigPictureForASmallPart() throws {
+    @Test func croppingToASmallPartReleasesTheLargeBuffer() throws {
         let pool = PixelBufferPool()
         var whole: PixelBuffer? = try numbered(pool: pool)
         let part = try #require(try whole?.cropped(to: PixelRect(x: 10, y: 10, width: 5, height: 4)))
@@ -98,7 +98,7 @@ import Testing
         #expect(pool.freeByteCount >= 40 * 30 * 4)
     }
 
-    @Test func keepsItsMemoryWhileAPartIsInUse() throws {
+    @Test func retainsItsMemoryWhileAPartIsInUse() throws {
         let pool = PixelBufferPool()
         var whole: PixelBuffer? = try numbered(pool: pool)
         var part = try whole?.cropped(to: PixelRect(x: 0, y: 0, width: 40, height: 29))
@@ -109,7 +109,7 @@ import Testing
         #expect(pool.freeByteCount > 0)
     }
 
-    @Test func cropsToWhatLiesInside() throws {
+    @Test func cropsToTheIntersection() throws {
         let whole = try numbered()
         #expect(try whole.cropped(to: PixelRect(x: -5, y: -5, width: 100, height: 100)) === whole)
         let corner = try #require(try whole.cropped(to: PixelRect(x: 38, y: 29, width: .max, height: .max)))
@@ -124,7 +124,7 @@ import Testing
         }
     }
 
-    @Test func isThawedFromAPartWithoutChangingTheWhole() throws {
+    @Test func thawingAPartDoesNotChangeTheWhole() throws {
         let whole = try numbered()
         var part = try whole.cropped(to: PixelRect(x: 5, y: 5, width: 35, height: 25))
         let changed = try changingFirstByte(of: &part, to: 99)

@@ -8,7 +8,7 @@ import WebImageTestSupport
 /// Caches find pictures again by weak references, on other threads than the one that thaws them.
 @Suite struct ThawingRaceTests {
     /// The owner never waits for the other thread, which revives what it can, and looks at it once the owner is done.
-    @Test func leavesThePixelsToWhoeverRevivesThemMeanwhile() async throws {
+    @Test func thawingDoesNotChangeConcurrentlyRevivedPixels() async throws {
         let race = Race()
         async let changedCount = race.reviveUntilEnd()
         for number in 1...Race.roundCount {
