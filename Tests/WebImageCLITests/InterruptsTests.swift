@@ -39,7 +39,7 @@ import WebImageTestSupport
         Issue.record("the end always came too late")
     }
 
-    @Test func endsAtOnceWhileItWaits() async throws {
+    @Test func endsImmediatelyDuringALoad() async throws {
         let address = try faults.url("/stall-body/a.png").absoluteString
         let running = try tool.start(["get", address, "-o", "out.png"])
         try await faults.wait(for: .requests, path: "/stall-body/a.png")
@@ -53,7 +53,7 @@ import WebImageTestSupport
         try await expectNoFile(status: 128 + SIGINT) { running, _ in running.interrupt() }
     }
 
-    @Test func leavesNoUnfinishedFileWhenNobodyReadsTheOutput() async throws {
+    @Test func leavesNoUnfinishedFileWhenTheOutputIsClosed() async throws {
         let pair = try StreamPair()
         try pair.readingEnd.close()
         // The second picture's failure is printed while the first is being written.

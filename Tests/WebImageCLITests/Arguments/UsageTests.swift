@@ -16,13 +16,13 @@ import WebImage
         for command in ["get", "info", "convert", "cache"] { #expect(run.output.contains("  \(command) ")) }
     }
 
-    @Test func tellsItsVersion() async throws {
+    @Test func printsItsVersion() async throws {
         let run = try await tool.run("--version")
         #expect(run.status == 0 && run.errors.isEmpty)
         #expect(run.output == "webimage \(LibraryVersion.text)\n")
     }
 
-    @Test(arguments: ["fetch", "xyzzy", "--bogus"]) func suggestsNothingThatIsNotClose(argument: String) async throws {
+    @Test(arguments: ["fetch", "xyzzy", "--bogus"]) func suggestsOnlySimilarCommands(argument: String) async throws {
         let run = try await tool.run(argument)
         #expect(run.status == 2)
         #expect(run.errors.contains(argument) && !run.errors.contains("did you mean"))
@@ -143,7 +143,7 @@ import WebImage
         (["cache", "stats", "-o", "x"], "--output"),
         (["cache", "trim", "lots"], "500K"),
     ])
-    func refusesArgumentsThatMakeNoSense(arguments: [String], word: String) async throws {
+    func refusesInvalidArguments(arguments: [String], word: String) async throws {
         let run = try await tool.run(arguments)
         #expect(run.status == 2)
         #expect(run.output.isEmpty)
@@ -151,12 +151,12 @@ import WebImage
         #expect(run.errors.contains("--help"))
     }
 
-    @MainActor @Test func takesTheLastOfHeadersWithOneName() throws {
+    @MainActor @Test func theLastOfHeadersWithTheSameNameCounts() throws {
         let arguments = ["--header", "Accept: a", "--header", "X-Key: k", "--header", "accept: b", "x.png"]
         #expect(try GetCommand(arguments).source.headers == ["accept": "b", "X-Key": "k"])
     }
 
-    @Test func takesWhatFollowsTwoDashesAsAFile() async throws {
+    @Test func argumentsAfterTwoDashesAreFiles() async throws {
         _ = try tool.write(TestPicture().data(.png), to: "--json")
         let run = try await tool.run("info", "--", "--json")
         #expect(run.status == 0)

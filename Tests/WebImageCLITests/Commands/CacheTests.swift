@@ -36,14 +36,14 @@ import WebImageTestSupport
         try #require(sqlite3_exec(index, sql, nil, nil, nil) == SQLITE_OK)
     }
 
-    @Test func countsWhatIsThere() async throws {
+    @Test func statsCountEntriesAndBytes() async throws {
         let stats = try await stats()
         #expect(stats.entries == 3)
         #expect(stats.bytes == pictures.map(\.count).reduce(0, +))
         #expect(stats.directory.hasPrefix(tool.path("cache-home/webimage/images")))
     }
 
-    @Test func tellsWhereValuesAreAndHowLookUpsWent() async throws {
+    @Test func statsShowSegmentsHitsAndEvictions() async throws {
         let before = try await stats()
         // Each was looked for before it was loaded.
         #expect(before.hits == 0 && before.misses == 3 && before.hitPercent == 0)
@@ -64,14 +64,14 @@ import WebImageTestSupport
         #expect(text.contains("2 in 1 segment (") && text.contains("1 entry evicted"))
     }
 
-    @Test func tellsOfAnEmptyCache() async throws {
+    @Test func statsDescribeAnEmptyCache() async throws {
         #expect(try await tool.run("cache", "clear").status == 0)
         let stats = try await stats()
         #expect(stats.entries == 0 && stats.oldestCreation == nil && stats.segments.liveBytes == 0)
         #expect(try await tool.run("cache", "list").output.isEmpty)
     }
 
-    @Test func tellsAgesAndExpiries() async throws {
+    @Test func listShowsAgesAndExpirations() async throws {
         let path = tool.path("own")
         let cache = DiskCache(configuration: DiskCache.Configuration(directory: URL(filePath: path)))
         let expiring = DiskCache.Attributes(expiration: .seconds(86_400 * 10.5))
@@ -88,7 +88,7 @@ import WebImageTestSupport
     }
 
     /// Whatever a program has named its images.
-    @Test func keysThatAreListedAreFound() async throws {
+    @Test func listedKeysAreFound() async throws {
         let path = tool.path("own")
         let cache = DiskCache(configuration: DiskCache.Configuration(directory: URL(filePath: path)))
         let keys = [
@@ -109,7 +109,7 @@ import WebImageTestSupport
         #expect(try await tool.run("cache", "list", "--cache-dir", path).output.isEmpty)
     }
 
-    @Test func listsWhatIsThere() async throws {
+    @Test func listsEntries() async throws {
         let objects = try await tool.run("cache", "list", "--json").objects(EntryObject.self)
         #expect(objects.map(\.key) == addresses)
         #expect(objects.map(\.bytes) == pictures.map(\.count))
@@ -117,7 +117,7 @@ import WebImageTestSupport
         #expect(zip(plain, addresses).allSatisfy { $0.hasPrefix($1) })
     }
 
-    @Test func givesBytesBack() async throws {
+    @Test func getWritesTheStoredBytes() async throws {
         let object = try await tool.run("cache", "get", addresses[1], "-o", "b.png", "--json").object(EntryObject.self)
         #expect(object == EntryObject(key: addresses[1], bytes: pictures[1].count, path: "b.png"))
         #expect(try tool.contents(of: "b.png") == pictures[1])
@@ -141,7 +141,7 @@ import WebImageTestSupport
         #expect(try await tool.run("get", addresses[0], "--policy", "cacheOnly").status == 1)
     }
 
-    @Test func doesNotCallRemovedWhatIsStillThere() async throws {
+    @Test func reportsFailedRemovals() async throws {
         try forbidRemoval()
         let removal = try await tool.run("cache", "remove", addresses[0], addresses[1], "--json")
         #expect(removal.status == 1)
@@ -177,21 +177,21 @@ import WebImageTestSupport
     @Test(arguments: [
         ["stats", "--count", "1"], ["trim", "--count", "-1"], ["trim", "--age", "x"], ["clear", "--age", "1"],
     ])
-    func refusesLimitsThatMakeNoSense(_ arguments: [String]) async throws {
+    func refusesInvalidLimits(_ arguments: [String]) async throws {
         let run = try await tool.run(["cache"] + arguments)
         #expect(run.status == 2)
         #expect(run.errors.contains(arguments[1]))
     }
 
     @Test(arguments: ["5 apples", "-5", "1.5G", "M", "9223372036854775807K"])
-    func refusesSizesThatMakeNoSense(_ size: String) async throws {
+    func refusesInvalidSizes(_ size: String) async throws {
         let run = try await tool.run("cache", "trim", size)
         #expect(run.status == 2)
         #expect(run.errors.contains(size))
     }
 
     @Test(arguments: [("1", 3), ("1k", 0), ("20 MiB", 0), ("20mib", 0), ("1G", 0)])
-    func readsSizesAsTheyAreWritten(_ size: String, _ removed: Int) async throws {
+    func readsSizesWithUnits(_ size: String, _ removed: Int) async throws {
         let run = try await tool.run("cache", "trim", size, "--json")
         #expect(run.status == 0)
         if size == "1k" {
@@ -202,7 +202,7 @@ import WebImageTestSupport
         }
     }
 
-    @Test func saysWhatToDoAboutAKeyThatIsNotThere() async throws {
+    @Test func suggestsWhatToDoAboutAMissingKey() async throws {
         for arguments in [["remove", "nothing"], ["get", "nothing", "-o", "c.png"]] {
             let run = try await tool.run(["cache"] + arguments)
             #expect(run.status == 1)
@@ -211,7 +211,7 @@ import WebImageTestSupport
     }
 
     @Test(arguments: ["stats", "list", "clear", "trim"])
-    func makesNoCacheWhereThereIsNone(_ action: String) async throws {
+    func doesNotCreateAMissingCache(_ action: String) async throws {
         for directory in [tool.path("mistyped"), tool.path(".")] {
             let run = try await tool.run("cache", action, "--cache-dir", directory)
             #expect(run.status == 1)
@@ -221,7 +221,7 @@ import WebImageTestSupport
         #expect(try await tool.run("cache", action, "--cache-dir", "").status == 2)
     }
 
-    @Test func failsWhereNoCacheCanBe() async throws {
+    @Test func failsIfTheDirectoryIsUnusable() async throws {
         let blocked = try tool.write(Data("x".utf8), to: "blocked")
         let run = try await tool.run("cache", "stats", "--cache-dir", blocked)
         #expect(run.status == 1)

@@ -18,7 +18,7 @@ import WebImage
     private func info(_ name: String) throws -> ImageInfo { try CodecRegistry.shared.info(of: tool.contents(of: name)) }
 
     @Test(arguments: ["gif", "png", "webp"])
-    func keepsAnAnimationMoving(format: String) async throws {
+    func keepsAnAnimationAnimated(format: String) async throws {
         let input = try tool.write(animation(), to: "in.png")
         let run = try await tool.run("convert", "--json", input, "out.\(format)", "--size", "32x")
         #expect(run.status == 0, "\(run.errors)")
@@ -29,7 +29,7 @@ import WebImage
         #expect(info.loopCount == 3)
     }
 
-    @Test func playsAsOftenAsAsked() async throws {
+    @Test func setsTheRequestedLoopCount() async throws {
         let input = try tool.write(animation(), to: "in.png")
         for (asked, written) in [("0", 0), ("1", 1), ("9", 9)] {
             #expect(try await tool.run("convert", input, "out.gif", "--loop", asked).status == 0)
@@ -56,7 +56,7 @@ import WebImage
         #expect(largestDifference(copy, try TestPicture().image()) < 40)
     }
 
-    @Test func saysThatThereAreNotSoManyFrames() async throws {
+    @Test func refusesAFrameNumberBeyondTheEnd() async throws {
         let input = try tool.write(animation(), to: "in.png")
         let run = try await tool.run("convert", "--json", input, "out.jpg", "--frame", "4")
         #expect(run.status == 1)
@@ -65,7 +65,7 @@ import WebImage
         #expect(tool.names(in: ".").contains("out.jpg") == false)
     }
 
-    @Test func keepsFilesShort() async throws {
+    @Test func keepsToTheMaximumFileSize() async throws {
         let input = try tool.write(TestPicture(width: 256, height: 256).data(.png), to: "in.png")
         let run = try await tool.run("convert", "--json", input, "out.jpg", "--max-bytes", "1K")
         #expect(run.status == 0, "\(run.errors)")
@@ -75,7 +75,7 @@ import WebImage
         #expect(try await tool.run("convert", input, "none.jpg", "--max-bytes", "9").status == 1)
     }
 
-    @Test func writesTheKindsThatOptionsAskFor() async throws {
+    @Test func appliesTheEncodingOptions() async throws {
         let input = try tool.write(TestPicture(isOpaque: false).data(.png), to: "in.png")
         let original = try TestPicture(isOpaque: false).image()
         #expect(try await tool.run("convert", input, "a.webp", "--lossless", "--effort", "1").status == 0)
@@ -90,7 +90,7 @@ import WebImage
         #expect(try info("a.gif").format == .gif)
     }
 
-    @Test func getKeepsAnimationsMovingToo() async throws {
+    @Test func getKeepsAnimationsAnimated() async throws {
         let input = try tool.write(animation(), to: "in.png")
         let run = try await tool.run("get", "--no-cache", input, "-o", "out.webp", "--loop", "2", "--lossless")
         #expect(run.status == 0, "\(run.errors)")

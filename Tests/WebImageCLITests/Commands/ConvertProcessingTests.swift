@@ -19,7 +19,7 @@ import WebImage
         try TestPicture().image().processed(by: processors)
     }
 
-    @Test func turnsAndMirrors() async throws {
+    @Test func rotatesAndMirrors() async throws {
         #expect(
             try await largestDifference(converted("--rotate", "90"), expected(.rotate(degrees: 90))) == 0)
         #expect(try await converted("--rotate", "-90").pixels.size == PixelSize(width: 48, height: 64))
@@ -27,7 +27,7 @@ import WebImage
         #expect(try await largestDifference(converted("--flip", "v"), expected(.flip(vertically: true))) == 0)
     }
 
-    @Test func takesColorOutAndPutsOneIn() async throws {
+    @Test func convertsToGrayscaleAndTints() async throws {
         #expect(try await largestDifference(converted("--grayscale"), expected(.grayscale())) == 0)
         let red = Color(red: 1, green: 0, blue: 0)
         #expect(
@@ -63,7 +63,7 @@ import WebImage
         ["--flip", "x"], ["--rotate", "north"], ["--rotate", "nan"], ["--blur", "-1"], ["--round", "inf"],
         ["--tint", "#12345"], ["--tint", "#12345é"], ["--tint", "#1234567"],
     ])
-    func complainsOfValuesThatMakeNoSense(arguments: [String]) async throws {
+    func refusesInvalidValues(arguments: [String]) async throws {
         let input = try tool.write(TestPicture().data(.png), to: "in.png")
         let run = try await tool.run(["convert", input, "out.png"] + arguments)
         #expect(run.status == 2)

@@ -22,7 +22,7 @@ import WebImage
         #expect(largestDifference(decoded, try TestPicture().image()) < (format == "png" ? 1 : 40))
     }
 
-    @Test func prefersTheFormatThatIsNamed() async throws {
+    @Test func theFormatOptionTakesPrecedenceOverTheName() async throws {
         let input = try tool.write(TestPicture().data(.png), to: "in.png")
         #expect(try await tool.run("convert", input, "out.png", "--format", "jpeg").status == 0)
         #expect(try CodecRegistry.shared.info(of: tool.contents(of: "out.png")).format == .jpeg)
@@ -45,13 +45,13 @@ import WebImage
         #expect(try tool.contents(of: "low.jpg").count < tool.contents(of: "high.jpg").count)
     }
 
-    @Test func mayReplaceItsInput() async throws {
+    @Test func canReplaceItsInput() async throws {
         let input = try tool.write(TestPicture().data(.png), to: "in.png")
         #expect(try await tool.run("convert", input, input, "--size", "8x6").status == 0)
         #expect(try CodecRegistry.shared.info(of: tool.contents(of: "in.png")).size == PixelSize(width: 8, height: 6))
     }
 
-    @Test func leavesTheOutputAloneWhenItFails() async throws {
+    @Test func keepsTheExistingOutputWhenItFails() async throws {
         let old = Data("old".utf8)
         let output = try tool.write(old, to: "out.png")
         let input = try tool.write(TestPicture.damaged(), to: "in.png")

@@ -33,11 +33,11 @@ import WebImageTestSupport
         ("/cut-body/a", 204), ("/cut-chunked/a", 204), ("/short-length/a?size=100&sent=50", 204),
         ("/redirect-loop/a", 203), ("/stall-headers/a", 202), ("/stall-body/a", 202), ("/bytes/a", 300),
     ])
-    func reportsWhatAServerDoesWrong(path: String, code: Int) async throws {
+    func reportsServerErrors(path: String, code: Int) async throws {
         try await expectFailure(faults.url(path).absoluteString, code: code)
     }
 
-    @Test func triesAgainAsOftenAsAsked() async throws {
+    @Test func retriesAsOftenAsRequested() async throws {
         for (path, retries) in [("/status/never?code=503", "0"), ("/status/once?code=503", "1")] {
             _ = try await tool.run("get", "--retries", retries, faults.url(path).absoluteString)
         }
@@ -58,12 +58,12 @@ import WebImageTestSupport
         #expect(run.errors.contains("1.0 s") && run.errors.contains(setting), "\(run.errors)")
     }
 
-    @Test func reportsAHostThatDoesNotAnswer() async throws {
+    @Test func reportsAHostThatCannotBeReached() async throws {
         // Nothing listens on port 1 of this machine.
         try await expectFailure("http://127.0.0.1:1/a.png", code: 201)
     }
 
-    @Test func reportsWhatIsNoPicture() async throws {
+    @Test func reportsAResponseThatIsNotAnImage() async throws {
         let root = try TemporaryDirectory()
         let server = try NGINXServer(root: root.path)
         let picture = try TestPicture().data(.png)
@@ -77,14 +77,14 @@ import WebImageTestSupport
         try await expectFailure(server.url("/missing.png").absoluteString, code: 200)
     }
 
-    @Test func reportsWhatCanNotBeAskedFor() async throws {
+    @Test func reportsInvalidURLsAndMissingFiles() async throws {
         try await expectFailure("ftp://127.0.0.1/a.png", code: 101)
         try await expectFailure("http://", code: 100)
         try await expectFailure("http://exa mple/a.png", code: 100)
         try await expectFailure(tool.path("missing.png"), code: 207)
     }
 
-    @Test func goesOnAfterAFailure() async throws {
+    @Test func continuesAfterAFailure() async throws {
         let path = try tool.write(TestPicture().data(.png), to: "a.png")
         let run = try await tool.run("get", tool.path("missing.png"), path)
         #expect(run.status == 1)
@@ -98,7 +98,7 @@ import WebImageTestSupport
         ("localhost:80", "Did you mean http://localhost:80?"), ("", "No URL was given."),
         ("folder.d/a.jpg", "folder.d/a.jpg: No such file or directory."),
     ])
-    func saysWhatWasProbablyMeantByATextThatIsNoURL(text: String, message: String) async throws {
+    func suggestsAURLForAnInvalidOne(text: String, message: String) async throws {
         let run = try await tool.run("get", text)
         #expect(run.status == 1 && run.errors.contains(message), "\(run.errors)")
     }
@@ -109,14 +109,14 @@ import WebImageTestSupport
         #expect(run.errors == "webimage: \(path): the file is empty.\n")
     }
 
-    @Test func failsWhereTheOutputCanNotBeWritten() async throws {
+    @Test func failsIfTheOutputCannotBeWritten() async throws {
         let path = try tool.write(TestPicture().data(.png), to: "a.png")
         let run = try await tool.run("get", "--json", path, "-o", "a.png/b.png")
         #expect(run.status == 1)
         #expect(try run.object(LoadObject.self).error?.code == 207)
     }
 
-    @Test func carriesOnWithoutACacheAndSaysSoOnce() async throws {
+    @Test func continuesWithoutACacheAndReportsItOnce() async throws {
         let root = try TemporaryDirectory()
         let server = try NGINXServer(root: root.path)
         for number in 0..<3 { try root.write(TestPicture(number: number).data(.png), to: "\(number).png") }
@@ -130,7 +130,7 @@ import WebImageTestSupport
         #expect(run.errors.contains(blocked))
     }
 
-    @Test func startsAnewAfterADamagedIndex() async throws {
+    @Test func replacesADamagedIndex() async throws {
         let root = try TemporaryDirectory()
         let server = try NGINXServer(root: root.path)
         try root.write(TestPicture().data(.png), to: "a.png")

@@ -25,7 +25,7 @@ import WebImageTestSupport
         #expect(try tool.contents(of: "copy.jpg") == data)
     }
 
-    @Test func tellsWhereAPictureCameFrom() async throws {
+    @Test func printsTheSourceOfAnImage() async throws {
         let data = try TestPicture().data(.png)
         try root.write(data, to: "a.png")
         let address = try url("/a.png")
@@ -53,7 +53,7 @@ import WebImageTestSupport
         #expect(try await server.accessLog().count == 4)
     }
 
-    @Test func asksTheServerAgainAsThePolicySaysAndExplainsIt() async throws {
+    @Test func followsTheCachePolicyAndExplainsIt() async throws {
         try root.write(TestPicture().data(.png), to: "a.png")
         let address = try url("/a.png")
         #expect(try await tool.run("get", address, "--policy", "http").status == 0)
@@ -82,7 +82,7 @@ import WebImageTestSupport
         let trace: [Entry]
     }
 
-    @Test func writesBytesOfAPictureThatMemoryHas() async throws {
+    @Test func writesTheBytesOfAnImageInMemory() async throws {
         let data = try TestPicture().data(.png)
         try root.write(data, to: "a.png")
         let run = try await tool.run(
@@ -92,7 +92,7 @@ import WebImageTestSupport
         #expect(try tool.contents(of: "out/a-2.png") == data)
     }
 
-    @Test func givesEachInputAFileOfItsOwn() async throws {
+    @Test func writesEachInputToItsOwnFile() async throws {
         let pictures = try (0..<4).map { try TestPicture(number: $0).data(.png) }
         for (index, data) in pictures.enumerated() { try root.write(data, to: "\(index)/a.png") }
         let addresses = try (0..<4).map { try url("/\($0)/a.png") }
@@ -128,7 +128,7 @@ import WebImageTestSupport
         #expect(try tool.contents(of: "a.png") == data)
     }
 
-    @Test func decodesAtTheSizeAskedFor() async throws {
+    @Test func decodesAtTheRequestedSize() async throws {
         try root.write(TestPicture().data(.jpeg), to: "a.jpg")
         let sizes = [
             ("16x16", "fit", 16, 12), ("16x16", "fill", 21, 16), ("16x16", "stretch", 16, 16), ("x12", "fit", 16, 12),
@@ -140,7 +140,7 @@ import WebImageTestSupport
         }
     }
 
-    @Test func encodesAnewWhenAskedTo() async throws {
+    @Test func reencodesIfRequested() async throws {
         try root.write(TestPicture().data(.png), to: "a.png")
         let source = try TestPicture().image()
         func write(_ arguments: String...) async throws -> Image {
@@ -183,7 +183,7 @@ import WebImageTestSupport
         #expect(!run.output.contains("\r"))
     }
 
-    @Test func loadsAsManyAtOnceAsAllowed() async throws {
+    @Test func limitsConcurrentLoads() async throws {
         let faults = try FaultServer()
         let addresses = try (0..<6).map { try faults.url("/drip/a\($0)?size=3&interval=0.2").absoluteString }
         _ = try await tool.run(["get", "--no-cache", "--concurrency", "2"] + addresses)

@@ -30,7 +30,7 @@ import WebImageTestSupport
                 == "\(path): gif, 1×1, 2 frames of 0.1 s, 0.2 s in all, plays forever, 85 B\n")
     }
 
-    @Test func tellsTheShortestAndTheLongestFrame() async throws {
+    @Test func showsTheShortestAndTheLongestFrameDuration() async throws {
         // Its second graphic control extension; hundredths of a second.
         var data = TestPicture.animation
         let control = Data([0x21, 0xF9, 0x04])
@@ -43,7 +43,7 @@ import WebImageTestSupport
         #expect(text.contains("2 frames of 0.1 s to 0.45 s, 0.55 s in all"))
     }
 
-    @Test func tellsHowAPictureIsTurned() async throws {
+    @Test func showsTheOrientation() async throws {
         let path = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
             .deletingLastPathComponent().appending(path: "Fixtures/images/orientation-6.jpg").path
         let object = try await tool.run("info", "--json", path).object(InfoObject.self)
@@ -55,12 +55,12 @@ import WebImageTestSupport
         #expect(text.contains("jpeg, \(info.size.width)×\(info.size.height), orientation 6, "))
     }
 
-    @Test func mentionsAlphaInALine() async throws {
+    @Test func showsAlpha() async throws {
         let path = try tool.write(TestPicture(isOpaque: false).data(.png), to: "a.png")
         #expect(try await tool.run("info", path).output.hasPrefix("\(path): png, 64×48, alpha, "))
     }
 
-    @Test func namesColorProfiles() async throws {
+    @Test func showsTheNamesOfColorProfiles() async throws {
         let path = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
             .deletingLastPathComponent().appending(path: "Fixtures/color/p3.jpg").path
         let run = try await tool.run("info", "--json", path)
@@ -89,7 +89,7 @@ import WebImageTestSupport
         #expect(try await server.accessLog().count == 1)
     }
 
-    @Test func reportsWhatItCanNotDescribeAndGoesOn() async throws {
+    @Test func reportsInvalidInputsAndContinues() async throws {
         let text = try tool.write(Data("hello".utf8), to: "a.txt")
         let picture = try tool.write(TestPicture().data(.png), to: "a.png")
         let run = try await tool.run("info", "--json", text, tool.path("missing"), picture)

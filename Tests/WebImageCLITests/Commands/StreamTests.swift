@@ -43,7 +43,7 @@ import WebImageTestSupport
         #expect(tool.names(in: ".").filter { $0.hasPrefix("-") }.isEmpty)
     }
 
-    @Test func aFileMayBeCalledLikeAStream() async throws {
+    @Test func aFileCanBeNamedLikeAStream() async throws {
         _ = try tool.write(TestPicture().data(.png), to: "-")
         #expect(try await tool.run("convert", "./-", "./-", "--format", "jpeg").status == 0)
         #expect(try CodecRegistry.shared.info(of: tool.contents(of: "-")).format == .jpeg)
@@ -84,7 +84,7 @@ import WebImageTestSupport
         ["get", "in.png", "-o", "out.png"], ["convert", "in.png", "out.png"],
         ["convert", "in.png", "-o", "out.png"], ["convert", "in.png", "in.png"],
     ])
-    func noClobberKeepsAFileThatExists(arguments: [String]) async throws {
+    func noClobberKeepsAnExistingFile(arguments: [String]) async throws {
         let data = try TestPicture().data(.png)
         let old = try TestPicture(number: 1).data(.png)
         _ = try tool.write(data, to: "in.png")
@@ -97,7 +97,7 @@ import WebImageTestSupport
         #expect(tool.names(in: ".").filter { $0.hasSuffix(".part") }.isEmpty)
     }
 
-    @Test func noClobberWritesFilesThatDoNotExist() async throws {
+    @Test func noClobberWritesMissingFiles() async throws {
         let path = try tool.write(TestPicture().data(.png), to: "in.png")
         #expect(try await tool.run("get", path, "-o", "out.png", "--no-clobber").status == 0)
         #expect(try await tool.run("convert", path, "other.webp", "--no-clobber").status == 0)
@@ -135,7 +135,7 @@ import WebImageTestSupport
         }
     }
 
-    @Test func eachKeepsItsOwnFormatWithoutOne() async throws {
+    @Test func eachInputKeepsItsFormatByDefault() async throws {
         let inputs = try [
             tool.write(TestPicture().data(.png), to: "a.png"), tool.write(TestPicture().data(.jpeg), to: "b.jpg"),
             tool.write(TestPicture.animation, to: "c.gif"),
@@ -158,7 +158,7 @@ import WebImageTestSupport
         #expect(tool.names(in: "out") == ["good.jpg"])
     }
 
-    @Test func noInputIsReplacedByWhatIsMadeOfOne() async throws {
+    @Test func outputsDoNotReplaceInputs() async throws {
         let data = try TestPicture().data(.png)
         _ = try tool.write(data, to: "a.png")
         for arguments in [["convert", "a.png", "-o", "."], ["convert", "a.png", "."]] {

@@ -5,7 +5,7 @@ import WebImageCore
 @testable import WebImageCLI
 
 @Suite struct FileDescriptorTests {
-    @Test func waitsForAReaderWhereTheSystemWouldNot() throws {
+    @Test func waitsForAReaderOfANonblockingPipe() throws {
         let pair = try StreamPair()
         try #require(fcntl(pair.writingEnd.fileDescriptor, F_SETFL, O_NONBLOCK) == 0)
         // Many times what the system keeps for the reader, who takes it in smaller pieces than it comes.

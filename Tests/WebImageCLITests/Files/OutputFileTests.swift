@@ -15,7 +15,7 @@ import WebImageTestSupport
     }
 
     @Test(arguments: [0o600, 0o664, 0o755])
-    func keepsThePermissionsOfWhatItReplaces(permissions: Int) throws {
+    func keepsThePermissionsOfAReplacedFile(permissions: Int) throws {
         try directory.write(Data("old".utf8), to: "a")
         try FileManager.default.setAttributes([.posixPermissions: permissions], ofItemAtPath: directory.path("a"))
         try OutputFile.write(Data("new".utf8), to: directory.path("a"))
@@ -23,7 +23,7 @@ import WebImageTestSupport
         #expect(try self.permissions(of: "a") == permissions)
     }
 
-    @Test func givesANewFileThePermissionsThatTheUserWants() throws {
+    @Test func newFilesFollowTheUmask() throws {
         // Foundation heeds the process's mask too.
         try directory.write(Data(), to: "other")
         try OutputFile.write(Data("new".utf8), to: directory.path("a"))
@@ -31,7 +31,7 @@ import WebImageTestSupport
     }
 
     @Test(arguments: [true, false])
-    func writesToWhatALinkLeadsTo(exists: Bool) throws {
+    func writesToTheTargetOfALink(exists: Bool) throws {
         if exists { try directory.write(Data("old".utf8), to: "real/a") } else { mkdir(directory.path("real"), 0o777) }
         let links = ["first": directory.path("second"), "second": "real/a"]
         for (name, target) in links { symlink(target, directory.path(name)) }
@@ -42,7 +42,7 @@ import WebImageTestSupport
         #expect(try Data(contentsOf: directory.url("real/a")) == Data("new".utf8))
     }
 
-    @Test func refusesALinkThatLeadsToItself() throws {
+    @Test func refusesALinkToItself() throws {
         symlink("loop", directory.path("loop"))
         #expect(throws: WebImageError.file(path: directory.path("loop"), errno: ELOOP)) {
             try OutputFile.write(Data("new".utf8), to: directory.path("loop"))

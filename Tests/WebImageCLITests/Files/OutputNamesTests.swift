@@ -10,28 +10,28 @@ import WebImage
         return addresses.map { names.name(for: URL(string: $0), ending: ending).fileName(for: .jpeg) }
     }
 
-    @Test func takesTheLastPartOfThePath() {
+    @Test func usesTheLastPathComponent() {
         #expect(names("http://h/a/b.png", "http://h/c.d.jpeg?x=1.gif#y") == ["b.png", "c.d.jpeg"])
         #expect(names("http://h/caf%C3%A9%20noir.png") == ["café noir.png"])
     }
 
-    @Test func addsTheExtensionThatIsMissing() {
+    @Test func addsAMissingExtension() {
         #expect(names("http://h/a", "http://h/b.", "http://h/v1.0%20final") == ["a.jpg", "b..jpg", "v1.0 final.jpg"])
     }
 
-    @Test func findsANameWhereThereIsNone() {
+    @Test func usesADefaultNameForURLsWithoutOne() {
         #expect(
             names("http://h", "http://h/", "http://h/..", "http://h/%2E%2E") == [
                 "image.jpg", "image-2.jpg", "image-3.jpg", "image-4.jpg",
             ])
     }
 
-    @Test func neverHidesNorLeavesTheDirectory() {
+    @Test func neverCreatesHiddenFilesOrLeavesTheDirectory() {
         #expect(names("http://h/.profile", "http://h/..%2F..%2Fetc%2Fpasswd") == ["profile.jpg", "passwd.jpg"])
         #expect(names("http://h/a%0Ab%7F.png") == ["a_b_.png"])
     }
 
-    @Test func givesNoNameTwice() {
+    @Test func namesAreUnique() {
         #expect(
             names("http://h/a.png", "http://h/x/a.png", "http://h/a.jpg", "http://h/a-2.png")
                 == ["a.png", "a-2.png", "a.jpg", "a-2-2.png"])
@@ -40,12 +40,12 @@ import WebImage
         #expect(names("http://h/a.png", "http://h/a") == ["a.png", "a-2.jpg"])
     }
 
-    @Test func usesTheExtensionOfAnotherFormat() {
+    @Test func usesTheExtensionOfTheOutputFormat() {
         #expect(names("http://h/a.png", "http://h/a.gif", ending: .format(.webp)) == ["a.webp", "a-2.webp"])
         #expect(names("http://h/a.png", ending: .image) == ["a.jpg"])
     }
 
-    @Test func shortensWhatNoFileSystemTakes() {
+    @Test func shortensNamesTooLongForFileSystems() {
         let name = names("http://h/" + String(repeating: "%C3%A9", count: 300) + ".png")[0]
         #expect(name.utf8.count <= 255 - 20)
         #expect(name.hasSuffix("é.png"))

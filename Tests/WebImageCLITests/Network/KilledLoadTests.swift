@@ -23,7 +23,7 @@ import WebImageTestSupport
         return try CodecRegistry.shared.encode(Image(pixels: pixels.freeze(isOpaque: true)), as: .png)
     }
 
-    @Test func clearingTheCacheTakesInterruptedBodiesAlong() async throws {
+    @Test func clearingTheCacheRemovesPartialDownloads() async throws {
         let name = String(repeating: "a", count: 64) + ".partial"
         mkdir(tool.path("cache"), 0o700)
         mkdir(tool.path("cache/partial"), 0o700)
@@ -35,7 +35,7 @@ import WebImageTestSupport
         #expect(tool.names(in: "cache/partial").isEmpty)
     }
 
-    @Test func theNextProcessLoadsTheRest() async throws {
+    @Test func theNextProcessResumesTheDownload() async throws {
         let picture = try Self.noise(side: 1400)
         let server = try NGINXServer(
             locations: "location = /a.png { if (-f $document_root/slow) { set $limit_rate 2m; } }")

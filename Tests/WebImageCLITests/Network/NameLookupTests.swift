@@ -14,7 +14,7 @@ struct NameLookupTests {
         trace.split(separator: "\n").filter { $0.contains("AF_INET") && !$0.contains("socket(") }
     }
 
-    @Test func aNameThatCannotExistIsRefusedWithoutAQuery() async throws {
+    @Test func anInvalidNameIsRefusedWithoutAQuery() async throws {
         // A label has at most 63 characters (RFC 1035, 2.3.4), so that no server is ever asked for this one.
         let host = String(repeating: "a", count: 64) + ".example"
         let (run, trace) = try await tool.runTracingNetwork("get", "--json", "http://\(host)/a.png")
@@ -25,7 +25,7 @@ struct NameLookupTests {
         #expect(internetCalls(trace).isEmpty, "\(internetCalls(trace))")
     }
 
-    @Test func theTraceShowsWhatTheOtherTestWouldSee() async throws {
+    @Test func theTraceShowsConnections() async throws {
         let port = try refusedPort()
         let (run, trace) = try await tool.runTracingNetwork("get", "http://127.0.0.1:\(port)/a.png")
         #expect(run.status == 1)

@@ -17,7 +17,7 @@ import WebImageTestSupport
         authority = try TestCertificates.shared.get().authority
     }
 
-    @Test func refusesAnAuthorityThatNobodyKnows() async throws {
+    @Test func refusesAnUnknownAuthority() async throws {
         let url = try server.secureURL("/a.png").absoluteString
         let run = try await tool.run("get", "--json", url)
         #expect(run.status == 1)
@@ -28,7 +28,7 @@ import WebImageTestSupport
         #expect(stats.entries == 0)
     }
 
-    @Test func takesTheAuthorityItIsTold() async throws {
+    @Test func trustsTheGivenAuthority() async throws {
         let url = try server.secureURL("/a.png").absoluteString
         let run = try await tool.run("get", "--cacert", authority, url, "-o", "copy.png")
         #expect(run.status == 0, "\(run.errors)")
@@ -40,7 +40,7 @@ import WebImageTestSupport
         #expect(try await tool.run("get", "--cacert", tool.path("missing.pem"), url, "--policy", "reload").status == 1)
     }
 
-    @Test func takesAnyCertificateOnlyWhenToldAndKeepsThosePicturesApart() async throws {
+    @Test func acceptsInvalidCertificatesOnlyIfRequestedAndCachesThoseImagesSeparately() async throws {
         let url = try server.secureURL("/a.png", certificate: .wrongHost).absoluteString
         let insecure = try await tool.run("get", "--json", "--insecure", url)
         #expect(try insecure.object(LoadObject.self).source == "network")
@@ -49,7 +49,7 @@ import WebImageTestSupport
         #expect(try await tool.run("get", "--insecure", "--cacert", authority, url).status == 2)
     }
 
-    @Test func showsItsCredentialToAServerThatAsks() async throws {
+    @Test func sendsCredentialsToAServerThatRequestsThem() async throws {
         let url = try server.url("/private/a.png").absoluteString
         #expect(try await tool.run("get", "--json", url).object(LoadObject.self).error?.message.contains("401") == true)
         #expect(try await tool.run("get", "--user", "user:wrong", url).status == 1)
@@ -64,7 +64,7 @@ import WebImageTestSupport
         #expect(list.contains("/private/a.png") && !list.contains("secret"))
     }
 
-    @Test(arguments: ["MD5", "SHA-256"]) func answersADigestChallenge(algorithm: String) async throws {
+    @Test(arguments: ["MD5", "SHA-256"]) func supportsDigestAuthentication(algorithm: String) async throws {
         let faults = try FaultServer()
         let url = try faults.url("/digest/a?algorithm=\(algorithm)").absoluteString
         // The answer is no picture, which only those get to see who are let in.
@@ -73,7 +73,7 @@ import WebImageTestSupport
         #expect(try await tool.run("get", "--json", url).object(LoadObject.self).error?.code == 200)
     }
 
-    @Test func keepsCookiesWhenToldTo() async throws {
+    @Test func storesCookiesIfRequested() async throws {
         let server = try NGINXServer(
             locations: """
                 location = /log-in.png { add_header Set-Cookie 'session=7; Path=/'; return 302 /inside.png; }

@@ -7,7 +7,7 @@ import WebImageTestSupport
 
     init() throws { tool = try Tool() }
 
-    @Test func saysWhyResultsCanNotBePrinted() async throws {
+    @Test func reportsWhyResultsCannotBePrinted() async throws {
         let path = try tool.write(TestPicture().data(.png), to: "a.png")
         let full = try #require(FileHandle(forWritingAtPath: "/dev/full"))
         let run = try await tool.start(["info", path], output: full).wait()

@@ -4,7 +4,7 @@ import Testing
 @testable import WebImageCLI
 
 @Suite struct TextTests {
-    @Test func writesJSONThatOthersRead() throws {
+    @Test func writesStandardJSON() throws {
         let text = "quote \" slash \\ line\n tab\t null\u{0} bell\u{7} é 🦊"
         let value: JSON = [
             "z": .string(text), "a": .array([.integer(-1), .decimal(2.25), .bool(true), .null]), "o": ["": .null],
@@ -21,7 +21,7 @@ import Testing
         (0, "0 B"), (1023, "1023 B"), (1024, "1.0 KiB"), (1_048_575, "1.0 MiB"), (12_897_485, "12.3 MiB"),
         (5 << 30, "5.0 GiB"), (3 << 40, "3.0 TiB"),
     ])
-    func namesByteCounts(count: Int, text: String) { #expect(ByteCount(count).description == text) }
+    func formatsByteCounts(count: Int, text: String) { #expect(ByteCount(count).description == text) }
 
     @Test(
         arguments: [
@@ -29,7 +29,7 @@ import Testing
             (172_799, "47 h"),
             (172_800, "2 days"), (86_400 * 400, "400 days"),
         ] as [(Double, String)])
-    func namesAges(seconds: Double, text: String) {
+    func formatsAges(seconds: Double, text: String) {
         let start = Date(timeIntervalSince1970: 1_000_000_000)
         #expect(Age(from: start, to: start + seconds).description == text)
     }
