@@ -165,7 +165,7 @@ import WebImageTestSupport
         #expect(throws: WebImageError.cancelled) { try animation.makeFrameReader().frame(at: 2, cancellation: load) }
     }
 
-    @Test func comesWithTheFirstFrameUnlessOnlyThatIsWanted() throws {
+    @Test func isDecodedUnlessOnlyTheFirstFrameIsRequested() throws {
         let file = RandomAnimationFile(seed: 6, partCount: 3)
         var plan = try DecodingPlan(storedSize: file.canvasSize, options: DecodingOptions())
         let image = try plan.image(of: file)

@@ -151,7 +151,7 @@ import WebImageTestSupport
         #expect(transform is MatrixShaper)
     }
 
-    @Test func hidesFloatingPointTables() throws {
+    @Test func disablesFloatingPointTables() throws {
         var bytes = sound
         bytes.tags.insert(("D2B0", Array("mpet\0\0\0\0".utf8) + [0, 3, 0, 3, 0, 0, 0, 0]), at: 0)
         let profile = try #require(bytes.profile())

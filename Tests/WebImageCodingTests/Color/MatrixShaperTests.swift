@@ -148,7 +148,7 @@ import WebImageTestSupport
         // Hewlett-Packard's common profile has a table, others the same with fewer steps.
         curve((0..<1024).map { Int((ToneCurve.sRGB.light(of: Double($0) / 1023) * 65535).rounded()) }),
     ])
-    func leavesSRGBAlone(curve: [UInt8]) throws {
+    func isNotUsedForSRGB(curve: [UInt8]) throws {
         let profile = try #require(ProfileBytes.display(.sRGB, curve: curve).profile())
         #expect(ColorEncoding.profile(profile).makeTransform(model: .rgb) == nil)
     }

@@ -80,7 +80,7 @@ import WebImageCore
         (Thumbnail(.pixels(width: 121)), PixelSize(width: 121, height: 91)),
         (Thumbnail(.pixels(width: 1, height: 1)), PixelSize(width: 1, height: 1)),
     ])
-    func givesExactlyTheSizeAskedFor(_ thumbnail: Thumbnail, size: PixelSize) throws {
+    func hasExactlyTheRequestedSize(_ thumbnail: Thumbnail, size: PixelSize) throws {
         let image = try decode("photo.jpg", thumbnail)
         #expect(image.pixels.size == size)
         #expect(image.isThumbnail)
@@ -90,7 +90,7 @@ import WebImageCore
     }
 
     @Test(arguments: ["photo.jpg", "photo.png", "animated.gif", "lossy.webp"])
-    func neverGainsPixels(_ name: String) throws {
+    func neverUpscales(_ name: String) throws {
         let data = try Fixture(name).data()
         for mode in ResizeMode.allCases {
             let image = try decode(name, Thumbnail(.pixels(width: 9_000, height: 9_000), mode: mode))

@@ -52,7 +52,7 @@ import WebImageTestSupport
     }
 
     /// Previews are the first to go, and the image is the same.
-    @Test(arguments: names) func previewsGoFirst(_ name: String) throws {
+    @Test(arguments: names) func previewsAreOmittedIfMemoryIsShort(_ name: String) throws {
         let data = try Fixture(name).data()
         var options = DecodingOptions(firstFrameOnly: true)
         let plain = try inPieces(data, options)
@@ -63,7 +63,7 @@ import WebImageTestSupport
     }
 
     @Test(arguments: ["animated.gif", "animated.png", "animated.webp"])
-    func anAnimationNeedsItsCanvasAndAPart(_ name: String) throws {
+    func anAnimationNeedsMemoryForItsCanvasAndAPart(_ name: String) throws {
         let data = try Fixture(name).data()
         var options = DecodingOptions()
         options.limits.memoryByteCount = try neededByteCount(data, DecodingOptions(firstFrameOnly: true))
@@ -162,7 +162,7 @@ import WebImageTestSupport
         #expect(throws: failure) { _ = try reader.finish(options: options) }
     }
 
-    @Test func theGoodPartOfATruncatedFileIsTheSame() throws {
+    @Test func theIntactPartOfATruncatedFileIsTheSame() throws {
         let data = try progressive()
         for part in [0.3, 0.6, 0.9] {
             let cut = data.prefix(Int(Double(data.count) * part))

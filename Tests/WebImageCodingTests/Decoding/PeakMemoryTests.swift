@@ -119,7 +119,7 @@ import WebImageTestSupport
     }
 
     /// The first frame of an animation takes as much as a still image if it covers the canvas.
-    @Test func theFirstFrameOfAnAnimationTakesThatOfAStill() throws {
+    @Test func theFirstFrameOfAnAnimationTakesTheMemoryOfAStill() throws {
         #expect(try peak(of: LargeImage.gif(frameCount: 2)) < 20 << 20)
         #expect(try peak(of: LargeImage.png(.rgb, frameCount: 2)) < 12 << 20)
         // Except in WebP, whose frames are composed: the canvas, and libwebp's memory.

@@ -30,7 +30,7 @@ import WebImageTestSupport
         #expect(try turns(width: width, height: height, inputPixelsPerRow: .max).allSatisfy { $0 == 1 })
     }
 
-    @Test func passTheNumbersOfTheirRows() throws {
+    @Test func passTheirRowRange() throws {
         var buffer = try MutablePixelBuffer(width: 700, height: 900)
         try buffer.fillBands(cancellation: nil) { rows, destination in
             for row in rows {

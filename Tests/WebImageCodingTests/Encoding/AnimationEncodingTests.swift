@@ -83,7 +83,7 @@ import WebImageTestSupport
         }
     }
 
-    @Test func writesOnlyWhatChanges() throws {
+    @Test func writesOnlyChangedPixels() throws {
         let size = PixelSize(width: 64, height: 48)
         let ground = Pixels(size, [10, 20, 30, 255])
         var changed = ground
@@ -101,7 +101,7 @@ import WebImageTestSupport
         #expect(try GIFFile(whole: whole).frames.allSatisfy { $0.size == size })
     }
 
-    @Test func clearsWhatVanishes() throws {
+    @Test func clearsPixelsThatBecomeTransparent() throws {
         let size = PixelSize(width: 32, height: 8)
         // A square of 4 by 4 that moves right by 6.
         let frames = (0..<4).map { step in
@@ -344,7 +344,7 @@ extension GIFFile {
         }
     }
 
-    @Test func copiesWhatChanges() {
+    @Test func copiesChangedPixels() {
         for row in Self.rows {
             let count = row.before.count
             var changes = [UInt32](repeating: 7, count: count)
@@ -365,7 +365,7 @@ extension GIFFile {
         }
     }
 
-    @Test func cutsAlphaInTwo() {
+    @Test func reducesAlphaToTwoLevels() {
         let source = (0..<256).flatMap { alpha -> [UInt8] in [0, 0, 0, UInt8(alpha)] }
         var pixels = [UInt8](repeating: 5, count: 1024)
         #expect(!cwi_cut_alpha(source, &pixels, 256))

@@ -140,7 +140,7 @@ import WebImageTestSupport
         #expect(animation.frames.map(\.isKeyframe) == [true, false, false, false, true, true])
     }
 
-    @Test func omitsTheAnimationIfOnlyTheFirstFrameIsWanted() throws {
+    @Test func omitsTheAnimationIfOnlyTheFirstFrameIsRequested() throws {
         let image = try decoder.decode(
             Fixture("gif-mixed.gif").data(), options: DecodingOptions(firstFrameOnly: true))
         #expect(image.animation == nil)
@@ -279,7 +279,7 @@ import WebImageTestSupport
     }
 
     /// The first frame's codes are invalid from somewhere on: the rows before are shown, and the other frames.
-    @Test func showsTheGoodRowsOfADamagedFirstFrame() throws {
+    @Test func showsTheIntactRowsOfADamagedFirstFrame() throws {
         let data = try Fixture("gif-dispose-1.gif").data()
         let whole = try decoder.decode(data, options: DecodingOptions())
         let codes =
@@ -301,7 +301,7 @@ import WebImageTestSupport
     }
 
     /// Codes that only clear the table produce no pixels.
-    @Test func endsWithCodesThatMakeNoPixels() throws {
+    @Test func refusesCodesThatProduceNoPixels() throws {
         var data = Data("GIF89a".utf8) + [100, 0, 100, 0, 0x80, 0, 0, 1, 2, 3, 4, 5, 6]
         data += [0x2C, 0, 0, 0, 0, 100, 0, 100, 0, 0, 2]
         // Codes of 3 bits: 4, repeatedly.

@@ -34,7 +34,7 @@ import WebImageCore
         "", "tiff:Orientation", "tiff:Orientation=\"9\"", "tiff:Orientation=\"0\"", "tiff:Orientation=\"16\"",
         "tiff:Orientation=6", "tiff:Orientation=\"6",
     ])
-    func readsNothingElse(_ text: String) {
+    func ignoresOtherText(_ text: String) {
         #expect(ImageOrientation(xmp: Data(text.utf8).bytes) == nil)
     }
 

@@ -59,7 +59,7 @@ import WebImageCore
         #expect(try decoder.animation(of: Fixture("rgb-8.png").data(), options: DecodingOptions()) == nil)
     }
 
-    @Test func showsTheFirstFrameIfTheDefaultImageIsNoFrame() throws {
+    @Test func showsTheFirstFrameIfTheDefaultImageIsNotAFrame() throws {
         var writer = APNGWriter(claimedCount: 1)
         writer.addStill(gray: 10)
         writer.addHeader()
@@ -154,7 +154,7 @@ import WebImageCore
         #expect(try reader.frame(at: 0, cancellation: nil)[0, 0].x == 10)
     }
 
-    @Test func showsTheGoodRowsOfADamagedFrame() throws {
+    @Test func showsTheIntactRowsOfADamagedFrame() throws {
         var writer = APNGWriter.threeFrames
         // Two of its four rows.
         let rows = PNGWriter.compressed([0, 20, 20, 20, 20, 0, 20, 20, 20, 20])

@@ -56,7 +56,7 @@ import WebImageTestSupport
     }
 
     @Test(arguments: fixtures)
-    func takesSingleBytes(_ fixture: Fixture) throws {
+    func acceptsSingleBytes(_ fixture: Fixture) throws {
         let data = try fixture.data()
         let decoder = try decoder()
         for byte in data {
@@ -86,7 +86,7 @@ import WebImageTestSupport
     }
 
     @Test(arguments: ["rgba-8.png", "rgba-8-adam7.png", "orientation-6.png"])
-    func makesPreviewsAtTheThumbnailsSize(_ name: String) throws {
+    func createsPreviewsAtTheSizeOfTheThumbnail(_ name: String) throws {
         let data = try Fixture(name).data()
         let options = DecodingOptions(thumbnail: Thumbnail(.pixels(width: 5, height: 5)))
         let decoder = try decoder(options)

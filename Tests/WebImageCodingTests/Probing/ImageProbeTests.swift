@@ -40,7 +40,7 @@ import WebImageCore
         }
     }
 
-    @Test func looksAfterACamerasThumbnail() throws {
+    @Test func continuesAfterAnEmbeddedThumbnail() throws {
         // The longest possible segment: orientation first, then a thumbnail full of other markers.
         let exif = Data("Exif\0\0MM\0*\0\0\0\u{8}\0\u{1}\u{1}\u{12}\0\u{3}\0\0\0\u{1}\0\u{6}\0\0\0\0\0\0".utf8)
         let thumbnail = Data((0..<65_533 - exif.count).map { $0 % 2 == 0 ? 0xFF : 0xDA })

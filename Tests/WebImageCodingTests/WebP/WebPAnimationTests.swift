@@ -95,7 +95,7 @@ import WebImageTestSupport
         #expect(throws: Never.self) { try reader.frame(at: 3, cancellation: nil) }
     }
 
-    @Test func showsTheGoodRowsOfADamagedFrame() throws {
+    @Test func showsTheIntactRowsOfADamagedFrame() throws {
         var generator = SplitMix64(seed: 5)
         let noise = Pixels(
             size: PixelSize(width: 32, height: 160),
@@ -161,7 +161,7 @@ import WebImageTestSupport
         }
     }
 
-    @Test func refusesAFrameThatIsNotOfItsSize() throws {
+    @Test func refusesAFrameOfTheWrongSize() throws {
         var data = try Fixture("animated-small-first.webp").data()
         let first = data.webpChunks.first { $0.name == "ANMF" }?.range.lowerBound
         data[try #require(first) + 8 + 6] -= 1
@@ -211,7 +211,7 @@ import WebImageTestSupport
         #expect(image.frameCount == 2 && !image.isPartial)
     }
 
-    @Test func readsNothingAfterItsAnnouncedEnd() throws {
+    @Test func ignoresDataAfterTheDeclaredEnd() throws {
         let data = try Fixture("animated-small-first.webp").data()
         let last = try #require(data.webpChunks.last).range
         #expect(try decoder.info(of: data + data[last]).frameCount == 2)

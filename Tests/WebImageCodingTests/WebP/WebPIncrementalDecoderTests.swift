@@ -187,7 +187,7 @@ import WebImageTestSupport
     }
 
     /// No encoder starts a partition with 0xFF, and libwebp's result depends on how much of it is there.
-    @Test func doesNotDependOnThePiecesOfInvalidData() throws {
+    @Test func decodesInvalidDataTheSameWhereverItIsSplit() throws {
         var data = try Fixture("lossy.webp").data()
         let partition = 103
         #expect(data[partition] == 0xFE)
@@ -257,7 +257,7 @@ import WebImageTestSupport
         #expect(try Pixels(decoder.finish().pixels) == whole)
     }
 
-    @Test func refusesAHugeImageBeforeItTakesMemory() throws {
+    @Test func refusesAHugeImageBeforeAllocatingMemory() throws {
         var data = try Fixture("animated.webp").data()
         data.replaceSubrange(24..<30, with: [0xFE, 0x3F, 0, 0xFE, 0x3F, 0])
         let size = PixelSize(width: 16_383, height: 16_383)
