@@ -220,7 +220,7 @@ import WebImageTestSupport
 @Suite struct MaskTests {
     private let input = EffectPixels(noise: 33, 21, seed: 1)
 
-    @Test func keepsWhatIsWhiteOrOpaque() throws {
+    @Test func keepsPixelsWhereTheMaskIsWhiteOrOpaque() throws {
         let white = try EffectPixels(width: 1, height: 1, pixel: [255, 255, 255, 255]).image()
         let black = try EffectPixels(width: 1, height: 1, pixel: [0, 0, 0, 255]).image()
         let image = try input.image()

@@ -78,7 +78,7 @@ import WebImageTestSupport
     }
 
     /// All levels and boxes: the division is exact.
-    @Test(arguments: [0.1, 1, 3, 31, 257, 8192, 1e30]) func flatStaysFlat(radius: Double) throws {
+    @Test(arguments: [0.1, 1, 3, 31, 257, 8192, 1e30]) func flatColorsStayFlat(radius: Double) throws {
         let levels = EffectPixels(
             width: 256, height: 20,
             bytes: (0..<20).flatMap { _ in (0..<256).flatMap { [UInt8($0), 0, UInt8($0 / 2), UInt8($0)] } })
@@ -91,7 +91,7 @@ import WebImageTestSupport
         #expect(EffectPixels(result).rows(from: 0, count: 1) == EffectPixels(result).rows(from: 19, count: 1))
     }
 
-    @Test func keepsTheSum() throws {
+    @Test func keepsTheSumOfThePixels() throws {
         var dot = EffectPixels(width: 61, height: 61, pixel: [0, 0, 0, 0])
         for y in 25..<36 {
             for x in 25..<36 {
@@ -103,7 +103,7 @@ import WebImageTestSupport
         #expect(abs(sum - expected) < expected / 50)
     }
 
-    @Test func clearPixelsLendNoColor() throws {
+    @Test func transparentPixelsAddNoColor() throws {
         var edge = EffectPixels(width: 40, height: 10, pixel: [0, 0, 0, 0])
         for y in 0..<10 {
             for x in 0..<20 {
@@ -208,7 +208,7 @@ import WebImageTestSupport
         #expect(EffectPixels(opaqueMask) == blurred)
     }
 
-    @Test func halfAMaskIsHalfOfEach() throws {
+    @Test func aHalfOpaqueMaskMixesBothImagesEqually() throws {
         let half = EffectPixels(width: 1, height: 1, pixel: [0, 0, 0, 128])
         let effect = BlurEffect(radius: 2, tint: .white)
         let result = try gray.image().blurred(effect, mask: half.image(), maskUsesAlpha: true)

@@ -219,7 +219,7 @@ import WebImageTestSupport
 }
 
 @Suite struct SolidColorTests {
-    @Test func isOneColorPremultiplied() throws {
+    @Test func isFilledWithThePremultipliedColor() throws {
         let image = try Image(
             color: Color(red: 1, green: 0.5, blue: 0, alpha: 0.5), size: PointSize(width: 3, height: 2), scale: 2)
         #expect(image.pixels.size == PixelSize(width: 6, height: 4))

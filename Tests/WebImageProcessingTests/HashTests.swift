@@ -95,7 +95,7 @@ import WebImageTestSupport
         #expect(throws: reason.error(about: text, format: "BlurHash")) { try BlurHash(text) }
     }
 
-    @Test func noStringCrashes() throws {
+    @Test func survivesAnyString() throws {
         var random = SplitMix64(seed: 83)
         let characters = Array("0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz#$%*+,-.:;=?@[]^_{|}~")
         var validCount = 0
@@ -269,7 +269,7 @@ func meanDifference(_ first: PixelBuffer, _ second: PixelBuffer) -> Double {
         #expect(try ThumbHash(bare).base64 == padded)
     }
 
-    @Test func noBytesCrash() throws {
+    @Test func survivesAnyBytes() throws {
         var random = SplitMix64(seed: 25)
         var validCount = 0
         for round in 0..<250 {

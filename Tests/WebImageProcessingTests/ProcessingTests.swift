@@ -257,18 +257,18 @@ import WebImageTestSupport
         }
     }
 
-    @Test func extremeNumbers() throws {
+    @Test func survivesExtremeNumbers() throws {
         try expectsImagesOrErrors(of: EffectPixels(noise: 2, 3, seed: 1).image(), numbers: Self.numbers)
     }
 
-    @Test func extremeScales() throws {
+    @Test func survivesExtremeScales() throws {
         for scale in Self.numbers {
             try expectsImagesOrErrors(
                 of: EffectPixels(noise: 1, 1, seed: 2).image(scale: scale), numbers: [1, 1e-9, 0.5])
         }
     }
 
-    @Test func veryLongImages() throws {
+    @Test func survivesVeryLongImages() throws {
         for (width, height) in [(30_000, 1), (1, 30_000)] {
             try expectsImagesOrErrors(
                 of: EffectPixels(noise: width, height, seed: 3).image(), numbers: [2.5])
@@ -276,7 +276,7 @@ import WebImageTestSupport
     }
 
     /// An image drawn on a ten-millionth of a billionth of a pixel.
-    @Test func drawsAlmostNothing() throws {
+    @Test func survivesAnAlmostEmptyRectangle() throws {
         let image = try EffectPixels(noise: 200, 200, seed: 4, isOpaque: true).image()
         let rect = PointRect(x: 0.5, y: 0.5, width: 2.3e-16, height: 2.3e-16)
         let drawn = try image.drawn(in: rect, canvas: PointSize(width: 2, height: 2))

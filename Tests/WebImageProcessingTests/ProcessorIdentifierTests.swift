@@ -152,7 +152,7 @@ import WebImageTestSupport
     }
 
     /// Grouping processors makes no difference, their order does.
-    @Test func chainsAreTheirSteps() {
+    @Test func chainsDependOnlyOnTheirSteps() {
         let (one, two) = (
             ImageProcessor.flip(horizontally: true, vertically: true),
             ImageProcessor.rotate(degrees: 30)

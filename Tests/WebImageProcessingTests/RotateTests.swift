@@ -189,7 +189,7 @@ import WebImageCore
         }
     }
 
-    @Test func fillsAnImageThatIsAllBorder() throws {
+    @Test func fillsAnImageSmallerThanItsBorder() throws {
         let border = Border(width: 100, color: .white)
         let widest = Border(width: .greatestFiniteMagnitude, color: .white)
         let huge = try flat(9, 5, scale: 3).withRoundedCorners(radius: 0, border: widest)
