@@ -164,7 +164,7 @@ import WebImageTestSupport
         }
     }
 
-    @Test func anInvisiblePlayerStandsStillAndDecodesNothing() throws {
+    @Test func anInvisiblePlayerDoesNotAdvanceOrDecode() throws {
         let source = NumberedSource(20)
         let fixture = try PlayerFixture(source, decodesAtOnce: false)
         fixture.player.isVisible = false

@@ -58,7 +58,7 @@ import WebImageCore
         #expect(pool.neededByteCount == 6 * NumberedSource.frameByteCount)
     }
 
-    @Test func bounceTurnsOnlyAtTheEnd() throws {
+    @Test func bounceReversesOnlyAtTheEnd() throws {
         let first = version(3)
         let fixture = try PlayerFixture(first, configuration: .init(mode: .bounce, loopCount: 1))
         fixture.player.play()

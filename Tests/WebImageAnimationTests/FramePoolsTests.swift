@@ -31,7 +31,7 @@ import WebImageTestSupport
         }
     }
 
-    @Test func smallOnesLeaveTheRestToLargeOnes() throws {
+    @Test func smallPoolsLeaveTheRestToLargeOnes() throws {
         let small = try PlayerFixture(NumberedSource(4), capacity: 40)
         let large = try PlayerFixture(NumberedSource(100), beside: small)
         small.player.play()
@@ -73,7 +73,7 @@ import WebImageTestSupport
         #expect(fixture.player.droppedFrameCount == 0)
     }
 
-    @Test func aLimitLoweredTakesEffectAtOnce() throws {
+    @Test func aLowerLimitTakesEffectImmediately() throws {
         let fixture = try PlayerFixture(NumberedSource(30))
         fixture.player.play()
         fixture.advance(40)

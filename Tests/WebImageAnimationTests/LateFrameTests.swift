@@ -216,7 +216,7 @@ import WebImageTestSupport
     }
 
     /// Nothing is lost, blocked or reported by two threads at once.
-    @Test func controlFromManyThreadsLeavesAPlayerThatPlays() async throws {
+    @Test func keepsPlayingWhenControlledFromManyThreads() async throws {
         let source = NumberedSource(20, durations: [Double](repeating: 0.011, count: 20), keyframes: [0, 7, 13])
         let pools = FramePools(byteLimit: 6 * NumberedSource.frameByteCount, pressureSource: nil)
         let clock = SystemTimerClock()

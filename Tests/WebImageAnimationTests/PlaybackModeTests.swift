@@ -106,7 +106,7 @@ import WebImageCore
     }
 
     /// Two implementations: windows of a loop, and a walk through it.
-    @Test func windowsHaveTheFramesThatAWalkFinds() {
+    @Test func windowsContainTheFramesOfAWalk() {
         for mode in PlaybackMode.allCases {
             for frameCount in 1...7 {
                 let order = FrameOrder(mode: mode, frameCount: frameCount)
@@ -122,7 +122,7 @@ import WebImageCore
         }
     }
 
-    @Test func everyTimeHasItsEntry() {
+    @Test func everyTimeMapsToItsEntry() {
         let durations = [0.1, 0.02, 1, 0.3, 0.05]
         for mode in PlaybackMode.allCases {
             for frameCount in 1...5 {

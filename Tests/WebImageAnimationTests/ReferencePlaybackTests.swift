@@ -76,7 +76,7 @@ import WebImageTestSupport
 
     /// As from a network: the frames so far, repeatedly.
     @Test(arguments: ["gif-mixed.gif", "apng-mixed.png", "animated-parts.webp"])
-    func playsWhatArrivesWithThePixelsOfOtherPrograms(_ name: String) throws {
+    func playsArrivingDataWithThePixelsOfOtherPrograms(_ name: String) throws {
         let animation = ReferenceAnimation(name: name)
         let data = try animation.data()
         let (clock, work) = (ManualTimerClock(), ManualWork())
