@@ -13,7 +13,7 @@ import WebImageTestSupport
         #expect(fixture.player.status == .stopped)
         #expect(fixture.player.currentFrameIndex == 0)
         #expect(fixture.player.currentFrame === fixture.player.image.poster)
-        #expect(fixture.story() == "")
+        #expect(fixture.eventText() == "")
         #expect(source.log.asked == [0], "the poster")
     }
 
@@ -116,7 +116,7 @@ import WebImageTestSupport
         #expect(fixture.player.status == .paused)
         fixture.player.play()
         fixture.advance(5)
-        #expect(fixture.story() == "0 1 2 loop1 end 1 2 loop1 end")
+        #expect(fixture.eventText() == "0 1 2 loop1 end 1 2 loop1 end")
     }
 
     @Test func seekSetsTheLoopCount() throws {
@@ -125,7 +125,7 @@ import WebImageTestSupport
         fixture.settle()
         fixture.player.seek(toFrame: 1, loopCount: 2)
         fixture.advance(5)
-        #expect(fixture.story() == "0 1 loop3 end")
+        #expect(fixture.eventText() == "0 1 loop3 end")
     }
 
     @Test func stopStaysOrResets() throws {
@@ -214,7 +214,7 @@ import WebImageTestSupport
             Issue.record("\(fixture.events[2])")
             return
         }
-        #expect(fixture.story() == "0 1 failed2 3 loop1 0 1 3 loop2 end")
+        #expect(fixture.eventText() == "0 1 failed2 3 loop1 0 1 3 loop2 end")
         #expect(fixture.player.droppedFrameCount == 0)
     }
 
@@ -225,7 +225,7 @@ import WebImageTestSupport
         let fixture = try PlayerFixture(source, configuration: .init(dropsLateFrames: dropsLateFrames))
         fixture.player.play()
         fixture.advance(10)
-        #expect(fixture.story() == "0 failed1 failed2 loop1 loop2 end")
+        #expect(fixture.eventText() == "0 failed1 failed2 loop1 loop2 end")
         #expect(source.log.asked.filter { $0 == 1 }.count > 1, "memory may be had later")
     }
 

@@ -15,17 +15,17 @@ import WebImageCore
         let fixture = try PlayerFixture(first)
         fixture.player.play()
         fixture.advance(10)
-        #expect(fixture.story() == "0 1 2")
+        #expect(fixture.eventText() == "0 1 2")
         #expect(fixture.player.isWaiting)
         #expect(fixture.clock.pendingCallCount == 0)
         fixture.player.update(to: try AnimatedImage(version(5, of: first)))
         fixture.settle()
-        #expect(fixture.story() == "3", "its time has come long ago")
+        #expect(fixture.eventText() == "3", "its time has come long ago")
         fixture.advance(5)
-        #expect(fixture.story() == "4")
+        #expect(fixture.eventText() == "4")
         fixture.player.update(to: try AnimatedImage(version(6, isComplete: true, of: first)))
         fixture.advance(12)
-        #expect(fixture.story() == "5 loop1 0 1 2 3 4 5 loop2 end")
+        #expect(fixture.eventText() == "5 loop1 0 1 2 3 4 5 loop2 end")
         #expect(fixture.player.droppedFrameCount == 0)
     }
 
@@ -63,10 +63,10 @@ import WebImageCore
         let fixture = try PlayerFixture(first, configuration: .init(mode: .bounce, loopCount: 1))
         fixture.player.play()
         fixture.advance(5)
-        #expect(fixture.story() == "0 1 2")
+        #expect(fixture.eventText() == "0 1 2")
         fixture.player.update(to: try AnimatedImage(version(4, isComplete: true, of: first)))
         fixture.advance(5)
-        #expect(fixture.story() == "3 2 1 loop1 0 end")
+        #expect(fixture.eventText() == "3 2 1 loop1 0 end")
     }
 
     @Test(arguments: [PlaybackMode.reverse, .reversedBounce])
@@ -75,15 +75,15 @@ import WebImageCore
         let fixture = try PlayerFixture(first, configuration: .init(mode: mode, loopCount: 1))
         fixture.player.play()
         fixture.advance(5)
-        #expect(fixture.story() == "")
+        #expect(fixture.eventText() == "")
         #expect(first.log.asked == [0])
         #expect(fixture.player.isWaiting)
         fixture.player.update(to: try AnimatedImage(version(4, of: first)))
         fixture.advance(5)
-        #expect(fixture.story() == "")
+        #expect(fixture.eventText() == "")
         fixture.player.update(to: try AnimatedImage(version(5, isComplete: true, of: first)))
         fixture.advance(10)
-        #expect(fixture.story() == (mode == .reverse ? "4 3 2 1 0 loop1 end" : "4 3 2 1 0 1 2 3 loop1 4 end"))
+        #expect(fixture.eventText() == (mode == .reverse ? "4 3 2 1 0 loop1 end" : "4 3 2 1 0 1 2 3 loop1 4 end"))
     }
 
     @Test(arguments: [PlaybackMode.reverse, .reversedBounce])
@@ -93,16 +93,16 @@ import WebImageCore
         fixture.player.seek(toFrame: 2)
         fixture.player.play()
         fixture.advance(1)
-        #expect(fixture.story() == "2 1")
+        #expect(fixture.eventText() == "2 1")
         fixture.player.update(to: try AnimatedImage(version(5, of: first)))
         fixture.settle()
         #expect(fixture.player.currentFrameIndex == 1, "frames that come behind it move it nowhere")
         fixture.advance(4)
-        #expect(fixture.story() == "0")
+        #expect(fixture.eventText() == "0")
         #expect(fixture.player.isWaiting, "the next frame is unknown")
         fixture.player.update(to: try AnimatedImage(version(6, isComplete: true, of: first)))
         fixture.advance(2)
-        #expect(fixture.story() == (mode == .reverse ? "loop1 5 4 3" : "1 2 3"))
+        #expect(fixture.eventText() == (mode == .reverse ? "loop1 5 4 3" : "1 2 3"))
     }
 
     @Test func keepsASoughtPositionWhenTheEndArrives() throws {
@@ -112,7 +112,7 @@ import WebImageCore
         fixture.settle()
         fixture.player.update(to: try AnimatedImage(version(5, isComplete: true, of: first)))
         fixture.advance(2)
-        #expect(fixture.story() == "1")
+        #expect(fixture.eventText() == "1")
         #expect(fixture.player.currentFrameIndex == 1)
     }
 
@@ -122,7 +122,7 @@ import WebImageCore
         fixture.advance(2)
         fixture.player.configuration.mode = .normal
         fixture.advance(1)
-        #expect(fixture.story() == "0 1")
+        #expect(fixture.eventText() == "0 1")
     }
 
     @Test func anImprovedPosterIsShownBeforePlaying() throws {
@@ -132,7 +132,7 @@ import WebImageCore
         fixture.player.update(to: better)
         fixture.settle()
         #expect(fixture.player.currentFrame === better.poster)
-        #expect(fixture.story() == "0")
+        #expect(fixture.eventText() == "0")
         #expect(fixture.player.status == .stopped)
     }
 
@@ -142,13 +142,13 @@ import WebImageCore
         fixture.player.play()
         fixture.advance(2)
         fixture.player.pause()
-        #expect(fixture.story() == "0 failed1 2")
+        #expect(fixture.eventText() == "0 failed1 2")
         fixture.player.update(to: try AnimatedImage(NumberedSource(5, damaged: [1: error])))
         fixture.settle()
-        #expect(fixture.story() == "2", "the same number, but another image")
+        #expect(fixture.eventText() == "2", "the same number, but another image")
         fixture.player.play()
         fixture.advance(4)
-        #expect(fixture.story() == "3 4 loop1 0 failed1")
+        #expect(fixture.eventText() == "3 4 loop1 0 failed1")
     }
 
     @Test func anUnrelatedVersionGetsItsOwnPool() throws {

@@ -49,7 +49,7 @@ final class PlayerFixture: Sendable {
     }
 
     /// All events since the last call, in words.
-    func story() -> String {
+    func eventText() -> String {
         told.withLock { events in
             defer { events = [] }
             return events.map { event in

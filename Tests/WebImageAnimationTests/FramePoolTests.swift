@@ -218,7 +218,7 @@ import WebImageTestSupport
             fixture.work.run(5)
             fixture.advance(1)
         }
-        #expect(fixture.story() == "0 failed1 2 loop1 0 2 loop2 end")
+        #expect(fixture.eventText() == "0 failed1 2 loop1 0 2 loop2 end")
         #expect(source.log.asked.count == 4, "once for the poster")
     }
 

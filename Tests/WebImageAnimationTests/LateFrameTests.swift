@@ -111,7 +111,7 @@ import WebImageTestSupport
         fixture.clock.jump(by: .seconds(3))
         fixture.settle()
         #expect(fixture.player.completedLoopCount == 3)
-        #expect(fixture.story() == "loop3", "several loops are told once, and the frame is the same")
+        #expect(fixture.eventText() == "loop3", "several loops are told once, and the frame is the same")
         #expect(fixture.player.droppedFrameCount == 3 + 29)
     }
 
@@ -139,18 +139,18 @@ import WebImageTestSupport
             fixture.settle()
             #expect(fixture.player.status == .finished)
             #expect(fixture.player.currentFrameIndex == last)
-            #expect(fixture.story().hasSuffix("loop2 \(last) end"), "\(mode)")
+            #expect(fixture.eventText().hasSuffix("loop2 \(last) end"), "\(mode)")
         }
     }
 
     @Test func theEndIsReportedWhenItsFrameIsShown() throws {
         let fixture = try fixture(true, frameCount: 4, decoded: 3, loops: 1)
         fixture.advance(6)
-        #expect(fixture.story() == "0 1 2 loop1")
+        #expect(fixture.eventText() == "0 1 2 loop1")
         #expect(fixture.player.status == .finished)
         fixture.work.runAll()
         fixture.settle()
-        #expect(fixture.story() == "3 end")
+        #expect(fixture.eventText() == "3 end")
     }
 
     @Test func anEndThatWasNotShownIsNotReported() throws {
@@ -159,7 +159,7 @@ import WebImageTestSupport
         fixture.player.seek(toFrame: 1)
         fixture.work.runAll()
         fixture.settle()
-        #expect(fixture.story() == "0 1 2 loop1 1")
+        #expect(fixture.eventText() == "0 1 2 loop1 1")
     }
 
     /// Decoding takes 60 ms, a frame 20 ms: every third frame can be shown, then all.

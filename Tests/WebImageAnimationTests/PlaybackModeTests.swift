@@ -5,7 +5,7 @@ import WebImageCore
 
 /// The frames of each mode, one by one.
 @Suite struct PlaybackModeTests {
-    private func story(
+    private func eventText(
         _ mode: PlaybackMode, frameCount: Int = 4, loops: Int, steps: Int = 40,
         dropsLateFrames: Bool = true
     ) throws -> String {
@@ -18,44 +18,45 @@ import WebImageCore
         #expect(fixture.player.completedLoopCount == loops)
         #expect(fixture.player.droppedFrameCount == 0)
         #expect(fixture.clock.pendingCallCount == 0, "nothing is left to wake for")
-        return fixture.story()
+        return fixture.eventText()
     }
 
     @Test(arguments: [true, false])
     func aLoopCountIsExactInEveryMode(_ dropsLateFrames: Bool) throws {
-        #expect(try story(.normal, loops: 1, dropsLateFrames: dropsLateFrames) == "0 1 2 3 loop1 end")
+        #expect(try eventText(.normal, loops: 1, dropsLateFrames: dropsLateFrames) == "0 1 2 3 loop1 end")
         #expect(
-            try story(.normal, loops: 3, dropsLateFrames: dropsLateFrames)
+            try eventText(.normal, loops: 3, dropsLateFrames: dropsLateFrames)
                 == "0 1 2 3 loop1 0 1 2 3 loop2 0 1 2 3 loop3 end")
-        #expect(try story(.reverse, loops: 1, dropsLateFrames: dropsLateFrames) == "3 2 1 0 loop1 end")
-        #expect(try story(.reverse, loops: 2, dropsLateFrames: dropsLateFrames) == "3 2 1 0 loop1 3 2 1 0 loop2 end")
-        #expect(try story(.bounce, loops: 1, dropsLateFrames: dropsLateFrames) == "0 1 2 3 2 1 loop1 0 end")
+        #expect(try eventText(.reverse, loops: 1, dropsLateFrames: dropsLateFrames) == "3 2 1 0 loop1 end")
         #expect(
-            try story(.bounce, loops: 2, dropsLateFrames: dropsLateFrames)
+            try eventText(.reverse, loops: 2, dropsLateFrames: dropsLateFrames) == "3 2 1 0 loop1 3 2 1 0 loop2 end")
+        #expect(try eventText(.bounce, loops: 1, dropsLateFrames: dropsLateFrames) == "0 1 2 3 2 1 loop1 0 end")
+        #expect(
+            try eventText(.bounce, loops: 2, dropsLateFrames: dropsLateFrames)
                 == "0 1 2 3 2 1 loop1 0 1 2 3 2 1 loop2 0 end")
-        #expect(try story(.reversedBounce, loops: 1, dropsLateFrames: dropsLateFrames) == "3 2 1 0 1 2 loop1 3 end")
+        #expect(try eventText(.reversedBounce, loops: 1, dropsLateFrames: dropsLateFrames) == "3 2 1 0 1 2 loop1 3 end")
         #expect(
-            try story(.reversedBounce, loops: 2, dropsLateFrames: dropsLateFrames)
+            try eventText(.reversedBounce, loops: 2, dropsLateFrames: dropsLateFrames)
                 == "3 2 1 0 1 2 loop1 3 2 1 0 1 2 loop2 3 end")
     }
 
     @Test func twoFramesPlayInEveryMode() throws {
-        #expect(try story(.normal, frameCount: 2, loops: 2) == "0 1 loop1 0 1 loop2 end")
-        #expect(try story(.reverse, frameCount: 2, loops: 2) == "1 0 loop1 1 0 loop2 end")
-        #expect(try story(.bounce, frameCount: 2, loops: 2) == "0 1 loop1 0 1 loop2 0 end")
-        #expect(try story(.reversedBounce, frameCount: 2, loops: 2) == "1 0 loop1 1 0 loop2 1 end")
+        #expect(try eventText(.normal, frameCount: 2, loops: 2) == "0 1 loop1 0 1 loop2 end")
+        #expect(try eventText(.reverse, frameCount: 2, loops: 2) == "1 0 loop1 1 0 loop2 end")
+        #expect(try eventText(.bounce, frameCount: 2, loops: 2) == "0 1 loop1 0 1 loop2 0 end")
+        #expect(try eventText(.reversedBounce, frameCount: 2, loops: 2) == "1 0 loop1 1 0 loop2 1 end")
     }
 
     @Test(arguments: PlaybackMode.allCases)
     func aSingleFrameIsShownOnceAndItsLoopsAreCounted(_ mode: PlaybackMode) throws {
-        #expect(try story(mode, frameCount: 1, loops: 3) == "0 loop1 loop2 loop3 end")
+        #expect(try eventText(mode, frameCount: 1, loops: 3) == "0 loop1 loop2 loop3 end")
     }
 
     @Test func aSingleEndlessFrameNeedsNoClockAndNoPool() throws {
         let fixture = try PlayerFixture(NumberedSource(1))
         fixture.player.play()
         fixture.settle()
-        #expect(fixture.story() == "0")
+        #expect(fixture.eventText() == "0")
         #expect(fixture.clock.pendingCallCount == 0)
         #expect(fixture.player.poolStatistics == nil)
         #expect(fixture.player.status == .playing)
@@ -65,14 +66,14 @@ import WebImageCore
         let fixture = try PlayerFixture(NumberedSource(2, loopCount: 2))
         fixture.player.play()
         fixture.advance(20)
-        #expect(fixture.story() == "0 1 loop1 0 1 loop2 end")
+        #expect(fixture.eventText() == "0 1 loop1 0 1 loop2 end")
         fixture.player.configuration.loopCount = 0
         fixture.player.play()
         fixture.advance(5)
-        #expect(fixture.story() == "0 1 loop1 0 1 loop2 0 1")
+        #expect(fixture.eventText() == "0 1 loop1 0 1 loop2 0 1")
         fixture.player.configuration.loopCount = 1
         fixture.advance(2)
-        #expect(fixture.story() == "loop3 end", "what is over counts, though the limit came late")
+        #expect(fixture.eventText() == "loop3 end", "what is over counts, though the limit came late")
     }
 
     @Test func aFinishedPlayerRestartsAndCountsFromZero() throws {
@@ -80,7 +81,7 @@ import WebImageCore
         for _ in 0..<2 {
             fixture.player.play()
             fixture.advance(5)
-            #expect(fixture.story() == "0 1 loop1 end")
+            #expect(fixture.eventText() == "0 1 loop1 end")
             #expect(fixture.player.completedLoopCount == 1)
         }
     }

@@ -12,13 +12,13 @@ import WebImageTestSupport
     }
 
     /// Runs `get`, calls `end` as soon as it has begun to write a large file, and expects `status` and no trace of that
-    /// file. That may take several attempts, each with a name of its own.
+    /// file. It may take several attempts, each with a different name.
     private func expectNoFile(
         status: Int32, output: FileHandle? = nil, secondInput: (_ name: String) throws -> String? = { _ in nil },
         endingWith end: (_ running: RunningTool, _ name: String) async throws -> Void
     ) async throws {
-        // What follows the picture in its file does not disturb, but takes its time to be written.
-        let path = try tool.write(TestPicture().data(.png), to: "large.png")
+        // Data after the image in its file is ignored, but takes time to write.
+        let path = try tool.write(TestImage().data(.png), to: "large.png")
         try #require(truncate(path, 64 << 20) == 0)
         for attempt in 0..<10 {
             let name = "out-\(attempt)"
@@ -29,7 +29,7 @@ import WebImageTestSupport
             try await appearance.wait()
             try await end(running, name)
             let run = try await running.wait()
-            // When the file was whole before the end came, it stays, and proves nothing.
+            // If the file was complete before the end, it stays, and the attempt does not count.
             if tool.names(in: name) != ["large.png"] {
                 #expect(run.status == status, "\(run.errors)")
                 #expect(tool.names(in: name) == [])
@@ -56,7 +56,7 @@ import WebImageTestSupport
     @Test func leavesNoUnfinishedFileWhenTheOutputIsClosed() async throws {
         let pair = try StreamPair()
         try pair.readingEnd.close()
-        // The second picture's failure is printed while the first is being written.
+        // The second image's failure is printed while the first is being written.
         try await expectNoFile(
             status: 128 + SIGPIPE, output: pair.writingEnd,
             secondInput: { try faults.url("/held/\($0)").absoluteString }

@@ -349,7 +349,7 @@ private final class TaskRecorder: PausableTask {
     func resume() { note("resume") }
 }
 
-/// News that keep everything.
+/// News that merge all numbers.
 private struct Note: JobNews, Equatable {
     var numbers: [Int]
 

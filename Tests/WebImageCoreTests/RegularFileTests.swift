@@ -6,7 +6,7 @@ import WebImageTestSupport
 @testable import WebImageCore
 
 @Suite struct RegularFileTests {
-    /// What a scripted call of `write` answers, `nil` for all it is given.
+    /// The results of the calls of `write`; `nil` if it writes everything.
     private func write(_ answers: [(count: Int, errno: Int32)?]) -> (bytes: [UInt8], failure: Int32?, callCount: Int) {
         let source = Array(UInt8(0)..<20)
         var (written, callCount): ([UInt8], Int) = ([], 0)
@@ -14,7 +14,7 @@ import WebImageTestSupport
             do throws(RegularFile.Failure) {
                 try RegularFile.writeAll(bytes) { rest, offset in
                     defer { callCount += 1 }
-                    // Whoever asks for ever is stopped.
+                    // Ends an endless loop.
                     guard callCount < 100 else {
                         errno = E2BIG
                         return -1
@@ -40,7 +40,7 @@ import WebImageTestSupport
         #expect(result.failure == nil && result.callCount == 4)
     }
 
-    /// A call that writes nothing does not touch the number that an earlier one has left.
+    /// A call that writes nothing does not change `errno`, which an earlier call may have set.
     @Test(arguments: [0, EINTR, ENOSPC]) func failsIfACallWritesNothing(staleNumber: Int32) {
         let result = write([(7, 0), (0, staleNumber), (0, staleNumber)])
         #expect(result.failure == EIO && result.callCount == 2)

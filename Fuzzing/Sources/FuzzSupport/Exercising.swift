@@ -38,7 +38,7 @@ public func exerciseProfile(with bytes: UnsafePointer<UInt8>?, _ count: Int) -> 
 
 /// With pictures of every kind of colours; `Fuzzing/run` starts this in its own directory.
 private let profileExercise = ProfileExercise(
-    pictures: ["grey.jpg", "baseline-444.jpg", "cmyk-adobe.jpg"].map { name in
+    images: ["grey.jpg", "baseline-444.jpg", "cmyk-adobe.jpg"].map { name in
         guard let data = try? Data(contentsOf: URL(filePath: "../Tests/Fixtures/images/" + name)) else {
             fatalError("no picture \(name): run this with Fuzzing/run")
         }

@@ -157,7 +157,7 @@ import WebImage
     }
 
     @Test func argumentsAfterTwoDashesAreFiles() async throws {
-        _ = try tool.write(TestPicture().data(.png), to: "--json")
+        _ = try tool.write(TestImage().data(.png), to: "--json")
         let run = try await tool.run("info", "--", "--json")
         #expect(run.status == 0)
         #expect(run.output.hasPrefix("--json: png, 64×48"))

@@ -7,15 +7,15 @@ import WebImageTestSupport
 @Suite struct CacheTests {
     let tool: Tool
     let addresses: [String]
-    let pictures: [Data]
+    let images: [Data]
 
-    /// Three pictures in the cache, oldest first.
+    /// Three images in the cache, oldest first.
     init() async throws {
         tool = try Tool()
         let root = try TemporaryDirectory()
         let server = try NGINXServer(root: root.path)
-        pictures = try (0..<3).map { try TestPicture(number: $0).data(.png) }
-        for (index, data) in pictures.enumerated() { try root.write(data, to: "\(index).png") }
+        images = try (0..<3).map { try TestImage(number: $0).data(.png) }
+        for (index, data) in images.enumerated() { try root.write(data, to: "\(index).png") }
         addresses = try (0..<3).map { try server.url("/\($0).png").absoluteString }
         for address in addresses {
             let run = try await tool.run("get", address)
@@ -27,7 +27,7 @@ import WebImageTestSupport
         try await tool.run("cache", "stats", "--json").object(StatsObject.self)
     }
 
-    /// Keeps the tool from removing anything; a process that holds the index for long does so too, but takes its time.
+    /// Prevents the tool from removing anything, faster than a process that locks the index for long.
     private func forbidRemoval() throws {
         var index: OpaquePointer?
         defer { sqlite3_close(index) }
@@ -39,13 +39,13 @@ import WebImageTestSupport
     @Test func statsCountEntriesAndBytes() async throws {
         let stats = try await stats()
         #expect(stats.entries == 3)
-        #expect(stats.bytes == pictures.map(\.count).reduce(0, +))
+        #expect(stats.bytes == images.map(\.count).reduce(0, +))
         #expect(stats.directory.hasPrefix(tool.path("cache-home/webimage/images")))
     }
 
     @Test func statsShowSegmentsHitsAndEvictions() async throws {
         let before = try await stats()
-        // Each was looked for before it was loaded.
+        // Each was looked up before it was loaded.
         #expect(before.hits == 0 && before.misses == 3 && before.hitPercent == 0)
         #expect(before.segments.count == 1 && before.segments.liveBytes == before.bytes)
         #expect(before.segments.bytes >= before.bytes && before.indexBytes > 0)
@@ -87,7 +87,7 @@ import WebImageTestSupport
         #expect(lines.allSatisfy { $0.contains(": ") && $0.contains(" ago, used ") })
     }
 
-    /// Whatever a program has named its images.
+    /// Keys with any characters.
     @Test func listedKeysAreFound() async throws {
         let path = tool.path("own")
         let cache = DiskCache(configuration: DiskCache.Configuration(directory: URL(filePath: path)))
@@ -112,15 +112,15 @@ import WebImageTestSupport
     @Test func listsEntries() async throws {
         let objects = try await tool.run("cache", "list", "--json").objects(EntryObject.self)
         #expect(objects.map(\.key) == addresses)
-        #expect(objects.map(\.bytes) == pictures.map(\.count))
+        #expect(objects.map(\.bytes) == images.map(\.count))
         let plain = try await tool.run("cache", "list").output.split(separator: "\n")
         #expect(zip(plain, addresses).allSatisfy { $0.hasPrefix($1) })
     }
 
     @Test func getWritesTheStoredBytes() async throws {
         let object = try await tool.run("cache", "get", addresses[1], "-o", "b.png", "--json").object(EntryObject.self)
-        #expect(object == EntryObject(key: addresses[1], bytes: pictures[1].count, path: "b.png"))
-        #expect(try tool.contents(of: "b.png") == pictures[1])
+        #expect(object == EntryObject(key: addresses[1], bytes: images[1].count, path: "b.png"))
+        #expect(try tool.contents(of: "b.png") == images[1])
         let missing = try await tool.run("cache", "get", "nothing", "-o", "c.png", "--json")
         #expect(missing.status == 1)
         #expect(try missing.object(EntryObject.self).error?.code == 400)
@@ -136,7 +136,7 @@ import WebImageTestSupport
 
     @Test func removesEverything() async throws {
         let removal = try await tool.run("cache", "clear", "--json").object(RemovalObject.self)
-        #expect(removal == RemovalObject(removed: 3, bytes: pictures.map(\.count).reduce(0, +)))
+        #expect(removal == RemovalObject(removed: 3, bytes: images.map(\.count).reduce(0, +)))
         #expect(try await stats().entries == 0)
         #expect(try await tool.run("get", addresses[0], "--policy", "cacheOnly").status == 1)
     }
@@ -160,16 +160,16 @@ import WebImageTestSupport
         #expect(try await tool.run("cache", "trim", "--json").object(RemovalObject.self).removed == 0)
         // The first is used again, so that the second is the oldest.
         #expect(try await tool.run("get", addresses[0]).status == 0)
-        let room = pictures[0].count + pictures[2].count
-        let removal = try await tool.run("cache", "trim", "\(room)", "--json").object(RemovalObject.self)
-        #expect(removal == RemovalObject(removed: 1, bytes: pictures[1].count))
+        let byteCount = images[0].count + images[2].count
+        let removal = try await tool.run("cache", "trim", "\(byteCount)", "--json").object(RemovalObject.self)
+        #expect(removal == RemovalObject(removed: 1, bytes: images[1].count))
         let keys = try await tool.run("cache", "list", "--json").objects(EntryObject.self).map(\.key)
         #expect(keys == [addresses[0], addresses[2]])
     }
 
     @Test func trimsByCountAndAge() async throws {
         let byCount = try await tool.run("cache", "trim", "--count", "1", "--json").object(RemovalObject.self)
-        #expect(byCount == RemovalObject(removed: 2, bytes: pictures[0].count + pictures[1].count))
+        #expect(byCount == RemovalObject(removed: 2, bytes: images[0].count + images[1].count))
         #expect(try await tool.run("cache", "trim", "--age", "1", "--json").object(RemovalObject.self).removed == 0)
         #expect(try await tool.run("cache", "trim", "--age", "0", "--json").object(RemovalObject.self).removed == 1)
     }
@@ -227,7 +227,7 @@ import WebImageTestSupport
         #expect(run.status == 1)
         #expect(run.errors.contains(blocked))
         #expect(run.output.isEmpty)
-        // Nobody knows whether it is there.
+        // It is unknown whether the entry exists.
         let removal = try await tool.run("cache", "remove", "key", "--json", "--cache-dir", blocked)
         #expect(removal.status == 1)
         #expect(try removal.object(EntryObject.self).error?.code == 401)

@@ -10,7 +10,7 @@ import WebImage
     private func animation() throws -> Data {
         var animation = EncodableAnimation(loopCount: 3)
         for number in 0..<3 {
-            animation.append(try TestPicture(number: number).image(), duration: Double(number + 1) / 10)
+            animation.append(try TestImage(number: number).image(), duration: Double(number + 1) / 10)
         }
         return try CodecRegistry.shared.encode(animation, as: .png)
     }
@@ -43,7 +43,7 @@ import WebImage
         let lossless = name.hasSuffix("webp") ? ["--lossless"] : []
         let run = try await tool.run(["convert", input, name, option] + [number].compactMap { $0 } + lossless)
         #expect(run.status == 0, "\(run.errors)")
-        let frame = try TestPicture(number: Int(number ?? "1").map { $0 - 1 } ?? 0).image()
+        let frame = try TestImage(number: Int(number ?? "1").map { $0 - 1 } ?? 0).image()
         let copy = try CodecRegistry.shared.decode(tool.contents(of: name))
         #expect(copy.frameCount == 1)
         #expect(largestDifference(copy, frame) == 0)
@@ -53,7 +53,7 @@ import WebImage
         let input = try tool.write(animation(), to: "in.png")
         #expect(try await tool.run("convert", input, "out.jpg").status == 0)
         let copy = try CodecRegistry.shared.decode(tool.contents(of: "out.jpg"))
-        #expect(largestDifference(copy, try TestPicture().image()) < 40)
+        #expect(largestDifference(copy, try TestImage().image()) < 40)
     }
 
     @Test func refusesAFrameNumberBeyondTheEnd() async throws {
@@ -66,7 +66,7 @@ import WebImage
     }
 
     @Test func keepsToTheMaximumFileSize() async throws {
-        let input = try tool.write(TestPicture(width: 256, height: 256).data(.png), to: "in.png")
+        let input = try tool.write(TestImage(width: 256, height: 256).data(.png), to: "in.png")
         let run = try await tool.run("convert", "--json", input, "out.jpg", "--max-bytes", "1K")
         #expect(run.status == 0, "\(run.errors)")
         let object = try run.object(ConversionObject.self)
@@ -76,8 +76,8 @@ import WebImage
     }
 
     @Test func appliesTheEncodingOptions() async throws {
-        let input = try tool.write(TestPicture(isOpaque: false).data(.png), to: "in.png")
-        let original = try TestPicture(isOpaque: false).image()
+        let input = try tool.write(TestImage(isOpaque: false).data(.png), to: "in.png")
+        let original = try TestImage(isOpaque: false).image()
         #expect(try await tool.run("convert", input, "a.webp", "--lossless", "--effort", "1").status == 0)
         #expect(try largestDifference(CodecRegistry.shared.decode(tool.contents(of: "a.webp")), original) == 0)
         #expect(try await tool.run("convert", input, "a.png", "--level", "9", "--filter", "paeth").status == 0)

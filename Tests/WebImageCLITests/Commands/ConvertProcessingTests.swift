@@ -2,21 +2,21 @@ import Foundation
 import Testing
 import WebImage
 
-/// `convert` with what changes pixels.
+/// `convert` with options that process pixels.
 @Suite struct ConvertProcessingTests {
     let tool: Tool
 
     init() throws { tool = try Tool() }
 
     private func converted(_ arguments: String...) async throws -> Image {
-        let input = try tool.write(TestPicture().data(.png), to: "in.png")
+        let input = try tool.write(TestImage().data(.png), to: "in.png")
         let run = try await tool.run(["convert", input, "out.png"] + arguments)
         #expect(run.status == 0, "\(run.errors)")
         return try CodecRegistry.shared.decode(tool.contents(of: "out.png"))
     }
 
     private func expected(_ processors: ImageProcessor...) throws -> Image {
-        try TestPicture().image().processed(by: processors)
+        try TestImage().image().processed(by: processors)
     }
 
     @Test func rotatesAndMirrors() async throws {
@@ -40,14 +40,14 @@ import WebImage
     @Test func roundsCornersAfterEverythingElse() async throws {
         let image = try await converted("--round", "10", "--blur", "4", "--rotate", "180")
         let same = try expected(.rotate(degrees: 180), .blur(radius: 4), .roundedCorners(radius: 10))
-        // PNG keeps colours that are not multiplied by alpha.
+        // PNG stores colors that are not premultiplied.
         #expect(largestDifference(image, same) <= 1)
         #expect(image.pixels[0, 0].w == 0)
     }
 
     @Test func processesEveryFrameOfAnAnimation() async throws {
         var animation = EncodableAnimation(loopCount: 3)
-        for _ in 0..<2 { animation.append(try TestPicture().image(), duration: 0.2) }
+        for _ in 0..<2 { animation.append(try TestImage().image(), duration: 0.2) }
         animation.append(try expected(.grayscale()), duration: 0.5)
         let input = try tool.write(CodecRegistry.shared.encode(animation, as: .png), to: "in.png")
         #expect(try await tool.run("convert", input, "out.png", "--flip", "h").status == 0)
@@ -64,7 +64,7 @@ import WebImage
         ["--tint", "#12345"], ["--tint", "#12345é"], ["--tint", "#1234567"],
     ])
     func refusesInvalidValues(arguments: [String]) async throws {
-        let input = try tool.write(TestPicture().data(.png), to: "in.png")
+        let input = try tool.write(TestImage().data(.png), to: "in.png")
         let run = try await tool.run(["convert", input, "out.png"] + arguments)
         #expect(run.status == 2)
         #expect(run.errors.contains("\(arguments[0]) takes"), "\(run.errors)")

@@ -12,7 +12,7 @@ import WebImageTestSupport
         faults = try FaultServer()
     }
 
-    /// Expects that `address` fails with `code`, is called that on standard error, and leaves no file and no entry.
+    /// Expects that `address` fails with `code`, is named on standard error, and leaves no file and no entry.
     private func expectFailure(_ address: String, code: Int) async throws {
         let run = try await tool.run("get", "--json", "--timeout", "2", address, "-o", "out.png")
         #expect(run.status == 1)
@@ -66,10 +66,10 @@ import WebImageTestSupport
     @Test func reportsAResponseThatIsNotAnImage() async throws {
         let root = try TemporaryDirectory()
         let server = try NGINXServer(root: root.path)
-        let picture = try TestPicture().data(.png)
-        try root.write(picture.prefix(picture.count / 2), to: "truncated.png")
-        try root.write(TestPicture.damaged(), to: "damaged.png")
-        try root.write(TestPicture.claimingTooMuch(), to: "claim.jpg")
+        let imageData = try TestImage().data(.png)
+        try root.write(imageData.prefix(imageData.count / 2), to: "truncated.png")
+        try root.write(TestImage.damaged(), to: "damaged.png")
+        try root.write(TestImage.claimingTooMuch(), to: "claim.jpg")
         try await expectFailure(server.url("/truncated.png").absoluteString, code: 301)
         try await expectFailure(server.url("/damaged.png").absoluteString, code: 301)
         try await expectFailure(server.url("/claim.jpg").absoluteString, code: 303)
@@ -85,7 +85,7 @@ import WebImageTestSupport
     }
 
     @Test func continuesAfterAFailure() async throws {
-        let path = try tool.write(TestPicture().data(.png), to: "a.png")
+        let path = try tool.write(TestImage().data(.png), to: "a.png")
         let run = try await tool.run("get", tool.path("missing.png"), path)
         #expect(run.status == 1)
         #expect(run.output.contains("a.png: png"))
@@ -110,7 +110,7 @@ import WebImageTestSupport
     }
 
     @Test func failsIfTheOutputCannotBeWritten() async throws {
-        let path = try tool.write(TestPicture().data(.png), to: "a.png")
+        let path = try tool.write(TestImage().data(.png), to: "a.png")
         let run = try await tool.run("get", "--json", path, "-o", "a.png/b.png")
         #expect(run.status == 1)
         #expect(try run.object(LoadObject.self).error?.code == 207)
@@ -119,8 +119,8 @@ import WebImageTestSupport
     @Test func continuesWithoutACacheAndReportsItOnce() async throws {
         let root = try TemporaryDirectory()
         let server = try NGINXServer(root: root.path)
-        for number in 0..<3 { try root.write(TestPicture(number: number).data(.png), to: "\(number).png") }
-        // A file stands where the directory should be: also root can't write there.
+        for number in 0..<3 { try root.write(TestImage(number: number).data(.png), to: "\(number).png") }
+        // A file is in place of the directory, so that even root cannot write there.
         let blocked = try tool.write(Data("x".utf8), to: "blocked")
         let addresses = try (0..<3).map { try server.url("/\($0).png").absoluteString }
         let run = try await tool.run(["get", "--cache-dir", blocked] + addresses)
@@ -133,7 +133,7 @@ import WebImageTestSupport
     @Test func replacesADamagedIndex() async throws {
         let root = try TemporaryDirectory()
         let server = try NGINXServer(root: root.path)
-        try root.write(TestPicture().data(.png), to: "a.png")
+        try root.write(TestImage().data(.png), to: "a.png")
         let arguments = ["get", "--json", "--cache-dir", tool.path("cache"), try server.url("/a.png").absoluteString]
         _ = try await tool.run(arguments)
         let index = try #require(tool.names(in: "cache").first { $0.contains("index") })

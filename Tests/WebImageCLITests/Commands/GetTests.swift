@@ -17,7 +17,7 @@ import WebImageTestSupport
     private func url(_ path: String) throws -> String { try server.url(path).absoluteString }
 
     @Test func writesTheServersBytes() async throws {
-        let data = try TestPicture().data(.jpeg)
+        let data = try TestImage().data(.jpeg)
         try root.write(data, to: "a.jpg")
         let run = try await tool.run("get", url("/a.jpg"), "-o", "copy.jpg")
         #expect(run.status == 0, "\(run.errors)")
@@ -26,7 +26,7 @@ import WebImageTestSupport
     }
 
     @Test func printsTheSourceOfAnImage() async throws {
-        let data = try TestPicture().data(.png)
+        let data = try TestImage().data(.png)
         try root.write(data, to: "a.png")
         let address = try url("/a.png")
         func sources(_ arguments: String...) async throws -> [String] {
@@ -54,7 +54,7 @@ import WebImageTestSupport
     }
 
     @Test func followsTheCachePolicyAndExplainsIt() async throws {
-        try root.write(TestPicture().data(.png), to: "a.png")
+        try root.write(TestImage().data(.png), to: "a.png")
         let address = try url("/a.png")
         #expect(try await tool.run("get", address, "--policy", "http").status == 0)
         let run = try await tool.run("get", address, "--policy", "refresh", "--explain")
@@ -83,7 +83,7 @@ import WebImageTestSupport
     }
 
     @Test func writesTheBytesOfAnImageInMemory() async throws {
-        let data = try TestPicture().data(.png)
+        let data = try TestImage().data(.png)
         try root.write(data, to: "a.png")
         let run = try await tool.run(
             "get", url("/a.png"), url("/a.png"), "--concurrency", "1", "--no-cache", "-o", "out")
@@ -93,8 +93,8 @@ import WebImageTestSupport
     }
 
     @Test func writesEachInputToItsOwnFile() async throws {
-        let pictures = try (0..<4).map { try TestPicture(number: $0).data(.png) }
-        for (index, data) in pictures.enumerated() { try root.write(data, to: "\(index)/a.png") }
+        let images = try (0..<4).map { try TestImage(number: $0).data(.png) }
+        for (index, data) in images.enumerated() { try root.write(data, to: "\(index)/a.png") }
         let addresses = try (0..<4).map { try url("/\($0)/a.png") }
         let run = try await tool.run(["get", "--json", "-o", "new/folder"] + addresses)
         #expect(run.status == 0, "\(run.errors)")
@@ -103,12 +103,12 @@ import WebImageTestSupport
             let index = try #require(addresses.firstIndex(of: object.url))
             let path = try #require(object.path)
             #expect(path == "new/folder/" + (index == 0 ? "a.png" : "a-\(index + 1).png"))
-            #expect(try tool.contents(of: path) == pictures[index])
+            #expect(try tool.contents(of: path) == images[index])
         }
     }
 
     @Test func neverLeavesTheOutputDirectory() async throws {
-        try root.write(TestPicture().data(.png), to: "x")
+        try root.write(TestImage().data(.png), to: "x")
         let server = try NGINXServer(
             root: root.path, locations: "location / { rewrite ^ /x break; }")
         let paths = ["/a%2F..%2Fescaped.png", "/%2Ehidden.png", "/", "/plain"]
@@ -120,7 +120,7 @@ import WebImageTestSupport
     }
 
     @Test func doesNotReplaceAnInputByItsOutput() async throws {
-        let data = try TestPicture().data(.png)
+        let data = try TestImage().data(.png)
         let path = try tool.write(data, to: "a.png")
         let run = try await tool.run("get", path, "--size", "8x8", "-o", tool.directory.path)
         #expect(run.status == 1)
@@ -129,7 +129,7 @@ import WebImageTestSupport
     }
 
     @Test func decodesAtTheRequestedSize() async throws {
-        try root.write(TestPicture().data(.jpeg), to: "a.jpg")
+        try root.write(TestImage().data(.jpeg), to: "a.jpg")
         let sizes = [
             ("16x16", "fit", 16, 12), ("16x16", "fill", 21, 16), ("16x16", "stretch", 16, 16), ("x12", "fit", 16, 12),
         ]
@@ -141,8 +141,8 @@ import WebImageTestSupport
     }
 
     @Test func reencodesIfRequested() async throws {
-        try root.write(TestPicture().data(.png), to: "a.png")
-        let source = try TestPicture().image()
+        try root.write(TestImage().data(.png), to: "a.png")
+        let source = try TestImage().image()
         func write(_ arguments: String...) async throws -> Image {
             let run = try await tool.run(["get", "--json", try url("/a.png")] + arguments)
             let object = try run.object(LoadObject.self)
@@ -166,7 +166,7 @@ import WebImageTestSupport
     }
 
     @Test func sendsHeaders() async throws {
-        try root.write(TestPicture().data(.png), to: "a.png")
+        try root.write(TestImage().data(.png), to: "a.png")
         let server = try NGINXServer(
             root: root.path,
             locations: "location /guarded/ { if ($http_x_key != open) { return 403; } alias \(root.path)/; }")
@@ -176,7 +176,7 @@ import WebImageTestSupport
     }
 
     @Test func showsNoProgressOutsideATerminal() async throws {
-        try root.write(TestPicture(width: 400, height: 400).data(.png), to: "a.png")
+        try root.write(TestImage(width: 400, height: 400).data(.png), to: "a.png")
         let run = try await tool.run("get", url("/slow/a.png"))
         #expect(run.status == 0)
         #expect(run.errors.isEmpty)

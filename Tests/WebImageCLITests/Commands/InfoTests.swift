@@ -9,7 +9,7 @@ import WebImageTestSupport
     init() throws { tool = try Tool() }
 
     @Test func describesAStill() async throws {
-        let data = try TestPicture(isOpaque: false).data(.png)
+        let data = try TestImage(isOpaque: false).data(.png)
         let path = try tool.write(data, to: "a.png")
         let object = try await tool.run("info", "--json", path).object(InfoObject.self)
         #expect(
@@ -20,7 +20,7 @@ import WebImageTestSupport
     }
 
     @Test func describesAnAnimation() async throws {
-        let path = try tool.write(TestPicture.animation, to: "a.gif")
+        let path = try tool.write(TestImage.animation, to: "a.gif")
         let run = try await tool.run("info", "--json", path)
         let object = try run.object(InfoObject.self)
         #expect([object.width, object.height, object.frames, object.loopCount] == [1, 1, 2, 0])
@@ -32,7 +32,7 @@ import WebImageTestSupport
 
     @Test func showsTheShortestAndTheLongestFrameDuration() async throws {
         // Its second graphic control extension; hundredths of a second.
-        var data = TestPicture.animation
+        var data = TestImage.animation
         let control = Data([0x21, 0xF9, 0x04])
         let last = try #require(data.range(of: control, options: .backwards)).upperBound
         data[last + 1] = 45
@@ -56,7 +56,7 @@ import WebImageTestSupport
     }
 
     @Test func showsAlpha() async throws {
-        let path = try tool.write(TestPicture(isOpaque: false).data(.png), to: "a.png")
+        let path = try tool.write(TestImage(isOpaque: false).data(.png), to: "a.png")
         #expect(try await tool.run("info", path).output.hasPrefix("\(path): png, 64×48, alpha, "))
     }
 
@@ -69,7 +69,7 @@ import WebImageTestSupport
     }
 
     @Test func describesWithoutDecoding() async throws {
-        let path = try tool.write(TestPicture.claimingTooMuch(), to: "claim.jpg")
+        let path = try tool.write(TestImage.claimingTooMuch(), to: "claim.jpg")
         let object = try await tool.run("info", "--json", path).object(InfoObject.self)
         #expect([object.width, object.height] == [65_535, 65_535])
         #expect(object.error == nil)
@@ -78,7 +78,7 @@ import WebImageTestSupport
     @Test func loadsAndCachesAURL() async throws {
         let root = try TemporaryDirectory()
         let server = try NGINXServer(root: root.path)
-        let data = try TestPicture().data(.jpeg)
+        let data = try TestImage().data(.jpeg)
         try root.write(data, to: "a.jpg")
         let address = try server.url("/a.jpg").absoluteString
         for _ in 0..<2 {
@@ -91,12 +91,12 @@ import WebImageTestSupport
 
     @Test func reportsInvalidInputsAndContinues() async throws {
         let text = try tool.write(Data("hello".utf8), to: "a.txt")
-        let picture = try tool.write(TestPicture().data(.png), to: "a.png")
-        let run = try await tool.run("info", "--json", text, tool.path("missing"), picture)
+        let imagePath = try tool.write(TestImage().data(.png), to: "a.png")
+        let run = try await tool.run("info", "--json", text, tool.path("missing"), imagePath)
         #expect(run.status == 1)
         let objects = try run.objects(InfoObject.self)
         #expect(objects.map { $0.error?.code } == [300, 207, nil])
-        #expect(objects.map(\.url) == [text, tool.path("missing"), picture])
+        #expect(objects.map(\.url) == [text, tool.path("missing"), imagePath])
         #expect(run.errors.split(separator: "\n").count == 2)
     }
 }

@@ -3,14 +3,14 @@ import Testing
 import WebImage
 import WebImageTestSupport
 
-/// Standard input and output, and what is printed besides.
+/// Standard input and output, and messages.
 @Suite struct StreamTests {
     let tool: Tool
 
     init() throws { tool = try Tool() }
 
     @Test func readsStandardInput() async throws {
-        let data = try TestPicture().data(.png)
+        let data = try TestImage().data(.png)
         let path = try tool.write(data, to: "in.png")
         let info = try await tool.run("info", "-", "--json", input: path)
         #expect(info.status == 0, "\(info.errors)")
@@ -26,11 +26,11 @@ import WebImageTestSupport
 
         #expect(try await tool.run("convert", "-", "out.webp", "--lossless", input: path).status == 0)
         let decoded = try CodecRegistry.shared.decode(tool.contents(of: "out.webp"))
-        #expect(largestDifference(decoded, try TestPicture().image()) == 0)
+        #expect(largestDifference(decoded, try TestImage().image()) == 0)
     }
 
     @Test func writesToStandardOutput() async throws {
-        let data = try TestPicture().data(.png)
+        let data = try TestImage().data(.png)
         let path = try tool.write(data, to: "in.png")
         let get = try await tool.run("get", path, "-o", "-")
         #expect(get.status == 0 && get.errors.isEmpty)
@@ -44,7 +44,7 @@ import WebImageTestSupport
     }
 
     @Test func aFileCanBeNamedLikeAStream() async throws {
-        _ = try tool.write(TestPicture().data(.png), to: "-")
+        _ = try tool.write(TestImage().data(.png), to: "-")
         #expect(try await tool.run("convert", "./-", "./-", "--format", "jpeg").status == 0)
         #expect(try CodecRegistry.shared.info(of: tool.contents(of: "-")).format == .jpeg)
     }
@@ -63,7 +63,7 @@ import WebImageTestSupport
     }
 
     @Test func quietPrintsErrorsOnly() async throws {
-        let path = try tool.write(TestPicture().data(.png), to: "in.png")
+        let path = try tool.write(TestImage().data(.png), to: "in.png")
         for arguments in [
             ["get", "-q", path], ["get", "--quiet", path, "-o", "a.png"], ["info", "--quiet", path],
             ["convert", "--quiet", path, path, "-o", "dir"], ["cache", "--quiet", "stats"],
@@ -85,8 +85,8 @@ import WebImageTestSupport
         ["convert", "in.png", "-o", "out.png"], ["convert", "in.png", "in.png"],
     ])
     func noClobberKeepsAnExistingFile(arguments: [String]) async throws {
-        let data = try TestPicture().data(.png)
-        let old = try TestPicture(number: 1).data(.png)
+        let data = try TestImage().data(.png)
+        let old = try TestImage(number: 1).data(.png)
         _ = try tool.write(data, to: "in.png")
         _ = try tool.write(old, to: "out.png")
         let run = try await tool.run(arguments + ["--no-clobber"])
@@ -98,10 +98,10 @@ import WebImageTestSupport
     }
 
     @Test func noClobberWritesMissingFiles() async throws {
-        let path = try tool.write(TestPicture().data(.png), to: "in.png")
+        let path = try tool.write(TestImage().data(.png), to: "in.png")
         #expect(try await tool.run("get", path, "-o", "out.png", "--no-clobber").status == 0)
         #expect(try await tool.run("convert", path, "other.webp", "--no-clobber").status == 0)
-        #expect(try tool.contents(of: "out.png") == TestPicture().data(.png))
+        #expect(try tool.contents(of: "out.png") == TestImage().data(.png))
         let again = try await tool.run("get", path, "missing.png", "-o", "dir", "--no-clobber")
         #expect(again.status == 1 && tool.names(in: "dir") == ["in.png"])
         let second = try await tool.run("get", path, "-o", "dir/", "--no-clobber", "--json")
@@ -111,7 +111,7 @@ import WebImageTestSupport
     @Test func noClobberNeedsNoLoad() async throws {
         let root = try TemporaryDirectory()
         let server = try NGINXServer(root: root.path)
-        try root.write(TestPicture().data(.png), to: "a.png")
+        try root.write(TestImage().data(.png), to: "a.png")
         _ = try tool.write(Data("old".utf8), to: "a.png")
         let run = try await tool.run("get", server.url("/a.png").absoluteString, "-o", "a.png", "--no-clobber")
         #expect(run.status == 1)
@@ -121,7 +121,7 @@ import WebImageTestSupport
     // MARK: Several inputs
 
     @Test func convertsSeveralFilesIntoADirectory() async throws {
-        for number in 1...3 { _ = try tool.write(TestPicture(number: number).data(.png), to: "\(number)/a.png") }
+        for number in 1...3 { _ = try tool.write(TestImage(number: number).data(.png), to: "\(number)/a.png") }
         let inputs = (1...3).map { tool.path("\($0)/a.png") }
         let run = try await tool.run(["convert", "-o", "out", "--format", "webp", "--lossless", "--json"] + inputs)
         #expect(run.status == 0, "\(run.errors)")
@@ -130,15 +130,15 @@ import WebImageTestSupport
         #expect(tool.names(in: "out") == ["a-2.webp", "a-3.webp", "a.webp"])
         for (number, name) in [(1, "a.webp"), (2, "a-2.webp"), (3, "a-3.webp")] {
             let image = try CodecRegistry.shared.decode(tool.contents(of: "out/" + name))
-            #expect(largestDifference(image, try TestPicture(number: number).image()) == 0)
+            #expect(largestDifference(image, try TestImage(number: number).image()) == 0)
             #expect(objects.first { $0.input == inputs[number - 1] }?.path == "out/" + name)
         }
     }
 
     @Test func eachInputKeepsItsFormatByDefault() async throws {
         let inputs = try [
-            tool.write(TestPicture().data(.png), to: "a.png"), tool.write(TestPicture().data(.jpeg), to: "b.jpg"),
-            tool.write(TestPicture.animation, to: "c.gif"),
+            tool.write(TestImage().data(.png), to: "a.png"), tool.write(TestImage().data(.jpeg), to: "b.jpg"),
+            tool.write(TestImage.animation, to: "c.gif"),
         ]
         let run = try await tool.run(["convert", "--output", "out/", "--size", "32x"] + inputs)
         #expect(run.status == 0, "\(run.errors)")
@@ -150,8 +150,8 @@ import WebImageTestSupport
     }
 
     @Test func oneFailureOfSeveralDoesNotStopTheOthers() async throws {
-        let good = try tool.write(TestPicture().data(.png), to: "good.png")
-        let bad = try tool.write(TestPicture.damaged(), to: "bad.png")
+        let good = try tool.write(TestImage().data(.png), to: "good.png")
+        let bad = try tool.write(TestImage.damaged(), to: "bad.png")
         let run = try await tool.run("convert", bad, good, "missing.png", "-o", "out/", "--format", "jpeg")
         #expect(run.status == 1)
         #expect(run.errors.contains("bad.png") && run.errors.contains("missing.png"))
@@ -159,7 +159,7 @@ import WebImageTestSupport
     }
 
     @Test func outputsDoNotReplaceInputs() async throws {
-        let data = try TestPicture().data(.png)
+        let data = try TestImage().data(.png)
         _ = try tool.write(data, to: "a.png")
         for arguments in [["convert", "a.png", "-o", "."], ["convert", "a.png", "."]] {
             let run = try await tool.run(arguments + ["--size", "8x"])

@@ -8,7 +8,7 @@ import WebImageCore
     @Test func waitsForAReaderOfANonblockingPipe() throws {
         let pair = try StreamPair()
         try #require(fcntl(pair.writingEnd.fileDescriptor, F_SETFL, O_NONBLOCK) == 0)
-        // Many times what the system keeps for the reader, who takes it in smaller pieces than it comes.
+        // Much more than the pipe's buffer, and the reader reads smaller pieces.
         let data = Data(count: 8 << 20)
         let status = Lock<Int32?>(nil)
         _ = PlatformThread.start(name: "writer") {

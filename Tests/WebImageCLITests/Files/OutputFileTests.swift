@@ -24,7 +24,7 @@ import WebImageTestSupport
     }
 
     @Test func newFilesFollowTheUmask() throws {
-        // Foundation heeds the process's mask too.
+        // Foundation applies the umask too.
         try directory.write(Data(), to: "other")
         try OutputFile.write(Data("new".utf8), to: directory.path("a"))
         #expect(try permissions(of: "a") == permissions(of: "other"))

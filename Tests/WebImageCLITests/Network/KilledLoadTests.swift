@@ -4,13 +4,13 @@ import Testing
 import WebImage
 import WebImageTestSupport
 
-/// A load whose process is killed, and what the next process makes of what it left.
+/// A load whose process is killed, and continued by the next process.
 @Suite(.timeLimit(.minutes(2))) struct KilledLoadTests {
     private let tool: Tool
 
     init() throws { tool = try Tool() }
 
-    /// A picture that no compression makes smaller.
+    /// An image that compression does not make smaller.
     private static func noise(side: Int) throws -> Data {
         var random = SplitMix64(seed: 8)
         var pixels = try MutablePixelBuffer(width: side, height: side)
@@ -29,17 +29,17 @@ import WebImageTestSupport
         mkdir(tool.path("cache/partial"), 0o700)
         _ = try tool.write(Data([1]), to: "cache/partial/\(name)")
         let server = try NGINXServer()
-        try server.write(try TestPicture().data(.png), to: "a.png")
+        try server.write(try TestImage().data(.png), to: "a.png")
         #expect(try await tool.run("get", "--cache-dir", "cache", server.url("/a.png").absoluteString).status == 0)
         #expect(try await tool.run("cache", "--cache-dir", "cache", "clear").status == 0)
         #expect(tool.names(in: "cache/partial").isEmpty)
     }
 
     @Test func theNextProcessResumesTheDownload() async throws {
-        let picture = try Self.noise(side: 1400)
+        let imageData = try Self.noise(side: 1400)
         let server = try NGINXServer(
             locations: "location = /a.png { if (-f $document_root/slow) { set $limit_rate 2m; } }")
-        try server.write(picture, to: "a.png")
+        try server.write(imageData, to: "a.png")
         try server.write(Data(), to: "slow")
         let url = try server.url("/a.png").absoluteString
         mkdir(tool.path("cache"), 0o700)
@@ -48,29 +48,29 @@ import WebImageTestSupport
         let arguments = ["get", "--json", "--cache-dir", "cache", "-o", "a.png", url]
 
         let killed = try tool.start(arguments)
-        try await watch.wait { $0 >= picture.count / 3 }
+        try await watch.wait { $0 >= imageData.count / 3 }
         kill(killed.processIdentifier, SIGKILL)
         #expect(try await killed.wait().status == -SIGKILL)
         #expect(tool.names(in: "cache/partial").count == 1)
-        #expect(try await tool.run("cache", "--cache-dir", "cache", "list").output.isEmpty, "whole pictures only")
+        #expect(try await tool.run("cache", "--cache-dir", "cache", "list").output.isEmpty, "complete images only")
 
         unlink(server.root + "/slow")
         let run = try await tool.run(arguments)
         #expect(run.status == 0, "\(run.errors)")
-        #expect(try tool.contents(of: "a.png") == picture)
+        #expect(try tool.contents(of: "a.png") == imageData)
 
         let log = try await server.accessLog()
         #expect(log.map(\.status) == [200, 206])
         let rest = try #require(log.last)
         let offset = try #require(rest.range.flatMap { Int($0.dropFirst("bytes=".count).dropLast()) })
-        #expect(offset >= picture.count / 4, "all but the last of what was on the disk counts")
+        #expect(offset >= imageData.count / 4, "nearly all the bytes on disk are reused")
         #expect(rest.ifRange?.hasPrefix("\"") == true)
         let sent = log.reduce(0) { $0 + $1.byteCount }
-        #expect(Double(sent) < 1.1 * Double(picture.count), "\(sent) bytes for \(picture.count)")
+        #expect(Double(sent) < 1.1 * Double(imageData.count), "\(sent) bytes for \(imageData.count)")
     }
 }
 
-/// Tells, by inotify, when something is written into a directory.
+/// Detects writes to a directory, with inotify.
 private final class DirectoryWatch: Sendable {
     private let path: String
     private let descriptor: Int32
@@ -85,7 +85,7 @@ private final class DirectoryWatch: Sendable {
 
     deinit { close(descriptor) }
 
-    /// Waits, on a thread of its own, until the files in it are together as long as wanted.
+    /// Waits on its own thread until the files in it have the wanted total length.
     func wait(until isEnough: @escaping @Sendable (_ byteCount: Int) -> Bool) async throws {
         let isThere = await withCheckedContinuation { continuation in
             Thread.detachNewThread { [self] in

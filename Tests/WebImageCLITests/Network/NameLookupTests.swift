@@ -2,14 +2,14 @@ import Foundation
 import Testing
 import WebImageTestSupport
 
-/// What leaves the process, seen from outside of it.
+/// The network calls of the process, traced from outside.
 @Suite(.enabled(if: Tool.canTrace, "strace is missing, or may not look at other processes"))
 struct NameLookupTests {
     private let tool: Tool
 
     init() throws { tool = try Tool() }
 
-    /// Sockets of the internet, and what goes to a name server's port.
+    /// Internet sockets, and data sent to the port of name servers.
     private func internetCalls(_ trace: String) -> [Substring] {
         trace.split(separator: "\n").filter { $0.contains("AF_INET") && !$0.contains("socket(") }
     }

@@ -6,14 +6,14 @@ import WebImageTestSupport
 @Suite struct TrustTests {
     private let tool: Tool
     private let server: NGINXServer
-    private let picture: Data
+    private let imageData: Data
     private let authority: String
 
     init() throws {
         tool = try Tool()
         server = try NGINXServer(certificates: [.valid, .wrongHost])
-        picture = try TestPicture().data(.png)
-        try server.write(picture, to: "a.png")
+        imageData = try TestImage().data(.png)
+        try server.write(imageData, to: "a.png")
         authority = try TestCertificates.shared.get().authority
     }
 
@@ -32,7 +32,7 @@ import WebImageTestSupport
         let url = try server.secureURL("/a.png").absoluteString
         let run = try await tool.run("get", "--cacert", authority, url, "-o", "copy.png")
         #expect(run.status == 0, "\(run.errors)")
-        #expect(try tool.contents(of: "copy.png") == picture)
+        #expect(try tool.contents(of: "copy.png") == imageData)
         #expect(try await tool.run("info", "--cacert", authority, url).status == 0)
 
         let other = try server.secureURL("/a.png", certificate: .wrongHost).absoluteString
@@ -55,9 +55,9 @@ import WebImageTestSupport
         #expect(try await tool.run("get", "--user", "user:wrong", url).status == 1)
         let run = try await tool.run("get", "--user", "user:secret", url, "-o", "copy.png")
         #expect(run.status == 0, "\(run.errors)")
-        #expect(try tool.contents(of: "copy.png") == picture)
+        #expect(try tool.contents(of: "copy.png") == imageData)
         #expect(try await tool.run("get", "--user", "user", url).status == 2, "there is no password")
-        // What one user may see is no other's from the cache.
+        // Images of one user are not in another user's cache.
         #expect(try await tool.run("get", "--policy", "cacheOnly", url).status == 1)
         #expect(try await tool.run("get", "--user", "user:secret", "--policy", "cacheOnly", url).status == 0)
         let list = try await tool.run("cache", "list").output
@@ -67,7 +67,7 @@ import WebImageTestSupport
     @Test(arguments: ["MD5", "SHA-256"]) func supportsDigestAuthentication(algorithm: String) async throws {
         let faults = try FaultServer()
         let url = try faults.url("/digest/a?algorithm=\(algorithm)").absoluteString
-        // The answer is no picture, which only those get to see who are let in.
+        // The response is not an image; only authenticated clients get the image.
         let error = try await tool.run("get", "--json", "--user", "user:secret", url).object(LoadObject.self).error
         #expect(error?.code == 300, "\(String(describing: error))")
         #expect(try await tool.run("get", "--json", url).object(LoadObject.self).error?.code == 200)
@@ -79,7 +79,7 @@ import WebImageTestSupport
                 location = /log-in.png { add_header Set-Cookie 'session=7; Path=/'; return 302 /inside.png; }
                 location = /inside.png { if ($cookie_session != 7) { return 403; } alias "\(tool.path("a.png"))"; }
                 """)
-        _ = try tool.write(picture, to: "a.png")
+        _ = try tool.write(imageData, to: "a.png")
         let url = try server.url("/log-in.png").absoluteString
         #expect(try await tool.run("get", "--json", url).object(LoadObject.self).error?.message.contains("403") == true)
         let run = try await tool.run("get", "--cookies", url)
@@ -87,11 +87,11 @@ import WebImageTestSupport
     }
 
     @Test func readsADataURL() async throws {
-        let url = "data:image/png;base64," + picture.base64EncodedString()
+        let url = "data:image/png;base64," + imageData.base64EncodedString()
         let object = try await tool.run("get", "--json", url, "-o", "copy.png").object(LoadObject.self)
         #expect(object.source == "data")
         #expect([object.width, object.height] == [64, 48])
-        #expect(try tool.contents(of: "copy.png") == picture)
+        #expect(try tool.contents(of: "copy.png") == imageData)
         let error = try await tool.run("get", "--json", "data:image/png;base64,&").object(LoadObject.self).error
         #expect(error?.code == 104)
         let stats = try await tool.run("cache", "stats", "--json").object(StatsObject.self)

@@ -8,7 +8,7 @@ import WebImageTestSupport
     init() throws { tool = try Tool() }
 
     @Test func reportsWhyResultsCannotBePrinted() async throws {
-        let path = try tool.write(TestPicture().data(.png), to: "a.png")
+        let path = try tool.write(TestImage().data(.png), to: "a.png")
         let full = try #require(FileHandle(forWritingAtPath: "/dev/full"))
         let run = try await tool.start(["info", path], output: full).wait()
         #expect(run.status == 1)

@@ -2,11 +2,11 @@ import Foundation
 import WebImageCore
 import WebImageTestSupport
 
-/// The moment when something is made in a directory.
+/// Waits until a file is created in a directory.
 struct FileAppearance {
     private let happened = Countdown()
 
-    /// Watches the directory from now on.
+    /// Starts to watch the directory.
     init(in directory: String) throws {
         let descriptor = inotify_init1(Int32(IN_CLOEXEC))
         guard descriptor >= 0, inotify_add_watch(descriptor, directory, UInt32(IN_CREATE)) >= 0 else {

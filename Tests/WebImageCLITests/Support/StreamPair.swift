@@ -1,6 +1,6 @@
 import Foundation
 
-/// Two connected ends, as a pipe has, that no other program inherits by chance: not even one started at this moment.
+/// Two connected ends, like a pipe's, that no other process inherits.
 struct StreamPair {
     let readingEnd: FileHandle
     let writingEnd: FileHandle

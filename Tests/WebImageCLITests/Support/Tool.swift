@@ -2,7 +2,7 @@ import Foundation
 import WebImageCore
 import WebImageTestSupport
 
-/// The built `webimage`, run with a home of its own.
+/// The built `webimage`, run with its own home directory.
 final class Tool: Sendable {
     /// Holds the user's cache and whatever the test puts there.
     let directory: TemporaryDirectory
@@ -12,13 +12,13 @@ final class Tool: Sendable {
     /// A path in ``directory``.
     func path(_ name: String) -> String { directory.path(name) }
 
-    /// Runs it to its end.
+    /// Runs it until it exits.
     func run(_ arguments: String...) async throws -> ToolRun { try await run(arguments) }
 
-    /// Runs it to its end.
+    /// Runs it until it exits.
     func run(_ arguments: [String]) async throws -> ToolRun { try await start(arguments).wait() }
 
-    /// Runs it to its end, with a file as standard input.
+    /// Runs it until it exits, with a file as standard input.
     func run(_ arguments: String..., input: String) async throws -> ToolRun {
         guard let handle = FileHandle(forReadingAtPath: input) else { throw ToolError("\(input) can't be read") }
         return try await start(arguments, input: handle).wait()
@@ -34,7 +34,7 @@ final class Tool: Sendable {
             arguments, home: directory.path, workingDirectory: directory.path, input: input, output: output)
     }
 
-    /// Runs it to its end under strace; what it did with the network, and all its threads.
+    /// Runs it under strace until it exits. The trace contains the network calls of all threads.
     func runTracingNetwork(_ arguments: String...) async throws -> (run: ToolRun, trace: String) {
         let log = path("strace.txt")
         let strace = ["/usr/bin/strace", "-f", "-e", "trace=network", "-o", log]
@@ -44,7 +44,7 @@ final class Tool: Sendable {
         return (run, String(decoding: try Data(contentsOf: directory.url("strace.txt")), as: UTF8.self))
     }
 
-    /// Whether strace is there and may look at other processes.
+    /// Whether strace is installed and may trace other processes.
     static let canTrace: Bool = {
         let process = Process()
         process.executableURL = URL(filePath: "/usr/bin/strace")
@@ -55,7 +55,7 @@ final class Tool: Sendable {
         return process.terminationStatus == 0
     }()
 
-    /// Writes a file into ``directory`` and gives back its path.
+    /// Writes a file into ``directory`` and returns its path.
     func write(_ data: Data, to name: String) throws -> String {
         try directory.write(data, to: name)
         return path(name)
@@ -63,17 +63,17 @@ final class Tool: Sendable {
 
     func contents(of name: String) throws -> Data { try Data(contentsOf: directory.url(name)) }
 
-    /// The names in a directory, sorted; empty when there is none.
+    /// The names in a directory, sorted; empty if it does not exist.
     func names(in name: String) -> [String] {
         ((try? FileManager.default.contentsOfDirectory(atPath: path(name))) ?? []).sorted()
     }
 }
 
-/// What a run left behind.
+/// The result of a run.
 struct ToolRun: Sendable {
     let status: Int32
     let output: String
-    /// What ``output`` holds, when that is no text.
+    /// ``output`` as bytes.
     let outputData: Data
     let errors: String
 

@@ -18,7 +18,7 @@ import WebImageTestSupport
 
     init() throws { fixture = try DiskFixture() }
 
-    /// A cache with a memory of its own, on the directory.
+    /// A cache on the directory, with its own memory cache.
     private func cache<Value>(
         _ archiver: CacheArchiver<Value>, cost: (@Sendable (Value, Int) -> Int)? = nil
     ) -> Cache<Value> {
@@ -42,7 +42,7 @@ import WebImageTestSupport
         let fromDisk = await cache.item(for: "ada")
         #expect(fromDisk?.tier == .disk && fromDisk?.value == ada)
         #expect(await cache.item(for: "ada")?.tier == .memory)
-        // Another process has a memory of its own.
+        // Another process has its own memory cache.
         #expect(await people().value(for: "ada") == ada)
     }
 
@@ -162,7 +162,7 @@ import WebImageTestSupport
         cache.memory.removeAll()
         _ = await cache.value(for: "key")
         #expect(cache.memory.totalCost == 300)
-        // One above the limit is on disk alone.
+        // A value above the limit is only on disk.
         try await cache.set(Data(1_001, of: 1), for: "large")
         #expect(await cache.item(for: "large")?.tier == .disk)
         #expect(cache.memory.totalCost == 300)

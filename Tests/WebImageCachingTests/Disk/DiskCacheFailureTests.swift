@@ -11,8 +11,8 @@ import WebImageTestSupport
     private let fixture: DiskFixture
     init() throws { fixture = try DiskFixture() }
 
-    /// A use of everything, which must neither fail nor find anything.
-    private func useInVain(_ cache: DiskCache) async {
+    /// Calls every function, none of which may fail or find anything.
+    private func expectUnusable(_ cache: DiskCache) async {
         for number in 0..<3 {
             await cache.storeNow(Data(10, of: 1), for: "small \(number)")
             await cache.storeNow(Data(50_000, of: 1), for: "large")
@@ -30,12 +30,12 @@ import WebImageTestSupport
 
     @Test func aDirectoryThatCannotBeCreatedIsReportedOnce() async throws {
         try fixture.folder.write(Data(), to: "file")
-        await useInVain(fixture.cache(at: fixture.folder.path("file/cache")))
+        await expectUnusable(fixture.cache(at: fixture.folder.path("file/cache")))
         #expect(fixture.reported == [.system(errno: ENOTDIR)])
     }
 
     @Test func aDirectoryThatCannotHoldFilesIsReportedOnce() async {
-        await useInVain(fixture.cache(at: "/proc/self/cache"))
+        await expectUnusable(fixture.cache(at: "/proc/self/cache"))
         #expect(fixture.reported.count == 1)
     }
 
@@ -71,7 +71,7 @@ import WebImageTestSupport
         #expect(fixture.reported.isEmpty)
     }
 
-    /// A file system that is mounted for reading, as a container's is, and later for writing.
+    /// A file system that is first mounted read-only, as in a container, and then writable.
     @Test(.enabled(if: SmallFileSystem.isAvailable, "needs the right to mount a small tmpfs"))
     func readsAReadOnlyDirectory() async throws {
         let disk = try SmallFileSystem(mebibytes: 4)
@@ -100,7 +100,7 @@ import WebImageTestSupport
         #expect(fixture.reported.count == 1)
     }
 
-    /// Another user's cache, which is open or not, and may be read or not.
+    /// Another user's cache, open or not, and readable or not.
     @Test(
         .enabled(if: geteuid() == 0, "needs the right to become another user"), arguments: [false, true],
         [false, true])
@@ -123,7 +123,7 @@ import WebImageTestSupport
         withExtendedLifetime(cache) {}
     }
 
-    /// Another process may delete the directory, and make it again.
+    /// Another process may delete the directory and create it again.
     @Test(arguments: [10, 50_000])
     func doesNotReadADeletedIndex(byteCount: Int) async throws {
         let (cache, other) = (fixture.cache(), fixture.cache())
@@ -143,7 +143,7 @@ import WebImageTestSupport
         var cache: DiskCache? = fixture.cache()
         await cache?.storeNow(Data(50_000, of: 1), for: "key")
         await cache?.flush()
-        // A look-up notes an access, which waits to be written; nothing else does any more.
+        // Only the access noted by a look-up still waits to be written.
         #expect(await cache?.data(for: "key") != nil)
         try FileManager.default.removeItem(atPath: fixture.directory)
         try await fixture.end(&cache)
@@ -256,7 +256,7 @@ import WebImageTestSupport
         }
         let other = try SQLiteConnection(path: fixture.indexPath, creates: false, busyTimeoutMilliseconds: 1_000)
         try other.execute("PRAGMA user_version = 1000")
-        await useInVain(fixture.cache())
+        await expectUnusable(fixture.cache())
         #expect(try other.integer("SELECT count(*) FROM entry") == 1)
         #expect(
             fixture.reported
@@ -427,7 +427,7 @@ struct DiskCacheFullDiskTests {
         await cache.flush()
         try disk.fill()
         for key in keys { #expect(await version(of: key, in: cache) == 1) }
-        // Also by one that opens its index only now.
+        // Also by a cache that opens its index now.
         let next = makeCache()
         for key in keys { #expect(await version(of: key, in: next) == 1) }
         await cache.flush()
@@ -435,7 +435,7 @@ struct DiskCacheFullDiskTests {
         #expect(fixture.reported.allSatisfy { $0 == .system(errno: ENOSPC) })
     }
 
-    /// Values that do not fit are not there afterwards; nor are those that they were to replace.
+    /// Values that do not fit are not stored, and the values they replace are removed.
     @Test func aFullDiskLeavesNoOutdatedValues() async throws {
         let cache = makeCache()
         let keys = (0..<20).map { "key \($0)" }
@@ -479,12 +479,12 @@ struct DiskCacheFullDiskTests {
         await cache.removeAll()
         #expect(await cache.count == 0)
         #expect(await makeCache().count == 0)
-        // What they took is free again.
+        // Their space is free again.
         await store("new", version: 2, byteCount: 100_000, in: cache)
         #expect(await version(of: "new", in: cache) == 2)
     }
 
-    /// Small changes until there is no room, again and again, each of which must be whole or nothing.
+    /// Makes small changes until the disk is full, repeatedly. Each must be complete or absent.
     @Test(.timeLimit(.minutes(1)))
     func everyEntryIsCompleteOrAbsentAfterManyFullDisks() async throws {
         var random = SplitMix64(seed: 21)
@@ -498,7 +498,7 @@ struct DiskCacheFullDiskTests {
             }
             await cache.flush()
             for entry in await cache.entries() { #expect(await version(of: entry.key, in: cache) != nil) }
-            // One round each: fill the rest, empty a half, go on.
+            // In each round: fill the rest, empty a half, continue.
             if round % 2 == 0 { try disk.fill() } else { disk.clear() }
             if round % 3 == 0 { await cache.trim(toSize: 2 << 20) }
         }

@@ -69,7 +69,7 @@ import WebImageTestSupport
         let cache = cache()
         await fill(cache)
         for number in 0..<160 { cache.remove(for: "\(number)") }
-        // Each call waits for a turn of the lane, and steps of the compaction take theirs in between.
+        // Each call waits for the serial queue, which runs steps of the compaction in between.
         for _ in 0..<1_000 where fixture.segmentFiles.count == 4 { _ = await cache.count }
         #expect(fixture.segmentFiles.count == 3)
         #expect(await cache.data(for: "166") == value(166))
@@ -125,7 +125,7 @@ import WebImageTestSupport
         #expect(fixture.reported.isEmpty)
     }
 
-    /// As when there are no descriptors left, or the permission was taken away: nothing says that the bytes are gone.
+    /// For example, no descriptors are left or the permission is missing: the bytes may still be there.
     @Test(.enabled(if: geteuid() != 0, "root may read everything"))
     func anUnreadableSegmentIsReportedOnceAndItsEntriesStay() async throws {
         let cache = cache()
@@ -161,7 +161,7 @@ import WebImageTestSupport
         #expect(files.contains(path))
     }
 
-    /// What was written since the machine started is not compared where that is turned off.
+    /// If checksums are off, values written since the machine started are not compared.
     @Test func checksumsAreComparedForEntriesFromBeforeTheMachineStarted() async throws {
         func cache() -> DiskCache { fixture.cache(fileThreshold: 256 << 10) { $0.usesChecksums = false } }
         await cache().storeNow(value(1), for: "key")
@@ -206,7 +206,7 @@ import WebImageTestSupport
         #expect(fixture.segmentFiles == [segment])
     }
 
-    /// Keys of version 2 did not tell all requests apart that those of version 3 do.
+    /// Keys of version 2 were the same for some requests that differ in version 3.
     @Test(arguments: [1, 2])
     func anIndexOfAnOlderVersionIsDroppedSilently(version: Int) async throws {
         await cache().storeNow(value(1), for: "key")
@@ -238,7 +238,7 @@ import WebImageTestSupport
     }
 }
 
-/// Something else than a file where a cache has its files, and directories of other users.
+/// Something other than a file in place of a cache's file, and directories of other users.
 @Suite(.timeLimit(.minutes(1))) struct DiskCacheObstacleTests {
     private let fixture: DiskFixture
     private let secret: String
@@ -268,7 +268,7 @@ import WebImageTestSupport
         #expect(access(fixture.folder.path("victim"), F_OK) != 0)
     }
 
-    /// That something was moved aside, once, and is still there.
+    /// Expects that the obstacle was moved aside once and still exists.
     private func expectMovedAside(times count: Int = 1) {
         let paths = (1...count).map { "\(fixture.directory)/aside-\($0)" }
         #expect(fixture.reported == paths.map { .obstructed(movedTo: $0) })
@@ -276,7 +276,7 @@ import WebImageTestSupport
         for path in paths { #expect(lstat(path, &status) == 0 && status.st_mode & S_IFMT != S_IFREG) }
     }
 
-    /// 10,000 bytes lie in a segment, 30,000 in a file of their own.
+    /// 10,000 bytes are stored in a segment, 30,000 in a separate file.
     @Test(arguments: Obstacle.allCases, [10_000, 30_000])
     func anObstacleInPlaceOfAFileIsAMissAndMovedAside(obstacle: Obstacle, byteCount: Int) async throws {
         var cache: DiskCache? = fixture.cache()
@@ -292,7 +292,7 @@ import WebImageTestSupport
             await next.storeNow(Data(byteCount, of: 2), for: "key")
             #expect(await next.data(for: "key") == Data(byteCount, of: 2))
         }
-        // In a cache that has just been opened, nobody has an old file open.
+        // A cache that has just been opened has no old file open.
         let last = fixture.cache()
         #expect(await last.data(for: "key") == Data(byteCount, of: 2))
         await last.trim(toSize: .max)
@@ -300,7 +300,7 @@ import WebImageTestSupport
         try expectNoHarm()
     }
 
-    /// The place of the value that is stored next.
+    /// The obstacle is in place of the next value's file.
     @Test(arguments: Obstacle.allCases, [10_000, 30_000])
     func aStoreUsesAnotherFileAndMovesTheObstacleAside(obstacle: Obstacle, byteCount: Int) async throws {
         var cache: DiskCache? = fixture.cache()
@@ -328,7 +328,7 @@ import WebImageTestSupport
         #expect(await cache.data(for: "key") == Data(10, of: 1))
         expectMovedAside()
         try expectNoHarm()
-        // While it is open.
+        // While the cache is open.
         guard name == "index.sqlite" else { return }
         try put(obstacle, at: path)
         #expect(await cache.data(for: "key") == nil)
@@ -339,7 +339,7 @@ import WebImageTestSupport
         try expectNoHarm()
     }
 
-    /// SQLite looks there for changes to take back, as long as it does not know that the index has a log.
+    /// SQLite looks there for changes to roll back, until it knows that the index has a write-ahead log.
     @Test(arguments: Obstacle.allCases)
     func anObstacleInPlaceOfTheJournalIsMovedAside(obstacle: Obstacle) async throws {
         var cache: DiskCache? = fixture.cache()
@@ -354,7 +354,7 @@ import WebImageTestSupport
         try expectNoHarm()
     }
 
-    /// A sweep deletes what it does not know, but never in another directory.
+    /// A sweep deletes unknown files, but never in another directory.
     @Test func aLinkToAnotherDirectoryIsNotSwept() async throws {
         let victim = try fixture.folder.write(Data(10, of: 1), to: "other/file").path
         var cache: DiskCache? = fixture.cache()
@@ -364,7 +364,7 @@ import WebImageTestSupport
         await cache?.trim(toSize: .max)
         #expect(access(victim, F_OK) == 0)
         try await fixture.end(&cache)
-        // In place of the folder of its own.
+        // In place of its own folder.
         try #require(rename(folder, folder + "-moved") == 0)
         try #require(symlink(fixture.folder.path("other"), folder) == 0)
         let next = fixture.cache()
@@ -400,11 +400,11 @@ import WebImageTestSupport
         await allowed.storeNow(Data(10, of: 1), for: "key")
         #expect(await allowed.data(for: "key") == Data(10, of: 1))
         try expectNoHarm()
-        // What is there now is not read either.
+        // Existing entries are not read either.
         #expect(await fixture.cache(at: path).data(for: "key") == nil)
     }
 
-    /// As where `~/.cache` is on another disk.
+    /// For example, if `~/.cache` is on another disk.
     @Test func aLinkToADirectoryOfTheSameUserIsFollowed() async throws {
         try #require(mkdir(fixture.folder.path("elsewhere"), 0o700) == 0)
         try #require(symlink(fixture.folder.path("elsewhere"), fixture.directory) == 0)

@@ -179,7 +179,7 @@ import WebImageTestSupport
         #expect(fixture.segmentFiles.isEmpty)
     }
 
-    /// From the first word of it on; what is stored since then stays.
+    /// Entries are hidden as soon as it starts; those stored later stay.
     @Test func removeAllHidesEntriesFromLookUpsImmediately() async {
         let cache = fixture.cache()
         for number in 0..<700 { cache.store(Data(10, of: 1), for: "\(number)") }
@@ -213,7 +213,7 @@ import WebImageTestSupport
         }
     }
 
-    /// Reads go on while a change of each cache waits for another process.
+    /// Reads continue while a change of each cache waits for another process.
     @Test(.timeLimit(.minutes(1))) func aWaitingChangeDoesNotBlockReads() async throws {
         let directories = (0..<DiskCache.threadCount).map { fixture.folder.path("cache \($0)") }
         let caches = directories.map { fixture.cache(at: $0) }
@@ -268,7 +268,7 @@ import WebImageTestSupport
             } else if !order.contains(key) {
                 Issue.record("\(key) was never stored")
             }
-            // A value that was read while it waited is as new as its store; so settle each step that reads.
+            // A value read before it is written counts as used when stored, so each step that reads is flushed.
             if step % 3 == 0 { await cache.flush() }
             order.removeAll { $0 == key }
             order.append(key)
@@ -318,7 +318,7 @@ import WebImageTestSupport
         #expect(fixture.valueFiles.isEmpty)
     }
 
-    /// Nine tenths of what fits are from before the clock went back.
+    /// Nine tenths of the entries are from before the clock went back.
     @Test(arguments: [false, true])
     func keepsEntriesStoredAfterTheClockWentBack(isReopened: Bool) async {
         var cache = fixture.cache(sizeLimit: 100_000)
@@ -415,7 +415,7 @@ import WebImageTestSupport
         #expect(fixture.reported == [.corruptIndex(movedTo: "\(fixture.indexPath).corrupt-1")])
     }
 
-    /// Whatever a damaged page says, nothing overflows, and the cache goes on.
+    /// Numbers on a damaged page do not overflow, and the cache continues to work.
     @Test(arguments: [
         "UPDATE cache SET hits = 9223372036854775807", "UPDATE cache SET misses = -9223372036854775808",
         "UPDATE cache SET evictions = 9223372036854775807", "UPDATE cache SET count = -9223372036854775808",
@@ -443,7 +443,7 @@ import WebImageTestSupport
         #expect(await cache.count == 1)
     }
 
-    /// The use is noted in memory only when the next store has to make room.
+    /// The use is not yet written when the next store evicts.
     @Test(.enabled(if: SmallFileSystem.isAvailable, "needs the right to mount a small tmpfs"))
     func evictsInTheOrderOfUsesNotYetWritten() async throws {
         let disk = try SmallFileSystem(mebibytes: 16)
@@ -460,7 +460,7 @@ import WebImageTestSupport
         #expect(await cache.statistics().hits == 1)
     }
 
-    /// It is not going to be stored, so none has to go for it.
+    /// It is not stored, so no entry is evicted for it.
     @Test(.enabled(if: SmallFileSystem.isAvailable, "needs the right to mount a small tmpfs"))
     func evictsNothingForAValueAboveTheSizeLimit() async throws {
         let disk = try SmallFileSystem(mebibytes: 16)
@@ -492,7 +492,7 @@ import WebImageTestSupport
         #expect(DiskWriter.defaultSizeLimit(available: free << 20) == limit << 20)
     }
 
-    /// Of which its own values are a part: the limit does not shrink while it fills up.
+    /// The cache's own values count as free, so that the limit does not shrink as it fills.
     @Test(.enabled(if: SmallFileSystem.isAvailable, "needs the right to mount a small tmpfs"))
     func theDefaultLimitDependsOnTheFileSystemOfTheDirectory() async throws {
         let disk = try SmallFileSystem(mebibytes: 1_000)

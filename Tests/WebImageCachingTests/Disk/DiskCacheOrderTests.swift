@@ -6,12 +6,12 @@ import WebImageTestSupport
 
 @testable import WebImageCaching
 
-/// Which entry goes first, exactly.
+/// The exact order of eviction.
 @Suite struct DiskCacheLRUTests {
     private let fixture: DiskFixture
     init() throws { fixture = try DiskFixture() }
 
-    /// Ten thousand uses, and every thousand the cache is closed and opened again.
+    /// Ten thousand uses; the cache is reopened after every thousand.
     @Test(.timeLimit(.minutes(2)))
     func evictsTheLeastRecentlyUsedAfterTenThousandUsesAndTenReopenings() async throws {
         var random = SplitMix64(seed: 11)
@@ -33,7 +33,7 @@ import WebImageTestSupport
                 current.remove(for: key)
                 model.remove(key)
             case 94..<99:
-                // Asking is no use.
+                // `contains` does not count as use.
                 #expect(await current.contains(key) == model.contains(key))
             default: await current.flush()
             }
@@ -42,7 +42,7 @@ import WebImageTestSupport
         #expect(fixture.reported.isEmpty)
     }
 
-    /// The uses of the last moments are in memory only, until the cache ends.
+    /// The latest uses are only in memory until the cache is released.
     @Test func usesNotYetWrittenCountAfterReopening() async throws {
         var cache: DiskCache? = fixture.cache()
         var model = DiskCacheModel()
@@ -85,7 +85,7 @@ import WebImageTestSupport
         #expect(staging.nextBatch().accesses.byKey[KeyText("used")]?.time == 2)
     }
 
-    /// Who has read its row before may ask afterwards. What has been put off by it stands in the row.
+    /// A look-up that read the row earlier may need the use; the extended expiration is in the row.
     @Test func aUseJustWrittenIsStillKnown() {
         var staging = DiskStaging(byteLimit: 1_000)
         let number = DiskReader.EntryNumber(id: 1, generation: 1)
@@ -101,7 +101,7 @@ import WebImageTestSupport
         let cache = fixture.cache()
         await cache.storeNow(Data(10, of: 1), for: "first")
         for round in 0..<50 {
-            // Whether they are written yet when they are looked up, is chance.
+            // It varies whether they are written when they are looked up.
             cache.store(Data(10, of: 2), for: "used")
             cache.store(Data(10, of: 3), for: "unused")
             #expect(await cache.data(for: "used") != nil)
@@ -118,7 +118,7 @@ import WebImageTestSupport
         cache = fixture.cache()
     }
 
-    /// Takes one entry after the other, by trimming to one byte less than there are.
+    /// Removes one entry after the other, by trimming to one byte less than the total.
     private func expectVictims(_ order: [String], in cache: DiskCache) async throws {
         #expect(await cache.count == order.count)
         for (place, victim) in order.enumerated() {
@@ -130,8 +130,7 @@ import WebImageTestSupport
     }
 }
 
-/// What is past the age limit is never found, and does not stay for long; and times that are still to come count as
-/// now.
+/// Entries past the age limit are never found, and are soon removed. Times in the future count as now.
 @Suite(.timeLimit(.minutes(1))) struct DiskCacheAgeTests {
     private let fixture: DiskFixture
     init() throws { fixture = try DiskFixture() }
@@ -267,7 +266,7 @@ import WebImageTestSupport
         #expect(await cache.contains("lifetime"))
         fixture.advance(seconds: 2)
         #expect(await !cache.contains("lifetime"))
-        // Whoever named a date meant it.
+        // An explicit date is kept.
         #expect(await cache.contains("date"))
     }
 
@@ -283,7 +282,7 @@ import WebImageTestSupport
     }
 }
 
-/// Random operations, on a disk cache and on a model that anybody can check by reading it.
+/// Random operations on a disk cache and on a simple model.
 @Suite struct DiskCacheModelTests {
     private let fixture: DiskFixture
     init() throws { fixture = try DiskFixture() }
@@ -335,10 +334,10 @@ import WebImageTestSupport
                     CheckedValue.make(key: key, version: step, byteCount: byteCount), for: key,
                     attributes: DiskCache.Attributes(expiration: lifetime.map { .seconds(Double($0)) }))
                 model.store(version: step, byteCount: byteCount, for: key, lifetime: lifetime)
-                // Limits are applied after a store has ended: a use meanwhile would spare what the model has let go.
+                // Limits apply after a store: a use before that would keep an entry that the model evicts.
                 await withCheckedContinuation { stored in current.serialQueue.submit { stored.resume() } }
             case 700..<760:
-                // Several at once, so that they share a batch; few enough that none has to go for them.
+                // Several at once, so that they share a batch, but few enough that none is evicted.
                 guard model.size < Self.sizeLimit / 2 else { continue }
                 for number in 0..<Int.random(in: 1...20, using: &random) {
                     let key = "key \(Int.random(in: 0..<150, using: &random))"

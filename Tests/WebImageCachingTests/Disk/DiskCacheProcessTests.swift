@@ -12,13 +12,13 @@ import WebImageTestSupport
     private let fixture: DiskFixture
     init() throws { fixture = try DiskFixture() }
 
-    /// On the calendar of the other processes.
+    /// Uses the system's clock, as the other processes do.
     private func makeCache() -> DiskCache {
         fixture.clock.withLock { $0 = Int64(Date().timeIntervalSince1970 * 1_000_000) }
         return fixture.cache()
     }
 
-    /// The totals that the cache counts along are those of what it holds.
+    /// The totals that the cache tracks match its entries.
     private func expectTrueTotals(in cache: DiskCache) async {
         let entries = await cache.entries()
         #expect(Set(entries.map(\.key)).count == entries.count)
@@ -26,7 +26,7 @@ import WebImageTestSupport
         #expect(await cache.totalSize == entries.reduce(0) { $0 + Int64($1.byteCount) })
     }
 
-    /// What belongs to one writer alone must be what that one left; what they share is of either, and whole.
+    /// Entries of one writer must be as it left them; shared entries are of either writer, and complete.
     @Test(.timeLimit(.minutes(2)))
     func twoProcessesWriteWhileTwoRead() async throws {
         let owners = ["first", "second"]
@@ -48,12 +48,12 @@ import WebImageTestSupport
         #expect(reader.waitForEnd() == 0)
 
         for (number, owner) in owners.enumerated() {
-            // The other's trims and removals of everything took entries too.
+            // The other writer's trims and removals removed entries too.
             let other = ledgers[1 - number]
             for place in WriterKeys.firstOwn..<WriterKeys.count {
                 let key = WriterKeys.name(place, owner: owner)
                 let data = await cache.data(for: key)
-                ledgers[number].check(place, key: key, found: data, mayBeGone: other.tookFromOthers)
+                ledgers[number].check(place, key: key, found: data, mayBeMissing: other.canRemoveAnyEntry)
             }
         }
         for place in 0..<WriterKeys.firstOwn {
@@ -78,7 +78,7 @@ import WebImageTestSupport
         for key in keys { #expect(await cache.contains(key)) }
 
         let remover = try CacheWriterProcess(["clear", fixture.directory])
-        // Before, during and after it; nothing that is found may be damaged.
+        // Before, during and after the removal; no found value may be damaged.
         repeat {
             for key in keys {
                 guard let data = await cache.data(for: key) else { continue }
@@ -94,7 +94,7 @@ import WebImageTestSupport
         #expect(fixture.reported.isEmpty)
     }
 
-    /// What one does the other sees, whichever of them a change goes through.
+    /// Each sees the changes of the other.
     @Test(.timeLimit(.minutes(1)))
     func twoCachesInOneProcessShareAllChanges() async throws {
         var random = SplitMix64(seed: 9)
@@ -131,7 +131,7 @@ import WebImageTestSupport
         #expect(fixture.reported.isEmpty)
     }
 
-    /// An entry's row may be another one by the time it is described.
+    /// An entry's row may have been replaced by the time it is described.
     @Test(.timeLimit(.minutes(1)))
     func describesAnEntryThatIsBeingReplaced() async {
         let (cache, other) = (fixture.cache(), fixture.cache())
@@ -152,7 +152,7 @@ import WebImageTestSupport
         }
     }
 
-    /// Looking after a reader at rest keeps it from a look-up, which opens another; that must not go on for ever.
+    /// While an idle reader is checked, a look-up opens another one; their number must not grow.
     @Test(.timeLimit(.minutes(1)))
     func readersAreReused() async throws {
         await fixture.cache().storeNow(Data(10, of: 1), for: "key")
@@ -176,7 +176,7 @@ import WebImageTestSupport
         #expect(readers.idleCount <= 2)
     }
 
-    /// What a deletion of the directory does when it meets an index that was just made.
+    /// A deletion of the directory may catch an index that was just created.
     @Test func startsOverWhenTheLogOfTheIndexIsMissing() async throws {
         let cache = fixture.cache()
         await cache.storeNow(CheckedValue.make(key: "a", version: 1, byteCount: 1_000), for: "a")
@@ -186,7 +186,7 @@ import WebImageTestSupport
         #expect(await cache.entries().map(\.key) == ["b"])
     }
 
-    /// Zeros must not take the place of values whose segment has gone.
+    /// Zeros must not be read in place of values whose segment was deleted.
     @Test func doesNotWriteToADeletedSegment() async throws {
         let cache = fixture.cache()
         await cache.storeNow(CheckedValue.make(key: "a", version: 1, byteCount: 1_000), for: "a")
@@ -202,7 +202,7 @@ import WebImageTestSupport
         #expect(await other.data(for: "b").flatMap { CheckedValue.version(of: $0, key: "b") } == 2)
     }
 
-    /// Somebody empties the user's caches while a program uses one.
+    /// The user empties the caches while an app uses one.
     @Test(.timeLimit(.minutes(1)))
     func continuesAfterItsDirectoryWasDeletedInUse() async throws {
         let cache = fixture.cache()
@@ -227,7 +227,7 @@ import WebImageTestSupport
                 group.addTask { _ = try? FileManager.default.removeItem(atPath: fixture.directory) }
             }
             await cache.flush()
-            // Where the deletion cut a change short, the cache stands aside for a minute.
+            // If the deletion interrupted a change, the cache is off for a minute.
             fixture.advance(seconds: 61)
             await cache.storeNow(CheckedValue.make(key: "last", version: 3, byteCount: 50_000), for: "last")
             #expect(await cache.data(for: "last").flatMap { CheckedValue.version(of: $0, key: "last") } == 3)
@@ -241,9 +241,9 @@ import WebImageTestSupport
     }
 }
 
-/// A process that is killed with SIGKILL anywhere, again and again, in one directory.
+/// Processes that use one directory and are killed with SIGKILL at random moments.
 @Suite struct DiskCacheKillTests {
-    /// Two hundred times, in two directories at once. Each time every key is looked up; each tenth time the cache is
+    /// Two hundred times, in two directories at once. Each time all keys are looked up; each tenth time the cache is
     /// trimmed before, after which the directory must hold nothing that the cache does not know.
     @Test(.timeLimit(.minutes(5)))
     func everyEntryIsCompleteAndNoneIsLostWhenTheWriterIsKilled() async throws {
@@ -260,7 +260,7 @@ import WebImageTestSupport
         var ledger = ChangeLedger()
         for round in 1...100 {
             let writer = try CacheWriterProcess.changing(fixture.directory, owner: "writer", seed: round, count: 0)
-            // One in ten dies while it opens the index.
+            // One in ten is killed while it opens the index.
             let count = Int.random(in: 0..<10, using: &random) == 0 ? 0 : Int.random(in: 1..<50, using: &random)
             writer.readRecords(untilDone: count) { ledger.note($0) }
             // In the middle of something: the time that a batch takes is of this size.
@@ -296,7 +296,7 @@ import WebImageTestSupport
 }
 
 extension DiskFixture {
-    /// The blocks that the directory takes, with everything in it.
+    /// The space allocated to the directory and its contents.
     var allocatedByteCount: Int64 { Self.allocatedByteCount(directory) }
 
     private static func allocatedByteCount(_ path: String) -> Int64 {

@@ -172,7 +172,7 @@ import WebImageTestSupport
         await cache.flush()
         #expect(await cache.data(for: "first") == Data(150_000, of: 1))
         #expect(await cache.data(for: "second") == nil)
-        // Neither the new value nor the one it was to replace.
+        // Neither the new value nor the replaced one is found.
         #expect(await cache.data(for: "third") == nil)
     }
 
@@ -194,7 +194,7 @@ import WebImageTestSupport
     @Test func aCancelledLookUpReturnsNothing() async throws {
         let cache = fixture.cache()
         await cache.storeNow(Data(10, of: 1), for: "key")
-        // Hold up every thread of the pool, so that what comes next has to wait.
+        // Block every thread of the pool, so that later work has to wait.
         let (held, gate) = (Countdown(DiskCache.threadCount), DispatchSemaphore(value: 0))
         for _ in 0..<DiskCache.threadCount {
             cache.load("key", priority: .veryHigh) { _ in
@@ -310,7 +310,7 @@ import WebImageTestSupport
         #expect(entry.extendedData == attributes.extendedData)
     }
 
-    /// Whoever holds it keeps changes waiting until it commits.
+    /// Returns a connection that holds the write lock; changes wait until it commits.
     private func lockedIndex(of cache: DiskCache) async throws -> SQLiteConnection {
         await cache.flush()
         let other = try SQLiteConnection(path: fixture.indexPath, creates: false, busyTimeoutMilliseconds: 1_000)

@@ -7,7 +7,7 @@ import WebImageTestSupport
 
 @testable import WebImageCaching
 
-/// A directory, a clock that moves only when told, and what the caches made on them reported.
+/// A directory, a clock that the test advances, and the reports of the caches that use them.
 final class DiskFixture: Sendable {
     let folder: TemporaryDirectory
     let clock = Lock<Int64>(1_000_000_000_000_000)
@@ -49,10 +49,10 @@ final class DiskFixture: Sendable {
             lockPatience: lockPatience, indexLookInterval: 0, upkeepInterval: upkeepInterval)
     }
 
-    /// A configuration with the directory alone.
+    /// A configuration with only the directory set.
     var configuration: DiskCache.Configuration { DiskCache.Configuration(directory: URL(filePath: directory)) }
 
-    /// Lets the cache go, and waits until what it leaves behind is on disk.
+    /// Releases the cache, and waits until its last changes are on disk.
     func end(_ cache: inout DiskCache?) async throws {
         guard let (serialQueue, writer) = cache.map({ ($0.serialQueue, $0.writer) }) else { return }
         weak let ending = cache
@@ -73,10 +73,10 @@ final class DiskFixture: Sendable {
 
     func advance(seconds: Double) { clock.withLock { $0 += Int64(seconds * 1_000_000) } }
 
-    /// Paths of the files that hold one value.
+    /// The paths of the files with a single value.
     var valueFiles: [String] { files.filter { !$0.contains("/segment-") } }
 
-    /// Paths of the files that hold many values.
+    /// The paths of the segments, which contain many values.
     var segmentFiles: [String] { files.filter { $0.contains("/segment-") } }
 
     private var files: [String] {
@@ -100,7 +100,7 @@ extension DiskCache {
     }
 }
 
-/// What a disk cache does, without a disk, in the simplest way: an array in order of use.
+/// A simple model of a disk cache: an array in order of use.
 struct DiskCacheModel {
     private struct Entry {
         let key: String
@@ -109,7 +109,7 @@ struct DiskCacheModel {
         var accessed: Int64
         /// In seconds; `nil` for one that does not expire.
         let lifetime: Int64?
-        /// On the model's clock; each use puts it off.
+        /// On the model's clock; each use extends it.
         var expires: Int64
     }
 
@@ -182,7 +182,7 @@ final class History: Sendable {
 
     var isPresent: Bool { state.withLock { $0.lastNumber > $0.removal } }
 
-    /// Under the lock, so that numbers grow in the order in which the cache is told.
+    /// Called under the lock, so that numbers are in the order of the cache's changes.
     func store(byteCount: Int, in cache: DiskCache) {
         state.withLock { state in
             state.lastNumber += 1
@@ -216,7 +216,7 @@ final class History: Sendable {
     }
 }
 
-/// A file system of a few MiB in memory, unmounted when the last reference goes. It takes the right to mount.
+/// A file system of a few MiB in memory, unmounted when it is released. It needs permission to mount.
 final class SmallFileSystem {
     let path: String
     private let folder: TemporaryDirectory
@@ -235,7 +235,7 @@ final class SmallFileSystem {
 
     private var ballastPath: String { path + "/ballast" }
 
-    /// Takes the space that is left, to the last block.
+    /// Fills the remaining space to the last block.
     func fill() throws {
         let file = open(ballastPath, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0o600)
         defer { close(file) }
@@ -244,13 +244,13 @@ final class SmallFileSystem {
         guard errno == ENOSPC else { throw POSIXError(.EIO) }
     }
 
-    /// Gives back what ``fill()`` took.
+    /// Frees the space that ``fill()`` used.
     func clear() { unlink(ballastPath) }
 
-    /// As long as nobody has a file of it open for writing; not even root may write then.
+    /// Makes it read-only, also for root. Waits until no file is open for writing.
     func makeReadOnly(_ isReadOnly: Bool = true) throws {
         let flags = UInt(MS_REMOUNT) | (isReadOnly ? UInt(MS_RDONLY) : 0)
-        // A cache that has ended may close its last file a moment later, on a thread of its own.
+        // A released cache may close its last file slightly later, on its own thread.
         let deadline = ContinuousClock.now + .seconds(10)
         while mount("tmpfs", path, "tmpfs", flags, nil) != 0 {
             guard errno == EBUSY, ContinuousClock.now < deadline else { throw POSIXError(.EBUSY) }
@@ -259,13 +259,13 @@ final class SmallFileSystem {
     }
 }
 
-/// What a cache may hold after a process that changed it was killed, going by what the process said.
+/// What a cache may contain after a process that changed it was killed, by the process's output.
 ///
-/// Changes of one key take effect in the order of their versions. Those that are done are on disk; of those that were
-/// only begun, the first few may be, as the process died somewhere on the way.
+/// Changes of one key take effect in the order of their versions. Those that are done are on disk; of those
+/// that were only begun, the first few may be.
 struct ChangeLedger {
     private struct Key {
-        /// The newest change that is on disk for sure.
+        /// The newest change known to be on disk.
         var done: UInt64 = 0
         var isStored = false
         var newestStore: UInt64 = 0
@@ -273,7 +273,7 @@ struct ChangeLedger {
     }
 
     private var keys = [Key](repeating: Key(), count: WriterKeys.count)
-    /// Of changes that take any entry, or every one.
+    /// The newest change that can remove any or every entry.
     private var newestTrim: UInt64 = 0
     private var newestClear: UInt64 = 0
     private var clearDone: UInt64 = 0
@@ -293,13 +293,13 @@ struct ChangeLedger {
         }
     }
 
-    /// Whether it made changes that take any entry.
-    var tookFromOthers: Bool { newestTrim > 0 || newestClear > 0 }
+    /// Whether the process made changes that can remove any entry.
+    var canRemoveAnyEntry: Bool { newestTrim > 0 || newestClear > 0 }
 
-    /// Checks what was found, and goes on from there: what is on disk now must stay.
+    /// Checks a found value, and expects a found value to stay from then on.
     ///
-    /// - Parameter mayBeGone: set where somebody else may have taken it.
-    mutating func check(_ number: Int, key name: String, found data: Data?, mayBeGone: Bool = false) {
+    /// - Parameter mayBeMissing: whether another process may have removed it.
+    mutating func check(_ number: Int, key name: String, found data: Data?, mayBeMissing: Bool = false) {
         let key = keys[number]
         let floor = max(key.done, clearDone)
         if let data {
@@ -312,15 +312,16 @@ struct ChangeLedger {
             keys[number].done = version
             keys[number].isStored = true
         } else {
-            let mayBeGone = mayBeGone || !key.isStored || max(key.newestRemoval, newestTrim, newestClear) > key.done
-            #expect(mayBeGone, "\(name) was stored at \(key.done) and is gone")
+            let mayBeMissing =
+                mayBeMissing || !key.isStored || max(key.newestRemoval, newestTrim, newestClear) > key.done
+            #expect(mayBeMissing, "\(name) was stored at \(key.done) and is missing")
             keys[number].done = max(key.done, key.newestStore, key.newestRemoval)
             keys[number].isStored = false
         }
     }
 }
 
-/// The program of Tests/CacheCrashWriter, running; killed when the last reference goes.
+/// A running process of Tests/CacheCrashWriter, killed when it is released.
 final class CacheWriterProcess {
     private var process = pid_t()
     private let input: Int32
@@ -373,7 +374,7 @@ final class CacheWriterProcess {
         return program
     }
 
-    /// Takes records until `count` of them told of a change that is on disk.
+    /// Reads records until `count` of them have reported a change on disk.
     func readRecords(untilDone count: Int, _ receive: (ChangeRecord) -> Void) {
         var remaining = count
         while remaining > 0 {
@@ -386,7 +387,7 @@ final class CacheWriterProcess {
         }
     }
 
-    /// Takes what it said before it ended.
+    /// Reads the rest of its output.
     func readRest(_ receive: (ChangeRecord) -> Void) {
         while let record = nextRecord() { receive(record) }
     }
@@ -411,13 +412,13 @@ final class CacheWriterProcess {
 
     /// Tells a reader to stop.
     func endInput() {
-        // The descriptor stays ours until `deinit`, so that no other file gets its number.
+        // The descriptor stays open until `deinit`, so that no other file gets its number.
         let null = open("/dev/null", O_WRONLY | O_CLOEXEC)
         dup2(null, input)
         close(null)
     }
 
-    /// Reads until the program is done; its exit status, or -1 when a signal ended it.
+    /// Reads until the process ends. Returns its exit status, or -1 if a signal ended it.
     func waitForEnd(_ receive: (ChangeRecord) -> Void = { _ in }) -> Int32 {
         readRest(receive)
         var status: Int32 = 0

@@ -21,7 +21,7 @@ import WebImageTestSupport
 
     private var called: [String] { log.withLock { $0 } }
 
-    /// Runs one operation of each kind, by `policy`, and gives back whom each reached.
+    /// Runs one operation of each kind by `policy`, and returns the names of the caches that each called.
     private func reached(by policy: ImageCacheGroup.Policy) async throws -> [[String]] {
         group.policies.query = policy
         group.policies.store = policy
@@ -106,7 +106,7 @@ import WebImageTestSupport
         low.put(try solidImage(2, 2), for: key)
         let group = ImageCacheGroup([low, slow])
         group.policies.query = .concurrent
-        // The slow one has the higher priority, and does not answer before the test ends: nobody waits for it.
+        // The slow cache has the higher priority and does not reply before the test ends.
         #expect(await group.image(for: key)?.image?.width == 2)
         try await slow.cancelled.wait()
         door.signal()
@@ -156,7 +156,7 @@ import WebImageTestSupport
         for cache in slow { cache.put(try solidImage(), for: key) }
         let group = ImageCacheGroup(slow)
         let removal = Task { await group.remove(for: key) }
-        // Both are at it, although neither has ended.
+        // Both are in progress.
         for cache in slow { try await cache.reached.wait() }
         door.signal()
         await removal.value
@@ -194,7 +194,7 @@ import WebImageTestSupport
 
     @Test(.timeLimit(.minutes(1))) func releasesCachesThatCallTheGroupWhenReleased() {
         let counts = Lock<[Int]>([])
-        // Its end runs inside the assignment.
+        // It is released during the assignment.
         group.caches = [ScriptedCache(onEnd: { [group] in counts.withLock { $0.append(group.caches.count) } }), low]
         group.caches = [high]
         #expect(counts.withLock { $0 } == [1])

@@ -4,7 +4,7 @@ import WebImageTestSupport
 
 @testable import WebImageCaching
 
-/// A cache of one's own, that keeps pictures in a dictionary, counts its calls, and answers when it is told to.
+/// A custom cache that stores images in a dictionary, counts its calls, and replies when the test lets it.
 final class ScriptedCache: ImageCaching {
     private struct State {
         var images: [ImageCacheKey: Image] = [:]
@@ -14,7 +14,7 @@ final class ScriptedCache: ImageCaching {
     let name: String
     private let log: Lock<[String]>?
     private let state = Lock(State())
-    /// What each call waits for; `nil` for nothing.
+    /// Each call waits for it, unless it is `nil`.
     private let door: Countdown?
     let cancelled = Countdown()
     let reached = Countdown()
@@ -23,7 +23,7 @@ final class ScriptedCache: ImageCaching {
 
     /// - Parameters:
     ///   - log: gets the name at each call.
-    ///   - onEnd: called when it is let go.
+    ///   - onEnd: called when the cache is released.
     init(
         _ name: String = "", door: Countdown? = nil, log: Lock<[String]>? = nil,
         onEnd: @escaping @Sendable () -> Void = {}

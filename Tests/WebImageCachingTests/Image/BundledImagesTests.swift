@@ -30,7 +30,7 @@ import WebImageTestSupport
         let result = await cache.image(for: key)
         #expect(result?.tier == .bundled && result?.image?.width == 8)
         #expect(await cache.image(for: key)?.tier == .memory)
-        // Memory alone has none, and there are no variants.
+        // There are none in memory only, and no variants.
         cache.memory.removeAll()
         #expect(await cache.image(for: key, in: .memory) == nil)
         #expect(await cache.image(for: fixture.thumbnailKey) == nil)
@@ -85,7 +85,7 @@ import WebImageTestSupport
         #expect(await cache.image(for: key) == nil)
         #expect(await cache.tier(holding: key) == nil)
         #expect(await cache.image(for: ImageCacheKey(source: "http://example.org/")) == nil)
-        // Too long to be read, and so not there.
+        // Longer than the limit, so it is ignored.
         try folder.write(Data(), to: "example.org/long")
         #expect(truncate(folder.path("example.org/long"), BundledImages.byteLimit + 1) == 0)
         let long = ImageCacheKey(source: "http://example.org/long")

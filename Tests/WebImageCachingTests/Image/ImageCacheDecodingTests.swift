@@ -6,7 +6,7 @@ import WebImageTestSupport
 
 @testable import WebImageCaching
 
-/// What happens between the bytes on disk and the picture.
+/// Decoding of the data on disk.
 @Suite struct ImageCacheDecodingTests {
     private let fixture: ImageCacheFixture
     private let key: ImageCacheKey
@@ -46,7 +46,7 @@ import WebImageTestSupport
         let second = Task { await cache.image(for: key) }
         try await gate.reached.wait()
         first.cancel()
-        // It does not wait for the decoder, which still hangs.
+        // It does not wait for the decoder, which is still blocked.
         #expect(await first.value == nil)
         second.cancel()
         #expect(await second.value == nil)
@@ -69,7 +69,7 @@ import WebImageTestSupport
         #expect(await second.value?.image?.width == 8)
     }
 
-    // MARK: Changes meanwhile
+    // MARK: Concurrent changes
 
     @Test func doesNotInsertOutdatedImagesIntoMemory() async throws {
         let gate = Gate()
@@ -78,7 +78,7 @@ import WebImageTestSupport
         let before = Task { await cache.image(for: key)?.image?.width }
         try await gate.reached.wait()
         await cache.store(nil, data: try solidPNG(2, 2), for: key, in: .disk)
-        // It must not share the answer of who asked before.
+        // It must not share the result of an earlier look-up.
         let after = Task { await cache.image(for: key)?.image?.width }
         gate.open()
         #expect(await before.value == 1)
@@ -103,14 +103,14 @@ import WebImageTestSupport
 
     @Test func findsImagesJustStoredDuringOtherLookUps() async throws {
         let cache = fixture.cache()
-        let pictures = try (1...6).map { try solidPNG($0, 1) }
+        let images = try (1...6).map { try solidPNG($0, 1) }
         let keys = (0..<3).map { ImageCacheKey(source: "\($0)") }
         await withTaskGroup { group in
             for (number, key) in keys.enumerated() {
                 group.addTask {
                     for step in 0..<100 {
-                        let width = 1 + (step + number) % pictures.count
-                        await cache.store(nil, data: pictures[width - 1], for: key, in: .disk)
+                        let width = 1 + (step + number) % images.count
+                        await cache.store(nil, data: images[width - 1], for: key, in: .disk)
                         #expect(await cache.image(for: key, in: .disk)?.image?.width == width)
                     }
                 }
@@ -143,7 +143,7 @@ import WebImageTestSupport
         let gate = Gate()
         let cache = fixture.cache(decoder: ProbeDecoder { _ in gate.pass() })
         await cache.store(nil, data: try solidPNG().prefix(60), for: key, in: .disk)
-        // Two that share nothing, since they ask for different tiers, come upon the same bytes.
+        // Two look-ups in different tiers share no work, but read the same bytes.
         async let first = cache.image(for: key)
         async let second = cache.image(for: key, in: .disk)
         try await gate.reached.wait()
@@ -179,7 +179,7 @@ import WebImageTestSupport
             #expect(result?.info?.size == PixelSize(width: 8, height: 6))
             #expect(cache.memory.count == 0)
             #expect(decoder.callCount == 0)
-            // Pixels that are there are no trouble.
+            // Images in memory are returned.
             await cache.store(try solidImage(3, 2), for: key, in: .memory)
             #expect(await cache.image(for: key)?.image?.width == 3)
         }
@@ -187,7 +187,7 @@ import WebImageTestSupport
 
     @Test func removesDataWithoutAnImageHeader() async throws {
         let cache = fixture.cache { $0.decodesForDisplay = false }
-        await cache.store(nil, data: Data("no picture".utf8), for: key, in: .disk)
+        await cache.store(nil, data: Data("not an image".utf8), for: key, in: .disk)
         #expect(await cache.image(for: key) == nil)
         #expect(await cache.disk?.contains(key.source) == false)
         #expect(fixture.reports.codes == [403])
@@ -202,7 +202,7 @@ import WebImageTestSupport
         let image = try #require(await cache.image(for: key)?.image)
         #expect(image.frameCount > 1 && image.data == data)
         #expect(cache.memory.totalCost == image.pixels.byteCount + data.count)
-        // A still picture needs no bytes any more.
+        // A still image does not retain its data.
         let still = ImageCacheKey(source: "still")
         await cache.store(nil, data: try solidPNG(), for: still, in: .disk)
         #expect(await cache.image(for: still)?.image?.data == nil)
@@ -214,13 +214,13 @@ import WebImageTestSupport
         let options = ImageQueryOptions(allowsAnimated: false)
         let fromDisk = await cache.image(for: key, in: .all, options: options)
         #expect(fromDisk?.image?.frameCount == 1 && fromDisk?.image?.data == nil && fromDisk?.tier == .disk)
-        // It has not taken the animation's place.
+        // It has not replaced the animation.
         #expect(!cache.memory.contains(key))
         #expect(await cache.image(for: key, in: .all, options: options)?.tier == .memory)
         #expect(await cache.image(for: key, in: .memory) == nil)
         let animated = await cache.image(for: key)
         #expect(animated?.tier == .disk && animated?.image?.frameCount ?? 0 > 1)
-        // Nor does the animation take its place.
+        // Nor does the animation replace it.
         let fromMemory = await cache.image(for: key, in: .all, options: options)
         #expect(fromMemory?.tier == .memory && fromMemory?.image?.frameCount == 1 && fromMemory?.image?.data == nil)
     }
@@ -261,7 +261,7 @@ import WebImageTestSupport
         #expect(cache.memory.value(for: key) == nil)
         #expect(cache.memory.totalCost == animated.pixels.byteCount)
         #expect(await cache.disk?.data(for: key.source) == gif)
-        // What takes its place, or removes it, finds it under its other key.
+        // Storing and removing affect it under its other key.
         await cache.store(try solidImage(3, 2), data: try solidPNG(), for: key)
         #expect(cache.image(inMemoryFor: key)?.width == 3)
         await cache.store(animated, data: gif, for: key)

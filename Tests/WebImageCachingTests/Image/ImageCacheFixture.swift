@@ -4,7 +4,7 @@ import WebImageTestSupport
 
 @testable import WebImageCaching
 
-/// A directory, image caches on it, and what they reported.
+/// A directory, image caches on it, and their reports.
 struct ImageCacheFixture {
     let disk: DiskFixture
     let reports = Reports()
@@ -13,7 +13,7 @@ struct ImageCacheFixture {
 
     init() throws { disk = try DiskFixture() }
 
-    /// A cache with a memory of its own, on the directory.
+    /// A cache on the directory, with its own memory cache.
     func cache(
         decoder: (any ImageDecoder)? = nil, hasDisk: Bool = true,
         configure: (inout ImageCache.Configuration) -> Void = { _ in }

@@ -6,7 +6,7 @@ import WebImageTestSupport
 
 @testable import WebImageCaching
 
-/// What a pipeline that reads and decodes by itself leaves in the caches.
+/// What the caches contain after a pipeline has read and decoded separately.
 @Suite(.timeLimit(.minutes(1))) struct ImageCachePipelineTests {
     private let fixture: ImageCacheFixture
     private let cache: ImageCache
@@ -40,7 +40,7 @@ import WebImageTestSupport
         await cache.store(nil, data: try solidPNG(), for: key, in: .disk)
         let stored = try #require(await read(key, from: cache))
         try await make(change)
-        // Who joins only now watches too late by himself; the bytes were watched before.
+        // A load that joins now starts to watch too late; the bytes were watched before.
         let watch = cache.watch(key)
         cache.insert(
             try solidImage(), for: key, expiration: stored.expiration, isStored: true,

@@ -86,7 +86,7 @@ import WebImageTestSupport
     }
 
     @Test func doesNotStoreDataThatIsNotAnImage() async throws {
-        await cache.store(nil, data: Data("no picture".utf8), for: key)
+        await cache.store(nil, data: Data("not an image".utf8), for: key)
         #expect(await cache.tier(holding: key) == nil)
         #expect(fixture.reports.codes == [403])
     }
@@ -109,7 +109,7 @@ import WebImageTestSupport
                 return data
             }
         }
-        // The first has work to do, during which the second comes.
+        // The second store starts while the first is in progress.
         async let first: Void = cache.store(try solidImage(1, 1), data: Data(1, of: 1), for: key, in: .disk)
         try await gate.reached.wait()
         let data = try solidPNG()
@@ -219,7 +219,7 @@ import WebImageTestSupport
         await cache.store(try solidImage(), data: try solidPNG(), for: key, in: tiers, attributes: attributes)
         #expect(await cache.image(for: key) != nil)
         advance(seconds: 99)
-        // In memory it has the rest of its time, also when it came there from the disk.
+        // In memory it has its remaining lifetime, also after it was read from the disk.
         #expect(await cache.image(for: key)?.tier == .memory)
         advance(seconds: 2)
         #expect(await cache.image(for: key) == nil)
@@ -233,7 +233,7 @@ import WebImageTestSupport
         for _ in 0..<2 {
             #expect(await cache.image(for: key)?.tier == .memory)
             memory.ticking.advance(seconds: 101)
-            // Back into memory from the disk, for another such time.
+            // Promoted from the disk into memory for another 100 seconds.
             #expect(await cache.image(for: key)?.tier == .disk)
         }
     }

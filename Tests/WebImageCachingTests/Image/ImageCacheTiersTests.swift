@@ -17,7 +17,7 @@ import WebImageTestSupport
         key = fixture.key
     }
 
-    /// A cache whose encoding waits for the gate.
+    /// A cache that waits for the gate before it encodes.
     private func gatedCache(backlogByteLimit: Int = .max) -> ImageCache {
         var configuration = ImageCache.Configuration()
         configuration.serializer = { [gate] _, data, _ in
@@ -45,7 +45,7 @@ import WebImageTestSupport
         gate.open()
         try await storing
         #expect(await cache.disk?.data(for: key.source) == png)
-        // What was stored in memory since is not thrown away with what was there before.
+        // An image stored in memory since is not removed.
         #expect(cache.image(inMemoryFor: key)?.width == (change == .store ? 2 : nil))
     }
 
@@ -64,7 +64,7 @@ import WebImageTestSupport
         let cache = fixture.cache()
         let png = try solidPNG()
         await cache.store(nil, data: png, for: key, in: .disk)
-        await cache.store(nil, data: Data("no picture".utf8), for: key, in: .memory)
+        await cache.store(nil, data: Data("not an image".utf8), for: key, in: .memory)
         #expect(await cache.disk?.data(for: key.source) == png)
         #expect(fixture.reports.codes == [403])
     }
@@ -91,7 +91,7 @@ import WebImageTestSupport
     @Test func limitsTheImagesWaitingToBeEncoded() async throws {
         let cache = gatedCache(backlogByteLimit: 500)
         let image = try solidImage(8, 6)
-        // 193 bytes each: two have room.
+        // 193 bytes each: two fit.
         for source in ["a", "b", "c"] { storeAtOnce(image, in: cache, for: source) }
         async let awaited: Void = cache.store(image, data: Data("d".utf8), for: ImageCacheKey(source: "d"))
         try await gate.reached.wait()
@@ -101,7 +101,7 @@ import WebImageTestSupport
         #expect(await cache.disk?.contains("c") == false)
         #expect(cache.memory.contains(ImageCacheKey(source: "c")))
         #expect(await cache.disk?.contains("d") == true)
-        // There is room again.
+        // Another one fits again.
         while await cache.disk?.contains("c") == false {
             storeAtOnce(image, in: cache, for: "c")
             await cache.disk?.flush()

@@ -6,7 +6,7 @@ import WebImageTestSupport
 
 @testable import WebImageCaching
 
-/// Which bytes stand for a picture on disk.
+/// Which bytes are stored on disk for an image.
 @Suite struct ImageEncodingTests {
     private let fixture: ImageCacheFixture
     private let key: ImageCacheKey
@@ -36,12 +36,12 @@ import WebImageTestSupport
 
     @Test func keepsTheBytesOfAnAnimation() async throws {
         let gif = try animatedGIF()
-        // As it was decoded: nobody has to add them.
+        // Decoding keeps the bytes of an animation.
         var image = try CodecRegistry.shared.decode(gif)
         #expect(image.animation != nil && image.data == gif)
         #expect(image.memoryCost == image.pixels.byteCount + gif.count)
         #expect(await stored(image, in: fixture.cache()) == gif)
-        // The bytes of the original are not those of a thumbnail, which moves all the same.
+        // A thumbnail does not have the bytes of its original, but is animated too.
         image.isThumbnail = true
         let copy = try #require(await stored(image, in: fixture.cache()))
         #expect(copy != gif)
@@ -79,10 +79,10 @@ import WebImageTestSupport
         let png = try solidPNG()
         await cache.store(try solidImage(), data: png, for: key)
         #expect(await cache.disk?.data(for: key.source) == Data("mine".utf8))
-        // Where it makes nothing, the usual happens.
+        // If it returns nil, the image is encoded as usual.
         let data = try #require(await stored(try solidImage(), in: cache))
         #expect(ImageFormat(signatureOf: data) == .jpeg)
-        // Without a picture, or without the disk, it is not asked.
+        // It is not called without an image, nor without the disk.
         await cache.store(nil, data: png, for: key, in: .disk)
         #expect(await cache.disk?.data(for: key.source) == png)
         await cache.store(try solidImage(), data: png, for: key, in: .memory)

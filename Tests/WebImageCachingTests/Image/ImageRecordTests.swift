@@ -33,8 +33,8 @@ import WebImageTestSupport
     }
 
     @Test func ignoresForeignData() {
-        let foreign = ImageRecord(Data("somebody's own".utf8))
-        #expect(foreign.extendedData == Data("somebody's own".utf8) && foreign.scale == 1)
+        let foreign = ImageRecord(Data("foreign".utf8))
+        #expect(foreign.extendedData == Data("foreign".utf8) && foreign.scale == 1)
     }
 
     @Test func ignoresDamagedRecordsAndInvalidScales() throws {

@@ -5,7 +5,7 @@ import WebImageTestSupport
 
 @testable import WebImageCaching
 
-/// Pictures that share where they came from.
+/// Images that share their source.
 @Suite(.timeLimit(.minutes(1))) struct ProvenanceTests {
     private final class Source: ImageProvenance {
         private let superseded = Atomic(false)
@@ -31,7 +31,7 @@ import WebImageTestSupport
         source.supersede()
         #expect(cache.image(inMemoryFor: fixture.key) == nil)
         #expect(cache.image(inMemoryFor: fixture.thumbnailKey) == nil)
-        // They do not keep the place of a new one.
+        // They do not reserve an entry of a new source.
         #expect(cache.memory.count == 0)
     }
 

@@ -4,11 +4,11 @@ import WebImageCore
 
 @testable import WebImageCaching
 
-/// Texts that only Unicode calls equivalent are different keys, wherever there are keys.
+/// Texts that are equivalent in Unicode, but differ in bytes, are different keys everywhere.
 @Suite struct KeyBytesTests {
     private let one = "caf\u{e9}"
     private let two = "cafe\u{301}"
-    /// As long as the other, in another order.
+    /// The same length as the other, in another order.
     private let third = "a\u{316}\u{301}"
     private let fourth = "a\u{301}\u{316}"
 

@@ -10,7 +10,7 @@ import Testing
         #expect(ImageCacheKey(source: source, variant: "tint=#fff").description == "\(source)#tint=#fff")
     }
 
-    /// Of short sources and variants of the marks and others.
+    /// Short sources and variants, made of separators, escapes and letters.
     @Test func textsAreUniqueAndRoundTrip() {
         let parts = [
             "", "a", "#", "\\", "#\\", "\\#", "a#b", "\\\\", "a\\", "|vary=0", "\\vary=0", "##", "\n", "\\x0a",

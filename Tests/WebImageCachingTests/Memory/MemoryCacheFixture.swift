@@ -2,7 +2,7 @@ import WebImageCore
 
 @testable import WebImageCaching
 
-/// A clock for caches: it stands still but for a nanosecond at each look, so that uses have an order.
+/// A clock for caches that advances by a nanosecond at each reading, so that uses have an order.
 final class TickingClock: Sendable {
     private let time = Lock(Int64(1_000_000_000_000))
 
@@ -20,7 +20,7 @@ final class TickingClock: Sendable {
     func set(nanoseconds: Int64) { time.withLock { $0 = nanoseconds } }
 }
 
-/// Stands for the kernel: waits end at once, and it notes what was waited for.
+/// Replaces the kernel: waits end immediately and are recorded.
 final class FakeSensors: PressureSensing {
     struct State {
         var waits: [(nanoseconds: Int64?, watchesPressure: Bool)] = []
@@ -45,7 +45,7 @@ final class FakeSensors: PressureSensing {
     func close() { state.withLock { $0.closeCount += 1 } }
 }
 
-/// A cache, its clock, and the upkeep of its process, whose thread runs when the test says so.
+/// A cache, its clock, and its maintenance, whose thread runs when the test says so.
 struct MemoryCacheFixture<Key: Hashable & Sendable, Value: Sendable> {
     let ticking = TickingClock()
     let sensors = FakeSensors()

@@ -94,7 +94,7 @@ import WebImageTestSupport
                 shardCount: shardCount)
             for key in 0..<100 { cache.set(key, for: key) }
             for key in stride(from: 0, to: 100, by: 2) { _ = cache.value(for: key) }
-            // First the odd ones go, which were not used, then the even ones.
+            // The odd ones, which were not used, are evicted first, then the even ones.
             let victims = Array(stride(from: 1, to: 100, by: 2)) + Array(stride(from: 0, to: 100, by: 2))
             for (index, victim) in victims.enumerated() {
                 #expect(cache.contains(victim))
@@ -116,7 +116,7 @@ import WebImageTestSupport
     }
 }
 
-/// What a `MemoryCache` must do, in the plainest way: entries oldest first, times in whole seconds.
+/// A simple model of `MemoryCache`: entries oldest first, times in whole seconds.
 private struct ModelCache {
     struct Entry {
         let key: String
@@ -269,7 +269,7 @@ private struct ModelCache {
         let totals = MemoryTotals(costLimit: 10, countLimit: 3, entryCostLimit: .max, shardCount: 2)
         _ = totals.add(cost: 8, count: 4)
         #expect(totals.countOut(cost: 2, stamp: 1, for: totals.limits) == .count)
-        // Another thread, before the first one has removed its entry.
+        // Another thread counts before the first one has removed its entry.
         #expect(totals.countOut(cost: 2, stamp: 2, for: totals.limits) == nil)
         _ = totals.add(cost: 6, count: 0)
         #expect(totals.countOut(cost: 2, stamp: 1, for: totals.limits) == .cost)

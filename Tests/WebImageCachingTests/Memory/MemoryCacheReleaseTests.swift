@@ -34,7 +34,7 @@ import WebImageTestSupport
         #expect(statistics.weakHitCount == 1 && statistics.missCount == 1 && statistics.hitCount == 0)
     }
 
-    /// The first time it is revived, the second time the cache has it again.
+    /// The first look-up revives the value, the second finds it in the cache.
     @Test func aRejectedValueIsAMiss() {
         let fixture = fixture { $0.countLimit = 1 }
         let shown = Value(1)
@@ -142,7 +142,7 @@ import WebImageTestSupport
             let value = Value(number)
             fixture.cache.set(value, for: number)
             fixture.cache.remove(for: number - 20)
-            // Evicted while it is alive, dead afterwards.
+            // The value is evicted while in use, and released afterwards.
             withExtendedLifetime(value) { fixture.cache.trim(toCount: 0) }
         }
         #expect(slotCount(of: fixture.cache) <= fixture.cache.shards.count * LRUStore<Int, Value>.minimumSweepCount)
@@ -178,14 +178,14 @@ import WebImageTestSupport
         #expect(image.isPartial && image.isThumbnail && !image.isTransformed)
         #expect(cache.value(for: 2)?.data == .init([1]))
         cache.trim(toCount: 0)
-        #expect(cache.value(for: 2)?.data == .init([1]), "the bytes are the shown picture's")
+        #expect(cache.value(for: 2)?.data == .init([1]), "the bytes are the shown image's")
         cache.trim(toCount: 0)
         shown = nil
         #expect(cache.value(for: 2) == nil, "its pixels are alive, its bytes are not")
         #expect(cache.contains(1))
     }
 
-    /// Under a lock, the value's end would wait for ever.
+    /// If values were released under a lock, this would deadlock.
     @Test func valuesReleasedDuringALookUpAreReleasedOutsideTheLock() async {
         final class Reentrant: Sendable {
             let cache: MemoryCache<Int, Reentrant>
@@ -215,7 +215,7 @@ import WebImageTestSupport
 }
 
 @Suite struct ValueReleaseTests {
-    /// Tells where it is released: a label that the test's executor gives its thread for a while.
+    /// Records the label of the thread that releases it, which the test's executor sets.
     private final class Probe: Sendable {
         let onRelease: @Sendable () -> Void
         init(onRelease: @escaping @Sendable () -> Void) { self.onRelease = onRelease }
@@ -246,7 +246,7 @@ import WebImageTestSupport
             configuration.valueRelease = .custom { body in work.withLock { $0.append(body) } }
         }
         func run() -> Int {
-            // The closures live on: what counts is where they run.
+            // The closures are retained: this checks where they run.
             for body in work.withLock({ $0 }) { body() }
             defer { released.withLock { $0 = 0 } }
             return released.withLock { $0 }
@@ -273,7 +273,7 @@ import WebImageTestSupport
         let fixture = MemoryCacheFixture<Int, Probe> { $0.valueRelease = .background }
         let probe: () -> Probe = {
             Probe {
-                // On the caller's thread, the lock that it holds would be taken for ever.
+                // Released on the caller's thread, which holds the lock, this would deadlock.
                 isHeld.withLock { isHeld in wasHeld.withLock { $0 = isHeld } }
                 gate.signal()
             }

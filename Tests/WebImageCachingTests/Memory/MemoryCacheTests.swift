@@ -144,7 +144,7 @@ import WebImageCore
         final class Reentrant: Sendable {
             let cache: MemoryCache<Int, Reentrant>
             init(_ cache: MemoryCache<Int, Reentrant>) { self.cache = cache }
-            // Under the lock this would never return.
+            // Under the lock this would deadlock.
             deinit { _ = cache.count }
         }
         let cache = MemoryCache<Int, Reentrant>(costLimit: 10, countLimit: 2)
@@ -172,7 +172,7 @@ import WebImageCore
         let releases = Lock(0)
         let cache = MemoryCache<ReentrantKey, Int>(costLimit: .max, countLimit: 2)
         for number in 0..<5 {
-            // Under the lock this would never return.
+            // Under the lock this would deadlock.
             let key = ReentrantKey(number) { [weak cache] in
                 _ = cache?.statistics
                 releases.withLock { $0 += 1 }

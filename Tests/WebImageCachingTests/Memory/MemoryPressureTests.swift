@@ -90,7 +90,7 @@ import WebImageTestSupport
     @Test func runsNoThreadWithoutWork() {
         let fixture = MemoryCacheFixture<Int, Int>()
         fixture.cache.set(1, for: 1)
-        #expect(fixture.threadStarts.withLock { $0 } == 0, "nothing goes by time, and nobody asks for pressure")
+        #expect(fixture.threadStarts.withLock { $0 } == 0, "nothing expires, and pressure is not observed")
         fixture.cache.set(2, for: 2, expiration: .seconds(100))
         #expect(fixture.threadStarts.withLock { $0 } == 1)
         fixture.cache.removeAll()
@@ -126,7 +126,7 @@ import WebImageTestSupport
         #expect(fixture.cache.count == 2)
         fixture.ticking.advance(seconds: 20)
         _ = fixture.maintenance.turn()
-        #expect(fixture.cache.count == 1, "swept out without a look-up")
+        #expect(fixture.cache.count == 1, "removed without a look-up")
         fixture.ticking.advance(seconds: 30)
         _ = fixture.maintenance.turn()
         #expect(fixture.cache.count == 0)
@@ -139,7 +139,7 @@ import WebImageTestSupport
         _ = fixture.maintenance.turn()
         #expect(fixture.cache.count == 19)
         fixture.ticking.advance(seconds: 1.5)
-        // An entry with a shorter life does not hasten it either.
+        // An entry with a shorter lifetime does not cause an earlier sweep either.
         fixture.cache.set(99, for: 99, expiration: .seconds(0.1))
         _ = fixture.maintenance.turn()
         #expect(fixture.cache.count == 20)

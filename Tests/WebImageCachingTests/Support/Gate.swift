@@ -1,12 +1,12 @@
 import Dispatch
 import WebImageTestSupport
 
-/// Keeps threads of a pool waiting until it is opened.
+/// Blocks threads of a pool until it is opened.
 final class Gate: Sendable {
     private let semaphore = DispatchSemaphore(value: 0)
     let reached = Countdown()
 
-    /// Blocks, for a minute at most.
+    /// Blocks for at most a minute.
     func pass() {
         reached.signal()
         _ = semaphore.wait(timeout: .now() + 60)

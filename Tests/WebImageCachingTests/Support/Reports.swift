@@ -1,6 +1,6 @@
 import WebImageCore
 
-/// What a cache reported.
+/// The errors that a cache reported.
 final class Reports: Sendable {
     private let errors = Lock<[WebImageError]>([])
 

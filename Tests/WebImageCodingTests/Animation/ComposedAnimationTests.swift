@@ -36,21 +36,21 @@ import WebImageTestSupport
             let order = Array(0..<12) + (0..<40).map { _ in Int.random(in: 0..<12, using: &generator) }
             let reader = animation.makeFrameReader()
             // Frames that are still in use must not change when later ones are drawn.
-            var shown: [(index: Int, picture: PixelBuffer)] = []
+            var shown: [(index: Int, pixels: PixelBuffer)] = []
             for index in order {
                 if let expected = expected[index] {
-                    let picture = try reader.frame(at: index, cancellation: nil)
-                    #expect(Pixels(picture) == expected, "seed \(seed), frame \(index)")
-                    #expect(!picture.isOpaque || expected.isOpaque, "seed \(seed), frame \(index)")
-                    if Bool.random(using: &generator) { shown.append((index, picture)) }
+                    let pixels = try reader.frame(at: index, cancellation: nil)
+                    #expect(Pixels(pixels) == expected, "seed \(seed), frame \(index)")
+                    #expect(!pixels.isOpaque || expected.isOpaque, "seed \(seed), frame \(index)")
+                    if Bool.random(using: &generator) { shown.append((index, pixels)) }
                 } else {
                     #expect(throws: WebImageError.decoding(format: .gif, reason: .corrupt("part \(index)"))) {
                         try reader.frame(at: index, cancellation: nil)
                     }
                 }
             }
-            for (index, picture) in shown {
-                #expect(Pixels(picture) == expected[index], "seed \(seed), frame \(index)")
+            for (index, pixels) in shown {
+                #expect(Pixels(pixels) == expected[index], "seed \(seed), frame \(index)")
             }
         }
     }
@@ -61,8 +61,8 @@ import WebImageTestSupport
             let animation = try animation(file)
             for index in animation.frames.indices where animation.frames[index].isKeyframe {
                 let count = file.decoded.count
-                let picture = try animation.makeFrameReader().frame(at: index, cancellation: nil)
-                #expect(Pixels(picture) == file.naiveFrame(at: index), "seed \(seed), frame \(index)")
+                let pixels = try animation.makeFrameReader().frame(at: index, cancellation: nil)
+                #expect(Pixels(pixels) == file.naiveFrame(at: index), "seed \(seed), frame \(index)")
                 #expect(file.decoded.dropFirst(count) == (file.parts[index].isEmpty ? [] : [index]))
             }
         }

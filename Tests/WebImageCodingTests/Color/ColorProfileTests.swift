@@ -275,7 +275,7 @@ let sRGBCurve = formulaCurve(3, [2.4, 1 / 1.055, 0.055 / 1.055, 1 / 12.92, 0.040
 
     private func exercise() throws -> ProfileExercise {
         ProfileExercise(
-            pictures: try ["grey.jpg", "baseline-444.jpg", "cmyk-adobe.jpg"].map { [UInt8](try Fixture($0).data()) })
+            images: try ["grey.jpg", "baseline-444.jpg", "cmyk-adobe.jpg"].map { [UInt8](try Fixture($0).data()) })
     }
 
     @Test(arguments: sources) func survivesTruncationAndFlippedBits(_ name: String) throws {

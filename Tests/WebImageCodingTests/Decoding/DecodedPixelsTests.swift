@@ -147,19 +147,19 @@ import WebImageCore
     func showsNoUninitializedPixels(_ name: String) throws {
         let data = try Fixture(name).data()
         for length in stride(from: 20, through: data.count, by: 13) {
-            let pictures = decoded(data.prefix(length), over: 0x5A)
-            #expect(pictures == decoded(data.prefix(length), over: 0xA5), "\(length) bytes")
-            if length > data.count * 9 / 10 { #expect(!pictures.isEmpty) }
+            let images = decoded(data.prefix(length), over: 0x5A)
+            #expect(images == decoded(data.prefix(length), over: 0xA5), "\(length) bytes")
+            if length > data.count * 9 / 10 { #expect(!images.isEmpty) }
         }
     }
 
     /// All results for `data`: a preview, the image, the frames.
     private func decoded(_ data: Data, over byte: UInt8) -> [Pixels] {
         let registry = CodecRegistry.shared
-        var pictures: [Pixels] = []
+        var images: [Pixels] = []
         func collect(_ decode: () throws -> PixelBuffer?) {
-            soilPool(with: byte)
-            if let pixels = try? decode() { pictures.append(Pixels(pixels)) }
+            fillPool(with: byte)
+            if let pixels = try? decode() { images.append(Pixels(pixels)) }
         }
         collect {
             let decoder = decoder(for: data)?.makeIncrementalDecoder(options: DecodingOptions())
@@ -168,11 +168,11 @@ import WebImageCore
         }
         collect { try registry.decode(data).pixels }
         guard let animation = try? decoder(for: data)?.animation(of: data, options: DecodingOptions()) else {
-            return pictures
+            return images
         }
         let reader = animation.makeFrameReader()
         for index in animation.frames.indices { collect { try reader.frame(at: index, cancellation: nil) } }
-        return pictures
+        return images
     }
 
     private func decoder(for data: Data) -> (any ImageDecoder)? {
@@ -180,7 +180,7 @@ import WebImageCore
     }
 
     /// Fills blocks of the size class of small images.
-    private func soilPool(with byte: UInt8) {
+    private func fillPool(with byte: UInt8) {
         PixelBufferPool.shared.removeAll()
         let buffers = (0..<8).compactMap { _ in
             try? Pixels(size: PixelSize(width: 32, height: 32), bytes: Array(repeating: byte, count: 4096)).buffer()

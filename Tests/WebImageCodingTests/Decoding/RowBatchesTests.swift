@@ -7,7 +7,7 @@ import WebImageTestSupport
 /// Rows that are filled by several threads.
 @Suite struct BandsTests {
     /// Adds one to every byte of a row each time it's filled.
-    private func turns(
+    private func fillCounts(
         width: Int, height: Int, inputPixelsPerRow: Int = 0, queue: WorkQueue = DecodingQueue.shared
     ) throws -> [UInt8] {
         var buffer = try MutablePixelBuffer(width: width, height: height)
@@ -24,10 +24,12 @@ import WebImageTestSupport
     @Test(arguments: [(1, 1), (3, 70_000 / 2), (1024, 1024), (65_535, 5), (1, 65_535), (513, 511)])
     func fillEachRowOnce(width: Int, height: Int) throws {
         let queue = WorkQueue(label: "bands", threadCount: 4)
-        #expect(try turns(width: width, height: height, queue: queue).allSatisfy { $0 == 1 })
+        #expect(try fillCounts(width: width, height: height, queue: queue).allSatisfy { $0 == 1 })
         #expect(
-            try turns(width: width, height: height, inputPixelsPerRow: 1 << 20, queue: queue).allSatisfy { $0 == 1 })
-        #expect(try turns(width: width, height: height, inputPixelsPerRow: .max).allSatisfy { $0 == 1 })
+            try fillCounts(width: width, height: height, inputPixelsPerRow: 1 << 20, queue: queue).allSatisfy {
+                $0 == 1
+            })
+        #expect(try fillCounts(width: width, height: height, inputPixelsPerRow: .max).allSatisfy { $0 == 1 })
     }
 
     @Test func passTheirRowRange() throws {
@@ -85,10 +87,12 @@ import WebImageTestSupport
 
     @Test func endWithOneThread() async throws {
         let queue = WorkQueue(label: "bands", threadCount: 1)
-        #expect(try turns(width: 800, height: 800, queue: queue).allSatisfy { $0 == 1 })
+        #expect(try fillCounts(width: 800, height: 800, queue: queue).allSatisfy { $0 == 1 })
         let ended = Countdown()
         queue.submit {
-            if (try? turns(width: 800, height: 800, queue: queue).allSatisfy { $0 == 1 }) == true { ended.signal() }
+            if (try? fillCounts(width: 800, height: 800, queue: queue).allSatisfy { $0 == 1 }) == true {
+                ended.signal()
+            }
         }
         try await ended.wait()
     }
@@ -120,13 +124,13 @@ import WebImageTestSupport
     /// Small, and large enough for several threads.
     @Test(arguments: [(5, 7), (100, 33), (600, 1_001), (1, 3_000)], [1, 16])
     func isAMultipleExceptForTheLast(size: (width: Int, height: Int), rowMultiple: Int) throws {
-        let turns = Lock<[Range<Int>]>([])
+        let rowRanges = Lock<[Range<Int>]>([])
         var pixels = try MutablePixelBuffer(width: size.width, height: size.height)
         try pixels.fillBands(rowMultiple: rowMultiple, cancellation: nil) { rows, destination in
-            turns.withLock { $0.append(rows) }
+            rowRanges.withLock { $0.append(rows) }
             for row in rows { destination[(row - rows.lowerBound) * size.width * 4] = UInt8(row % 251) }
         }
-        let bands = turns.withLock { $0.sorted { $0.lowerBound < $1.lowerBound } }
+        let bands = rowRanges.withLock { $0.sorted { $0.lowerBound < $1.lowerBound } }
         #expect(bands.flatMap { Array($0) } == Array(0..<size.height))
         #expect(bands.allSatisfy { $0.lowerBound % rowMultiple == 0 })
         let filled = pixels.freeze(isOpaque: false)

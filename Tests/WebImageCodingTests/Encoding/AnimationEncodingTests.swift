@@ -49,7 +49,7 @@ import WebImageTestSupport
             var animation = PixelAnimation(
                 seed: seed, frameCount: 2 + Int(seed % 7), alphas: seed % 2 == 0 ? [0, 255] : [255], colorCount: count)
             animation.loopCount = Int(seed % 4)
-            try expectRoundTrip(animation, as: .gif, options, "seed \(seed), \(count) colours")
+            try expectRoundTrip(animation, as: .gif, options, "seed \(seed), \(count) colors")
         }
     }
 
@@ -62,7 +62,7 @@ import WebImageTestSupport
         second.bytes[0] = 200
         second.bytes[1] = 255
         let animation = PixelAnimation(frames: [frame(0), second, frame(3)], durations: [0.1, 0.2, 0.3])
-        try expectRoundTrip(animation, as: .gif, EncodingOptions(), "256 colours")
+        try expectRoundTrip(animation, as: .gif, EncodingOptions(), "256 colors")
         let still = try registry.decode(registry.encode(Image(pixels: frame(0).buffer(isOpaque: true)), as: .gif))
         #expect(Pixels(still.pixels) == frame(0))
     }
@@ -274,7 +274,7 @@ extension GIFFile {
     func passesOnTheErrorOfAFrame(_ format: ImageFormat) throws {
         var animation = EncodableAnimation()
         animation.append(try image(2, 2), duration: 1)
-        animation.append(Data("no picture".utf8), duration: 1)
+        animation.append(Data("not an image".utf8), duration: 1)
         #expect {
             try registry.encode(animation, as: format)
         } throws: {

@@ -173,13 +173,13 @@ import WebImageTestSupport
         guard let decompressor = libdeflate_alloc_decompressor() else { return nil }
         defer { libdeflate_free_decompressor(decompressor) }
         // Damaged data can be a thousand times as long.
-        let room = stream.count * 1040 + 64
+        let capacity = stream.count * 1040 + 64
         var status = LIBDEFLATE_BAD_DATA
         var usedCount = 0
-        let output = [UInt8](unsafeUninitializedCapacity: room) { output, count in
+        let output = [UInt8](unsafeUninitializedCapacity: capacity) { output, count in
             status = libdeflate_deflate_decompress_ex(
-                decompressor, stream, stream.count, output.baseAddress, room, &usedCount, &count)
-            if status != LIBDEFLATE_SUCCESS { count = min(byteLimit, room) }
+                decompressor, stream, stream.count, output.baseAddress, capacity, &usedCount, &count)
+            if status != LIBDEFLATE_SUCCESS { count = min(byteLimit, capacity) }
         }
         return Array(output.prefix(byteLimit))
     }

@@ -100,7 +100,7 @@ import WebImageCore
             "a name of no letters": file(header, PNGWriter.chunk("a1b2", [1]), data, end),
             "a depth of 3 bits": file(PNGWriter.header(Self.size, depth: 3, color: .gray), data, end),
             "no palette": file(PNGWriter.header(Self.size, color: .palette), data, end),
-            "half a colour": file(
+            "half a color": file(
                 PNGWriter.header(Self.size, color: .palette), PNGWriter.chunk("PLTE", [1, 2]), data, end),
             "two palettes": file(
                 PNGWriter.header(Self.size, color: .palette), PNGWriter.chunk("PLTE", [1, 2, 3]),

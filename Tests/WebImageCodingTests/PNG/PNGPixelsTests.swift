@@ -10,7 +10,7 @@ import WebImageTestSupport
 @Suite struct PNGPixelsTests {
     private static let sizes = [(1, 1), (1, 9), (2, 3), (3, 2), (5, 5), (7, 1), (16, 4), (33, 17), (101, 13)]
 
-    private static func picture(in data: Data) -> PNGImage? {
+    private static func still(in data: Data) -> PNGImage? {
         var file = PNGFile()
         file.read(data.bytes)
         return file.end == .whole ? file.still : nil
@@ -54,11 +54,11 @@ import WebImageTestSupport
                 chunks: color == .palette ? PNGWriter.chunk("PLTE", palette) : Data(), filtered: filtered,
                 pieceByteCount: seed.isMultiple(of: 2) ? .max : 37)
             let expected = Self.pixels(of: samples, color: color, palette: palette)
-            let picture = try #require(Self.picture(in: data))
-            let fast = try #require(try PNGFastDecoder(picture)?.pixels(in: data.bytes, cancellation: nil))
+            let still = try #require(Self.still(in: data))
+            let fast = try #require(try PNGFastDecoder(still)?.pixels(in: data.bytes, cancellation: nil))
             #expect(Pixels(fast).bytes == expected)
-            let stream = try PNGStreamDecoder(picture)
-            try stream.take(picture.chunks, of: data.bytes, cancellation: nil)
+            let stream = try PNGStreamDecoder(still)
+            try stream.take(still.chunks, of: data.bytes, cancellation: nil)
             let slow = try stream.finish()
             #expect(stream.failure == nil)
             #expect(Pixels(slow).bytes == expected)
@@ -73,10 +73,10 @@ import WebImageTestSupport
         let chunks = PNGWriter.chunk("PLTE", Self.samples(30 * 3, seed: 2)) + PNGWriter.chunk("tRNS", [0, 7, 200])
         let data = PNGWriter.file(
             header: PNGWriter.header(size, color: .palette), chunks: chunks, filtered: [0] + Array(0...255))
-        let picture = try #require(Self.picture(in: data))
-        let fast = try #require(try PNGFastDecoder(picture)?.pixels(in: data.bytes, cancellation: nil))
-        let stream = try PNGStreamDecoder(picture)
-        try stream.take(picture.chunks, of: data.bytes, cancellation: nil)
+        let still = try #require(Self.still(in: data))
+        let fast = try #require(try PNGFastDecoder(still)?.pixels(in: data.bytes, cancellation: nil))
+        let stream = try PNGStreamDecoder(still)
+        try stream.take(still.chunks, of: data.bytes, cancellation: nil)
         #expect(try Pixels(fast) == Pixels(stream.finish()))
         #expect(!fast.isOpaque)
         #expect(fast[0, 0] == SIMD4(0, 0, 0, 0))
@@ -118,8 +118,8 @@ import WebImageTestSupport
         let whole = [UInt8](repeating: 0, count: 13 * 4)
         func pixels(_ filtered: [UInt8], _ header: Data, _ chunks: Data = Data()) throws -> PixelBuffer? {
             let data = PNGWriter.file(header: header, chunks: chunks, filtered: filtered)
-            let picture = try #require(Self.picture(in: data))
-            return try PNGFastDecoder(picture)?.pixels(in: data.bytes, cancellation: nil)
+            let still = try #require(Self.still(in: data))
+            return try PNGFastDecoder(still)?.pixels(in: data.bytes, cancellation: nil)
         }
         let header = PNGWriter.header(size, color: .rgb)
         #expect(try pixels(whole, header) != nil)

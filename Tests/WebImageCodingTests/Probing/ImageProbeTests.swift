@@ -58,9 +58,9 @@ import WebImageCore
         while data.count < ImageProbe.byteLimit + 10 {
             data += Data([0xFF, 0xE2, 0xFF, 0xFF]) + Data(repeating: 0, count: 65_533)
         }
-        let picture = try Fixture("baseline-444.jpg").data().dropFirst(2)
-        #expect(try registry.probe(data + picture) == nil)
-        #expect(try registry.info(of: data + picture).size.width > 0)
+        let segments = try Fixture("baseline-444.jpg").data().dropFirst(2)
+        #expect(try registry.probe(data + segments) == nil)
+        #expect(try registry.info(of: data + segments).size.width > 0)
     }
 
     @Test func refusesABombBeforeItsPixels() throws {

@@ -36,7 +36,7 @@ import WebImageCore
         let data = try Fixture("rgb-8.png").data()
         registry.register(
             PickyDecoder { () throws(WebImageError) in
-                throw .decoding(format: .png, reason: .unsupported("colour"))
+                throw .decoding(format: .png, reason: .unsupported("color"))
             })
         #expect(try registry.decode(data).width == 19)
         #expect(try registry.info(of: data).size.width == 19)
@@ -51,7 +51,7 @@ import WebImageCore
     }
 
     @Test func reportsUnsupportedFeatures() throws {
-        let error = WebImageError.decoding(format: .png, reason: .unsupported("colour"))
+        let error = WebImageError.decoding(format: .png, reason: .unsupported("color"))
         let registry = CodecRegistry(decoders: [PickyDecoder { () throws(WebImageError) in throw error }])
         let data = try Fixture("rgb-8.png").data()
         #expect(throws: error) { try registry.decode(data) }
@@ -66,8 +66,8 @@ import WebImageCore
     }
 
     @Test func readsASliceOfLargerData() throws {
-        let picture = try Fixture("rgba-8.png").data()
-        let slice = (Data(repeating: 7, count: 100) + picture)[100...]
+        let png = try Fixture("rgba-8.png").data()
+        let slice = (Data(repeating: 7, count: 100) + png)[100...]
         #expect(try Pixels(CodecRegistry().decode(slice).pixels) == Fixture("rgba-8.png").reference())
     }
 

@@ -132,12 +132,12 @@ import WebImageTestSupport
     }
 
     @Test func picksTheNearestPixel() throws {
-        let picture = try noise(10, 7).buffer()
-        let result = try picture.resampled(to: PixelSize(width: 25, height: 4), filter: .nearest)
+        let source = try noise(10, 7).buffer()
+        let result = try source.resampled(to: PixelSize(width: 25, height: 4), filter: .nearest)
         for y in 0..<4 {
             for x in 0..<25 {
                 let (row, column) = (Int((Double(y) + 0.5) * 7 / 4), Int((Double(x) + 0.5) * 10 / 25))
-                #expect(result[x, y] == picture[column, row])
+                #expect(result[x, y] == source[column, row])
             }
         }
     }

@@ -38,11 +38,11 @@ import WebImageTestSupport
             let data = try fixture.data()
             var file = PNGFile()
             file.read(data.bytes)
-            let picture = try #require(file.still)
-            let whole = try picture.decoded(from: data.bytes, missingRows: .truncated, cancellation: nil).pixels
-            let target = options.thumbnail?.targetSize(of: picture.layout.size) ?? whole.size
-            let rows = try picture.resampledByRows(to: target, from: data.bytes, cancellation: nil)
-            guard !picture.layout.isInterlaced, target != whole.size else {
+            let still = try #require(file.still)
+            let whole = try still.decoded(from: data.bytes, missingRows: .truncated, cancellation: nil).pixels
+            let target = options.thumbnail?.targetSize(of: still.layout.size) ?? whole.size
+            let rows = try still.resampledByRows(to: target, from: data.bytes, cancellation: nil)
+            guard !still.layout.isInterlaced, target != whole.size else {
                 #expect(rows == nil, "\(fixture.name)")
                 continue
             }
@@ -148,9 +148,9 @@ import WebImageTestSupport
         let cut = data.prefix(data.count / 2)
         var file = PNGFile()
         file.read(cut.bytes)
-        let picture = try #require(file.still)
+        let still = try #require(file.still)
         let size = PixelSize(width: 5, height: 4)
-        #expect(try picture.resampledByRows(to: size, from: cut.bytes, cancellation: nil) == nil)
+        #expect(try still.resampledByRows(to: size, from: cut.bytes, cancellation: nil) == nil)
     }
 
     @Test(arguments: ["photo.jpg", "photo.png", "orientation-6.jpg", "interlaced.gif", "lossy.webp"])

@@ -39,7 +39,7 @@ struct DecoderExercise {
         let strict = Result { () throws(WebImageError) -> Image in try decoder.decode(input, options: options) }
         compareWithPieces(strict, options)
         if case .success(let strict) = strict {
-            if strict.isPartial { faults.append("a partial picture where damage is refused") }
+            if strict.isPartial { faults.append("a partial image where damage is refused") }
             if case .success(let lenient) = lenient {
                 if strict.pixels.bytes != lenient.pixels.bytes { faults.append("other pixels where damage is refused") }
             } else {
@@ -112,7 +112,7 @@ struct DecoderExercise {
             if again?.bytes != frames[index]?.bytes { faults.append("frame \(index) depends on those before it") }
         }
         if case .success(let image) = first, let frame = frames.first ?? nil, frame.bytes != image.pixels.bytes {
-            faults.append("the first frame is another picture")
+            faults.append("the first frame differs")
         }
     }
 }

@@ -7,25 +7,25 @@ import WebImageCore
 /// Fuzzing uses it too (a link in Fuzzing/Sources/FuzzSupport), so it only uses public API.
 struct ProfileExercise {
     /// Gray, color and CMYK JPEGs without a profile. Not `Data`, whose pointers a leak detector doesn't see.
-    let pictures: [[UInt8]]
+    let images: [[UInt8]]
 
     /// Returns the problems found.
     func faults(of profile: Data) -> [String] {
-        pictures.flatMap { picture in
+        images.flatMap { file in
             do {
-                return try faults(of: profile, in: Data(picture))
+                return try faults(of: profile, in: Data(file))
             } catch {
                 // Color profiles never prevent decoding.
-                return ["a profile makes a picture fail: \(error)"]
+                return ["a profile makes an image fail: \(error)"]
             }
         }
     }
 
-    private func faults(of profile: Data, in picture: Data) throws(WebImageError) -> [String] {
+    private func faults(of profile: Data, in file: Data) throws(WebImageError) -> [String] {
         let decoder = CodecRegistry.shared
-        let data = Self.picture(picture, with: profile)
+        let data = Self.file(file, with: profile)
         let name = try decoder.info(of: data).colorProfileName
-        let plain = try decoder.decode(picture, options: DecodingOptions())
+        let plain = try decoder.decode(file, options: DecodingOptions())
         let first = try decoder.decode(data, options: DecodingOptions())
         // The second time the transform is cached.
         let second = try decoder.decode(data, options: DecodingOptions())
@@ -36,7 +36,7 @@ struct ProfileExercise {
         let areEqual = first.pixels.withUnsafeBytes { first in
             second.pixels.withUnsafeBytes { first.elementsEqual($0) }
         }
-        if !areEqual { faults.append("other colours the second time") }
+        if !areEqual { faults.append("other colors the second time") }
         return faults
     }
 
@@ -45,7 +45,7 @@ struct ProfileExercise {
     }
 
     /// After the first marker, in as many pieces as needed (ICC.1:2022, B.4).
-    private static func picture(_ picture: Data, with profile: Data) -> Data {
+    private static func file(_ file: Data, with profile: Data) -> Data {
         let pieceLimit = 65_000
         let count = max(1, (profile.count + pieceLimit - 1) / pieceLimit)
         var segments = Data()
@@ -56,6 +56,6 @@ struct ProfileExercise {
             segments += [UInt8(index + 1), UInt8(min(count, 255))]
             segments += piece
         }
-        return picture.prefix(2) + segments + picture.dropFirst(2)
+        return file.prefix(2) + segments + file.dropFirst(2)
     }
 }

@@ -103,21 +103,21 @@ import WebImageTestSupport
         let still = try WebPEncoder().encode(Image(pixels: noise.buffer(isOpaque: true)), options: EncodingOptions())
         // 32 times 160 pixels, for 100 ms.
         let header: [UInt8] = [0, 0, 0, 0, 0, 0, 31, 0, 0, 159, 0, 0, 100, 0, 0, 0]
-        func animation(firstPicture: Data, secondPicture: Data? = nil) -> Data {
+        func animation(firstImage: Data, secondImage: Data? = nil) -> Data {
             var data = Data("RIFF\0\0\0\0WEBP".utf8)
             data.appendWebPChunk("VP8X", Data([2, 0, 0, 0, 31, 0, 0, 159, 0, 0]))
             data.appendWebPChunk("ANIM", Data(count: 6))
-            data.appendWebPChunk("ANMF", header + firstPicture)
-            data.appendWebPChunk("ANMF", header + (secondPicture ?? still[12...]))
+            data.appendWebPChunk("ANMF", header + firstImage)
+            data.appendWebPChunk("ANMF", header + (secondImage ?? still[12...]))
             data.setRIFFLength()
             return data
         }
-        let whole = try decoder.decode(animation(firstPicture: still[12...]), options: DecodingOptions())
+        let whole = try decoder.decode(animation(firstImage: still[12...]), options: DecodingOptions())
         #expect(whole.animation?.frameCount == 2 && !whole.isPartial)
 
         var cut = Data()
         cut.appendWebPChunk("VP8 ", still[20..<still.count / 2])
-        let data = animation(firstPicture: cut)
+        let data = animation(firstImage: cut)
         let image = try decoder.decode(data, options: DecodingOptions())
         #expect(image.isPartial && image.animation == nil && image.frameCount == 2)
         let rowCount = try #require(Pixels(image.pixels).goodRowCount(of: Pixels(whole.pixels)))
@@ -125,7 +125,7 @@ import WebImageTestSupport
         #expect(throws: WebImageError.self) { try decoder.decode(data, options: DecodingOptions(damage: .refuse)) }
 
         // The damaged frame is a later one.
-        let later = animation(firstPicture: still[12...], secondPicture: cut)
+        let later = animation(firstImage: still[12...], secondImage: cut)
         let reader = try self.animation(later).makeFrameReader()
         let frame = Pixels(try reader.frame(at: 1, cancellation: nil))
         #expect(

@@ -10,7 +10,7 @@ extension DispatchSemaphore {
 }
 
 @Suite(.timeLimit(.minutes(1))) struct WorkQueueTests {
-    /// A queue of one thread that is held until `open` is called, so that what is submitted meanwhile has to queue.
+    /// A queue of one thread that is held until `open` is called, so that work submitted before that has to wait.
     private final class HeldQueue: Sendable {
         let queue = WorkQueue(label: "held", threadCount: 1)
         private let gate = DispatchSemaphore(value: 0)
@@ -93,7 +93,7 @@ extension DispatchSemaphore {
                 done.leave()
             }
         }
-        // Two are inside at the same time, or the second of these waits in vain.
+        // Two run at the same time, or the second wait fails.
         #expect(arrived.isSignalled())
         #expect(arrived.isSignalled())
         #expect(queue.waitingCount == 4)
@@ -116,7 +116,7 @@ extension DispatchSemaphore {
                     done.leave()
                 }
             }
-            // All three are inside at the same time, or the last of these waits in vain.
+            // All three run at the same time, or the last wait fails.
             for _ in 0..<3 { #expect(arrived.isSignalled()) }
             for _ in 0..<3 { leave.signal() }
             #expect(done.wait(timeout: .now() + 10) == .success)

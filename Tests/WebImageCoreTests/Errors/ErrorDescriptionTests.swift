@@ -5,7 +5,7 @@ import WebImageCore
 @Suite struct ErrorDescriptionTests {
     private static let url = URL(string: "https://user:p%40ss@host:8443/a.png?b=@c")
 
-    /// One error of each case and reason that has a URL, a key or a text of the user's.
+    /// One error of each case and reason that contains a URL, a key or a text of the user.
     private static func errors(_ url: URL) -> [WebImageError] {
         [
             .invalidURL(url.absoluteString), .notInCache(key: url.absoluteString), .httpStatus(code: 404, url: url),

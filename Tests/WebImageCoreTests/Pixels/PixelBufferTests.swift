@@ -133,7 +133,7 @@ import Testing
         #expect(changed?[34, 24] == SIMD4(39, 29, 7, 255))
         #expect(changed?.byteCount == 35 * 25 * 4)
         #expect(whole[5, 5] == SIMD4(5, 5, 7, 255))
-        // Nor where the whole is gone, and its memory has no other owner.
+        // Nor if the whole was released, and its memory has no other owner.
         part = try numbered().cropped(to: PixelRect(x: 5, y: 5, width: 35, height: 25))
         let own = try changingFirstByte(of: &part, to: 99)
         #expect(own?[34, 24] == SIMD4(39, 29, 7, 255))

@@ -5,7 +5,7 @@ import WebImageTestSupport
 
 @testable import WebImageCore
 
-/// Caches find pictures again by weak references, on other threads than the one that thaws them.
+/// Caches revive images by weak references on other threads than the one that thaws them.
 @Suite struct ThawingRaceTests {
     /// The owner never waits for the other thread, which revives what it can, and looks at it once the owner is done.
     @Test func thawingDoesNotChangeConcurrentlyRevivedPixels() async throws {
@@ -34,7 +34,7 @@ import WebImageTestSupport
         let begunCount = Atomic(0)
         let endedCount = Atomic(0)
 
-        /// Returns how many pictures changed in the hands of who had revived them.
+        /// Returns how many images changed after they were revived.
         func reviveUntilEnd() async -> Int {
             await withCheckedContinuation { continuation in
                 Thread { continuation.resume(returning: self.changedCount()) }.start()

@@ -1,8 +1,8 @@
 import Foundation
 import WebImage
 
-/// A smooth picture of its own for each number, as a file.
-struct TestPicture {
+/// A smooth image that differs for each number, as a file.
+struct TestImage {
     var number = 0
     var width = 64
     var height = 48
@@ -29,7 +29,7 @@ struct TestPicture {
 
     /// A JPEG file whose header claims 65,535 × 65,535 pixels.
     static func claimingTooMuch() throws -> Data {
-        var bytes = [UInt8](try TestPicture().data(.jpeg))
+        var bytes = [UInt8](try TestImage().data(.jpeg))
         // The frame header (T.81, B.2.2): marker, length, precision, height, width.
         guard
             let start = bytes.indices.dropLast(8).first(where: {
@@ -42,24 +42,24 @@ struct TestPicture {
 
     /// A PNG file with one wrong byte among its pixels.
     static func damaged() throws -> Data {
-        var data = try TestPicture().data(.png)
+        var data = try TestImage().data(.png)
         data[data.startIndex + data.count / 2] ^= 0xFF
         return data
     }
 
-    /// Two frames of 1 × 1 pixels, 0.1 s each, for ever.
+    /// Two frames of 1 × 1 pixels, 0.1 s each, without a loop limit.
     static let animation = Data(
         [UInt8]("GIF89a".utf8) + [1, 0, 1, 0, 0x80, 0, 0, 255, 0, 0, 0, 0, 255]
             + [0x21, 0xFF, 11] + [UInt8]("NETSCAPE2.0".utf8) + [3, 1, 0, 0, 0]
             + frame(color: 0) + frame(color: 1) + [0x3B])
 
     private static func frame(color: UInt8) -> [UInt8] {
-        // A control block of 10 hundredths, the frame's rectangle, and LZW codes: clear, colour, end.
+        // A control block of 10 hundredths, the frame's rectangle, and LZW codes: clear, color, end.
         [0x21, 0xF9, 4, 0, 10, 0, 0, 0, 0x2C, 0, 0, 0, 0, 1, 0, 1, 0, 0, 2, 2, color == 0 ? 0x44 : 0x4C, 0x01, 0]
     }
 }
 
-/// The largest difference of a colour between two pictures of one size.
+/// The largest difference of a color between two images of one size.
 func largestDifference(_ first: Image, _ second: Image) -> Int {
     guard first.width == second.width, first.height == second.height else { return .max }
     var largest = 0

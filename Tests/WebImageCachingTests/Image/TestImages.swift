@@ -2,7 +2,7 @@ import FoundationEssentials
 import WebImageCoding
 import WebImageCore
 
-/// A picture of one colour.
+/// An image of one color.
 func solidImage(_ width: Int = 8, _ height: Int = 6, alpha: UInt8 = 255) throws -> Image {
     var pixels = try MutablePixelBuffer(width: width, height: height)
     pixels.withUnsafeMutableBytes { bytes in
@@ -11,19 +11,19 @@ func solidImage(_ width: Int = 8, _ height: Int = 6, alpha: UInt8 = 255) throws 
     return Image(pixels: pixels.freeze(isOpaque: alpha == 255))
 }
 
-/// A picture as a file.
+/// A PNG file of one color.
 func solidPNG(_ width: Int = 8, _ height: Int = 6) throws -> Data {
     try CodecRegistry.shared.encode(try solidImage(width, height), as: .png)
 }
 
-/// A committed picture of several frames.
+/// The animated GIF among the fixtures.
 func animatedGIF() throws -> Data {
     let tests = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
         .deletingLastPathComponent()
     return try Data(contentsOf: tests.appending(path: "Fixtures/images/animated.gif"))
 }
 
-/// Decodes PNG, counts, and calls out before each.
+/// Decodes PNG, counts the calls, and calls a closure before each.
 final class ProbeDecoder: ImageDecoder {
     private let calls = Lock(0)
     private let onDecode: @Sendable (DecodingOptions) -> Void
