@@ -42,7 +42,7 @@ import WebImageTestSupport
         #expect(image.pixels[10, 11] == .zero)
     }
 
-    @Test func wholeNumbersAreEdgesOfPixels() throws {
+    @Test func wholeNumbersArePixelEdges() throws {
         let image = try Image(size: PointSize(width: 4, height: 6)) { context in
             for y in [1.5, 4] {
                 var line = Path()
@@ -267,7 +267,7 @@ import WebImageTestSupport
         }
     }
 
-    @Test func unrestoredStatesAreNoError() throws {
+    @Test func unrestoredStatesAreAccepted() throws {
         _ = try Image(size: PointSize(width: 1, height: 1)) { $0.save() }
     }
 

@@ -6,7 +6,7 @@ import WebImageCore
 @Suite struct TextTests {
     private let font = Font("DejaVu Sans", size: 20)
 
-    @Test func inkIsWhereItShouldBe() throws {
+    @Test func inkHasTheExpectedBounds() throws {
         // In DejaVu Sans an H is 0.729 of the font's size high, and stands on the line, 0.928 below the top (its
         // ascent).
         let image = try Image(size: PointSize(width: 60, height: 60), scale: 2) { context in
