@@ -8,7 +8,7 @@ import XCTest
 
 /// Panning, and the life of the widget.
 final class MarkerLifeTests: GTKTestCase {
-    func testALoadOutOfSightHasLowPriorityUntilItIsSeen() throws {
+    func testALoadOutsideTheViewportHasLowPriorityUntilItIsVisible() throws {
         try MainActor.assumeIsolated {
             let (fixture, map, marker) = (PictureFixture(), TestMap(), makeMarker())
             defer { map.close() }
@@ -27,7 +27,7 @@ final class MarkerLifeTests: GTKTestCase {
         }
     }
 
-    func testPanningAwayGivesTheLoadUpAndBackStartsItAgain() throws {
+    func testPanningAwayCancelsTheLoadAndPanningBackRestartsIt() throws {
         try MainActor.assumeIsolated {
             let (fixture, map, marker) = (PictureFixture(), TestMap(), makeMarker())
             defer { map.close() }
@@ -52,7 +52,7 @@ final class MarkerLifeTests: GTKTestCase {
         }
     }
 
-    func testAShortLookAwayDoesNotCancel() throws {
+    func testBrieflyPanningAwayDoesNotCancel() throws {
         try MainActor.assumeIsolated {
             let (fixture, map, marker) = (PictureFixture(), TestMap(), makeMarker())
             defer { map.close() }
@@ -67,7 +67,7 @@ final class MarkerLifeTests: GTKTestCase {
         }
     }
 
-    func testPanningAwayLetsThePixelsGoAndBackBringsThem() throws {
+    func testPanningAwayReleasesThePixelsAndPanningBackRestoresThem() throws {
         try MainActor.assumeIsolated {
             let (fixture, map, marker) = (PictureFixture(), TestMap(), makeMarker())
             defer { map.close() }
@@ -97,7 +97,7 @@ final class MarkerLifeTests: GTKTestCase {
         }
     }
 
-    func testAMarkerMayKeepItsImageAndLoadOutOfSight() throws {
+    func testAMarkerCanKeepItsImageAndLoadOutsideTheViewport() throws {
         try MainActor.assumeIsolated {
             let (fixture, map, marker) = (PictureFixture(), TestMap(), makeMarker())
             defer { map.close() }
@@ -116,7 +116,7 @@ final class MarkerLifeTests: GTKTestCase {
         }
     }
 
-    func testAThousandMarkersLoadWhatIsInSight() throws {
+    func testAThousandMarkersLoadVisibleImages() throws {
         try MainActor.assumeIsolated {
             let (fixture, map) = (PictureFixture(), TestMap())
             defer { map.close() }

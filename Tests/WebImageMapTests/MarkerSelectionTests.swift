@@ -36,7 +36,7 @@ final class MarkerSelectionTests: GTKTestCase {
         }
     }
 
-    func testStaysSelectedOutOfSight() throws {
+    func testStaysSelectedOutsideTheViewport() throws {
         try MainActor.assumeIsolated {
             let (fixture, map) = (PictureFixture(), TestMap())
             defer { map.close() }
@@ -51,7 +51,7 @@ final class MarkerSelectionTests: GTKTestCase {
         }
     }
 
-    func testIsSelectedWhereLayerAndMarkerAllowIt() throws {
+    func testIsSelectedIfLayerAndMarkerAllowIt() throws {
         MainActor.assumeIsolated {
             let marker = makeMarker()
             XCTAssertFalse(marker.select(), "without a layer")
@@ -71,7 +71,7 @@ final class MarkerSelectionTests: GTKTestCase {
         }
     }
 
-    func testIsHighlightedByTheProgramToo() throws {
+    func testIsHighlightedByTheAppToo() throws {
         try MainActor.assumeIsolated {
             let fixture = PictureFixture()
             let marker = try makePair(fixture)
@@ -203,7 +203,7 @@ final class MarkerSelectionTests: GTKTestCase {
 
     // MARK: Accessibility
 
-    func testSaysWhatItShows() {
+    func testDescribesWhatItShows() {
         MainActor.assumeIsolated {
             let marker = makeMarker()
             XCTAssertEqual(
@@ -220,7 +220,7 @@ final class MarkerSelectionTests: GTKTestCase {
         }
     }
 
-    func testTellsAssistiveTechnologiesItsNameAndWhetherItIsSelected() throws {
+    func testReportsItsNameAndSelectionToAssistiveTechnologies() throws {
         try XCTSkipUnless(
             ProcessInfo.processInfo.environment["GTK_A11Y"] == "test", "GTK_A11Y=test records what they would get")
         MainActor.assumeIsolated {

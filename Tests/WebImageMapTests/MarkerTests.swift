@@ -74,7 +74,7 @@ final class WebMarkerTests: GTKTestCase {
         }
     }
 
-    func testTakesAnotherURLAtOnce() throws {
+    func testLoadsAnotherURLAtOnce() throws {
         try MainActor.assumeIsolated {
             let (fixture, map, marker) = (PictureFixture(), TestMap(), makeMarker())
             defer { map.close() }
@@ -98,7 +98,7 @@ final class WebMarkerTests: GTKTestCase {
         }
     }
 
-    func testTellsItsProgressAndCanBeCancelled() throws {
+    func testReportsProgressAndCanBeCancelled() throws {
         try MainActor.assumeIsolated {
             let (fixture, map, marker) = (PictureFixture(), TestMap(), makeMarker())
             defer { map.close() }
@@ -160,7 +160,7 @@ final class WebMarkerTests: GTKTestCase {
         }
     }
 
-    func testPlaysAnimationsInSightOnly() throws {
+    func testPlaysAnimationsOnlyWhileVisible() throws {
         try MainActor.assumeIsolated {
             let (map, marker) = (TestMap(), makeMarker())
             defer { map.close() }
@@ -185,7 +185,7 @@ final class WebMarkerTests: GTKTestCase {
         }
     }
 
-    func testDirectionOfTextIsItsTransitionsToo() throws {
+    func testTransitionsFollowTheDirectionOfText() throws {
         try MainActor.assumeIsolated {
             let (fixture, map, marker) = (PictureFixture(), TestMap(), makeMarker())
             defer {
@@ -226,7 +226,7 @@ final class WebMarkerTests: GTKTestCase {
 }
 
 final class MarkersPageTests: GTKTestCase {
-    func testTheGalleryHasAPageOfMarkers() throws {
+    func testTheGalleryHasAMarkerPage() throws {
         let file = FileManager.default.temporaryDirectory.appendingPathComponent("Markers-\(UUID().uuidString).png")
         defer { try? FileManager.default.removeItem(at: file) }
         let run = try GalleryRun(["--page", "markers", "--size", "900x700", "--screenshot", file.path])
@@ -242,7 +242,7 @@ final class MarkersPageTests: GTKTestCase {
         XCTAssertGreaterThan(colors[SIMD4(217, 51, 26, 255)] ?? 0, 100)
     }
 
-    func testItsNameIsAmongThoseOfTheCommandLine() throws {
+    func testTheCommandLineListsTheMarkerPage() throws {
         let help = try GalleryRun(["--help"], hasDisplay: false)
         let refusal = try GalleryRun(["--page", "nonsense"], hasDisplay: false)
         for page in GalleryPageName.allCases {
