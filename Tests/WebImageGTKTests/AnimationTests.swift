@@ -27,7 +27,7 @@ final class PictureAnimationTests: GTKTestCase {
         }
     }
 
-    func testStandsStillWhileItIsNot() throws {
+    func testPausesWhileItIsOffScreen() throws {
         try MainActor.assumeIsolated {
             let (window, picture) = (TestWindow(), WebPicture())
             defer { window.close() }
@@ -72,7 +72,7 @@ final class PictureAnimationTests: GTKTestCase {
         }
     }
 
-    func testDoesNotBeginByItselfWhereItIsNotToPlay() throws {
+    func testDoesNotStartWithoutAutoplay() throws {
         try MainActor.assumeIsolated {
             let (window, picture) = (TestWindow(), WebPicture())
             defer { window.close() }
@@ -156,7 +156,7 @@ final class PictureAnimationTests: GTKTestCase {
         }
     }
 
-    func testPlaysAsOftenAsItIsTold() throws {
+    func testPlaysTheGivenNumberOfTimes() throws {
         try MainActor.assumeIsolated {
             let (window, picture) = (TestWindow(), WebPicture())
             defer { window.close() }

@@ -28,7 +28,7 @@ final class ApplicationHoldTests: GTKTestCase {
         }
     }
 
-    func testAHookOfTheProgramsTakesThePlaceOfTheHold() throws {
+    func testACustomHookReplacesTheHold() throws {
         try MainActor.assumeIsolated {
             let (begun, ended) = (Lock(0), Lock(0))
             let fixture = PictureFixture { configuration in
@@ -122,7 +122,7 @@ final class ApplicationLifecycleTests: GTKTestCase {
         }
     }
 
-    func testHearsTheDesktopsMemoryMonitor() throws {
+    func testFollowsTheDesktopsMemoryMonitor() throws {
         try MainActor.assumeIsolated {
             guard let monitor = g_memory_monitor_dup_default().map({ ObjectReference(owning: ObjectPointer($0)) })
             else {
@@ -148,7 +148,7 @@ final class ApplicationLifecycleTests: GTKTestCase {
 
 /// The views bring no style along and need none.
 final class AdwaitaTests: GTKTestCase {
-    func testPicturesAndButtonsWorkInAWindowOfLibadwaita() throws {
+    func testPicturesAndButtonsWorkInALibadwaitaWindow() throws {
         let run = try GalleryRun([], of: "AdwaitaProbe")
         try XCTSkipIf(run.exitStatus == 77, "no libadwaita: install libadwaita-1-0")
         XCTAssertEqual(run.exitStatus, 0, run.errors)
@@ -157,7 +157,7 @@ final class AdwaitaTests: GTKTestCase {
 }
 
 final class NetworkActivityIndicatorTests: GTKTestCase {
-    func testTurnsDuringALoadThatAsksForIt() throws {
+    func testSpinsDuringALoadWithTheOption() throws {
         try MainActor.assumeIsolated {
             let activity = NetworkActivity()
             let fixture = PictureFixture { $0.networkActivity = activity }
@@ -183,7 +183,7 @@ final class NetworkActivityIndicatorTests: GTKTestCase {
         }
     }
 
-    func testCountsForAllManagersUnlessToldOtherwise() throws {
+    func testCountsForAllManagersByDefault() throws {
         try MainActor.assumeIsolated {
             let (fixture, window, picture) = (PictureFixture(), TestWindow(), WebPicture())
             defer { window.close() }

@@ -157,7 +157,7 @@ final class WebButtonTests: GTKTestCase {
         }
     }
 
-    func testSaysWhatItShows() {
+    func testDescribesWhatItShows() {
         MainActor.assumeIsolated {
             let (window, button) = (TestWindow(), WebButton())
             defer { window.close() }

@@ -30,7 +30,7 @@ final class CustomCacheViewTests: GTKTestCase {
         }
     }
 
-    func testACustomCacheKeepsResponsesApartThatVary() throws {
+    func testACustomCacheSeparatesVaryingResponses() throws {
         try MainActor.assumeIsolated {
             let (scene, cache) = (Scene(), DictionaryCache())
             defer { scene.window.close() }

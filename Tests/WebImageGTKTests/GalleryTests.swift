@@ -19,7 +19,7 @@ final class GalleryScreenshotTests: GTKTestCase {
         if folder.path != "/" { try? FileManager.default.removeItem(at: folder) }
     }
 
-    func testPhotographsItsPicturesWhereTheReportSaysTheyAre() throws {
+    func testScreenshotsHaveImagesWhereTheReportPlacesThem() throws {
         let colors = [Swatch.red, .green, .blue].map { Swatch(red: $0.red, green: $0.green, blue: $0.blue, width: 80) }
         let paths = try colors.enumerated().map { try write($1, to: "\($0).png") }
         let run = try run(listing: paths)
@@ -91,7 +91,7 @@ final class GalleryScreenshotTests: GTKTestCase {
         XCTAssertGreaterThan(Set((0..<50).map { screenshot.pixels[$0 * screenshot.width / 50, 200] }).count, 3)
     }
 
-    func testTellsWhichImagesFailed() throws {
+    func testReportsWhichImagesFailed() throws {
         let picture = try write(.red, to: "red.png")
         let text = folder.appendingPathComponent("text.png")
         try Data("no picture".utf8).write(to: text)
@@ -146,7 +146,7 @@ final class GalleryScreenshotTests: GTKTestCase {
 }
 
 final class GalleryArgumentsTests: XCTestCase {
-    func testWithoutADisplayItSaysSo() throws {
+    func testReportsAMissingDisplay() throws {
         let run = try GalleryRun(["picture.png"], hasDisplay: false)
         XCTAssertEqual(run.exitStatus, 1)
         XCTAssertTrue(run.errors.contains("no display"), run.errors)

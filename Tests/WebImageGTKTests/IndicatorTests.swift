@@ -76,7 +76,7 @@ final class IndicatorTests: GTKTestCase {
         }
     }
 
-    func testIsDrawnNoMoreOftenThanItsIntervalWants() throws {
+    func testIsDrawnNoMoreOftenThanItsInterval() throws {
         try MainActor.assumeIsolated {
             let interval = Duration.milliseconds(40)
             let (fixture, window, picture) = (PictureFixture(), TestWindow(), WebPicture())
@@ -92,7 +92,7 @@ final class IndicatorTests: GTKTestCase {
         }
     }
 
-    func testProgressIsDrawnNoMoreOftenThanTheIntervalWants() throws {
+    func testProgressIsDrawnNoMoreOftenThanTheInterval() throws {
         try MainActor.assumeIsolated {
             let (fixture, window, picture) = (PictureFixture(), TestWindow(), WebPicture())
             defer { window.close() }

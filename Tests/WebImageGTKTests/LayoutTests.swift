@@ -75,7 +75,7 @@ final class DisplaySizeTests: GTKTestCase {
         }
     }
 
-    func testAViewThatGetsNoRoomDecodesTheWhole() {
+    func testAViewWithoutASizeDecodesTheFullImage() {
         MainActor.assumeIsolated {
             let (fixture, window, picture) = (PhotographFixture(), TestWindow(), WebPicture())
             defer { window.close() }
@@ -142,7 +142,7 @@ final class DisplaySizeTests: GTKTestCase {
         }
     }
 
-    func testASizeOfTheRequestsOwnStays() {
+    func testTheRequestsSizeIsKept() {
         MainActor.assumeIsolated {
             let (fixture, picture) = (PhotographFixture(), WebPicture())
             picture.decodesAtDisplaySize = true
@@ -187,7 +187,7 @@ private func answer(_ load: ManualLoad?, with file: Data) {
 
 /// Pictures that ask for a size whatever their image.
 final class FixedSizeTests: GTKTestCase {
-    func testAsksForTheSizeItIsTold() throws {
+    func testRequestsTheGivenSize() throws {
         try MainActor.assumeIsolated {
             let picture = WebPicture()
             XCTAssertNil(picture.fixedSize)
@@ -329,7 +329,7 @@ final class HighlightTests: GTKTestCase {
         }
     }
 
-    func testIsHighlightedByStateOrByTheProgram() throws {
+    func testIsHighlightedByStateOrByTheApp() throws {
         try MainActor.assumeIsolated {
             let (fixture, picture) = (PictureFixture(), WebPicture())
             try setBoth(of: picture, fixture)
@@ -347,7 +347,7 @@ final class HighlightTests: GTKTestCase {
         }
     }
 
-    func testShowsTheNormalImageUntilTheOtherIsThere() throws {
+    func testShowsTheNormalImageUntilTheOtherIsLoaded() throws {
         try MainActor.assumeIsolated {
             let (fixture, picture) = (PictureFixture(), WebPicture())
             let (normal, other) = (try fixture.url("normal"), try fixture.url("other"))

@@ -30,7 +30,7 @@ final class PictureLifeTests: GTKTestCase {
         }
     }
 
-    func testUnmappingGivesTheLoadUpAndMappingStartsItAgain() throws {
+    func testUnmappingCancelsTheLoadAndMappingRestartsIt() throws {
         try MainActor.assumeIsolated {
             let (fixture, window, picture) = (PictureFixture(), TestWindow(), WebPicture())
             defer { window.close() }
@@ -120,7 +120,7 @@ final class PictureLifeTests: GTKTestCase {
         }
     }
 
-    func testDestroyingTheWidgetLetsThePixelsGo() throws {
+    func testDestroyingTheWidgetReleasesThePixels() throws {
         try MainActor.assumeIsolated {
             // Never drawn: GTK's renderers keep small textures for some frames.
             let picture = WebPicture()
@@ -237,7 +237,7 @@ final class OffscreenReleaseTests: GTKTestCase {
         }
     }
 
-    func testWhatMemoryNoLongerHasIsLoadedAgain() throws {
+    func testAnImageNoLongerInMemoryIsLoadedAgain() throws {
         try MainActor.assumeIsolated {
             let (fixture, window, picture) = (PictureFixture(), TestWindow(), makePicture())
             defer { window.close() }
@@ -266,7 +266,7 @@ final class OffscreenReleaseTests: GTKTestCase {
         }
     }
 
-    func testAPreviewGoesWithItsLoad() throws {
+    func testAPreviewIsReleasedWithItsLoad() throws {
         try MainActor.assumeIsolated {
             let (fixture, window, picture) = (PictureFixture(), TestWindow(), makePicture())
             defer { window.close() }
@@ -283,7 +283,7 @@ final class OffscreenReleaseTests: GTKTestCase {
         }
     }
 
-    func testWhatLoadsOffScreenGoesIntoTheCache() throws {
+    func testImagesLoadedOffScreenAreCached() throws {
         try MainActor.assumeIsolated {
             let (fixture, window, picture) = (PictureFixture(), TestWindow(), makePicture())
             defer { window.close() }
@@ -316,7 +316,7 @@ final class OffscreenReleaseTests: GTKTestCase {
         }
     }
 
-    func testTheSameURLSetOffScreenIsThereAgain() throws {
+    func testTheSameURLSetOffScreenIsShownAgain() throws {
         try MainActor.assumeIsolated {
             let (fixture, window, picture) = (PictureFixture(), TestWindow(), makePicture())
             defer { window.close() }

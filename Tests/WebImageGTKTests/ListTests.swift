@@ -5,7 +5,7 @@ import XCTest
 
 /// Lists: cells come and go, and what they show is right.
 final class WebPictureFactoryTests: GTKTestCase {
-    func testAGridOfAHundredThousandRowsLoadsWhatIsInSight() {
+    func testAGridOfAHundredThousandRowsLoadsVisibleRows() {
         MainActor.assumeIsolated {
             let swatches = AnsweredSwatches()
             let list = swatches.makeGrid(rowCount: 100_000)

@@ -26,7 +26,7 @@ final class MainLoopTests: XCTestCase {
         }
     }
 
-    func testResumesTasksThatSlept() {
+    func testResumesSleepingTasks() {
         MainActor.assumeIsolated {
             var didWake = false
             Task { @MainActor in
@@ -88,7 +88,7 @@ final class ApplyQueueTests: XCTestCase {
         }
     }
 
-    func testLetsFramesGoFirst() {
+    func testFramesTakePrecedence() {
         MainActor.assumeIsolated {
             let order = Lock<[String]>([])
             let queue = ApplyQueue()
@@ -160,7 +160,7 @@ final class ApplyQueueTests: XCTestCase {
         }
     }
 
-    func testHoldsTheOthersUpWhileABodyRunsAMainLoop() {
+    func testDelaysOtherBodiesWhileOneRunsAMainLoop() {
         MainActor.assumeIsolated {
             let (queue, order) = (ApplyQueue(), Lock<[String]>([]))
             queue.enqueue {
@@ -179,7 +179,7 @@ final class ApplyQueueTests: XCTestCase {
         }
     }
 
-    func testRunsWhatABodyQueues() {
+    func testRunsBodiesQueuedByABody() {
         MainActor.assumeIsolated {
             let queue = ApplyQueue()
             let order = Lock<[Int]>([])
@@ -193,7 +193,7 @@ final class ApplyQueueTests: XCTestCase {
         }
     }
 
-    func testLivesUntilItIsEmptyAndNoLonger() {
+    func testLivesUntilItIsEmpty() {
         MainActor.assumeIsolated {
             let didRun = Lock(false)
             var queue: ApplyQueue? = ApplyQueue()

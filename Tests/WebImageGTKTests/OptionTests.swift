@@ -21,7 +21,7 @@ final class PictureOptionsTests: GTKTestCase {
         }
     }
 
-    func testShowsPlaceholdersThatAreMadeOfSomething() throws {
+    func testShowsGeneratedPlaceholders() throws {
         try MainActor.assumeIsolated {
             let (fixture, picture) = (PictureFixture(), WebPicture())
             let url = try fixture.url("red")
@@ -128,7 +128,7 @@ final class PictureOptionsTests: GTKTestCase {
         }
     }
 
-    func testAvoidSettingImageLeavesNothingToFadeIn() throws {
+    func testAvoidSettingImageFadesNothing() throws {
         try MainActor.assumeIsolated {
             let (fixture, window, picture) = (PictureFixture(), TestWindow(), WebPicture())
             defer { window.close() }
@@ -167,7 +167,7 @@ final class PictureOptionsTests: GTKTestCase {
         }
     }
 
-    func testFadesInWhatWasLoaded() throws {
+    func testFadesInLoadedImages() throws {
         try MainActor.assumeIsolated {
             let (fixture, window, picture) = (PictureFixture(), TestWindow(), WebPicture())
             defer { window.close() }
@@ -215,7 +215,7 @@ final class PictureOptionsTests: GTKTestCase {
         }
     }
 
-    func testFadesWhatCameFromMemoryOnlyWhenForced() throws {
+    func testFadesImagesFromMemoryOnlyWhenForced() throws {
         try MainActor.assumeIsolated {
             let (fixture, window, picture) = (PictureFixture(), TestWindow(), WebPicture())
             defer { window.close() }

@@ -6,7 +6,7 @@ import XCTest
 
 /// Files that are shown while they arrive.
 final class PicturePreviewTests: GTKTestCase {
-    func testShowsTheRowsThatAreThereAndThenTheImage() throws {
+    func testShowsTheArrivedRowsAndThenTheImage() throws {
         try MainActor.assumeIsolated {
             let fixture = PictureFixture(decodesPNG: true) { $0.previewInterval = .zero }
             let (window, picture) = (TestWindow(), WebPicture())
@@ -301,7 +301,7 @@ final class FailureTests: GTKTestCase {
         }
     }
 
-    func testAClickRetriesWhereTheViewAllowsIt() throws {
+    func testAClickRetriesIfTheViewAllowsIt() throws {
         try MainActor.assumeIsolated {
             guard let pointer = Pointer() else { throw XCTSkip("no X server with a test extension: install libxtst6") }
             let (fixture, window, picture) = (PictureFixture(), TestWindow(), WebPicture())

@@ -290,7 +290,7 @@ final class SetImageTests: GTKTestCase {
         }
     }
 
-    func testAFailureIsToldAndTheSameURLTriesAgain() throws {
+    func testAFailureIsReportedAndTheSameURLLoadsAgain() throws {
         try MainActor.assumeIsolated {
             let (fixture, picture) = (PictureFixture(), WebPicture())
             let url = try fixture.url("gone")
@@ -313,7 +313,7 @@ final class SetImageTests: GTKTestCase {
         }
     }
 
-    func testTellsProgress() throws {
+    func testReportsProgress() throws {
         try MainActor.assumeIsolated {
             let (fixture, picture) = (PictureFixture(), WebPicture())
             let url = try fixture.url("red")
@@ -380,7 +380,7 @@ final class SetImageTests: GTKTestCase {
         }
     }
 
-    func testALoadThatItsManagerCancelledIsNoFailure() throws {
+    func testALoadCancelledByItsManagerIsNoFailure() throws {
         try MainActor.assumeIsolated {
             let (fixture, picture) = (PictureFixture(), WebPicture())
             let outcomes = Outcomes()
@@ -393,7 +393,7 @@ final class SetImageTests: GTKTestCase {
         }
     }
 
-    func testALoadThatAsksTheCacheOnlyIsNotJoinedByOneThatAsksTheLoader() throws {
+    func testACacheOnlyLoadIsNotJoinedByOneThatUsesTheLoader() throws {
         try MainActor.assumeIsolated {
             let (fixture, picture) = (PictureFixture(), WebPicture())
             let url = try fixture.url("red")
@@ -405,7 +405,7 @@ final class SetImageTests: GTKTestCase {
         }
     }
 
-    func testLetsGoOfItsHandlersAtTheEnd() throws {
+    func testReleasesItsHandlersAtTheEnd() throws {
         try MainActor.assumeIsolated {
             let (fixture, picture) = (PictureFixture(), WebPicture())
             let url = try fixture.url("red")

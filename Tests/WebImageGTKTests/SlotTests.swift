@@ -6,7 +6,7 @@ import XCTest
 
 /// Slots of any widget.
 final class ImageSlotTests: GTKTestCase {
-    func testHandsImagesToAClosure() throws {
+    func testPassesImagesToAClosure() throws {
         try MainActor.assumeIsolated {
             let (fixture, window) = (PictureFixture(), TestWindow())
             defer { window.close() }
@@ -109,7 +109,7 @@ final class ImageSlotTests: GTKTestCase {
         }
     }
 
-    func testProgressIsAFractionWhereTheLengthIsKnown() {
+    func testProgressIsAFractionIfTheLengthIsKnown() {
         XCTAssertEqual(LoadState.loading(received: 3, expected: 4).fraction, 0.75)
         XCTAssertEqual(LoadState.loading(received: 5, expected: 4).fraction, 1)
         XCTAssertNil(LoadState.loading(received: 3, expected: nil).fraction)
@@ -222,7 +222,7 @@ final class SlotLifeTests: GTKTestCase {
         }
     }
 
-    func testShowsPreviewsUntilTheImageIsThere() throws {
+    func testShowsPreviewsUntilTheImageIsLoaded() throws {
         try MainActor.assumeIsolated {
             let (fixture, window, picture) = (PictureFixture(), TestWindow(), WebPicture())
             defer { window.close() }

@@ -41,7 +41,7 @@ final class TransitionDrawingTests: XCTestCase {
         }
     }
 
-    func testZoomsGrowOutOfTheMiddleAndShrinkIntoIt() throws {
+    func testZoomsGrowFromTheCenterAndShrinkIntoIt() throws {
         try MainActor.assumeIsolated {
             for (transition, middle, rim) in [
                 (ImageTransition.zoomIn(), Swatch.blue, Swatch.red), (.zoomOut(), .red, .blue),
@@ -138,7 +138,7 @@ final class TransitionDrawingTests: XCTestCase {
 
 /// When transitions happen, and what they tell.
 final class TransitionStepsTests: GTKTestCase {
-    func testTellsItsStepsInOrder() throws {
+    func testReportsItsStepsInOrder() throws {
         try MainActor.assumeIsolated {
             let (fixture, window, picture) = (PictureFixture(), TestWindow(), WebPicture())
             defer { window.close() }
@@ -158,7 +158,7 @@ final class TransitionStepsTests: GTKTestCase {
         }
     }
 
-    func testAnotherURLCutsItShort() throws {
+    func testAnotherURLEndsIt() throws {
         try MainActor.assumeIsolated {
             let (fixture, window, picture) = (PictureFixture(), TestWindow(), WebPicture())
             defer { window.close() }
@@ -225,7 +225,7 @@ final class TransitionStepsTests: GTKTestCase {
         }
     }
 
-    func testCanLeaveTheSettingToItsClosures() throws {
+    func testCanLeaveSettingTheImageToItsClosures() throws {
         try MainActor.assumeIsolated {
             let (fixture, window, picture) = (PictureFixture(), TestWindow(), WebPicture())
             defer { window.close() }
@@ -244,7 +244,7 @@ final class TransitionStepsTests: GTKTestCase {
         }
     }
 
-    func testWithoutAnimationsTheImageIsThereAtOnce() throws {
+    func testShowsTheImageAtOnceWithoutAnimations() throws {
         try MainActor.assumeIsolated {
             let (fixture, window, picture) = (PictureFixture(), TestWindow(), WebPicture())
             defer { window.close() }
