@@ -35,7 +35,7 @@ import WebImageTestSupport
         #expect(fixture.loader.loadCount == 1)
     }
 
-    @Test func storesVariantsUnderKeysOfTheirOwn() async throws {
+    @Test func storesVariantsUnderTheirOwnKeys() async throws {
         let url = try ManagerFixture.url("a")
         let thumbnail = WebImageRequest(url, thumbnail: Thumbnail(.pixels(width: 2, height: 2)))
         _ = try await fixture.load(thumbnail, answeringWith: SolidPicture(1))
@@ -145,7 +145,7 @@ import WebImageTestSupport
         #expect(other.storedKeys.count == 1 && cache.storedKeys.isEmpty)
     }
 
-    @Test func twoManagersShareWhatIsKnownAboutACache() async throws {
+    @Test func twoManagersShareTheStateOfACache() async throws {
         let second = try ManagerFixture { [cache] in $0.cache = cache }
         let url = try ManagerFixture.url("a")
         _ = try await fixture.load(WebImageRequest(url), answeringWith: SolidPicture(1))

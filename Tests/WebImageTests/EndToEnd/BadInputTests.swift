@@ -42,7 +42,7 @@ import WebImageTestSupport
         "/stall-headers",
         "/cut-headers", "/redirect-loop", "/huge-length", "/endless", "/bytes?size=4096",
     ])
-    func aFaultIsItsOwnError(path: String) async throws {
+    func eachFaultHasItsOwnError(path: String) async throws {
         let faults = try #require(Self.faults)
         let url = try faults.url(path)
         let error = try #require(await failure(of: url))
@@ -105,7 +105,7 @@ import WebImageTestSupport
         }
     }
 
-    @Test func aCacheDirectoryThatCannotBeWrittenIsReportedOnceAndDoneWithout() async throws {
+    @Test func anUnwritableCacheDirectoryIsReportedOnceAndNotUsed() async throws {
         let files = try TemporaryDirectory()
         let picture = try files.write(SolidPicture(1).png(), to: "a.png")
         try files.write(SolidPicture(2).png(), to: "b.png")

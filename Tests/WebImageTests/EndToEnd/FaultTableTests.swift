@@ -88,7 +88,7 @@ enum Fault: String, CaseIterable, Sendable {
 
     init() throws { directory = try TemporaryDirectory() }
 
-    @Test(arguments: Fault.allCases) func isAnErrorOfItsOwnAndLeavesNothingInACache(fault: Fault) async throws {
+    @Test(arguments: Fault.allCases) func eachFaultHasItsOwnErrorAndLeavesNothingInACache(fault: Fault) async throws {
         let cache = ImageCache(
             memory: MemoryCache(costLimit: 64 << 20),
             disk: DiskCache(configuration: DiskCache.Configuration(directory: directory.url("cache"))))
@@ -111,7 +111,7 @@ enum Fault: String, CaseIterable, Sendable {
         #expect(row.contains("| \(error.code) |"), "\(row)")
     }
 
-    @Test func theServersAreAllRightOtherwise() async throws {
+    @Test func theServersWorkWithoutFaults() async throws {
         let nginx = try Self.nginx.get()
         let downloader = ImageDownloader(configuration: try Fault.certificateForAnotherHost.configuration())
         let manager = WebImageManager(

@@ -7,7 +7,7 @@ import WebImageTestSupport
 @Suite(.timeLimit(.minutes(2))) struct FlakyServerTests {
     private let count = 1000
 
-    @Test func aThousandPicturesArriveWholeAndOnce() async throws {
+    @Test func aThousandImagesArriveCompleteAndOnce() async throws {
         let (server, directory) = (try FaultServer(), try TemporaryDirectory())
         let disk = DiskCache(in: directory)
         var downloads = ImageDownloader.Configuration()

@@ -28,7 +28,7 @@ import WebImageTestSupport
 
     private func statuses() async throws -> [Int] { try await server.requests().map(\.status) }
 
-    @Test func aStalePictureIsConfirmedByTheServerAndSurvivesARestart() async throws {
+    @Test func aStaleImageIsRevalidatedAndSurvivesARestart() async throws {
         try await server.answer("/a", "Cache-Control: max-age=60\nETag: \"1\"", body: SolidPicture(1).png())
         let manager = makeManager()
         #expect(try await manager.response(for: request()).origin == .remote)
@@ -43,7 +43,7 @@ import WebImageTestSupport
         #expect(nextStart.cachedImage(for: try request()) != nil)
     }
 
-    @Test func aChangedPictureReplacesTheOldOneInAllSizes() async throws {
+    @Test func aChangedImageReplacesTheOldOneInAllSizes() async throws {
         try await server.answer("/a", "Cache-Control: max-age=60\nETag: \"1\"", body: SolidPicture(1).png())
         let manager = makeManager()
         var small = try request()
@@ -57,7 +57,7 @@ import WebImageTestSupport
         #expect(try await statuses() == [200, 200])
     }
 
-    @Test func aRefreshShowsTheOldPictureAndThenTheNewOne() async throws {
+    @Test func aRefreshShowsTheOldImageAndThenTheNewOne() async throws {
         try await server.answer("/a", "ETag: \"1\"", body: SolidPicture(1).png())
         let manager = makeManager()
         _ = try await manager.image(for: request())
@@ -72,7 +72,7 @@ import WebImageTestSupport
         #expect(end.map { SolidPicture(2).matches($0.image) && !$0.isUnchanged } == true)
     }
 
-    @Test func aServerThatIsDownIsStoodInForWhereItSaidSo() async throws {
+    @Test func staleIfErrorServesTheStoredImageWhenTheServerIsDown() async throws {
         try await server.answer("/a", "Cache-Control: max-age=60, stale-if-error=600", body: SolidPicture(1).png())
         try await server.answer("/b", "Cache-Control: max-age=60", body: SolidPicture(2).png())
         let manager = makeManager()
@@ -84,7 +84,7 @@ import WebImageTestSupport
         #expect(SolidPicture(2).matches(try await manager.image(for: request("/b", .offline))))
     }
 
-    @Test func aMissingPictureIsAskedForAgainOnlyWhenItsTimeIsOver() async throws {
+    @Test func aMissingImageIsRequestedAgainOnlyAfterItsLifetime() async throws {
         try await server.answer("/a", status: 404, "Cache-Control: max-age=60")
         let manager = makeManager()
         for _ in 0..<3 { await #expect(throws: WebImageError.self) { try await manager.image(for: request()) } }
@@ -94,7 +94,7 @@ import WebImageTestSupport
         #expect(SolidPicture(1).matches(try await manager.image(for: request())))
     }
 
-    @Test func aServerWhoseClockIsWrongIsBelievedAsFarAsItCanBe() async throws {
+    @Test func aServerWithAWrongClockIsHandled() async throws {
         // An hour behind: what it calls fresh for a minute seems an hour old.
         let behind = HTTPDate.format(time.now - 3600)
         try await server.answer(
@@ -109,7 +109,7 @@ import WebImageTestSupport
         #expect(try await statuses() == [200, 200, 304])
     }
 
-    @Test func acceptedLanguagesHavePicturesOfTheirOwn() async throws {
+    @Test func acceptedLanguagesHaveTheirOwnImages() async throws {
         let manager = makeManager()
         let headers = "Cache-Control: max-age=60\nVary: Accept-Language"
         for (number, language) in [(1, "de"), (2, "en"), (1, "de"), (2, "en")] {
@@ -121,7 +121,7 @@ import WebImageTestSupport
         #expect(try await server.requests().count == 2)
     }
 
-    @Test func aPictureBehindAPassingRedirectIsConfirmedEachTime() async throws {
+    @Test func anImageBehindATemporaryRedirectIsRevalidatedEachTime() async throws {
         try await server.answer("/b", "Cache-Control: max-age=60\nETag: \"1\"", body: SolidPicture(1).png())
         try await server.answer("/passing", status: 302, "Location: /b")
         try await server.answer("/permanent", status: 301, "Location: /b")
@@ -133,7 +133,7 @@ import WebImageTestSupport
         #expect(try await statuses() == [302, 200, 302, 304, 301, 200])
     }
 
-    @Test func dataOfAnyKindGoesByTheRulesToo() async throws {
+    @Test func theRulesApplyToDataOfAnyKind() async throws {
         try await server.answer(
             "/a", "Cache-Control: max-age=60\nContent-Type: text/plain\nETag: \"1\"", body: Data("one".utf8))
         let manager = makeManager()
@@ -148,7 +148,7 @@ import WebImageTestSupport
         #expect(try await manager.data(for: request("/none")).response.statusCode == 404)
     }
 
-    @Test func theTraceTellsWhatHappenedOnTheWire() async throws {
+    @Test func theTraceShowsTheExchangeWithTheServer() async throws {
         try await server.answer("/a", "ETag: \"1\"", body: SolidPicture(1).png())
         let manager = makeManager()
         _ = try await manager.image(for: request())

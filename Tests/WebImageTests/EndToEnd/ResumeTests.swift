@@ -36,7 +36,7 @@ import WebImageTestSupport
         try await ended.wait()
     }
 
-    @Test func theNextStartLoadsTheRest() async throws {
+    @Test func theNextStartLoadsTheRemainder() async throws {
         let picture = try Noise.png(byteCountAtLeast: 3_000_000)
         try server.write(picture, to: "a.png")
         let request = WebImageRequest(try server.url("/a.png"))
@@ -54,7 +54,7 @@ import WebImageTestSupport
         #expect(log.last?.ifRange != nil)
     }
 
-    @Test func itCanBeTurnedOff() async throws {
+    @Test func resumingCanBeTurnedOff() async throws {
         try server.write(try Noise.png(byteCountAtLeast: 3_000_000), to: "a.png")
         let request = WebImageRequest(try server.url("/a.png"))
         let manager = makeManager { $0.resumesTransfers = false }
@@ -63,7 +63,7 @@ import WebImageTestSupport
         #expect(try await server.accessLog().map(\.range) == [nil, nil])
     }
 
-    @Test func aRequestThatIgnoresTheDiskLeavesNothingThere() async throws {
+    @Test func aRequestThatIgnoresTheDiskWritesNothing() async throws {
         try server.write(try Noise.png(byteCountAtLeast: 3_000_000), to: "a.png")
         let url = try server.url("/a.png")
         let manager = makeManager()
@@ -72,7 +72,7 @@ import WebImageTestSupport
         #expect(try await server.accessLog().map(\.range) == [nil, nil])
     }
 
-    @Test func aBodyThatIsNoPictureIsNeitherCachedNorContinuedAgain() async throws {
+    @Test func aBodyThatIsNoImageIsNeitherCachedNorContinued() async throws {
         let body = FaultServer.pattern(3_000_000)
         try server.write(body, to: "a.png")
         let request = WebImageRequest(try server.url("/a.png"))
@@ -88,7 +88,7 @@ import WebImageTestSupport
         #expect(log.last?.range == nil)
     }
 
-    @Test func aPictureThatIsNotDecodableDoesNotCostAnotherItsBytes() async throws {
+    @Test func anUndecodableImageLeavesThePartialBodyOfAnother() async throws {
         try server.write(try Noise.png(byteCountAtLeast: 3_000_000), to: "a.png")
         try server.write(FaultServer.pattern(300_000), to: "b.png")
         let request = WebImageRequest(try server.url("/a.png"))

@@ -10,7 +10,7 @@ import WebImageTestSupport
             cache: ImageCache(memory: MemoryCache(costLimit: 1 << 20), disk: nil),
             loaders: [ImageDownloader(configuration: ImageDownloader.Configuration())]))
 
-    @Test func sendsBackTheCookiesThatAServerSet() async throws {
+    @Test func sendsBackTheCookiesOfAServer() async throws {
         let server = try OriginServer()
         try await server.answer("/log-in", "Set-Cookie: session=7; Path=/", body: SolidPicture(1).png())
         try await server.answer("/a", body: SolidPicture(2).png())
@@ -21,7 +21,7 @@ import WebImageTestSupport
         #expect(try await server.requests().map { $0.headers["cookie"] } == [nil, "session=7", nil])
     }
 
-    @Test func usesAStoredCredentialAgain() async throws {
+    @Test func reusesAStoredCredential() async throws {
         let server = try NGINXServer()
         for name in ["a.png", "b.png"] { try server.write(SolidPicture(1).png(), to: name) }
         let url = try server.url("/private/b.png")

@@ -22,7 +22,7 @@ import WebImageTestSupport
                 loaders: [FileLoader(), ImageDownloader(configuration: ImageDownloader.Configuration())]))
     }
 
-    @Test func aPictureComesFromTheServerThenFromMemoryThenFromDisk() async throws {
+    @Test func anImageComesFromTheServerThenFromMemoryThenFromDisk() async throws {
         try files.write(SolidPicture(1).png(), to: "a.png")
         let url = try server.url("/a.png")
         let manager = makeManager()
@@ -37,7 +37,7 @@ import WebImageTestSupport
         #expect(try await server.accessLog().count == 1)
     }
 
-    @Test func aResponseFromTheServerTellsHowTheTransferWent() async throws {
+    @Test func aResponseFromTheServerHasTransferMetrics() async throws {
         let data = try SolidPicture(4).png()
         try files.write(data, to: "a.png")
         let url = try server.url("/a.png")
@@ -48,7 +48,7 @@ import WebImageTestSupport
         #expect(try await manager.response(for: WebImageRequest(url)).metrics == nil, "memory needs no transfer")
     }
 
-    @Test func theHookOfEveryEndIsToldHowTheTransferWent() async throws {
+    @Test func didFinishReceivesTransferMetrics() async throws {
         try files.write(SolidPicture(4).png(), to: "a.png")
         let url = try server.url("/a.png")
         let ends = Lock<[LoaderMetrics?]>([])
@@ -59,7 +59,7 @@ import WebImageTestSupport
         #expect(ends.withLock { $0 }.map { $0?.exchanges.map(\.url) } == [[url], nil])
     }
 
-    @Test func progressComesInStepsOfTheSizeAskedFor() async throws {
+    @Test func progressIsReportedInTheRequestedSteps() async throws {
         try files.write(Noise.png(byteCountAtLeast: 4_000_000), to: "a.png")
         let url = try server.url("/a.png")
         var configuration = makeManager().configuration
@@ -81,7 +81,7 @@ import WebImageTestSupport
         #expect(seen.count >= 2 && seen.count <= 4)
     }
 
-    @Test func twoHundredJoinedRequestsAreOneOnTheWire() async throws {
+    @Test func twoHundredJoinedRequestsAreOneTransfer() async throws {
         try files.write(SolidPicture(9).png(), to: "a.png")
         let url = try server.url("/slow/a.png")
         let manager = makeManager()
@@ -183,7 +183,7 @@ import WebImageTestSupport
         }
     }
 
-    @Test func everyoneWhoWantsTheSameFileGetsItHoweverTheyComeToIt() async throws {
+    @Test func allKindsOfRequestsForOneFileShareItsTransfer() async throws {
         let url = try files.write(SolidPicture(3).png(), to: "a.png")
         let manager = makeManager()
         let results = Results()

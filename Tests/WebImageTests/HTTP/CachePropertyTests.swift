@@ -15,7 +15,7 @@ import WebImageTestSupport
         let language: String?
     }
 
-    @Test(arguments: 0..<8) func nothingStaleForbiddenOrForOthersIsEverServed(_ seed: UInt64) async throws {
+    @Test(arguments: 0..<8) func neverServesStaleForbiddenOrForeignResponses(_ seed: UInt64) async throws {
         let directory = try TemporaryDirectory()
         let time = TestTime()
         let random = Lock(SplitMix64(seed: seed))

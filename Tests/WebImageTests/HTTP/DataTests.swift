@@ -30,7 +30,7 @@ import WebImageTestSupport
 
     private let text = Data("<p>text</p>".utf8)
 
-    @Test func anyAnswerIsKeptAsLongAsItIsFresh() async throws {
+    @Test func anyResponseIsCachedWhileItIsFresh() async throws {
         for status in [200, 404, 500] {
             let url = try ManagerFixture.url("\(status)")
             let request = WebImageRequest(url, cachePolicy: .http)
@@ -50,13 +50,13 @@ import WebImageTestSupport
         #expect(fixture.loader.loadCount == 3)
     }
 
-    @Test func anAnswerWithoutABodyIsKeptToo() async throws {
+    @Test func aResponseWithoutABodyIsCachedToo() async throws {
         _ = try await data { $0.answer(Data(), status: 204, "Cache-Control: max-age=60") }
         let response = try await stored()
         #expect(response.statusCode == 204 && response.data.isEmpty && response.origin == .diskCache)
     }
 
-    @Test func aConfirmedAnswerHasTheFieldsOfTheConfirmation() async throws {
+    @Test func a304UpdatesTheFieldsOfTheStoredResponse() async throws {
         _ = try await data { $0.answer(text, status: 200, "Cache-Control: max-age=1\nETag: \"1\"\nX-Number: 1") }
         fixture.time.advance(seconds: 5)
         let response = try await data { $0.confirm("Cache-Control: max-age=60\nX-Number: 2") }
@@ -65,7 +65,7 @@ import WebImageTestSupport
         #expect(try await stored().origin == .diskCache)
     }
 
-    @Test func whatMayNotBeStoredIsNot() async throws {
+    @Test func uncacheableResponsesAreNotStored() async throws {
         for headers in ["Cache-Control: no-store", "Vary: *"] {
             _ = try await data { $0.answer(text, status: 200, headers) }
             #expect(await fixture.cache.disk?.contains(url.absoluteString) == false)
@@ -75,7 +75,7 @@ import WebImageTestSupport
         #expect(await fixture.cache.disk?.contains(url.absoluteString) == false)
     }
 
-    @Test func aHeadIsAnsweredByWhatAGetHasStoredAndUpdatesIt() async throws {
+    @Test func aHeadRequestUsesAndUpdatesAStoredGetResponse() async throws {
         _ = try await data { $0.answer(text, status: 200, "Cache-Control: max-age=60\nETag: \"1\"") }
         let head = try await stored(method: .head)
         #expect(head.origin == .diskCache && head.data.isEmpty && head.headerValue("etag") == "\"1\"")
@@ -92,7 +92,7 @@ import WebImageTestSupport
         _ = try await data { $0.answer(text, status: 200) }
     }
 
-    @Test func aHeadConfirmsWhatAGetHasStored() async throws {
+    @Test func aHeadRequestRevalidatesAStoredGetResponse() async throws {
         _ = try await data { $0.answer(text, status: 200, "Cache-Control: max-age=60\nETag: \"1\"") }
         fixture.time.advance(seconds: 60)
         let head = try await data(method: .head) { load in
@@ -104,7 +104,7 @@ import WebImageTestSupport
         #expect(fixture.loader.loadCount == 2)
     }
 
-    @Test func aHeadByItselfIsNotStored() async throws {
+    @Test func aHeadResponseAloneIsNotStored() async throws {
         for _ in 0..<2 {
             _ = try await data(method: .head) { $0.answer(Data(), status: 200, "Cache-Control: max-age=60") }
         }
@@ -112,7 +112,7 @@ import WebImageTestSupport
     }
 
     @Test(arguments: [LoaderRequest.Method.post, .put, .delete])
-    func aMethodThatChangesThingsPassesAndEndsWhatWasStored(_ method: LoaderRequest.Method) async throws {
+    func anUnsafeMethodIsSentAndInvalidatesTheStoredResponse(_ method: LoaderRequest.Method) async throws {
         _ = try await data { $0.answer(text, status: 200, "Cache-Control: max-age=60") }
         let picture = try await withPicture()
         let body = method == .delete ? nil : Data("new".utf8)
@@ -126,7 +126,7 @@ import WebImageTestSupport
     }
 
     /// The redirect is the answer to the method: what it led to may be anything.
-    @Test(arguments: [200, 404]) func aFormThatEndsWithARedirectEndsWhatWasStoredWhereItLeads(
+    @Test(arguments: [200, 404]) func aPostWithARedirectInvalidatesTheTargetsStoredResponse(
         _ status: Int
     ) async throws {
         _ = try await data { $0.answer(text, status: 200, "Cache-Control: max-age=60") }
@@ -140,7 +140,7 @@ import WebImageTestSupport
         #expect(fixture.manager.cachedImage(for: picture) == nil)
     }
 
-    @Test func aMethodWhoseAnswerIsCutHasChangedThingsAllTheSame() async throws {
+    @Test func anUnsafeMethodWithAnInterruptedResponseStillInvalidates() async throws {
         _ = try await data { $0.answer(text, status: 200, "Cache-Control: max-age=60") }
         _ = try? await data(method: .post) { load in
             load.begin(expectedByteCount: 10)
@@ -150,7 +150,7 @@ import WebImageTestSupport
         #expect(await fixture.cache.disk?.count == 0)
     }
 
-    @Test(arguments: [401, 429, 503]) func anErrorThatMayNotBeStoredLeavesWhatIs(_ status: Int) async throws {
+    @Test(arguments: [401, 429, 503]) func anUncacheableErrorLeavesTheStoredResponse(_ status: Int) async throws {
         _ = try await data { $0.answer(text, status: 200, "Cache-Control: max-age=60\nETag: \"1\"") }
         fixture.time.advance(seconds: 60)
         let trouble = try await data { $0.answer(Data("no".utf8), status: status, "Cache-Control: no-store") }
@@ -162,7 +162,7 @@ import WebImageTestSupport
         #expect(response.data == text)
     }
 
-    @Test func aMethodThatFailsChangesNothing() async throws {
+    @Test func aFailedUnsafeMethodInvalidatesNothing() async throws {
         _ = try await data { $0.answer(text, status: 200, "Cache-Control: max-age=60") }
         _ = try await data(method: .post) { $0.answer(Data(), status: 403) }
         #expect(try await stored().origin == .diskCache)
@@ -176,7 +176,7 @@ import WebImageTestSupport
         return picture
     }
 
-    @Test func partsAndConditionsOfTheCallersGoPastTheCache() async throws {
+    @Test func rangesAndConditionsOfTheCallerBypassTheCache() async throws {
         _ = try await data { $0.answer(text, status: 200, "Cache-Control: max-age=60\nETag: \"1\"") }
         for (name, value) in [("If-None-Match", "\"1\""), ("If-Modified-Since", "Sun, 06 Nov 1994 08:49:37 GMT")] {
             for policy in [CachePolicy.http, .cacheFirst] {
@@ -192,7 +192,7 @@ import WebImageTestSupport
         #expect(await fixture.cache.disk?.count == 1)
     }
 
-    @Test func staleWhileRevalidateAnswersAtOnceAndAsksBehindIt() async throws {
+    @Test func staleWhileRevalidateServesAtOnceAndRevalidatesInTheBackground() async throws {
         _ = try await data {
             $0.answer(text, status: 200, "Cache-Control: max-age=1, stale-while-revalidate=60\nETag: \"1\"")
         }
@@ -205,7 +205,7 @@ import WebImageTestSupport
         while try await stored().data == text {}
     }
 
-    @Test func troubleIsAnAnswerUnlessWhatIsStoredStandsIn() async throws {
+    @Test func aServerErrorIsReturnedUnlessStaleIfErrorApplies() async throws {
         _ = try await data { $0.answer(text, status: 200, "Cache-Control: max-age=1, stale-if-error=60") }
         fixture.time.advance(seconds: 30)
         let standIn = try await data { $0.answer(Data(), status: 503) }
@@ -214,7 +214,7 @@ import WebImageTestSupport
         #expect(try await data { $0.answer(Data(), status: 503) }.statusCode == 503)
     }
 
-    @Test func whatIsNoPictureIsLoadedAgainForAPicture() async throws {
+    @Test func storedDataThatIsNoImageIsLoadedAgainForAnImage() async throws {
         _ = try await data { $0.answer(text, status: 200, "Cache-Control: max-age=60") }
         async let response = fixture.manager.response(for: WebImageRequest(url))
         try await fixture.nextLoad().answer(SolidPicture(1), "Cache-Control: max-age=60")
@@ -223,7 +223,7 @@ import WebImageTestSupport
         #expect(try await stored().data == (try SolidPicture(1).png()))
     }
 
-    @Test func anErrorWithoutItsBodyIsNoAnswer() async throws {
+    @Test func anErrorWithoutItsBodyIsNoResponse() async throws {
         async let picture = fixture.manager.response(for: request)
         try await fixture.nextLoad().refuse(404, "Cache-Control: max-age=60")
         _ = try? await picture
@@ -231,7 +231,7 @@ import WebImageTestSupport
         #expect(response.data == text)
     }
 
-    @Test func cacheOnlyAsksNobody() async throws {
+    @Test func cacheOnlyAsksNoServer() async throws {
         let only = WebImageRequest(url, cachePolicy: .cacheOnly)
         await #expect(throws: WebImageError.notInCache(key: url.absoluteString)) {
             try await fixture.manager.dataResponse(for: only)

@@ -27,7 +27,7 @@ import WebImageTestSupport
         try await fixture.manager.response(for: request ?? self.request)
     }
 
-    @Test func aFreshAnswerComesFromMemoryAndDisk() async throws {
+    @Test func aFreshResponseComesFromMemoryAndDisk() async throws {
         _ = try await load { try $0.answer(SolidPicture(1), "Cache-Control: max-age=60") }
         fixture.time.advance(seconds: 59)
         #expect(fixture.manager.cachedImage(for: request) != nil)
@@ -37,7 +37,7 @@ import WebImageTestSupport
         #expect(fixture.loader.loadCount == 1)
     }
 
-    @Test func aStaleAnswerIsConfirmedByItsValidatorsAndFreshAgain() async throws {
+    @Test func aStaleResponseIsRevalidatedAndFreshAgain() async throws {
         _ = try await load {
             try $0.answer(
                 SolidPicture(1),
@@ -65,7 +65,7 @@ import WebImageTestSupport
         #expect(fixture.loader.loadCount == 2)
     }
 
-    @Test func aChangedPictureReplacesEverySizeOfTheOldOne() async throws {
+    @Test func aChangedImageReplacesEverySizeOfTheOldOne() async throws {
         var small = request
         small.thumbnail = Thumbnail(.pixels(width: 4, height: 4))
         _ = try await load(small) { try $0.answer(SolidPicture(1), "Cache-Control: max-age=60\nETag: \"1\"") }
@@ -82,7 +82,7 @@ import WebImageTestSupport
         #expect(fixture.manager.cachedImage(for: small) != nil)
     }
 
-    @Test func whatTheServerForbidsToStoreIsForCacheFirstAloneAndInMemoryAlone() async throws {
+    @Test func aNoStoreResponseIsOnlyInMemoryAndOnlyForCacheFirst() async throws {
         var lenient = request
         lenient.cachePolicy = .cacheFirst
         _ = try await load(lenient) { try $0.answer(SolidPicture(1), "Cache-Control: no-store") }
@@ -94,7 +94,7 @@ import WebImageTestSupport
         #expect(fixture.manager.cachedImage(for: lenient) == nil)
     }
 
-    @Test func noStoreTakesTheOldAnswerOffTheDisk() async throws {
+    @Test func noStoreRemovesTheOldResponseFromDisk() async throws {
         _ = try await load { try $0.answer(SolidPicture(1), "Cache-Control: max-age=60\nETag: \"1\"") }
         fixture.time.advance(seconds: 60)
         _ = try await load { try $0.answer(SolidPicture(2), "Cache-Control: no-store") }
@@ -103,7 +103,7 @@ import WebImageTestSupport
 
     /// The rules for storing that only HTTP minds must not hide those that hold for everybody.
     @Test(arguments: ["Range: bytes=0-", "If-None-Match: \"0\"", "Cache-Control: no-store"])
-    func noStoreNeverReachesTheDiskWhateverTheRequestSays(_ field: String) async throws {
+    func noStoreNeverReachesTheDiskWithAnyRequest(_ field: String) async throws {
         let parts = field.split(separator: ": ").map(String.init)
         for policy in [CachePolicy.cacheFirst, .http, .reload] {
             let request = WebImageRequest(url, cachePolicy: policy, headers: [parts[0]: parts[1]])
@@ -114,7 +114,7 @@ import WebImageTestSupport
         }
     }
 
-    @Test func noStoreTakesTheAnswersThatVaryTellsApartOffTheDiskToo() async throws {
+    @Test func noStoreRemovesVaryingResponsesFromDiskToo() async throws {
         func request(_ language: String) -> WebImageRequest {
             WebImageRequest(url, cachePolicy: .http, headers: ["Accept-Language": language])
         }
@@ -145,7 +145,7 @@ import WebImageTestSupport
         }
     }
 
-    @Test func anAnswerThatMayNotAnswerAgainIsOnDiskForCacheFirst() async throws {
+    @Test func aResponseThatCannotBeReusedIsOnDiskForCacheFirst() async throws {
         _ = try await load { try $0.answer(SolidPicture(1), "Cache-Control: max-age=60\nVary: *") }
         #expect(await fixture.cache.disk?.data(for: url.absoluteString) != nil)
         _ = try await load { try $0.answer(SolidPicture(2), "Cache-Control: max-age=60\nVary: *") }
@@ -154,7 +154,7 @@ import WebImageTestSupport
         #expect(fixture.loader.loadCount == 2)
     }
 
-    @Test func answersThatVaryTellsApartStayBesideEachOther() async throws {
+    @Test func responsesSeparatedByVaryAreStoredSideBySide() async throws {
         func request(_ language: String) -> WebImageRequest {
             WebImageRequest(url, cachePolicy: .http, headers: ["Accept-Language": language])
         }
@@ -183,7 +183,7 @@ import WebImageTestSupport
         #expect(SolidPicture(9).matches(try await loadAlone(request("de")).image))
     }
 
-    @Test func theLatestEightAnswersStayBesideTheLast() async throws {
+    @Test func theLatestEightVaryingResponsesAreStored() async throws {
         func request(_ number: Int) -> WebImageRequest {
             WebImageRequest(url, cachePolicy: .http, headers: ["Accept-Language": "l\(number)"])
         }
@@ -203,7 +203,7 @@ import WebImageTestSupport
         await #expect(throws: WebImageError.notInCache(key: url.absoluteString)) { try await loadAlone(only) }
     }
 
-    @Test func anErrorWithALifetimeAnswersAgain() async throws {
+    @Test func anErrorWithALifetimeIsCached() async throws {
         let missing = WebImageError.httpStatus(code: 404, url: url)
         await #expect(throws: missing) { try await load { $0.refuse(404, "Cache-Control: max-age=60") } }
         fixture.time.advance(seconds: 59)
@@ -214,7 +214,7 @@ import WebImageTestSupport
         #expect(fixture.loader.loadCount == 2)
     }
 
-    @Test func anErrorForOneLanguageLeavesThePicturesOfOthers() async throws {
+    @Test func anErrorForOneLanguageLeavesTheImagesOfOthers() async throws {
         func request(_ language: String) -> WebImageRequest {
             WebImageRequest(url, cachePolicy: .http, headers: ["Accept-Language": language])
         }
@@ -234,7 +234,7 @@ import WebImageTestSupport
         #expect(fixture.loader.loadCount == 2)
     }
 
-    @Test(arguments: [404, 410]) func anErrorThatSaysThatThereIsNothingEndsWhatWasStored(_ status: Int) async throws {
+    @Test(arguments: [404, 410]) func aNotFoundErrorRemovesTheStoredResponse(_ status: Int) async throws {
         _ = try await load { try $0.answer(SolidPicture(1), "Cache-Control: max-age=60") }
         fixture.time.advance(seconds: 60)
         await #expect(throws: WebImageError.self) { try await load { $0.refuse(status) } }
@@ -242,7 +242,7 @@ import WebImageTestSupport
         #expect(fixture.manager.cachedImage(for: WebImageRequest(url)) == nil)
     }
 
-    @Test func aServerInTroubleLeavesWhatIsStored() async throws {
+    @Test func aServerErrorLeavesTheStoredResponse() async throws {
         _ = try await load { try $0.answer(SolidPicture(1), "Cache-Control: max-age=60") }
         fixture.time.advance(seconds: 60)
         await #expect(throws: WebImageError.httpStatus(code: 503, url: url)) { try await load { $0.refuse(503) } }
@@ -250,7 +250,7 @@ import WebImageTestSupport
         #expect(await fixture.cache.disk?.data(for: url.absoluteString) != nil)
     }
 
-    @Test(arguments: [0, 503]) func staleIfErrorLetsWhatIsStoredStandIn(_ status: Int) async throws {
+    @Test(arguments: [0, 503]) func staleIfErrorServesTheStoredResponse(_ status: Int) async throws {
         _ = try await load { try $0.answer(SolidPicture(1), "Cache-Control: max-age=60, stale-if-error=60") }
         fixture.time.advance(seconds: 100)
         let response = try await load { load in
@@ -265,7 +265,7 @@ import WebImageTestSupport
         await #expect(throws: WebImageError.self) { try await load { $0.refuse(500) } }
     }
 
-    @Test func aConfirmationOfSomethingElseIsFollowedByAnUnconditionalRequest() async throws {
+    @Test func aMismatching304IsFollowedByAnUnconditionalRequest() async throws {
         _ = try await load { try $0.answer(SolidPicture(1), "Cache-Control: max-age=60\nETag: \"1\"") }
         fixture.time.advance(seconds: 60)
         async let response = fixture.manager.response(for: request)
@@ -277,7 +277,7 @@ import WebImageTestSupport
     }
 
     /// Dates of two places may agree by chance, and tags too.
-    @Test func aConfirmationFromWhereARedirectLeadsNowIsNoneForWhereItLedThen() async throws {
+    @Test func a304FromANewRedirectTargetDoesNotConfirmTheOldOne() async throws {
         let places = try ["first", "second"].map(ManagerFixture.url)
         let validator = "Last-Modified: Sun, 06 Nov 1994 08:49:37 GMT"
         _ = try await load { load in
@@ -300,7 +300,7 @@ import WebImageTestSupport
         #expect(SolidPicture(2).matches(try await other.image))
     }
 
-    @Test func aClockThatWasSetBackMakesStale() async throws {
+    @Test func aClockSetBackMakesResponsesStale() async throws {
         _ = try await load { try $0.answer(SolidPicture(1), "Cache-Control: max-age=6000\nETag: \"1\"") }
         fixture.time.advance(seconds: -3600)
         #expect(fixture.manager.cachedImage(for: request) == nil)
@@ -312,7 +312,7 @@ import WebImageTestSupport
         (302, "", true), (302, "Cache-Control: max-age=30", false), (301, "", false),
         (301, "Cache-Control: no-cache", true),
     ])
-    func anAnswerIsGoodForAsLongAsTheRedirectsThatLedToIt(
+    func aResponseIsFreshNoLongerThanItsRedirects(
         _ status: Int, _ headers: String, isConfirmedEachTime: Bool
     ) async throws {
         _ = try await load { load in
@@ -335,7 +335,7 @@ import WebImageTestSupport
         }
     }
 
-    @Test func withoutADiskMemoryAnswersWhileFresh() async throws {
+    @Test func memoryServesFreshResponsesWithoutADisk() async throws {
         let fixture = try ManagerFixture(hasDisk: false)
         async let response = fixture.manager.response(for: request)
         try await fixture.nextLoad().answer(SolidPicture(1), "Cache-Control: max-age=60")

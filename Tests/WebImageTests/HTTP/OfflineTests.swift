@@ -23,7 +23,7 @@ import WebImageTestSupport
         arguments: [
             "Cache-Control: max-age=1", "Cache-Control: max-age=1, must-revalidate", "Cache-Control: no-cache",
         ], [false, true])
-    func offlineServesTheStaleUnlessTheServerForbidsIt(_ headers: String, _ isInMemory: Bool) async throws {
+    func offlineServesStaleResponsesUnlessTheServerForbidsIt(_ headers: String, _ isInMemory: Bool) async throws {
         try await store(headers)
         if !isInMemory { fixture.cache.memory.removeAll() }
         fixture.time.advance(seconds: 1_000_000)
@@ -39,13 +39,13 @@ import WebImageTestSupport
         #expect(fixture.loader.loadCount == 1)
     }
 
-    @Test func offlineServesWhatNothingIsKnownAbout() async throws {
+    @Test func offlineServesImagesWithoutAStoredHead() async throws {
         fixture.cache.disk?.store(try SolidPicture(1).png(), for: url.absoluteString)
         let request = WebImageRequest(url, cachePolicy: .offline)
         #expect(SolidPicture(1).matches(try await fixture.manager.image(for: request)))
     }
 
-    @Test func offlineLoadsWhatIsOnThisMachine() async throws {
+    @Test func offlineLoadsFromThisMachine() async throws {
         let directory = try TemporaryDirectory()
         let file = try directory.write(SolidPicture(1).png(), to: "a.png")
         let manager = WebImageManager(
@@ -59,7 +59,7 @@ import WebImageTestSupport
         }
     }
 
-    @Test func cacheOnlyServesWhateverIsStored() async throws {
+    @Test func cacheOnlyServesAnyStoredImage() async throws {
         try await store("Cache-Control: no-cache")
         fixture.time.advance(seconds: 1_000_000)
         let request = WebImageRequest(url, cachePolicy: .cacheOnly)
@@ -68,7 +68,7 @@ import WebImageTestSupport
         #expect(try await fixture.manager.response(for: request).origin == .diskCache)
     }
 
-    @Test func aReloadAsksPastAllCachesWithoutConditions() async throws {
+    @Test func aReloadBypassesAllCachesWithoutConditions() async throws {
         try await store("Cache-Control: max-age=60\nETag: \"1\"")
         let request = WebImageRequest(url, cachePolicy: .reload)
         async let response = fixture.manager.response(for: request)
@@ -81,7 +81,7 @@ import WebImageTestSupport
         #expect(SolidPicture(2).matches(fresh))
     }
 
-    @Test func aRequestThatWantsOnlyWhatIsCachedAsksNoServer() async throws {
+    @Test func onlyIfCachedAsksNoServer() async throws {
         let request = WebImageRequest(url, cachePolicy: .http, headers: ["Cache-Control": "only-if-cached"])
         await #expect(throws: WebImageError.notInCache(key: url.absoluteString)) {
             try await fixture.manager.image(for: request)

@@ -25,7 +25,7 @@ import WebImageTestSupport
 
     // MARK: A cache of originals
 
-    @Test func theServersWordIsKeptWithTheBytes() async throws {
+    @Test func theResponseHeadIsStoredWithTheBytes() async throws {
         _ = try await fixture.load(request()) {
             try $0.answer(SolidPicture(1), "Cache-Control: max-age=60\nETag: \"1\"")
         }
@@ -44,7 +44,7 @@ import WebImageTestSupport
         #expect(fixture.loader.loadCount == 2)
     }
 
-    @Test func newBytesEndThePicturesOfTheOldOnes() async throws {
+    @Test func newBytesRemoveTheImagesOfTheOldOnes() async throws {
         _ = try await fixture.load(request(4)) { try $0.answer(SolidPicture(1), "ETag: \"1\"") }
         _ = try await fixture.load(request(nil, .reload)) { try $0.answer(SolidPicture(2), "ETag: \"2\"") }
         #expect(fixture.manager.cachedImage(for: request(4, .cacheFirst)) == nil)
@@ -56,7 +56,7 @@ import WebImageTestSupport
         #expect(fixture.manager.cachedImage(for: request(4, .cacheFirst)) == nil)
     }
 
-    @Test func dataComesFromThere() async throws {
+    @Test func dataComesFromTheOriginalCache() async throws {
         _ = try await fixture.load(request()) { try $0.answer(SolidPicture(1), "Cache-Control: max-age=60") }
         let answer = try await fixture.manager.dataResponse(for: request())
         #expect(answer.origin == .diskCache)
@@ -76,7 +76,7 @@ import WebImageTestSupport
         return request
     }
 
-    @Test func aVariantOnDiskGoesOutOfDateWithItsOriginal() async throws {
+    @Test func aVariantOnDiskExpiresWithItsOriginal() async throws {
         _ = try await fixture.load(variant()) { try $0.answer(SolidPicture(1), "ETag: \"1\"") }
         fixture.cache.memory.removeAll()
         let stored = try await fixture.manager.response(for: variant())
@@ -90,14 +90,14 @@ import WebImageTestSupport
         #expect(fixture.loader.loadCount == 2)
     }
 
-    @Test func aVariantOnDiskGoesOutOfDateWithWhatAProgramStores() async throws {
+    @Test func aVariantOnDiskIsOutdatedByAnImageTheAppStores() async throws {
         _ = try await fixture.load(variant()) { try $0.answer(SolidPicture(1), "ETag: \"1\"") }
         fixture.manager.store(try SolidPicture(2).image(), data: try SolidPicture(2).png(), for: WebImageRequest(url))
         #expect(SolidPicture(2).matches(try await fixture.manager.response(for: variant()).image))
         #expect(fixture.loader.loadCount == 1)
     }
 
-    @Test func anotherScaleIsNoVariantForTheDisk() async throws {
+    @Test func anotherScaleStoresNoVariantOnDisk() async throws {
         var request = WebImageRequest(url, options: .waitForStore, scale: 2)
         request.cacheAccess = .all
         _ = try await fixture.load(request) { try $0.answer(SolidPicture(1), "ETag: \"1\"") }
@@ -105,7 +105,7 @@ import WebImageTestSupport
         #expect(await fixture.cache.disk?.count == 1)
     }
 
-    @Test func aVariantOnDiskIsForRequestsThatVaryLetsHaveIt() async throws {
+    @Test func aVariantOnDiskRespectsVary() async throws {
         var (german, english) = (variant(), variant())
         german.headers = ["Accept-Language": "de"]
         english.headers = ["Accept-Language": "en"]
@@ -115,7 +115,7 @@ import WebImageTestSupport
         #expect(SolidPicture(2).matches(other.image))
     }
 
-    @Test func whatMayNotBeWrittenIsNotWrittenAsAVariant() async throws {
+    @Test func variantsOfNoStoreResponsesAreNotWritten() async throws {
         var processed = variant()
         processed.processors = [ProbeProcessor(name: "a").erased]
         _ = try await fixture.load(variant()) { try $0.answer(SolidPicture(1), "Cache-Control: no-store") }
@@ -126,7 +126,7 @@ import WebImageTestSupport
 
     // MARK: Blocking
 
-    @Test func readingWithinTheCallObeysTheRules() async throws {
+    @Test func synchronousReadsObeyTheRules() async throws {
         func request(_ language: String, _ policy: CachePolicy = .cacheFirst) -> WebImageRequest {
             WebImageRequest(
                 url, options: .queryDiskSync, cachePolicy: policy, headers: ["Accept-Language": language])
@@ -147,7 +147,7 @@ import WebImageTestSupport
         #expect(fixture.manager.cachedImage(for: request("de")).map(SolidPicture(1).matches) != true)
     }
 
-    @Test func bytesOfAPictureInMemoryAreItsOwn() async throws {
+    @Test func bytesOfAnImageInMemoryBelongToIt() async throws {
         _ = try await fixture.load(WebImageRequest(url)) { try $0.answer(SolidPicture(1), "ETag: \"1\"") }
         let request = WebImageRequest(url, options: .queryMemoryData)
         let own = try await fixture.manager.response(for: request).data
@@ -160,7 +160,7 @@ import WebImageTestSupport
 
     // MARK: What a program asks and stores
 
-    @Test func aStoredErrorIsNoPicture() async throws {
+    @Test func aStoredErrorIsNoImage() async throws {
         let request = WebImageRequest(url, cachePolicy: .http)
         await #expect(throws: WebImageError.httpStatus(code: 404, url: url)) {
             _ = try await fixture.load(request) { $0.refuse(404, "Cache-Control: max-age=60") }
@@ -170,7 +170,7 @@ import WebImageTestSupport
         #expect(await fixture.manager.tier(holding: request) == nil)
     }
 
-    @Test func aPictureOfTheProgramsOwnTakesThePlaceOfTheServers() async throws {
+    @Test func anImageTheAppStoresReplacesTheServers() async throws {
         let old = try await fixture.load(WebImageRequest(url)) { try $0.answer(SolidPicture(1), "ETag: \"1\"") }.image
         var small = WebImageRequest(url, thumbnail: Thumbnail(.pixels(width: 4, height: 4)))
         _ = try await fixture.manager.response(for: small)
@@ -185,7 +185,7 @@ import WebImageTestSupport
 
     // MARK: What the manager adds
 
-    @Test func dataIsAskedForWithTheManagersHeaders() async throws {
+    @Test func dataIsRequestedWithTheManagersHeaders() async throws {
         let fixture = try ManagerFixture { $0.optionsProcessor = { $0.headers["X-Client"] = "test" } }
         async let answer = fixture.manager.dataResponse(for: WebImageRequest(url))
         let load = try await fixture.nextLoad()
@@ -195,7 +195,7 @@ import WebImageTestSupport
         #expect(try data == SolidPicture(1).png())
     }
 
-    @Test func aClosuresBytesAreTriedAgain() async throws {
+    @Test func bytesOfAClosureAreRetried() async throws {
         let attempts = Lock(0)
         var request = WebImageRequest(id: "a") {
             let attempt = attempts.withLock { attempts in

@@ -63,7 +63,7 @@ import WebImageTestSupport
     }
 
     @Test(arguments: [false, true], [false, true])
-    func theStoredPictureIsThePreviewAndTheEndWhenConfirmed(_ isInMemory: Bool, _ afterPreview: Bool) async throws {
+    func theStoredImageIsThePreviewAndTheResultWhenConfirmed(_ isInMemory: Bool, _ afterPreview: Bool) async throws {
         try await store("ETag: \"1\"\nCache-Control: max-age=60", keepsInMemory: isInMemory)
         let seen = try await events(
             of: WebImageRequest(url, cachePolicy: .refresh), afterPreview: afterPreview
@@ -75,7 +75,7 @@ import WebImageTestSupport
         #expect(seen == [.preview(1), .end(1, isUnchanged: true)])
     }
 
-    @Test(arguments: [false, true]) func aChangedPictureFollowsThePreview(_ isInMemory: Bool) async throws {
+    @Test(arguments: [false, true]) func aChangedImageFollowsThePreview(_ isInMemory: Bool) async throws {
         try await store("ETag: \"1\"", keepsInMemory: isInMemory)
         let seen = try await events(of: WebImageRequest(url, cachePolicy: .refresh)) {
             try $0.answer(SolidPicture(2), "ETag: \"2\"")
@@ -83,7 +83,7 @@ import WebImageTestSupport
         #expect(seen == [.preview(1), .end(2, isUnchanged: false)])
     }
 
-    @Test func troubleIsAFailureUnlessStaleIfErrorAllowsOtherwise() async throws {
+    @Test func aServerErrorFailsUnlessStaleIfErrorApplies() async throws {
         try await store("ETag: \"1\"\nCache-Control: max-age=60", keepsInMemory: true)
         let refresh = WebImageRequest(url, cachePolicy: .refresh)
         let seen = try await events(of: refresh) { $0.refuse(503) }
@@ -94,7 +94,7 @@ import WebImageTestSupport
         #expect(standIn == [.preview(1), .end(1, isUnchanged: true)])
     }
 
-    @Test func aServerThatCalledThePictureImmutableIsNotAskedWhileItIsFresh() async throws {
+    @Test func freshImmutableImagesAreNotRevalidated() async throws {
         try await store("ETag: \"1\"\nCache-Control: max-age=60, immutable", keepsInMemory: false)
         let response = try await fixture.manager.response(for: WebImageRequest(url, cachePolicy: .refresh))
         #expect(response.origin == .diskCache)
@@ -105,7 +105,7 @@ import WebImageTestSupport
         #expect(seen == [.preview(1), .end(1, isUnchanged: true)])
     }
 
-    @Test func bytesThatAreNoPictureLeaveTheStoredOne() async throws {
+    @Test func bytesThatAreNoImageLeaveTheStoredOne() async throws {
         _ = try await fixture.load(WebImageRequest(url)) { try $0.answer(SolidPicture(1), "ETag: \"1\"") }
         await #expect(throws: WebImageError.self) {
             try await fixture.load(WebImageRequest(url, cachePolicy: .refresh)) { load in
@@ -117,13 +117,13 @@ import WebImageTestSupport
         #expect(await fixture.cache.disk?.data(for: url.absoluteString) == (try SolidPicture(1).png()))
     }
 
-    @Test func withNothingStoredItIsLoaded() async throws {
+    @Test func anImageThatIsNotStoredIsLoaded() async throws {
         async let response = fixture.manager.response(for: WebImageRequest(url, cachePolicy: .refresh))
         try await fixture.nextLoad().answer(SolidPicture(3), "")
         #expect(try await response.origin == .remote)
     }
 
-    @Test func whatIsStoredWithoutItsHeadIsAPreviewAndLoadedAnew() async throws {
+    @Test func anImageStoredWithoutItsHeadIsAPreviewAndLoadedAgain() async throws {
         fixture.cache.disk?.store(try SolidPicture(1).png(), for: url.absoluteString)
         let seen = try await events(of: WebImageRequest(url, cachePolicy: .refresh)) { load in
             #expect(load.request.headers["If-None-Match"] == nil)
@@ -132,7 +132,7 @@ import WebImageTestSupport
         #expect(seen == [.preview(1), .end(2, isUnchanged: false)])
     }
 
-    @Test func aProcessedPictureIsShownAndConfirmedWithoutAnotherRun() async throws {
+    @Test func aProcessedImageIsShownAndConfirmedWithoutProcessingAgain() async throws {
         let processor = ProbeProcessor(name: "p", red: 10)
         try await store("ETag: \"1\"", keepsInMemory: false)
         var request = WebImageRequest(url, cachePolicy: .refresh, processors: [processor.erased])
@@ -147,7 +147,7 @@ import WebImageTestSupport
         #expect(fixture.manager.cachedImage(for: request) != nil)
     }
 
-    @Test func aProcessedPictureOfChangedBytesIsMadeAnew() async throws {
+    @Test func changedBytesAreProcessedAgain() async throws {
         let processor = ProbeProcessor(name: "p", red: 10)
         try await store("ETag: \"1\"", keepsInMemory: false)
         let request = WebImageRequest(url, cachePolicy: .refresh, processors: [processor.erased])
@@ -156,7 +156,7 @@ import WebImageTestSupport
     }
 
     @Test(arguments: [false, true])
-    func staleWhileRevalidateShowsTheStalePictureFirst(_ isInMemory: Bool) async throws {
+    func staleWhileRevalidateShowsTheStaleImageFirst(_ isInMemory: Bool) async throws {
         try await store("ETag: \"1\"\nCache-Control: max-age=10, stale-while-revalidate=60", keepsInMemory: isInMemory)
         fixture.time.advance(seconds: 30)
         let request = WebImageRequest(url, cachePolicy: .http)
@@ -164,7 +164,7 @@ import WebImageTestSupport
         #expect(seen == [.preview(1), .end(2, isUnchanged: false)])
     }
 
-    @Test func staleWhileRevalidateEndsWithTheStalePictureWhenTheServerIsDown() async throws {
+    @Test func staleWhileRevalidateEndsWithTheStaleImageWhenTheServerIsDown() async throws {
         try await store("Cache-Control: max-age=10, stale-while-revalidate=60", keepsInMemory: false)
         fixture.time.advance(seconds: 30)
         let url = url
@@ -174,7 +174,7 @@ import WebImageTestSupport
         #expect(seen == [.preview(1), .end(1, isUnchanged: true)])
     }
 
-    @Test func aDamagedStoredPictureIsLoadedAnewAfterTheConfirmation() async throws {
+    @Test func aDamagedStoredImageIsLoadedAgainAfterTheConfirmation() async throws {
         let png = try SolidPicture(1).png()
         let metadata = ResponseMetadata(
             response: StoredResponse(
@@ -190,7 +190,7 @@ import WebImageTestSupport
         #expect(SolidPicture(2).matches(try await response.image))
     }
 
-    @Test func cancellingStopsTheQuestion() async throws {
+    @Test func cancellingStopsTheRevalidation() async throws {
         try await store("ETag: \"1\"", keepsInMemory: false)
         let results = Results()
         let operation = fixture.manager.load(

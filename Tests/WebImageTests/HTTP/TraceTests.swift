@@ -19,7 +19,7 @@ import WebImageTestSupport
         return try await response.trace
     }
 
-    @Test func namesEveryStageInItsOrder() async throws {
+    @Test func listsEveryStageInOrder() async throws {
         let trace = try await load { try $0.answer(SolidPicture(1), "Cache-Control: max-age=60\nETag: \"1\"") }
         #expect(trace.entries.map(\.stage) == [.disk, .policy, .transfer, .decode, .store])
         #expect(trace.entries[1].message == "http: loading: nothing is stored")
@@ -27,7 +27,7 @@ import WebImageTestSupport
         #expect(zip(trace.entries, trace.entries.dropFirst()).allSatisfy { $0.start <= $1.start })
     }
 
-    @Test func saysWhyTheCacheAnswersAndWhatTheServerWasAsked() async throws {
+    @Test func explainsTheCacheDecisionAndTheServerRequest() async throws {
         _ = try await load { try $0.answer(SolidPicture(1), "Cache-Control: max-age=60\nETag: \"1\"") }
         fixture.time.advance(seconds: 100)
         let trace = try await load { $0.confirm() }
@@ -40,7 +40,7 @@ import WebImageTestSupport
         #expect(stored.entries.contains { $0.message.hasPrefix("http: served from the cache: fresh: 0 s old") })
     }
 
-    @Test func saysWhySomethingWasNotStored() async throws {
+    @Test func explainsWhyAResponseWasNotStored() async throws {
         let trace = try await load { try $0.answer(SolidPicture(1), "Cache-Control: no-store") }
         #expect(
             trace.entries.contains {
@@ -48,7 +48,7 @@ import WebImageTestSupport
             })
     }
 
-    @Test func isThereAfterAFailureToo() async throws {
+    @Test func existsAfterAFailureToo() async throws {
         let results = Results()
         let operation = fixture.manager.load(request, completion: results.note)
         try await fixture.nextLoad().refuse(404)
@@ -56,7 +56,7 @@ import WebImageTestSupport
         #expect(operation.trace.entries.map(\.stage).contains(.transfer))
     }
 
-    @Test func ofAMemoryHitIsOneEntry() async throws {
+    @Test func aMemoryHitHasOneEntry() async throws {
         _ = try await load { try $0.answer(SolidPicture(1), "Cache-Control: max-age=60") }
         let trace = try await fixture.manager.response(for: request).trace
         #expect(trace.entries.map(\.stage) == [.memory])

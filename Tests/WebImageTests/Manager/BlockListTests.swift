@@ -22,7 +22,7 @@ import WebImageTestSupport
 
     private var notFound: WebImageError { .httpStatus(code: 404, url: url) }
 
-    @Test func blocksOnlyThoseWhoAskForIt() async throws {
+    @Test func blocksOnlyRequestsWithTheOption() async throws {
         try await fail(WebImageRequest(url), with: notFound)
         #expect(!fixture.manager.isBlocked(url))
         let asking = WebImageRequest(url).ignoringFailedURLs
@@ -38,7 +38,7 @@ import WebImageTestSupport
         #expect(fixture.manager.isBlocked(url), "only a load takes it off")
     }
 
-    @Test func theListIsAskedOnceTheDiskHasMissed() async throws {
+    @Test func theListIsCheckedAfterADiskMiss() async throws {
         _ = try await fixture.load(WebImageRequest(url), answeringWith: SolidPicture(1))
         let asking = WebImageRequest(url).ignoringFailedURLs
         let reloading = WebImageRequest(url, cachePolicy: .reload).ignoringFailedURLs
@@ -53,7 +53,7 @@ import WebImageTestSupport
         #expect(fixture.loader.loadCount == 2)
     }
 
-    @Test(arguments: [401, 407]) func whereACredentialIsMissingTheURLIsNotBlocked(status: Int) async throws {
+    @Test(arguments: [401, 407]) func aMissingCredentialDoesNotBlockTheURL(status: Int) async throws {
         let refusal = WebImageError.httpStatus(code: status, url: url)
         #expect(refusal.isLasting)
         try await fail(WebImageRequest(url).ignoringFailedURLs, with: refusal)
@@ -61,7 +61,7 @@ import WebImageTestSupport
         _ = try await fixture.load(WebImageRequest(url).ignoringFailedURLs, answeringWith: SolidPicture(1))
     }
 
-    @Test func aLoadThatSucceedsTakesItsURLOffTheList() async throws {
+    @Test func aSuccessfulLoadUnblocksItsURL() async throws {
         try await fail(WebImageRequest(url).ignoringFailedURLs, with: notFound)
         try await fail(WebImageRequest(url), with: notFound)
         #expect(fixture.manager.isBlocked(url), "it was loaded in spite of the list, and failed again")
@@ -69,7 +69,7 @@ import WebImageTestSupport
         #expect(!fixture.manager.isBlocked(url))
     }
 
-    @Test func whatMayGoWellAnotherTimeIsNotBlocked() async throws {
+    @Test func temporaryErrorsDoNotBlock() async throws {
         let passing: [WebImageError] = [
             .cancelled, .timedOut(seconds: 1, url: url), .transport(code: 7, message: "", url: url),
             .httpStatus(code: 503, url: url), .httpStatus(code: 500, url: url), .httpStatus(code: 429, url: url),
@@ -83,7 +83,7 @@ import WebImageTestSupport
         #expect(WebImageError.unrecognizedFormat(contentType: nil, leadingBytes: []).isLasting)
     }
 
-    @Test func canBeTakenOff() async throws {
+    @Test func aURLCanBeUnblocked() async throws {
         try await fail(WebImageRequest(url).ignoringFailedURLs, with: notFound)
         fixture.manager.unblock(url)
         #expect(!fixture.manager.isBlocked(url))
@@ -116,7 +116,7 @@ import WebImageTestSupport
         #expect(list.urls.isEmpty)
     }
 
-    @Test func forgetsAfterItsTime() throws {
+    @Test func entriesExpire() throws {
         let clock = Lock(ContinuousClock.now)
         let list = BlockList(duration: .seconds(300), now: { clock.withLock { $0 } })
         list.add(url, notFound)
@@ -135,7 +135,7 @@ import WebImageTestSupport
         #expect(list.code(for: try ManagerFixture.url("\(BlockList.limit)")) != nil)
     }
 
-    @Test func whatOneRequestRefusesIsNotBlockedForOthers() async throws {
+    @Test func anErrorOfOneRequestsLimitsDoesNotBlockOthers() async throws {
         var narrow = WebImageRequest(url).ignoringFailedURLs
         narrow.decodingLimits = DecodingLimits(pixelCount: 10)
         await #expect(throws: WebImageError.self) {

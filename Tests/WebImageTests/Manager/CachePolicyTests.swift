@@ -61,7 +61,7 @@ import WebImageTestSupport
         #expect(again.origin == .remote)
     }
 
-    @Test func whatALoaderHasOnDiskGetsNoCopy() async throws {
+    @Test func localFilesAreNotCopiedToTheDiskCache() async throws {
         let fixture = try ManagerFixture(isCacheable: false)
         _ = try await fixture.load(WebImageRequest(url), answeringWith: SolidPicture(1))
         #expect(await fixture.cache.disk?.data(for: url.absoluteString) == nil)
@@ -82,7 +82,7 @@ import WebImageTestSupport
     }
 
     @Test(arguments: [false, true])
-    func aSlowDecodeFromDiskDoesNotBringBackWhatWasRemoved(_ isThumbnail: Bool) async throws {
+    func aSlowDecodeFromDiskDoesNotRestoreARemovedImage(_ isThumbnail: Bool) async throws {
         let decoder = ProbeDecoder(holdsFirst: true)
         let fixture = try ManagerFixture(decoder: decoder)
         fixture.cache.disk?.store(try SolidPicture(1).png(), for: url.absoluteString)
@@ -99,7 +99,7 @@ import WebImageTestSupport
         #expect(fixture.cache.memory.count == 0)
     }
 
-    @Test func damagedBytesAreDiscardedOnlyWhereTheyStillAre() async throws {
+    @Test func damagedBytesAreDiscardedOnlyIfStillStored() async throws {
         let decoder = ProbeDecoder(holdsFirst: true)
         let fixture = try ManagerFixture(decoder: decoder)
         let png = try SolidPicture(1).png()
@@ -113,7 +113,7 @@ import WebImageTestSupport
         #expect(await fixture.cache.disk?.data(for: url.absoluteString) == png)
     }
 
-    @Test func aSlowDecodeFromDiskDoesNotReplaceWhatAReloadBrought() async throws {
+    @Test func aSlowDecodeFromDiskDoesNotReplaceAReloadedImage() async throws {
         let decoder = ProbeDecoder(holdsFirst: true)
         let fixture = try ManagerFixture(decoder: decoder)
         fixture.cache.disk?.store(try SolidPicture(1).png(), for: url.absoluteString)

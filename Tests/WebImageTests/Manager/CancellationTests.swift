@@ -38,7 +38,7 @@ import WebImageTestSupport
         #expect(leaving.errors == [.cancelled])
     }
 
-    @Test func overtakesAResultThatWaitsOnTheCallbackQueue() async throws {
+    @Test func suppressesAResultThatWaitsOnTheCallbackQueue() async throws {
         let queue = ManualCallbackQueue()
         let results = Results()
         let operation = fixture.manager.load(WebImageRequest(url), callbackQueue: queue, completion: results.note)
@@ -50,7 +50,7 @@ import WebImageTestSupport
         #expect(results.errors == [.cancelled])
     }
 
-    @Test func comesTooLateAfterTheEnd() async throws {
+    @Test func hasNoEffectAfterTheEnd() async throws {
         let results = Results()
         let operation = fixture.manager.load(WebImageRequest(url), completion: results.note)
         try await fixture.nextLoad().answer(SolidPicture(1).png())
@@ -106,7 +106,7 @@ import WebImageTestSupport
         #expect(fixture.manager.cachedImage(for: WebImageRequest(url)) == nil)
     }
 
-    @Test func cancelsEverything() async throws {
+    @Test func cancelAllCancelsEverything() async throws {
         let results = Results()
         for name in ["a", "b", "c"] {
             fixture.manager.load(WebImageRequest(try ManagerFixture.url(name)), completion: results.note)
@@ -128,7 +128,7 @@ import WebImageTestSupport
         try await load.cancellations.first()
     }
 
-    @Test func endsATaskThatWasCancelledBeforeItBegan() async throws {
+    @Test func endsATaskThatWasCancelledBeforeItStarted() async throws {
         let (gate, opener) = AsyncStream<Void>.makeStream()
         let task = Task { [manager = fixture.manager, url] in
             for await _ in gate { break }
@@ -139,7 +139,7 @@ import WebImageTestSupport
         #expect(await task.result.error == .cancelled)
     }
 
-    @Test func mayComeFromWhatAHandlerHolds() async throws {
+    @Test func canBeTriggeredByReleasingAHandler() async throws {
         final class Owner: Sendable {
             let operation = Lock<WebImageOperation?>(nil)
             deinit { operation.withLock { $0 }?.cancel() }
@@ -155,7 +155,7 @@ import WebImageTestSupport
         #expect(SolidPicture(1).matches(try await results.wait(for: 1)[0].get().image))
     }
 
-    @Test func letsTheNextRequestStartAnew() async throws {
+    @Test func letsTheNextRequestStartAgain() async throws {
         let operation = fixture.manager.load(WebImageRequest(url)) { _ in }
         _ = try await fixture.nextLoad()
         operation.cancel()
@@ -174,7 +174,7 @@ import WebImageTestSupport
         try await load.cancellations.first()
     }
 
-    @Test func theResponseIsThereForEveryTaskThatWaits() async throws {
+    @Test func everyWaitingTaskReceivesTheResponse() async throws {
         let operation = fixture.manager.load(WebImageRequest(url))
         async let early = operation.response
         try await fixture.nextLoad().answer(SolidPicture(1).png())

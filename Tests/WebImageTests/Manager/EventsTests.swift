@@ -36,7 +36,7 @@ import WebImageTestSupport
         #expect(ends.count == 1)
     }
 
-    @Test func cancelTheLoadWhenTheIterationBreaks() async throws {
+    @Test func cancelTheLoadWhenTheIterationStops() async throws {
         let reading = Task { [manager = fixture.manager, url] in
             for await event in manager.events(for: WebImageRequest(url)) {
                 if case .progress = event { break }
@@ -63,13 +63,13 @@ import WebImageTestSupport
         try await load.cancellations.first()
     }
 
-    @Test func loadNothingUntilTheyAreRead() async throws {
+    @Test func loadNothingUntilIterated() async throws {
         _ = fixture.manager.events(for: WebImageRequest(url))
         #expect(fixture.loader.loadCount == 0)
         #expect(fixture.manager.runningOperations.isEmpty)
     }
 
-    @Test func bringTheNewestPreviewBeforeTheEnd() async throws {
+    @Test func deliverTheNewestPreviewBeforeTheEnd() async throws {
         let inbox = EventInbox()
         inbox.put(try CodecRegistry.shared.decode(SolidPicture(1).png()))
         inbox.put(try CodecRegistry.shared.decode(SolidPicture(2).png()))

@@ -38,21 +38,21 @@ import WebImageTestSupport
         #expect(await fixture.cache.disk?.data(for: url.absoluteString) == nil)
     }
 
-    @Test func keepsAPageOutOfTheCache() async throws {
+    @Test func doesNotCacheAWebPage() async throws {
         let page = Data("<!DOCTYPE html><title>Log in</title>".utf8)
         let error = try await failure(answering: page, contentType: "text/html")
         #expect(error == .unrecognizedFormat(contentType: "text/html", leadingBytes: Array(page.prefix(16)), url: url))
         await expectNothingCached()
     }
 
-    @Test func keepsATruncatedPictureOutOfTheCache() async throws {
+    @Test func doesNotCacheATruncatedImage() async throws {
         let png = try SolidPicture(1, size: PixelSize(width: 64, height: 64)).png()
         let error = try await failure(answering: Data(png.prefix(png.count / 2)))
         #expect(error == .decoding(format: .png, reason: .truncated, url: url))
         await expectNothingCached()
     }
 
-    @Test func showsTheGoodPartOfADamagedPictureIfAskedTo() async throws {
+    @Test func showsTheValidPartOfADamagedImageIfRequested() async throws {
         let fixture = try ManagerFixture(allowsDamage: true)
         let png = try noisePNG(PixelSize(width: 64, height: 64))
         async let loaded = fixture.manager.image(at: url)
@@ -64,7 +64,7 @@ import WebImageTestSupport
         #expect(await fixture.cache.disk?.data(for: url.absoluteString) == nil)
     }
 
-    @Test func replacesADamagedEntryAlsoWhereGoodPartsAreShown() async throws {
+    @Test func replacesADamagedEntryEvenIfValidPartsAreShown() async throws {
         let fixture = try ManagerFixture(allowsDamage: true)
         let png = try noisePNG(PixelSize(width: 64, height: 64))
         fixture.cache.disk?.store(png.prefix(png.count / 2), for: url.absoluteString)
@@ -96,7 +96,7 @@ import WebImageTestSupport
         #expect(await fixture.cache.disk?.data(for: url.absoluteString) == (try SolidPicture(2).png()))
     }
 
-    @Test func saysThatADamagedEntryIsDamagedIfNothingElseMayAnswer() async throws {
+    @Test func reportsADamagedEntryForCacheOnly() async throws {
         fixture.cache.disk?.store(Data("damaged".utf8), for: url.absoluteString)
         await #expect(
             throws: WebImageError.unrecognizedFormat(contentType: nil, leadingBytes: Array("damaged".utf8), url: url)

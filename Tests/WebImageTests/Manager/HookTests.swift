@@ -9,7 +9,7 @@ import WebImageTestSupport
 
     init() throws { url = try ManagerFixture.url("a") }
 
-    @Test func headersAreCompletedAndFiltered() async throws {
+    @Test func managerHeadersAreAddedAndFiltered() async throws {
         let fixture = try ManagerFixture {
             $0.optionsProcessor = { request in
                 let defaults = ["User-Agent": "manager", "X-Own": "manager", "X-Path": request.url.path()]
@@ -24,7 +24,7 @@ import WebImageTestSupport
         fixture.manager.cancelAll()
     }
 
-    @Test func credentialAndTimeLimitAreThereForRequestsWithout() async throws {
+    @Test func theManagersCredentialAndTimeLimitApplyToRequestsWithoutThem() async throws {
         let (mine, own) = (Credential(username: "m", password: "p"), Credential(username: "o", password: "p"))
         let fixture = try ManagerFixture {
             $0.optionsProcessor = { request in
@@ -49,7 +49,7 @@ import WebImageTestSupport
         fixture.manager.cancelAll()
     }
 
-    @Test func sharedProcessorsWorkWhereARequestHasNone() async throws {
+    @Test func sharedProcessorsApplyToRequestsWithoutProcessors() async throws {
         let shared = ProbeProcessor(name: "shared", red: 3)
         let fixture = try ManagerFixture {
             $0.optionsProcessor = { request in
@@ -86,7 +86,7 @@ import WebImageTestSupport
         #expect(operation.request.userInfo["seen"] as? Bool == true)
     }
 
-    @Test func aManagersFilterNamesKeysUnlessARequestHasOne() async throws {
+    @Test func theManagersKeyFilterAppliesUnlessTheRequestHasOne() async throws {
         let fixture = try ManagerFixture {
             $0.optionsProcessor = { $0.cacheKeyFilter = $0.cacheKeyFilter ?? { $0.path() } }
         }
@@ -138,7 +138,7 @@ import WebImageTestSupport
         #expect(fixture.loader.loadCount == 1)
     }
 
-    @Test func aRefusedRequestIsServedWhatMayBeStale() async throws {
+    @Test func aRefusedRequestIsServedStaleImages() async throws {
         let isAllowed = Lock(true)
         let fixture = try ManagerFixture { $0.shouldLoad = { _ in isAllowed.withLock { $0 } } }
         let request = WebImageRequest(url, cachePolicy: .http)
@@ -163,7 +163,7 @@ import WebImageTestSupport
         #expect(fixture.loader.loadCount == 1)
     }
 
-    @Test func willCacheDecidesWhatMemoryKeeps() async throws {
+    @Test func willCacheDecidesWhatIsCachedInMemory() async throws {
         let fixture = try ManagerFixture {
             $0.willCache = { image, request in
                 guard request.url.lastPathComponent != "secret" else { return nil }
@@ -181,7 +181,7 @@ import WebImageTestSupport
         #expect(fixture.manager.cachedImage(for: processed)?.extendedData == Data("kept".utf8))
     }
 
-    @Test func didFinishIsToldOfEveryEnd() async throws {
+    @Test func didFinishIsCalledForEveryResult() async throws {
         let ends = Lock<[String]>([])
         let fixture = try ManagerFixture {
             $0.didFinish = { operation, result in
@@ -255,7 +255,7 @@ import WebImageTestSupport
         #expect(SolidPicture(200).matches(image))
     }
 
-    @Test func aClosuresErrorIsTheRequests() async throws {
+    @Test func aClosuresErrorIsTheRequestsError() async throws {
         struct Trouble: Error {}
         let fixture = try ManagerFixture()
         let request = WebImageRequest(url, processors: [.transform(id: "bad") { _, _ in throw Trouble() }])
@@ -265,7 +265,7 @@ import WebImageTestSupport
         #expect(error == .processing(identifier: "transform(id:bad)", reason: .failed("Trouble()"), url: url))
     }
 
-    @Test func didFinishIsToldOfPicturesThatMemoryHasAtOnce() async throws {
+    @Test func didFinishIsCalledForMemoryHits() async throws {
         let ends = Lock(0)
         let fixture = try ManagerFixture { $0.didFinish = { _, _ in ends.withLock { $0 += 1 } } }
         _ = try await fixture.load(WebImageRequest(url), answeringWith: SolidPicture(1))
@@ -273,7 +273,7 @@ import WebImageTestSupport
         #expect(ends.withLock { $0 } == 2)
     }
 
-    @Test func theProgramsOwnComesBackWithTheResponse() async throws {
+    @Test func userInfoIsReturnedWithTheResponse() async throws {
         let fixture = try ManagerFixture()
         for expected in [ImageOrigin.remote, .memoryCache] {
             var request = WebImageRequest(url)

@@ -25,7 +25,7 @@ import WebImageTestSupport
         #expect(fixture.loader.loadCount == 1)
     }
 
-    @Test func handsOutTheBytesAsTheyCame() async throws {
+    @Test func returnsTheOriginalBytes() async throws {
         let png = try SolidPicture(1).png()
         let request = WebImageRequest(url)
         let first = try await fixture.load(request, answeringWith: SolidPicture(1))
@@ -62,7 +62,7 @@ import WebImageTestSupport
         #expect(results.all.count == 1)
     }
 
-    @Test func callsBackOnTheQueueItWasGiven() async throws {
+    @Test func callsBackOnTheGivenQueue() async throws {
         let queue = DispatchQueue(label: "test")
         let key = DispatchSpecificKey<Bool>()
         queue.setSpecific(key: key, value: true)
@@ -104,7 +104,7 @@ import WebImageTestSupport
         #expect(decoder.decodeCount == 3)
     }
 
-    @Test func keepsLoadsWithOtherCredentialsApart() async throws {
+    @Test func separatesLoadsWithDifferentCredentials() async throws {
         let results = Results()
         for user in ["1", "2"] {
             let request = WebImageRequest(url, headers: ["Authorization": user])
@@ -124,7 +124,7 @@ import WebImageTestSupport
         #expect(fixture.manager.cachedImage(for: WebImageRequest(url)) == nil)
     }
 
-    @Test func goesOnWhenTheOperationIsDropped() async throws {
+    @Test func continuesWhenTheOperationIsReleased() async throws {
         let results = Results()
         fixture.manager.load(WebImageRequest(url), completion: results.note)
         try await fixture.nextLoad().answer(SolidPicture(1).png())
@@ -160,7 +160,7 @@ import WebImageTestSupport
         operation.cancel()
     }
 
-    @Test func tellsTheServerWhatItCanRead() async throws {
+    @Test func sendsTheAcceptedImageFormats() async throws {
         fixture.manager.load(WebImageRequest(url)) { _ in }
         let accept = try #require(try await fixture.nextLoad().request.headers["Accept"])
         for format in CodecRegistry.shared.readableFormats { #expect(accept.contains(format.mimeType)) }

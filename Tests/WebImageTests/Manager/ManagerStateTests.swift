@@ -13,7 +13,7 @@ import WebImageTestSupport
         url = try ManagerFixture.url("a")
     }
 
-    @Test func anOperationTellsWhereItIs() async throws {
+    @Test func anOperationReportsItsState() async throws {
         let results = Results()
         let request = WebImageRequest(url, options: .waitForStore)
         let operation = fixture.manager.load(request, completion: results.note)
@@ -33,7 +33,7 @@ import WebImageTestSupport
         #expect(other.state == .cancelled)
     }
 
-    @Test func aSuspendedManagerStartsNothingAndThenTheMostUrgentFirst() async throws {
+    @Test func aSuspendedManagerStartsNothingAndResumesWithTheHighestPriority() async throws {
         _ = try await fixture.load(WebImageRequest(try ManagerFixture.url("known")), answeringWith: SolidPicture(1))
         fixture.manager.isSuspended = true
         let names = ["low", "high", "normal", "gone"]
@@ -73,7 +73,7 @@ import WebImageTestSupport
         #expect(other.manager.counters.requests == 0)
     }
 
-    @Test func tellsWhereAPictureIs() async throws {
+    @Test func reportsTheCachesThatHaveAnImage() async throws {
         let request = WebImageRequest(url)
         #expect(await fixture.manager.tier(holding: request) == nil)
         _ = try await fixture.load(request, answeringWith: SolidPicture(1))
@@ -88,7 +88,7 @@ import WebImageTestSupport
         #expect(blocking() == .disk)
     }
 
-    @Test func aPictureOfBytesThatHaveChangedIsInMemoryNoMore() async throws {
+    @Test func anImageOfChangedBytesIsNoLongerInMemory() async throws {
         let thumbnail = WebImageRequest(url, thumbnail: Thumbnail(.pixels(width: 2, height: 2)))
         _ = try await fixture.load(thumbnail, answeringWith: SolidPicture(1))
         #expect(fixture.manager.isInMemory(thumbnail))
@@ -99,7 +99,7 @@ import WebImageTestSupport
         #expect(fixture.manager.cachedImage(for: thumbnail) == nil)
     }
 
-    @Test func askingWhereAPictureIsDoesNotCountAsAUse() async throws {
+    @Test func lookingUpTheLocationOfAnImageDoesNotCountAsAUse() async throws {
         let cache = ImageCache(memory: MemoryCache(costLimit: 1 << 20), disk: nil)
         cache.memory.countLimit = 2
         let fixture = try ManagerFixture { $0.cache = cache }
@@ -111,7 +111,7 @@ import WebImageTestSupport
         #expect(requests.map(fixture.manager.isInMemory) == [false, true, true])
     }
 
-    @Test func anAnimationInMemoryIsItsFirstFrameToo() async throws {
+    @Test func anAnimationInMemoryProvidesItsFirstFrame() async throws {
         _ = try await fixture.load(WebImageRequest(url), answeringWith: TestAnimation.gif([1, 2]))
         let still = WebImageRequest(url, options: .firstFrameOnly)
         #expect(fixture.manager.isInMemory(still))
@@ -141,7 +141,7 @@ import WebImageTestSupport
         #expect(response.data == (try picture.png()))
     }
 
-    @Test func storesAVariantWhereItsRequestSays() async throws {
+    @Test func storesAVariantInTheRequestedCache() async throws {
         let request = WebImageRequest(url, thumbnail: Thumbnail(.pixels(width: 2, height: 2)))
         fixture.manager.store(try SolidPicture(9).image(), for: request)
         #expect(fixture.manager.cachedImage(for: request) != nil)
@@ -149,7 +149,7 @@ import WebImageTestSupport
         #expect(await fixture.cache.disk?.count == 0)
     }
 
-    @Test func countsWhatItDoes() async throws {
+    @Test func countsItsWork() async throws {
         let request = WebImageRequest(url)
         _ = try await fixture.load(request, answeringWith: SolidPicture(1))
         _ = try await fixture.manager.response(for: request)
@@ -164,7 +164,7 @@ import WebImageTestSupport
         #expect((counters.running, counters.imagesInProgress, counters.filesInProgress) == (0, 0, 0))
     }
 
-    @Test func writesALogOnlyWhereThereIsOne() async throws {
+    @Test func writesNothingWithoutALog() async throws {
         let lines = Lock<[(level: WebImageLogLevel, text: String)]>([])
         let fixture = try ManagerFixture {
             $0.log = { level, text in
@@ -182,7 +182,7 @@ import WebImageTestSupport
         #expect(messages[0].text.contains("scripted://host/a"))
     }
 
-    @Test func countsEachLoadOnceWhicheverWayItIsAskedFor() async throws {
+    @Test func countsEachLoadOnceWithEveryAPI() async throws {
         let request = WebImageRequest(url)
         _ = try await fixture.load(request, answeringWith: SolidPicture(1))
         _ = try await fixture.manager.image(for: request)
@@ -240,7 +240,7 @@ import WebImageTestSupport
         #expect(fixture.manager.counters.failures == 0)
     }
 
-    @Test func countsALoadThatACancelHasOvertakenAsCancelledAlone() async throws {
+    @Test func countsALoadCancelledBeforeItsCallbackAsCancelledOnly() async throws {
         let queue = ManualCallbackQueue()
         let operation = fixture.manager.load(WebImageRequest(url), callbackQueue: queue) { _ in }
         try await fixture.nextLoad().answer(SolidPicture(1).png())
@@ -251,7 +251,7 @@ import WebImageTestSupport
         #expect((counters.requests, counters.cancellations, counters.loads) == (1, 1, 0))
     }
 
-    @Test func countsTheWorkOfRequestsWithTheirOwnParts() async throws {
+    @Test func countsTheWorkOfRequestsWithCustomComponents() async throws {
         var request = WebImageRequest(url)
         request.cache = ImageCache(memory: MemoryCache(costLimit: 1 << 20), disk: nil)
         let results = Results()
@@ -262,7 +262,7 @@ import WebImageTestSupport
         _ = await results.wait(for: 1)
     }
 
-    @Test func onlySuspensionMakesAnOperationWait() async throws {
+    @Test func operationsWaitOnlyWhileSuspended() async throws {
         let queue = ManualCallbackQueue()
         // Without a disk to ask first, a refusal comes at once.
         let fixture = try ManagerFixture(callbackQueue: queue, hasDisk: false) {

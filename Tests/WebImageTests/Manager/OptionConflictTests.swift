@@ -17,7 +17,7 @@ import WebImageTestSupport
     @Test(arguments: [
         WebImageOptions.progressive, .progressiveBlur, .firstFrameOnly, .preloadAllFrames,
     ])
-    func ignoreDecodingLeavesNothingToOthers(_ other: WebImageOptions) async throws {
+    func ignoreDecodingTakesPrecedence(_ other: WebImageOptions) async throws {
         let decoder = ProbeDecoder()
         let fixture = try ManagerFixture(decoder: decoder) {
             $0.optionsProcessor = { $0.decodedByteLimit = 4 }
@@ -39,7 +39,7 @@ import WebImageTestSupport
     }
 
     @Test(arguments: [WebImageOptions.preloadAllFrames, .matchAnimatedKind])
-    func firstFrameOnlyGoesBefore(_ other: WebImageOptions) async throws {
+    func firstFrameOnlyTakesPrecedence(_ other: WebImageOptions) async throws {
         let fixture = try ManagerFixture {
             $0.optionsProcessor = { $0.transformsAnimations = $0.transformsAnimations ?? false }
         }
@@ -72,7 +72,7 @@ import WebImageTestSupport
         #expect(await fixture.cache.disk?.data(for: request.cacheKey.source) == (try SolidPicture(1).png()))
     }
 
-    @Test func cacheOnlyWithoutDiskLeavesMemory() async throws {
+    @Test func cacheOnlyWithoutDiskUsesMemory() async throws {
         let request = WebImageRequest(url, cachePolicy: .cacheOnly).withoutDisk
         _ = try await fixture.load(WebImageRequest(url), answeringWith: SolidPicture(1))
         #expect(try await fixture.manager.response(for: request).origin == .memoryCache)

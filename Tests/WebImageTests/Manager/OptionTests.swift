@@ -29,7 +29,7 @@ import WebImageTestSupport
         #expect(fixture.manager.cachedImage(for: WebImageRequest(url)) != nil)
     }
 
-    @Test func memoryOnlyLeavesWhatIsThereAsItIs() async throws {
+    @Test func memoryOnlyLeavesTheDiskUnchanged() async throws {
         async let first = fixture.manager.response(for: WebImageRequest(url, cachePolicy: .http))
         try await fixture.nextLoad().answer(SolidPicture(1), "Cache-Control: max-age=10\nETag: \"1\"")
         _ = try await first
@@ -70,7 +70,7 @@ import WebImageTestSupport
         #expect(fixture.loader.loadCount == 0)
     }
 
-    @Test func loaderOnlyAsksTheLoaderThoughThereIsAPicture() async throws {
+    @Test func loaderOnlyAsksTheLoaderDespiteACachedImage() async throws {
         _ = try await fixture.load(WebImageRequest(url), answeringWith: SolidPicture(1))
         let request = WebImageRequest(url, cachePolicy: .reload)
         #expect(SolidPicture(2).matches(try await fixture.load(request, answeringWith: SolidPicture(2)).image))
@@ -79,7 +79,7 @@ import WebImageTestSupport
             "it is stored")
     }
 
-    @Test func refreshCacheAsksTheServerWhetherAnythingHasChanged() async throws {
+    @Test func refreshCacheRevalidatesWithTheServer() async throws {
         _ = try await fixture.load(WebImageRequest(url)) { try $0.answer(SolidPicture(1), "ETag: \"1\"") }
         let request = WebImageRequest(url, cachePolicy: .refresh)
         let confirmed = try await fixture.load(request) { load in
@@ -94,7 +94,7 @@ import WebImageTestSupport
             "it is stored")
     }
 
-    @Test func httpCacheAnswersForAsLongAsTheServerSays() async throws {
+    @Test func httpCacheServesForTheLifetimeTheServerSets() async throws {
         let request = WebImageRequest(url, cachePolicy: .http)
         _ = try await fixture.load(request) { try $0.answer(SolidPicture(1), "Cache-Control: max-age=60") }
         fixture.time.advance(seconds: 59)
@@ -105,7 +105,7 @@ import WebImageTestSupport
     }
 
     @Test(arguments: [WebImageOptions.queryMemoryData, [.queryMemoryData, .queryDiskSync]])
-    func memoryHitsComeWithTheirBytes(options: WebImageOptions) async throws {
+    func queryMemoryDataReturnsTheBytesOfMemoryHits(options: WebImageOptions) async throws {
         _ = try await fixture.load(WebImageRequest(url), answeringWith: SolidPicture(1))
         #expect(try await fixture.manager.response(for: WebImageRequest(url)).data == nil)
         let request = WebImageRequest(url, options: options)
@@ -118,7 +118,7 @@ import WebImageTestSupport
         #expect(try await results.wait(for: 1)[0].get().data == SolidPicture(1).png())
     }
 
-    @Test func queryMemoryDataWithQueryDiskSyncHasThemWhenTheCallReturns() async throws {
+    @Test func queryMemoryDataWithQueryDiskSyncReturnsBytesWithinTheCall() async throws {
         _ = try await fixture.load(WebImageRequest(url), answeringWith: SolidPicture(1))
         let (queue, results) = (ManualCallbackQueue(), Results())
         let request = WebImageRequest(url, options: [.queryMemoryData, .queryDiskSync])
@@ -178,7 +178,7 @@ import WebImageTestSupport
 
     // MARK: How it is loaded
 
-    @Test func propertiesOfTheLoaderReachIt() async throws {
+    @Test func loaderPropertiesReachTheLoader() async throws {
         let changed = WebImageRequest(url).with { request in
             request.handlesCookies = true
             request.usesCredentialStorage = true
@@ -247,7 +247,7 @@ import WebImageTestSupport
         #expect(activity.count == 0)
     }
 
-    @Test func showNetworkActivityEndsWithTheTransferThatIsCancelled() async throws {
+    @Test func showNetworkActivityEndsWithACancelledTransfer() async throws {
         let activity = NetworkActivity()
         let fixture = try ManagerFixture { $0.networkActivity = activity }
         let results = Results()
@@ -259,7 +259,7 @@ import WebImageTestSupport
         #expect(activity.count == 0)
     }
 
-    @Test func showNetworkActivityCountsNothingThatAsksNoServer() async throws {
+    @Test func showNetworkActivityCountsNothingWithoutAServer() async throws {
         // A change of its count settles when the clock goes on.
         let clock = ManualClock()
         let activity = NetworkActivity(clock: clock)
@@ -278,7 +278,7 @@ import WebImageTestSupport
         clock.advance(by: NetworkActivity.settlingTime)
     }
 
-    @Test func continueInBackgroundAsksForTimeAndEndsWithIt() async throws {
+    @Test func continueInBackgroundRequestsTimeAndReturnsIt() async throws {
         let expirations = Lock<[@Sendable () -> Void]>([])
         let ended = Countdown()
         let fixture = try ManagerFixture { configuration in
@@ -309,7 +309,7 @@ import WebImageTestSupport
 
     // MARK: What is made of the bytes
 
-    @Test func ignoreDecodingGivesTheBytesAlone() async throws {
+    @Test func ignoreDecodingReturnsOnlyTheBytes() async throws {
         let decoder = ProbeDecoder()
         let fixture = try ManagerFixture(decoder: decoder)
         let request = WebImageRequest(
@@ -328,7 +328,7 @@ import WebImageTestSupport
         #expect(SolidPicture(1).matches(picture.image))
     }
 
-    @Test func avoidForcedDecodeLeavesThePixelsToWhoHoldsThem() async throws {
+    @Test func avoidForcedDecodeStoresNothingInMemory() async throws {
         let request = WebImageRequest(url, options: .avoidForcedDecode)
         let first = try await fixture.load(request, answeringWith: SolidPicture(1))
         #expect(SolidPicture(1).matches(first.image))
@@ -350,7 +350,7 @@ import WebImageTestSupport
         #expect(await storedBytes(of: request) == nil)
     }
 
-    @Test func firstFrameOnlyGivesAStill() async throws {
+    @Test func firstFrameOnlyReturnsAStillImage() async throws {
         let request = WebImageRequest(url, options: .firstFrameOnly)
         let gif = try TestAnimation.gif([10, 20])
         let still = try await fixture.load(request, answeringWith: gif)
@@ -362,7 +362,7 @@ import WebImageTestSupport
         #expect(whole.origin == .diskCache)
     }
 
-    @Test func firstFrameOnlyTakesThatOfAnAnimationInMemory() async throws {
+    @Test func firstFrameOnlyUsesTheFirstFrameOfAnAnimationInMemory() async throws {
         _ = try await fixture.load(WebImageRequest(url), answeringWith: TestAnimation.gif([10, 20]))
         let still = try #require(
             fixture.manager.cachedImage(for: WebImageRequest(url, options: .firstFrameOnly)))
@@ -384,7 +384,7 @@ import WebImageTestSupport
         #expect(try #require(plain.image.animation).byteCount < pixelBytes)
     }
 
-    @Test func firstFrameOnlyGoesBeforePreloadAllFrames() async throws {
+    @Test func firstFrameOnlyTakesPrecedenceOverPreloadAllFrames() async throws {
         let request = WebImageRequest(url, options: [.firstFrameOnly, .preloadAllFrames])
         #expect(try await fixture.load(request, answeringWith: TestAnimation.gif([1, 2])).image.animation == nil)
     }
@@ -399,7 +399,7 @@ import WebImageTestSupport
         #expect(whole.pixels.size == PixelSize(width: 8, height: 6))
     }
 
-    @Test func theManagersDecodedByteLimitHoldsForRequestsWithoutOne() async throws {
+    @Test func theManagersDecodedByteLimitAppliesToRequestsWithoutOne() async throws {
         let fixture = try ManagerFixture {
             $0.optionsProcessor = { $0.decodedByteLimit = $0.decodedByteLimit ?? 100 }
         }
@@ -418,7 +418,7 @@ import WebImageTestSupport
         #expect(image.pixels.size == PixelSize(width: 8, height: 12))
     }
 
-    @Test func everyFrameIsProcessedUnlessTheManagerSaysOtherwise() async throws {
+    @Test func everyFrameIsProcessedUnlessTheManagerDisablesIt() async throws {
         let processor = ProbeProcessor(name: "a", red: 5)
         let gif = try TestAnimation.gif([10, 20])
         func reds(_ image: Image) throws -> [UInt8] {
@@ -443,7 +443,7 @@ import WebImageTestSupport
         #expect(try await other.load(still, answeringWith: SolidPicture(1)).image.pixels[0, 0].x == 6)
     }
 
-    @Test func vectorsAreProcessedUnlessTheManagerSaysOtherwise() async throws {
+    @Test func vectorsAreProcessedUnlessTheManagerDisablesIt() async throws {
         let codecs = CodecRegistry()
         codecs.register(VectorDecoder())
         let fixture = try ManagerFixture {
@@ -458,7 +458,7 @@ import WebImageTestSupport
         #expect(try await fixture.manager.image(for: transforming).pixels[0, 0].x == 15)
     }
 
-    @Test func waitForStoreEndsWhenTheBytesAreOnDisk() async throws {
+    @Test func waitForStoreCompletesWhenTheBytesAreOnDisk() async throws {
         let request = WebImageRequest(url, options: .waitForStore)
         _ = try await fixture.load(request, answeringWith: SolidPicture(1))
         // Another process sees them: what is only staged is not in the directory's index.
@@ -466,7 +466,7 @@ import WebImageTestSupport
         #expect(await reader.data(for: request.cacheKey.source) == (try SolidPicture(1).png()))
     }
 
-    @Test func waitForStoreHoldsTheEndBackUntilThen() async throws {
+    @Test func waitForStoreDoesNotCompleteBeforeTheBytesAreOnDisk() async throws {
         let (encoding, ended, gate) = (Countdown(), Countdown(), DispatchSemaphore(value: 0))
         let directory = try TemporaryDirectory()
         var configuration = ImageCache.Configuration()
@@ -491,7 +491,7 @@ import WebImageTestSupport
         #expect(await cache.disk?.data(for: request.cacheKey.description) == Data("encoded".utf8))
     }
 
-    @Test func aLoadThatWaitsIsNoNetworkActivity() async throws {
+    @Test func aWaitingLoadIsNoNetworkActivity() async throws {
         let activity = NetworkActivity()
         let fixture = try ManagerFixture { $0.networkActivity = activity }
         fixture.manager.isSuspended = true

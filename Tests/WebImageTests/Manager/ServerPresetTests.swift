@@ -13,12 +13,12 @@ import WebImageTestSupport
         manager = WebImageManager(configuration: configuration)
     }
 
-    @Test func itsDecodesTakeLittleMemory() {
+    @Test func decodesTakeLittleMemory() {
         let limits = WebImageManager.Configuration.server.decodingLimits
         #expect(limits.memoryByteCount == 256 << 20)
     }
 
-    @Test func itReadsNoFiles() async throws {
+    @Test func readsNoFiles() async throws {
         let directory = try TemporaryDirectory()
         for url in [try directory.write(Data("x".utf8), to: "a.png"), URL(string: "data:image/png;base64,AAAA")] {
             let url = try #require(url)
@@ -30,7 +30,7 @@ import WebImageTestSupport
     }
 
     @Test(arguments: ["127.0.0.1", "[::1]", "10.0.0.1", "169.254.169.254", "0x7f.1", "user:secret@127.0.0.1"])
-    func itReachesNoPrivateAddress(host: String) async throws {
+    func reachesNoPrivateAddress(host: String) async throws {
         let url = try #require(URL(string: "http://\(host):\(refusedPort())/a.png"))
         let error = await #expect(throws: WebImageError.self) { _ = try await manager.image(at: url) }
         guard case .blocked(.host, let blocked) = error else {

@@ -13,7 +13,7 @@ import WebImageTestSupport
         return request.identity
     }
 
-    @Test func whatChangesTheAnswerKeepsRequestsApart() throws {
+    @Test func propertiesThatAffectTheResponseSeparateRequests() throws {
         let plain = try Self.key { _ in }
         #expect(try Self.key { $0.headers["Authorization"] = "Bearer s" } != plain)
         #expect(try Self.key { $0.headers["X-A"] = "2" } != plain)
@@ -24,7 +24,7 @@ import WebImageTestSupport
         #expect(try Self.key { $0.url = try ManagerFixture.url("b") } != plain)
     }
 
-    @Test func whatDoesNotChangeTheAnswerDoesNot() throws {
+    @Test func otherPropertiesDoNotSeparateRequests() throws {
         let plain = try Self.key { _ in }
         #expect(try Self.key { $0.idleTimeout = .seconds(1) } == plain)
         #expect(try Self.key { $0.totalTimeout = .seconds(1) } == plain)
@@ -113,7 +113,7 @@ import WebImageTestSupport
     }
 
     /// What a progressive decoder will live on.
-    @Test(arguments: [8 << 20, 100]) func aLateJoinerIsGivenTheBytesSoFar(memoryByteLimit: Int) async throws {
+    @Test(arguments: [8 << 20, 100]) func aLateJoinerReceivesTheBytesSoFar(memoryByteLimit: Int) async throws {
         let loader = ScriptedLoader()
         var configuration = WebImageManager.Configuration(
             cache: ImageCache(memory: MemoryCache(costLimit: 1 << 20), disk: nil), loaders: [loader])

@@ -28,7 +28,7 @@ import WebImage
         #expect((double.runCount, add.runCount) == (1, 1))
     }
 
-    @Test func keepsTheOriginalOnDiskAsItCame() async throws {
+    @Test func storesTheUnchangedOriginalOnDisk() async throws {
         let request = WebImageRequest(url, processors: [ProbeProcessor(name: "a").erased])
         _ = try await fixture.load(request, answeringWith: SolidPicture(5))
         let disk = try #require(fixture.cache.disk)
@@ -37,7 +37,7 @@ import WebImage
         #expect(try await disk.data(for: request.cacheKey.original.description) == SolidPicture(5).png())
     }
 
-    @Test func doesNotKeepWhatIsOnlyAStep() async throws {
+    @Test func doesNotCacheIntermediateResults() async throws {
         let (first, second) = (ProbeProcessor(name: "a"), ProbeProcessor(name: "b"))
         _ = try await fixture.load(
             WebImageRequest(url, processors: [first.erased, second.erased]), answeringWith: SolidPicture(5))
@@ -45,7 +45,7 @@ import WebImage
         #expect(fixture.manager.cachedImage(for: WebImageRequest(url)) == nil)
     }
 
-    @Test func goesOnFromAStepThatMemoryHas() async throws {
+    @Test func continuesFromAnIntermediateResultInMemory() async throws {
         let (first, second) = (ProbeProcessor(name: "a"), ProbeProcessor(name: "b"))
         _ = try await fixture.load(WebImageRequest(url, processors: [first.erased]), answeringWith: SolidPicture(5))
         let response = try await fixture.manager.response(
@@ -55,7 +55,7 @@ import WebImage
         #expect(fixture.loader.loadCount == 1)
     }
 
-    @Test func sharesProcessorsThatRequestsBeginWith() async throws {
+    @Test func sharesCommonLeadingProcessors() async throws {
         let (shared, one, two) = (ProbeProcessor(name: "a"), ProbeProcessor(name: "b"), ProbeProcessor(name: "c"))
         let (first, second) = (Results(), Results())
         fixture.manager.load(WebImageRequest(url, processors: [shared.erased, one.erased]), completion: first.note)
@@ -69,7 +69,7 @@ import WebImage
         #expect(fixture.loader.loadCount == 1)
     }
 
-    @Test func keepsAStepThatSomebodyAskedForMeanwhile() async throws {
+    @Test func cachesAnIntermediateResultRequestedMeanwhile() async throws {
         let (first, second) = (ProbeProcessor(name: "a"), ProbeProcessor(name: "b"))
         let (whole, step) = (Results(), Results())
         fixture.manager.load(WebImageRequest(url, processors: [first.erased, second.erased]), completion: whole.note)
@@ -80,7 +80,7 @@ import WebImage
         #expect(fixture.manager.cachedImage(for: WebImageRequest(url, processors: [first.erased])) != nil)
     }
 
-    @Test func aFailureIsTheRequestsOwnAndNothingIsKept() async throws {
+    @Test func aFailureAffectsOneRequestAndCachesNothing() async throws {
         var failing = ProbeProcessor(name: "b")
         failing.failure = .failed("no luck")
         let good = ProbeProcessor(name: "a")
@@ -100,7 +100,7 @@ import WebImage
         #expect(fixture.manager.cachedImage(for: fine) != nil)
     }
 
-    @Test func stopsProcessingWhenNobodyWaitsAnyMore() async throws {
+    @Test func stopsProcessingWhenNoRequestWaits() async throws {
         let held = ProbeProcessor(name: "held")
         held.probe.isHeld.withLock { $0 = true }
         let request = WebImageRequest(url, processors: [held.erased])
@@ -113,7 +113,7 @@ import WebImage
         #expect(fixture.manager.cachedImage(for: request) == nil)
     }
 
-    @Test func doesNotKeepTheResultOfAnOriginalRemovedMeanwhile() async throws {
+    @Test func doesNotCacheTheResultOfAnOriginalRemovedMeanwhile() async throws {
         _ = try await fixture.load(WebImageRequest(url), answeringWith: SolidPicture(5))
         let held = ProbeProcessor(name: "held")
         held.probe.isHeld.withLock { $0 = true }
@@ -127,7 +127,7 @@ import WebImage
         #expect(fixture.manager.cachedImage(for: request) == nil)
     }
 
-    @Test func keysTellProcessorsAndTheirOrderApart() {
+    @Test func keysDistinguishProcessorsAndTheirOrder() {
         let (one, two) = (ProbeProcessor(name: "a"), ProbeProcessor(name: "b"))
         let keys: Set = [
             WebImageRequest(url).cacheKey, WebImageRequest(url, processors: [one.erased]).cacheKey,
@@ -139,7 +139,7 @@ import WebImage
         #expect(WebImageRequest(url, processors: [ProcessorChain([]).erased]).cacheKey == WebImageRequest(url).cacheKey)
     }
 
-    @Test func aProcessorThatLeavesPicturesAsTheyAreEndsToo() async throws {
+    @Test func aProcessorThatChangesNothingEndsToo() async throws {
         struct Nothing: Processor {
             let identifier = ProcessorIdentifier.identity
             func process(_ image: Image, cancellation: Cancellation?) throws(WebImageError) -> Image { image }

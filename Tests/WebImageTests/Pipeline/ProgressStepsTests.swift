@@ -13,7 +13,7 @@ import Testing
             (0, [0, 1, 2, 49, 50, 99, 100]), (0.25, [0, 49, 99, 100]), (0.5, [0, 50, 100]), (1, [0, 100]),
             (-1, [0, 1, 2, 49, 50, 99, 100]), (7, [0, 100]),
         ] as [(Double, [Int64])])
-    func reportsBeginningEndAndStepsOfTheLengthAskedFor(minimumInterval: Double, expected: [Int64]) {
+    func reportsBeginningEndAndRequestedSteps(minimumInterval: Double, expected: [Int64]) {
         #expect(
             reported(minimumInterval: minimumInterval, expected: 100, at: [1, 2, 49, 50, 99, 100]) == expected)
     }

@@ -27,7 +27,7 @@ import WebImageTestSupport
         #expect(fixture.loader.loadCount == 0)
     }
 
-    @Test func aBodyFromTheNetworkGoesToAFileWhenTheBudgetIsSpent() async throws {
+    @Test func aBodyFromTheNetworkGoesToAFileWhenTheBudgetIsExhausted() async throws {
         let fixture = try ManagerFixture()
         let pipeline = Pipeline(fixture.manager.configuration, undecoded: ByteBudget(byteLimit: 1))
         let other = pipeline.undecoded.hold(5)

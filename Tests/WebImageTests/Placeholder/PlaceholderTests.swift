@@ -15,14 +15,14 @@ import WebImage
         try placeholder.image(for: request, manager: fixture.manager)
     }
 
-    @Test func isAPictureOrAColour() throws {
+    @Test func canBeAnImageOrAColor() throws {
         #expect(SolidPicture(3).matches(try #require(try image(.image(SolidPicture(3).image())))))
         let white = try #require(try image(.color(.white)))
         #expect(white.pixels[0, 0] == SIMD4(255, 255, 255, 255))
         #expect(throws: WebImageError.self) { try image(.color(Color(red: .nan, green: 0, blue: 0))) }
     }
 
-    @Test func isMadeOfAHash() throws {
+    @Test func canBeMadeFromAHash() throws {
         let photo = NoisyPicture.image(side: 32)
         let blurHash = try BlurHash(of: photo).string
         #expect(try image(.blurHash(blurHash))?.pixels.size == PixelSize(width: 32, height: 32))
@@ -31,7 +31,7 @@ import WebImage
         #expect(throws: WebImageError.self) { try image(.blurHash("!")) }
     }
 
-    @Test func isAnotherSizeThatMemoryHas() async throws {
+    @Test func canBeAnotherSizeInMemory() async throws {
         #expect(try image(.cachedVariant) == nil)
         let small = WebImageRequest(request.url, thumbnail: Thumbnail(.pixels(width: 4, height: 4)))
         _ = try await fixture.load(small, answeringWith: SolidPicture(5))
@@ -44,7 +44,7 @@ import WebImage
         #expect(try image(.cachedVariant) == nil)
     }
 
-    @Test func isWhatAClosureMakesOfTheRequest() throws {
+    @Test func canBeMadeByAClosure() throws {
         let placeholder = Placeholder.closure { request in
             request.thumbnail?.size.width == 6 ? try? SolidPicture(8).image() : nil
         }

@@ -16,7 +16,7 @@ import WebImageTestSupport
         try names.map { WebImageRequest(try ManagerFixture.url($0)) }
     }
 
-    @Test func bringsPicturesIntoMemoryAndTellsHowFarItIs() async throws {
+    @Test func loadsImagesIntoMemoryAndReportsProgress() async throws {
         let prefetcher = prefetcher(maximumConcurrentCount: 1)
         let requests = try requests("a", "b")
         _ = try await fixture.load(requests[0], answeringWith: SolidPicture(1))
@@ -35,7 +35,7 @@ import WebImageTestSupport
         #expect(fixture.manager.cachedImage(for: requests[1]) != nil)
     }
 
-    @Test func bringsFilesToTheDiskWithoutDecodingThem() async throws {
+    @Test func loadsFilesToDiskWithoutDecoding() async throws {
         let decoder = ProbeDecoder()
         let fixture = try ManagerFixture(decoder: decoder)
         let prefetcher = ImagePrefetcher(manager: fixture.manager, decodes: false)
@@ -96,7 +96,7 @@ import WebImageTestSupport
         try await ended.wait()
     }
 
-    @Test func aThousandThatAreThereEndWithoutOverflowingTheStack() async throws {
+    @Test func aThousandCachedURLsDoNotOverflowTheStack() async throws {
         let picture = try SolidPicture(1).image()
         var requests: [WebImageRequest] = []
         for number in 0..<5000 {
@@ -168,7 +168,7 @@ import WebImageTestSupport
         #expect(await task.value.isCancelled)
     }
 
-    @Test func pausesAndGoesOn() async throws {
+    @Test func pausesAndResumes() async throws {
         let prefetcher = prefetcher()
         prefetcher.isPaused = true
         let ended = Countdown()
@@ -179,7 +179,7 @@ import WebImageTestSupport
         try await ended.wait()
     }
 
-    @Test func droppingAPausedOneCompletesItsBatches() async throws {
+    @Test func releasingAPausedPrefetcherCompletesItsBatches() async throws {
         let ended = Countdown()
         do {
             let prefetcher = prefetcher()
@@ -189,7 +189,7 @@ import WebImageTestSupport
         try await ended.wait()
     }
 
-    @Test func loadsOneAtATimeWhileSomebodyWaits() async throws {
+    @Test func loadsOneAtATimeWhileOtherLoadsWait() async throws {
         let results = Results()
         fixture.manager.load(WebImageRequest(try ManagerFixture.url("visible")), completion: results.note)
         let visible = try await fixture.nextLoad()
@@ -205,7 +205,7 @@ import WebImageTestSupport
         prefetcher.cancelAll()
     }
 
-    @Test func aVisibleLoadJoinsItAndHurriesIt() async throws {
+    @Test func aVisibleLoadJoinsAPrefetchAndRaisesItsPriority() async throws {
         let requests = try requests("a")
         async let progress = prefetcher().prefetched(requests)
         let load = try await fixture.nextLoad()
@@ -220,7 +220,7 @@ import WebImageTestSupport
         #expect(fixture.loader.loadCount == 1)
     }
 
-    @Test func cancelledBatchesDoNotPileUpWhileItIsPaused() async throws {
+    @Test func cancelledBatchesDoNotAccumulateWhilePaused() async throws {
         let prefetcher = prefetcher()
         prefetcher.isPaused = true
         weak var first: PrefetchBatch?

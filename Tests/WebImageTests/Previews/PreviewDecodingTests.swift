@@ -93,7 +93,7 @@ import WebImageTestSupport
             options: EncodingOptions(isProgressive: true))
     }
 
-    @Test func noPreviewIsDueOnceNearlyAllBytesAreThere() async throws {
+    @Test func noPreviewIsDueOnceNearlyAllBytesHaveArrived() async throws {
         let fixture = try Fixture()
         let data = try progressiveJPEG(side: 96)
         let (load, step) = try await fixture.start(.progressive)
@@ -154,7 +154,7 @@ import WebImageTestSupport
         return try Data(contentsOf: tests.appending(path: "Fixtures/images/grey-8-adam7.png"))
     }
 
-    @Test func aBodyThatMovesToAFileGivesTheDecoderEachByteOnce() async throws {
+    @Test func aBodyMovedToAFilePassesEachByteToTheDecoderOnce() async throws {
         let data = try progressiveJPEG(side: 96)
         let decoder = RecordingDecoder()
         let codecs = CodecRegistry()

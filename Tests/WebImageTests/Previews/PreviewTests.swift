@@ -61,7 +61,7 @@ import WebImageTestSupport
         #expect(fixture.manager.counters.previews >= 2)
     }
 
-    @Test func requestsWithoutTheOptionSeeNone() async throws {
+    @Test func requestsWithoutTheOptionGetNoPreviews() async throws {
         let data = try noise(progressive: true)
         let (shown, results) = (Lock(0), Results())
         fixture.manager.load(
@@ -81,7 +81,7 @@ import WebImageTestSupport
         #expect(fixture.loader.loadCount == 1)
     }
 
-    @Test func previewsHaveTheSizeAndTheProcessorsAskedFor() async throws {
+    @Test func previewsHaveTheRequestedSizeAndProcessors() async throws {
         let processor = ProbeProcessor(name: "a")
         let request = WebImageRequest(
             url, options: .progressive, thumbnail: Thumbnail(.pixels(width: 24, height: 24)),
@@ -92,7 +92,7 @@ import WebImageTestSupport
         #expect(previews[0].isPartial)
     }
 
-    @Test func previewsAreScaledDownAsTheEndIs() async throws {
+    @Test func previewsAreScaledDownLikeTheResult() async throws {
         let fixture = try ManagerFixture {
             $0.previewInterval = .zero
         }
@@ -103,7 +103,7 @@ import WebImageTestSupport
         #expect(result.image.pixels.size == previews[0].pixels.size)
     }
 
-    @Test func progressiveBlurSmoothsWhatIsCoarse() async throws {
+    @Test func progressiveBlurSmoothsCoarsePreviews() async throws {
         let data = try noise(progressive: true)
         let sharp = try await previews(of: data, parts: [0.5], WebImageRequest(url, options: .progressive), in: fixture)
         let other = try ManagerFixture { $0.previewInterval = .zero }
@@ -130,7 +130,7 @@ import WebImageTestSupport
 
     private static func bytes(of pixels: PixelBuffer) -> Data { pixels.withUnsafeBytes { Data($0) } }
 
-    @Test func interlacedPNGIsBlurredToo() async throws {
+    @Test func interlacedPNGsAreBlurredToo() async throws {
         let path = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
             .deletingLastPathComponent().appending(path: "Fixtures/images/grey-8-adam7.png")
         let data = try Data(contentsOf: path)
@@ -144,7 +144,7 @@ import WebImageTestSupport
         #expect(NoisyPicture.roughness(blurred.previews[0]) < NoisyPicture.roughness(sharp.previews[0]))
     }
 
-    @Test func filesThatComeRowByRowAreNotBlurred() async throws {
+    @Test func sequentialFilesAreNotBlurred() async throws {
         let data = try noise(progressive: false)
         let shown = Lock(0)
         let results = Results()
@@ -171,7 +171,7 @@ import WebImageTestSupport
         #expect(result.image.frameCount == 6)
     }
 
-    @Test func aDamagedFilesPreviewsDoNotHideItsEnd() async throws {
+    @Test func previewsOfADamagedFileDoNotHideItsError() async throws {
         var data = try noise(progressive: true)
         data.removeLast(data.count / 4)
         let results = Results()
@@ -191,7 +191,7 @@ import WebImageTestSupport
         #expect(fixture.manager.cachedImage(for: WebImageRequest(url)) == nil)
     }
 
-    @Test func aSlowProcessorIsNotStoppedByWhatArrives() async throws {
+    @Test func aSlowProcessorIsNotStoppedByNewBytes() async throws {
         let processor = ProbeProcessor(name: "slow")
         processor.probe.isHeld.withLock { $0 = true }
         let (shown, results) = (Lock(0), Results())
@@ -221,7 +221,7 @@ import WebImageTestSupport
         #expect(shown.withLock { $0 } >= 2)
     }
 
-    @Test func attemptsThatShowNothingCostTheirTimeToo() async throws {
+    @Test func attemptsWithoutAPreviewCountTheirTimeToo() async throws {
         let loader = ScriptedLoader()
         let configuration = WebImageManager.Configuration(
             cache: ImageCache(memory: MemoryCache(costLimit: 1 << 20), disk: nil), loaders: [loader])
@@ -263,7 +263,7 @@ import WebImageTestSupport
         _ = step
     }
 
-    @Test func comeNoMoreOftenThanTheIntervalAllows() async throws {
+    @Test func previewsRespectTheMinimumInterval() async throws {
         let loader = ScriptedLoader()
         var configuration = WebImageManager.Configuration(
             cache: ImageCache(memory: MemoryCache(costLimit: 1 << 20), disk: nil), loaders: [loader])
@@ -323,7 +323,7 @@ import WebImageTestSupport
         #expect(next(100) == .milliseconds(500))
     }
 
-    @Test func theBlurShrinksAsYYWebImageHasIt() {
+    @Test func theBlurShrinksAsInYYWebImage() {
         func radius(_ part: Double) -> Double {
             BlurRadius.points(received: Int64(part * 1000), expected: 1000, number: 1)
         }
@@ -335,7 +335,7 @@ import WebImageTestSupport
         #expect(BlurRadius.points(received: 5, expected: 0, number: 2) == 16)
     }
 
-    @Test func theOrderOfPassesStandsInTheFirstBytes() throws {
+    @Test func theOrderOfPassesIsReadFromTheFirstBytes() throws {
         let image = NoisyPicture.image(side: 16)
         func jpeg(_ isProgressive: Bool) throws -> Data {
             try CodecRegistry.shared.encode(

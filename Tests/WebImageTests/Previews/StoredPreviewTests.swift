@@ -41,7 +41,7 @@ import WebImageTestSupport
         load.send(data.prefix(data.count / 2))
     }
 
-    @Test func aStoredPictureComesBeforeWhatArrivesAndThatBeforeTheEnd() async throws {
+    @Test func aStoredImagePrecedesPreviewsAndTheyPrecedeTheResult() async throws {
         let fixture = try await fixture()
         let previews = Previews()
         let results = Results()
@@ -60,7 +60,7 @@ import WebImageTestSupport
         #expect(images.dropFirst().allSatisfy { $0.isPartial })
     }
 
-    @Test func anEndThatWaitsForAStoredPictureComesAlthoughSomethingHasArrived() async throws {
+    @Test func aResultThatWaitsForAStoredImageIsDeliveredDespitePreviews() async throws {
         let decoder = ProbeDecoder(holdsFirst: true)
         let fixture = try await fixture(decoder)
         let previews = Previews()
@@ -78,7 +78,7 @@ import WebImageTestSupport
         #expect(decoder.decodeCount == 1)
     }
 
-    @Test func theSameGoesForProcessedPictures() async throws {
+    @Test func theOrderIsTheSameForProcessedImages() async throws {
         let fixture = try await fixture()
         let processor = ProbeProcessor(name: "a", red: 2)
         processor.probe.isHeld.withLock { $0 = true }
@@ -101,7 +101,7 @@ import WebImageTestSupport
         #expect(response.image.provenance != nil)
     }
 
-    @Test func aStoredPictureThatStandsInIsNewsAfterWhatHasArrived() async throws {
+    @Test func aStoredFallbackIsDeliveredAfterPreviews() async throws {
         let fixture = try await fixture()
         let previews = Previews()
         let results = Results()
@@ -116,7 +116,7 @@ import WebImageTestSupport
         #expect(!response.isUnchanged, "the last preview was another picture")
     }
 
-    @Test func whatIsNotDecodedHasNoPreview() async throws {
+    @Test func undecodedRequestsHaveNoPreview() async throws {
         let fixture = try await fixture()
         let previews = Previews()
         let results = Results()
@@ -130,7 +130,7 @@ import WebImageTestSupport
         #expect(previews.images.isEmpty)
     }
 
-    @Test func anotherAttemptsPreviewsBeginAnew() async throws {
+    @Test func anotherAttemptRestartsPreviews() async throws {
         let fixture = try ManagerFixture { $0.previewInterval = .zero }
         var request = WebImageRequest(url, options: .progressive)
         request.alternatives = [try ManagerFixture.url("b")]
@@ -171,7 +171,7 @@ import WebImageTestSupport
         return WebImageResponse(image: image, url: URL(filePath: "/a"), origin: .diskCache)
     }
 
-    @Test func whatArrivesWaitsForWhatIsBeingMade() throws {
+    @Test func newBytesWaitForThePreviewInProgress() throws {
         #expect(preview.begin(with: provenance, number: 1))
         cover(1)
         cover(2)
@@ -185,7 +185,7 @@ import WebImageTestSupport
         #expect(begun.withLock { $0 } == [3, 4])
     }
 
-    @Test func whatCouldNotBeMadeHoldsNothingBack() {
+    @Test func aFailedPreviewDelaysNothing() {
         #expect(preview.begin(with: provenance, number: 1))
         cover(1)
         #expect(!preview.giveUp())
@@ -197,7 +197,7 @@ import WebImageTestSupport
         }
     }
 
-    @Test func anEndThatIsAwaitedIsDeliveredByWhoMakesThePicture() throws {
+    @Test func anAwaitedResultIsDeliveredByThePreviewInProgress() throws {
         #expect(preview.begin(with: provenance, number: 1))
         cover(1)
         guard case .awaited = preview.end(with: provenance) else {
@@ -209,7 +209,7 @@ import WebImageTestSupport
         #expect(try preview.finishMaking(response(provenance)))
     }
 
-    @Test func oneThatIsCoveredIsNewsAtTheEnd() throws {
+    @Test func aCoveredStoredImageIsDeliveredAtTheEnd() throws {
         try preview.show(response(provenance))
         cover(1)
         #expect(!preview.begin(with: Provenance(), number: 2), "nothing old after something new")
@@ -220,7 +220,7 @@ import WebImageTestSupport
         #expect(!end.isUnchanged)
     }
 
-    @Test func oneThatIsOnDisplayIsNoNews() throws {
+    @Test func aDisplayedStoredImageIsNotDeliveredAgain() throws {
         try preview.show(response(provenance))
         #expect(!preview.begin(with: provenance, number: 1), "it is there already")
         guard case .made(let end) = preview.end(with: provenance) else {

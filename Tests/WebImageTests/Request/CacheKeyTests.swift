@@ -13,7 +13,7 @@ import WebImage
         #expect(key == key.original)
     }
 
-    @Test func namesEveryParameterOfAVariant() {
+    @Test func containsEveryParameterOfAVariant() {
         var keys: Set<ImageCacheKey> = []
         for mode in ResizeMode.allCases {
             for side in [0, 1, 12] {
@@ -46,13 +46,13 @@ import WebImage
     }
 
     /// A loader of a program's own is given all of the URL.
-    @Test func keepsTheFragmentOfAProgramsOwnScheme() throws {
+    @Test func keepsTheFragmentOfACustomScheme() throws {
         let (first, second) = (try #require(URL(string: "asset:icons#1")), try #require(URL(string: "asset:icons#2")))
         #expect(WebImageRequest(first).cacheKey != WebImageRequest(second).cacheKey)
         #expect(WebImageRequest(first).cacheKey.description == "asset:icons\\#1")
     }
 
-    @Test func keepsWhatAFilterGivesApartFromWhatIsAdded() {
+    @Test func separatesTheFilteredKeyFromAddedParts() {
         var keys: Set<String> = []
         let changes: [@Sendable (inout WebImageRequest) -> Void] = [
             { _ in }, { $0.handlesCookies = true }, { $0.usesCredentialStorage = true },
@@ -73,7 +73,7 @@ import WebImage
         #expect(request.cacheKey == WebImageRequest(url).cacheKey)
     }
 
-    @Test func isOneForBoxesThatAreTheSame() {
+    @Test func isEqualForEqualBoxes() {
         func key(_ width: Int) -> ImageCacheKey {
             WebImageRequest(url, thumbnail: Thumbnail(.pixels(width: width, height: 10))).cacheKey
         }
@@ -81,7 +81,7 @@ import WebImage
         #expect(key(1 << 40) == key(70_000))
     }
 
-    @Test func keepsOneUsersPicturesFromAnother() {
+    @Test func separatesImagesOfDifferentUsers() {
         func key(_ headers: [String: String]) -> ImageCacheKey { WebImageRequest(url, headers: headers).cacheKey }
         let keys: Set = [
             key([:]), key(["Authorization": "Bearer 1"]), key(["Authorization": "Bearer 2"]),
@@ -92,7 +92,7 @@ import WebImage
         #expect(key(["AUTHORIZATION": "x"]) == key(["authorization": "x"]), "names compare without regard to case")
     }
 
-    @Test func keepsApartWhatCredentialsAndUncheckedCertificatesBring() throws {
+    @Test func separatesResponsesByCredentialsAndUncheckedCertificates() throws {
         let bare = try #require(URL(string: "https://127.0.0.1/a.png"))
         let own = try #require(URL(string: "https://me:secret@127.0.0.1/a.png"))
         let (mine, yours) = (
@@ -109,12 +109,12 @@ import WebImage
         for key in keys { #expect(!key.description.contains("secret")) }
     }
 
-    @Test func doesNotShowCredentials() {
+    @Test func doesNotRevealCredentials() {
         let key = WebImageRequest(url, headers: ["Authorization": "Bearer secret"]).cacheKey
         #expect(!key.description.contains("secret"))
     }
 
-    @Test func holdsTheDigestOfAURLThatIsTooLong() throws {
+    @Test func containsTheDigestOfATooLongURL() throws {
         func key(_ picture: String) throws -> ImageCacheKey {
             WebImageRequest(try #require(URL(string: "data:image/png;base64," + picture))).cacheKey
         }
@@ -131,7 +131,7 @@ import WebImage
         "If-Modified-Since", "Cache-Control", "Pragma", "traceparent", "tracestate", "X-Request-ID",
         "X-Correlation-ID", "b3", "X-B3-TraceId", "X-Amzn-Trace-Id", "Content-Type", "ACCEPT", "x-request-id",
     ])
-    func leavesHarmlessHeadersOut(name: String) {
+    func omitsHarmlessHeaders(name: String) {
         #expect(WebImageRequest(url, headers: [name: "1"]).cacheKey == WebImageRequest(url).cacheKey)
     }
 

@@ -29,7 +29,7 @@ import WebImageTestSupport
         }
     }
 
-    @Test func requestsThatOnlyTraceDifferentlyShareATransfer() async throws {
+    @Test func requestsWithDifferentTracingHeadersShareATransfer() async throws {
         let results = Results()
         for number in 1...3 {
             let headers = ["traceparent": "00-\(number)", "X-Request-ID": "\(number)"]
@@ -45,7 +45,7 @@ import WebImageTestSupport
     }
 
     @Test(arguments: [CachePolicy.cacheFirst, .http])
-    func aPartIsNeverTakenForTheWhole(policy: CachePolicy) async throws {
+    func partialContentIsNeverUsedAsTheWholeImage(policy: CachePolicy) async throws {
         let part = WebImageRequest(url, cachePolicy: policy, headers: ["range": "bytes=0-99"])
         let whole = WebImageRequest(url, cachePolicy: policy)
         let small = try SolidPicture(1).png()

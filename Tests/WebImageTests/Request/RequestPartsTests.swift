@@ -13,7 +13,7 @@ import WebImageTestSupport
         url = try ManagerFixture.url("a")
     }
 
-    @Test func anotherCacheKeepsThePicture() async throws {
+    @Test func aCustomCacheStoresTheImage() async throws {
         let other = ImageCache(memory: MemoryCache(costLimit: 1 << 20), disk: nil)
         var request = WebImageRequest(url)
         request.cache = other
@@ -24,7 +24,7 @@ import WebImageTestSupport
         #expect(await fixture.cache.disk?.contains(request.cacheKey.description) == false)
     }
 
-    @Test func anotherCacheKeepsTheOriginal() async throws {
+    @Test func aCustomCacheStoresTheOriginal() async throws {
         let directory = try TemporaryDirectory()
         let originals = ImageCache(memory: MemoryCache(costLimit: 1 << 20), disk: DiskCache(in: directory))
         var request = WebImageRequest(url, thumbnail: Thumbnail(.pixels(width: 4, height: 4)))
@@ -37,7 +37,7 @@ import WebImageTestSupport
         #expect(try await fixture.manager.response(for: request).origin == .diskCache)
     }
 
-    @Test func requestsWithTheSamePartsShareTheWork() async throws {
+    @Test func requestsWithTheSameComponentsShareTheWork() async throws {
         let other = ImageCache(memory: MemoryCache(costLimit: 1 << 20), disk: nil)
         var request = WebImageRequest(url)
         request.cache = other
@@ -48,7 +48,7 @@ import WebImageTestSupport
         #expect(fixture.loader.loadCount == 1)
     }
 
-    @Test func otherLoadersFetchTheBytes() async throws {
+    @Test func customLoadersFetchTheBytes() async throws {
         let own = ScriptedLoader()
         var request = WebImageRequest(url)
         request.loaders = [own]
@@ -58,7 +58,7 @@ import WebImageTestSupport
         #expect(fixture.loader.loadCount == 0)
     }
 
-    @Test func otherCodecsDecodeThem() async throws {
+    @Test func customCodecsDecodeTheBytes() async throws {
         let decoder = ProbeDecoder()
         let codecs = CodecRegistry()
         codecs.register(decoder)
@@ -68,7 +68,7 @@ import WebImageTestSupport
         #expect(decoder.decodeCount == 1)
     }
 
-    @Test func aFilterMakesOneKeyOfSeveralURLs() async throws {
+    @Test func aFilterMapsSeveralURLsToOneKey() async throws {
         let filter: @Sendable (URL) -> String = { $0.path() }
         var first = WebImageRequest(try ManagerFixture.url("a?signature=1"))
         first.cacheKeyFilter = filter
@@ -78,7 +78,7 @@ import WebImageTestSupport
         #expect(fixture.manager.cachedImage(for: second) != nil)
     }
 
-    @Test func aQueueOfItsOwnGetsTheCallbacks() async throws {
+    @Test func aCustomQueueGetsTheCallbacks() async throws {
         let queue = ManualCallbackQueue()
         var request = WebImageRequest(url)
         request.callbackQueue = queue
@@ -90,7 +90,7 @@ import WebImageTestSupport
         #expect(results.all.count == 1)
     }
 
-    @Test func limitsOfItsOwnRefuse() async throws {
+    @Test func theRequestsLimitsApply() async throws {
         var request = WebImageRequest(url)
         request.decodingLimits = DecodingLimits(pixelCount: 10)
         await #expect(
@@ -101,7 +101,7 @@ import WebImageTestSupport
         }
     }
 
-    @Test func aByteLimitMakesItSmaller() async throws {
+    @Test func aByteLimitScalesTheImageDown() async throws {
         var request = WebImageRequest(url)
         request.decodedByteLimit = 100
         let response = try await fixture.load(request, answeringWith: SolidPicture(1))
@@ -111,7 +111,7 @@ import WebImageTestSupport
 
     // MARK: Tiers
 
-    @Test func aVariantGoesToTheDiskWhenAskedTo() async throws {
+    @Test func aVariantIsStoredOnDiskIfRequested() async throws {
         var request = WebImageRequest(url, options: .waitForStore, thumbnail: Thumbnail(.pixels(width: 4, height: 4)))
         request.cacheAccess = .all
         _ = try await fixture.load(request, answeringWith: SolidPicture(3))
@@ -127,7 +127,7 @@ import WebImageTestSupport
         #expect(fixture.loader.loadCount == 1)
     }
 
-    @Test func anAnimatedVariantIsMadeOfItsOriginal() async throws {
+    @Test func anAnimatedVariantIsMadeFromItsOriginal() async throws {
         var request = WebImageRequest(url, options: .waitForStore, thumbnail: Thumbnail(.pixels(width: 4, height: 4)))
         request.cacheAccess = .all
         _ = try await fixture.load(request, answeringWith: TestAnimation.gif([1, 2]))
@@ -149,7 +149,7 @@ import WebImageTestSupport
         #expect(fixture.loader.loadCount == 1, "the original is there")
     }
 
-    @Test func nothingIsKeptWhereNothingIsToBe() async throws {
+    @Test func cacheAccessNoneReadsAndStoresNothing() async throws {
         var request = WebImageRequest(url)
         request.cacheAccess = .none
         request.originalCacheAccess = .none
@@ -162,7 +162,7 @@ import WebImageTestSupport
         #expect(try await SolidPicture(5).matches(fixture.load(request, answeringWith: SolidPicture(5)).image))
     }
 
-    @Test func aRequestMayAskMemoryAloneOrTheDiskAlone() async throws {
+    @Test func aRequestCanUseOnlyMemoryOrOnlyTheDisk() async throws {
         _ = try await fixture.load(WebImageRequest(url), answeringWith: SolidPicture(1))
         var diskAlone = WebImageRequest(url, cachePolicy: .cacheOnly)
         diskAlone.cacheAccess = CacheAccess(query: [], store: [])
@@ -178,7 +178,7 @@ import WebImageTestSupport
         }
     }
 
-    @Test func aSerializerChoosesTheBytes() async throws {
+    @Test func aSerializerProvidesTheStoredBytes() async throws {
         var request = WebImageRequest(url, options: .waitForStore)
         request.serializer = { image, data, key in
             #expect(data != nil)
@@ -201,7 +201,7 @@ import WebImageTestSupport
     }
 
     @Test(arguments: [CachePolicy.cacheFirst, .http, .refresh])
-    func whatASerializerChoseIsNoAnswerOfTheServers(_ policy: CachePolicy) async throws {
+    func serializedBytesAreNotTheServersResponse(_ policy: CachePolicy) async throws {
         try await storeRewritten()
         async let answer = fixture.manager.dataResponse(for: WebImageRequest(url, cachePolicy: policy))
         let load = try await fixture.nextLoad()
@@ -217,14 +217,14 @@ import WebImageTestSupport
     }
 
     @Test(arguments: [CachePolicy.cacheOnly, .offline])
-    func noServerMeansNoAnswerThen(_ policy: CachePolicy) async throws {
+    func serializedBytesHaveNoResponseOffline(_ policy: CachePolicy) async throws {
         try await storeRewritten()
         await #expect(throws: WebImageError.notInCache(key: WebImageRequest(url).cacheKey.source)) {
             try await fixture.manager.dataResponse(for: WebImageRequest(url, cachePolicy: policy))
         }
     }
 
-    @Test func picturesAreMadeOfWhatASerializerChose() async throws {
+    @Test func imagesAreDecodedFromSerializedBytes() async throws {
         try await storeRewritten()
         let stored = try await fixture.manager.response(for: WebImageRequest(url, cachePolicy: .http))
         #expect(stored.origin == .diskCache)
@@ -249,7 +249,7 @@ import WebImageTestSupport
         return first.request.url.lastPathComponent == "small" ? (first, second) : (second, first)
     }
 
-    @Test func thePictureWithFewerBytesIsThePreview() async throws {
+    @Test func theLowResolutionImageIsThePreview() async throws {
         var request = WebImageRequest(url)
         request.lowResolutionURL = try ManagerFixture.url("small")
         let (previews, results) = (Lock<[Image]>([]), Results())
@@ -270,7 +270,7 @@ import WebImageTestSupport
         #expect(SolidPicture(1).matches(previews.withLock { $0[0] }))
     }
 
-    @Test func itsFailureGoesUnnoticedAndTheEndStopsIt() async throws {
+    @Test func lowResolutionErrorsAreIgnoredAndTheResultStopsTheLoad() async throws {
         var request = WebImageRequest(url)
         request.lowResolutionURL = try ManagerFixture.url("small")
         let results = Results()
@@ -281,7 +281,7 @@ import WebImageTestSupport
         try await small.cancellations.first()
     }
 
-    @Test func anotherServerThatHasFewerBytesSeesNoCredentials() async throws {
+    @Test func aLowResolutionURLOnAnotherOriginGetsNoCredentials() async throws {
         var request = WebImageRequest(
             url, headers: ["Authorization": "Bearer secret", "X-Mine": "1", "Accept": "image/png"],
             credential: Credential(username: "me", password: "secret"))

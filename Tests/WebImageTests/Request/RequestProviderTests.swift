@@ -26,14 +26,14 @@ import WebImageTestSupport
         #expect(fixture.loader.loadCount == 0)
     }
 
-    @Test func doNotTouchTheDiskUnlessTheyMay() async throws {
+    @Test func doNotUseTheDiskUnlessAllowed() async throws {
         let request = WebImageRequest(id: "volatile", isCacheable: false) { try SolidPicture(4).png() }
         _ = try await fixture.manager.response(for: request)
         await fixture.cache.disk?.flush()
         #expect(await fixture.cache.disk?.count == 0)
     }
 
-    @Test func failWithTheirOwnWords() async throws {
+    @Test func failWithTheirOwnErrors() async throws {
         struct Trouble: Error {}
         let failing = WebImageRequest(id: "x", data: { throw Trouble() })
         let error = await #expect(throws: WebImageError.self) { try await fixture.manager.image(for: failing) }
@@ -47,7 +47,7 @@ import WebImageTestSupport
         }
     }
 
-    @Test func areGivenUpWithTheLoad() async throws {
+    @Test func areCancelledWithTheLoad() async throws {
         let started = Countdown()
         let ended = Countdown()
         let request = WebImageRequest(id: "slow") {
@@ -66,7 +66,7 @@ import WebImageTestSupport
     }
 
     @Test(arguments: ["//a/b", "/etc/hostname", "", "a b%2F?#", "photo@2x.png"])
-    func anyTextNamesThem(id: String) async throws {
+    func anyTextIsAValidID(id: String) async throws {
         let request = WebImageRequest(id: id) { try SolidPicture(4).png() }
         #expect(request.url.scheme == "webimage-provider")
         #expect(SolidPicture(4).matches(try await fixture.manager.image(for: request)))

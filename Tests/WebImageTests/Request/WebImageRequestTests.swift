@@ -7,7 +7,7 @@ import WebImage
 @Suite struct WebImageRequestTests {
     private let url = URL(filePath: "/a.jpg")
 
-    @Test func copiesChangeOnTheirOwn() {
+    @Test func copiesAreIndependent() {
         var first = WebImageRequest(url, headers: ["A": "1"])
         first.userInfo["number"] = 1
         var second = first
@@ -18,12 +18,12 @@ import WebImage
         #expect((first.userInfo["number"] as? Int, second.userInfo["number"] as? Int) == (1, 2))
     }
 
-    @Test func isSmallUntilItSaysSomethingRare() {
+    @Test func isSmallWithoutRareSettings() {
         #expect(WebImageRequest(url).hasStandardDetails)
         #expect(MemoryLayout<WebImageRequest>.size <= 96)
     }
 
-    @Test func keepsWhatItIsGiven() {
+    @Test func keepsItsSettings() {
         var request = WebImageRequest(url)
         let cache = ImageCache(memory: MemoryCache(costLimit: 1), disk: nil)
         request.cache = cache
@@ -46,7 +46,7 @@ import WebImage
         #expect(request.decodedByteLimit == 400, "one field leaves the others alone")
     }
 
-    @Test func aLoadersRequestBecomesOne() {
+    @Test func isMadeFromALoaderRequest() {
         var source = LoaderRequest(url: url, headers: ["X": "1"], credential: .bearerToken("t"))
         source.handlesCookies = true
         source.allowsInvalidCertificates = true
@@ -75,7 +75,7 @@ import WebImage
         #expect(WebImageRequest(url, scale: 0).resolvedScale == scale, "a scale that is none")
     }
 
-    @Test func keyNamesWhatChangesThePicture() {
+    @Test func keyContainsWhatChangesTheImage() {
         var keys: Set<ImageCacheKey> = [WebImageRequest(url).cacheKey]
         for options: WebImageOptions in [.firstFrameOnly, .preloadAllFrames] {
             keys.insert(WebImageRequest(url, options: options).cacheKey)
@@ -88,7 +88,7 @@ import WebImage
         #expect(WebImageRequest(url, options: [.progressive, .waitForStore]).cacheKey == WebImageRequest(url).cacheKey)
     }
 
-    @Test func filterNamesTheSource() throws {
+    @Test func filterDeterminesTheSourceKey() throws {
         let signed = try #require(URL(string: "https://me:secret@127.0.0.1/a.png?signature=1"))
         var request = WebImageRequest(signed)
         request.cacheKeyFilter = { url in

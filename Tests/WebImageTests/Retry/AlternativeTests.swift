@@ -12,7 +12,7 @@ import WebImageTestSupport
 
     init() throws { (second, third) = (try ManagerFixture.url("second"), try ManagerFixture.url("third")) }
 
-    @Test func theNextIsTriedAtOnceWhereTheServerWillSayTheSame() async throws {
+    @Test func theNextURLIsTriedAtOnceAfterAPermanentError() async throws {
         let fixture = try AttemptFixture()
         let operation = fixture.start { $0.alternatives = [second, third] }
         try await fixture.nextLoad().refuse(404)
@@ -28,7 +28,7 @@ import WebImageTestSupport
         #expect(operation.attempts.map(\.number) == [1, 2, 3])
     }
 
-    @Test func thePictureIsKeptUnderTheFirstURL() async throws {
+    @Test func theImageIsCachedUnderTheFirstURL() async throws {
         let fixture = try AttemptFixture()
         fixture.start { $0.alternatives = [second] }
         try await fixture.nextLoad().refuse(404)
@@ -44,7 +44,7 @@ import WebImageTestSupport
         #expect(await disk.count == 1)
     }
 
-    @Test func theAttemptsOfEachAreUsedUpFirst() async throws {
+    @Test func allAttemptsOfAURLPrecedeTheNextURL() async throws {
         let fixture = try AttemptFixture(policy: RetryPolicy(maximumAttempts: 2))
         let operation = fixture.start { $0.alternatives = [second] }
         var urls: [URL] = []
@@ -59,7 +59,7 @@ import WebImageTestSupport
         #expect(await fixture.error() == fixture.reset())
     }
 
-    @Test func ifAllFailTheErrorIsTheFirstURLs() async throws {
+    @Test func theErrorIsTheFirstURLsIfAllFail() async throws {
         let fixture = try AttemptFixture()
         let operation = fixture.start { $0.alternatives = [second] }
         try await fixture.nextLoad().refuse(410)
@@ -71,7 +71,7 @@ import WebImageTestSupport
             ])
     }
 
-    @Test func oneThatNobodyLoadsIsPassedOver() async throws {
+    @Test func aURLWithoutALoaderIsSkipped() async throws {
         let fixture = try AttemptFixture()
         let unknown = try #require(URL(string: "gopher://h/a"))
         let operation = fixture.start { $0.alternatives = [unknown, second] }
@@ -81,7 +81,7 @@ import WebImageTestSupport
         #expect(operation.attempts[1].error == .invalidRequest(reason: .unsupportedScheme("gopher"), url: unknown))
     }
 
-    @Test func attemptsTellNoPasswords() async throws {
+    @Test func attemptsRevealNoPasswords() async throws {
         let fixture = try AttemptFixture()
         let secret = try #require(URL(string: "scripted://user:secret@host/a"))
         let operation = fixture.start { request in
@@ -96,7 +96,7 @@ import WebImageTestSupport
             ])
     }
 
-    @Test func whatIsWrongWithTheRequestIsWrongEverywhere() async throws {
+    @Test func anInvalidRequestTriesNoAlternative() async throws {
         let fixture = try AttemptFixture()
         fixture.start { $0.alternatives = [second] }
         let error = WebImageError.invalidRequest(reason: .invalidHeader(name: "X"), url: second)
@@ -105,7 +105,7 @@ import WebImageTestSupport
         #expect(fixture.loadCount == 1)
     }
 
-    @Test func anotherOriginIsShownNoSecrets() async throws {
+    @Test func anotherOriginGetsNoSecrets() async throws {
         let fixture = try AttemptFixture()
         fixture.start { request in
             request.alternatives = [second]

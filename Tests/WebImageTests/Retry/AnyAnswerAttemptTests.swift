@@ -62,7 +62,7 @@ import WebImageTestSupport
         load.end(.success(()))
     }
 
-    @Test func theTimeOfEarlierAttemptsCounts() async throws {
+    @Test func theTimeLimitIncludesEarlierAttempts() async throws {
         _ = try start(maximumAttempts: 2)
         var metrics = LoaderMetrics()
         metrics.activeDuration = .seconds(4)
@@ -97,7 +97,7 @@ import WebImageTestSupport
             ])
     }
 
-    @Test func theLastAttemptIsTheAnswer() async throws {
+    @Test func theLastAttemptProvidesTheResponse() async throws {
         _ = try start(maximumAttempts: 2)
         answer(try await loader.loads.first(), 503, "later")
         clock.advance(by: .seconds(1))
@@ -105,14 +105,14 @@ import WebImageTestSupport
         #expect(record.names.suffix(3) == ["response 503", "much later", "success"])
     }
 
-    @Test func aLastingErrorIsTheAnswerAtOnce() async throws {
+    @Test func aPermanentErrorIsReturnedAtOnce() async throws {
         _ = try start(maximumAttempts: 5)
         answer(try await loader.loads.first(), 404, "no")
         #expect(record.names == ["response 404", "no", "success"])
         #expect(clock.pendingCallCount == 0)
     }
 
-    @Test func aCancelIsNotTriedAgain() async throws {
+    @Test func aCancelledLoadIsNotRetried() async throws {
         let task = try start(maximumAttempts: 5)
         let load = try await loader.loads.first()
         load.begin(expectedByteCount: nil, statusCode: 503)

@@ -39,7 +39,7 @@ import WebImageTestSupport
         }
     }
 
-    @Test(arguments: [1, 2, 3] as [UInt64]) func eachLoadEndsOnceAndLeavesNothing(seed: UInt64) async throws {
+    @Test(arguments: [1, 2, 3] as [UInt64]) func eachLoadEndsOnceAndNothingLeaks(seed: UInt64) async throws {
         let loader = try RandomLoader(seed: seed)
         var configuration = WebImageManager.Configuration(
             cache: ImageCache(memory: MemoryCache(costLimit: 1 << 20)), loaders: [loader])

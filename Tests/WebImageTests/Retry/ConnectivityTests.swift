@@ -18,7 +18,7 @@ import WebImageTestSupport
         .transport(code: 6, message: "Could not resolve host", url: url)
     }
 
-    @Test func beginsAgainOnceThereIsANetwork() async throws {
+    @Test func retriesOnceANetworkIsAvailable() async throws {
         let fixture = try makeFixture()
         let operation = fixture.start { $0.waitsForConnectivity = true }
         try await fixture.nextLoad().end(.failure(Self.unresolved(fixture.url)))
@@ -35,7 +35,7 @@ import WebImageTestSupport
         #expect(fixture.clock.pendingCallCount == 0)
     }
 
-    @Test func whatIsStoredStandsInWhenNoNetworkComes() async throws {
+    @Test func theStoredImageIsServedIfNoNetworkBecomesAvailable() async throws {
         let fixture = try AttemptFixture(policy: .none)
         func start() {
             fixture.start { request in
@@ -55,7 +55,7 @@ import WebImageTestSupport
         #expect(picture.matches(response.image) && response.origin == .diskCache)
     }
 
-    @Test func failsWithoutTheWishToWait() async throws {
+    @Test func failsAtOnceWithoutTheOption() async throws {
         let fixture = try makeFixture()
         fixture.start()
         try await fixture.nextLoad().end(.failure(Self.unresolved(fixture.url)))
@@ -63,7 +63,7 @@ import WebImageTestSupport
         #expect(fixture.network.waiterCount == 0)
     }
 
-    @Test func failsWhereThereIsANetwork() async throws {
+    @Test func failsIfANetworkIsAvailable() async throws {
         let fixture = try makeFixture()
         fixture.network.connect()
         fixture.start { $0.waitsForConnectivity = true }
@@ -71,7 +71,7 @@ import WebImageTestSupport
         #expect(await fixture.error() == Self.unresolved(fixture.url))
     }
 
-    @Test func aServersAnswerIsNoWantOfANetwork() async throws {
+    @Test func aServerErrorIsNoMissingNetwork() async throws {
         let fixture = try makeFixture()
         fixture.start { $0.waitsForConnectivity = true }
         try await fixture.nextLoad().refuse(503)
@@ -89,7 +89,7 @@ import WebImageTestSupport
         #expect(await fixture.error() == fixture.reset(url))
     }
 
-    @Test func waitsNoLongerThanAllowedInAll() async throws {
+    @Test func waitsNoLongerThanTheTotalLimit() async throws {
         let fixture = try makeFixture()
         let operation = fixture.start { $0.waitsForConnectivity = true }
         try await fixture.nextLoad().end(.failure(Self.unresolved(fixture.url)))
@@ -106,7 +106,7 @@ import WebImageTestSupport
         #expect(fixture.network.waiterCount == 0 && fixture.loadCount == 2)
     }
 
-    @Test func withoutANetworkAFileMayDo() async throws {
+    @Test func alternativesOnThisMachineLoadWithoutANetwork() async throws {
         let fixture = try makeFixture()
         let here = try #require(URL(string: "scripted://localhost/a"))
         fixture.start { request in
@@ -133,7 +133,7 @@ import WebImageTestSupport
         #expect(fixture.loadCount == 1)
     }
 
-    @Test func aNetworkThatIsNeverThereThoughItSaysSoEndsTheLoad() async throws {
+    @Test func aNetworkWronglyReportedAsAvailableEndsTheLoad() async throws {
         /// Not connected when asked, connected when waited for.
         struct Flapping: ConnectivityMonitor {
             var isConnected: Bool { false }

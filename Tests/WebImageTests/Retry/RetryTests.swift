@@ -8,7 +8,7 @@ import WebImageTestSupport
 @Suite(.timeLimit(.minutes(1))) struct RetryTests {
     private let picture = SolidPicture(7)
 
-    @Test func eachAttemptComesAfterItsBackoff() async throws {
+    @Test func eachAttemptFollowsItsBackoff() async throws {
         let fixture = try AttemptFixture()
         let operation = fixture.start()
         for (count, backoff) in [(1, Duration.milliseconds(500)), (2, .seconds(1)), (3, .seconds(2))] {
@@ -30,7 +30,7 @@ import WebImageTestSupport
         #expect(fixture.clock.pendingCallCount == 0)
     }
 
-    @Test func theTraceTellsWhyThereWasAnotherAttempt() async throws {
+    @Test func theTraceExplainsEachRetry() async throws {
         let fixture = try AttemptFixture()
         let other = try ManagerFixture.url("other")
         fixture.start { $0.alternatives = [other] }
@@ -53,7 +53,7 @@ import WebImageTestSupport
         #expect(retries.allSatisfy { $0.duration >= 0 })
     }
 
-    @Test func anAttemptTakesTheTimeItTakes() async throws {
+    @Test func anAttemptHasItsDuration() async throws {
         let fixture = try AttemptFixture()
         fixture.start()
         let load = try await fixture.nextLoad()
@@ -67,7 +67,7 @@ import WebImageTestSupport
         #expect(try await fixture.result().get().attempts.map(\.duration) == [.seconds(3), .seconds(2.5)])
     }
 
-    @Test func givesUpAfterTheLastWithItsError() async throws {
+    @Test func endsWithTheErrorOfTheLastAttempt() async throws {
         let fixture = try AttemptFixture(policy: RetryPolicy(maximumAttempts: 2))
         let operation = fixture.start()
         try await fixture.nextLoad().end(.failure(.timedOut(seconds: 1, url: fixture.url)))
@@ -116,7 +116,7 @@ import WebImageTestSupport
         _ = try await fixture.result().get()
     }
 
-    @Test func aServerThatWantsToBeLeftAloneForLongIsNotAskedAgain() async throws {
+    @Test func aLongRetryAfterEndsTheAttempts() async throws {
         let fixture = try AttemptFixture()
         fixture.start()
         try await fixture.nextLoad().refuse(503, headers: [HTTPField(name: "Retry-After", value: "3600")])
@@ -124,7 +124,7 @@ import WebImageTestSupport
         #expect(fixture.loadCount == 1)
     }
 
-    @Test func whatWouldFailAgainIsNotTriedAgain() async throws {
+    @Test func permanentErrorsAreNotRetried() async throws {
         let url = try ManagerFixture.url("a")
         let errors: [WebImageError] = [
             .httpStatus(code: 404, url: url), .certificate(reason: .expired, url: url),
@@ -140,7 +140,7 @@ import WebImageTestSupport
         }
     }
 
-    @Test func theRequestsPolicyGoesBeforeTheManagers() async throws {
+    @Test func theRequestsPolicyTakesPrecedenceOverTheManagers() async throws {
         let fixture = try AttemptFixture()
         fixture.start { $0.retryPolicy = RetryPolicy.none }
         try await fixture.nextLoad().end(.failure(fixture.reset()))
@@ -151,7 +151,7 @@ import WebImageTestSupport
         #expect(strict.clock.pendingCallCount == 1)
     }
 
-    @Test func requestsThatGiveUpAtDifferentPointsDoNotShareATransfer() async throws {
+    @Test func requestsWithDifferentRetryPoliciesDoNotShareATransfer() async throws {
         let fixture = try AttemptFixture()
         fixture.start()
         fixture.start { $0.retryPolicy = RetryPolicy.none }
@@ -162,7 +162,7 @@ import WebImageTestSupport
         #expect(fixture.loadCount == 2 && fixture.clock.pendingCallCount == 1)
     }
 
-    @Test func bytesOfAFailedAttemptReachNoPictureAndNoCache() async throws {
+    @Test func bytesOfAFailedAttemptReachNoImageAndNoCache() async throws {
         let fixture = try AttemptFixture()
         fixture.start()
         let wrong = try SolidPicture(99).png()
@@ -182,7 +182,7 @@ import WebImageTestSupport
         #expect(await disk.count == 1)
     }
 
-    @Test func progressBeginsAnewWithEachAttempt() async throws {
+    @Test func progressRestartsWithEachAttempt() async throws {
         let fixture = try AttemptFixture()
         let seen = Lock<[Int64]>([])
         fixture.start(progress: { received, _ in seen.withLock { $0.append(received) } })
@@ -202,7 +202,7 @@ import WebImageTestSupport
         #expect(seen.withLock { $0 } == [0, 40, 0, 0, 10, Int64(data.count)])
     }
 
-    @Test func whoJoinsLateLearnsOfTheAttempts() async throws {
+    @Test func aLateJoinerReceivesTheAttempts() async throws {
         let fixture = try AttemptFixture()
         fixture.start()
         try await fixture.nextLoad().end(.failure(fixture.reset()))
@@ -214,7 +214,7 @@ import WebImageTestSupport
         #expect(fixture.loadCount == 2)
     }
 
-    @Test func onlyWhatALoaderBroughtHasAttempts() async throws {
+    @Test func onlyLoadedResponsesHaveAttempts() async throws {
         let fixture = try AttemptFixture()
         fixture.start()
         try await fixture.nextLoad().answer(picture.png())
@@ -248,7 +248,7 @@ import WebImageTestSupport
         #expect(fixture.loadCount == 2)
     }
 
-    @Test func oneWhoLeavesDoesNotEndTheWaitOfTheOther() async throws {
+    @Test func cancellingOneRequestDoesNotEndTheWaitOfAnother() async throws {
         let fixture = try AttemptFixture(isCacheable: false)
         let leaving = fixture.start()
         fixture.start()
@@ -260,7 +260,7 @@ import WebImageTestSupport
         #expect(results.count { (try? $0.get()) != nil } == 1)
     }
 
-    @Test func priorityReachesTheAttemptUnderWayAndTheNext() async throws {
+    @Test func priorityReachesTheCurrentAndTheNextAttempt() async throws {
         let fixture = try AttemptFixture(isCacheable: false)
         let operation = fixture.start()
         let first = try await fixture.nextLoad()
@@ -276,7 +276,7 @@ import WebImageTestSupport
         #expect(try await second.priorityChanges.first() == .veryHigh)
     }
 
-    @Test func beginsNothingAfterItsTimeLimit() async throws {
+    @Test func startsNothingAfterTheTimeLimit() async throws {
         var policy = RetryPolicy(maximumAttempts: 100)
         policy.timeLimit = .seconds(2)
         let fixture = try AttemptFixture(policy: policy)

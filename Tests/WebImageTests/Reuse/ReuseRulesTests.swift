@@ -23,7 +23,7 @@ import WebImageTestSupport
             headers: headers)
     }
 
-    @Test func aSupersededSizeServesNobody() async throws {
+    @Test func aSupersededSizeIsNotReused() async throws {
         _ = try await fixture.load(request(40)) { try $0.answer(first, "ETag: \"1\"") }
         _ = try await fixture.load(request(nil, .reload)) { try $0.answer(second, "ETag: \"2\"") }
         let response = try await fixture.manager.response(for: request(20))
@@ -31,7 +31,7 @@ import WebImageTestSupport
         #expect(fixture.manager.cachedVariant(of: request(10)).map(second.matches) == true)
     }
 
-    @Test func whatWasMadeOfAnotherSizeGoesWithIt() async throws {
+    @Test func imagesMadeFromARemovedSizeAreRemovedToo() async throws {
         _ = try await fixture.load(request(nil)) { try $0.answer(first, "ETag: \"1\"") }
         #expect(try await fixture.manager.response(for: request(20)).origin == .memoryCache)
         var processed = request(20)
@@ -46,7 +46,7 @@ import WebImageTestSupport
         }
     }
 
-    @Test func underHTTPASizeServesWhileItIsFresh() async throws {
+    @Test func aSizeIsReusedWhileItsResponseIsFresh() async throws {
         _ = try await fixture.load(request(nil, .http)) {
             try $0.answer(first, "Cache-Control: max-age=60\nETag: \"1\"")
         }
@@ -65,7 +65,7 @@ import WebImageTestSupport
         #expect(fixture.loader.loadCount == 2)
     }
 
-    @Test func aStaleSizeIsNoPreviewUnderHTTP() async throws {
+    @Test func aStaleSizeIsNoPreviewWithHTTPCaching() async throws {
         _ = try await fixture.load(request(20, .http)) {
             try $0.answer(first, "Cache-Control: max-age=60\nETag: \"1\"")
         }
@@ -79,7 +79,7 @@ import WebImageTestSupport
         #expect(shown.withLock { $0 } == 0)
     }
 
-    @Test func aSizeForOthersServesNobodyElse() async throws {
+    @Test func aSizeForOneUserIsNotReusedForAnother() async throws {
         let (german, english) = (["Accept-Language": "de"], ["Accept-Language": "en"])
         _ = try await fixture.load(request(nil, headers: german)) { try $0.answer(first, "Vary: Accept-Language") }
         #expect(fixture.manager.cachedVariant(of: request(20, headers: english)) == nil)
@@ -93,7 +93,7 @@ import WebImageTestSupport
         #expect(again.origin == .memoryCache)
     }
 
-    @Test func whatAProgramStoresEndsWhatWasMadeOfItsLast() async throws {
+    @Test func aStoredImageRemovesWhatWasMadeFromThePreviousOne() async throws {
         fixture.manager.store(try first.image(), data: try first.png(), for: WebImageRequest(url))
         var processed = request(nil)
         processed.processors = [ProbeProcessor(name: "a", red: 0).erased]
@@ -107,7 +107,7 @@ import WebImageTestSupport
         }
     }
 
-    @Test func aPartOfAPictureEndsNothing() async throws {
+    @Test func storingAPartialImageReplacesNothing() async throws {
         _ = try await fixture.load(request(nil)) { try $0.answer(first, "ETag: \"1\"") }
         var part = try second.image()
         part.isPartial = true
@@ -115,7 +115,7 @@ import WebImageTestSupport
         #expect(fixture.manager.cachedImage(for: WebImageRequest(url)).map(first.matches) == true)
     }
 
-    @Test func whatIsMadeOfAPictureIsNotKeptLonger() async throws {
+    @Test func derivedImagesAreNotCachedLongerThanTheirSource() async throws {
         let cache = ImageCache(memory: MemoryCache(costLimit: 1 << 20), disk: nil)
         let fixture = try ManagerFixture { $0.cache = cache }
         let end = Date(timeIntervalSinceNow: 1000)

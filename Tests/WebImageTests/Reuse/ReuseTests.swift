@@ -27,7 +27,7 @@ import WebImageTestSupport
 
     private let picture = SolidPicture(7, size: PixelSize(width: 80, height: 60))
 
-    @Test func theWholePictureServesEverySize() async throws {
+    @Test func theFullImageServesEverySize() async throws {
         _ = try await fixture.load(WebImageRequest(url), answeringWith: picture)
         for (wanted, size) in [
             (request(20, 20), PixelSize(width: 20, height: 15)),
@@ -57,7 +57,7 @@ import WebImageTestSupport
             try await fixture.manager.response(for: request(20, 20, cachePolicy: .cacheOnly)).origin == .memoryCache)
     }
 
-    @Test func aSmallerOneIsThePreviewOfALarger() async throws {
+    @Test func aSmallerThumbnailIsThePreviewOfALargerOne() async throws {
         _ = try await fixture.load(request(20, 20), answeringWith: picture)
         let previews = Lock<[PixelSize]>([])
         let results = Results()
@@ -70,7 +70,7 @@ import WebImageTestSupport
         #expect(decoder.decodeCount == 2)
     }
 
-    @Test func aStretchedOneServesNobody() async throws {
+    @Test func aStretchedThumbnailIsNotReused() async throws {
         // Of sides long enough to tell proportions, though wrong ones.
         let stretched = try await fixture.load(request(40, 20, .stretch), answeringWith: picture)
         #expect(stretched.image.pixels.size == PixelSize(width: 40, height: 20))
@@ -80,7 +80,7 @@ import WebImageTestSupport
         #expect(fixture.manager.counters.reusedVariants == 0)
     }
 
-    @Test func processorsGoOnFromTheSizeThatWasFound() async throws {
+    @Test func processorsContinueFromTheReusedSize() async throws {
         _ = try await fixture.load(WebImageRequest(url), answeringWith: picture)
         var wanted = request(20, 20)
         wanted.processors = [ProbeProcessor(name: "a", red: 2).erased]
@@ -102,7 +102,7 @@ import WebImageTestSupport
         #expect(still.image.frameCount == 1)
     }
 
-    @Test func whoWantsTheLoaderOrTurnsItOffGetsNothingOfIt() async throws {
+    @Test func reuseIsSkippedForReloadsAndWhenTurnedOff() async throws {
         _ = try await fixture.load(WebImageRequest(url), answeringWith: picture)
         let reloaded = try await fixture.load(request(20, 20, cachePolicy: .reload), answeringWith: picture)
         #expect(reloaded.origin == .remote)
@@ -111,14 +111,14 @@ import WebImageTestSupport
         #expect(try await other.manager.response(for: request(20, 20)).origin == .diskCache)
     }
 
-    @Test func whatWasRemovedIsForgotten() async throws {
+    @Test func removedImagesAreNotReused() async throws {
         _ = try await fixture.load(request(40, 40), answeringWith: picture)
         fixture.cache.memory.removeAll()
         #expect(try await fixture.manager.response(for: request(20, 20)).origin == .diskCache)
         #expect(fixture.manager.cachedVariant(of: request(80, 80))?.pixels.size == PixelSize(width: 20, height: 15))
     }
 
-    @Test func oneVariantsFailureIsItsOwn() async throws {
+    @Test func theFailureOfOneVariantAffectsNoOther() async throws {
         let (good, bad) = (Results(), Results())
         var failing = request(20, 20)
         failing.processors = [ProbeProcessor(name: "bad", failure: .emptyResult).erased]
@@ -151,7 +151,7 @@ import WebImageTestSupport
         #expect(index.entries(of: "a").isEmpty)
     }
 
-    @Test func whatAProgramStoresForOneSizeIsNotTheWhole() async throws {
+    @Test func anImageStoredForOneSizeIsNotTheFullImage() async throws {
         _ = try await fixture.load(request(40, 40), answeringWith: picture)
         let own = SolidPicture(9, size: PixelSize(width: 40, height: 30))
         fixture.manager.store(try own.image(), for: request(40, 40))
@@ -160,14 +160,14 @@ import WebImageTestSupport
         #expect(whole.image.pixels.size == picture.size)
     }
 
-    @Test func whatAProgramStoresServesEverySize() async throws {
+    @Test func anImageTheAppStoresServesEverySize() async throws {
         let fixture = try ManagerFixture(hasDisk: false)
         fixture.manager.store(try picture.image(), for: WebImageRequest(url))
         let response = try await fixture.manager.response(for: request(20, 20, cachePolicy: .cacheOnly))
         #expect(response.image.pixels.size == PixelSize(width: 20, height: 15))
     }
 
-    @Test func theLargestOfAllIsTheCachedVariant() async throws {
+    @Test func theCachedVariantIsTheLargestOne() async throws {
         _ = try await fixture.load(WebImageRequest(url), answeringWith: picture)
         _ = try await fixture.manager.response(for: request(20, 20))
         for wanted in [WebImageRequest(url), request(20, 20), request(5, 5)] {
@@ -175,14 +175,14 @@ import WebImageTestSupport
         }
     }
 
-    @Test func aThinThumbnailDoesNotTellTheProportions() async throws {
+    @Test func aThinThumbnailDoesNotDetermineTheProportions() async throws {
         let thin = SolidPicture(7, size: PixelSize(width: 1000, height: 10))
         _ = try await fixture.load(request(4, 4), answeringWith: thin)
         let wanted = request(2, 1, .aspectFill)
         #expect(try await fixture.manager.response(for: wanted).image.pixels.size == PixelSize(width: 100, height: 1))
     }
 
-    @Test func theIndexKeepsTheSourcesNotedLast() {
+    @Test func theIndexKeepsTheLatestSources() {
         let index = VariantIndex()
         for number in 0..<30_000 {
             index.note(

@@ -16,7 +16,7 @@ import WebImageTestSupport
 
     private static func number(_ name: String) -> Int? { getenv(name).flatMap { Int(String(cString: $0)) } }
 
-    @Test(arguments: seeds) func everyRequestEndsOnceWithItsOwnPictureAndNothingIsLeft(seed: UInt64) async throws {
+    @Test(arguments: seeds) func everyRequestEndsOnceWithItsOwnImageAndNothingLeaks(seed: UInt64) async throws {
         let origin = StressOrigin(seed: seed)
         let run = try StressRun(seed: seed, source: origin)
         let report = try await stress(run, requestCount: Self.requestCount / Self.seeds.count)
@@ -27,7 +27,7 @@ import WebImageTestSupport
         #expect(run.manager.counters.previews > 0 && run.manager.counters.reusedVariants > 0, report)
     }
 
-    @Test(arguments: seeds.prefix(1)) func soItIsWithRealServers(seed: UInt64) async throws {
+    @Test(arguments: seeds.prefix(1)) func everyRequestEndsOnceWithRealServers(seed: UInt64) async throws {
         let run = try StressRun(seed: seed, source: StressServers())
         _ = try await stress(run, requestCount: Self.requestCount / 8)
     }
