@@ -42,7 +42,7 @@ import WebImageTestSupport
         #expect(await changes.next() == false)
     }
 
-    @Test func doesNotReportWhatIsShorter() async throws {
+    @Test func doesNotReportShorterChanges() async throws {
         var changes = activity.changes().makeAsyncIterator()
         #expect(await changes.next() == false)
         activity.change(by: 1)
@@ -67,7 +67,7 @@ import WebImageTestSupport
         #expect(await changes.next() == true)
     }
 
-    @Test func eachChangeOfTheCountStartsTheWaitAnew() async throws {
+    @Test func eachChangeOfTheCountRestartsTheWait() async throws {
         var changes = activity.changes().makeAsyncIterator()
         #expect(await changes.next() == false)
         activity.change(by: 1)
@@ -85,7 +85,7 @@ import WebImageTestSupport
         #expect(await changes.next() == true)
     }
 
-    @Test func aCountThatNeverRestsIsReportedAfterASecond() async throws {
+    @Test func aConstantlyChangingCountIsReportedAfterASecond() async throws {
         var changes = activity.changes().makeAsyncIterator()
         #expect(await changes.next() == false)
         activity.change(by: 1)
@@ -102,7 +102,7 @@ import WebImageTestSupport
         #expect(await changes.next() == true)
     }
 
-    @Test func tellsALateListenerTheStateItFinds() async throws {
+    @Test func reportsTheCurrentStateToALateListener() async throws {
         var first = activity.changes().makeAsyncIterator()
         #expect(await first.next() == false)
         activity.change(by: 1)
@@ -112,7 +112,7 @@ import WebImageTestSupport
         #expect(await second.next() == true)
     }
 
-    @Test func aDownloaderCountsItsTransfersFromSlotToEnd() async throws {
+    @Test func aDownloaderCountsTransfersFromTheirSlotToTheirEnd() async throws {
         let server = try SharedServers.faults.get()
         let downloader = ImageDownloader.forTests { configuration in
             configuration.maximumConnections = 2

@@ -13,7 +13,7 @@ import WebImageTestSupport
         "2001::1", "2001:db8::1", "2002:7f00:1::", "fc00::1", "fd00:ec2::254", "fe80::1", "fec0::1", "ff02::1",
         "2a00::5efe:127.0.0.1",
     ])
-    func thePublicInternetIsWithout(address: String) throws {
+    func publicInternetExcludesAddress(address: String) throws {
         let address = try #require(IPAddress(address))
         #expect(AddressPolicy.publicInternet.objection(to: address) == .host(address.description))
         #expect(AddressPolicy().objection(to: address) == nil)
@@ -23,11 +23,11 @@ import WebImageTestSupport
         "1.1.1.1", "9.255.255.255", "100.63.255.255", "100.128.0.1", "172.15.255.255", "172.32.0.1", "192.0.1.1",
         "223.255.255.255", "2606:4700::1111", "2a00::1", "::ffff:1.1.1.1", "64:ff9b::101:101", "2002:101:101::",
     ])
-    func thePublicInternetHas(address: String) throws {
+    func publicInternetIncludesAddress(address: String) throws {
         #expect(AddressPolicy.publicInternet.objection(to: try #require(IPAddress(address))) == nil)
     }
 
-    @Test func exceptionsComeBeforeDenials() throws {
+    @Test func exceptionsTakePrecedenceOverDenials() throws {
         var policy = AddressPolicy.publicInternet
         policy.allowedNetworks = ["10.1.0.0/16"]
         #expect(policy.objection(to: try #require(IPAddress("10.1.2.3"))) == nil)
@@ -61,7 +61,7 @@ import WebImageTestSupport
         #expect(try await faults.statistics().requests["/bytes/blocked"] == nil)
     }
 
-    @Test func eachHopIsJudged() async throws {
+    @Test func eachRedirectTargetIsChecked() async throws {
         let faults = try SharedServers.faults.get()
         let downloader = Self.server { configuration in
             configuration.addressPolicy.allowedNetworks = ["127.0.0.2/32"]
@@ -77,7 +77,7 @@ import WebImageTestSupport
         #expect(try await server.accessLog().map(\.status) == [302])
     }
 
-    @Test func aConnectionUsedAgainIsJudgedAgain() async throws {
+    @Test func aReusedConnectionIsCheckedAgain() async throws {
         let server = try NGINXServer()
         try server.write(FaultServer.pattern(100), to: "a.png")
         let isOpen = Lock(true)
@@ -97,7 +97,7 @@ import WebImageTestSupport
     }
 
     /// One of two addresses is forbidden, and what goes wrong with the other is said.
-    @Test func aForbiddenAddressHidesNoOtherFailure() async throws {
+    @Test func aForbiddenAddressDoesNotHideOtherFailures() async throws {
         let faults = try SharedServers.faults.get()
         let downloader = ImageDownloader.forTests { configuration in
             configuration.addressPolicy.deniedNetworks = ["127.0.0.2/32"]
@@ -179,13 +179,13 @@ extension ImageDownloader.Configuration {
         ("192.0.2.1", "192.0.2.1", true), ("192.0.2.1/32", "192.0.2.0", false), ("fc00::/7", "fdff::1", true),
         ("fc00::/7", "fe00::1", false), ("2001:db8::/33", "2001:db8:8000::", false),
     ])
-    func aNetworkHasItsAddresses(network: String, address: String, isInside: Bool) throws {
+    func aNetworkContainsItsAddresses(network: String, address: String, isInside: Bool) throws {
         let (network, address) = (try #require(IPNetwork(network)), try #require(IPAddress(address)))
         #expect(network.contains(address) == isInside)
     }
 
     @Test(arguments: ["10.0.0.0/33", "10.0.0.0/-1", "10.0.0.0/", "10.0.0.0/a", "::/129", "example.org/8", ""])
-    func refusesWhatIsNoNetwork(text: String) {
+    func refusesInvalidNetworks(text: String) {
         #expect(IPNetwork(text) == nil)
     }
 
@@ -200,7 +200,7 @@ extension ImageDownloader.Configuration {
     }
 
     @Test(arguments: ["127.0.0.1", "169.254.169.254", "168.63.129.16", "fd00::1"])
-    func theServicesOfCloudsAreNotPublic(text: String) throws {
+    func cloudServiceAddressesAreNotPublic(text: String) throws {
         let address = try #require(IPAddress(text))
         #expect(AddressPolicy.publicInternet.objection(to: address) != nil)
     }
@@ -214,7 +214,7 @@ extension ImageDownloader.Configuration {
         ("*a*b*", "xxaxxbxx", true), ("*a*b*", "xxbxxaxx", false), ("[::1]", "::1", true),
         ("0:0:0:0:0:0:0:1", "[::1]", true), ("127.0.0.1", "0x7f.1", true),
     ])
-    func aPatternHasItsHosts(pattern: String, host: String, matches: Bool) {
+    func aPatternMatchesItsHosts(pattern: String, host: String, matches: Bool) {
         #expect(HostPattern(pattern).matches(host) == matches)
     }
 }

@@ -15,7 +15,7 @@ import WebImageTestSupport
         return server
     }
 
-    @Test func basicIsShownOnlyOnceAskedForAndThenAtOnce() async throws {
+    @Test func basicCredentialIsSentAfterAChallengeAndThenPreemptively() async throws {
         let server = try Self.server()
         for name in ["a.png", "b.png"] {
             let request = LoaderRequest(url: try server.url("/private/" + name), credential: Self.right)
@@ -42,7 +42,7 @@ import WebImageTestSupport
         #expect(try await downloader.error(LoaderRequest(url: url)) == .httpStatus(code: 401, url: url))
     }
 
-    @Test func theURLsUserInfoIsACredentialAndNeverPartOfTheURL() async throws {
+    @Test func userInfoOfTheURLIsACredentialAndNeverPartOfTheURL() async throws {
         let server = try SharedServers.nginx.get()
         let bare = try server.url("/private/small.png")
         let url = try #require(URL(string: bare.absoluteString.replacing("//", with: "//us%65r:s%65cret@")))
@@ -57,7 +57,7 @@ import WebImageTestSupport
         #expect(try await downloader.body(request) == FaultServer.pattern(5000))
     }
 
-    @Test func theDownloadersOwnIsForRequestsWithoutOne() async throws {
+    @Test func theDownloadersCredentialIsForRequestsWithoutOne() async throws {
         let downloader = ImageDownloader.forTests { $0.credential = Self.right }
         let url = try SharedServers.nginx.get().url("/private/small.png")
         #expect(try await downloader.body(url) == FaultServer.pattern(5000))
@@ -74,19 +74,21 @@ import WebImageTestSupport
         #expect(try await downloader.echo(LoaderRequest(url: request.url))["authorization"] == nil)
     }
 
-    @Test func aHeaderSetByHandGoesBeforeACredential() async throws {
+    @Test func anExplicitHeaderTakesPrecedenceOverACredential() async throws {
         let url = try SharedServers.faults.get().url("/echo/by-hand")
         let request = LoaderRequest(url: url, headers: ["authorization": "Own"], credential: .bearerToken("t"))
         #expect(try await downloader.echo(request)["authorization"] == "Own")
     }
 
-    @Test func aPasswordIsNotShownToAServerThatDoesNotAsk() async throws {
+    @Test func aPasswordIsNotSentWithoutAChallenge() async throws {
         let url = try SharedServers.faults.get().url("/echo/unasked")
         let request = LoaderRequest(url: url, credential: Self.right)
         #expect(try await downloader.echo(request)["authorization"] == nil)
     }
 
-    @Test(arguments: ["a\r\nX-Injected: 1", "a\0b"]) func refusesWhatWouldBreakTheRequest(secret: String) async throws {
+    @Test(arguments: ["a\r\nX-Injected: 1", "a\0b"]) func refusesCredentialsThatWouldBreakTheRequest(secret: String)
+        async throws
+    {
         let url = try SharedServers.faults.get().url("/echo/injected")
         for credential in [Credential(username: "u", password: secret), .bearerToken(secret)] {
             let request = LoaderRequest(url: url, credential: credential)
@@ -148,7 +150,7 @@ import WebImageTestSupport
     private static let right = Credential(username: "user", password: "secret")
     private static let wrong = Credential(username: "user", password: "wrong")
 
-    @Test func aHandlerIsAskedUntilItIsRight() async throws {
+    @Test func aHandlerIsAskedUntilTheCredentialIsAccepted() async throws {
         let keychain = Keychain([.credential(Self.wrong), .credential(Self.right)])
         let server = try SharedServers.nginx.get()
         let url = try server.url("/private/small.png")
@@ -170,13 +172,13 @@ import WebImageTestSupport
         #expect(keychain.challenges.withLock { $0.map(\.scheme) } == ["digest"])
     }
 
-    @Test func itsCredentialTakesThePlaceOfAHeaderSetByHand() async throws {
+    @Test func aHandlersCredentialReplacesAnExplicitHeader() async throws {
         let url = try SharedServers.nginx.get().url("/private/small.png")
         let request = LoaderRequest(url: url, headers: ["Authorization": "Basic bm8="])
         #expect(try await Keychain([.credential(Self.right)]).downloader().body(request) == FaultServer.pattern(5000))
     }
 
-    @Test func aHandlerIsAskedAtMostSoOften() async throws {
+    @Test func aHandlerIsAskedALimitedNumberOfTimes() async throws {
         let url = try SharedServers.nginx.get().url("/private/small.png")
         let keychain = Keychain([
             .credential(Self.wrong), .credential(Self.wrong), .credential(Self.wrong), .credential(Self.wrong),
@@ -195,7 +197,7 @@ import WebImageTestSupport
         #expect(try await broken.error(url) == .invalidRequest(reason: .invalidHeader(name: "authorization"), url: url))
     }
 
-    @Test func aLoadHasNoSlotWhileItsHandlerThinks() async throws {
+    @Test func aLoadHasNoSlotWhileItsHandlerDecides() async throws {
         let (asked, answered) = (Countdown(), Countdown())
         let downloader = ImageDownloader.forTests { configuration in
             configuration.maximumConnectionsPerHost = 1
@@ -240,7 +242,7 @@ import WebImageTestSupport
         #expect(downloader.loadCounts == (0, 0))
     }
 
-    @Test func theStorageAnswersOnceACredentialHasWorked() async throws {
+    @Test func theStorageIsUsedOnceACredentialHasWorked() async throws {
         let server = try NGINXServer()
         try server.write(FaultServer.pattern(100), to: "a.png")
         let keychain = Keychain([.credential(Self.right), .credential(Self.right)])
@@ -257,7 +259,7 @@ import WebImageTestSupport
         #expect(keychain.challenges.withLock { $0.count } == 2)
     }
 
-    @Test func theStorageIsForRequestsThatAskForIt() async throws {
+    @Test func theStorageIsOnlyForRequestsThatEnableIt() async throws {
         let url = try SharedServers.nginx.get().url("/private/small.png")
         let keychain = Keychain([.credential(Self.right)])
         let downloader = keychain.downloader()
@@ -266,7 +268,7 @@ import WebImageTestSupport
         #expect(try await downloader.error(url) == .httpStatus(code: 401, url: url))
     }
 
-    @Test func theStorageKeepsOriginsRealmsAndDirectoriesApart() throws {
+    @Test func theStorageSeparatesOriginsRealmsAndDirectories() throws {
         let storage = CredentialStorage()
         let (url, otherURL) = (try #require(URL(string: "http://h/")), try #require(URL(string: "http://h:81/")))
         let (origin, other) = (try #require(HTTPOrigin(url)), try #require(HTTPOrigin(otherURL)))
@@ -306,7 +308,7 @@ import WebImageTestSupport
         #expect(HTTPChallenge.parse(values) == expected)
     }
 
-    @Test func prefersTheSchemeThatShowsTheLeast() {
+    @Test func prefersTheSchemeThatRevealsTheLeast() {
         let challenges = HTTPChallenge.parse(["Basic realm=b, Digest realm=d", "Bearer realm=t"])
         #expect(challenges.preferred?.scheme == .digest)
         #expect(challenges.preferred?.realm == "d")

@@ -26,7 +26,7 @@ import WebImageTestSupport
 
     /// Below, at and above the limit, with a length that is known, unknown, and wrong either way.
     @Test(arguments: [0, 1, 99_999, 100_000, 100_001, 3_000_000], [nil, 0, 100_000, 3_000_000, 1 << 50] as [Int64?])
-    func givesBackWhatItGot(size: Int, expected: Int64?) async throws {
+    func returnsTheCollectedBytes(size: Int, expected: Int64?) async throws {
         let collector = collector(memoryByteLimit: 100_000)
         try collector.begin(response(expected))
         let body = FaultServer.pattern(size)
@@ -36,7 +36,7 @@ import WebImageTestSupport
         #expect(try FileManager.default.contentsOfDirectory(atPath: directory.path).isEmpty, "the file has no name")
     }
 
-    @Test func showsTheBeginningWhileMoreArrives() {
+    @Test func exposesTheFirstBytesWhileMoreArrive() {
         let collector = collector(memoryByteLimit: 1 << 20)
         let body = FaultServer.pattern(200_000)
         collector.append(body[..<1000])
@@ -48,7 +48,7 @@ import WebImageTestSupport
     }
 
     /// The memory is shared, the value is not.
-    @Test(arguments: [1 << 20, 1000]) func changingWhatItGaveChangesNothingElse(memoryByteLimit: Int) async throws {
+    @Test(arguments: [1 << 20, 1000]) func mutatingReturnedDataDoesNotChangeTheBody(memoryByteLimit: Int) async throws {
         let collector = collector(memoryByteLimit: memoryByteLimit)
         let body = FaultServer.pattern(20_000)
         collector.append(body)
@@ -75,7 +75,7 @@ import WebImageTestSupport
         #expect(task.pauseCount > 0, "the load waited for the disk")
     }
 
-    @Test func reportsADirectoryThatIsNotThere() async throws {
+    @Test func reportsAMissingDirectory() async throws {
         let path = directory.path("missing/")
         let collector = collector(memoryByteLimit: 10, in: path)
         let task = RecordedTask()
@@ -87,7 +87,7 @@ import WebImageTestSupport
         #expect(collector.failure != nil)
     }
 
-    @Test(.enabled(if: geteuid() == 0, "only root may mount")) func reportsADiskThatIsFull() async throws {
+    @Test(.enabled(if: geteuid() == 0, "only root may mount")) func reportsAFullDisk() async throws {
         let path = directory.path("small")
         mkdir(path, 0o700)
         try #require(Glibc.mount("tmpfs", path, "tmpfs", 0, "size=64k") == 0)

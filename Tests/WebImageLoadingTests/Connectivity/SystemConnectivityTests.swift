@@ -44,7 +44,7 @@ import WebImageTestSupport
         SystemConnectivity(hasRoute: { [routes] in routes.hasDefault }, openEvents: { [routes] in routes.open() })
     }
 
-    @Test func callsAtOnceWhereThereIsANetwork() {
+    @Test func callsImmediatelyIfANetworkIsAvailable() {
         routes.change(hasDefault: true)
         let monitor = makeMonitor()
         let called = Countdown()
@@ -52,7 +52,7 @@ import WebImageTestSupport
         #expect(called.remaining == 0 && monitor.isConnected && !monitor.isWatching)
     }
 
-    @Test func callsAllWhoWaitOnceThereIsOneAndStopsWatching() async throws {
+    @Test func callsAllWaitersOnceANetworkIsAvailableAndStopsWatching() async throws {
         let monitor = makeMonitor()
         let called = Countdown(3)
         for _ in 1...3 { _ = monitor.whenConnected { called.signal() } }
@@ -66,7 +66,7 @@ import WebImageTestSupport
         #expect(routes.openCount == 2, "it watches again for the next")
     }
 
-    @Test func whoCancelsIsNotCalledAndTheLastOneEndsTheWatch() async throws {
+    @Test func cancelledWaitersAreNotCalledAndTheLastOneStopsWatching() async throws {
         let monitor = makeMonitor()
         let (left, stayed) = (Countdown(), Countdown())
         let first = monitor.whenConnected { left.signal() }
@@ -83,7 +83,7 @@ import WebImageTestSupport
         #expect(!monitor.isWatching)
     }
 
-    @Test func whereTheKernelTellsNothingThereIsANetwork() {
+    @Test func assumesANetworkIfTheKernelReportsNothing() {
         let monitor = SystemConnectivity(hasRoute: { false }, openEvents: { -1 })
         let called = Countdown()
         _ = monitor.whenConnected { called.signal() }
@@ -107,7 +107,7 @@ import WebImageTestSupport
         ("http://[::1]/", true), ("file:///a", true), ("data:,a", true), ("http://10.0.0.1/", false),
         ("http://localhost.test/", false), ("https://[fe80::1]/", false), ("s3://bucket/a", false),
     ])
-    func whatNeedsNoNetwork(url: String, isHere: Bool) throws {
+    func recognizesURLsOfThisMachine(url: String, isHere: Bool) throws {
         #expect(try #require(URL(string: url)).isOnThisMachine == isHere)
     }
 }

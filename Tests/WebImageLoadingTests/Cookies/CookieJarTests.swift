@@ -39,7 +39,7 @@ import WebImageTestSupport
         return try await downloader.echo(request)["cookie"]
     }
 
-    @Test func requestsThatDoNotAskTakeAndSendNone() async throws {
+    @Test func requestsWithoutTheOptionStoreAndSendNoCookies() async throws {
         let faults = try SharedServers.faults.get()
         let url = try #require(URL(string: "http://h.test:\(faults.port)/answer/off?header=Set-Cookie:+a=b"))
         _ = try await downloader.body(url)
@@ -55,7 +55,7 @@ import WebImageTestSupport
         #expect(try await sent() == "a=b")
     }
 
-    @Test func hostPathAndOrderDecide() async throws {
+    @Test func cookiesMatchByHostAndPathInOrder() async throws {
         try await set(["host=1; Path=/", "all=1; Domain=h.test; Path=/", "deep=1; Path=/echo/deep/", "default=1"])
         #expect(try await sent() == "host=1; all=1")
         #expect(try await sent(to: "a.h.test") == "all=1")
@@ -67,12 +67,12 @@ import WebImageTestSupport
         #expect(jar.first { $0.name == "all" }?.includesSubdomains == true)
     }
 
-    @Test func nobodySetsCookiesForOthers() async throws {
+    @Test func serversCannotSetCookiesForOtherHosts() async throws {
         try await set(["a=1; Domain=other.test; Path=/", "b=1; Domain=test; Path=/", "c=1; Domain=a.h.test; Path=/"])
         #expect(await downloader.cookies.cookies().isEmpty)
     }
 
-    @Test func nobodySetsCookiesForAPublicSuffix() async throws {
+    @Test func serversCannotSetCookiesForAPublicSuffix() async throws {
         try #require(CurlVersion.hasPublicSuffixList)
         try await set(
             ["all=1; Domain=co.uk; Path=/", "own=1; Domain=site.co.uk; Path=/"], from: "a.site.co.uk")
@@ -81,7 +81,7 @@ import WebImageTestSupport
         #expect(try await sent(to: "site.co.uk") == "own=1")
     }
 
-    @Test func cookiesEnd() async throws {
+    @Test func cookiesExpire() async throws {
         try await set([
             "kept=1; Max-Age=1000; Path=/", "gone=1; Max-Age=0; Path=/",
             "past=1; Path=/; Expires=Thu, 01 Jan 1970 00:00:01 GMT",
@@ -94,7 +94,7 @@ import WebImageTestSupport
         #expect(await Set(downloader.cookies.cookies().map(\.name)) == ["future", "both"])
     }
 
-    @Test func prefixesArePromises() async throws {
+    @Test func cookieNamePrefixesAreEnforced() async throws {
         try await set(["__Host-a=1; Path=/", "__Secure-b=1; Path=/", "__Host-c=1; Secure; Path=/; Domain=h.test"])
         #expect(await downloader.cookies.cookies().isEmpty)
     }
@@ -104,13 +104,13 @@ import WebImageTestSupport
         #expect(await downloader.cookies.cookies().map(\.name) == ["ok"])
     }
 
-    @Test func aHeaderSetByHandFollowsTheJars() async throws {
+    @Test func anExplicitHeaderFollowsTheJarsCookies() async throws {
         try await set(["jar=1; Path=/"])
         #expect(try await sent(headers: ["cookie": "own=1"]) == "jar=1; own=1")
         #expect(try await sent() == "jar=1")
     }
 
-    @Test func cookiesOfARedirectCountForTheNextHop() async throws {
+    @Test func cookiesOfARedirectAreSentToItsTarget() async throws {
         let port = try SharedServers.faults.get().port
         let base = "http://h.test:\(port)"
         var request = LoaderRequest(
@@ -151,7 +151,7 @@ import WebImageTestSupport
         #expect(await jar.cookies().count <= CurlCookieStore.limit + CurlCookieStore.slack)
     }
 
-    @Test func aJarSurvivesInAFileForItsOwnerOnly() async throws {
+    @Test func aJarIsSavedInAFileReadableOnlyByItsOwner() async throws {
         let directory = try TemporaryDirectory()
         let path = directory.path("cookies.txt")
         try directory.write(Data("old".utf8), to: "cookies.txt")
@@ -181,7 +181,7 @@ import WebImageTestSupport
         #expect(try JSONDecoder().decode([String: String].self, from: output)["cookie"] == "n=v")
     }
 
-    @Test func filesThatFailAreSaidSo() async throws {
+    @Test func fileErrorsAreReported() async throws {
         await #expect(throws: WebImageError.file(path: "/none/jar", errno: ENOENT)) {
             try await downloader.cookies.load(from: "/none/jar")
         }
@@ -201,7 +201,7 @@ import WebImageTestSupport
         name: "n", value: "v=w", domain: ".H.test", includesSubdomains: true, path: "/p", isSecure: true,
         isHTTPOnly: true, expires: Date(timeIntervalSince1970: 4_000_000_000))
 
-    @Test func aLineOfTheFileKeepsEverything() throws {
+    @Test func aLineOfTheFilePreservesTheCookie() throws {
         let cookie = try #require(Self.full)
         #expect(cookie.domain == "h.test")
         #expect(cookie.netscapeLine == "#HttpOnly_.h.test\tTRUE\t/p\tTRUE\t4000000000\tn\tv=w")
@@ -212,11 +212,11 @@ import WebImageTestSupport
     }
 
     @Test(arguments: ["", "# comment", "a\tb", "h\tFALSE\t/\tFALSE\tx\tn\tv", "h\tFALSE\tp\tFALSE\t0\tn\tv"])
-    func otherLinesAreNoCookies(line: String) {
+    func invalidLinesAreIgnored(line: String) {
         #expect(Cookie(netscapeLine: line) == nil)
     }
 
-    @Test(arguments: ["a\tb", "a\nb", "a;b", "a\0b", "a\u{7F}"]) func refusesWhatWouldBreakALine(text: String) {
+    @Test(arguments: ["a\tb", "a\nb", "a;b", "a\0b", "a\u{7F}"]) func refusesValuesThatWouldBreakALine(text: String) {
         #expect(Cookie(name: text, value: "v", domain: "h") == nil)
         #expect(Cookie(name: "n", value: text, domain: "h") == nil)
         #expect(Cookie(name: "n", value: "v", domain: text) == nil)
@@ -229,7 +229,7 @@ import WebImageTestSupport
         #expect(Cookie(name: "n", value: "v", domain: "h", path: "") == nil)
     }
 
-    @Test(arguments: [-1e18, -1, 0, 0.5, 1e18, .infinity]) func anyEndCanBeWritten(seconds: Double) throws {
+    @Test(arguments: [-1e18, -1, 0, 0.5, 1e18, .infinity]) func anyExpiryCanBeWritten(seconds: Double) throws {
         let end = Date(timeIntervalSince1970: seconds)
         let cookie = try #require(Cookie(name: "n", value: "v", domain: "h", expires: end))
         let read = try #require(Cookie(netscapeLine: cookie.netscapeLine)?.expires)

@@ -50,14 +50,14 @@ import WebImageTestSupport
         #expect(recording.isInOrder)
     }
 
-    @Test func deliversEveryByteOfAPicture() async throws {
+    @Test func deliversEveryByteOfAnImage() async throws {
         let data = FaultServer.pattern(100_000)
         #expect(try await loader.body(try url("data:image/jpeg;base64," + data.base64EncodedString())) == data)
         let escaped = data.prefix(1000).map { byte in "%" + (byte < 16 ? "0" : "") + String(byte, radix: 16) }
         #expect(try await loader.body(try url("data:image/jpeg," + escaped.joined())) == data.prefix(1000))
     }
 
-    @Test func knowsTheHeadOfOneAndNothingThatWouldChangeIt() async throws {
+    @Test func answersHeadRequestsAndRefusesMethodsThatChangeData() async throws {
         var request = LoaderRequest(url: try url("data:image/png,abc"))
         request.method = .head
         let recording = loader.record(request).recording
@@ -70,7 +70,7 @@ import WebImageTestSupport
         }
     }
 
-    @Test func reportsAnEmptyOne() async throws {
+    @Test func reportsAnEmptyDataURL() async throws {
         let url = try url("data:image/png;base64,")
         #expect(try await loader.error(url) == .invalidResponse(reason: .emptyBody, url: url))
     }
@@ -91,7 +91,7 @@ import WebImageTestSupport
         #expect(error.description.hasPrefix("data:image/png;base64,AAAA"))
     }
 
-    @Test func isAskedForNothingElseAndKeptOffTheDisk() throws {
+    @Test func loadsOnlyDataURLsAndStoresNothingOnDisk() throws {
         let data = try url("data:,x")
         #expect(loader.canLoad(data))
         #expect(!loader.isCacheable(data))

@@ -45,7 +45,7 @@ import WebImageTestSupport
 
     /// A cancel that reaches the transport between two hops, which real transports rarely show.
     @Test(arguments: ["/same-origin", "http://other/origin"])
-    func aCancelBetweenTwoHopsIsNotLost(location: String) async throws {
+    func aCancelBetweenTwoRedirectsIsNotLost(location: String) async throws {
         let transport = ScriptedTransport()
         let downloader = ImageDownloader(configuration: .init(), transport: transport)
         let load = downloader.record(try #require(URL(string: "http://h/a")))
@@ -64,7 +64,7 @@ import WebImageTestSupport
         #expect(downloader.loadCounts == (0, 0))
     }
 
-    @Test func aHopToAnotherOriginWaitsForASlotThere() throws {
+    @Test func aRedirectToAnotherOriginWaitsForASlotThere() throws {
         let transport = ScriptedTransport()
         var configuration = ImageDownloader.Configuration()
         configuration.maximumConnectionsPerHost = 1
@@ -162,7 +162,7 @@ import WebImageTestSupport
     }
 
     /// Only the start of a load takes a token.
-    @Test func redirectsTakeNoToken() throws {
+    @Test func redirectsConsumeNoToken() throws {
         let limited = LimitedDownloader(transfersPerSecond: 1, burst: 1)
         try limited.load("first")
         try limited.load("second")
@@ -184,7 +184,7 @@ import WebImageTestSupport
         #expect(limited.transport.state.withLock { $0.started.map(\.limits.total) } == [.seconds(5), .seconds(5)])
     }
 
-    @Test func aFreeSlotIsNoTokenAndATokenIsNoFreeSlot() async throws {
+    @Test func startingNeedsBothASlotAndAToken() async throws {
         let limited = LimitedDownloader(transfersPerSecond: 10, burst: 2) { $0.maximumConnectionsPerHost = 1 }
         for name in ["first", "second", "third"] { try limited.load(name) }
         #expect(limited.started == ["first"])
@@ -222,7 +222,7 @@ import WebImageTestSupport
 
     // MARK: Start
 
-    @Test func reportsTheFirstSlotOnceAndNotTheWait() throws {
+    @Test func reportsTheStartOnceWhenTheFirstSlotIsFree() throws {
         let transport = ScriptedTransport()
         var configuration = ImageDownloader.Configuration()
         configuration.maximumConnectionsPerHost = 1

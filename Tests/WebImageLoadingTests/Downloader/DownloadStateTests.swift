@@ -24,7 +24,7 @@ import WebImageCore
         return error
     }
 
-    @Test func checksTheLengthOfACodedBodyOnTheWire() throws {
+    @Test func checksTheTransferredLengthOfACodedBody() throws {
         let state = try Self.state(100, coding: "gzip")
         #expect(state.receive(Data(count: 5000)) == (true, .proceed))
         #expect(Self.error(state.conclude(.complete, wireByteCount: 100)) == nil)
@@ -32,21 +32,21 @@ import WebImageCore
         #expect(error == .invalidResponse(reason: .truncated(expected: 100, received: 99), url: state.hop.url))
     }
 
-    @Test func checksTheLengthOfAnyOtherBodyByWhatArrived() throws {
+    @Test func checksTheReceivedLengthOfAnUncodedBody() throws {
         let state = try Self.state(100, coding: nil)
         #expect(state.receive(Data(count: 99)) == (true, .proceed))
         let error = Self.error(state.conclude(.complete, wireByteCount: 100))
         #expect(error == .invalidResponse(reason: .truncated(expected: 100, received: 99), url: state.hop.url))
     }
 
-    @Test func aCodedBodyOfNothingIsEmpty() throws {
+    @Test func aCodedBodyWithoutContentIsEmpty() throws {
         let state = try Self.state(20, coding: "gzip")
         #expect(
             Self.error(state.conclude(.complete, wireByteCount: 20))
                 == .invalidResponse(reason: .emptyBody, url: state.hop.url))
     }
 
-    @Test func refusesATransferCodingWhateverTheStatus() throws {
+    @Test func refusesATransferCodingWithAnyStatus() throws {
         let state = try Self.state(for: LoaderRequest(url: try #require(URL(string: "http://h/a"))))
         let field = HTTPField(name: "Transfer-Encoding", value: "GZIP,chunked")
         for status in [200, 302, 401, 404] {
@@ -62,7 +62,7 @@ import WebImageCore
         #expect(!isRefused)
     }
 
-    @Test(arguments: [nil, "bytes=0-9"]) func aPartIsTakenWhereItWasAskedFor(range: String?) throws {
+    @Test(arguments: [nil, "bytes=0-9"]) func partialContentIsAcceptedIfARangeWasRequested(range: String?) throws {
         let headers = range.map { ["Range": $0] } ?? [:]
         let state = try Self.state(for: LoaderRequest(url: try #require(URL(string: "http://h/a")), headers: headers))
         let response = state.receive(TransferHead(statusCode: 206)).response
@@ -110,7 +110,7 @@ import WebImageCore
         #expect(environment.credentials.count == (isProxys || origin == nil ? 0 : 1))
     }
 
-    @Test(arguments: [false, true]) func whoIsNotCheckedSharesNoSecrets(isInsecure: Bool) throws {
+    @Test(arguments: [false, true]) func uncheckedServersShareNoSecrets(isInsecure: Bool) throws {
         let environment = DownloadEnvironment(.init())
         var request = LoaderRequest(url: try #require(URL(string: "https://h.test/a")))
         let origin = try #require(HTTPOrigin(request.url))
@@ -144,7 +144,7 @@ import WebImageCore
         try DownloadState(request, environment: environment)
     }
 
-    @Test(arguments: [(204, false), (304, true)]) func aLengthThatIsNotTheBodysIsNotChecked(
+    @Test(arguments: [(204, false), (304, true)]) func aLengthThatDoesNotDescribeTheBodyIsNotChecked(
         status: Int, isConditional: Bool
     )
         throws
@@ -158,7 +158,7 @@ import WebImageCore
         #expect(Self.error(state.conclude(.complete, wireByteCount: 0)) == nil)
     }
 
-    @Test func aHeadNeedsNoBody() throws {
+    @Test func aHeadResponseNeedsNoBody() throws {
         let state = try Self.state(100, coding: nil, method: .head)
         #expect(Self.error(state.conclude(.complete, wireByteCount: 0)) == nil)
     }

@@ -36,7 +36,7 @@ import WebImageTestSupport
         #expect(try await downloader.body(url) == FaultServer.pattern(1000))
     }
 
-    @Test(arguments: [400, 401, 404, 500, 503]) func reportsAStatusThatIsNoSuccess(code: Int) async throws {
+    @Test(arguments: [400, 401, 404, 500, 503]) func reportsUnsuccessfulStatuses(code: Int) async throws {
         let url = try SharedServers.faults.get().url("/status/download?code=\(code)")
         #expect(try await downloader.error(url) == .httpStatus(code: code, url: url))
     }
@@ -46,7 +46,7 @@ import WebImageTestSupport
         #expect(try await downloader.error(url) == .invalidResponse(reason: .emptyBody, url: url))
     }
 
-    @Test func reportsABodyThatEndsBeforeItsLength() async throws {
+    @Test func reportsABodyShorterThanItsLength() async throws {
         let url = try SharedServers.faults.get().url("/cut-body/download?size=100000&sent=5000")
         #expect(
             try await downloader.error(url)
@@ -81,7 +81,7 @@ import WebImageTestSupport
     }
 
     @Test(arguments: ["/stall-headers/download", "/stall-body/download?size=100000&sent=60000"])
-    func reportsAServerThatFallsSilent(path: String) async throws {
+    func reportsAServerThatStopsSending(path: String) async throws {
         let faults = try SharedServers.faults.get()
         let impatient = ImageDownloader.forTests { $0.idleTimeout = .milliseconds(300) }
         let url = try faults.url(path)
@@ -89,14 +89,14 @@ import WebImageTestSupport
         try await faults.wait(for: .dropped, path: url.path())
     }
 
-    @Test func waitsForAServerThatIsSlowButNotSilent() async throws {
+    @Test func waitsForASlowServerThatKeepsSending() async throws {
         // Longer in all than the limit, which is long enough for a machine that stalls.
         let patient = ImageDownloader.forTests { $0.idleTimeout = .seconds(1) }
         let url = try SharedServers.faults.get().url("/drip/download?size=8&interval=0.2")
         #expect(try await patient.body(url) == FaultServer.pattern(8))
     }
 
-    @Test func refusesABodyThatIsAnnouncedTooLong() async throws {
+    @Test func refusesABodyWhoseAnnouncedLengthIsTooLong() async throws {
         let faults = try SharedServers.faults.get()
         let url = try faults.url("/huge-length/download")
         let expected = WebImageError.invalidResponse(
@@ -134,7 +134,7 @@ import WebImageTestSupport
         #expect(try await downloader.error(url) == .invalidRequest(reason: .unsupportedScheme("ftp"), url: url))
     }
 
-    @Test func takesOnlyTheStatusesThatAreAcceptable() async throws {
+    @Test func acceptsOnlyTheAcceptableStatuses() async throws {
         let faults = try SharedServers.faults.get()
         let url = try faults.url("/status/acceptable?code=404")
         let any = ImageDownloader.forTests { $0.acceptableStatusCodes = nil }
@@ -145,7 +145,7 @@ import WebImageTestSupport
         #expect(try await some.error(fine) == .httpStatus(code: 200, url: fine))
     }
 
-    @Test func takesOnlyTheTypesThatAreAcceptable() async throws {
+    @Test func acceptsOnlyTheAcceptableContentTypes() async throws {
         let faults = try SharedServers.faults.get()
         let picky = ImageDownloader.forTests { $0.acceptableContentTypes = ["image/PNG"] }
         for type in ["image/png", "Image/PNG; charset=x"] {
@@ -160,7 +160,7 @@ import WebImageTestSupport
 
 /// Orders and sums that hold however slow the machine is.
 @Suite struct MetricsTests {
-    @Test func tellsANewConnectionFromOneUsedAgain() async throws {
+    @Test func distinguishesNewFromReusedConnections() async throws {
         let nginx = try SharedServers.nginx.get()
         let downloader = ImageDownloader.forTests()
         let first = downloader.record(try nginx.url("/large.png?metrics=1")).recording
@@ -194,7 +194,7 @@ import WebImageTestSupport
         #expect(metrics.queueDuration <= metrics.totalDuration)
     }
 
-    @Test func tellsTLSAndHTTP2() async throws {
+    @Test func reportsTLSAndHTTP2() async throws {
         let nginx = try NGINXServer(certificates: [.valid])
         try nginx.write(FaultServer.pattern(5000), to: "small.png")
         let authority = try TestCertificates.shared.get().authority
@@ -208,7 +208,7 @@ import WebImageTestSupport
         #expect(exchange.bodyByteCount == 5000)
     }
 
-    @Test func namesEveryHop() async throws {
+    @Test func listsEveryRedirect() async throws {
         let faults = try SharedServers.faults.get()
         let start = try faults.url("/redirect-chain/metrics?left=2")
         let recording = ImageDownloader.forTests().record(start).recording
@@ -235,7 +235,7 @@ import WebImageTestSupport
         #expect(try #require(second.metrics).queueDuration >= .milliseconds(50))
     }
 
-    @Test func comesWithAFailureToo() async throws {
+    @Test func metricsAreReportedForAFailureToo() async throws {
         let url = try SharedServers.faults.get().url("/reset/metrics")
         let recording = ImageDownloader.forTests().record(url).recording
         #expect(try await recording.error() != nil)
@@ -246,7 +246,7 @@ import WebImageTestSupport
 
     @Test(arguments: [
         ("/status/unwanted?code=404", 0), ("/cut-body/wanted?size=1000&sent=10", 10), ("/endless/too-long", nil),
-    ]) func countsOfAFailureOnlyWhatTheCallerGot(path: String, byteCount: Int?) async throws {
+    ]) func countsOnlyTheDeliveredBytesOfAFailure(path: String, byteCount: Int?) async throws {
         let downloader = ImageDownloader.forTests { $0.maximumResponseByteCount = 1_000_000 }
         let recording = downloader.record(try SharedServers.faults.get().url(path)).recording
         #expect(try await recording.error() != nil)

@@ -49,7 +49,7 @@ import WebImageTestSupport
         #expect(echo["x-agent"]?.hasPrefix("swift-web-image/") == true)
     }
 
-    @Test func theRequestModifierKeepsARequestOffTheWire() async throws {
+    @Test func theRequestModifierRefusesARequestBeforeItIsSent() async throws {
         let faults = try SharedServers.faults.get()
         let downloader = downloader { $0.requestModifier = { _ in nil } }
         let url = try faults.url("/bytes/refused-request")
@@ -58,7 +58,7 @@ import WebImageTestSupport
         #expect(downloader.currentDownloadCount == 0)
     }
 
-    @Test func aRefusalDoesNotTellThePasswordOfTheURL() async throws {
+    @Test func aRefusalDoesNotRevealThePasswordOfTheURL() async throws {
         let downloader = downloader { $0.requestModifier = { _ in nil } }
         let url = try #require(URL(string: "http://user:secret@a.test/"))
         #expect(try await downloader.error(url) == .blocked(reason: .hook, url: url.separatedFromUserInfo.url))
@@ -76,7 +76,7 @@ import WebImageTestSupport
         #expect(try await downloader.error(url) == .invalidRequest(reason: .invalidHeader(name: "X-A"), url: url))
     }
 
-    @Test func aHeadRequestBringsTheHeadAlone() async throws {
+    @Test func aHeadRequestReturnsTheHeadAlone() async throws {
         let nginx = try SharedServers.nginx.get()
         let downloader = downloader { configuration in
             configuration.requestModifier = { request in
@@ -93,7 +93,7 @@ import WebImageTestSupport
         #expect(try await downloader.body(nginx.url("/small.png?after-head")).count == 5000)
     }
 
-    @Test func requestHooksRunOnTheNetworkThreadAndACancelMeanwhileCounts() async throws {
+    @Test func requestHooksRunOnTheNetworkThreadAndTheLoadCanBeCancelledMeanwhile() async throws {
         let isRunning = Countdown()
         let gate = ThreadGate()
         let downloader = downloader { configuration in
@@ -115,7 +115,7 @@ import WebImageTestSupport
         #expect(try await faults.statistics().requests["/bytes/cancelled-hook"] == nil)
     }
 
-    @Test func theResponseModifierRunsBeforeTheStatusIsJudged() async throws {
+    @Test func theResponseModifierRunsBeforeTheStatusIsChecked() async throws {
         let faults = try SharedServers.faults.get()
         let downloader = downloader { configuration in
             configuration.responseModifier = { response in
@@ -135,7 +135,7 @@ import WebImageTestSupport
         #expect(try await downloader.error(url) == .httpStatus(code: 500, url: url))
     }
 
-    @Test func theResponseModifierRefusesAnAnswerButSeesNoRedirect() async throws {
+    @Test func theResponseModifierRefusesAResponseButSeesNoRedirect() async throws {
         let faults = try SharedServers.faults.get()
         let seen = Lock<[Int?]>([])
         let downloader = downloader { configuration in
@@ -207,7 +207,7 @@ private func currentThreadName() -> String {
     private let asking = ImageDownloader.forTests { $0.headers["Accept-Encoding"] = "gzip, deflate" }
     private let notAsking = ImageDownloader.forTests()
 
-    @Test func decodesWhatItAskedForAndCountsBoth() async throws {
+    @Test func decodesRequestedCodingsAndCountsBothLengths() async throws {
         let nginx = try SharedServers.nginx.get()
         let recording = asking.record(try nginx.url("/gzip/large.png")).recording
         #expect(try await recording.body() == FaultServer.pattern(2_000_000))
@@ -222,7 +222,7 @@ private func currentThreadName() -> String {
         #expect(plain.response?.headerValue("content-encoding") == nil)
     }
 
-    @Test func aRequestMayAskForItself() async throws {
+    @Test func aRequestMaySetItsOwnAcceptEncoding() async throws {
         let nginx = try SharedServers.nginx.get()
         let recording = notAsking.record(
             try nginx.url("/gzip/large.png?own"), headers: ["accept-encoding": "gzip"]
@@ -231,13 +231,13 @@ private func currentThreadName() -> String {
         #expect(recording.response?.headerValue("content-encoding") == "gzip")
     }
 
-    @Test func sendsWhatItCanDecode() async throws {
+    @Test func sendsTheCodingsItCanDecode() async throws {
         let url = try SharedServers.faults.get().url("/echo/coding")
         let echo = try JSONDecoder().decode([String: String].self, from: try await asking.body(url))
         #expect(echo["accept-encoding"] == "gzip, deflate")
     }
 
-    @Test func reportsACodingNobodyAskedFor() async throws {
+    @Test func reportsACodingThatWasNotRequested() async throws {
         let url = try SharedServers.faults.get().url("/gzip-bomb/unasked?size=1000")
         #expect(try await notAsking.error(url) == .invalidResponse(reason: .contentCoding("gzip"), url: url))
     }
@@ -254,7 +254,7 @@ private func currentThreadName() -> String {
         ("gzip, chunked", "gzip"), ("GZip, deflate, chunked", "gzip"), ("br, chunked", "br"),
         ("chunked, deflate", "deflate"),
     ])
-    func undoesNoTransferCodingButChunks(codings: String, refused: String) async throws {
+    func decodesNoTransferCodingExceptChunked(codings: String, refused: String) async throws {
         let list = codings.replacing(" ", with: "%20")
         let url = try SharedServers.faults.get().url("/coded-transfer/refused?size=1000&coding=\(list)")
         for downloader in [asking, notAsking] {
@@ -271,7 +271,7 @@ private func currentThreadName() -> String {
         #expect(try await notAsking.body(url).count == 10)
     }
 
-    @Test func reportsACodedBodyThatIsDamaged() async throws {
+    @Test func reportsADamagedCodedBody() async throws {
         let url = try SharedServers.faults.get().url("/answer/damaged?header=Content-Encoding:%20gzip")
         guard case .transport(61, _, url) = try await asking.error(url) else {
             Issue.record("damaged gzip was taken")
@@ -279,7 +279,7 @@ private func currentThreadName() -> String {
         }
     }
 
-    @Test func aBombStopsAtTheLimitOfDecodedBytes() async throws {
+    @Test func aDecompressionBombStopsAtTheLimitOfDecodedBytes() async throws {
         let url = try SharedServers.faults.get().url("/gzip-bomb/limit?size=\(1 << 30)")
         let limit: Int64 = 32 << 20
         let downloader = ImageDownloader.forTests {
@@ -309,7 +309,7 @@ private func currentThreadName() -> String {
         #expect(peak.withLock { $0 } - before < 16 << 20)
     }
 
-    @Test func aBombLeavesLittleInMemoryWhilePaused() async throws {
+    @Test func aPausedDecompressionBombTakesLittleMemory() async throws {
         let url = try SharedServers.faults.get().url("/gzip-bomb/paused?size=\(150 << 20)")
         let bytes = try await asking.bytes(for: LoaderRequest(url: url))
         var iterator = bytes.makeAsyncIterator()

@@ -41,7 +41,7 @@ import WebImageTestSupport
         #expect(request.headers["content-type"] == nil && request.headers["expect"] == nil)
     }
 
-    @Test func sendsTheTypeOfABodyAndItsTrueLength() async throws {
+    @Test func sendsTheContentTypeAndActualLengthOfABody() async throws {
         let headers = ["Content-Type": "text/x", "content-length": "1", "Transfer-Encoding": "chunked"]
         let request = try await mirrored(.post, body: "abc", headers: headers, at: "/mirror/type")
         #expect(request.body == "abc")
@@ -49,7 +49,7 @@ import WebImageTestSupport
         #expect(request.headers["transfer-encoding"] == nil)
     }
 
-    @Test func aLongBodyArrivesWholeAndNothingOfItStaysForTheNext() async throws {
+    @Test func aLongBodyIsSentCompletelyAndNotReusedByTheNextRequest() async throws {
         let body = String(repeating: "0123456789", count: 300_000)
         let long = try await mirrored(.put, body: body, at: "/mirror/long")
         #expect(long.body.utf8.count == 3_000_000 && long.headers["expect"] == nil)
@@ -58,7 +58,7 @@ import WebImageTestSupport
     }
 
     @Test(arguments: [.get, .head, .trace] as [LoaderRequest.Method])
-    func refusesABodyThatMeansNothing(method: LoaderRequest.Method) async throws {
+    func refusesABodyWithAMethodThatAllowsNone(method: LoaderRequest.Method) async throws {
         let url = try SharedServers.faults.get().url("/mirror/refused")
         var request = LoaderRequest(url: url)
         (request.method, request.body) = (method, Data([1]))
@@ -68,20 +68,20 @@ import WebImageTestSupport
     }
 
     @Test(arguments: ["", "GE T", "GET\r\nX: y", "GÈT", "CONNECT", "A(B)"])
-    func aMethodIsAToken(name: String) { #expect(LoaderRequest.Method(name) == nil) }
+    func onlyTokensAreValidMethods(name: String) { #expect(LoaderRequest.Method(name) == nil) }
 
-    @Test func caseTellsMethodsApart() throws {
+    @Test func methodsAreCaseSensitive() throws {
         #expect(LoaderRequest.Method("GET") == .get)
         #expect(try #require(LoaderRequest.Method("get")) != .get)
     }
 
-    @Test func methodsAreSafeOrIdempotentAsTheirDefinitionsSay() {
+    @Test func methodsAreSafeOrIdempotentAsDefined() {
         let all: [LoaderRequest.Method] = [.get, .head, .options, .trace, .put, .delete, .post, .patch, Self.purge]
         #expect(all.filter(\.isSafe) == [.get, .head, .options, .trace])
         #expect(all.filter(\.isIdempotent) == [.get, .head, .options, .trace, .put, .delete])
     }
 
-    @Test func aDigestIsMadeForTheMethodAndTheBodySentOnce() async throws {
+    @Test func theDigestCoversTheMethodAndTheBodyIsSentOnce() async throws {
         let url = try SharedServers.faults.get().url("/digest/post")
         var request = LoaderRequest(url: url, credential: Credential(username: "user", password: "secret"))
         (request.method, request.body) = (.post, Data("a=1".utf8))
@@ -98,7 +98,7 @@ import WebImageTestSupport
             (303, .get, .get), (303, .post, .get), (303, .put, .get), (303, .delete, .get), (303, .head, .head),
             (307, .get, .get), (307, .post, .post), (307, .head, .head), (308, .post, .post), (308, .put, .put),
         ] as [(Int, LoaderRequest.Method, LoaderRequest.Method)])
-    func changesAsTheStatusSays(
+    func theStatusDeterminesTheRedirectedMethod(
         status: Int, method: LoaderRequest.Method, expected: LoaderRequest.Method
     ) throws {
         let hop = try Self.hop(after: status, method: method, to: "/b")
@@ -135,7 +135,7 @@ import WebImageTestSupport
         return hop
     }
 
-    @Test func aServerGetsThePostAgain() async throws {
+    @Test func a308RepeatsThePost() async throws {
         let faults = try SharedServers.faults.get()
         let target = try faults.otherOriginURL("/mirror/posted-again").absoluteString
         var request = LoaderRequest(url: try faults.url("/redirect/post?code=308&to=\(target)"))
@@ -146,7 +146,7 @@ import WebImageTestSupport
 }
 
 /// Requests that accept any response, not only images.
-@Suite struct AnyAnswerTests {
+@Suite struct AnyResponseTests {
     private let downloader = ImageDownloader.forTests { $0.acceptableContentTypes = ["image/png"] }
 
     private func request(_ url: URL, headers: [String: String] = [:]) -> LoaderRequest {
@@ -156,7 +156,7 @@ import WebImageTestSupport
     }
 
     @Test(arguments: [200, 201, 300, 301, 400, 404, 410, 418, 500, 503])
-    func takesEveryStatusWithItsBody(code: Int) async throws {
+    func acceptsEveryStatusWithItsBody(code: Int) async throws {
         let url = try SharedServers.faults.get().url("/status/any?code=\(code)")
         let recording = downloader.record(request(url)).recording
         #expect(try await recording.body().starts(with: Data("<!doctype html>".utf8)))
@@ -165,7 +165,7 @@ import WebImageTestSupport
     }
 
     @Test(arguments: [("/empty/any", 200), ("/no-content/any", 204), ("/not-modified/any", 304)])
-    func takesAnAnswerWithoutABody(path: String, status: Int) async throws {
+    func acceptsAResponseWithoutABody(path: String, status: Int) async throws {
         let recording = downloader.record(request(try SharedServers.faults.get().url(path))).recording
         #expect(try await recording.body().isEmpty)
         #expect(recording.response?.statusCode == status)
@@ -180,7 +180,7 @@ import WebImageTestSupport
         #expect(recording.response?.url == (try faults.url("/status/at-last?code=404")))
     }
 
-    @Test func checksLengthsAndLimitsAllTheSame() async throws {
+    @Test func stillChecksLengthsAndLimits() async throws {
         let faults = try SharedServers.faults.get()
         let cut = try faults.url("/cut-body/any?size=100&sent=50")
         #expect(
@@ -196,7 +196,7 @@ import WebImageTestSupport
             try await downloader.error(request(bomb)) == .invalidResponse(reason: .contentCoding("gzip"), url: bomb))
     }
 
-    @Test func aPartThatNobodyAskedForIsNoAnswer() async throws {
+    @Test func partialContentThatWasNotRequestedIsRefused() async throws {
         let url = try SharedServers.faults.get().url("/answer/part?code=206")
         let recording = downloader.record(request(url)).recording
         #expect(try await recording.error() == .httpStatus(code: 206, url: url))
@@ -204,7 +204,7 @@ import WebImageTestSupport
         #expect(try await downloader.body(request(url, headers: ["range": "bytes=0-9"])).count == 10)
     }
 
-    @Test(arguments: [false, true]) func aConditionMayBeAnsweredWithNothingNew(takesAny: Bool) async throws {
+    @Test(arguments: [false, true]) func aConditionalRequestMayBeAnsweredWith304(takesAny: Bool) async throws {
         let nginx = try SharedServers.nginx.get()
         let url = try nginx.url("/small.png?conditional-\(takesAny)")
         let first = downloader.record(url).recording
@@ -220,7 +220,7 @@ import WebImageTestSupport
         #expect(second.isInOrder)
     }
 
-    @Test func aConfirmationThatNobodyAskedForIsRefused() async throws {
+    @Test func a304WithoutAConditionIsRefused() async throws {
         let url = try SharedServers.faults.get().url("/not-modified/unasked")
         #expect(try await downloader.error(url) == .httpStatus(code: 304, url: url))
         let recording = downloader.record(url, headers: ["If-Modified-Since": "Sun, 06 Nov 1994 08:49:37 GMT"])
@@ -231,10 +231,10 @@ import WebImageTestSupport
 }
 
 /// The head of a response with a refused status is reported, so that it can be cached.
-@Suite struct RefusedAnswerTests {
+@Suite struct RefusedResponseTests {
     private let downloader = ImageDownloader.forTests()
 
-    @Test(arguments: [404, 410, 500, 503]) func tellsTheHeadBeforeTheEnd(code: Int) async throws {
+    @Test(arguments: [404, 410, 500, 503]) func reportsTheHeadBeforeTheEnd(code: Int) async throws {
         let faults = try SharedServers.faults.get()
         let target = try faults.url("/answer/refused?code=\(code)&header=X-A:%20b&header=X-A:%20c")
         let recording = downloader.record(target).recording
@@ -246,7 +246,7 @@ import WebImageTestSupport
         #expect(recording.isInOrder)
     }
 
-    @Test func tellsTheWayThere() async throws {
+    @Test func reportsTheRedirects() async throws {
         let faults = try SharedServers.faults.get()
         let url = try faults.url("/redirect/refused?to=/status/refused?code=404")
         let recording = downloader.record(url).recording
@@ -255,13 +255,13 @@ import WebImageTestSupport
     }
 
     @Test(arguments: ["/bytes/taken", "/empty/taken", "/cut-body/taken", "/redirect-loop/taken", "/reset/taken"])
-    func tellsNothingWhereTheStatusIsNotTheReason(path: String) async throws {
+    func reportsNoResponseIfTheStatusIsNotTheReason(path: String) async throws {
         let recording = downloader.record(try SharedServers.faults.get().url(path)).recording
         _ = try await recording.error()
         #expect(recording.refused == nil)
     }
 
-    @Test func tellsTheHeadThatAskedInVainForACredential() async throws {
+    @Test func reportsTheHeadOfAnUnansweredChallenge() async throws {
         let downloader = ImageDownloader.forTests { $0.authenticationHandler = { _ in nil } }
         let url = try SharedServers.nginx.get().url("/private/small.png?refused")
         let recording = downloader.record(url).recording

@@ -18,7 +18,7 @@ import WebImageTestSupport
         #expect(recording.response?.url == (try faults.url("/bytes/follow?size=77")))
     }
 
-    @Test func tellsTheAnswersOnTheWay() async throws {
+    @Test func reportsTheRedirectResponses() async throws {
         let faults = try SharedServers.faults.get()
         let last = try faults.url("/bytes/way?size=7")
         let second = try faults.otherOriginURL("/redirect/way?code=301&to=\(last.absoluteString)")
@@ -57,7 +57,7 @@ import WebImageTestSupport
         #expect(try await downloader.error(url) == .invalidRequest(reason: .unsupportedScheme(scheme), url: targetURL))
     }
 
-    @Test func reportsAStatusOfTheLastHopWithItsURL() async throws {
+    @Test func reportsAStatusOfTheFinalResponseWithItsURL() async throws {
         let faults = try SharedServers.faults.get()
         let url = try faults.url("/redirect/status?to=/status/after?code=410")
         #expect(try await downloader.error(url) == .httpStatus(code: 410, url: faults.url("/status/after?code=410")))
@@ -136,14 +136,14 @@ import WebImageTestSupport
         #expect(echo["cookie"] == nil)
     }
 
-    @Test func aRewrittenTargetIsJudgedToo() async throws {
+    @Test func aRewrittenTargetIsCheckedToo() async throws {
         let url = try SharedServers.faults.get().url("/redirect/rewritten-away?to=/none")
         let file = try #require(URL(string: "file:///etc/passwd"))
         let downloader = ImageDownloader.forTests { $0.redirectHandler = { _, _ in file } }
         #expect(try await downloader.error(url) == .invalidRequest(reason: .unsupportedScheme("file"), url: file))
     }
 
-    @Test func encryptionIsNotGivenUp() async throws {
+    @Test func redirectsDoNotDowngradeEncryption() async throws {
         let faults = try SharedServers.faults.get()
         let target = try faults.url("/bytes/downgraded")
         let server = try NGINXServer(

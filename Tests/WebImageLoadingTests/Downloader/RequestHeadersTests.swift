@@ -12,7 +12,7 @@ import WebImageTestSupport
         try JSONDecoder().decode([String: String].self, from: try await downloader.body(url, headers: headers))
     }
 
-    @Test func sendsTheDefaultsAndTheRequestsOwnOverThem() async throws {
+    @Test func sendsDefaultHeadersOverriddenByTheRequest() async throws {
         let url = try SharedServers.faults.get().url("/echo/own")
         let echo = try await echo(url, headers: ["x-default": "own", "X-Own": "1", "X-Empty": ""])
         #expect(echo["user-agent"]?.hasPrefix("swift-web-image/") == true)
@@ -23,7 +23,7 @@ import WebImageTestSupport
         #expect(echo["x-empty"]?.isEmpty == true)
     }
 
-    @Test func tellsWhatItWouldSend() async throws {
+    @Test func reportsTheHeadersItWouldSend() async throws {
         let url = try SharedServers.faults.get().url("/echo/told")
         let request = LoaderRequest(url: url, headers: ["X-DEFAULT": "own", "B": "b"])
         let hooked = ImageDownloader.forTests { configuration in
@@ -45,7 +45,7 @@ import WebImageTestSupport
         #expect(ImageLoaderGroup().asLoader.headersSent(for: request).isEmpty)
     }
 
-    @Test func tellsWhatItWouldSendThoughAHookRefusesIt() throws {
+    @Test func reportsTheHeadersItWouldSendEvenIfAHookRefuses() throws {
         let downloader = ImageDownloader.forTests { $0.requestModifier = { _ in nil } }
         let request = LoaderRequest(url: try #require(URL(string: "http://h/")), headers: ["B": "b"])
         #expect(downloader.requestHeaders(for: request).contains(HTTPField(name: "B", value: "b")))
@@ -55,7 +55,7 @@ import WebImageTestSupport
         ("X-A", "a\r\nX-Injected: 1"), ("X-A", "a\nb"), ("X-A", "a\0b"), ("X A", "a"), ("X:A", "a"), ("", "a"),
         ("X-A\r\nX-Injected", "1"),
     ])
-    func refusesAHeaderThatIsNoSingleLine(name: String, value: String) async throws {
+    func refusesAHeaderWithLineBreaks(name: String, value: String) async throws {
         let faults = try SharedServers.faults.get()
         let url = try faults.url("/echo/refused")
         #expect(
@@ -65,7 +65,7 @@ import WebImageTestSupport
     }
 
     /// A dictionary's order is another one in each process; with so many names chance can't be right.
-    @Test func ofNamesThatDifferOnlyInCaseTheFirstInOrderCounts() throws {
+    @Test func theFirstOfNamesThatDifferOnlyInCaseIsUsed() throws {
         let names = ["X-TOKEN", "X-TOKEn", "X-ToKEN", "X-Token", "X-tOKEN", "X-token", "x-TOKEN", "x-Token", "x-token"]
         let headers = Dictionary(uniqueKeysWithValues: names.map { ($0, "value of " + $0) })
         let url = try #require(URL(string: "http://h/"))
@@ -81,7 +81,7 @@ import WebImageTestSupport
 
     private static let secrets = ["Authorization": "Bearer s", "Cookie": "a=b", "X-Api-Key": "k"]
 
-    @Test func keepsAllHeadersOnARedirectToTheSameOrigin() async throws {
+    @Test func sendsAllHeadersOnARedirectToTheSameOrigin() async throws {
         let url = try SharedServers.faults.get().url("/redirect/same?to=/echo/same")
         let echo = try await echo(url, headers: Self.secrets)
         #expect(echo["authorization"] == "Bearer s")
@@ -90,7 +90,7 @@ import WebImageTestSupport
         #expect(echo["x-default"] == "default")
     }
 
-    @Test func showsAnotherOriginOnlyWhatIsNobodysSecret() async throws {
+    @Test func sendsOnlyHarmlessHeadersToAnotherOrigin() async throws {
         let faults = try SharedServers.faults.get()
         let target = try faults.otherOriginURL("/echo/other")
         let echo = try await echo(faults.url("/redirect/other?to=\(target)"), headers: Self.secrets)
@@ -98,7 +98,7 @@ import WebImageTestSupport
         #expect(echo["host"] == "127.0.0.1:\(faults.otherPort)")
     }
 
-    @Test func droppedHeadersStayAwayOnTheWayBack() async throws {
+    @Test func droppedHeadersStayDroppedOnARedirectBack() async throws {
         let faults = try SharedServers.faults.get()
         let back = try faults.url("/echo/back")
         let there = try faults.otherOriginURL("/redirect/back?to=\(back)")
@@ -133,7 +133,7 @@ import WebImageTestSupport
         "internal%00.example",
         "internal%2fexample", "internal%40example", "internal%20example", "internal..", ".", "%2e",
     ])
-    func aHostThatCanBeReadInTwoWaysIsRefused(host: String) throws {
+    func anAmbiguousHostIsRefused(host: String) throws {
         let url = try Self.url("http://\(host)/")
         #expect(throws: WebImageError.invalidURL(url.absoluteString)) {
             try DownloadState(LoaderRequest(url: url), environment: DownloadEnvironment(.init()))
@@ -157,7 +157,7 @@ import WebImageTestSupport
         #expect(state.hop.access.addresses == ["127.0.0.1"])
     }
 
-    @Test func libcurlGetsTheHostThatWasJudged() async throws {
+    @Test func libcurlGetsTheHostThatWasChecked() async throws {
         let port = try SharedServers.faults.get().port
         let downloader = ImageDownloader.forTests { $0.hostAddresses = ["canon.localhost": ["127.0.0.1"]] }
         let url = try Self.url("http://C%61non.LOCALHOST.:\(port)/echo/canonical")

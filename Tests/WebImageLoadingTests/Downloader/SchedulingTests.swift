@@ -8,7 +8,7 @@ import WebImageTestSupport
 
 /// Limits, priorities and cancelling, as the server sees them.
 @Suite struct SchedulingTests {
-    @Test func usesItsConnectionsAgain() async throws {
+    @Test func reusesConnections() async throws {
         let nginx = try SharedServers.nginx.get()
         let downloader = ImageDownloader.forTests()
         let recordings = try (0..<300).map { downloader.record(try nginx.url("/small.png?reuse=\($0)")).recording }
@@ -18,7 +18,7 @@ import WebImageTestSupport
         #expect(Set(entries.map(\.connection)).count <= 6)
     }
 
-    @Test func keepsToItsLimitPerHost() async throws {
+    @Test func respectsTheLimitPerHost() async throws {
         let faults = try SharedServers.faults.get()
         let downloader = ImageDownloader.forTests()
         let recordings = try (0..<20).map { downloader.record(try faults.url("/held/limit/\($0)")).recording }
@@ -30,7 +30,7 @@ import WebImageTestSupport
         #expect(downloader.loadCounts == (0, 0))
     }
 
-    @Test func aVisiblePictureOvertakesPrefetchedOnes() async throws {
+    @Test func aVisibleImageStartsBeforePrefetchedOnes() async throws {
         let faults = try SharedServers.faults.get()
         let downloader = ImageDownloader.forTests()
         let prefetched = try (0..<10).map { number in
@@ -65,7 +65,7 @@ import WebImageTestSupport
         #expect(last.withLock { $0 } == "second")
     }
 
-    @Test func cancellingAQueuedLoadKeepsItOffTheWire() async throws {
+    @Test func aCancelledQueuedLoadIsNeverSent() async throws {
         let faults = try SharedServers.faults.get()
         let downloader = ImageDownloader.forTests { $0.maximumConnectionsPerHost = 1 }
         let running = downloader.record(try faults.url("/held/queued/running")).recording
@@ -129,7 +129,7 @@ import WebImageTestSupport
         #expect(downloader.loadCounts == (0, 0))
     }
 
-    @Test func aDownloaderThatIsLetGoFinishesItsLoadsAndEndsItsThread() async throws {
+    @Test func aReleasedDownloaderFinishesItsLoadsAndEndsItsThread() async throws {
         let faults = try SharedServers.faults.get()
         let thread = Lock("")
         let ended = Countdown()
@@ -183,7 +183,7 @@ import WebImageTestSupport
         #expect(try await nginx.accessLog().map(\.path) == expected.map { "/file?\($0)" })
     }
 
-    @Test func nothingStartsWhileSuspendedButWhatRunsGoesOn() async throws {
+    @Test func suspendingStartsNothingAndLetsRunningLoadsFinish() async throws {
         let faults = try SharedServers.faults.get()
         let downloader = ImageDownloader.forTests()
         let to = try faults.otherOriginURL("/held/suspended/hop")
@@ -201,7 +201,7 @@ import WebImageTestSupport
         #expect(try await waiting.body().count == 3)
     }
 
-    @Test func cancelsAllThatRunAndWait() async throws {
+    @Test func cancelsAllRunningAndQueuedLoads() async throws {
         let faults = try SharedServers.faults.get()
         let downloader = ImageDownloader.forTests { $0.maximumConnectionsPerHost = 2 }
         let recordings = try (0..<5).map { downloader.record(try faults.url("/held/cancel-all/\($0)")).recording }
@@ -216,7 +216,7 @@ import WebImageTestSupport
         try await faults.wait(for: .dropped, path: "/held/cancel-all", count: 2)
     }
 
-    @Test func aRequestMayWaitLongerOrShorterThanTheOthers() async throws {
+    @Test func aRequestCanHaveItsOwnIdleTimeLimit() async throws {
         let faults = try SharedServers.faults.get()
         let downloader = ImageDownloader.forTests()
         var request = LoaderRequest(url: try faults.url("/stall-headers/own-limit"))
@@ -226,7 +226,7 @@ import WebImageTestSupport
         #expect(try await recording.error() == .timedOut(seconds: 0.2, url: request.url))
     }
 
-    @Test func withoutAThreadALoadFailsAndTheNextTriesAgain() async throws {
+    @Test func aLoadFailsWithoutAThreadAndTheNextTriesAgain() async throws {
         let hasThreads = Lock(false)
         let transport = CurlTransport(.init(connectTimeout: .seconds(15))) { name, body in
             hasThreads.withLock { $0 } && PlatformThread.start(name: name, body)
@@ -244,7 +244,7 @@ import WebImageTestSupport
     }
 
     /// The second call comes during the first, and must not rely on it.
-    @Test func withoutAThreadNoneOfTwoLoadsThinksItHasOne() throws {
+    @Test func twoLoadsWithoutAThreadBothFail() throws {
         let (isTrying, second) = (DispatchSemaphore(value: 0), DispatchSemaphore(value: 0))
         let transport = CurlTransport(.init(connectTimeout: .seconds(15))) { _, _ in
             isTrying.signal()

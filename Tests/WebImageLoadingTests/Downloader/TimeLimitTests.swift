@@ -11,7 +11,7 @@ import WebImageTestSupport
 
     init() throws { faults = try SharedServers.faults.get() }
 
-    @Test func theDefaultsSuitSlowNetworksAndThoseOfAServerDoNot() {
+    @Test func defaultLimitsSuitSlowNetworksAndServerLimitsDoNot() {
         let standard = ImageDownloader.Configuration()
         #expect(standard.totalTimeout == nil && standard.idleTimeout == .seconds(15))
         #expect(standard.minimumBytesPerSecond == 100 && standard.minimumRateWindow == .seconds(60))
@@ -21,7 +21,7 @@ import WebImageTestSupport
         #expect(server.maximumResponseByteCount == 50 << 20)
     }
 
-    @Test func aRequestMayHaveLongerOrShorterInTotalThanTheOthers() async throws {
+    @Test func aRequestCanHaveItsOwnTotalTimeLimit() async throws {
         let downloader = ImageDownloader.forTests { $0.totalTimeout = .milliseconds(200) }
         var request = LoaderRequest(url: try faults.url("/drip/total?size=8&interval=0.1"))
         #expect(
@@ -30,7 +30,7 @@ import WebImageTestSupport
         #expect(try await downloader.body(request) == FaultServer.pattern(8))
     }
 
-    @Test func theTotalLimitHoldsForAllHopsTogether() async throws {
+    @Test func theTotalLimitIncludesRedirects() async throws {
         let downloader = ImageDownloader.forTests { $0.totalTimeout = .milliseconds(500) }
         let error = try await downloader.error(faults.url("/redirect-chain/total?left=9&wait=0.15"))
         guard case .timedOut(.total, 0.5, _) = error else {
@@ -68,7 +68,7 @@ import WebImageTestSupport
         return configuration
     }
 
-    @Test func whatEarlierAttemptsUsedIsNoLongerThere() throws {
+    @Test func theTotalLimitIncludesEarlierAttempts() throws {
         let url = try #require(URL(string: "http://host/a"))
         var request = LoaderRequest(url: url)
         var earlier = LoaderMetrics()
@@ -80,7 +80,7 @@ import WebImageTestSupport
         #expect(state.limits(after: .seconds(4)).total == .zero)
     }
 
-    @Test func noTimeCountsWhileALoadWaitsForASlot() async throws {
+    @Test func waitingForASlotDoesNotCountAgainstTimeLimits() async throws {
         let downloader = ImageDownloader.forTests { $0.maximumConnections = 1 }
         let other = ImageDownloader.forTests()
         let first = downloader.record(try faults.url("/held/total/first"))
@@ -95,7 +95,7 @@ import WebImageTestSupport
         #expect(try await second.recording.body().count == 9)
     }
 
-    @Test func noTimeCountsWhileTheReaderHoldsALoadBack() async throws {
+    @Test func pausesByTheReaderDoNotCountAgainstTimeLimits() async throws {
         let downloader = ImageDownloader.forTests {
             $0.minimumBytesPerSecond = 1 << 30
             $0.minimumRateWindow = .milliseconds(500)
@@ -126,7 +126,7 @@ import WebImageTestSupport
         try await faults.wait(for: .dropped, path: url.path())
     }
 
-    @Test func withoutALeastRateATransferMayTakeItsTime() async throws {
+    @Test func aSlowTransferContinuesWithoutAMinimumRate() async throws {
         let downloader = ImageDownloader.forTests {
             $0.minimumBytesPerSecond = 0
             $0.minimumRateWindow = .milliseconds(100)
@@ -134,7 +134,7 @@ import WebImageTestSupport
         #expect(try await downloader.body(faults.url("/drip/unlimited?size=5")) == FaultServer.pattern(5))
     }
 
-    @Test func aServerThatThinksIsNotSlow() async throws {
+    @Test func waitingForTheResponseIsNotASlowTransfer() async throws {
         let downloader = ImageDownloader.forTests {
             $0.minimumBytesPerSecond = 1000
             $0.minimumRateWindow = .milliseconds(100)
@@ -163,26 +163,26 @@ import WebImageTestSupport
         #expect(log.count == 3 && Set(log.map(\.connection)).count == 1)
     }
 
-    @Test func aFewInformationalAnswersDoNoHarm() async throws {
+    @Test func aFewInformationalResponsesAreAccepted() async throws {
         let downloader = ImageDownloader.forTests()
         #expect(try await downloader.body(faults.url("/informational/few?count=20")).count == 10)
     }
 
     @Test(arguments: ["/informational/many?count=21", "/informational/endless"])
-    func tooManyInformationalAnswersEndTheLoad(path: String) async throws {
+    func tooManyInformationalResponsesEndTheLoad(path: String) async throws {
         let url = try faults.url(path)
         #expect(
             try await ImageDownloader.forTests().error(url)
                 == .invalidResponse(reason: .tooManyInformationalResponses(limit: 20), url: url))
     }
 
-    @Test func informationalAnswersAreNoSignOfLife() async throws {
+    @Test func informationalResponsesDoNotResetTheIdleLimit() async throws {
         let downloader = ImageDownloader.forTests { $0.idleTimeout = .milliseconds(500) }
         let url = try faults.url("/informational/silent?count=19&interval=0.1")
         #expect(try await downloader.error(url) == .timedOut(seconds: 0.5, url: url))
     }
 
-    @Test func aBodyThatIsSentCountsToo() async throws {
+    @Test func sendingABodyCountsAgainstTimeLimitsToo() async throws {
         let downloader = ImageDownloader.forTests { $0.idleTimeout = .milliseconds(500) }
         var request = LoaderRequest(url: try faults.url("/mirror/sent"))
         request.method = .put

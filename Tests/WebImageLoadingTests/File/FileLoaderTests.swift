@@ -43,7 +43,7 @@ import WebImageTestSupport
         #expect(try await loader.error(url) == .file(path: url.path(percentEncoded: false), errno: ENODATA))
     }
 
-    @Test func aHeadRequestBringsTheHeadAlone() async throws {
+    @Test func aHeadRequestReturnsTheHeadAlone() async throws {
         var request = LoaderRequest(url: try directory.write(FaultServer.pattern(1000), to: "head"))
         request.method = .head
         let recording = loader.record(request).recording
@@ -64,7 +64,7 @@ import WebImageTestSupport
                 == .invalidRequest(reason: .unsupportedMethod("GET", hasBody: true), url: request.url))
     }
 
-    @Test func anEmptyFileIsAnAnswerWhereAnyIs() async throws {
+    @Test func anEmptyFileIsAcceptedIfAnyResponseIs() async throws {
         var request = LoaderRequest(url: try directory.write(Data(), to: "nothing"))
         request.acceptsAnyAnswer = true
         #expect(try await loader.error(request) == nil)
@@ -88,14 +88,14 @@ import WebImageTestSupport
             try await small.error(url) == .invalidResponse(reason: .bodyTooLong(byteCount: 11, limit: 10), url: url))
     }
 
-    @Test(arguments: ["file://elsewhere/a.png", "file:///a%00b"]) func refusesWhatIsNoPathHere(text: String)
+    @Test(arguments: ["file://elsewhere/a.png", "file:///a%00b"]) func refusesURLsThatAreNoLocalPath(text: String)
         async throws
     {
         let url = try #require(URL(string: text))
         #expect(try await loader.error(url) == .invalidURL(url.absoluteString))
     }
 
-    @Test func stopsBetweenPiecesWhenCancelled() async throws {
+    @Test func cancellingStopsBetweenPieces() async throws {
         let url = try directory.write(Data(count: 3 << 20), to: "large")
         let recording = LoadRecording()
         let task = Lock<(any LoaderTask)?>(nil)
@@ -144,7 +144,7 @@ import WebImageTestSupport
         }
     }
 
-    @Test func pausedLoadsTakeNoThreadAndReadOnWhereTheyStopped() async throws {
+    @Test func pausedLoadsTakeNoThreadAndContinueWhereTheyStopped() async throws {
         let data = FaultServer.pattern(1_000_000)
         let url = try directory.write(data, to: "long")
         let other = try directory.write(data, to: "other")
@@ -174,7 +174,7 @@ import WebImageTestSupport
         #expect(try descriptorCount("long") == 0)
     }
 
-    @Test(.timeLimit(.minutes(1))) func aPausedLoadThatIsLetGoOfClosesItsFile() async throws {
+    @Test(.timeLimit(.minutes(1))) func releasingAPausedLoadClosesItsFile() async throws {
         let url = try directory.write(Data(count: 1_000_000), to: "long")
         do {
             let load = try await pausedLoad(url)
@@ -187,7 +187,7 @@ import WebImageTestSupport
         }
     }
 
-    @Test func aLoadPausedBeforeItsTurnTellsOfAMissingFile() async throws {
+    @Test func aLoadPausedBeforeItStartsReportsAMissingFile() async throws {
         let load = loader.record(directory.url("missing"))
         load.task.pause()
         #expect(try await load.recording.error() == .file(path: directory.path("missing"), errno: ENOENT))

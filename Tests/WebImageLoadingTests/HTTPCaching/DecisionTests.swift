@@ -184,7 +184,7 @@ import WebImageLoading
     }
 
     /// 4.1: of several that match, the most recent by Date.
-    @Test func takesTheMostRecentOfThoseThatMatch() {
+    @Test func selectsTheMostRecentMatchingResponse() {
         let stored = [
             StoredResponse(200, Self.fresh + "\nDate: \(date(-5))\nVary: A", requestHeaders: "A: 1"),
             StoredResponse(200, Self.fresh + "\nDate: \(date(-1))\nVary: A", requestHeaders: "A: 1"),
@@ -199,7 +199,7 @@ import WebImageLoading
     }
 
     /// 4.3.1.
-    @Test func asksByBothValidators() throws {
+    @Test func revalidatesWithBothValidators() throws {
         func conditions(_ headers: String) throws -> [String] {
             let decision = HTTPCachePolicy.decide(
                 HTTPCachePolicy.Request(), stored: [StoredResponse(200, headers)], now: epoch + 9e6)
@@ -217,7 +217,7 @@ import WebImageLoading
     }
 
     /// 5.2.2.4 and 4.
-    @Test func servesItsAgeAndNotWhatMustBeConfirmed() {
+    @Test func servesTheAgeButNoFieldsThatMustBeRevalidated() {
         let response = StoredResponse(
             200, "Cache-Control: max-age=9, no-cache=\"X-Session\"\nX-Session: 1\nX-B: 2\nAge: 3")
         let served = response.headers(servedAt: epoch + 4)

@@ -136,7 +136,7 @@ import Testing
         #expect(!Freshness(of: StoredResponse(200, "Cache-Control: max-age=0"), now: epoch).isFresh)
     }
 
-    @Test func isNotFreshOnceTheClockWasSetBack() {
+    @Test func isNotFreshIfTheClockWasSetBack() {
         let response = StoredResponse(200, "Cache-Control: max-age=1000")
         #expect(Freshness(of: response, now: epoch - 1).isFresh)
         #expect(!Freshness(of: response, now: epoch - 60).isFresh)
@@ -181,7 +181,7 @@ import Testing
         ("RFC 9111, 5.2: a quoted name", "\"max-age=60\""),
         ("RFC 9111, 5.2: an argument that looks like it", "foo=max-age"),
     ])
-    func doesNotFindWhatIsNotThere(rule: String, text: String) {
+    func doesNotFindMissingDirectives(rule: String, text: String) {
         #expect(control(text).seconds(.maxAge) == nil, "\(rule)")
     }
 
@@ -270,7 +270,7 @@ import Testing
         }
     }
 
-    @Test func writesWhatItReads() {
+    @Test func writesDatesThatItReadsBack() {
         #expect(HTTPDate.format(epoch) == "Sun, 06 Nov 1994 08:49:37 GMT")
         // A prime number of seconds, so that every field changes; from 1900 to 2200.
         for seconds in stride(from: -2_208_988_800.0, to: 7_258_118_400, by: 7_776_013) {
@@ -295,7 +295,7 @@ import Testing
         ("en, de", "eN, De"), ("en, de", " en ,   de"), ("en, de", "de, en"), ("en,de;q=0.5", "de; q=0.500 , EN;Q=1"),
         ("de-CH;q=1.0", "DE-ch"), ("en;q=0", "en;q=0.000"), ("*;q=0.1, fr", "fr, *;q=0.1"),
     ])
-    func theSameLanguagesAreOneAnswer(first: String, second: String) {
+    func equivalentLanguagesShareAResponse(first: String, second: String) {
         #expect(isServed(second, storedFor: first))
         #expect(isServed(first, storedFor: second))
     }
@@ -304,12 +304,12 @@ import Testing
         ("en, de", "en"), ("en", "de"), ("en;q=0.5, de", "en, de;q=0.5"), ("en;q=0", "en"), ("en-US", "en"),
         ("en;level=1", "en"), ("en;q=2", "en"), ("en;q=0.1234", "en;q=0.123"), ("en;q=", "en"), ("en;q=1.5", "en"),
     ])
-    func otherLanguagesAreNot(first: String, second: String) {
+    func differentLanguagesShareNoResponse(first: String, second: String) {
         #expect(!isServed(second, storedFor: first))
         #expect(!isServed(first, storedFor: second))
     }
 
-    @Test func aFieldOfAnotherFormIsComparedAsItStands() {
+    @Test func aMalformedFieldIsComparedAsText() {
         #expect(isServed("en;q=high,de", storedFor: "en;q=high, de"))
         #expect(!isServed("de, en;q=high", storedFor: "en;q=high, de"))
     }

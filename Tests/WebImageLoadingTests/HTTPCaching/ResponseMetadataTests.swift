@@ -16,7 +16,7 @@ import WebImageTestSupport
         return ResponseMetadata(response: response, alternates: [0, 3, 7])
     }
 
-    @Test func comesBackAsItWas() throws {
+    @Test func survivesEncodingAndDecoding() throws {
         let metadata = metadata()
         #expect(try #require(ResponseMetadata(encoded: metadata.encoded)) == metadata)
         let plain = ResponseMetadata(response: StoredResponse(404, ""))
@@ -30,7 +30,7 @@ import WebImageTestSupport
         #expect(response.firstDifference(from: fields("Accept: a, b\nAuthorization: other")) == "authorization")
     }
 
-    @Test func isNoneWhereAnythingIsMissingOrTooMuch() {
+    @Test func truncatedOrExtraBytesAreInvalid() {
         let encoded = metadata().encoded
         for count in 0..<encoded.count where count != encoded.count - 22 {
             #expect(ResponseMetadata(encoded: encoded.prefix(count)) == nil)
@@ -41,7 +41,7 @@ import WebImageTestSupport
         #expect(ResponseMetadata(encoded: other) == nil)
     }
 
-    @Test func survivesAnyBytes() {
+    @Test func decodingAnyBytesDoesNotCrash() {
         var random = SplitMix64(seed: 9)
         let encoded = metadata().encoded
         for _ in 0..<5000 {
@@ -65,12 +65,12 @@ import WebImageTestSupport
             redirects.map { ($0.0, fields($0.1)) }, requestTime: epoch, responseTime: epoch)
     }
 
-    @Test func permanentRedirectsWithoutAWordSetNoLimit() {
+    @Test func permanentRedirectsWithoutALifetimeSetNoLimit() {
         #expect(rule((301, ""), (308, "")) == rule())
         #expect(rule().lifetime == nil && !rule().wantsValidation)
     }
 
-    @Test func othersWithoutAWordAreGoodForOnce() {
+    @Test func otherRedirectsWithoutALifetimeAreUsedOnce() {
         for status in [302, 303, 307] { #expect(rule((status, "")).lifetime == 0) }
     }
 
@@ -80,7 +80,7 @@ import WebImageTestSupport
         #expect(rule((302, "Cache-Control: max-age=60\nAge: 90")).lifetime == 0)
     }
 
-    @Test func aLifetimeOfThousandsOfYearsCanBeWrittenDown() throws {
+    @Test func aLifetimeOfThousandsOfYearsCanBeEncoded() throws {
         var response = StoredResponse(200, "Cache-Control: max-age=100")
         response.apply(rule((302, "Expires: Fri, 31 Dec 9999 23:59:59 GMT")))
         let metadata = try #require(ResponseMetadata(encoded: ResponseMetadata(response: response).encoded))
@@ -88,12 +88,12 @@ import WebImageTestSupport
         #expect(Freshness(of: metadata.response, now: epoch + 99).isFresh)
     }
 
-    @Test func someAreToBeConfirmedEachTime() {
+    @Test func someRedirectsAreRevalidatedEachTime() {
         #expect(rule((301, "Cache-Control: no-store")).wantsValidation)
         #expect(rule((302, "Cache-Control: no-cache, max-age=60")).wantsValidation)
     }
 
-    @Test func theLifetimeCountsFromTheMomentTheyWereFollowed() {
+    @Test func theLifetimeBeginsWhenTheRedirectIsFollowed() {
         var response = StoredResponse(200, "Cache-Control: max-age=100\nAge: 50")
         response.apply(rule((302, "Cache-Control: max-age=20")))
         #expect(Freshness(of: response, now: epoch + 19).isFresh)

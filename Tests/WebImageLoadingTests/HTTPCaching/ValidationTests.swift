@@ -35,7 +35,7 @@ import WebImageLoading
         ("4.3.4 another date", "Last-Modified: \(date(-98))", false),
         ("4.3.4 the tag decides before the date", "ETag: \"a\"\nLast-Modified: \(date(-1))", true),
     ])
-    func a304ConfirmsWhatItSpeaksOf(rule: String, headers: String, confirms: Bool) throws {
+    func a304ConfirmsTheMatchingResponse(rule: String, headers: String, confirms: Bool) throws {
         let result = try result(of: 304, headers)
         #expect(isConfirmed(result) == confirms, "\(rule)")
         if !confirms { #expect(result == .unconfirmed, "\(rule)") }
@@ -49,7 +49,7 @@ import WebImageLoading
     }
 
     /// 3.2 and 4.3.4.
-    @Test func a304BringsTheFieldsUpToDate() throws {
+    @Test func a304UpdatesTheFields() throws {
         let answer =
             "Cache-Control: max-age=90\nX-New: 2\nX-Old: 3\nContent-Length: 0\nContent-Type: text/plain\nConnection: close"
         guard case .confirmed(let updated) = try result(of: 304, answer) else {
@@ -68,7 +68,7 @@ import WebImageLoading
     }
 
     /// RFC 9110, 6.6.1: what comes without a date is of the moment when it comes.
-    @Test func a304WithoutADateDoesNotKeepTheOldOne() throws {
+    @Test func a304WithoutADateReplacesTheOldDate() throws {
         let stored = StoredResponse(200, "Cache-Control: max-age=10\nDate: \(date(0))")
         guard case .confirmed(let updated) = try result(of: 304, for: stored, after: 100) else {
             Issue.record("not confirmed")
@@ -83,7 +83,7 @@ import WebImageLoading
         ("RFC 5861, 4", 500, true), ("RFC 5861, 4", 502, true), ("RFC 5861, 4", 503, true), ("RFC 5861, 4", 504, true),
         ("RFC 5861, 4 is not about refusals", 403, false), ("RFC 5861, 4 is not about 501", 501, false),
     ])
-    func anotherStatusReplacesUnlessTheServerHasTrouble(rule: String, status: Int, standsIn: Bool) throws {
+    func otherStatusesReplaceTheResponseUnlessTheyAreServerErrors(rule: String, status: Int, standsIn: Bool) throws {
         #expect(try result(of: status) == (standsIn ? .usableDespiteError : .replaced), "\(rule)")
     }
 
@@ -143,7 +143,7 @@ import WebImageLoading
     }
 
     /// 4.4: what the answer points to, if it is of the same origin.
-    @Test func invalidatesWhatTheAnswerPointsTo() throws {
+    @Test func invalidatesTheURLsTheResponseNames() throws {
         let url = try #require(URL(string: "http://127.0.0.1:8080/a"))
         let headers = fields("Location: /b\nContent-Location: http://127.0.0.1:8080/c")
         let urls = HTTPCachePolicy.urlsInvalidated(byMethod: "POST", of: url, statusCode: 201, headers: headers)
@@ -265,7 +265,7 @@ import WebImageLoading
     }
 
     /// 3.1.
-    @Test func leavesOutWhatIsAboutTheConnection() {
+    @Test func omitsConnectionFields() {
         let response = StoredResponse(
             200,
             "Connection: close, X-Hop\nX-Hop: 1\nKeep-Alive: 5\nTransfer-Encoding: chunked\nUpgrade: h2c\nX-Kept: 1\nETag: \"a\""

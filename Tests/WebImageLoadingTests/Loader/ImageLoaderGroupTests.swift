@@ -6,7 +6,7 @@ import WebImageLoading
 @Suite struct ImageLoaderGroupTests {
     private let url = URL(filePath: "/picture.png")
 
-    @Test func letsTheLastAddedOfThoseThatCanLoad() async throws {
+    @Test func theLastAddedMatchingLoaderLoads() async throws {
         let group: ImageLoaderGroup = [NamedLoader("first"), NamedLoader("second"), NamedLoader("web", scheme: "http")]
         #expect(try await group.asLoader.body(url) == Data("second".utf8))
         group.add(NamedLoader("third"))
@@ -14,7 +14,7 @@ import WebImageLoading
         #expect(group.loaders.compactMap { ($0 as? NamedLoader)?.name } == ["first", "second", "web", "third"])
     }
 
-    @Test func goesBackToTheOneBeforeWhenALoaderIsRemoved() async throws {
+    @Test func removingALoaderRestoresThePreviousOne() async throws {
         let group: ImageLoaderGroup = [NamedLoader("first")]
         group.add(NamedLoader("second"))
         group.add(NamedLoader("third"))
@@ -33,7 +33,7 @@ import WebImageLoading
         #expect(!loader.isCacheable(url))
     }
 
-    @Test func saysWhyNobodyCanLoad() async throws {
+    @Test func explainsWhyNoLoaderMatches() async throws {
         let group: ImageLoaderGroup = [FileLoader()]
         let other = try #require(URL(string: "gopher://127.0.0.1/1"))
         #expect(!group.asLoader.canLoad(other))
@@ -46,13 +46,13 @@ import WebImageLoading
         #expect(try await group.asLoader.error(noScheme) == .invalidURL("picture.png"))
     }
 
-    @Test func canBeAMemberOfAnother() async throws {
+    @Test func canBeNested() async throws {
         let inner: ImageLoaderGroup = [NamedLoader("inner")]
         let outer: ImageLoaderGroup = [NamedLoader("outer"), inner.asLoader]
         #expect(try await outer.asLoader.body(url) == Data("inner".utf8))
     }
 
-    @Test func theSharedOneTakesWhatTheLibraryLoads() throws {
+    @Test func theSharedGroupAcceptsAllBuiltInSchemes() throws {
         for text in ["http://127.0.0.1/a", "https://127.0.0.1/a", "file:///a", "data:,a"] {
             #expect(ImageLoaderGroup.shared.asLoader.canLoad(try #require(URL(string: text))))
         }

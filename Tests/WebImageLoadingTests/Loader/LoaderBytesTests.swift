@@ -15,7 +15,7 @@ import WebImageTestSupport
         return body
     }
 
-    @Test func givesTheHeadThenTheBodyThenTheMetrics() async throws {
+    @Test func deliversTheHeadThenTheBodyThenTheMetrics() async throws {
         let url = try SharedServers.nginx.get().url("/large.png?bytes")
         let bytes = try await downloader.bytes(for: LoaderRequest(url: url), bufferByteLimit: 1)
         #expect(bytes.response.expectedByteCount == 2_000_000)
@@ -23,7 +23,7 @@ import WebImageTestSupport
         #expect(bytes.metrics?.decodedByteCount == 2_000_000)
     }
 
-    @Test func anyLoaderCanBeReadThisWay() async throws {
+    @Test func anyLoaderCanBeReadAsBytes() async throws {
         let directory = try TemporaryDirectory()
         let url = try directory.write(FaultServer.pattern(600_000), to: "file")
         let bytes = try await FileLoader().bytes(for: LoaderRequest(url: url))
@@ -50,7 +50,7 @@ import WebImageTestSupport
         #expect(received == size)
     }
 
-    @Test func throwsWhatWentWrongBeforeAndWithinTheBody() async throws {
+    @Test func throwsErrorsBeforeAndWithinTheBody() async throws {
         let faults = try SharedServers.faults.get()
         let missing = LoaderRequest(url: try faults.url("/status/bytes?code=404"))
         await #expect(throws: WebImageError.httpStatus(code: 404, url: missing.url)) {
@@ -67,14 +67,14 @@ import WebImageTestSupport
         #expect(received == 10)
     }
 
-    @Test func lettingGoOfTheBytesCancelsTheLoad() async throws {
+    @Test func releasingTheBytesCancelsTheLoad() async throws {
         let faults = try SharedServers.faults.get()
         let request = LoaderRequest(url: try faults.url("/endless/let-go"))
         for try await _ in try await downloader.bytes(for: request) { break }
         try await faults.wait(for: .dropped, path: "/endless/let-go")
     }
 
-    @Test func cancellingTheTaskThatReadsCancelsTheLoad() async throws {
+    @Test func cancellingTheReadingTaskCancelsTheLoad() async throws {
         let faults = try SharedServers.faults.get()
         let request = LoaderRequest(url: try faults.url("/stall-body/task?size=10000&sent=5000"))
         let hasBegun = Countdown()
@@ -88,7 +88,7 @@ import WebImageTestSupport
     }
 
     /// Over plain HTTP/1.1, and over HTTP/2, where the others share the connection.
-    @Test(arguments: [false, true]) func aSlowReaderCostsNoMemoryAndHoldsUpNobody(isSecure: Bool) async throws {
+    @Test(arguments: [false, true]) func aSlowReaderTakesNoMemoryAndDelaysNoOtherLoad(isSecure: Bool) async throws {
         // Far more than either allowance.
         let size = isSecure ? 400 << 20 : 200 << 20
         let nginx = try NGINXServer(certificates: isSecure ? [.valid] : [])
@@ -142,7 +142,7 @@ import WebImageTestSupport
         #expect(load.recording.isInOrder)
     }
 
-    @Test func aLoadPausedBeforeItsTurnBringsItsBytesOnlyAfterwards() async throws {
+    @Test func aLoadPausedBeforeItStartsDeliversNothingUntilResumed() async throws {
         let faults = try SharedServers.faults.get()
         let downloader = ImageDownloader.forTests { $0.requestModifier = { $0 } }
         var request = LoaderRequest(url: try faults.url("/redirect/paused?to=/bytes/paused?size=100000"))
@@ -159,7 +159,7 @@ import WebImageTestSupport
         #expect(try await load.recording.body() == FaultServer.pattern(100_000))
     }
 
-    @Test func theIdleLimitHoldsAgainAfterAPause() async throws {
+    @Test func theIdleLimitAppliesAgainAfterAPause() async throws {
         let faults = try SharedServers.faults.get()
         let downloader = ImageDownloader.forTests { $0.idleTimeout = .seconds(2) }
         let url = try faults.url("/stall-body/resumed?size=10000&sent=5000")

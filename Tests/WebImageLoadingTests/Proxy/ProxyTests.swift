@@ -52,7 +52,7 @@ import WebImageTestSupport
     }
 
     /// libcurl before 8.4 writes past its buffer for such a name, if the proxy takes its time.
-    @Test func aNameThatIsTooLongReachesNoProxy() async throws {
+    @Test func aHostNameThatIsTooLongReachesNoProxy() async throws {
         let proxy = try TestProxy()
         let downloader = try Self.downloader("socks5h://127.0.0.1:\(proxy.socksPort)")
         let host = Array(repeating: String(repeating: "a", count: 60), count: 5).joined(separator: ".")
@@ -63,7 +63,7 @@ import WebImageTestSupport
         #expect(try await proxy.log().isEmpty)
     }
 
-    @Test func theCredentialIsForTheProxyAlone() async throws {
+    @Test func theProxyCredentialIsOnlyForTheProxy() async throws {
         let proxy = try TestProxy(credential: "user:secret")
         let (faults, server) = (try SharedServers.faults.get(), try Self.tlsServer())
         let downloader = try Self.downloader("http://user:secret@127.0.0.1:\(proxy.httpPort)")
@@ -77,7 +77,7 @@ import WebImageTestSupport
         #expect(try await proxy.log().map(\.authorization) == [nil, basic, basic, basic])
     }
 
-    @Test func aProxyCanTakeAToken() async throws {
+    @Test func aProxyCanUseABearerToken() async throws {
         let (proxy, faults) = (try TestProxy(), try SharedServers.faults.get())
         let address = try Self.url("http://127.0.0.1:\(proxy.httpPort)")
         let server = try ProxyServer(address, credential: .bearerToken("t0ken"))
@@ -160,14 +160,14 @@ import WebImageTestSupport
         #expect(try await proxy.log().map(\.authorization) == [header])
     }
 
-    @Test(arguments: ["127.0.0.1", "127.0.0.0/8", "*"]) func someHostsAreAskedDirectly(entry: String) async throws {
+    @Test(arguments: ["127.0.0.1", "127.0.0.0/8", "*"]) func excludedHostsBypassTheProxy(entry: String) async throws {
         let (proxy, faults) = (try TestProxy(), try SharedServers.faults.get())
         let downloader = try Self.downloader("http://127.0.0.1:\(proxy.httpPort)", bypassing: [entry])
         #expect(try await downloader.body(faults.url("/bytes/direct")) == FaultServer.pattern(1000))
         #expect(try await proxy.log().isEmpty)
     }
 
-    @Test func anAddressPolicyJudgesWhatAProxyIsAskedFor() async throws {
+    @Test func anAddressPolicyChecksTheTargetOfAProxy() async throws {
         let (proxy, faults) = (try TestProxy(), try SharedServers.faults.get())
         let address = "http://127.0.0.1:\(proxy.httpPort)"
         let literal = try faults.url("/bytes/judged")
@@ -206,7 +206,7 @@ import WebImageTestSupport
     }
 
     @Test(arguments: ["socks6://u:p@p.test", "http://", "http://a%00b", "http://u%0a:p@p.test", "http://p.test:x"])
-    func withAnUnusableProxyInTheEnvironmentNothingLoadsDirectly(value: String) throws {
+    func anUnusableProxyInTheEnvironmentIsNotBypassed(value: String) throws {
         let environment = ["http_proxy": value, "all_proxy": "http://p.test", "no_proxy": "direct.test"]
         let rules = ProxyRules(environment: { environment[$0] })
         let url = try Self.url("http://h.test/")
@@ -234,7 +234,7 @@ import WebImageTestSupport
     }
 
     @Test(arguments: [("http://b.test/", true), ("https://b.test/", false), ("http://direct.test/", false)])
-    func aHeaderForOneProxyIsShownToNoOther(target: String, isSameProxy: Bool) throws {
+    func aHeaderForOneProxyIsNotSentToAnother(target: String, isSameProxy: Bool) throws {
         let environment = ["http_proxy": "http://p.test", "https_proxy": "http://q.test", "no_proxy": "direct.test"]
         let rules = ProxyRules(environment: { environment[$0] })
         let configuration = ImageDownloader.Configuration()
@@ -259,7 +259,7 @@ import WebImageTestSupport
     @Test(arguments: [
         ("socks4", false), ("socks5", false), ("socks4a", true), ("socks5h", true), ("http", true), ("https", true),
     ])
-    func namesThatThisMachineLooksUpForAProxyAreNotAllowed(scheme: String, isAllowed: Bool) throws {
+    func namesResolvedLocallyForAProxyAreNotAllowed(scheme: String, isAllowed: Bool) throws {
         var policy = AddressPolicy.publicInternet
         policy.allowsNamesResolvedByProxy = true
         let proxy = try ProxyServer(Self.url("\(scheme)://p.test"))
@@ -269,7 +269,7 @@ import WebImageTestSupport
         #expect(try AddressPolicy().objection(to: Self.url("http://a.test/"), through: proxy) == nil)
     }
 
-    @Test(arguments: [("ftp://p.test", true), ("http:///", false)]) func aProxyHasAKnownScheme(
+    @Test(arguments: [("ftp://p.test", true), ("http:///", false)]) func aProxyNeedsAKnownScheme(
         text: String, hasUnknownScheme: Bool
     ) throws {
         let url = try Self.url(text)

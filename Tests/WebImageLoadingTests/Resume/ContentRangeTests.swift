@@ -24,5 +24,5 @@ import Testing
         "items 0-1/2", "bytes 0-1/2/3", "bytes 0-1-2/3", "bytes 0-9223372036854775808/9223372036854775809",
         "bytes a-b/c",
     ])
-    func whatIsNoRangeIsRefused(text: String) { #expect(ContentRange(text) == nil) }
+    func invalidRangesAreRefused(text: String) { #expect(ContentRange(text) == nil) }
 }

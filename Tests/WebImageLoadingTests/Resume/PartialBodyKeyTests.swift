@@ -15,7 +15,7 @@ import Testing
         try request(change).partialBodyKey(scope: "s")
     }
 
-    @Test func whatCanChangeTheAnswerChangesTheKey() throws {
+    @Test func propertiesThatAffectTheResponseChangeTheKey() throws {
         let other = try ResumeFixture.url("b.png")
         let withUser = try #require(URL(string: "http://u:p@host/a.png"))
         let keys = [
@@ -30,7 +30,7 @@ import Testing
         #expect(Set(keys).count == keys.count)
     }
 
-    @Test func whatCannotDoesNot() throws {
+    @Test func otherPropertiesDoNotChangeTheKey() throws {
         let plain = try key()
         #expect(try key { $0.headers = ["accept": "image/*"] } == plain)
         #expect(try key { $0.idleTimeout = .seconds(3) } == plain)
@@ -53,7 +53,7 @@ import Testing
         #expect(try key { $0.url = URL(filePath: "/a.png") } == nil)
     }
 
-    @Test func aDownloadersOwnHeadersAndCredentialCount() throws {
+    @Test func theDownloadersHeadersAndCredentialChangeTheKey() throws {
         func scope(_ change: (inout ImageDownloader.Configuration) -> Void = { _ in }) throws -> String? {
             var configuration = ImageDownloader.Configuration()
             change(&configuration)

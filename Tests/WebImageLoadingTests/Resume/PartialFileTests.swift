@@ -42,7 +42,7 @@ import WebImageTestSupport
         try data.write(to: URL(filePath: path))
     }
 
-    @Test func whatIsWrittenIsRead() throws {
+    @Test func writtenBytesAreReadBack() throws {
         let pieces = [FaultServer.pattern(70_000), FaultServer.pattern(1), FaultServer.pattern(600_000)]
         try write(pieces)
         #expect(body() == pieces.reduce(Data(), +))
@@ -58,7 +58,7 @@ import WebImageTestSupport
         #expect(stat(directory.path("partial"), &status) == 0 && status.st_mode & 0o777 == 0o700)
     }
 
-    @Test func aTornRecordIsNotThereAndWritingGoesOnBeforeIt() throws {
+    @Test func anIncompleteRecordIsIgnoredAndOverwritten() throws {
         let first = FaultServer.pattern(1000)
         for cut in [1, 7, 500, 507] {
             try write([first, FaultServer.pattern(500)])
@@ -71,13 +71,13 @@ import WebImageTestSupport
         }
     }
 
-    @Test func whatFollowsADamagedRecordIsNotThere() throws {
+    @Test func bytesAfterADamagedRecordAreIgnored() throws {
         try write([FaultServer.pattern(1000), FaultServer.pattern(500), FaultServer.pattern(200)])
         try change { $0[$0.count - 200 - 8 - 100] ^= 1 }
         #expect(body() == FaultServer.pattern(1000))
     }
 
-    @Test func aRecordOfAnOlderBodyDoesNotCount() throws {
+    @Test func aRecordOfAnOlderBodyIsIgnored() throws {
         try write([FaultServer.pattern(1000), FaultServer.pattern(500)])
         let old = try Data(contentsOf: URL(filePath: path))
         let file = try #require(store.makeFile(Self.key))
@@ -91,7 +91,7 @@ import WebImageTestSupport
         #expect(body() == FaultServer.pattern(1000))
     }
 
-    @Test func anyDamagedHeadMakesTheFileGo() throws {
+    @Test func aDamagedHeadDeletesTheFile() throws {
         for place in [0, 7, 8, 12, 20, 60] {
             try write([Data([1])])
             try change { $0[place] ^= 0x10 }
@@ -105,7 +105,7 @@ import WebImageTestSupport
         }
     }
 
-    @Test func noFileDamagedAnyhowGivesOtherBytesThanItsOwn() throws {
+    @Test func damagedFilesNeverReturnWrongBytes() throws {
         let whole = FaultServer.pattern(3000)
         var random = SplitMix64(seed: 1)
         for _ in 0..<300 {
@@ -125,14 +125,14 @@ import WebImageTestSupport
         }
     }
 
-    @Test func aFileOfAnotherRequestIsNotTaken() throws {
+    @Test func aFileOfAnotherRequestIsNotUsed() throws {
         try write([Data([1])], key: String(repeating: "b", count: 64))
         #expect(body() == nil)
     }
 
     // MARK: Others
 
-    @Test func oneThatIsHeldIsNeitherReadNorWritten() throws {
+    @Test func aLockedFileIsNeitherReadNorWritten() throws {
         try write([Data([1])])
         let held = try #require(store.open(Self.key))
         #expect(store.open(Self.key) == nil)
@@ -143,7 +143,7 @@ import WebImageTestSupport
         #expect(body() == Data([1]))
     }
 
-    @Test func aDeletedFileThatIsStillHeldIsNotWrittenByTheNext() throws {
+    @Test func aDeletedButOpenFileIsNotWrittenByTheNextLoad() throws {
         try write([Data([1])])
         let held = try #require(store.open(Self.key))
         held.file.remove(from: store.directory)
@@ -154,7 +154,7 @@ import WebImageTestSupport
         #expect(body() == Data([2]))
     }
 
-    @Test func linksPipesAndDirectoriesAreLeftAlone() throws {
+    @Test func linksPipesAndDirectoriesAreNotTouched() throws {
         mkdir(directory.path("partial"), 0o700)
         let target = directory.path("target")
         try Data([7]).write(to: URL(filePath: target))
@@ -170,7 +170,7 @@ import WebImageTestSupport
         #expect(try Data(contentsOf: URL(filePath: target)) == Data([7]))
     }
 
-    @Test func aDirectoryThatIsALinkOrOfOthersIsNotUsed() throws {
+    @Test func aLinkedOrForeignDirectoryIsNotUsed() throws {
         mkdir(directory.path("elsewhere"), 0o700)
         symlink(directory.path("elsewhere"), directory.path("partial"))
         #expect(store.makeFile(Self.key) == nil)
@@ -182,7 +182,7 @@ import WebImageTestSupport
         #expect(stat(directory.path("partial"), &status) == 0 && status.st_mode & 0o077 == 0)
     }
 
-    @Test func otherFilesStay() throws {
+    @Test func otherFilesAreNotDeleted() throws {
         try write([Data([1])])
         let names = ["notes.txt", "short.partial", String(repeating: "g", count: 64) + ".partial"]
         for name in names { try Data([1]).write(to: directory.url("partial/\(name)")) }

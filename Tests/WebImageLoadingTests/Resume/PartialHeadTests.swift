@@ -23,7 +23,7 @@ import Testing
             [("Cache-Control", "private, max-age=0")],
             [("Vary", "Accept, Cookie")], [("Cache-Control", "no-cache")],
         ] as [[(String, String)]])
-    func aWholeAnswerWithAValidatorIsKept(fields: [(String, String)]) throws {
+    func aCompleteResponseWithAValidatorIsStored(fields: [(String, String)]) throws {
         #expect(try Self.isKept(200, fields + [("ETag", "\"a\"")]))
         #expect(try !Self.isKept(200, fields), "without one it is not")
     }
@@ -33,15 +33,17 @@ import Testing
             [("Accept-Ranges", "none")], [("accept-ranges", "None")], [("Content-Encoding", "gzip")],
             [("Cache-Control", "max-age=60, no-store")], [("Vary", "*")],
         ] as [[(String, String)]])
-    func someAnswersAreNot(fields: [(String, String)]) throws {
+    func someResponsesAreNotStored(fields: [(String, String)]) throws {
         #expect(try !Self.isKept(200, fields + [("ETag", "\"a\"")]))
     }
 
-    @Test(arguments: [nil, 201, 203, 204, 206, 304, 404, 500] as [Int?]) func otherStatusesAreNot(status: Int?) throws {
+    @Test(arguments: [nil, 201, 203, 204, 206, 304, 404, 500] as [Int?]) func otherStatusesAreNotStored(status: Int?)
+        throws
+    {
         #expect(try !Self.isKept(status, [("ETag", "\"a\"")]))
     }
 
-    @Test func itForgetsWhatIsAboutOneMessage() throws {
+    @Test func fieldsOfASingleMessageAreDropped() throws {
         let fields = [
             ("ETag", "\"a\""), ("Set-Cookie", "secret"), ("Content-Length", "1000"), ("Connection", "close, X-Hop"),
             ("X-Hop", "1"), ("Content-Type", "image/png"),
@@ -60,7 +62,7 @@ import Testing
         return try #require(PartialHead(try Self.response(200, fields, byteCount: byteCount), key: "k"))
     }
 
-    @Test func theRestMakesAWholeAnswer() throws {
+    @Test func theRemainderCompletesTheResponse() throws {
         let rest = try Self.response(
             206,
             [
@@ -76,7 +78,7 @@ import Testing
         #expect(whole.headerValue("Content-Type") == "image/png", "a 206 need not repeat it")
     }
 
-    @Test func aLengthThatWasUnknownIsTakenFromTheRange() throws {
+    @Test func anUnknownLengthIsTakenFromTheRange() throws {
         let rest = try Self.response(206, [("ETag", "\"a\""), ("Content-Range", "bytes 400-999/1000")], byteCount: nil)
         #expect(try head(byteCount: nil).wholeResponse(continuedBy: rest, from: 400)?.expectedByteCount == 1000)
     }
@@ -93,7 +95,9 @@ import Testing
             (206, "\"a\"", "nonsense", "image/png", 600), (200, "\"a\"", "bytes 400-999/1000", "image/png", 600),
             (206, "\"a\"", "bytes 400-999/1000", "Multipart/byteranges; boundary=x", 600),
         ] as [(Int, String, String, String, Int64)])
-    func anythingElseDoesNotGoOnWithIt(status: Int, tag: String, range: String, type: String, byteCount: Int64) throws {
+    func otherResponsesDoNotContinueTheBody(status: Int, tag: String, range: String, type: String, byteCount: Int64)
+        throws
+    {
         let fields = [("ETag", tag), ("Content-Range", range), ("Content-Type", type)]
         let rest = try Self.response(status, fields, byteCount: byteCount)
         #expect(try head().wholeResponse(continuedBy: rest, from: 400) == nil)
@@ -105,7 +109,7 @@ import Testing
             (nil, true), ("Sun, 06 Nov 1994 08:49:37 GMT", true), ("Sunday, 06-Nov-94 08:49:37 GMT", true),
             ("Sun, 06 Nov 1994 08:49:38 GMT", false), ("yesterday", false),
         ] as [(String?, Bool)])
-    func anotherDateOfTheLastChangeIsThatOfOtherBytes(date: String?, goesOn: Bool) throws {
+    func aDifferentModificationDateMeansDifferentBytes(date: String?, goesOn: Bool) throws {
         let fields = [("ETag", "\"a\""), ("Last-Modified", "Sun, 06 Nov 1994 08:49:37 GMT")]
         let head = try #require(PartialHead(try Self.response(200, fields), key: "k"))
         let rest = try Self.response(
@@ -115,7 +119,7 @@ import Testing
         #expect((head.wholeResponse(continuedBy: rest, from: 400) != nil) == goesOn)
     }
 
-    @Test func norDoesWhatComesFromElsewhereOrCoded() throws {
+    @Test func codedResponsesAndOtherURLsDoNotContinueTheBody() throws {
         let fields = [("ETag", "\"a\""), ("Content-Range", "bytes 400-999/1000")]
         let elsewhere = try Self.response(206, fields, byteCount: 600, path: "b")
         #expect(try head().wholeResponse(continuedBy: elsewhere, from: 400) == nil)

@@ -10,7 +10,7 @@ import WebImageTestSupport
     private static let body = FaultServer.pattern(300_000)
 
     /// Those of the other loader: answers that vary by what it adds are told apart by them.
-    @Test func theFieldsItSendsAreTheOtherLoaders() throws {
+    @Test func sendsTheFieldsOfTheWrappedLoader() throws {
         let downloader = ImageDownloader()
         let directory = try TemporaryDirectory()
         let store = PartialBodyStore(directory: directory.url("partial"))
@@ -21,7 +21,7 @@ import WebImageTestSupport
 
     // MARK: Continuing
 
-    @Test func anInterruptedBodyGoesOnWhereItWasCut() async throws {
+    @Test func anInterruptedBodyContinuesWhereItStopped() async throws {
         let fixture = try ResumeFixture()
         try await fixture.interrupt(Self.body, after: 200_000)
         let (recording, _, transfer) = try await fixture.load()
@@ -39,7 +39,7 @@ import WebImageTestSupport
         #expect(fixture.files.isEmpty, "nothing is left of a complete body")
     }
 
-    @Test func itMayBeCutAgainAndAgain() async throws {
+    @Test func aBodyCanBeInterruptedRepeatedly() async throws {
         let fixture = try ResumeFixture()
         try await fixture.interrupt(Self.body, after: 130_000)
         var offset = 130_000
@@ -65,7 +65,7 @@ import WebImageTestSupport
         #expect(try await recording.body() == Self.body)
     }
 
-    @Test func aCancelledBodyGoesOnToo() async throws {
+    @Test func aCancelledBodyContinuesToo() async throws {
         let fixture = try ResumeFixture()
         let (recording, task, transfer) = try await fixture.load()
         transfer.respond(200, ["ETag": ResumeFixture.tag], byteCount: 300_000)
@@ -80,7 +80,7 @@ import WebImageTestSupport
         #expect(try await recording.error() == .cancelled)
     }
 
-    @Test func aBodyOfUnknownLengthGoesOnOnceItsRangeTellsTheLength() async throws {
+    @Test func aBodyOfUnknownLengthContinuesOnceItsRangeTellsTheLength() async throws {
         let fixture = try ResumeFixture()
         try await fixture.interrupt(Self.body, after: 200_000, announcesLength: false)
         let (recording, _, transfer) = try await fixture.load()
@@ -89,7 +89,7 @@ import WebImageTestSupport
         #expect(recording.response?.expectedByteCount == 300_000)
     }
 
-    @Test func aDateWillDoWhereThereIsNoTag() async throws {
+    @Test func aDateIsUsedWithoutAnEntityTag() async throws {
         let fixture = try ResumeFixture()
         let headers = [
             "Last-Modified": "Sun, 06 Nov 1994 08:49:37 GMT", "Date": "Mon, 07 Nov 1994 08:49:37 GMT",
@@ -104,7 +104,7 @@ import WebImageTestSupport
         #expect(try await recording.body() == Self.body)
     }
 
-    @Test func ofABodyThatWasThereButItsEndTheLastByteIsAskedFor() async throws {
+    @Test func aCompleteBodyWithoutItsEndRequestsTheLastByte() async throws {
         let fixture = try ResumeFixture()
         try await fixture.interrupt(Self.body, after: 300_000)
         let (recording, _, transfer) = try await fixture.load()
@@ -115,7 +115,7 @@ import WebImageTestSupport
 
     // MARK: Beginning anew
 
-    @Test func aChangedBodyBeginsAnewWithA200() async throws {
+    @Test func aChangedBodyRestartsWithA200() async throws {
         let fixture = try ResumeFixture()
         try await fixture.interrupt(Self.body, after: 200_000)
         let changed = Data(Self.body.reversed())
@@ -141,7 +141,7 @@ import WebImageTestSupport
         ["ETag": "\"v1\"", "Content-Range": "bytes 200000-299999/*"], ["ETag": "\"v1\""],
         ["ETag": "\"v1\"", "Content-Type": "multipart/byteranges; boundary=x"],
     ])
-    func aPartThatDoesNotFitIsGivenUpForTheWhole(headers: [String: String]) async throws {
+    func aMismatchingRangeRestartsTheWholeBody(headers: [String: String]) async throws {
         let fixture = try ResumeFixture()
         try await fixture.interrupt(Self.body, after: 200_000)
         let (recording, _, transfer) = try await fixture.load()
@@ -157,7 +157,7 @@ import WebImageTestSupport
         #expect(fixture.files.isEmpty)
     }
 
-    @Test(arguments: [true, false], [416, 400, 403, 206]) func aRefusedRangeIsAskedForOnce(
+    @Test(arguments: [true, false], [416, 400, 403, 206]) func aRefusedRangeIsRequestedOnce(
         isError: Bool, status: Int
     ) async throws {
         let fixture = try ResumeFixture()
@@ -177,7 +177,7 @@ import WebImageTestSupport
         #expect(try await fixture.rangeAskedFor() == nil)
     }
 
-    @Test func theTimeOfARefusedRangeCounts() async throws {
+    @Test func theTimeOfARefusedRangeCountsAgainstTheLimit() async throws {
         let fixture = try ResumeFixture()
         try await fixture.interrupt(Self.body, after: 200_000)
         let (recording, _, transfer) = try await fixture.load()
@@ -223,7 +223,7 @@ import WebImageTestSupport
 
     // MARK: Lies about the length
 
-    @Test func aRestThatIsTooLongIsAnErrorAndItsBytesGo() async throws {
+    @Test func aRemainderThatIsTooLongFailsAndDiscardsItsBytes() async throws {
         let fixture = try ResumeFixture()
         try await fixture.interrupt(Self.body, after: 200_000)
         let (recording, _, transfer) = try await fixture.load()
@@ -237,7 +237,7 @@ import WebImageTestSupport
         #expect(try await fixture.rangeAskedFor() == nil)
     }
 
-    @Test func aRestThatEndsEarlyIsAnErrorAndItsBytesStay() async throws {
+    @Test func aRemainderThatEndsEarlyFailsAndStoresItsBytes() async throws {
         let fixture = try ResumeFixture()
         try await fixture.interrupt(Self.body, after: 200_000)
         let (recording, _, transfer) = try await fixture.load()
@@ -251,7 +251,7 @@ import WebImageTestSupport
         #expect(try await fixture.rangeAskedFor() == "bytes=250000-")
     }
 
-    @Test func aBodyOverTheLoadersLimitIsNotKept() async throws {
+    @Test func aBodyOverTheLoadersLimitIsNotStored() async throws {
         let fixture = try ResumeFixture()
         let (recording, _, transfer) = try await fixture.load()
         transfer.respond(200, ["ETag": ResumeFixture.tag])
@@ -272,14 +272,14 @@ import WebImageTestSupport
         #expect(try await fixture.rangeAskedFor(headers: ["cookie": "user=1"]) == "bytes=200000-")
     }
 
-    @Test func requestsForPartsGoThroughUntouched() async throws {
+    @Test func rangeRequestsPassThroughUnchanged() async throws {
         let fixture = try ResumeFixture()
         try await fixture.interrupt(Self.body, after: 200_000)
         #expect(try await fixture.rangeAskedFor(headers: ["Range": "bytes=5-"]) == "bytes=5-")
         #expect(try await fixture.rangeAskedFor(headers: ["If-None-Match": "\"v1\""]) == nil)
     }
 
-    @Test func aShortBodyIsKeptWhenItIsCutIfItIsWorthIt() async throws {
+    @Test func aShortBodyIsStoredOnInterruptionIfItIsLongEnough() async throws {
         for (count, isKept) in [(16 << 10, true), ((16 << 10) - 1, false)] {
             let fixture = try ResumeFixture()
             try await fixture.interrupt(Self.body.prefix(100_000), after: count)
@@ -287,7 +287,7 @@ import WebImageTestSupport
         }
     }
 
-    @Test func anAnswerThatSaysNoStoreOnTheWayIsNotKeptOn() async throws {
+    @Test func aNoStoreRemainderEndsTheStoring() async throws {
         let fixture = try ResumeFixture()
         try await fixture.interrupt(Self.body, after: 200_000)
         let (recording, task, transfer) = try await fixture.load()
@@ -304,7 +304,7 @@ import WebImageTestSupport
         #expect(try await fixture.rangeAskedFor() == nil)
     }
 
-    @Test func withoutAUsableDirectoryLoadsGoOnAsEver() async throws {
+    @Test func loadsWorkWithoutAUsableDirectory() async throws {
         let fixture = try ResumeFixture()
         try fixture.directory.write(Data([1]), to: "partial")
         try await fixture.interrupt(Self.body, after: 200_000)

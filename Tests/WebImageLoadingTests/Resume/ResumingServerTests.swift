@@ -41,7 +41,7 @@ import WebImageTestSupport
         #expect(try await recording.error() == .cancelled)
     }
 
-    @Test func nginxSendsTheRestOnly() async throws {
+    @Test func nginxSendsOnlyTheRemainder() async throws {
         let body = FaultServer.pattern(6_000_000)
         let server = try Self.makeServer(body)
         let url = try server.url("/a.png")
@@ -56,7 +56,7 @@ import WebImageTestSupport
         #expect(rest.ifRange?.hasPrefix("\"") == true)
     }
 
-    @Test func ofAFileThatChangedBetweenNginxSendsAll() async throws {
+    @Test func nginxSendsAChangedFileCompletely() async throws {
         let server = try Self.makeServer(FaultServer.pattern(6_000_000))
         let url = try server.url("/a.png")
         try await interrupt(url, after: 1_000_000)
@@ -68,7 +68,7 @@ import WebImageTestSupport
         #expect(log.last?.range != nil)
     }
 
-    @Test func a416IsFollowedByARequestForAll() async throws {
+    @Test func a416IsFollowedByARequestForTheWholeBody() async throws {
         let body = FaultServer.pattern(6_000_000)
         let server = try Self.makeServer(body)
         let url = try server.url("/gone.png")
@@ -91,7 +91,7 @@ import WebImageTestSupport
         ("multipart", 3),
         ("unsatisfiable", 3),
     ])
-    func noLieGetsIntoTheBody(lie: String, requestCount: Int) async throws {
+    func wrongRangesNeverReachTheBody(lie: String, requestCount: Int) async throws {
         let server = try SharedServers.faults.get()
         let url = try server.url("/ranges/resume/\(lie)?size=500000&sent=300000&lie=\(lie)")
         let (first, _) = loader.record(url)
@@ -105,7 +105,7 @@ import WebImageTestSupport
         #expect(try await server.statistics().requests["/ranges/resume/\(lie)"] == requestCount)
     }
 
-    @Test func aLimitOfTheLengthHoldsForTheWhole() async throws {
+    @Test func theLengthLimitAppliesToTheWholeBody() async throws {
         let server = try SharedServers.faults.get()
         let url = try server.url("/ranges/resume/limited?size=500000&sent=300000")
         #expect(try await loader.record(url).recording.error() != nil)
@@ -116,7 +116,7 @@ import WebImageTestSupport
                 == .invalidResponse(reason: .bodyTooLong(byteCount: 500_000, limit: 400_000), url: url))
     }
 
-    @Test func aRedirectToAnotherOriginTakesTheRangeAlong() async throws {
+    @Test func aRedirectToAnotherOriginPreservesTheRange() async throws {
         let server = try SharedServers.faults.get()
         let target = try server.otherOriginURL("/ranges/resume-redirect/a?size=500000%26sent=300000").absoluteString
         let url = try server.url("/redirect/resume?to=\(target)")

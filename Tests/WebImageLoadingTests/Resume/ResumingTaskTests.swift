@@ -41,7 +41,7 @@ import WebImageTestSupport
         return (fixture, recording, task, transfer)
     }
 
-    @Test func aCancelWhileItLooksEndsIt() async throws {
+    @Test func cancellingDuringTheLookupEndsTheLoad() async throws {
         let fixture = try await interrupted()
         let gate = block(PartialBodyStore.lookQueue)
         let (recording, task) = fixture.loader.record(try ResumeFixture.url())
@@ -53,7 +53,7 @@ import WebImageTestSupport
         #expect(try await fixture.rangeAskedFor() == "bytes=1000000-", "the bytes are still there")
     }
 
-    @Test func whatIsWantedWhileItLooksHoldsForTheLoad() async throws {
+    @Test func callsDuringTheLookupApplyToTheLoad() async throws {
         let fixture = try await interrupted()
         let gate = block(PartialBodyStore.lookQueue)
         let (recording, task) = fixture.loader.record(try ResumeFixture.url())
@@ -71,7 +71,7 @@ import WebImageTestSupport
         #expect(try await recording.body() == Self.body)
     }
 
-    @Test func theLoaderIsPausedWhileStoredBytesGoUp() async throws {
+    @Test func theLoaderIsPausedWhileStoredBytesAreDelivered() async throws {
         let fixture = try await interrupted()
         let (recording, _, transfer) = try await fixture.load()
         let gate = block(PartialBodyStore.queue)
@@ -121,7 +121,8 @@ import WebImageTestSupport
         #expect(recording.isInOrder)
     }
 
-    @Test(arguments: [true, false]) func aCancelWhileStoredBytesGoUpEndsIt(isPaused: Bool) async throws {
+    @Test(arguments: [true, false]) func cancellingWhileStoredBytesAreDeliveredEndsTheLoad(isPaused: Bool) async throws
+    {
         let (fixture, recording, task, _) = try await replaying()
         if !isPaused { task.resume() }
         task.cancel()
@@ -131,7 +132,7 @@ import WebImageTestSupport
         #expect(try await fixture.rangeAskedFor() == "bytes=1000000-")
     }
 
-    @Test func aCutWhileStoredBytesGoUpComesAfterThem() async throws {
+    @Test func anInterruptionDuringStoredBytesIsReportedAfterThem() async throws {
         let (fixture, recording, task, transfer) = try await replaying()
         transfer.resume()
         transfer.send(Self.body[Self.stored..<Self.stored + 1000])
@@ -146,7 +147,7 @@ import WebImageTestSupport
         #expect(try await fixture.rangeAskedFor() == "bytes=1001000-")
     }
 
-    @Test func aCancelBetweenTwoAttemptsEndsIt() async throws {
+    @Test func cancellingBetweenTwoAttemptsEndsTheLoad() async throws {
         let fixture = try await interrupted()
         let (recording, task, transfer) = try await fixture.load()
         let gate = block(PartialBodyStore.lookQueue)
@@ -159,7 +160,7 @@ import WebImageTestSupport
         #expect(fixture.origin.requests.count == 2)
     }
 
-    @Test func storedBytesThatTheDiskHasChangedAreAnError() async throws {
+    @Test func storedBytesChangedOnDiskAreAnError() async throws {
         let (fixture, recording, task, transfer) = try await replaying()
         let name = try #require(fixture.files.first)
         let url = URL(filePath: fixture.path(name))
@@ -246,7 +247,7 @@ import WebImageTestSupport
     }
 
     @Test(arguments: 0..<12 as Range<UInt64>)
-    func whateverHappensABodyIsExactlyOneOfTheServers(seed: UInt64) async throws {
+    func everyBodyIsExactlyOneTheServerHas(seed: UInt64) async throws {
         let bodies = (0..<3).map { version in
             var random = SplitMix64(seed: seed * 100 + UInt64(version))
             return Data((0..<400_000 + version * 1000).map { _ in UInt8.random(in: 0...255, using: &random) })

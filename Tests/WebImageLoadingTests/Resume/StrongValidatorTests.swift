@@ -12,12 +12,12 @@ import Testing
         StrongValidator(fields.map { HTTPField(name: $0.0, value: $0.1) })
     }
 
-    @Test func aStrongTagProves() {
+    @Test func aStrongTagIsAStrongValidator() {
         #expect(validator([("ETag", "\"a\"")]) == .entityTag("\"a\""))
         #expect(validator([("etag", " \"\" ")])?.fieldValue == "\"\"")
     }
 
-    @Test func aDateProvesOnceItIsAMinuteOld() {
+    @Test func aDateIsAStrongValidatorOnceItIsAMinuteOld() {
         let fields = [("Last-Modified", Self.old), ("Date", Self.minuteLater)]
         #expect(validator(fields) == .lastModified(Self.old))
         #expect(validator([("Last-Modified", Self.old), ("Date", Self.soonAfter)]) == nil)
@@ -26,7 +26,7 @@ import Testing
         #expect(validator([("Last-Modified", "yesterday"), ("Date", Self.minuteLater)]) == nil)
     }
 
-    @Test func theTagIsProofOfChoiceAndADateNoneBesideAWeakOne() {
+    @Test func theTagIsPreferredAndADateIsNotUsedBesideAWeakTag() {
         let dates = [("Last-Modified", Self.old), ("Date", Self.minuteLater)]
         #expect(validator(dates + [("ETag", "\"a\"")]) == .entityTag("\"a\""))
         #expect(validator(dates + [("ETag", "W/\"a\"")]) == nil)
@@ -34,7 +34,7 @@ import Testing
         #expect(validator([("ETag", "\"a\""), ("ETag", "\"b\"")]) == nil)
     }
 
-    @Test func anAnswerAgreesOnlyIfItSaysTheSame() {
+    @Test func aResponseMatchesOnlyWithTheSameValidator() {
         func agrees(_ validator: StrongValidator, _ name: String, _ value: String) -> Bool {
             validator.agrees(with: [HTTPField(name: name, value: value)])
         }

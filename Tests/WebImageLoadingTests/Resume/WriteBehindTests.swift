@@ -42,7 +42,7 @@ import WebImageTestSupport
         }
     }
 
-    @Test func aLongBodyIsOnTheDiskWhileItArrives() async throws {
+    @Test func aLongBodyIsWrittenWhileItArrives() async throws {
         let disk = Disk()
         let fixture = try ResumeFixture(write: disk.write)
         let (recording, task, transfer) = try await fixture.load()
@@ -66,7 +66,7 @@ import WebImageTestSupport
         #expect(try await recording.error() == .cancelled)
     }
 
-    @Test func aShortOneIsNot() async throws {
+    @Test func aShortBodyIsNotWrittenWhileItArrives() async throws {
         let disk = Disk()
         let fixture = try ResumeFixture(write: disk.write)
         for announced in [127_000, nil] as [Int64?] {
@@ -81,7 +81,7 @@ import WebImageTestSupport
         #expect(fixture.files.isEmpty)
     }
 
-    @Test func aFullDiskEndsTheKeepingAndNotTheLoad() async throws {
+    @Test func aFullDiskEndsTheStoringAndNotTheLoad() async throws {
         let disk = Disk()
         disk.fullFrom.withLock { $0 = 200_000 }
         let fixture = try ResumeFixture(write: disk.write)
@@ -101,7 +101,7 @@ import WebImageTestSupport
         #expect(try await second.body() == Self.body)
     }
 
-    @Test func onAFullDiskThereIsNotEvenAFile() async throws {
+    @Test func aFullDiskLeavesNoFile() async throws {
         let disk = Disk()
         for limit in [0, 100, 1000] {
             disk.fullFrom.withLock { $0 = limit }
@@ -142,7 +142,7 @@ import WebImageTestSupport
 
     // MARK: Bounds
 
-    @Test func bodiesAreBoundedInBytesTheOldestGoFirst() async throws {
+    @Test func bodiesAreBoundedInBytesAndTheOldestAreDeletedFirst() async throws {
         let fixture = try ResumeFixture(configure: { $0.byteLimit = 1_000_000 })
         for number in 0..<8 {
             try await fixture.interrupt(Self.body, after: 300_000, url: ResumeFixture.url("\(number)"))
@@ -157,7 +157,7 @@ import WebImageTestSupport
         #expect(try await fixture.rangeAskedFor(url: ResumeFixture.url("1")) == nil)
     }
 
-    @Test func ofOneBodyNoMoreIsKeptThanOfAll() async throws {
+    @Test func oneBodyIsBoundedByTheTotalLimit() async throws {
         let fixture = try ResumeFixture(configure: { $0.byteLimit = 400_000 })
         try await fixture.interrupt(Self.body, after: 600_000)
         try await fixture.settle()
@@ -178,7 +178,7 @@ import WebImageTestSupport
         #expect(try await fixture.rangeAskedFor(url: ResumeFixture.url("5")) == "bytes=200000-")
     }
 
-    @Test func oldBodiesGo() async throws {
+    @Test func oldBodiesAreDeleted() async throws {
         let fixture = try ResumeFixture()
         try await fixture.interrupt(Self.body, after: 200_000)
         try await fixture.settle()
@@ -199,7 +199,7 @@ import WebImageTestSupport
     }
 
     /// From before the clock went back.
-    @Test func aBodyOfTheFutureCountsAsUsedNow() async throws {
+    @Test func aBodyDatedInTheFutureCountsAsUsedNow() async throws {
         let fixture = try ResumeFixture()
         try await fixture.interrupt(Self.body, after: 200_000)
         try await fixture.settle()
@@ -218,7 +218,7 @@ import WebImageTestSupport
         #expect((now...now + 600).contains(status.st_mtim.tv_sec))
     }
 
-    @Test func theSpaceThatIsToStayFreeDoes() async throws {
+    @Test func theReservedSpaceStaysFree() async throws {
         let fixture = try ResumeFixture(configure: { $0.freeSpaceFloor = 1 << 60 })
         try await fixture.interrupt(Self.body, after: 400_000)
         try await fixture.settle()

@@ -21,7 +21,7 @@ import WebImageCore
                 random: random))
     }
 
-    @Test func theDefaultTriesNothingAgain() {
+    @Test func theDefaultRetriesNothing() {
         #expect(RetryPolicy.none.maximumAttempts == 1)
         #expect(RetryPolicy.none.delay(after: RetryFailure(attemptCount: 1, error: Self.reset)) == nil)
     }
@@ -49,7 +49,7 @@ import WebImageCore
     }
 
     @Test(arguments: [(0, 0), (0.25, 500), (1, 2000), (7, 2000), (-1, 0)] as [(Double, Int)])
-    func allOfTheBackoffIsRandom(random: Double, milliseconds: Int) {
+    func theWholeBackoffIsRandom(random: Double, milliseconds: Int) {
         #expect(delay(afterAttempt: 3, random: random) == .milliseconds(milliseconds))
     }
 
@@ -58,14 +58,14 @@ import WebImageCore
         #expect(delay(afterAttempt: 4) == nil)
     }
 
-    @Test mutating func beginsNothingAfterItsTimeLimit() {
+    @Test mutating func startsNothingAfterTheTimeLimit() {
         policy.timeLimit = .seconds(10)
         #expect(delay(elapsed: .seconds(9)) == .milliseconds(500))
         #expect(delay(elapsed: .seconds(9.5)) == nil)
         #expect(delay(retryAfter: .seconds(9.5)) == nil)
     }
 
-    @Test func waitsAtLeastAsLongAsTheServerAsks() {
+    @Test func waitsAtLeastAsLongAsTheServerRequests() {
         #expect(delay(retryAfter: .seconds(7), random: 0) == .seconds(7))
         #expect(delay(retryAfter: .seconds(7), random: 1) == .seconds(7.5))
         #expect(delay(retryAfter: .seconds(60)) == .seconds(60.5))
@@ -73,12 +73,12 @@ import WebImageCore
     }
 
     @Test(arguments: [.get, .head, .put, .delete, .options] as [LoaderRequest.Method])
-    func repeatsWhatDoesNoHarmTwice(method: LoaderRequest.Method) { #expect(delay(method: method) != nil) }
+    func retriesIdempotentRequests(method: LoaderRequest.Method) { #expect(delay(method: method) != nil) }
 
     @Test(arguments: [.post, .patch] as [LoaderRequest.Method])
-    func repeatsNothingElse(method: LoaderRequest.Method) { #expect(delay(method: method) == nil) }
+    func doesNotRetryOtherRequests(method: LoaderRequest.Method) { #expect(delay(method: method) == nil) }
 
-    @Test func repeatsWhatMaySucceedLater() {
+    @Test func retriesTemporaryErrors() {
         let statuses = (100..<600).filter { WebImageError.httpStatus(code: $0, url: Self.url).isTransient }
         #expect(statuses == [408, 429, 500, 502, 503, 504])
         let codes = (0..<200).filter { WebImageError.transport(code: $0, message: "", url: Self.url).isTransient }
@@ -107,7 +107,7 @@ import WebImageCore
             .outOfResources(reason: .thread, url: url), .file(path: "/", errno: 2),
             .unrecognizedFormat(contentType: nil, leadingBytes: []), .notInCache(key: ""),
         ] as [WebImageError])
-    func repeatsNothingThatWouldFailAgain(error: WebImageError) { #expect(delay(error) == nil) }
+    func doesNotRetryPermanentErrors(error: WebImageError) { #expect(delay(error) == nil) }
 }
 
 @Suite struct RetryAfterTests {
@@ -124,7 +124,7 @@ import WebImageCore
         #expect(try delay(("retry-after", text)) == .seconds(seconds))
     }
 
-    @Test func moreSecondsThanThereAreIsLong() throws {
+    @Test func anOverflowingNumberOfSecondsIsALongDelay() throws {
         let delay = try #require(try delay(("Retry-After", String(repeating: "9", count: 40))))
         #expect(delay > .seconds(1_000_000_000))
     }
@@ -134,7 +134,7 @@ import WebImageCore
     ])
     func readsDates(text: String) throws { #expect(try delay(("Retry-After", text)) == .seconds(60)) }
 
-    @Test func countsFromTheServersOwnTime() throws {
+    @Test func countsFromTheServersDate() throws {
         let date = ("Date", "Sun, 06 Nov 1994 07:00:00 GMT")
         #expect(try delay(date, ("Retry-After", "Sun, 06 Nov 1994 07:00:09 GMT")) == .seconds(9))
     }
@@ -144,7 +144,7 @@ import WebImageCore
     }
 
     @Test(arguments: ["", "soon", "-1", "1.5", "+1", "1 2", "Sun, 06 Nov 1994 08:49:37 CET"])
-    func whatIsNeitherIsNothing(text: String) throws { #expect(try delay(("Retry-After", text)) == nil) }
+    func otherValuesAreIgnored(text: String) throws { #expect(try delay(("Retry-After", text)) == nil) }
 }
 
 @Suite struct AlternativeRequestTests {
@@ -161,7 +161,7 @@ import WebImageCore
         "If-None-Match": "e", "if-modified-since": "f", "Proxy-Authorization": "g",
     ]
 
-    @Test func theSameOriginIsShownAllButConditions() throws {
+    @Test func theSameOriginGetsAllHeadersExceptConditions() throws {
         let request = try alternative(of: Self.headers, at: "https://H.test:443/b")
         #expect(request.url.path() == "/b" && request.handlesCookies)
         #expect(
@@ -171,13 +171,13 @@ import WebImageCore
     }
 
     @Test(arguments: ["http://h.test/a", "https://i.test/a", "https://h.test:444/a", "file:///a"])
-    func anotherOriginIsShownNoSecrets(url: String) throws {
+    func anotherOriginGetsNoSecrets(url: String) throws {
         let request = try alternative(of: Self.headers, at: url)
         #expect(Set(request.headers.keys) == ["Accept", "User-Agent", "Range"])
         #expect(request.credential == nil)
     }
 
-    @Test func whatContinuesOneBodyDoesNotContinueAnother() throws {
+    @Test func rangesAreNotSentToTheAlternative() throws {
         let request = try alternative(of: ["Range": "bytes=5-", "If-Range": "e"], at: "https://h.test/b")
         #expect(request.headers.isEmpty)
     }

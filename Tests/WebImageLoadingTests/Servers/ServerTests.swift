@@ -27,7 +27,7 @@ import WebImageTestSupport
         #expect(statistics.dropped["/held/servers"] == nil)
     }
 
-    @Test func theFaultServerSeesADrop() async throws {
+    @Test func theFaultServerSeesADroppedConnection() async throws {
         let server = try FaultServer()
         await #expect(throws: TestServerError.self) {
             try await LoopbackRequest.get("/stall-headers/drop", port: server.port, atMost: 1)
@@ -74,7 +74,7 @@ import WebImageTestSupport
         #expect(try Curl.run(compressed).output.count == 10_000)
     }
 
-    @Test(arguments: ["MD5", "SHA-256"]) func theFaultServerTakesADigestOnly(algorithm: String) throws {
+    @Test(arguments: ["MD5", "SHA-256"]) func theFaultServerAcceptsOnlyADigest(algorithm: String) throws {
         let server = try FaultServer()
         let url = try server.url("/digest/a?algorithm=\(algorithm)").absoluteString
         #expect(try Curl.run("--fail", "--user", "user:secret", url).status == 22)

@@ -12,7 +12,7 @@ import WebImageTestSupport
         getenv("WEBIMAGE_STRESS_REQUESTS").flatMap { Int(String(cString: $0)) } ?? 5000
     private static let seed: UInt64 = 20_261_120
 
-    @Test func everyRequestEndsOnceWithTheRightBytesAndNothingIsLeft() async throws {
+    @Test func everyRequestEndsOnceWithTheRightBytesAndNothingLeaks() async throws {
         let files = StressFiles(count: 200)
         let directory = try TemporaryDirectory()
         for (name, content) in files.contents.enumerated() { try directory.write(content, to: "\(name)") }

@@ -24,7 +24,7 @@ import WebImageTestSupport
 
     /// libcurl 7.88 reads and frees memory that it has freed, with a handle that is used again. This fails as a crash,
     /// and always under AddressSanitizer (`make test-asan`).
-    @Test func aHeaderThatBeginsWithASpaceDoesNoHarmAfterARedirect() async throws {
+    @Test func aHeaderWithALeadingSpaceIsHarmlessAfterARedirect() async throws {
         let downloader = try Self.downloader()
         for number in 0..<20 {
             let url = try server.url(.plain, "/spaces/\(number)")
@@ -37,7 +37,7 @@ import WebImageTestSupport
         #expect(try await downloader.body(server.url(.plain, "/bytes/after")) == ConnectionServer.body)
     }
 
-    @Test(arguments: [Port.plain, .tls]) func bytesOnAnIdleConnectionAnswerNoRequest(port: Port) async throws {
+    @Test(arguments: [Port.plain, .tls]) func bytesOnAnIdleConnectionAreNotAResponse(port: Port) async throws {
         let downloader = try Self.downloader()
         #expect(try await downloader.body(server.url(port, "/kept/1")) == ConnectionServer.body)
         #expect(try await server.push() == 1)
@@ -45,20 +45,20 @@ import WebImageTestSupport
         #expect(try await connectionCount(port) == (port == .plain ? 4 : 2), "two of plain are for push and this")
     }
 
-    @Test(arguments: [Port.plain, .tls]) func bytesBehindAnAnswerAnswerNoRequest(port: Port) async throws {
+    @Test(arguments: [Port.plain, .tls]) func bytesAfterAResponseAreNotTheNextResponse(port: Port) async throws {
         let downloader = try Self.downloader()
         #expect(try await downloader.body(server.url(port, "/trailing/1")) == ConnectionServer.body)
         #expect(try await downloader.body(server.url(port, "/bytes/2")) == ConnectionServer.body)
     }
 
-    @Test(arguments: [Port.plain, .tls]) func aConnectionThatWasClosedMeanwhileIsNotUsed(port: Port) async throws {
+    @Test(arguments: [Port.plain, .tls]) func aClosedConnectionIsNotReused(port: Port) async throws {
         let downloader = try Self.downloader()
         #expect(try await downloader.body(server.url(port, "/close-kept/1")) == ConnectionServer.body)
         #expect(try await server.push() == 1)
         #expect(try await downloader.body(server.url(port, "/bytes/2")) == ConnectionServer.body)
     }
 
-    @Test func aBodyIsSentOnceAlthoughTheFirstConnectionIsNotUsed() async throws {
+    @Test func aBodyIsSentOnceWhenTheFirstConnectionIsDiscarded() async throws {
         let downloader = try Self.downloader()
         try await downloader.record(server.url(.plain, "/kept/1")).recording.body()
         #expect(try await server.push() == 1)
@@ -70,7 +70,7 @@ import WebImageTestSupport
     }
 
     /// The tickets of TLS 1.3 and the control frames of HTTP/2 are no answers.
-    @Test(arguments: [Port.plain, .tls, .http2]) func oneConnectionCarriesOneRequestAfterTheOther(port: Port)
+    @Test(arguments: [Port.plain, .tls, .http2]) func oneConnectionCarriesRequestsOneAfterAnother(port: Port)
         async throws
     {
         let downloader = try Self.downloader()
@@ -114,7 +114,7 @@ import WebImageTestSupport
         return request
     }
 
-    @Test func overTLSTheEndOfTheConnectionHasToBeAnnounced() async throws {
+    @Test func aTLSConnectionMustEndWithCloseNotify() async throws {
         for acceptsAnyAnswer in [false, true] {
             var request = try request(.tls, "/unclosed/\(acceptsAnyAnswer)")
             request.acceptsAnyAnswer = acceptsAnyAnswer
@@ -127,7 +127,7 @@ import WebImageTestSupport
         #expect(try await downloader.body(request(.plain, "/unclosed/2")) == ConnectionServer.body)
     }
 
-    @Test func aResetWithoutAnErrorIsNoEnd() async throws {
+    @Test func aResetWithoutAnErrorDoesNotEndTheBody() async throws {
         let error = try await downloader.error(request(.http2Reset))
         guard case .invalidResponse(.truncated(nil, 5), _) = error else {
             Issue.record("\(String(describing: error))")
@@ -136,7 +136,7 @@ import WebImageTestSupport
     }
 
     /// Only the status line says HTTP/2: asked for over HTTP/1.1, the answer is the same.
-    @Test func aStatusLineOfHTTP2OnAnHTTP1ConnectionIsNotAskedForAgainAndAgain() async throws {
+    @Test func anHTTP2StatusLineOnAnHTTP1ConnectionIsNotRetriedEndlessly() async throws {
         switch try await downloader.error(request(.tls, "/framed/1")) {
         // Versions of libcurl differ in whether they take it.
         case .invalidResponse(.truncated(nil, 0), _), .transport: break
@@ -146,7 +146,7 @@ import WebImageTestSupport
         #expect(requestCount <= 2)
     }
 
-    @Test func aRefusalWithoutALengthOrABodyIsAnAnswer() async throws {
+    @Test func anErrorWithoutALengthOrABodyIsAResponse() async throws {
         var request = try request(.http2Digest)
         request.credential = Credential(username: "user", password: "wrong")
         let recording = downloader.record(request).recording
@@ -154,11 +154,11 @@ import WebImageTestSupport
         #expect(recording.response?.statusCode == 401 && recording.isInOrder)
     }
 
-    @Test func bytesOnAStreamThatIsNotOpenAreNoAnswer() async throws {
+    @Test func bytesOnAClosedStreamAreNotAResponse() async throws {
         #expect(try await downloader.error(request(.http2Stray)) != nil)
     }
 
-    @Test func aWholeBodyWithoutALengthIsOne() async throws {
+    @Test func aCompleteBodyWithoutALengthIsAccepted() async throws {
         for number in 0..<3 {
             #expect(try await downloader.body(request(.http2, "/\(number)")) == ConnectionServer.body)
         }
@@ -166,7 +166,7 @@ import WebImageTestSupport
         #expect(try await server.statistics().requests["h2"] == 4)
     }
 
-    @Test func whatIsDecodedGoesOverHTTP2() async throws {
+    @Test func contentCodingsWorkOverHTTP2() async throws {
         let recording = downloader.record(try server.url(.http2, "/a")).recording
         #expect(try await recording.body() == ConnectionServer.body)
         #expect(recording.metrics?.exchanges.first?.httpVersion == .http2)
@@ -203,13 +203,13 @@ import WebImageTestSupport
         #expect(Set(log.map(\.connection)).count == 1)
     }
 
-    @Test func http1CanBeAskedFor() async throws {
+    @Test func http1CanBeRequested() async throws {
         let log = try await Self.loadAll(1)
         #expect(log.count == 30 && Set(log.map(\.httpVersion)) == ["HTTP/1.1"])
         #expect(2...6 ~= Set(log.map(\.connection)).count)
     }
 
-    @Test func http3IsOfferedOnlyWhereLibcurlHasIt() async throws {
+    @Test func http3IsOfferedOnlyIfLibcurlSupportsIt() async throws {
         let url = try Self.server.get().secureURL("/0.png")
         let downloader = try Self.downloader(3)
         if ImageDownloader.supportsHTTP3 {
@@ -224,7 +224,7 @@ import WebImageTestSupport
         }
     }
 
-    @Test func saysWhatTheInstalledLibcurlLacks() {
+    @Test func reportsMissingFeaturesOfTheInstalledLibcurl() {
         #expect(CurlVersion.shortcoming(for: .http2) == nil)
         #expect(CurlVersion.shortcoming(for: .http2, hexadecimalNumber: 0x07_5700, hasHTTP3: false) == nil)
         #expect(

@@ -28,7 +28,7 @@ import WebImageTestSupport
         return request
     }
 
-    @Test func nobodyIsTrustedUnsigned() async throws {
+    @Test func untrustedCertificatesAreRejected() async throws {
         let url = try Self.server.get().secureURL("/a.png")
         let downloader = ImageDownloader.forTests()
         #expect(try await downloader.error(url) == .certificate(reason: .unknownIssuer, url: url))
@@ -56,7 +56,7 @@ import WebImageTestSupport
         #expect(try await Self.downloader().body(Self.insecure(url)) == FaultServer.pattern(100))
     }
 
-    @Test(arguments: ["/none/ca.pem", "empty"]) func unreadableAuthoritiesAreSaidSo(path: String) async throws {
+    @Test(arguments: ["/none/ca.pem", "empty"]) func unreadableAuthoritiesAreReported(path: String) async throws {
         let directory = try TemporaryDirectory()
         if path == "empty" { try directory.write(Data(), to: path) }
         let file = path == "empty" ? directory.path(path) : path
@@ -71,7 +71,7 @@ import WebImageTestSupport
     }
 
     /// libcurl takes no more than 8 MB at once; without them it would trust the system's.
-    @Test func authoritiesThatLibcurlDoesNotTakeFailTheLoad() async throws {
+    @Test func authoritiesRejectedByLibcurlFailTheLoad() async throws {
         let url = try Self.server.get().secureURL("/a.png")
         let downloader = try Self.downloader { $0.authorities = .pem(Data(count: 9_000_000)) }
         guard case .certificate(.other(let detail), url) = try await downloader.error(url) else {
@@ -81,7 +81,7 @@ import WebImageTestSupport
         #expect(detail.hasPrefix("the trusted authorities cannot be read: "))
     }
 
-    @Test func pinsThatLibcurlDoesNotTakeFailTheLoad() async throws {
+    @Test func pinsRejectedByLibcurlFailTheLoad() async throws {
         let url = try Self.server.get().secureURL("/a.png")
         let right = try TestCertificates.shared.get().validPin
         let downloader = try Self.downloader {
@@ -93,7 +93,7 @@ import WebImageTestSupport
         }
     }
 
-    @Test func aPinIsAskedOfEveryHostOrOfOne() async throws {
+    @Test func aPinAppliesToEveryHostOrToOne() async throws {
         let url = try Self.server.get().secureURL("/a.png")
         let right = try TestCertificates.shared.get().validPin
         let wrong = Data(repeating: 1, count: 32).base64EncodedString()
@@ -120,7 +120,7 @@ import WebImageTestSupport
     }
 
     @Test(arguments: [true, false])
-    func requestsThatCheckNothingShareNoConnection(insecureFirst: Bool) async throws {
+    func uncheckedRequestsShareNoConnection(insecureFirst: Bool) async throws {
         let server = try NGINXServer(certificates: [.valid, .selfSigned])
         try server.write(FaultServer.pattern(100), to: "a.png")
         let downloader = try Self.downloader()
@@ -192,7 +192,7 @@ import WebImageTestSupport
     }
 
     @Test(arguments: Target.allCases, ["Authorization", "Cookie", "X-Api-Key", "Proxy-Authorization"])
-    func headersSetByHandStayWithTheirOrigin(target: Target, header: String) async throws {
+    func explicitHeadersStayWithTheirOrigin(target: Target, header: String) async throws {
         let request = LoaderRequest(url: try Self.url(to: target, "header"), headers: [header: "secret=1"])
         let echo = try await Self.downloader().echo(request)
         let isSeen = target.isTrusted && header != "Proxy-Authorization"
