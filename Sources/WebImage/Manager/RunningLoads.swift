@@ -10,9 +10,9 @@ final class RunningLoads: Sendable {
     }
 
     private struct State {
-        var operations: [ObjectIdentifier: WebImageOperation] = [:]
-        /// The operations that are not prefetches.
-        var wanted: Set<ObjectIdentifier> = []
+        var operations: [ObjectIdentifier: (operation: WebImageOperation, isPrefetch: Bool)] = [:]
+        /// The number of operations that are not prefetches.
+        var wantedCount = 0
         var isSuspended = false
         var waiting: [ObjectIdentifier: Waiting] = [:]
         var lastWaiting = 0
@@ -22,25 +22,26 @@ final class RunningLoads: Sendable {
 
     private let state = Lock(State())
 
-    var operations: [WebImageOperation] { state.withLock { Array($0.operations.values) } }
+    var operations: [WebImageOperation] { state.withLock { $0.operations.values.map(\.operation) } }
     var count: Int { state.withLock { $0.operations.count } }
     var waitingCount: Int { state.withLock { $0.waiting.count } }
     /// Whether any load other than a prefetch is in progress.
-    var hasWanted: Bool { state.withLock { !$0.wanted.isEmpty } }
+    var hasWanted: Bool { state.withLock { $0.wantedCount > 0 } }
 
     /// Counts `operation` until it ends.
     func insert(_ operation: WebImageOperation, isPrefetch: Bool) {
         let id = ObjectIdentifier(operation)
         state.withLock { state in
-            state.operations[id] = operation
-            if !isPrefetch { state.wanted.insert(id) }
+            state.operations[id] = (operation, isPrefetch)
+            if !isPrefetch { state.wantedCount += 1 }
         }
         operation.whenEnded { [self] in
             // The waiting closure is released outside the lock.
             let (handlers, _) = state.withLock { state -> ([@Sendable () -> Void], Waiting?) in
                 state.operations[id] = nil
-                let waiting = state.waiting.removeValue(forKey: id)
-                guard state.wanted.remove(id) != nil, state.wanted.isEmpty else { return ([], waiting) }
+                let waiting = state.waiting.isEmpty ? nil : state.waiting.removeValue(forKey: id)
+                if !isPrefetch { state.wantedCount -= 1 }
+                guard !isPrefetch, state.wantedCount == 0 else { return ([], waiting) }
                 return (Array(state.idleHandlers.values), waiting)
             }
             for handler in handlers { handler() }

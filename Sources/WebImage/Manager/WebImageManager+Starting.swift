@@ -40,8 +40,7 @@ extension WebImageManager {
 
     /// Returns what may refuse a load after the caches have missed; `nil` if nothing can.
     private func objection(to request: WebImageRequest) -> (@Sendable () -> WebImageError?)? {
-        let respectsBlockList =
-            request.ignoresFailedURLs
+        let respectsBlockList = request.ignoresFailedURLs
         let shouldLoad = configuration.shouldLoad
         guard respectsBlockList || shouldLoad != nil else { return nil }
         return { [blockList] in

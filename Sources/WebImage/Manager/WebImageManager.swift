@@ -28,7 +28,7 @@ public final class WebImageManager: Sendable {
     /// Creates a manager.
     public init(configuration: Configuration = Configuration()) {
         self.configuration = configuration
-        callbackQueue = configuration.callbackQueue ?? DispatchQueue(label: "webimage.callbacks")
+        callbackQueue = configuration.callbackQueue ?? BatchingCallbackQueue(label: "webimage.callbacks")
         pipelines = PipelineTable(configuration)
         blockList = BlockList(duration: configuration.blockDuration)
     }

@@ -227,15 +227,7 @@ public final class WebImageOperation: Sendable {
 
     /// Queues the result. It is dropped if the operation is cancelled before it is delivered.
     func finish(_ result: Result<WebImageResponse, WebImageError>) {
-        callbackQueue.enqueue { [self] in
-            end(
-                with: result.map { response in
-                    var response = response
-                    response.recorder = (recorder, start)
-                    if !request.hasStandardDetails { response.userInfo = request.userInfo }
-                    return response
-                })
-        }
+        callbackQueue.enqueue { [self] in end(with: result) }
     }
 
     /// Queues progress for the handler. Progress that still waits is replaced.
@@ -304,9 +296,9 @@ public final class WebImageOperation: Sendable {
         let ending = storage.withLock { storage -> Ending? in
             guard !storage.isEnded, !storage.isCancelled || result.isCancellation else { return nil }
             var result = result
-            if case .success(var response) = result {
-                response.attempts = storage.attempts
-                result = .success(response)
+            if case .success(let response) = result {
+                result = .success(
+                    response.delivered(attempts: storage.attempts, userInfo: request.userInfo, (recorder, start)))
             }
             storage.result = result
             return storage.end(with: result)
@@ -334,6 +326,30 @@ public protocol CallbackQueue: Sendable {
 extension DispatchQueue: CallbackQueue {
     /// Runs `body` asynchronously. The queue must be serial.
     public func enqueue(_ body: @escaping @Sendable () -> Void) { async(execute: body) }
+}
+
+/// A serial queue that runs the callbacks that wait as one block, since starting a block takes longer than many
+/// callbacks.
+final class BatchingCallbackQueue: CallbackQueue {
+    private let queue: DispatchQueue
+    private let waiting = Lock<[@Sendable () -> Void]>([])
+
+    init(label: String) { queue = DispatchQueue(label: label) }
+
+    func enqueue(_ body: @escaping @Sendable () -> Void) {
+        let isFirst = waiting.withLock { waiting in
+            waiting.append(body)
+            return waiting.count == 1
+        }
+        guard isFirst else { return }
+        queue.async { [self] in
+            let bodies = waiting.withLock { waiting in
+                defer { waiting = [] }
+                return waiting
+            }
+            for body in bodies { body() }
+        }
+    }
 }
 
 /// Calls back at once on the reporting thread. For continuations, which only store the result and return.

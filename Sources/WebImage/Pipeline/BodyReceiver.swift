@@ -9,8 +9,7 @@ final class BodyReceiver: Sendable {
     private let job: Job<LoadedBytes, LoadNews>
     private let trace: TraceRecorder
     private let storage: BodyStorage
-    private let undecoded: ByteBudget
-    private let configuration: WebImageManager.Configuration
+    private let pipeline: Pipeline
     private let history: LoadHistory?
     private let completion: @Sendable (LoaderAnswer) -> Void
     private let state: Lock<State>
@@ -41,22 +40,20 @@ final class BodyReceiver: Sendable {
 
     /// - Parameter url: the request's URL without user information.
     init(
-        _ job: Job<LoadedBytes, LoadNews>, _ trace: TraceRecorder, _ url: URL, storage: BodyStorage,
-        undecoded: ByteBudget, history: LoadHistory?, _ configuration: WebImageManager.Configuration,
-        completion: @escaping @Sendable (LoaderAnswer) -> Void
+        _ pipeline: Pipeline, _ job: Job<LoadedBytes, LoadNews>, _ trace: TraceRecorder, _ url: URL,
+        storage: BodyStorage, history: LoadHistory?, completion: @escaping @Sendable (LoaderAnswer) -> Void
     ) {
+        self.pipeline = pipeline
         self.job = job
         self.trace = trace
         self.storage = storage
-        self.undecoded = undecoded
         self.history = history
-        self.configuration = configuration
         self.completion = completion
         state = Lock(
             State(
                 collector: BodyCollector(storage), attempts: [LoadAttempt(number: 1, url: url)],
-                attemptStart: configuration.environment.clock.now, requestTime: configuration.now(),
-                progress: ProgressSteps(minimumInterval: configuration.minimumProgressInterval)))
+                attemptStart: pipeline.configuration.environment.clock.now, requestTime: pipeline.now,
+                progress: ProgressSteps(minimumInterval: pipeline.configuration.minimumProgressInterval)))
     }
 
     /// Starts the load.
@@ -75,7 +72,7 @@ final class BodyReceiver: Sendable {
     /// Notes that a loader is asked.
     private func start() {
         let activity = LoaderActivity()
-        let (now, date) = (configuration.environment.clock.now, configuration.now())
+        let (now, date) = (pipeline.configuration.environment.clock.now, pipeline.now)
         state.withLock { ($0.activity, $0.attemptStart, $0.requestTime) = (activity, now, date) }
         job.report(LoadNews(activity: activity))
     }
@@ -90,7 +87,7 @@ final class BodyReceiver: Sendable {
             // A 304 has no body.
             if response.statusCode == 304 { return }
             let collector = state.withLock { $0.collector }
-            collector.begin(response, isMemoryScarce: undecoded.isFull)
+            collector.begin(response, isMemoryScarce: pipeline.undecoded.isFull)
             report { $0.progress.begin(expected: response.expectedByteCount) }
         case .bytes(let bytes):
             let collector = state.withLock { $0.collector }
@@ -133,14 +130,14 @@ final class BodyReceiver: Sendable {
     }
 
     private func startAgain(_ retry: LoaderRetry) {
-        let (now, date) = (configuration.environment.clock.now, configuration.now())
+        let (now, date) = (pipeline.configuration.environment.clock.now, pipeline.now)
         let (collector, activity, attempts) = state.withLock { state in
             defer {
                 state.collector = BodyCollector(storage)
                 if let task = state.task { state.collector.attach(task) }
                 (state.activity, state.head, state.metrics, state.responseTime) = (nil, nil, nil, nil)
                 (state.isRefused, state.requestTime, state.failureTime) = (false, date, .now)
-                state.progress = ProgressSteps(minimumInterval: configuration.minimumProgressInterval)
+                state.progress = ProgressSteps(minimumInterval: pipeline.configuration.minimumProgressInterval)
             }
             state.endAttempt(at: now, retry.error)
             state.attempts.append(
@@ -160,14 +157,14 @@ final class BodyReceiver: Sendable {
 
     /// The last attempt failed; the end has the error of an earlier one.
     private func noteFailure(_ error: WebImageError) {
-        let now = configuration.environment.clock.now
+        let now = pipeline.configuration.environment.clock.now
         state.withLock { $0.endAttempt(at: now, error) }
     }
 
     // MARK: Responses
 
     private func note(_ response: LoaderResponse) {
-        let responseTime = configuration.now()
+        let responseTime = pipeline.now
         state.withLock { ($0.head, $0.responseTime) = (response, responseTime) }
     }
 
@@ -181,7 +178,7 @@ final class BodyReceiver: Sendable {
     }
 
     private func end(_ result: Result<Void, WebImageError>) {
-        let now = configuration.environment.clock.now
+        let now = pipeline.configuration.environment.clock.now
         var error: WebImageError?
         if case .failure(let failure) = result { error = failure }
         let (collector, activity, attempts, task) = state.withLock { [error] state in
@@ -207,7 +204,7 @@ final class BodyReceiver: Sendable {
             LoaderAnswer(
                 head: state.head, body: body, metrics: state.metrics, isRefused: state.isRefused,
                 isInFile: state.collector.isInFile, requestTime: state.requestTime,
-                responseTime: state.responseTime ?? configuration.now(),
+                responseTime: state.responseTime ?? pipeline.now,
                 url: state.attempts[state.attempts.count - 1].url))
     }
 }

@@ -132,7 +132,7 @@ final class BytesLoad: Sendable {
         let url = request.url.separatedFromUserInfo.url
         let start = ContinuousClock.now
         let receiver = BodyReceiver(
-            job, trace, url, storage: storage, undecoded: pipeline.undecoded, history: history, pipeline.configuration
+            pipeline, job, trace, url, storage: storage, history: history
         ) { [self] answer in
             var answer = answer
             answer.isFromAlternative = answer.url != url

@@ -30,7 +30,7 @@ extension Pipeline {
         job.report(LoadNews(trace: trace))
         let url = context.request.url.separatedFromUserInfo.url
         let receiver = BodyReceiver(
-            job, trace, url, storage: bodyStorage(for: context), undecoded: undecoded, history: nil, configuration
+            self, job, trace, url, storage: bodyStorage(for: context), history: nil
         ) { [self] answer in
             trace.note(.transfer, since: start, .answered(answer, conditions: []))
             invalidate(after: answer, to: context, trace)

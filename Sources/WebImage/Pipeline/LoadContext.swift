@@ -109,10 +109,18 @@ final class LoadContext: Sendable {
 
     func bytesKey(sources: ByteSources) -> BytesJobKey {
         BytesJobKey(
-            source: KeyText(key.source), request: loaderRequest.identity,
+            source: KeyText(key.source), request: ownIdentity,
             strategy: request.retryPolicy.map { AnyHashable($0) },
             alternatives: request.alternatives, waitsForConnectivity: request.waitsForConnectivity, sources: sources,
             policy: request.cachePolicy, isStored: storesOnDisk)
+    }
+
+    /// The identity of the request at its loader; `nil` if the source of the cache key contains it.
+    private var ownIdentity: LoaderRequest? {
+        if call == nil, request.hasStandardDetails { return nil }
+        let identity = loaderRequest.identity
+        let isPlain = identity == LoaderRequest(url: identity.url)
+        return isPlain && request.details.cacheKeyFilter == nil && request.details.provider == nil ? nil : identity
     }
 
     var loaderRequest: LoaderRequest {
@@ -175,7 +183,8 @@ struct ByteSources: OptionSet, Hashable, Sendable {
 /// What requests have in common that share the bytes of a file.
 struct BytesJobKey: Hashable, Sendable {
     let source: KeyText
-    let request: LoaderRequest
+    /// `nil` if the source says it all.
+    let request: LoaderRequest?
     // `AnyHashable` is not `Sendable`; a `RetryStrategy` is.
     nonisolated(unsafe) let strategy: AnyHashable?
     let alternatives: [URL]

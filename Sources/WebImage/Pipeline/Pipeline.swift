@@ -207,6 +207,7 @@ extension Pipeline {
 
     /// The loader of a request: it resumes, tries again, and tries the alternatives.
     func loader(for context: LoadContext) -> any ImageLoader {
+        if context.request.hasStandardDetails { return resuming(context.loader, context) }
         let (environment, strategy) = (configuration.environment, context.retryStrategy)
         let waitsForConnectivity = context.request.waitsForConnectivity
         let hasOneAttempt = (strategy as? RetryPolicy)?.maximumAttempts ?? 2 <= 1 && !waitsForConnectivity

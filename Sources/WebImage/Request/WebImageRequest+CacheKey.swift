@@ -22,14 +22,20 @@ extension WebImageRequest {
             let details = details
             (credential, headers, filter) = (details.credential, details.headers, details.cacheKeyFilter)
         }
-        // Most URLs have no user information. Looking for an @ is quick.
-        if text.withUTF8({ $0.contains(UInt8(ascii: "@")) }) {
+        // Most URLs have neither user information nor a fragment. Looking for their marks is quick.
+        let marks = text.withUTF8 { bytes in
+            bytes.reduce(into: (at: false, hash: false)) { marks, byte in
+                if byte == UInt8(ascii: "@") { marks.at = true }
+                if byte == UInt8(ascii: "#") { marks.hash = true }
+            }
+        }
+        if marks.at {
             let (bare, own) = url.separatedFromUserInfo
             text = filter.map { Self.escaped($0(bare)) } ?? bare.withoutFragment(bare.absoluteString)
             credential = credential ?? own
         } else if let filter {
             text = Self.escaped(filter(url))
-        } else {
+        } else if marks.hash {
             text = url.withoutFragment(text)
         }
         if text.utf8.count > Self.longestAddress {

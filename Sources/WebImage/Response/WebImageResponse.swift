@@ -48,6 +48,17 @@ public struct WebImageResponse: Sendable {
         content.metrics = metrics
     }
 
+    /// Returns the response as an operation delivers it, with a single copy.
+    func delivered(
+        attempts: [LoadAttempt], userInfo: [String: any Sendable],
+        _ recorder: (TraceRecorder, start: ContinuousClock.Instant)
+    ) -> WebImageResponse {
+        var response = self
+        let content = response.ownContent
+        (content.attempts, content.userInfo, content.recorder) = (attempts, userInfo, recorder)
+        return response
+    }
+
     /// The content, to change it.
     private var ownContent: Content {
         mutating get {

@@ -152,6 +152,13 @@ final class VariantIndex: Sendable {
         var entries: [Entry] = []
         /// The number of the last entry noted for it.
         var number = 0
+
+        mutating func note(_ entry: Entry, number: Int) {
+            self.number = number
+            if !entries.isEmpty { entries.removeAll { $0.key == entry.key } }
+            if entries.count >= VariantIndex.entryLimit { entries.removeFirst() }
+            entries.append(entry)
+        }
     }
 
     private struct State {
@@ -168,12 +175,7 @@ final class VariantIndex: Sendable {
         state.withLock { state in
             state.lastNumber += 1
             let key = KeyText(entry.key.source)
-            var source = state.sources[key, default: Source()]
-            source.number = state.lastNumber
-            source.entries.removeAll { $0.key == entry.key }
-            if source.entries.count >= Self.entryLimit { source.entries.removeFirst() }
-            source.entries.append(entry)
-            state.sources[key] = source
+            state.sources[key, default: Source()].note(entry, number: state.lastNumber)
             guard state.sources.count > Self.sourceLimit else { return }
             // Removes a tenth at once, because finding the oldest entries means looking at all.
             let newest = state.lastNumber - Self.sourceLimit * 9 / 10

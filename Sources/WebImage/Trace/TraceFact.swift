@@ -3,7 +3,9 @@ import WebImageCore
 import WebImageLoading
 
 /// A fact that a ``TraceRecorder`` notes. ``description`` is its text.
-enum TraceFact: Sendable {
+///
+/// Indirect, because every load keeps several, and most are much smaller than the largest.
+indirect enum TraceFact: Sendable {
     case memoryAnswered
     case memoryShown
     case diskRead(answerCount: Int, byteCount: Int?)

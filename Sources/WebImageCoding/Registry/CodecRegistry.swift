@@ -102,7 +102,7 @@ public final class CodecRegistry: Sendable {
     /// - Throws: ``WebImageError/LimitFailure/pixels(size:limit:)``, and ``WebImageError/decoding(format:reason:url:)``
     ///   if more bytes can't help.
     package func probe(_ prefix: Data, limits: DecodingLimits = .default) throws(WebImageError) -> ImageProbe? {
-        for decoder in decoders(accepting: prefix) {
+        for decoder in latestDecoders where decoder.canDecode(prefix) {
             do {
                 // Unlike decoding, a decoder without an answer passes the bytes on.
                 guard let probe = try decoder.probe(prefix) else { continue }
@@ -125,7 +125,7 @@ public final class CodecRegistry: Sendable {
     public func makeIncrementalDecoder(
         startingWith prefix: Data, options: DecodingOptions = DecodingOptions()
     ) throws(WebImageError) -> (any IncrementalImageDecoder)? {
-        for decoder in decoders(accepting: prefix) {
+        for decoder in latestDecoders where decoder.canDecode(prefix) {
             do {
                 let incremental = decoder.makeIncrementalDecoder(options: options)
                 try incremental?.append(prefix)
@@ -141,7 +141,7 @@ public final class CodecRegistry: Sendable {
         for data: Data, _ body: (any ImageDecoder) throws(WebImageError) -> Result
     ) throws(WebImageError) -> Result {
         var unsupported: WebImageError?
-        for decoder in decoders(accepting: data) {
+        for decoder in latestDecoders where decoder.canDecode(data) {
             do {
                 return try body(decoder)
             } catch .decoding(let format, .unsupported(let feature), _) {
@@ -151,10 +151,8 @@ public final class CodecRegistry: Sendable {
         throw unsupported ?? .unrecognizedFormat(contentType: nil, leadingBytes: Array(data.prefix(16)))
     }
 
-    /// The decoders that accept `data`, in the order in which they are tried.
-    private func decoders(accepting data: Data) -> [any ImageDecoder] {
-        codecs.withLock { $0.decoders }.reversed().filter { $0.canDecode(data) }
-    }
+    /// The decoders in the order in which they are tried.
+    private var latestDecoders: ReversedCollection<[any ImageDecoder]> { codecs.withLock { $0.decoders }.reversed() }
 
     // MARK: - Encoding
 

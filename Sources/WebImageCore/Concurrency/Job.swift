@@ -1,12 +1,12 @@
 /// What a job reports before it ends, such as progress. A late subscriber receives it merged.
-package protocol JobNews: Sendable {
+@usableFromInline package protocol JobNews: Sendable {
     /// Merges newer news, which replaces older news about the same thing.
     mutating func merge(_ newer: Self)
 }
 
 /// The news type of jobs that report only their result.
-package enum NoNews: JobNews {
-    package mutating func merge(_ newer: NoNews) {}
+@usableFromInline package enum NoNews: JobNews {
+    @inlinable package mutating func merge(_ newer: NoNews) {}
 }
 
 /// Work that several subscribers share: it runs once, at the highest priority among them, and stops when the last one
@@ -23,8 +23,11 @@ package enum NoNews: JobNews {
 /// about earlier events on its own thread, which may overlap newer events, including the last.
 ///
 /// A second step may run concurrently, to produce a provisional result.
-package final class Job<Output: Sendable, News: JobNews>: Sendable {
-    package enum Event: Sendable {
+///
+/// It is `@inlinable`, so that the modules that use jobs get code for their types: with generic code, a request took
+/// half as long again.
+@usableFromInline package final class Job<Output: Sendable, News: JobNews>: Sendable {
+    @usableFromInline package enum Event: Sendable {
         case news(News)
         /// A result that serves until the end, such as a stale image during revalidation. Numbers increase. A result
         /// that is being delivered to a late subscriber may arrive after one with a higher number.
@@ -32,51 +35,57 @@ package final class Job<Output: Sendable, News: JobNews>: Sendable {
         case finished(Result<Output, WebImageError>)
     }
 
-    package typealias Handler = @Sendable (Event) -> Void
+    @usableFromInline package typealias Handler = @Sendable (Event) -> Void
     /// Returns why a subscriber does not allow a loader to be asked; `nil` if it has no objection.
-    package typealias Objection = @Sendable () -> WebImageError?
+    @usableFromInline package typealias Objection = @Sendable () -> WebImageError?
 
-    private let state = Lock(State())
+    @usableFromInline let state = Lock(State())
     /// Removes the job from its table; called once, when the job has ended or was abandoned.
-    private let onEnd: @Sendable (Job) -> Void
+    @usableFromInline let onEnd: @Sendable (Job) -> Void
 
-    private struct Subscriber {
-        let id: Int
-        var priority: LoadPriority
-        let handler: Handler
-        let objection: Objection?
+    @usableFromInline struct Subscriber {
+        @usableFromInline let id: Int
+        @usableFromInline var priority: LoadPriority
+        @usableFromInline let handler: Handler
+        @usableFromInline let objection: Objection?
+
+        @inlinable init(id: Int, priority: LoadPriority, handler: @escaping Handler, objection: Objection?) {
+            (self.id, self.priority, self.handler, self.objection) = (id, priority, handler, objection)
+        }
     }
 
-    private struct State {
+    @usableFromInline struct State {
         /// In order of subscription.
-        var subscribers: [Subscriber] = []
+        @usableFromInline var subscribers: [Subscriber] = []
         /// The highest among the subscribers.
-        var priority = LoadPriority.veryLow
-        var lastID = 0
-        var step: (any LoaderTask)?
-        var stepCount = 0
-        var sideStep: (any LoaderTask)?
-        var sideStepCount = 0
-        var news: News?
-        var provisional: (output: Output, number: Int)?
-        var isResultWanted = false
+        @usableFromInline var priority = LoadPriority.veryLow
+        @usableFromInline var lastID = 0
+        @usableFromInline var step: (any LoaderTask)?
+        @usableFromInline var stepCount = 0
+        @usableFromInline var sideStep: (any LoaderTask)?
+        @usableFromInline var sideStepCount = 0
+        @usableFromInline var news: News?
+        @usableFromInline var provisional: (output: Output, number: Int)?
+        @usableFromInline var isResultWanted = false
         /// Whether a subscriber has allowed a loader to be asked.
-        var mayLoad = false
+        @usableFromInline var mayLoad = false
         /// Cleared by the end, and when the last subscriber leaves. From then on nothing can join.
-        var isLive = true
+        @usableFromInline var isLive = true
         /// Set when every subscriber objects to the loader. Then nothing can join, unless a loader is asked all the
         /// same.
-        var isRefused = false
+        @usableFromInline var isRefused = false
+
+        @inlinable init() {}
 
         /// Searches from the end, since most subscribers that are looked up have just joined.
-        func index(of id: Int) -> Int? { subscribers.lastIndex { $0.id == id } }
+        @inlinable func index(of id: Int) -> Int? { subscribers.lastIndex { $0.id == id } }
 
-        mutating func updatePriority() {
+        @inlinable mutating func updatePriority() {
             priority = subscribers.reduce(.veryLow) { max($0, $1.priority) }
         }
 
         /// Ends the job. The returned values must be released outside the lock.
-        mutating func end() -> State {
+        @inlinable mutating func end() -> State {
             let ended = self
             subscribers = []
             (step, sideStep) = (nil, nil)
@@ -86,19 +95,19 @@ package final class Job<Output: Sendable, News: JobNews>: Sendable {
         }
     }
 
-    package init(onEnd: @escaping @Sendable (Job) -> Void = { _ in }) { self.onEnd = onEnd }
+    @inlinable package init(onEnd: @escaping @Sendable (Job) -> Void = { _ in }) { self.onEnd = onEnd }
 
     /// Whether any subscriber still waits for the result.
-    package var isLive: Bool { state.withLock { $0.isLive } }
+    @inlinable package var isLive: Bool { state.withLock { $0.isLive } }
 
     /// The number of subscribers.
-    package var subscriberCount: Int { state.withLock { $0.subscribers.count } }
+    @inlinable package var subscriberCount: Int { state.withLock { $0.subscribers.count } }
 
     /// Whether a subscriber wants the result itself, and not only something made from it.
-    package var isResultWanted: Bool { state.withLock { $0.isResultWanted } }
+    @inlinable package var isResultWanted: Bool { state.withLock { $0.isResultWanted } }
 
     /// The highest priority among the subscribers.
-    package var priority: LoadPriority { state.withLock { $0.priority } }
+    @inlinable package var priority: LoadPriority { state.withLock { $0.priority } }
 
     // MARK: For subscribers
 
@@ -108,7 +117,7 @@ package final class Job<Output: Sendable, News: JobNews>: Sendable {
     ///   - wantsResult: `false` for the job of the next stage, which produces something else from the result.
     ///   - objection: called at most once, outside every lock, right before a loader is asked, unless another
     ///     subscriber allows that first.
-    package func subscribe(
+    @inlinable package func subscribe(
         priority: LoadPriority, wantsResult: Bool = true, objection: Objection? = nil, handler: @escaping Handler
     ) -> JobSubscription<Output, News>? {
         state.withLock { state in
@@ -119,7 +128,7 @@ package final class Job<Output: Sendable, News: JobNews>: Sendable {
     }
 
     /// Joins a job that runs, and tells the handler what has happened before.
-    fileprivate func join(
+    @inlinable func join(
         priority: LoadPriority, wantsResult: Bool, objection: Objection?, handler: @escaping Handler
     ) -> (JobSubscription<Output, News>, welcome: () -> Void)? {
         state.withLock { state in
@@ -139,7 +148,7 @@ package final class Job<Output: Sendable, News: JobNews>: Sendable {
         }
     }
 
-    private func add(
+    @inlinable func add(
         _ state: inout State, priority: LoadPriority, wantsResult: Bool, objection: Objection?,
         handler: @escaping Handler
     ) -> JobSubscription<Output, News> {
@@ -151,7 +160,7 @@ package final class Job<Output: Sendable, News: JobNews>: Sendable {
         return JobSubscription(job: self, id: state.lastID)
     }
 
-    fileprivate func leave(_ id: Int) {
+    @inlinable func leave(_ id: Int) {
         let (isAbandoned, ended, last) = state.withLock { state -> (Bool, State?, Subscriber?) in
             guard let index = state.index(of: id) else { return (false, nil, nil) }
             // Released outside the lock: what a handler captures may run code when it is released.
@@ -170,7 +179,7 @@ package final class Job<Output: Sendable, News: JobNews>: Sendable {
         withExtendedLifetime(last) {}
     }
 
-    fileprivate func setPriority(_ priority: LoadPriority, of id: Int) {
+    @inlinable func setPriority(_ priority: LoadPriority, of id: Int) {
         state.withLock { state in
             guard let index = state.index(of: id) else { return }
             state.subscribers[index].priority = priority
@@ -184,7 +193,7 @@ package final class Job<Output: Sendable, News: JobNews>: Sendable {
     /// Starts the next step.
     ///
     /// - Parameter start: may end the step, or even the job, before it returns; the task it returns is then dropped.
-    package func run(_ start: (LoadPriority) -> (any LoaderTask)?) {
+    @inlinable package func run(_ start: (LoadPriority) -> (any LoaderTask)?) {
         // Steps are released outside the lock: a custom task may run code when it is deallocated.
         let (ticket, priority, last) = state.withLock { state in
             state.stepCount += 1
@@ -203,7 +212,7 @@ package final class Job<Output: Sendable, News: JobNews>: Sendable {
     /// replaces it.
     ///
     /// - Parameter start: as for ``run(_:)``.
-    package func runBeside(_ start: (LoadPriority) -> (any LoaderTask)?) {
+    @inlinable package func runBeside(_ start: (LoadPriority) -> (any LoaderTask)?) {
         let (ticket, priority, last) = state.withLock { state in
             state.sideStepCount += 1
             return (state.sideStepCount, state.isLive ? state.priority : nil, state.sideStep.take())
@@ -222,33 +231,31 @@ package final class Job<Output: Sendable, News: JobNews>: Sendable {
     ///
     /// After an objection nothing can join until ``allowJoining()``: the job must end, unless a loader is asked for
     /// others that want the same bytes.
-    package func objectionToLoading() -> WebImageError? {
+    @inlinable package func objectionToLoading() -> WebImageError? {
         var (lastID, first) = (0, WebImageError?.none)
         while true {
-            let newSubscribers = state.withLock { state -> [Subscriber] in
-                guard state.isLive, !state.mayLoad else { return [] }
-                let subscribers = state.subscribers.filter { $0.id > lastID }
+            let next = state.withLock { state -> Subscriber? in
+                guard state.isLive, !state.mayLoad else { return nil }
+                let next = state.subscribers.first { $0.id > lastID }
                 // Under the lock, so that no subscriber can join without having been asked.
-                if subscribers.isEmpty, first != nil { state.isRefused = true }
-                return subscribers
+                if next == nil, first != nil { state.isRefused = true }
+                return next
             }
-            if newSubscribers.isEmpty { return first }
-            for subscriber in newSubscribers {
-                guard let objection = subscriber.objection?() else {
-                    state.withLock { $0.mayLoad = true }
-                    return nil
-                }
-                first = first ?? objection
-                lastID = subscriber.id
+            guard let next else { return first }
+            guard let objection = next.objection?() else {
+                state.withLock { $0.mayLoad = true }
+                return nil
             }
+            first = first ?? objection
+            lastID = next.id
         }
     }
 
     /// Lets subscribers join again, because a loader is asked although all subscribers objected.
-    package func allowJoining() { state.withLock { $0.isRefused = false } }
+    @inlinable package func allowJoining() { state.withLock { $0.isRefused = false } }
 
     /// Reports news to all subscribers.
-    package func report(_ news: News) {
+    @inlinable package func report(_ news: News) {
         // The news so far is released outside the lock: it may hold bytes.
         let (subscribers, last) = state.withLock { state in
             let last = state.news
@@ -262,7 +269,7 @@ package final class Job<Output: Sendable, News: JobNews>: Sendable {
     }
 
     /// Reports a result that serves until the end to all subscribers.
-    package func report(provisional output: Output) {
+    @inlinable package func report(provisional output: Output) {
         let (subscribers, number, last) = state.withLock { state -> ([Subscriber], Int, Output?) in
             guard state.isLive else { return ([], 0, nil) }
             let last = state.provisional
@@ -275,7 +282,7 @@ package final class Job<Output: Sendable, News: JobNews>: Sendable {
     }
 
     /// Ends the job; only the first call counts.
-    package func finish(_ result: Result<Output, WebImageError>) {
+    @inlinable package func finish(_ result: Result<Output, WebImageError>) {
         guard let ended = state.withLock({ $0.isLive ? $0.end() : nil }) else { return }
         ended.sideStep?.cancel()
         onEnd(self)
@@ -283,7 +290,7 @@ package final class Job<Output: Sendable, News: JobNews>: Sendable {
     }
 
     /// Passes the priority on to the steps. A step that starts meanwhile reads the priority itself.
-    private func passPriorityOn() {
+    @inlinable func passPriorityOn() {
         let (step, sideStep) = state.withLock { ($0.step, $0.sideStep) }
         step?.follow { priority }
         sideStep?.follow { priority }
@@ -291,36 +298,38 @@ package final class Job<Output: Sendable, News: JobNews>: Sendable {
 }
 
 /// A subscriber's place at a ``Job``.
-package struct JobSubscription<Output: Sendable, News: JobNews>: LoaderTask {
-    fileprivate let job: Job<Output, News>
-    fileprivate let id: Int
+@usableFromInline package struct JobSubscription<Output: Sendable, News: JobNews>: LoaderTask {
+    @usableFromInline let job: Job<Output, News>
+    @usableFromInline let id: Int
+
+    @inlinable init(job: Job<Output, News>, id: Int) { (self.job, self.id) = (job, id) }
 
     /// Leaves. The handler is not called again, except by a call that is already running.
-    package func cancel() { job.leave(id) }
+    @inlinable package func cancel() { job.leave(id) }
 
-    package func setPriority(_ priority: LoadPriority) { job.setPriority(priority, of: id) }
+    @inlinable package func setPriority(_ priority: LoadPriority) { job.setPriority(priority, of: id) }
 }
 
 /// Jobs in progress by key, so that subscribers to the same work join.
-package final class JobTable<Key: Hashable & Sendable, Output: Sendable, News: JobNews>: Sendable {
-    package typealias Work = Job<Output, News>
+@usableFromInline package final class JobTable<Key: Hashable & Sendable, Output: Sendable, News: JobNews>: Sendable {
+    @usableFromInline package typealias Work = Job<Output, News>
 
-    private let jobs = Lock<[Key: Work]>([:])
+    @usableFromInline let jobs = Lock<[Key: Work]>([:])
 
-    package init() {}
+    @inlinable package init() {}
 
     /// The number of jobs in progress.
-    package var count: Int { jobs.withLock { $0.count } }
+    @inlinable package var count: Int { jobs.withLock { $0.count } }
 
     /// The number of subscribers of all jobs.
-    package var subscriberCount: Int { jobs.withLock { $0.values.reduce(0) { $0 + $1.subscriberCount } } }
+    @inlinable package var subscriberCount: Int { jobs.withLock { $0.values.reduce(0) { $0 + $1.subscriberCount } } }
 
     /// Joins the job for `key`, or starts one. Returns `nil` if it ended within the call.
     ///
     /// - Parameters:
     ///   - wantsResult: see ``Job/subscribe(priority:wantsResult:objection:handler:)``, as for `objection`.
     ///   - start: called outside the lock, for a new job.
-    package func join(
+    @inlinable package func join(
         _ key: Key, priority: LoadPriority, wantsResult: Bool = true, objection: Work.Objection? = nil,
         handler: @escaping Work.Handler, start: (Work) -> Void
     ) -> JobSubscription<Output, News>? {
@@ -342,7 +351,7 @@ package final class JobTable<Key: Hashable & Sendable, Output: Sendable, News: J
         return joined.subscription
     }
 
-    private func remove(_ job: Work, for key: Key) {
+    @inlinable func remove(_ job: Work, for key: Key) {
         jobs.withLock { jobs in
             if let index = jobs.index(forKey: key), jobs.values[index] === job { jobs.remove(at: index) }
         }

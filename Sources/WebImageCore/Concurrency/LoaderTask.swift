@@ -55,7 +55,7 @@ extension LoaderTask {
     /// Sets the priority until it is the wanted one, which may change on another thread meanwhile.
     ///
     /// - Parameter known: the priority that the task started with.
-    package func follow(unlessStill known: LoadPriority? = nil, _ wanted: () -> LoadPriority) {
+    @usableFromInline package func follow(unlessStill known: LoadPriority? = nil, _ wanted: () -> LoadPriority) {
         var applied = known
         while case let priority = wanted(), priority != applied {
             setPriority(priority)
