@@ -25,7 +25,11 @@ let hasPeers = added == "peers"
 let isSanitizingThreads = Context.environment["WEBIMAGE_TSAN"] == "1"
 
 let settings: [SwiftSetting] =
-    [.enableUpcomingFeature("InternalImportsByDefault"), .enableUpcomingFeature("ExistentialAny")]
+    [
+        .enableUpcomingFeature("InternalImportsByDefault"), .enableUpcomingFeature("ExistentialAny"),
+        // An `async` function runs where its caller does: a hit in memory changes no thread.
+        .enableUpcomingFeature("NonisolatedNonsendingByDefault"),
+    ]
     + (isSanitizingThreads ? [.define("WEBIMAGE_TSAN")] : [])
 
 func library(_ name: String, _ dependencies: [Target.Dependency]) -> Target {

@@ -1,4 +1,4 @@
-public import FoundationEssentials
+package import FoundationEssentials
 internal import Glibc
 internal import WebImageCoding
 internal import WebImageCore

@@ -1,5 +1,5 @@
 internal import WebImageCoding
-public import WebImageCore
+package import WebImageCore
 
 extension TargetSize {
     fileprivate var hasBothSides: Bool {
