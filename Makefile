@@ -6,7 +6,7 @@ build := swift build --scratch-path $(scratch)
 # Debug builds have names and lines for backtraces, but no descriptions of variables for the debugger, which take a tenth of the time to
 # build the tests. Scripts read the variable too.
 export WEBIMAGE_DEBUG_FLAGS := -Xswiftc -gline-tables-only
-build_tests = $(build) $(WEBIMAGE_DEBUG_FLAGS) $(test_flags) --build-tests
+build_tests = $(build) $(WEBIMAGE_DEBUG_FLAGS) --build-tests
 
 ifeq ($(findstring $(comma)gtk$(comma),$(comma)$(WEBIMAGE_WITHOUT)$(comma)),)
 has_views := yes
@@ -77,7 +77,7 @@ tsan_tests := $(if $(FILTER),--filter '$(FILTER)',--filter 'WebImage(Core|Cachin
 	--skip '(CacheKey|CacheProperty|DiskCacheKill|DiskCacheLRU|DiskCacheModel|PolicyProperty|ResumingTask)Tests')
 test-tsan: ## Run the tests that use threads under ThreadSanitizer; FILTER=… runs some.
 	@Scripts/setup build test
-	$(tsan_environment) swift build $(tsan_flags) $(WEBIMAGE_DEBUG_FLAGS) --disable-xctest --build-tests
+	$(tsan_environment) swift build $(tsan_flags) $(WEBIMAGE_DEBUG_FLAGS) --build-tests
 	$(tsan_environment) TSAN_OPTIONS='allocator_may_return_null=1 exitcode=66 suppressions=$(CURDIR)/Tests/thread-sanitizer.supp' \
 		$(run_tests) $(tsan_flags) --disable-xctest $(tsan_tests)
 
@@ -89,7 +89,7 @@ asan_suites := ConnectionReuse|BodyEnd|Download|HopCancellation|Redirect|Certifi
 asan_filter := $(or $(FILTER),WebImageLoadingTests\.($(asan_suites))Tests|FaultTableTests)
 test-asan: ## Run the transport's tests under AddressSanitizer; FILTER=… runs some.
 	@Scripts/setup build test
-	$(asan_environment) swift build $(asan_flags) $(WEBIMAGE_DEBUG_FLAGS) --disable-xctest --build-tests
+	$(asan_environment) swift build $(asan_flags) $(WEBIMAGE_DEBUG_FLAGS) --build-tests
 	$(asan_environment) ASAN_OPTIONS='allocator_may_return_null=1 detect_leaks=0 exitcode=66' \
 		$(run_tests) $(asan_flags) --disable-xctest --filter '$(asan_filter)' --skip aDecompressionBombStopsAtTheLimitOfDecodedBytes
 
