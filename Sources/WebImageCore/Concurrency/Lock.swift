@@ -27,7 +27,7 @@
 
     #if WEBIMAGE_TSAN
         /// Creates a lock that guards `value`.
-        package init(_ value: sending Value) {
+        @usableFromInline package init(_ value: sending Value) {
             self.value = value
             mutex.initialize(to: pthread_mutex_t())
             pthread_mutex_init(mutex, nil)
@@ -39,7 +39,7 @@
         }
 
         /// Runs `body` with exclusive access to the value.
-        package func withLock<Result, Failure: Error>(
+        @usableFromInline package func withLock<Result, Failure: Error>(
             _ body: (inout Value) throws(Failure) -> Result
         ) throws(Failure) -> Result {
             pthread_mutex_lock(mutex)
