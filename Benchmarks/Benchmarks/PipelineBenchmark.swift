@@ -85,11 +85,7 @@ private struct PipelineSample {
         manager = WebImageManager(configuration: configuration)
         let urls = (0..<count).map { URL(string: "ready://127.0.0.1/pictures/\($0).jpg") }.compactMap(\.self)
         requests = urls.map { WebImageRequest($0) }
-        reloading = urls.map { url in
-            var request = WebImageRequest(url, cachePolicy: .reload)
-            request.originalCacheAccess = .none
-            return request
-        }
+        reloading = urls.map { WebImageRequest($0, cachePolicy: .reload) }
         waiting = (0..<count).map { URL(string: "waiting://127.0.0.1/pictures/\($0).jpg") }.compactMap(\.self)
             .map { WebImageRequest($0) }
         thumbnails = urls.map { WebImageRequest($0, thumbnail: Thumbnail(.pixels(width: 320, height: 240))) }
