@@ -59,7 +59,7 @@
             PixelBufferPool.shared.removeAll()
             let shared = try AnimatedImage(data: sample.data)
             let clock = SystemTimerClock()
-            let shown = Lock(0)
+            let shown = LockBox(0)
             let memoryBefore = residentByteCount()
             let pools = (0..<20).map { _ in FramePools(byteLimit: byteLimit, pressureSource: nil) }
             let players = try (0..<20).map { number in

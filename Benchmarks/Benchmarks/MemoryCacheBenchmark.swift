@@ -82,7 +82,7 @@ extension MemoryCache: BenchmarkedCache where Value == Payload {
 }
 
 private final class LockedDictionary<Key: Hashable & Sendable>: BenchmarkedCache {
-    private let values = Lock<[Key: Payload]>([:])
+    private let values = LockBox<[Key: Payload]>([:])
 
     init(limit: Int) {}
 
@@ -149,7 +149,7 @@ private struct MemoryCacheKeys<Key: Hashable & Sendable>: Sendable {
     ///
     /// The threads are real ones: on a busy machine, `concurrentPerform` does all the work on one.
     func onThreads(_ threadCount: Int, _ body: @escaping @Sendable (Int) -> Bool) -> Int {
-        let total = Lock(0)
+        let total = LockBox(0)
         let count = count
         let work: @Sendable (Int) -> Void = { thread in
             var trueCount = 0

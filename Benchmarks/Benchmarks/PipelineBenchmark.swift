@@ -73,7 +73,7 @@ private struct PipelineSample {
     /// Their loader brings nothing before it is cancelled.
     let waiting: [WebImageRequest]
     let thumbnails: [WebImageRequest]
-    private let dictionary: Lock<[String: Image]>
+    private let dictionary: LockBox<[String: Image]>
 
     /// - Parameter directory: for a disk cache that has the bytes; without one, memory has the pictures.
     init(count: Int, directory: String? = nil) throws {
@@ -90,7 +90,7 @@ private struct PipelineSample {
             .map { WebImageRequest($0) }
         thumbnails = urls.map { WebImageRequest($0, thumbnail: Thumbnail(.pixels(width: 320, height: 240))) }
         self.image = image
-        dictionary = Lock([String: Image](uniqueKeysWithValues: urls.map { ($0.absoluteString, image) }))
+        dictionary = LockBox([String: Image](uniqueKeysWithValues: urls.map { ($0.absoluteString, image) }))
         if let disk {
             for request in requests { disk.store(Data(count: 2048), for: request.cacheKey.description) }
             disk.waitUntilWritten()
@@ -125,7 +125,7 @@ private struct PipelineSample {
         isRight: @escaping @Sendable (WebImageRequest, Result<WebImageResponse, WebImageError>) -> Bool,
         start: (WebImageOperation) -> Void
     ) throws {
-        let (group, rightCount) = (DispatchGroup(), Lock(0))
+        let (group, rightCount) = (DispatchGroup(), LockBox(0))
         for request in requests {
             group.enter()
             let operation = manager.load(request) { result in
@@ -209,9 +209,9 @@ private final class ReadyLoader: ImageLoader {
 /// Brings nothing, until it is cancelled.
 private final class WaitingLoader: ImageLoader {
     private final class WaitingTask: LoaderTask {
-        private let handler: Lock<(@Sendable (LoaderEvent) -> Void)?>
+        private let handler: LockBox<(@Sendable (LoaderEvent) -> Void)?>
 
-        init(_ handler: @escaping @Sendable (LoaderEvent) -> Void) { self.handler = Lock(handler) }
+        init(_ handler: @escaping @Sendable (LoaderEvent) -> Void) { self.handler = LockBox(handler) }
 
         func cancel() { handler.withLock { $0.take() }?(.finished(.failure(.cancelled))) }
         func setPriority(_ priority: LoadPriority) {}

@@ -13,7 +13,7 @@ extension TransportClient {
         if let authority { configuration.authorities = .file(authority) }
         let downloader = ImageDownloader(configuration: configuration)
         run { url, completion in
-            let body = Lock(Data())
+            let body = LockBox(Data())
             _ = downloader.load(LoaderRequest(url: url), priority: .normal) { event in
                 switch event {
                 case .response(let response):

@@ -187,7 +187,7 @@ import WebImageTestSupport
 
     @Test func cancelsWorkInProgressWithoutRequests() throws {
         let source = NumberedSource(20)
-        let stopper = Lock<AnimationPlayer?>(nil)
+        let stopper = LockBox<AnimationPlayer?>(nil)
         let processor = FrameClosure("stops") { pixels, cancellation throws(WebImageError) in
             if NumberedSource.number(of: pixels) == 3 { stopper.withLock { $0 }?.stop() }
             try cancellation?.check()
@@ -230,7 +230,7 @@ import WebImageTestSupport
     }
 
     @Test func processesEachFrameOnce() throws {
-        let count = Lock(0)
+        let count = LockBox(0)
         let processor = FrameClosure("negative") { pixels, _ throws(WebImageError) in
             count.withLock { $0 += 1 }
             var result = try MutablePixelBuffer(width: 1, height: 1)
@@ -314,7 +314,7 @@ import WebImageTestSupport
 
     @Test func callsOnItsClockAndWithoutItsLock() throws {
         let fixture = try PlayerFixture(NumberedSource(3, loopCount: 1))
-        let seen = Lock<[AnimationPlayer.Status]>([])
+        let seen = LockBox<[AnimationPlayer.Status]>([])
         let player = fixture.player
         player.onEvent = { [weak player] event in
             // Control and observation from a call.

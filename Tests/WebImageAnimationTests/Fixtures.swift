@@ -10,7 +10,7 @@ final class PlayerFixture: Sendable {
     let work: ManualWork
     let pools: FramePools
     let player: AnimationPlayer
-    private let told = Lock<[AnimationPlayer.Event]>([])
+    private let told = LockBox<[AnimationPlayer.Event]>([])
     private let decodesAtOnce: Bool
 
     /// - Parameters:
@@ -85,7 +85,7 @@ final class PlayerFixture: Sendable {
 
 /// Work that runs when the test says so.
 final class ManualWork: Sendable {
-    private let waiting = Lock<[(priority: LoadPriority, body: @Sendable () -> Void)]>([])
+    private let waiting = LockBox<[(priority: LoadPriority, body: @Sendable () -> Void)]>([])
 
     var submit: @Sendable (LoadPriority, @escaping @Sendable () -> Void) -> Void {
         { [self] priority, body in waiting.withLock { $0.append((priority, body)) } }
@@ -155,7 +155,7 @@ final class NumberedSource: AnimationSource {
 
     /// The work of all readers; versions of one animation share it.
     final class Log: Sendable {
-        private let state = Lock((composed: [Int](), asked: [Int](), readerCount: 0))
+        private let state = LockBox((composed: [Int](), asked: [Int](), readerCount: 0))
 
         /// The composed frames, in order.
         var composed: [Int] { state.withLock { $0.composed } }

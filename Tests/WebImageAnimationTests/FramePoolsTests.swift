@@ -10,7 +10,7 @@ import WebImageTestSupport
     private let frame = NumberedSource.frameByteCount
 
     @Test func theLimitHoldsForAllPoolsTogether() throws {
-        let fixtures = Lock<[PlayerFixture]>([])
+        let fixtures = LockBox<[PlayerFixture]>([])
         let first = try PlayerFixture(NumberedSource(40), capacity: 40)
         fixtures.withLock { $0.append(first) }
         for _ in 0..<3 {

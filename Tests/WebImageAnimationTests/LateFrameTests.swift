@@ -193,7 +193,7 @@ import WebImageTestSupport
         let pools = FramePools(byteLimit: 1 << 20, pressureSource: nil)
         let clock = SystemTimerClock()
         let finished = Countdown(20)
-        let shown = Lock<[Int: [Int]]>([:])
+        let shown = LockBox<[Int: [Int]]>([:])
         let players = (0..<20).map { number in
             let player = AnimationPlayer(
                 image, configuration: .init(dropsLateFrames: false), clock: clock, pools: pools)
@@ -222,7 +222,7 @@ import WebImageTestSupport
         let clock = SystemTimerClock()
         let image = try AnimatedImage(source)
         let player = AnimationPlayer(image, configuration: .init(loopCount: 0), clock: clock, pools: pools)
-        let isInside = Lock(false)
+        let isInside = LockBox(false)
         player.onEvent = { event in
             #expect(
                 isInside.withLock { state in

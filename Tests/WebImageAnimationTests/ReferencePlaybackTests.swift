@@ -19,7 +19,7 @@ import WebImageTestSupport
         let byteLimit = frameRoom.map { $0 * image.source.frameByteCount } ?? 1 << 30
         let pools = FramePools(byteLimit: byteLimit, pressureSource: nil, submit: work.submit)
         let player = AnimationPlayer(image, configuration: configuration, clock: clock, pools: pools)
-        let told = Lock<[(Int, [UInt8])]>([])
+        let told = LockBox<[(Int, [UInt8])]>([])
         player.onEvent = { event in
             guard case .frame(let index, let pixels) = event else { return }
             told.withLock { $0.append((index, pixels.withUnsafeBytes { Array($0) })) }
@@ -81,7 +81,7 @@ import WebImageTestSupport
         let data = try animation.data()
         let (clock, work) = (ManualTimerClock(), ManualWork())
         let pools = FramePools(byteLimit: 1 << 30, pressureSource: nil, submit: work.submit)
-        let told = Lock<[(Int, [UInt8])]>([])
+        let told = LockBox<[(Int, [UInt8])]>([])
         let step = {
             clock.advance(by: .seconds(10))
             work.runAll()

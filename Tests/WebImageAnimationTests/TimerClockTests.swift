@@ -13,7 +13,7 @@ import WebImageTestSupport
 
     @Test func callsInTheOrderOfTimeThenOfScheduling() {
         let clock = ManualTimerClock()
-        let called = Lock<[Int]>([])
+        let called = LockBox<[Int]>([])
         for (number, milliseconds) in [(1, 30), (2, 10), (3, 20), (4, 10), (5, -5)] {
             _ = clock.schedule(at: .milliseconds(milliseconds)) { called.withLock { $0.append(number) } }
         }
@@ -29,7 +29,7 @@ import WebImageTestSupport
 
     @Test func showsEachCallItsOwnTimeUnlessItJumps() {
         let clock = ManualTimerClock()
-        let times = Lock<[Duration]>([])
+        let times = LockBox<[Duration]>([])
         func schedule() {
             for milliseconds in [10, 20] {
                 _ = clock.schedule(at: clock.now + .milliseconds(milliseconds)) {
@@ -46,7 +46,7 @@ import WebImageTestSupport
 
     @Test func cancelledCallsAreRemoved() {
         let clock = ManualTimerClock()
-        let called = Lock(0)
+        let called = LockBox(0)
         let calls = (0..<5).map { _ in clock.schedule(at: .seconds(1)) { called.withLock { $0 += 1 } } }
         calls[1].cancel()
         calls[3].cancel()
@@ -60,7 +60,7 @@ import WebImageTestSupport
     @Test func theSystemClockCallsInTime() async throws {
         let clock = SystemTimerClock()
         let start = clock.now
-        let called = Lock<[(Int, Duration)]>([])
+        let called = LockBox<[(Int, Duration)]>([])
         let countdown = Countdown(4)
         // In a call, so that all are scheduled before the first is made.
         _ = clock.schedule(at: start) {

@@ -5,8 +5,8 @@ import WebImageTestSupport
 
 @Suite(.timeLimit(.minutes(1))) struct ByteBudgetTests {
     private let budget = ByteBudget(byteLimit: 3 * ByteBudget.estimatedByteCount)
-    private let started = Lock<[String]>([])
-    private let shares = Lock<[String: ByteBudget.Share]>([:])
+    private let started = LockBox<[String]>([])
+    private let shares = LockBox<[String: ByteBudget.Share]>([:])
 
     private func admit(_ name: String, priority: LoadPriority = .normal) -> (any LoaderTask)? {
         budget.admit(priority: priority) { [started, shares] share in

@@ -50,7 +50,7 @@ import WebImageTestSupport
 
     @Test func loadsIfOneSubscriberAllowsIt() {
         let refusal = WebImageError.notInCache(key: "refused")
-        let asked = Lock(0)
+        let asked = LockBox(0)
         func objection(_ error: WebImageError?) -> Job<Int, Note>.Objection {
             {
                 asked.withLock { $0 += 1 }
@@ -229,7 +229,7 @@ import WebImageTestSupport
     // MARK: Waiting for the result
 
     @Test func severalTasksAwaitOneJob() async throws {
-        let (startCount, job) = (Lock(0), Lock<Job<Int, Note>?>(nil))
+        let (startCount, job) = (LockBox(0), LockBox<Job<Int, Note>?>(nil))
         @Sendable func wait() async -> Int? {
             try? await table.result(for: "a", priority: .normal) { started in
                 startCount.withLock { $0 += 1 }
@@ -323,7 +323,7 @@ extension DeferredTaskTests {
 @Suite struct LoaderTaskTests {
     @Test func followsAPriorityThatChangesWhileItIsForwarded() {
         let task = TaskRecorder()
-        let wanted = Lock([LoadPriority.high, .low, .low, .veryHigh])
+        let wanted = LockBox([LoadPriority.high, .low, .low, .veryHigh])
         task.follow { wanted.withLock { $0.removeFirst() } }
         #expect(task.calls == ["priority high", "priority low"])
         #expect(wanted.withLock { $0 } == [.veryHigh])
@@ -337,7 +337,7 @@ extension DeferredTaskTests {
 }
 
 private final class TaskRecorder: PausableTask {
-    private let recorded = Lock<[String]>([])
+    private let recorded = LockBox<[String]>([])
 
     var calls: [String] { recorded.withLock { $0 } }
 
@@ -357,7 +357,7 @@ private struct Note: JobNews, Equatable {
 }
 
 private final class Recorder<Output: Hashable & Sendable>: Sendable {
-    private let events = Lock<[Job<Output, Note>.Event]>([])
+    private let events = LockBox<[Job<Output, Note>.Event]>([])
 
     var note: Job<Output, Note>.Handler { { event in self.events.withLock { $0.append(event) } } }
 
@@ -378,7 +378,7 @@ private final class Recorder<Output: Hashable & Sendable>: Sendable {
 }
 
 private final class StepProbe: LoaderTask {
-    private let state = Lock((cancelCount: 0, priority: LoadPriority?.none))
+    private let state = LockBox((cancelCount: 0, priority: LoadPriority?.none))
 
     var cancelCount: Int { state.withLock { $0.cancelCount } }
     var isCancelled: Bool { cancelCount > 0 }

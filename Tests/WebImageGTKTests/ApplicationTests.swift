@@ -30,7 +30,7 @@ final class ApplicationHoldTests: GTKTestCase {
 
     func testACustomHookReplacesTheHold() throws {
         try MainActor.assumeIsolated {
-            let (begun, ended) = (Lock(0), Lock(0))
+            let (begun, ended) = (LockBox(0), LockBox(0))
             let fixture = PictureFixture { configuration in
                 configuration.beginBackgroundTask = { _ in
                     begun.withLock { $0 += 1 }

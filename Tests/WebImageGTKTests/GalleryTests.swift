@@ -67,7 +67,7 @@ final class GalleryScreenshotTests: GTKTestCase {
         let pages = ["pictures", "buttons", "animated", "progressive"]
         let files = pages.map { folder.appendingPathComponent("\($0).png") }
         // Side by side: each waits for decoding most of the time.
-        let runs = Lock<[Int: GalleryRun]>([:])
+        let runs = LockBox<[Int: GalleryRun]>([:])
         DispatchQueue.concurrentPerform(iterations: pages.count) { number in
             let arguments = ["--page", pages[number], "--size", "900x700", "--screenshot", files[number].path]
             if let run = try? GalleryRun(arguments) { runs.withLock { $0[number] = run } }

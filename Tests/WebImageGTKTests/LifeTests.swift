@@ -243,7 +243,7 @@ final class OffscreenReleaseTests: GTKTestCase {
             defer { window.close() }
             let url = try fixture.url("red")
             window.show(picture)
-            let endCount = Lock(0)
+            let endCount = LockBox(0)
             picture.setImage(
                 url, placeholder: .image(try Swatch.green.image()), manager: fixture.manager,
                 completion: { _ in endCount.withLock { $0 += 1 } })

@@ -8,7 +8,7 @@ import XCTest
 final class MainLoopTests: XCTestCase {
     func testRunsTheMainActor() {
         MainActor.assumeIsolated {
-            let ran = Lock(false)
+            let ran = LockBox(false)
             Task.detached {
                 await MainActor.run { ran.withLock { $0 = Thread.isMainThread } }
             }
@@ -18,7 +18,7 @@ final class MainLoopTests: XCTestCase {
 
     func testRunsTheMainQueue() {
         MainActor.assumeIsolated {
-            let ran = Lock(false)
+            let ran = LockBox(false)
             DispatchQueue.global().async {
                 DispatchQueue.main.async { ran.withLock { $0 = Thread.isMainThread } }
             }
@@ -58,7 +58,7 @@ final class ApplyQueueTests: XCTestCase {
     func testRunsEverythingInOrder() {
         MainActor.assumeIsolated {
             let queue = ApplyQueue()
-            let seen = Lock<[Int]>([])
+            let seen = LockBox<[Int]>([])
             DispatchQueue.global().async {
                 for number in 0..<1000 { queue.enqueue { seen.withLock { $0.append(number) } } }
             }
@@ -71,7 +71,7 @@ final class ApplyQueueTests: XCTestCase {
         MainActor.assumeIsolated {
             let clock = ManualClock()
             let queue = ApplyQueue(budget: .milliseconds(1), now: { clock.now })
-            let count = Lock(0)
+            let count = LockBox(0)
             for _ in 0..<10 {
                 queue.enqueue {
                     clock.advance(by: .microseconds(250))
@@ -90,14 +90,14 @@ final class ApplyQueueTests: XCTestCase {
 
     func testFramesTakePrecedence() {
         MainActor.assumeIsolated {
-            let order = Lock<[String]>([])
+            let order = LockBox<[String]>([])
             let queue = ApplyQueue()
             queue.enqueue { order.withLock { $0.append("result") } }
             g_idle_add_full(
                 120,  // GDK_PRIORITY_REDRAW
                 { data in
                     guard let data else { return gboolean(0) }
-                    Unmanaged<Lock<[String]>>.fromOpaque(data).takeUnretainedValue().withLock { $0.append("frame") }
+                    Unmanaged<LockBox<[String]>>.fromOpaque(data).takeUnretainedValue().withLock { $0.append("frame") }
                     return gboolean(0)
                 }, Unmanaged.passUnretained(order).toOpaque(), nil)
             pump("both") { order.withLock { $0.count } == 2 }
@@ -107,7 +107,7 @@ final class ApplyQueueTests: XCTestCase {
 
     func testRunsWhatHasWaitedForAFrameBeforeTheNextOne() {
         MainActor.assumeIsolated {
-            let (queue, frames, results) = (ApplyQueue(), Frames(), Lock<[Int]>([]))
+            let (queue, frames, results) = (ApplyQueue(), Frames(), LockBox<[Int]>([]))
             frames.draw = { number in
                 // Each frame takes all the time there is.
                 queue.enqueue { results.withLock { $0.append(number) } }
@@ -122,7 +122,7 @@ final class ApplyQueueTests: XCTestCase {
 
     func testLeavesAThirdOfTheTimeToFramesWhenMuchIsLate() {
         MainActor.assumeIsolated {
-            let (clock, frames, count) = (ManualClock(), Frames(), Lock(0))
+            let (clock, frames, count) = (ManualClock(), Frames(), LockBox(0))
             let queue = ApplyQueue(now: { clock.now })
             frames.takeAllTime(of: clock)
             frames.begin()
@@ -142,7 +142,7 @@ final class ApplyQueueTests: XCTestCase {
 
     func testPaintsSoonAfterAStallThoughMuchIsLate() {
         MainActor.assumeIsolated {
-            let (clock, frames, count) = (ManualClock(), Frames(), Lock(0))
+            let (clock, frames, count) = (ManualClock(), Frames(), LockBox(0))
             let queue = ApplyQueue(now: { clock.now })
             frames.takeAllTime(of: clock)
             for _ in 0..<400 {
@@ -162,7 +162,7 @@ final class ApplyQueueTests: XCTestCase {
 
     func testDelaysOtherBodiesWhileOneRunsAMainLoop() {
         MainActor.assumeIsolated {
-            let (queue, order) = (ApplyQueue(), Lock<[String]>([]))
+            let (queue, order) = (ApplyQueue(), LockBox<[String]>([]))
             queue.enqueue {
                 MainActor.assumeIsolated {
                     // Longer than a late body waits.
@@ -182,7 +182,7 @@ final class ApplyQueueTests: XCTestCase {
     func testRunsBodiesQueuedByABody() {
         MainActor.assumeIsolated {
             let queue = ApplyQueue()
-            let order = Lock<[Int]>([])
+            let order = LockBox<[Int]>([])
             queue.enqueue {
                 order.withLock { $0.append(1) }
                 queue.enqueue { order.withLock { $0.append(3) } }
@@ -195,7 +195,7 @@ final class ApplyQueueTests: XCTestCase {
 
     func testLivesUntilItIsEmpty() {
         MainActor.assumeIsolated {
-            let didRun = Lock(false)
+            let didRun = LockBox(false)
             var queue: ApplyQueue? = ApplyQueue()
             weak let weakQueue = queue
             queue?.enqueue { didRun.withLock { $0 = true } }
@@ -242,7 +242,7 @@ final class ApplyQueueTests: XCTestCase {
 }
 
 private final class ManualClock: Sendable {
-    private let time = Lock(ContinuousClock.now)
+    private let time = LockBox(ContinuousClock.now)
 
     var now: ContinuousClock.Instant { time.withLock { $0 } }
 

@@ -143,7 +143,7 @@ final class PicturePreviewTests: GTKTestCase {
             defer { window.close() }
             window.show(picture)
             let slot = picture.imageSlot
-            let starts = Lock(0)
+            let starts = LockBox(0)
             picture.transition = .fade(duration: .milliseconds(30))
             picture.transition?.prepare = { _, _ in starts.withLock { $0 += 1 } }
             picture.setImage(try fixture.url("photograph"), options: .fadeIn, manager: fixture.manager)

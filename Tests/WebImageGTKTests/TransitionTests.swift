@@ -232,7 +232,7 @@ final class TransitionStepsTests: GTKTestCase {
             window.show(picture)
             var transition = ImageTransition(duration: .milliseconds(20))
             transition.setsImage = false
-            let prepared = Lock<Image?>(nil)
+            let prepared = LockBox<Image?>(nil)
             transition.prepare = { _, image in prepared.withLock { $0 = image } }
             picture.transition = transition
             let url = try fixture.url("red")

@@ -15,7 +15,7 @@ final class LoadRecording: Sendable {
         var isInOrder = true
     }
 
-    private let state = Lock(State())
+    private let state = LockBox(State())
     private let ended = Countdown()
     private let firstBytes = Countdown()
     private let responded = Countdown()

@@ -73,7 +73,7 @@ final class MarkerLifeTests: GTKTestCase {
             defer { map.close() }
             map.show(marker)
             let url = try fixture.url("red")
-            let endCount = Lock(0)
+            let endCount = LockBox(0)
             marker.setImage(url, manager: fixture.manager, completion: { _ in endCount.withLock { $0 += 1 } })
             fixture.loader.lastLoad(of: url)?.answer(.red)
             pump("the image") { marker.image != nil }

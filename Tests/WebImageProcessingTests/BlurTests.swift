@@ -154,7 +154,7 @@ import WebImageTestSupport
 
     @Test func stopsWhenCancelled() throws {
         let input = try EffectPixels(width: 600, height: 600, pixel: [1, 2, 3, 255]).image()
-        let polls = Lock(0)
+        let polls = LockBox(0)
         let cancellation = Cancellation { cancellation in
             let count = polls.withLock { count in
                 count += 1

@@ -70,7 +70,7 @@ import WebImageTestSupport
                 try processor.process(source, cancellation: cancellation)
             }
             // Also in the middle.
-            let looks = Lock(0)
+            let looks = LockBox(0)
             let later = Cancellation { cancellation in
                 if looks.withLock({ count -> Bool in
                     count += 1

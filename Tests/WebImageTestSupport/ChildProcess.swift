@@ -8,7 +8,7 @@ final class ChildProcess: Sendable {
     /// What the program prints; closed when the program and all its children are gone.
     let output: Int32
     private let identifier: pid_t
-    private let input: Lock<Int32?>
+    private let input: LockBox<Int32?>
 
     /// Starts `arguments[0]`, looked up in `PATH`.
     init(_ arguments: [String]) throws {
@@ -49,7 +49,7 @@ final class ChildProcess: Sendable {
             throw TestServerError("\(arguments[0]) does not start: errno \(status)")
         }
         self.identifier = identifier
-        input = Lock(inputEnds[1])
+        input = LockBox(inputEnds[1])
         output = outputEnds[0]
     }
 

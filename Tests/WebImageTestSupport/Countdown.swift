@@ -8,10 +8,10 @@ public final class Countdown: Sendable {
         var waiters: [Int: CheckedContinuation<Void, any Error>] = [:]
     }
 
-    private let state: Lock<State>
+    private let state: LockBox<State>
 
     /// Opens after `count` signals.
-    public init(_ count: Int = 1) { state = Lock(State(remaining: count)) }
+    public init(_ count: Int = 1) { state = LockBox(State(remaining: count)) }
 
     /// How many signals are missing; below zero when there were more than expected.
     public var remaining: Int { state.withLock { $0.remaining } }

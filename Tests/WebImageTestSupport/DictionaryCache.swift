@@ -10,7 +10,7 @@ package final class DictionaryCache: ImageCaching {
         var attributes = DiskCache.Attributes()
     }
 
-    private let entries = Lock<[ImageCacheKey: Entry]>([:])
+    private let entries = LockBox<[ImageCacheKey: Entry]>([:])
 
     package init() {}
 

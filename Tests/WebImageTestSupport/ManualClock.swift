@@ -20,7 +20,7 @@ public final class ManualClock: Clock {
         var observers: [(count: Int, countdown: Countdown)] = []
     }
 
-    private let state = Lock(State())
+    private let state = LockBox(State())
 
     /// Makes a clock that stands still.
     public init() {}

@@ -159,7 +159,7 @@ private final class AccessLog: Sendable {
         var waiters: [(path: String, countdown: Countdown)] = []
     }
 
-    private let state = Lock(State())
+    private let state = LockBox(State())
 
     var entries: [NGINXServer.Entry] { state.withLock { $0.entries } }
 

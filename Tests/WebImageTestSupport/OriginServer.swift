@@ -6,7 +6,7 @@ import WebImageCore
 public final class OriginServer: Sendable {
     /// Its port on 127.0.0.1.
     public let port: Int
-    private let process: Lock<ChildProcess?>
+    private let process: LockBox<ChildProcess?>
 
     /// A request that has arrived.
     public struct Request: Decodable, Sendable {
@@ -28,7 +28,7 @@ public final class OriginServer: Sendable {
             throw TestServerError("the origin server does not start")
         }
         self.port = port
-        self.process = Lock(process)
+        self.process = LockBox(process)
     }
 
     /// A URL on it; `path` begins with a slash.

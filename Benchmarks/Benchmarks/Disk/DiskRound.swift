@@ -89,7 +89,7 @@ struct DiskRound {
 
     private static func getAsynchronously(_ store: OurStore, _ entries: DiskEntries, taskCount: Int) throws {
         let done = DispatchSemaphore(value: 0)
-        let wrongCount = Lock(0)
+        let wrongCount = LockBox(0)
         for places in parts(of: entries.count, taskCount) {
             Task.detached {
                 for place in places {
@@ -116,7 +116,7 @@ struct DiskRound {
         _ body: @Sendable (any DiskSession, Range<Int>) throws -> Void
     ) throws {
         let parts = parts(of: count, threadCount)
-        let failure = Lock<(any Error)?>(nil)
+        let failure = LockBox<(any Error)?>(nil)
         DispatchQueue.concurrentPerform(iterations: threadCount) { thread in
             do {
                 try body(try store.session(), parts[thread])

@@ -65,7 +65,7 @@ enum MillionEntries {
         table.row(["memory taken", "\(residentMebibytes - residentBefore) MiB", "", "", ""])
 
         // A tenth goes, the least recently used, while another thread looks up what was used last.
-        let isOver = Lock(false)
+        let isOver = LockBox(false)
         let trimStart = clock.now
         Task.detached {
             await store.cache.trim(toSize: size / 10 * 9)
@@ -120,7 +120,7 @@ enum MillionEntries {
 
     private static func blocking(_ body: @escaping @Sendable () async -> Int64) -> Int64 {
         let done = DispatchSemaphore(value: 0)
-        let result = Lock<Int64>(0)
+        let result = LockBox<Int64>(0)
         Task.detached {
             let value = await body()
             result.withLock { $0 = value }

@@ -7,7 +7,7 @@ import WebImageCore
 final class SQLiteStore: DiskStore {
     private let path: String
     /// Two connections that both write would wait for each other by sleeping.
-    private let writeLock = Lock(())
+    private let writeLock = LockBox(())
 
     init(directory: String) throws {
         mkdir(directory, 0o700)
@@ -26,9 +26,9 @@ final class SQLiteStore: DiskStore {
 private final class SQLiteSession: DiskSession {
     private let connection: BareSQLite
     private let begin, commit, insert, delete, select: BareSQLite.Statement
-    private let writeLock: Lock<Void>
+    private let writeLock: LockBox<Void>
 
-    init(path: String, writeLock: Lock<Void>) throws {
+    init(path: String, writeLock: LockBox<Void>) throws {
         self.writeLock = writeLock
         connection = try BareSQLite(path: path)
         begin = try connection.prepare("BEGIN IMMEDIATE")

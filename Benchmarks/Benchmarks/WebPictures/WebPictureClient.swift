@@ -14,7 +14,7 @@ enum WebPictureClient {
         guard arguments.count == 5, arguments[1] == flag else { return }
         var addresses: [String] = []
         while let line = readLine() { addresses.append(line) }
-        let samples = Lock([PictureSample](repeating: PictureSample(), count: addresses.count))
+        let samples = LockBox([PictureSample](repeating: PictureSample(), count: addresses.count))
         let start = ResourceUsage.current
         var end = start
         if arguments[2] == "decode" {
@@ -45,7 +45,7 @@ enum WebPictureClient {
     }
 
     private static func load(
-        _ addresses: [String], with manager: WebImageManager, into samples: Lock<[PictureSample]>
+        _ addresses: [String], with manager: WebImageManager, into samples: LockBox<[PictureSample]>
     ) throws {
         let group = DispatchGroup()
         for (index, address) in addresses.enumerated() {
@@ -65,7 +65,7 @@ enum WebPictureClient {
     }
 
     /// On all processors, with nothing else.
-    private static func decode(_ paths: [String], into samples: Lock<[PictureSample]>) {
+    private static func decode(_ paths: [String], into samples: LockBox<[PictureSample]>) {
         DispatchQueue.concurrentPerform(iterations: paths.count) { index in
             do {
                 let data = try Data(contentsOf: URL(filePath: paths[index]))

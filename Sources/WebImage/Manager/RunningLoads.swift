@@ -28,24 +28,27 @@ final class RunningLoads: Sendable {
     /// Whether any load other than a prefetch is in progress.
     var hasWanted: Bool { state.withLock { $0.wantedCount > 0 } }
 
-    /// Counts `operation` until it ends.
+    /// Lists `operation` until it ends.
     func insert(_ operation: WebImageOperation, isPrefetch: Bool) {
-        let id = ObjectIdentifier(operation)
         state.withLock { state in
-            state.operations[id] = (operation, isPrefetch)
+            state.operations[ObjectIdentifier(operation)] = (operation, isPrefetch)
             if !isPrefetch { state.wantedCount += 1 }
         }
-        operation.whenEnded { [self] in
-            // The waiting closure is released outside the lock.
-            let (handlers, _) = state.withLock { state -> ([@Sendable () -> Void], Waiting?) in
-                state.operations[id] = nil
-                let waiting = state.waiting.isEmpty ? nil : state.waiting.removeValue(forKey: id)
-                if !isPrefetch { state.wantedCount -= 1 }
-                guard !isPrefetch, state.wantedCount == 0 else { return ([], waiting) }
-                return (Array(state.idleHandlers.values), waiting)
-            }
-            for handler in handlers { handler() }
+        if !operation.noteListing() { remove(operation) }
+    }
+
+    /// Removes an operation, which has ended.
+    func remove(_ operation: WebImageOperation) {
+        // The waiting closure is released outside the lock.
+        let (handlers, _) = state.withLock { state -> ([@Sendable () -> Void], Waiting?) in
+            let id = ObjectIdentifier(operation)
+            let waiting = state.waiting.isEmpty ? nil : state.waiting.removeValue(forKey: id)
+            guard let isPrefetch = state.operations.removeValue(forKey: id)?.isPrefetch else { return ([], waiting) }
+            if !isPrefetch { state.wantedCount -= 1 }
+            guard !isPrefetch, state.wantedCount == 0 else { return ([], waiting) }
+            return (Array(state.idleHandlers.values), waiting)
         }
+        for handler in handlers { handler() }
     }
 
     /// Calls `handler` each time the last load that is not a prefetch has ended.

@@ -15,37 +15,42 @@ extension WebImageManager {
     /// - Throws: the error of the load; ``WebImageError/cancelled`` if the task was cancelled.
     public func image(for request: WebImageRequest) async throws(WebImageError) -> Image {
         let request = prepared(request)
-        if let image = imageAtOnce(for: request) { return image }
-        return try await response(forPrepared: request).image
+        let pipeline = pipelines.pipeline(for: request)
+        let context = pipeline.context(for: request)
+        // The hook needs an operation.
+        let queriesMemory = configuration.didFinish == nil
+        if queriesMemory, let context, let image = imageAtOnce(for: request, pipeline, context) { return image }
+        return try await response(for: request, pipeline, context, queriesMemory: !queriesMemory).image
     }
 
     /// Loads the image that `request` describes, and returns it with its origin and other details of the load.
     ///
     /// - Throws: the error of the load; ``WebImageError/cancelled`` if the task was cancelled.
     public func response(for request: WebImageRequest) async throws(WebImageError) -> WebImageResponse {
-        try await response(forPrepared: prepared(request))
+        let request = prepared(request)
+        let pipeline = pipelines.pipeline(for: request)
+        return try await response(for: request, pipeline, pipeline.context(for: request), queriesMemory: true)
     }
 
-    private func response(forPrepared request: WebImageRequest) async throws(WebImageError) -> WebImageResponse {
-        let (waiter, task) = (Waiter<Result<WebImageResponse, WebImageError>>(), DeferredTask())
-        let result = await withTaskCancellationHandler {
-            await withCheckedContinuation { continuation in
-                waiter.attach(continuation)
-                let callbacks = WebImageOperation.Callbacks(DirectCallbackQueue()) { waiter.resume($0) }
-                task.attach(OperationTask(operation: start(request, callbacks)))
-            }
-        } onCancel: {
+    /// - Parameter actor: the caller's. A closure that captures it runs there; another would change threads.
+    private func response(
+        for request: WebImageRequest, _ pipeline: Pipeline, _ context: LoadContext?, queriesMemory: Bool,
+        isolation actor: isolated (any Actor)? = #isolation
+    ) async throws(WebImageError) -> WebImageResponse {
+        let operation = operation(request, pipeline, context, WebImageOperation.Callbacks(DirectCallbackQueue()))
+        let result = await withTaskCancellationHandler(
+            operation: {
+                _ = actor
+                // An operation calls its completion exactly once.
+                return await withUnsafeContinuation(isolation: actor) { continuation in
+                    guard operation.complete(with: { continuation.resume(returning: $0) }) else { return }
+                    begin(operation, pipeline, context, queriesMemory: queriesMemory)
+                }
+            },
             // The operation then ends with `WebImageError.cancelled`.
-            task.cancel()
-        }
+            onCancel: { operation.cancel() }, isolation: actor)
         return try result.get()
     }
-}
-
-private struct OperationTask: LoaderTask {
-    let operation: WebImageOperation
-
-    func cancel() { operation.cancel() }
 }
 
 extension WebImageManager {

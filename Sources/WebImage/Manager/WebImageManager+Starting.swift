@@ -15,19 +15,37 @@ extension WebImageManager {
     ) -> WebImageOperation {
         let pipeline = pipelines.pipeline(for: request)
         let context = pipeline.context(for: request)
-        let operation = WebImageOperation(
-            request: request, key: context?.key ?? request.cacheKey, cache: pipeline.cache.base, callbacks,
-            counters: pipeline.counters, didFinish: configuration.didFinish)
+        let operation = operation(request, pipeline, context, callbacks)
+        begin(operation, pipeline, context, mayBlock: mayBlock, isPrefetch: isPrefetch)
+        return operation
+    }
+
+    /// Returns an operation that has not begun, and counts it.
+    func operation(
+        _ request: WebImageRequest, _ pipeline: Pipeline, _ context: LoadContext?,
+        _ callbacks: WebImageOperation.Callbacks
+    ) -> WebImageOperation {
         pipeline.counters.change { $0.requests += 1 }
+        return WebImageOperation(
+            request: request, key: context?.key ?? request.cacheKey, cache: pipeline.cache.base, callbacks,
+            counters: pipeline.counters, running: running, didFinish: configuration.didFinish)
+    }
+
+    /// - Parameters:
+    ///   - context: `nil` if no loader loads the request's URL.
+    ///   - queriesMemory: `false` if the caller has done that.
+    func begin(
+        _ operation: WebImageOperation, _ pipeline: Pipeline, _ context: LoadContext?, queriesMemory: Bool = true,
+        mayBlock: Bool = false, isPrefetch: Bool = false
+    ) {
         guard let context else {
             running.insert(operation, isPrefetch: isPrefetch)
-            end(operation, .failure(ImageLoaderGroup.error(forUnloadable: request.url)))
-            return operation
+            return end(operation, .failure(ImageLoaderGroup.error(forUnloadable: operation.request.url)))
         }
-        if let image = pipeline.imageInMemory(for: context) {
+        if queriesMemory, let image = pipeline.imageInMemory(for: context) {
             operation.recorder.note(.memory, .memoryAnswered)
             finish(operation, image, context, pipeline, mayBlock: mayBlock, isPrefetch: isPrefetch)
-        } else if mayBlock, request.options.contains(.queryDiskSync),
+        } else if mayBlock, context.request.options.contains(.queryDiskSync),
             let response = pipeline.responseFromDisk(for: context, trace: operation.recorder)
         {
             end(operation, .success(response))
@@ -35,7 +53,6 @@ extension WebImageManager {
             running.insert(operation, isPrefetch: isPrefetch)
             startLater(operation, context, pipeline)
         }
-        return operation
     }
 
     /// Returns what may refuse a load after the caches have missed; `nil` if nothing can.
@@ -160,16 +177,12 @@ extension WebImageManager {
         operation.finish(result)
     }
 
-    /// Returns the image in memory, for callers that need no operation. A hit counts as a load; a miss counts when the
-    /// load follows.
+    /// Returns the image in memory, for callers that need no operation. A hit counts as a load; after a miss the load
+    /// follows.
     ///
     /// - Parameter request: from ``prepared(_:)``.
-    func imageAtOnce(for request: WebImageRequest) -> Image? {
-        // The hook needs an operation.
-        guard configuration.didFinish == nil, let (pipeline, context) = place(of: request),
-            let image = pipeline.imageInMemory(for: context, counting: .hits)
-        else { return nil }
-        return noteAnswer(image, to: request, pipeline)
+    func imageAtOnce(for request: WebImageRequest, _ pipeline: Pipeline, _ context: LoadContext) -> Image? {
+        pipeline.imageInMemory(for: context).map { noteAnswer($0, to: request, pipeline) }
     }
 
     /// Like ``cachedImage(for:)``, for a view, which loads the image after a miss: both count as one request.

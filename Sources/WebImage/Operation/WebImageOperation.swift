@@ -25,16 +25,16 @@ public final class WebImageOperation: Sendable {
     typealias PreviewHandler = @Sendable (Image) -> Void
     typealias CompletionHandler = @Sendable (Result<WebImageResponse, WebImageError>) -> Void
 
-    /// The handlers, and the queue that they run on.
+    /// The handlers, and the queue that they run on. The completion may be set later, by ``complete(with:)``.
     struct Callbacks: Sendable {
         let queue: any CallbackQueue
         let progress: ProgressHandler?
         let preview: PreviewHandler?
-        let completion: CompletionHandler
+        let completion: CompletionHandler?
 
         init(
             _ queue: any CallbackQueue, progress: ProgressHandler? = nil, preview: PreviewHandler? = nil,
-            completion: @escaping CompletionHandler
+            completion: CompletionHandler? = nil
         ) {
             self.queue = queue
             self.progress = progress
@@ -57,6 +57,7 @@ public final class WebImageOperation: Sendable {
 
     private let callbackQueue: any CallbackQueue
     private let counters: PipelineCounters
+    private let running: RunningLoads
     private let didFinish: WebImageManager.FinishHook?
     private let storage: Lock<Storage>
 
@@ -68,7 +69,10 @@ public final class WebImageOperation: Sendable {
     /// precedence. The second of the two finds no handlers.
     private struct Storage {
         var isCancelled = false
+        var isEnded = false
         var isHeldUp = false
+        /// Whether the manager lists it among the loads in progress.
+        var isListed = false
         var result: Result<WebImageResponse, WebImageError>?
         var priority: LoadPriority
         var subscription: (any LoaderTask)?
@@ -82,25 +86,25 @@ public final class WebImageOperation: Sendable {
         var previewNumber = -1
         var attempts: [LoadAttempt] = []
 
-        var isEnded: Bool { completionHandler == nil }
-
         /// Ends the operation. No handler is called any more.
         ///
         /// The caller releases the returned values outside the lock. Releasing what a handler captures may run code,
         /// which may use this operation.
         mutating func end(with result: Result<WebImageResponse, WebImageError>) -> Ending {
             defer {
+                isEnded = true
                 (progressHandler, previewHandler, completionHandler) = (nil, nil, nil)
                 (subscription, preview, onEnd) = (nil, nil, [])
             }
             return Ending(
-                result: result, completion: completionHandler, onEnd: onEnd, progress: progressHandler,
-                previewHandler: previewHandler, preview: preview, subscription: subscription)
+                result: result, isListed: isListed, completion: completionHandler, onEnd: onEnd,
+                progress: progressHandler, previewHandler: previewHandler, preview: preview, subscription: subscription)
         }
     }
 
     private struct Ending {
         let result: Result<WebImageResponse, WebImageError>
+        let isListed: Bool
         let completion: CompletionHandler?
         let onEnd: [@Sendable () -> Void]
         let progress: ProgressHandler?
@@ -111,10 +115,11 @@ public final class WebImageOperation: Sendable {
 
     init(
         request: WebImageRequest, key: ImageCacheKey, cache: any ImageCaching, _ callbacks: Callbacks,
-        counters: PipelineCounters, didFinish: WebImageManager.FinishHook? = nil
+        counters: PipelineCounters, running: RunningLoads, didFinish: WebImageManager.FinishHook? = nil
     ) {
         self.request = request
         self.counters = counters
+        self.running = running
         self.cache = cache
         self.didFinish = didFinish
         cacheKey = key
@@ -198,6 +203,26 @@ public final class WebImageOperation: Sendable {
     }
 
     // MARK: For the manager
+
+    /// Sets the completion of an operation that was made without one; calls it at once if the operation has ended.
+    ///
+    /// - Returns: whether the operation has not ended.
+    func complete(with completion: @escaping CompletionHandler) -> Bool {
+        let result = storage.withLock { storage in
+            if !storage.isEnded { storage.completionHandler = completion }
+            return storage.result
+        }
+        if let result { completion(result) }
+        return result == nil
+    }
+
+    /// Notes that the manager lists the operation; returns `false` if it has ended before.
+    func noteListing() -> Bool {
+        storage.withLock { storage in
+            storage.isListed = true
+            return !storage.isEnded
+        }
+    }
 
     /// Notes whether the operation waits because the manager is suspended.
     func note(isHeldUp: Bool) { storage.withLock { $0.isHeldUp = isHeldUp } }
@@ -305,6 +330,7 @@ public final class WebImageOperation: Sendable {
         }
         guard let ending else { return }
         counters.change { $0.count(ending.result) }
+        if ending.isListed { running.remove(self) }
         for body in ending.onEnd { body() }
         didFinish?(self, ending.result)
         ending.completion?(ending.result)
@@ -332,22 +358,27 @@ extension DispatchQueue: CallbackQueue {
 /// callbacks.
 final class BatchingCallbackQueue: CallbackQueue {
     private let queue: DispatchQueue
-    private let waiting = Lock<[@Sendable () -> Void]>([])
+    private let waiting = Lock<[Callback]>([])
+
+    // In an array, a closure alone would need another closure around it.
+    private struct Callback {
+        let body: @Sendable () -> Void
+    }
 
     init(label: String) { queue = DispatchQueue(label: label) }
 
     func enqueue(_ body: @escaping @Sendable () -> Void) {
         let isFirst = waiting.withLock { waiting in
-            waiting.append(body)
+            waiting.append(Callback(body: body))
             return waiting.count == 1
         }
         guard isFirst else { return }
         queue.async { [self] in
-            let bodies = waiting.withLock { waiting in
+            let callbacks = waiting.withLock { waiting in
                 defer { waiting = [] }
                 return waiting
             }
-            for body in bodies { body() }
+            for callback in callbacks { callback.body() }
         }
     }
 }

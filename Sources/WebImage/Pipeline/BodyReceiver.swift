@@ -88,13 +88,14 @@ final class BodyReceiver: Sendable {
             if response.statusCode == 304 { return }
             let collector = state.withLock { $0.collector }
             collector.begin(response, isMemoryScarce: pipeline.undecoded.isFull)
-            report { $0.progress.begin(expected: response.expectedByteCount) }
+            job.report(LoadNews(progress: progress { $0.begin(expected: response.expectedByteCount) }))
         case .bytes(let bytes):
             let collector = state.withLock { $0.collector }
             collector.append(bytes)
             let byteCount = collector.byteCount
-            report { $0.progress.advance(to: Int64(byteCount)) }
-            job.report(LoadNews(body: PartialBody(collector: collector, byteCount: byteCount)))
+            let progress = progress { $0.advance(to: Int64(byteCount)) }
+            job.report(
+                LoadNews(progress: progress, body: PartialBody(collector: collector, byteCount: byteCount)))
         case .refused(let response):
             note(response)
             state.withLock { $0.isRefused = true }
@@ -168,13 +169,12 @@ final class BodyReceiver: Sendable {
         state.withLock { ($0.head, $0.responseTime) = (response, responseTime) }
     }
 
-    private func report(_ change: (inout State) -> LoadProgress?) {
-        let progress = state.withLock { state in
-            var progress = change(&state)
+    private func progress(_ change: (inout ProgressSteps) -> LoadProgress?) -> LoadProgress? {
+        state.withLock { state in
+            var progress = change(&state.progress)
             progress?.attempt = state.attempts.count
             return progress
         }
-        if let progress { job.report(LoadNews(progress: progress)) }
     }
 
     private func end(_ result: Result<Void, WebImageError>) {

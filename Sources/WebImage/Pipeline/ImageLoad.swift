@@ -134,34 +134,45 @@ final class ImageLoad: Sendable {
 
     // MARK: Decoding
 
+    /// Decodes on a decoding thread, or on this one where that is quicker than changing threads.
     private func decode(
         _ bytes: LoadedBytes, _ watch: Watch, priority: LoadPriority,
         completion: @escaping @Sendable (Result<WebImageResponse, WebImageError>) -> Void
-    ) -> any LoaderTask {
-        pipeline.decodingQueue.run(priority: priority) { [self] cancellation in
-            let start = ContinuousClock.now
-            do throws(WebImageError) {
-                // Damaged bytes on disk can be loaded again.
-                let allowsDamage =
-                    bytes.origin != .diskCache
-                    && context.request.box?.details.allowsDamage ?? pipeline.configuration.allowsDamage
-                let options = context.decodingOptions(pipeline, allowsDamage: allowsDamage, cancellation: cancellation)
-                var (image, info) = try pipeline.image(of: bytes.data, context, options: options)
-                try cancellation.check()
-                trace.note(.decode, since: start, info.map { .notDecoded($0) } ?? .decoded(image))
-                if context.key.variant == nil { bytes.stored?.describe(&image) }
-                image.provenance = bytes.record
-                var response = response(image, bytes.origin, data: bytes.data)
-                response.metrics = bytes.metrics
-                response.info = info
-                response.expiration = bytes.stored?.expiration
-                response.isForMemory = bytes.isForMemory
-                response.variantStore = store(image, bytes, watch)
-                completion(.success(response))
-            } catch {
-                trace.note(.decode, since: start, .failed(error))
-                completion(.failure(error))
-            }
+    ) -> (any LoaderTask)? {
+        if pipeline.codecs.isQuick(toDecode: bytes.data) {
+            completion(decoded(bytes, watch, Cancellation()))
+            return nil
+        }
+        return pipeline.decodingQueue.run(priority: priority) { [self] cancellation in
+            completion(decoded(bytes, watch, cancellation))
+        }
+    }
+
+    private func decoded(
+        _ bytes: LoadedBytes, _ watch: Watch, _ cancellation: Cancellation
+    ) -> Result<WebImageResponse, WebImageError> {
+        let start = ContinuousClock.now
+        do throws(WebImageError) {
+            // Damaged bytes on disk can be loaded again.
+            let allowsDamage =
+                bytes.origin != .diskCache
+                && context.request.box?.details.allowsDamage ?? pipeline.configuration.allowsDamage
+            let options = context.decodingOptions(pipeline, allowsDamage: allowsDamage, cancellation: cancellation)
+            var (image, info) = try pipeline.image(of: bytes.data, context, options: options)
+            try cancellation.check()
+            trace.note(.decode, since: start, info.map { .notDecoded($0) } ?? .decoded(image))
+            if context.key.variant == nil { bytes.stored?.describe(&image) }
+            image.provenance = bytes.record
+            var response = response(image, bytes.origin, data: bytes.data)
+            response.metrics = bytes.metrics
+            response.info = info
+            response.expiration = bytes.stored?.expiration
+            response.isForMemory = bytes.isForMemory
+            response.variantStore = store(image, bytes, watch)
+            return .success(response)
+        } catch {
+            trace.note(.decode, since: start, .failed(error))
+            return .failure(error)
         }
     }
 

@@ -109,10 +109,9 @@ final class LoadContext: Sendable {
 
     func bytesKey(sources: ByteSources) -> BytesJobKey {
         BytesJobKey(
-            source: KeyText(key.source), request: ownIdentity,
-            strategy: request.retryPolicy.map { AnyHashable($0) },
-            alternatives: request.alternatives, waitsForConnectivity: request.waitsForConnectivity, sources: sources,
-            policy: request.cachePolicy, isStored: storesOnDisk)
+            source: KeyText(key.source),
+            details: call == nil && request.hasStandardDetails ? nil : BytesJobKey.Details(self, ownIdentity),
+            sources: sources, policy: request.cachePolicy, isStored: storesOnDisk)
     }
 
     /// The identity of the request at its loader; `nil` if the source of the cache key contains it.
@@ -183,15 +182,36 @@ struct ByteSources: OptionSet, Hashable, Sendable {
 /// What requests have in common that share the bytes of a file.
 struct BytesJobKey: Hashable, Sendable {
     let source: KeyText
-    /// `nil` if the source says it all.
-    let request: LoaderRequest?
-    // `AnyHashable` is not `Sendable`; a `RetryStrategy` is.
-    nonisolated(unsafe) let strategy: AnyHashable?
-    let alternatives: [URL]
-    let waitsForConnectivity: Bool
+    /// `nil` for most requests.
+    let details: Details?
     let sources: ByteSources
     let policy: CachePolicy
     let isStored: Bool
+
+    /// What the source does not contain. In an object, so that the keys of most requests are small.
+    final class Details: HashableByContent, Sendable {
+        struct Content: Hashable {
+            /// `nil` if the source says it all.
+            let request: LoaderRequest?
+            let strategy: AnyHashable?
+            let alternatives: [URL]
+            let waitsForConnectivity: Bool
+        }
+
+        // `AnyHashable` is not `Sendable`; a `RetryStrategy` is.
+        nonisolated(unsafe) let content: Content
+
+        /// Returns `nil` if the source contains everything.
+        init?(_ context: LoadContext, _ identity: LoaderRequest?) {
+            let request = context.request
+            content = Content(
+                request: identity, strategy: request.retryPolicy.map { AnyHashable($0) },
+                alternatives: request.alternatives, waitsForConnectivity: request.waitsForConnectivity)
+            if content == Content(request: nil, strategy: nil, alternatives: [], waitsForConnectivity: false) {
+                return nil
+            }
+        }
+    }
 
     /// The source alone: the rest rarely differs.
     func hash(into hasher: inout Hasher) { hasher.combine(source) }
@@ -203,14 +223,25 @@ struct ImageJobKey: Hashable, Sendable {
     let bytes: BytesJobKey
     let previews: PreviewStyle?
     let isUndecoded: Bool
+    /// `nil` for most requests.
     let details: Details?
 
-    /// What the cache key does not contain.
-    struct Details: Hashable, Sendable {
-        var queriesVariantOnDisk = false
-        var storesVariantOnDisk = false
-        var allowsDamage: Bool?
-        var limits: DecodingLimits?
+    /// What the cache key does not contain. In an object, like ``BytesJobKey/Details``.
+    final class Details: HashableByContent, Sendable {
+        struct Content: Hashable, Sendable {
+            let queriesVariantOnDisk: Bool
+            let storesVariantOnDisk: Bool
+            let allowsDamage: Bool?
+            let limits: DecodingLimits?
+        }
+
+        let content: Content
+
+        init(_ context: LoadContext) {
+            content = Content(
+                queriesVariantOnDisk: context.queriesVariantOnDisk, storesVariantOnDisk: context.storesVariantOnDisk,
+                allowsDamage: context.request.details.allowsDamage, limits: context.request.details.decodingLimits)
+        }
     }
 
     init(_ context: LoadContext) {
@@ -219,11 +250,17 @@ struct ImageJobKey: Hashable, Sendable {
         bytes = context.bytesKey(sources: context.byteSources)
         previews = request.options.previews
         isUndecoded = request.options.contains(.ignoreDecoding)
-        details =
-            request.hasStandardDetails
-            ? nil
-            : Details(
-                queriesVariantOnDisk: context.queriesVariantOnDisk, storesVariantOnDisk: context.storesVariantOnDisk,
-                allowsDamage: request.details.allowsDamage, limits: request.details.decodingLimits)
+        details = request.hasStandardDetails ? nil : Details(context)
     }
+}
+
+/// An object that is equal to another with equal content.
+protocol HashableByContent: Hashable {
+    associatedtype Content: Hashable
+    var content: Content { get }
+}
+
+extension HashableByContent {
+    static func == (first: Self, second: Self) -> Bool { first.content == second.content }
+    func hash(into hasher: inout Hasher) { hasher.combine(content) }
 }

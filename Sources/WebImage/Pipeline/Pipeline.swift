@@ -201,7 +201,12 @@ extension Pipeline {
     /// The request of a loader, with what the codecs accept.
     func loaderRequest(for context: LoadContext) -> LoaderRequest {
         var request = context.loaderRequest
-        if context.call == nil, !request.hasHeader("accept") { request.headers["Accept"] = codecs.acceptHeader }
+        guard context.call == nil else { return request }
+        if request.headers.isEmpty {
+            request.headers = codecs.acceptHeaders
+        } else if !request.hasHeader("accept") {
+            request.headers.merge(codecs.acceptHeaders) { own, _ in own }
+        }
         return request
     }
 

@@ -86,13 +86,13 @@ extension ImagePrefetcher {
 
         private func start(_ request: WebImageRequest, of batch: PrefetchBatch) {
             let number = batch.begin()
-            let callbacks = WebImageOperation.Callbacks(DirectCallbackQueue()) { [self] result in
+            let completion: WebImageOperation.CompletionHandler = { [self] result in
                 batch.end(number, result)
                 state.withLock { $0.runningCount -= 1 }
                 startNext()
             }
-            let operation = manager.start(
-                manager.prepared(request), callbacks, isPrefetch: true)
+            let callbacks = WebImageOperation.Callbacks(DirectCallbackQueue(), completion: completion)
+            let operation = manager.start(manager.prepared(request), callbacks, isPrefetch: true)
             batch.attach(operation, number)
         }
     }

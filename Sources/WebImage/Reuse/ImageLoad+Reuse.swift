@@ -16,7 +16,7 @@ extension ImageLoad {
     /// reported as a preview.
     func reuseLarger() -> Bool {
         guard pipeline.configuration.reusesVariants, context.queriesMemory, context.request.pixelByteLimit == nil,
-            !pipeline.variants.entries(of: context.key.source).isEmpty
+            pipeline.mayHaveVariants(of: context)
         else { return false }
         let watches = [cache.watch(context.key), pipeline.originals.watch(context.key.original)]
         let found = pipeline.variantsInMemory(of: context).filter { pipeline.mayAnswer($0.image, context) }
@@ -85,9 +85,10 @@ extension Pipeline {
         }
     }
 
-    /// Notes an image that memory holds now.
+    /// Notes an image that memory holds now. A loaded original needs no note: its key follows from that of a variant.
     func noteVariant(_ image: Image?, _ context: LoadContext) {
-        guard configuration.reusesVariants, let image, image.animation == nil, context.request.processors.isEmpty
+        guard configuration.reusesVariants, let image, image.animation == nil, context.request.processors.isEmpty,
+            context.key.variant != nil || image.provenance == nil
         else { return }
         let options = context.request.options
         variants.note(
@@ -97,7 +98,27 @@ extension Pipeline {
                 isFirstFrame: options.contains(.firstFrameOnly)))
     }
 
+    /// Whether memory may have other sizes. Most loads find out here that there are none.
+    fileprivate func mayHaveVariants(of context: LoadContext) -> Bool {
+        context.key.variant != nil && cache.isInMemory(context.key.original)
+            || !variants.entries(of: context.key.source).isEmpty
+    }
+
     func variantsInMemory(of context: LoadContext) -> [(image: Image, entry: VariantIndex.Entry)] {
+        let others = stillsInMemory(of: context)
+        guard context.key.variant != nil,
+            let original = cache.image(
+                inMemoryFor: context.key.original, allowsAnimated: cache.holdsAnimations, counting: [],
+                where: { $0.provenance != nil }),
+            original.animation == nil
+        else { return others }
+        let entry = VariantIndex.Entry(
+            key: context.key.original, size: original.pixels.size, isWhole: !original.isThumbnail, isStretched: false,
+            isFirstFrame: false)
+        return others + [(original, entry)]
+    }
+
+    private func stillsInMemory(of context: LoadContext) -> [(image: Image, entry: VariantIndex.Entry)] {
         variants.entries(of: context.key.source).compactMap { entry in
             guard entry.key != context.key, !entry.isStretched,
                 !entry.isFirstFrame || context.request.options.contains(.firstFrameOnly)

@@ -98,7 +98,22 @@ final class TraceRecorder: Sendable {
 
     private struct State {
         var notes: [Note] = []
-        var included: [TraceRecorder] = []
+        var included = Included.none
+    }
+
+    /// Most work includes the notes of one other, which need no array.
+    private enum Included {
+        case none
+        case one(TraceRecorder)
+        case several([TraceRecorder])
+
+        var all: [TraceRecorder] {
+            switch self {
+            case .none: []
+            case .one(let recorder): [recorder]
+            case .several(let recorders): recorders
+            }
+        }
     }
 
     private let state = Lock(State())
@@ -114,7 +129,15 @@ final class TraceRecorder: Sendable {
     }
 
     /// Includes all notes of `other`, also later ones.
-    func include(_ other: TraceRecorder) { state.withLock { $0.included.append(other) } }
+    func include(_ other: TraceRecorder) {
+        state.withLock { state in
+            if case .none = state.included {
+                state.included = .one(other)
+            } else {
+                state.included = .several(state.included.all + [other])
+            }
+        }
+    }
 
     /// Returns everything noted so far.
     ///
@@ -130,6 +153,6 @@ final class TraceRecorder: Sendable {
 
     private var allNotes: [Note] {
         let state = state.withLock { $0 }
-        return state.included.reduce(into: state.notes) { $0 += $1.allNotes }
+        return state.included.all.reduce(into: state.notes) { $0 += $1.allNotes }
     }
 }

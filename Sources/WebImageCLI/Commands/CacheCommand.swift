@@ -31,7 +31,7 @@ struct CacheCommand: Command {
     let isQuiet: Bool
     let cache: SourceOptions.Cache
     /// The errors of the cache so far.
-    let failures = Lock<[WebImageError]>([])
+    let failures = LockBox<[WebImageError]>([])
 
     init(_ arguments: [String]) throws(ArgumentError) {
         let parser = OptionParser(

@@ -91,7 +91,7 @@ struct GetCommand: Command {
     ) async -> LoadReport {
         let start = ContinuousClock.now
         var report = LoadReport(url: input)
-        let trace = Lock(LoadTrace())
+        let trace = LockBox(LoadTrace())
         do throws(WebImageError) {
             let input = try ImageInput(input)
             try output?.checkFile(index: index)

@@ -8,7 +8,7 @@ internal import WebImage
 /// or a closed standard output, removes the temporary files; see ``Interrupts``.
 enum OutputFile {
     /// The temporary files that are being written.
-    private static let unfinished = Lock<Set<String>>([])
+    private static let unfinished = LockBox<Set<String>>([])
 
     /// Stands for standard output; a file with that name is `./-`.
     static let standardOutput = "-"

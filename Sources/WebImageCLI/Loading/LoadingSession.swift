@@ -38,7 +38,7 @@ final class LoadingSession: Sendable {
     ///   - trace: receives the trace, also after a failure.
     func load(
         _ request: WebImageRequest,
-        progress: (@Sendable (_ received: Int64, _ expected: Int64?) -> Void)? = nil, trace: Lock<LoadTrace>? = nil
+        progress: (@Sendable (_ received: Int64, _ expected: Int64?) -> Void)? = nil, trace: LockBox<LoadTrace>? = nil
     ) async throws(WebImageError) -> WebImageResponse {
         let (results, end) = AsyncStream<Result<WebImageResponse, WebImageError>>.makeStream()
         let operation = manager.load(request, progress: progress) { end.yield($0) }
@@ -60,7 +60,7 @@ final class LoadingSession: Sendable {
 
     /// Returns the bytes of a local file of any type.
     func fileBytes(at url: URL) async throws(WebImageError) -> Data {
-        let body = Lock(Data())
+        let body = LockBox(Data())
         let result: Result<Void, WebImageError> = await withCheckedContinuation { continuation in
             _ = fileLoader.load(LoaderRequest(url: url), priority: .normal) { event in
                 switch event {

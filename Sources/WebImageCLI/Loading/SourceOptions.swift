@@ -105,7 +105,7 @@ extension SourceOptions.Cache {
         case .directory(let path):
             configuration = DiskCache.Configuration(directory: URL(filePath: path, directoryHint: .isDirectory))
         }
-        let reported = Lock<[WebImageError]>([])
+        let reported = LockBox<[WebImageError]>([])
         configuration.onFailure = { error in
             let isNew = reported.withLock { reported in
                 defer { reported.append(error) }

@@ -13,7 +13,7 @@ final class Console: Sendable {
     let showsProgress = isatty(STDERR_FILENO) == 1
 
     /// The line at the bottom. The lock also prevents messages from being mixed.
-    private let bottomLine = Lock("")
+    private let bottomLine = LockBox("")
 
     /// Prints a line of results.
     func print(_ line: String) { write(line + "\n", to: STDOUT_FILENO) }

@@ -11,12 +11,12 @@ final class ProgressBar: Sendable {
 
     private let console: Console
     private let isHidden: Bool
-    private let state: Lock<State>
+    private let state: LockBox<State>
 
     init(count: Int, console: Console, isHidden: Bool = false) {
         self.console = console
         self.isHidden = isHidden
-        state = Lock(
+        state = LockBox(
             State(fractions: [Double](repeating: 0, count: count), byteCounts: [Int64](repeating: 0, count: count)))
     }
 

@@ -45,11 +45,14 @@ final class ChangeMonitor<Key: Hashable & Sendable>: Sendable {
 
     /// Begins a passage. Each one must be ended.
     func begin(_ key: Key) -> Passage {
-        func enter(_ activity: inout Activity) -> Passage {
-            activity.passageCount += 1
-            return Passage(key: key, expected: activity.counts)
+        activities.withLock { activities in
+            guard let index = activities.index(forKey: key) else {
+                activities.updateValue(Activity(passageCount: 1), forKey: key)
+                return Passage(key: key, expected: Counts())
+            }
+            activities.values[index].passageCount += 1
+            return Passage(key: key, expected: activities.values[index].counts)
         }
-        return activities.withLock { enter(&$0[key, default: Activity()]) }
     }
 
     /// Returns the number of changes of the key during the work on it; 0 if there is none.
@@ -62,7 +65,9 @@ final class ChangeMonitor<Key: Hashable & Sendable>: Sendable {
     func change(_ passage: inout Passage, reachesDisk: Bool = true, _ body: () -> Void = {}) {
         activities.withLock { activities in
             body()
-            activities[passage.key]?.counts.add(reachesDisk: reachesDisk)
+            if let index = activities.index(forKey: passage.key) {
+                activities.values[index].counts.add(reachesDisk: reachesDisk)
+            }
         }
         passage.expected.add(reachesDisk: reachesDisk)
     }
@@ -70,9 +75,11 @@ final class ChangeMonitor<Key: Hashable & Sendable>: Sendable {
     /// Makes a change of the disk, unless another change was made since the passage began; returns whether it was made.
     func changeDiskIfUnchanged(_ passage: inout Passage, _ body: () -> Void) -> Bool {
         let isMade = activities.withLock { activities in
-            guard activities[passage.key]?.counts.onDisk == passage.expected.onDisk else { return false }
+            guard let index = activities.index(forKey: passage.key),
+                activities.values[index].counts.onDisk == passage.expected.onDisk
+            else { return false }
             body()
-            activities[passage.key]?.counts.add(reachesDisk: true)
+            activities.values[index].counts.add(reachesDisk: true)
             return true
         }
         if isMade { passage.expected.add(reachesDisk: true) }

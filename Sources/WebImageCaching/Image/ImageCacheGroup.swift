@@ -202,7 +202,7 @@ package final class ImageCacheGroup: ImageCaching, ExpressibleByArrayLiteral {
         }
         let job = Job<Answer?, NoNews>()
         let result = await job.result { job in
-            let waiting = Lock(caches.count)
+            let waiting = LockBox(caches.count)
             // Cancelled at the end, when the other results no longer matter.
             job.runBeside { _ in
                 CacheLookUps(

@@ -35,7 +35,8 @@ package enum DecodingQueue {
         priority: LoadPriority, onQueued: (WorkItem) -> Void = { _ in },
         _ body: @escaping @Sendable (Cancellation) -> Result
     ) async -> Result? {
-        let (cancellation, waiting) = (Cancellation(), Lock<(item: WorkItem, giveUp: @Sendable () -> Void)?>(nil))
+        let cancellation = Cancellation()
+        let waiting = LockBox<(item: WorkItem, giveUp: @Sendable () -> Void)?>(nil)
         return await withTaskCancellationHandler {
             await withCheckedContinuation { continuation in
                 let item = shared.submit(priority: priority) {

@@ -12,10 +12,10 @@ public final class CodecRegistry: Sendable {
     private let codecs: Lock<Codecs>
 
     private struct Codecs {
-        var decoders: [any ImageDecoder] { didSet { acceptHeader = nil } }
+        var decoders: [any ImageDecoder] { didSet { acceptHeaders = nil } }
         var encoders: [any ImageEncoder]
-        /// Cached because every load needs it.
-        var acceptHeader: String?
+        /// Cached because every load needs them.
+        var acceptHeaders: [String: String]?
     }
 
     /// Creates a registry; the last codecs in the arrays come first.
@@ -46,16 +46,16 @@ public final class CodecRegistry: Sendable {
     package var readableFormats: [ImageFormat] { Self.formats(of: codecs.withLock { $0.decoders }) }
 
     /// An `Accept` header (RFC 9110, 12.5.1) with the formats that can be decoded, best first, then any other.
-    package var acceptHeader: String {
-        let (cached, decoders) = codecs.withLock { ($0.acceptHeader, $0.decoders) }
+    package var acceptHeaders: [String: String] {
+        let (cached, decoders) = codecs.withLock { ($0.acceptHeaders, $0.decoders) }
         if let cached { return cached }
         let types = Self.formats(of: decoders).map(\.mimeType) + ["image/*;q=0.8", "*/*;q=0.5"]
-        let header = types.joined(separator: ",")
+        let headers = ["Accept": types.joined(separator: ",")]
         codecs.withLock { codecs in
             // Not if a decoder was registered meanwhile; none is ever removed.
-            if codecs.decoders.count == decoders.count { codecs.acceptHeader = header }
+            if codecs.decoders.count == decoders.count { codecs.acceptHeaders = headers }
         }
-        return header
+        return headers
     }
 
     private static func formats(of decoders: [any ImageDecoder]) -> [ImageFormat] {
@@ -85,6 +85,18 @@ public final class CodecRegistry: Sendable {
         if image.animation != nil { image.data = data }
         return image
     }
+
+    /// Whether decoding takes no longer than passing the bytes to another thread would: at most 64 × 64 pixels, in a
+    /// format of this package.
+    package func isQuick(toDecode data: Data) -> Bool {
+        guard data.count <= Self.quickByteCount, let decoder = latestDecoders.first(where: { $0.canDecode(data) }),
+            decoder is any ProbingDecoder, let info = try? decoder.info(of: data)
+        else { return false }
+        return info.size.pixelCount <= Self.quickPixelCount
+    }
+
+    /// 64 × 64 pixels in 8 KiB take 10 to 60 µs; a sleeping thread begins after about 50 µs.
+    private static let (quickByteCount, quickPixelCount) = (8 << 10, 64 * 64)
 
     /// Returns the animation of `data`, `nil` for a still image. Decodes no pixels before a frame is requested.
     ///

@@ -41,7 +41,7 @@
 
     @usableFromInline let state = Lock(State())
     /// Removes the job from its table; called once, when the job has ended or was abandoned.
-    @usableFromInline let onEnd: @Sendable (Job) -> Void
+    @usableFromInline let onEnd: (@Sendable (Job) -> Void)?
 
     @usableFromInline struct Subscriber {
         @usableFromInline let id: Int
@@ -95,7 +95,7 @@
         }
     }
 
-    @inlinable package init(onEnd: @escaping @Sendable (Job) -> Void = { _ in }) { self.onEnd = onEnd }
+    @inlinable package init(onEnd: (@Sendable (Job) -> Void)? = nil) { self.onEnd = onEnd }
 
     /// Whether any subscriber still waits for the result.
     @inlinable package var isLive: Bool { state.withLock { $0.isLive } }
@@ -170,7 +170,7 @@
             return (true, state.end(), last)
         }
         if isAbandoned {
-            onEnd(self)
+            onEnd?(self)
             ended?.step?.cancel()
             ended?.sideStep?.cancel()
         } else {
@@ -285,7 +285,7 @@
     @inlinable package func finish(_ result: Result<Output, WebImageError>) {
         guard let ended = state.withLock({ $0.isLive ? $0.end() : nil }) else { return }
         ended.sideStep?.cancel()
-        onEnd(self)
+        onEnd?(self)
         for subscriber in ended.subscribers { subscriber.handler(.finished(result)) }
     }
 
@@ -340,7 +340,8 @@
             {
                 return (subscription, welcome, nil)
             }
-            let job = Work { [weak self] job in self?.remove(job, for: key) }
+            // Until its end, the job and the table hold each other.
+            let job = Work { [self] job in remove(job, for: key) }
             jobs[key] = job
             let subscription = job.subscribe(
                 priority: priority, wantsResult: wantsResult, objection: objection, handler: handler)

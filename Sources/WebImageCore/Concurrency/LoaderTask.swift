@@ -155,6 +155,8 @@ package final class DeferredTask: PausableTask {
 }
 
 /// Work in a ``WorkQueue`` that stops at its next checkpoint when it is cancelled.
+///
+/// It has three words, so that `any LoaderTask` holds it in place.
 package struct QueuedTask: LoaderTask {
     private let item: WorkItem
     private let cancellation: Cancellation?
@@ -169,14 +171,4 @@ package struct QueuedTask: LoaderTask {
     }
 
     package func setPriority(_ priority: LoadPriority) { item.setPriority(priority) }
-}
-
-extension WorkQueue {
-    /// Runs `body` on one of the threads, unless the task is cancelled before.
-    package func run(
-        priority: LoadPriority, _ body: @escaping @Sendable (Cancellation) -> Void
-    ) -> any LoaderTask {
-        let cancellation = Cancellation()
-        return QueuedTask(submit(priority: priority) { body(cancellation) }, cancellation: cancellation)
-    }
 }

@@ -15,9 +15,10 @@
     /// Identifies a waiting element. After the element has left the queue, the ticket does nothing.
     @usableFromInline package struct Ticket: Hashable, Sendable {
         @usableFromInline let index: Int32
-        @usableFromInline let number: Int64
+        /// Repeats after 2³² insertions.
+        @usableFromInline let number: UInt32
 
-        @inlinable init(index: Int32, number: Int64) {
+        @inlinable init(index: Int32, number: UInt32) {
             self.index = index
             self.number = number
         }
@@ -25,15 +26,15 @@
 
     @usableFromInline struct Slot {
         @usableFromInline var element: Element?
-        /// The number of the ticket, unique in this queue; 0 for a free slot.
-        @usableFromInline var number: Int64
+        /// The number of the ticket; 0 for a free slot.
+        @usableFromInline var number: UInt32
         @usableFromInline var position: Int64
         @usableFromInline var priority: LoadPriority
         @usableFromInline var previous: Int32 = -1
         /// The next slot of the list, or the next free slot; -1 for none.
         @usableFromInline var next: Int32 = -1
 
-        @inlinable init(_ element: Element, number: Int64, position: Int64, priority: LoadPriority) {
+        @inlinable init(_ element: Element, number: UInt32, position: Int64, priority: LoadPriority) {
             self.element = element
             self.number = number
             self.position = position
@@ -53,7 +54,8 @@
     /// One list for each priority.
     @usableFromInline var lists = InlineArray<5, List>(repeating: List())
     @usableFromInline var firstFree: Int32 = -1
-    @usableFromInline var lastNumber: Int64 = 0
+    @usableFromInline var lastPosition: Int64 = 0
+    @usableFromInline var lastNumber: UInt32 = 0
     /// The number of waiting elements.
     @usableFromInline package internal(set) var count = 0
 
@@ -73,8 +75,9 @@
     @inlinable @discardableResult
     package mutating func insert(_ element: Element, priority: LoadPriority = .normal, position: Int64? = nil) -> Ticket
     {
-        lastNumber += 1
-        let slot = Slot(element, number: lastNumber, position: position ?? lastNumber, priority: priority)
+        lastPosition += 1
+        lastNumber = max(1, lastNumber &+ 1)
+        let slot = Slot(element, number: lastNumber, position: position ?? lastPosition, priority: priority)
         let index: Int32
         if firstFree >= 0 {
             index = firstFree
@@ -121,9 +124,9 @@
         let index = Int(ticket.index)
         guard isWaiting(ticket), slots[index].priority != priority else { return false }
         unlink(ticket.index)
-        lastNumber += 1
+        lastPosition += 1
         slots[index].priority = priority
-        slots[index].position = position ?? lastNumber
+        slots[index].position = position ?? lastPosition
         link(ticket.index)
         return true
     }

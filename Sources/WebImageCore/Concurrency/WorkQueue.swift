@@ -37,8 +37,19 @@ package final class WorkQueue: Sendable {
     /// Queues `body` and returns at once, on any thread.
     @discardableResult
     package func submit(priority: LoadPriority = .normal, _ body: @escaping Body) -> WorkItem {
+        WorkItem(monitor: monitor, ticket: add(.body(body), priority: priority))
+    }
+
+    /// Like ``submit(priority:_:)``, for work that stops at its next checkpoint when the task is cancelled.
+    package func run(priority: LoadPriority, _ body: @escaping @Sendable (Cancellation) -> Void) -> any LoaderTask {
+        let cancellation = Cancellation()
+        let ticket = add(.cancellable(body, cancellation), priority: priority)
+        return QueuedTask(WorkItem(monitor: monitor, ticket: ticket), cancellation: cancellation)
+    }
+
+    private func add(_ work: Work, priority: LoadPriority) -> PriorityQueue<Work>.Ticket {
         let (ticket, startsThread, wakesThread) = monitor.withLock { state in
-            let ticket = state.waiting.insert(body, priority: priority)
+            let ticket = state.waiting.insert(work, priority: priority)
             guard state.idleThreadCount < state.waiting.count, state.threadCount < threadCount else {
                 return (ticket, false, state.claimWaking())
             }
@@ -47,7 +58,7 @@ package final class WorkQueue: Sendable {
         }
         if startsThread { addThread() }
         if wakesThread { monitor.signal() }
-        return WorkItem(monitor: monitor, ticket: ticket)
+        return ticket
     }
 
     /// The number of bodies that wait for a thread.
@@ -57,7 +68,7 @@ package final class WorkQueue: Sendable {
         let (monitor, niceness) = (monitor, niceness)
         let isStarted = startThread(label) {
             if niceness != 0 { PlatformThread.lowerPriority(by: niceness) }
-            while true { monitor.nextBody()() }
+            while true { monitor.nextWork().run() }
         }
         guard !isStarted else { return }
         // The system is out of threads, so existing threads do the work. Without any, a Dispatch thread works until
@@ -69,7 +80,20 @@ package final class WorkQueue: Sendable {
         }
         guard isAlone else { return }
         DispatchQueue.global().async {
-            while let body = monitor.nextBodyOrLeave() { body() }
+            while let work = monitor.nextWorkOrLeave() { work.run() }
+        }
+    }
+}
+
+/// What waits in a queue.
+private enum Work {
+    case body(WorkQueue.Body)
+    case cancellable(@Sendable (Cancellation) -> Void, Cancellation)
+
+    func run() {
+        switch self {
+        case .body(let body): body()
+        case .cancellable(let body, let cancellation): body(cancellation)
         }
     }
 }
@@ -77,14 +101,14 @@ package final class WorkQueue: Sendable {
 /// One body in a ``WorkQueue``. Until it starts, it can be cancelled or moved to another priority.
 package struct WorkItem: Sendable {
     fileprivate let monitor: Monitor
-    fileprivate let ticket: PriorityQueue<WorkQueue.Body>.Ticket
+    fileprivate let ticket: PriorityQueue<Work>.Ticket
 
     /// Removes the body from the queue; returns `false` when it has started or was cancelled before.
     @discardableResult
     package func cancel() -> Bool {
         // The closure is released outside the lock, since values it captures may run code when they are deallocated.
-        let body = monitor.withLock { $0.waiting.remove(ticket) }
-        return body != nil
+        let work = monitor.withLock { $0.waiting.remove(ticket) }
+        return work != nil
     }
 
     /// Moves the body after those that wait at `priority`; does nothing once it has started.
@@ -96,7 +120,7 @@ package struct WorkItem: Sendable {
 /// The queue's state with its mutex and condition; a pthread pair because `Synchronization` has no condition variable.
 private final class Monitor: @unchecked Sendable {
     struct State {
-        var waiting = PriorityQueue<WorkQueue.Body>()
+        var waiting = PriorityQueue<Work>()
         var threadCount = 0
         var idleThreadCount = 0
         /// Whether a thread was woken and has not looked for work since.
@@ -111,7 +135,7 @@ private final class Monitor: @unchecked Sendable {
         }
     }
 
-    // `@unchecked`: `state` is accessed only in `withLock` and `nextBody`, where the mutex is held.
+    // `@unchecked`: `state` is accessed only in `withLock` and `nextWork`, where the mutex is held.
     private var state = State()
     private let mutex = UnsafeMutablePointer<pthread_mutex_t>.allocate(capacity: 1)
     private let condition = UnsafeMutablePointer<pthread_cond_t>.allocate(capacity: 1)
@@ -139,14 +163,14 @@ private final class Monitor: @unchecked Sendable {
     func signal() { pthread_cond_signal(condition) }
 
     /// Waits for work and takes the most urgent.
-    func nextBody() -> WorkQueue.Body {
+    func nextWork() -> Work {
         pthread_mutex_lock(mutex)
         while true {
-            if let body = state.waiting.popFirst() {
+            if let work = state.waiting.popFirst() {
                 let wakesAnother = state.claimWaking()
                 pthread_mutex_unlock(mutex)
                 if wakesAnother { signal() }
-                return body
+                return work
             }
             state.idleThreadCount += 1
             pthread_cond_wait(condition, mutex)
@@ -157,9 +181,9 @@ private final class Monitor: @unchecked Sendable {
 
     /// Takes the most urgent work. If none waits, gives up the thread's place in the same step, so that work submitted
     /// later gets a new thread.
-    func nextBodyOrLeave() -> WorkQueue.Body? {
+    func nextWorkOrLeave() -> Work? {
         withLock { state in
-            if let body = state.waiting.popFirst() { return body }
+            if let work = state.waiting.popFirst() { return work }
             state.threadCount -= 1
             return nil
         }

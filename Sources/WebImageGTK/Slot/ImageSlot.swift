@@ -97,7 +97,7 @@ public import WebImage
     var showsOwnImage = false
     /// The completion handlers of earlier requests whose loads continue, by sentinel. Loads retain it too, so that they
     /// call the handlers even after the view is destroyed.
-    let continuedCompletions = Lock<[Int: CompletionHandler]>([:])
+    let continuedCompletions = LockBox<[Int: CompletionHandler]>([:])
 
     private var stateContinuations: [AsyncStream<LoadState>.Continuation] = []
     private var transitionRun: TransitionRun?

@@ -67,7 +67,7 @@ package final class BodyCollector: Sendable {
     /// Called when the load has ended, successfully or not.
     package func loadDidEnd() { load.end() }
 
-    /// Allocates memory for the announced length, up to a limit.
+    /// Prepares for the announced length, up to a limit.
     ///
     /// - Parameter isMemoryScarce: whether the body goes to a file regardless of its length. Has no effect if
     ///   ``BodyStorage/memoryByteLimit`` is unlimited.
@@ -247,15 +247,30 @@ package struct BodyStorage: Sendable {
 /// Bytes in memory that are only appended to, so that existing ones can be read without a copy while more arrive.
 struct BodyBuffer {
     private(set) var count = 0
-    /// `nil` while the buffer is empty and its final size is unknown.
+    private let capacity: Int
+    /// A body that has arrived in one piece needs no block.
+    private var onlyPiece: Data?
     private var block: Block?
 
-    /// Allocates memory for a number of bytes; 0 if unknown.
-    init(capacity: Int) { block = capacity > 0 ? Block(capacity: max(capacity, Self.minimumCapacity)) : nil }
+    /// - Parameter capacity: the number of bytes to allocate memory for; 0 if unknown.
+    init(capacity: Int) { self.capacity = capacity }
 
     private static let minimumCapacity = 512
 
     mutating func append(_ bytes: Data) {
+        // Callers of a loader index a body from 0, unlike a slice.
+        if count == 0, bytes.count >= capacity, bytes.startIndex == 0 {
+            (onlyPiece, count) = (bytes, bytes.count)
+            return
+        }
+        if let piece = onlyPiece.take() {
+            count = 0
+            copy(piece)
+        }
+        copy(bytes)
+    }
+
+    private mutating func copy(_ bytes: Data) {
         let block = block(for: bytes.count)
         bytes.withUnsafeBytes { block.write($0, at: count) }
         count += bytes.count
@@ -264,7 +279,7 @@ struct BodyBuffer {
     private mutating func block(for byteCount: Int) -> Block {
         let needed = count + byteCount
         if let block, needed <= block.capacity { return block }
-        let larger = Block(capacity: max((block?.capacity ?? 0) * 2, needed, Self.minimumCapacity))
+        let larger = Block(capacity: max((block?.capacity ?? 0) * 2, needed, capacity, Self.minimumCapacity))
         if let block { larger.write(UnsafeRawBufferPointer(start: block.start, count: count), at: 0) }
         block = larger
         return larger
@@ -273,6 +288,7 @@ struct BodyBuffer {
     /// Returns the first bytes without a copy. They keep the memory alive and must not be changed.
     func prefix(_ byteCount: Int) -> Data {
         let byteCount = min(byteCount, count)
+        if let onlyPiece { return onlyPiece.prefix(byteCount) }
         guard byteCount > 0, let block else { return Data() }
         return Data(bytesNoCopy: block.start, count: byteCount, deallocator: .custom { [block] _, _ in _ = block })
     }

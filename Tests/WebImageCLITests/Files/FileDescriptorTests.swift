@@ -10,7 +10,7 @@ import WebImageCore
         try #require(fcntl(pair.writingEnd.fileDescriptor, F_SETFL, O_NONBLOCK) == 0)
         // Much more than the pipe's buffer, and the reader reads smaller pieces.
         let data = Data(count: 8 << 20)
-        let status = Lock<Int32?>(nil)
+        let status = LockBox<Int32?>(nil)
         _ = PlatformThread.start(name: "writer") {
             let result = FileDescriptor(pair.writingEnd.fileDescriptor).write(data)
             status.withLock { $0 = result }

@@ -79,7 +79,7 @@ import WebImageTestSupport
     @Test func reportsTheProgressOfRemoval() async throws {
         let cache = people()
         for number in 0..<10 { try await cache.set(ada, for: "\(number)") }
-        let last = Lock((0, 0))
+        let last = LockBox((0, 0))
         await cache.removeAll { removed, total in last.withLock { $0 = (removed, total) } }
         #expect(last.withLock { $0 } == (10, 10))
         #expect(cache.memory.count == 0)

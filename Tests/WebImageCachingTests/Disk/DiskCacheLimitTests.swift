@@ -166,7 +166,7 @@ import WebImageTestSupport
         let total = 3_000
         for number in 0..<total { cache.store(Data(number == 7 ? 30_000 : 10, of: 1), for: "\(number)") }
         await cache.flush()
-        let steps = Lock<[Int]>([])
+        let steps = LockBox<[Int]>([])
         await cache.removeAll { removed, count in
             #expect(count == total)
             steps.withLock { $0.append(removed) }

@@ -158,7 +158,7 @@ import WebImageTestSupport
         await fixture.cache().storeNow(Data(10, of: 1), for: "key")
         let readers = DiskReaders(
             directory: DiskDirectory(path: fixture.directory), configuration: fixture.configuration, lookInterval: .max)
-        let isOver = Lock(false)
+        let isOver = LockBox(false)
         await withTaskGroup { group in
             group.addTask {
                 while !isOver.withLock({ $0 }) { readers.closeDeletedSegments() }

@@ -10,8 +10,8 @@ import WebImageTestSupport
 /// A directory, a clock that the test advances, and the reports of the caches that use them.
 final class DiskFixture: Sendable {
     let folder: TemporaryDirectory
-    let clock = Lock<Int64>(1_000_000_000_000_000)
-    private let failures = Lock<[WebImageError]>([])
+    let clock = LockBox<Int64>(1_000_000_000_000_000)
+    private let failures = LockBox<[WebImageError]>([])
 
     let firstFailure = Countdown()
 
@@ -59,7 +59,7 @@ final class DiskFixture: Sendable {
         cache = nil
         // Work in progress may hold the cache a moment longer, and a weak reference is nil before the end has left its
         // last work on the queue: that work closes the index.
-        let isOver = Lock(false)
+        let isOver = LockBox(false)
         while !isOver.withLock({ $0 }) {
             let isGone = ending == nil
             let turn = Countdown()
@@ -176,7 +176,7 @@ final class History: Sendable {
     }
 
     private let key: String
-    private let state = Lock(State())
+    private let state = LockBox(State())
 
     init(key: String) { self.key = key }
 

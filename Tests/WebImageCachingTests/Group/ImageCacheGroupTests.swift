@@ -8,7 +8,7 @@ import WebImageTestSupport
 @Suite struct ImageCacheGroupTests {
     private let key = ImageCacheKey(source: "http://example.org/a.png")
     private let thumbnailKey = ImageCacheKey(source: "http://example.org/a.png", variant: "thumb")
-    private let log = Lock<[String]>([])
+    private let log = LockBox<[String]>([])
     private let low: ScriptedCache
     private let high: ScriptedCache
     private let group: ImageCacheGroup
@@ -193,7 +193,7 @@ import WebImageTestSupport
     }
 
     @Test(.timeLimit(.minutes(1))) func releasesCachesThatCallTheGroupWhenReleased() {
-        let counts = Lock<[Int]>([])
+        let counts = LockBox<[Int]>([])
         // It is released during the assignment.
         group.caches = [ScriptedCache(onEnd: { [group] in counts.withLock { $0.append(group.caches.count) } }), low]
         group.caches = [high]

@@ -12,8 +12,8 @@ final class ScriptedCache: ImageCaching {
     }
 
     let name: String
-    private let log: Lock<[String]>?
-    private let state = Lock(State())
+    private let log: LockBox<[String]>?
+    private let state = LockBox(State())
     /// Each call waits for it, unless it is `nil`.
     private let door: Countdown?
     let cancelled = Countdown()
@@ -25,7 +25,7 @@ final class ScriptedCache: ImageCaching {
     ///   - log: gets the name at each call.
     ///   - onEnd: called when the cache is released.
     init(
-        _ name: String = "", door: Countdown? = nil, log: Lock<[String]>? = nil,
+        _ name: String = "", door: Countdown? = nil, log: LockBox<[String]>? = nil,
         onEnd: @escaping @Sendable () -> Void = {}
     ) {
         self.onEnd = onEnd

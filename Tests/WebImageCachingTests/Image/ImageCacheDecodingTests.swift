@@ -35,7 +35,7 @@ import WebImageTestSupport
 
     @Test func stopsDecodingWhenAllLookUpsAreCancelled() async throws {
         let gate = Gate()
-        let seen = Lock<Cancellation?>(nil)
+        let seen = LockBox<Cancellation?>(nil)
         let decoder = ProbeDecoder { options in
             seen.withLock { $0 = options.cancellation }
             gate.pass()
@@ -240,7 +240,7 @@ import WebImageTestSupport
     }
 
     @Test func decodesOnlyTheFirstFrameWhenAnimationIsOff() async throws {
-        let seen = Lock<[Bool]>([])
+        let seen = LockBox<[Bool]>([])
         let cache = fixture.cache(
             decoder: ProbeDecoder { options in seen.withLock { $0.append(options.firstFrameOnly) } })
         await cache.store(nil, data: try solidPNG(), for: key, in: .disk)

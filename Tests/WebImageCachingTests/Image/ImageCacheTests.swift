@@ -263,7 +263,7 @@ import WebImageTestSupport
         for number in 0..<10 {
             await cache.store(nil, data: Data(10, of: 1), for: ImageCacheKey(source: "\(number)"), in: .disk)
         }
-        let last = Lock((0, 0))
+        let last = LockBox((0, 0))
         await cache.clear { removed, total in last.withLock { $0 = (removed, total) } }
         #expect(last.withLock { $0 } == (10, 10))
         #expect(await cache.disk?.count == 0)

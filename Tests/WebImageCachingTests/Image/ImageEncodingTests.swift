@@ -69,7 +69,7 @@ import WebImageTestSupport
     }
 
     @Test func usesTheSerializer() async throws {
-        let calls = Lock<[(Int, Data?, ImageCacheKey)]>([])
+        let calls = LockBox<[(Int, Data?, ImageCacheKey)]>([])
         let cache = fixture.cache { configuration in
             configuration.serializer = { image, data, key in
                 calls.withLock { $0.append((image.width, data, key)) }

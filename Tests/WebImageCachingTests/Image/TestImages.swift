@@ -25,7 +25,7 @@ func animatedGIF() throws -> Data {
 
 /// Decodes PNG, counts the calls, and calls a closure before each.
 final class ProbeDecoder: ImageDecoder {
-    private let calls = Lock(0)
+    private let calls = LockBox(0)
     private let onDecode: @Sendable (DecodingOptions) -> Void
 
     init(onDecode: @escaping @Sendable (DecodingOptions) -> Void = { _ in }) { self.onDecode = onDecode }

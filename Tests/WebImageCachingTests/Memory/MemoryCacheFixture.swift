@@ -4,7 +4,7 @@ import WebImageCore
 
 /// A clock for caches that advances by a nanosecond at each reading, so that uses have an order.
 final class TickingClock: Sendable {
-    private let time = Lock(Int64(1_000_000_000_000))
+    private let time = LockBox(Int64(1_000_000_000_000))
 
     var clock: MemoryClock {
         MemoryClock { [time] in
@@ -29,7 +29,7 @@ final class FakeSensors: PressureSensing {
         var closeCount = 0
         var duringWait: (@Sendable () -> Void)?
     }
-    let state = Lock(State())
+    let state = LockBox(State())
 
     func wait(nanoseconds: Int64?, watchesPressure: Bool) -> MemoryPressureLevel? {
         let (level, duringWait) = state.withLock { state in
@@ -49,7 +49,7 @@ final class FakeSensors: PressureSensing {
 struct MemoryCacheFixture<Key: Hashable & Sendable, Value: Sendable> {
     let ticking = TickingClock()
     let sensors = FakeSensors()
-    let threadStarts = Lock(0)
+    let threadStarts = LockBox(0)
     let maintenance: CacheMaintenance
     let cache: MemoryCache<Key, Value>
 

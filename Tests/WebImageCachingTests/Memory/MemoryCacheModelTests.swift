@@ -194,7 +194,7 @@ private struct ModelCache {
 @Suite struct MemoryCacheThreadTests {
     @Test func countsAndValuesAreConsistentAcrossThreads() async {
         let cache = MemoryCache<Int, Int>(costLimit: 1_000, countLimit: 50)
-        let foreignValues = Lock(0)
+        let foreignValues = LockBox(0)
         await withTaskGroup { group in
             for seed in 0..<4 as Range<UInt64> {
                 group.addTask {

@@ -223,7 +223,7 @@ import WebImageTestSupport
     }
 
     @Test func releasesOnTheCallersThreadByDefault() {
-        let released = Lock(0)
+        let released = LockBox(0)
         let fixture = MemoryCacheFixture<Int, Probe> { $0.countLimit = 1 }
         let probe: () -> Probe = { Probe { released.withLock { $0 += 1 } } }
         fixture.cache.set(probe(), for: 1)
@@ -239,8 +239,8 @@ import WebImageTestSupport
     }
 
     @Test func releasesOnTheExecutor() {
-        let released = Lock(0)
-        let work = Lock<[@Sendable () -> Void]>([])
+        let released = LockBox(0)
+        let work = LockBox<[@Sendable () -> Void]>([])
         var fixture: MemoryCacheFixture<Int, Probe>? = MemoryCacheFixture { configuration in
             configuration.countLimit = 2
             configuration.valueRelease = .custom { body in work.withLock { $0.append(body) } }
@@ -268,8 +268,8 @@ import WebImageTestSupport
 
     @Test func releasesInTheBackground() async throws {
         let gate = Countdown()
-        let isHeld = Lock(true)
-        let wasHeld = Lock<Bool?>(nil)
+        let isHeld = LockBox(true)
+        let wasHeld = LockBox<Bool?>(nil)
         let fixture = MemoryCacheFixture<Int, Probe> { $0.valueRelease = .background }
         let probe: () -> Probe = {
             Probe {

@@ -169,7 +169,7 @@ import WebImageCore
             static func == (first: ReentrantKey, second: ReentrantKey) -> Bool { first.number == second.number }
             func hash(into hasher: inout Hasher) { hasher.combine(number) }
         }
-        let releases = Lock(0)
+        let releases = LockBox(0)
         let cache = MemoryCache<ReentrantKey, Int>(costLimit: .max, countLimit: 2)
         for number in 0..<5 {
             // Under the lock this would deadlock.

@@ -181,7 +181,7 @@ import WebImageTestSupport
     }
 
     @Test func triesAgainIfNoThreadCanBeStarted() {
-        let attempts = Lock(0)
+        let attempts = LockBox(0)
         let maintenance = CacheMaintenance(sensors: FakeSensors()) { _, _ in
             attempts.withLock { $0 += 1 }
             return false

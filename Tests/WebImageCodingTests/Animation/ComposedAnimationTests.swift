@@ -191,7 +191,7 @@ final class RandomAnimationFile: AnimationFile {
     let loopCount = 0
     let isComplete = true
     let byteCount = 1000
-    private let decodedParts = Lock<[Int]>([])
+    private let decodedParts = LockBox<[Int]>([])
 
     init(canvasSize: PixelSize, parts: [FramePart], pieces: [Pixels], damaged: Set<Int> = []) {
         self.canvasSize = canvasSize

@@ -149,7 +149,7 @@ func pngChunk(_ name: some Sequence<UInt8>, _ content: some Sequence<UInt8>) -> 
         let scanner = try #require(profile)
         let encodings = try [.profile(scanner)] + (1...3).map { try encoding(gamma: Double($0)) }
         let expected = encodings.map { convertedNoise(by: $0, cache: ColorTransformCache()) }
-        let wrongCount = Lock(0)
+        let wrongCount = LockBox(0)
         DispatchQueue.concurrentPerform(iterations: 64) { index in
             let choice = index % encodings.count
             if convertedNoise(by: encodings[choice], cache: cache) != expected[choice] {

@@ -122,7 +122,7 @@ import WebImageTestSupport
         ]
         let files = try names.map { try Fixture($0).data() }
         let budget = DecodingBudget(byteCount: 1)
-        let failures = Lock<[WebImageError]>([])
+        let failures = LockBox<[WebImageError]>([])
         DispatchQueue.concurrentPerform(iterations: 4 * files.count) { index in
             let data = files[index % files.count]
             var options = DecodingOptions()

@@ -46,7 +46,7 @@ import WebImageTestSupport
     @Test func useSeveralThreadsIfAvailable() async throws {
         guard PlatformThread.processorCount > 1 else { return }
         let queue = WorkQueue(label: "bands", threadCount: 2)
-        let threads = Lock<Set<UInt>>([])
+        let threads = LockBox<Set<UInt>>([])
         var buffer = try MutablePixelBuffer(width: 1024, height: 1024)
         let both = DispatchSemaphore(value: 0)
         try buffer.fillBands(cancellation: nil, queue: queue) { _, _ in
@@ -60,7 +60,7 @@ import WebImageTestSupport
 
     @Test func stayOnTheCallersThreadIfTheWorkIsSmall() throws {
         let caller = UInt(pthread_self())
-        let strangers = Lock(0)
+        let strangers = LockBox(0)
         var buffer = try MutablePixelBuffer(width: 500, height: 500)
         try buffer.fillBands(cancellation: nil) { _, _ in
             if UInt(pthread_self()) != caller { strangers.withLock { $0 += 1 } }
@@ -75,7 +75,7 @@ import WebImageTestSupport
         for _ in 0..<8 {
             queue.submit {
                 guard var buffer = try? MutablePixelBuffer(width: 800, height: 800) else { return }
-                let count = Lock(0)
+                let count = LockBox(0)
                 try? buffer.fillBands(cancellation: nil, queue: queue) { rows, _ in
                     count.withLock { $0 += rows.count }
                 }
@@ -107,7 +107,7 @@ import WebImageTestSupport
     @Test func stopOnceCancelled() throws {
         let queue = WorkQueue(label: "bands", threadCount: 4)
         let cancellation = Cancellation()
-        let rowsAfter = Lock(0)
+        let rowsAfter = LockBox(0)
         var buffer = try MutablePixelBuffer(width: 1024, height: 4096)
         #expect(throws: WebImageError.cancelled) {
             try buffer.fillBands(cancellation: cancellation, queue: queue) { rows, _ in
@@ -124,7 +124,7 @@ import WebImageTestSupport
     /// Small, and large enough for several threads.
     @Test(arguments: [(5, 7), (100, 33), (600, 1_001), (1, 3_000)], [1, 16])
     func isAMultipleExceptForTheLast(size: (width: Int, height: Int), rowMultiple: Int) throws {
-        let rowRanges = Lock<[Range<Int>]>([])
+        let rowRanges = LockBox<[Range<Int>]>([])
         var pixels = try MutablePixelBuffer(width: size.width, height: size.height)
         try pixels.fillBands(rowMultiple: rowMultiple, cancellation: nil) { rows, destination in
             rowRanges.withLock { $0.append(rows) }

@@ -237,7 +237,7 @@ import WebImageCore
 /// Counts its calls.
 private final class CountingEncoder: ImageEncoder {
     private let encoder: any ImageEncoder
-    private let calls = Lock(0)
+    private let calls = LockBox(0)
 
     init(_ encoder: any ImageEncoder) { self.encoder = encoder }
 

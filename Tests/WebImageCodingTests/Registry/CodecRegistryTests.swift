@@ -126,7 +126,7 @@ import WebImageCore
     private struct ModestDecoder: ImageDecoder {
         let format = ImageFormat.png
         let name: String
-        let asked: Lock<[String]>
+        let asked: LockBox<[String]>
 
         func info(of data: Data) throws(WebImageError) -> ImageInfo { throw decline() }
         func decode(_ data: Data, options: DecodingOptions) throws(WebImageError) -> Image { throw decline() }
@@ -151,7 +151,7 @@ import WebImageCore
     }
 
     @Test func triesDecodersUntilOneSupportsTheFile() throws {
-        let (registry, asked) = (CodecRegistry(), Lock<[String]>([]))
+        let (registry, asked) = (CodecRegistry(), LockBox<[String]>([]))
         for name in ["first", "second", "third"] { registry.register(ModestDecoder(name: name, asked: asked)) }
         let data = try Fixture("rgb-8.png").data()
         func expectAll(_ what: Comment, _ body: () throws -> Void) throws {
@@ -214,13 +214,13 @@ import WebImageCore
     @Test func namesReadableFormatsToServers() {
         let registry = CodecRegistry()
         let everything = "image/webp,image/jpeg,image/png,image/gif,image/*;q=0.8,*/*;q=0.5"
-        #expect(registry.acceptHeader == everything)
+        #expect(registry.acceptHeaders["Accept"] == everything)
         registry.register(DotCodec() as any ImageDecoder)
-        #expect(registry.acceptHeader == "image/x-dot," + everything)
+        #expect(registry.acceptHeaders["Accept"] == "image/x-dot," + everything)
         // Another decoder for the same format doesn't add a format.
         registry.register(DotCodec() as any ImageDecoder)
-        #expect(registry.acceptHeader == "image/x-dot," + everything)
-        #expect(CodecRegistry(decoders: [PNGDecoder()]).acceptHeader == "image/png,image/*;q=0.8,*/*;q=0.5")
+        #expect(registry.acceptHeaders["Accept"] == "image/x-dot," + everything)
+        #expect(CodecRegistry(decoders: [PNGDecoder()]).acceptHeaders["Accept"] == "image/png,image/*;q=0.8,*/*;q=0.5")
     }
 
     @Test func encodesWithTheLastRegisteredEncoder() throws {

@@ -47,11 +47,11 @@ enum DecodingMemory {
 /// Counts the checks of a cancellation, and can cancel at one of them.
 struct Checkpoints {
     let cancellation: Cancellation
-    private let counter: Lock<Int>
+    private let counter: LockBox<Int>
 
     /// - Parameter number: the check that finds it cancelled, from 1; `nil` for none.
     init(cancellingAt number: Int? = nil) {
-        let counter = Lock(0)
+        let counter = LockBox(0)
         self.counter = counter
         cancellation = Cancellation { cancellation in
             let count = counter.withLock { count in

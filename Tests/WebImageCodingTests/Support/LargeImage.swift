@@ -7,7 +7,7 @@ import WebImageTestSupport
 enum LargeImage {
     static let size = PixelSize(width: 4000, height: 3000)
 
-    private static let files = Lock<[String: Data]>([:])
+    private static let files = LockBox<[String: Data]>([:])
 
     /// Makes a file once for all tests.
     private static func cached(_ name: String, _ make: () throws -> Data) rethrows -> Data {

@@ -4,7 +4,7 @@ import WebImageCore
 /// Time that counts only while work runs.
 @Suite struct TimeBudgetTests {
     @Test func countsStepsAndNotTheTimeBetweenThem() {
-        let now = Lock(0.0)
+        let now = LockBox(0.0)
         let budget = TimeBudget(seconds: 3) { now.withLock { $0 } }
         let cancellation = Cancellation(nil, within: budget)
         budget.running { now.withLock { $0 += 2 } }

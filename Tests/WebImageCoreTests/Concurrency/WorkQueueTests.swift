@@ -14,7 +14,7 @@ extension DispatchSemaphore {
     private final class HeldQueue: Sendable {
         let queue = WorkQueue(label: "held", threadCount: 1)
         private let gate = DispatchSemaphore(value: 0)
-        private let finished = Lock<[String]>([])
+        private let finished = LockBox<[String]>([])
 
         init() {
             let started = DispatchSemaphore(value: 0)
@@ -81,7 +81,7 @@ extension DispatchSemaphore {
     @Test func runsAsManyItemsAtOnceAsItHasThreads() {
         let queue = WorkQueue(label: "pair", threadCount: 2)
         let (arrived, leave) = (DispatchSemaphore(value: 0), DispatchSemaphore(value: 0))
-        let counts = Lock((running: 0, most: 0))
+        let counts = LockBox((running: 0, most: 0))
         let done = DispatchGroup()
         for _ in 0..<6 {
             done.enter()
@@ -125,7 +125,7 @@ extension DispatchSemaphore {
 
     @Test func setsTheNicenessOfItsThreads() {
         let ownNiceness = niceness()
-        let found = Lock<Int32?>(nil)
+        let found = LockBox<Int32?>(nil)
         let done = DispatchSemaphore(value: 0)
         WorkQueue(label: "nice", threadCount: 1, niceness: 3).submit {
             found.withLock { $0 = niceness() }
@@ -139,7 +139,7 @@ extension DispatchSemaphore {
         let queue = WorkQueue(label: "none", threadCount: 2) { _, _ in false }
         for round in 0..<3 {
             let done = DispatchGroup()
-            let numbers = Lock<[Int]>([])
+            let numbers = LockBox<[Int]>([])
             for number in 0..<100 {
                 done.enter()
                 queue.submit {
@@ -153,7 +153,7 @@ extension DispatchSemaphore {
     }
 
     @Test func runsWorkOnExistingThreadsIfNoMoreCanBeStarted() {
-        let startCount = Lock(0)
+        let startCount = LockBox(0)
         let queue = WorkQueue(label: "one", threadCount: 2) { name, body in
             let isFirst = startCount.withLock { count in
                 count += 1

@@ -30,7 +30,7 @@ import WebImageTestSupport
     private final class Race: Sendable {
         static let roundCount = 30_000
 
-        let revive = Lock<(@Sendable () -> PixelBuffer?)?>(nil)
+        let revive = LockBox<(@Sendable () -> PixelBuffer?)?>(nil)
         let begunCount = Atomic(0)
         let endedCount = Atomic(0)
 

@@ -152,7 +152,7 @@ func asBox(_ widget: UnsafeMutablePointer<GtkWidget>) -> UnsafeMutablePointer<Gt
 
 /// A loader that answers when the test says so, in the order it likes.
 final class ManualLoader: ImageLoader {
-    private let started = Lock<[ManualLoad]>([])
+    private let started = LockBox<[ManualLoad]>([])
     private let isCacheable: Bool
 
     init(isCacheable: Bool = false) { self.isCacheable = isCacheable }
@@ -178,12 +178,12 @@ final class ManualLoader: ImageLoader {
 final class ManualLoad: LoaderTask {
     let request: LoaderRequest
     private let handler: @Sendable (LoaderEvent) -> Void
-    private let state: Lock<(isEnded: Bool, isCancelled: Bool, priority: LoadPriority)>
+    private let state: LockBox<(isEnded: Bool, isCancelled: Bool, priority: LoadPriority)>
 
     init(_ request: LoaderRequest, priority: LoadPriority, handler: @escaping @Sendable (LoaderEvent) -> Void) {
         self.request = request
         self.handler = handler
-        state = Lock((isEnded: false, isCancelled: false, priority: priority))
+        state = LockBox((isEnded: false, isCancelled: false, priority: priority))
     }
 
     var url: URL { request.url }

@@ -101,16 +101,16 @@ enum NumberedPicture {
 /// Answers each URL with the image of the number at its end, the newest first, on its own thread.
 final class NumberLoader: ImageLoader {
     static let scheme = "number"
-    private let waiting = Lock<[Load]>([])
+    private let waiting = LockBox<[Load]>([])
     private let queue = DispatchQueue(label: "number-loader")
 
     private final class Load: LoaderTask {
         let url: URL
-        private let handler: Lock<(@Sendable (LoaderEvent) -> Void)?>
+        private let handler: LockBox<(@Sendable (LoaderEvent) -> Void)?>
 
         init(_ url: URL, _ handler: @escaping @Sendable (LoaderEvent) -> Void) {
             self.url = url
-            self.handler = Lock(handler)
+            self.handler = LockBox(handler)
         }
 
         func cancel() { handler.withLock { $0.take() }?(.finished(.failure(.cancelled))) }
@@ -148,7 +148,7 @@ struct TestAnimation: AnimationSource {
     var isComplete = true
     var frameSize: PixelSize { PixelSize(width: 4, height: 2) }
     var byteCount: Int { 0 }
-    private let decodedFrames = Lock(0)
+    private let decodedFrames = LockBox(0)
 
     init(
         _ swatches: [Swatch], frameDuration: Double = 0.02, loopCount: Int = 0,

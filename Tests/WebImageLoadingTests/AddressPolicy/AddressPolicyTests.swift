@@ -80,7 +80,7 @@ import WebImageTestSupport
     @Test func aReusedConnectionIsCheckedAgain() async throws {
         let server = try NGINXServer()
         try server.write(FaultServer.pattern(100), to: "a.png")
-        let isOpen = Lock(true)
+        let isOpen = LockBox(true)
         var configuration = CurlTransport.Configuration(connectTimeout: .seconds(15))
         configuration.addressCheck = { address in
             isOpen.withLock { $0 } ? nil : .host(address.description)

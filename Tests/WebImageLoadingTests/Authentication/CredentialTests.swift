@@ -123,10 +123,10 @@ import WebImageTestSupport
 @Suite struct ChallengeTests {
     /// Keeps the challenges and answers them from a list; declines when that is empty.
     private final class Keychain: Sendable {
-        let challenges = Lock<[AuthenticationChallenge]>([])
-        private let answers: Lock<[AuthenticationAnswer]>
+        let challenges = LockBox<[AuthenticationChallenge]>([])
+        private let answers: LockBox<[AuthenticationAnswer]>
 
-        init(_ answers: [AuthenticationAnswer]) { self.answers = Lock(answers) }
+        init(_ answers: [AuthenticationAnswer]) { self.answers = LockBox(answers) }
 
         func downloader(_ change: (inout ImageDownloader.Configuration) -> Void = { _ in }) -> ImageDownloader {
             ImageDownloader.forTests { configuration in

@@ -102,7 +102,7 @@ import WebImageTestSupport
 
 /// A load that only notes what it is told.
 private final class RecordedTask: PausableTask {
-    private let state = Lock((isPaused: false, pauseCount: 0, isCancelled: false))
+    private let state = LockBox((isPaused: false, pauseCount: 0, isCancelled: false))
     private let changes = AsyncStream<Void>.makeStream()
 
     var pauseCount: Int { state.withLock { $0.pauseCount } }

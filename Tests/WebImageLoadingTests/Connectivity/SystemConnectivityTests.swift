@@ -9,7 +9,7 @@ import WebImageTestSupport
 @Suite struct SystemConnectivityTests {
     /// Routes that the test changes, and a socket in place of the kernel's events.
     private final class Routes: Sendable {
-        private let state = Lock((hasDefault: false, writer: Int32(-1), openCount: 0))
+        private let state = LockBox((hasDefault: false, writer: Int32(-1), openCount: 0))
 
         var openCount: Int { state.withLock { $0.openCount } }
         var hasDefault: Bool { state.withLock { $0.hasDefault } }

@@ -17,7 +17,7 @@ import WebImageTestSupport
             var bodies: [@Sendable () -> Void] = []
         }
 
-        let state = Lock(State())
+        let state = LockBox(State())
 
         func start(_ request: TransferRequest, id: TransferID, receiver: any TransferReceiver) {
             state.withLock { state in
@@ -227,7 +227,7 @@ import WebImageTestSupport
         var configuration = ImageDownloader.Configuration()
         configuration.maximumConnectionsPerHost = 1
         let downloader = ImageDownloader(configuration: configuration, transport: transport)
-        let started = Lock<[String]>([])
+        let started = LockBox<[String]>([])
         for path in ["1", "2", "3"] {
             let request = LoaderRequest(url: try #require(URL(string: "http://host/\(path)")))
             let task = downloader.load(

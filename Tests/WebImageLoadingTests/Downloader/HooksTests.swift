@@ -137,7 +137,7 @@ import WebImageTestSupport
 
     @Test func theResponseModifierRefusesAResponseButSeesNoRedirect() async throws {
         let faults = try SharedServers.faults.get()
-        let seen = Lock<[Int?]>([])
+        let seen = LockBox<[Int?]>([])
         let downloader = downloader { configuration in
             configuration.responseModifier = { response in
                 seen.withLock { $0.append(response.statusCode) }
@@ -151,7 +151,7 @@ import WebImageTestSupport
     }
 
     @Test func theDecryptorGetsTheWholeBodyOffTheNetworkThread() async throws {
-        let threads = Lock<Set<String>>([])
+        let threads = LockBox<Set<String>>([])
         let downloader = downloader { configuration in
             configuration.decryptor = { body, response in
                 threads.withLock { _ = $0.insert(currentThreadName()) }
@@ -287,9 +287,9 @@ private func currentThreadName() -> String {
             $0.maximumResponseByteCount = limit
         }
         let before = residentByteCount()
-        let peak = Lock(0)
+        let peak = LockBox(0)
         let ended = Countdown()
-        let error = Lock<WebImageError?>(nil)
+        let error = LockBox<WebImageError?>(nil)
         _ = downloader.load(LoaderRequest(url: url), priority: .normal) { event in
             switch event {
             case .bytes: peak.withLock { $0 = max($0, residentByteCount()) }

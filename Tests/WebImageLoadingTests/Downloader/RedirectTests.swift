@@ -99,7 +99,7 @@ import WebImageTestSupport
 @Suite struct RedirectPolicyTests {
     @Test func aClosureSeesEachRedirect() async throws {
         let faults = try SharedServers.faults.get()
-        let seen = Lock<[(response: LoaderResponse, target: URL)]>([])
+        let seen = LockBox<[(response: LoaderResponse, target: URL)]>([])
         let downloader = ImageDownloader.forTests { configuration in
             configuration.redirectHandler = { response, target in
                 seen.withLock { $0.append((response, target)) }

@@ -49,7 +49,7 @@ import WebImageTestSupport
         let first = downloader.record(try faults.url("/held/raise/first")).recording
         try await faults.wait(for: .requests, path: "/held/raise/first")
         let order = Countdown(2)
-        let last = Lock("")
+        let last = LockBox("")
         let loads = try ["second", "third"].map { name in
             let request = LoaderRequest(url: try faults.url("/bytes/raise/\(name)"))
             return downloader.load(request, priority: .normal) { event in
@@ -131,7 +131,7 @@ import WebImageTestSupport
 
     @Test func aReleasedDownloaderFinishesItsLoadsAndEndsItsThread() async throws {
         let faults = try SharedServers.faults.get()
-        let thread = Lock("")
+        let thread = LockBox("")
         let ended = Countdown()
         var downloader: ImageDownloader? = ImageDownloader.forTests()
         let request = LoaderRequest(url: try faults.url("/held/let-go"))
@@ -227,7 +227,7 @@ import WebImageTestSupport
     }
 
     @Test func aLoadFailsWithoutAThreadAndTheNextTriesAgain() async throws {
-        let hasThreads = Lock(false)
+        let hasThreads = LockBox(false)
         let transport = CurlTransport(.init(connectTimeout: .seconds(15))) { name, body in
             hasThreads.withLock { $0 } && PlatformThread.start(name: name, body)
         }
@@ -252,7 +252,7 @@ import WebImageTestSupport
             _ = second.wait(timeout: .now() + .milliseconds(100))
             return false
         }
-        let answers = Lock<[Bool]>([])
+        let answers = LockBox<[Bool]>([])
         let firstEnd = DispatchSemaphore(value: 0)
         #expect(
             PlatformThread.start(name: "first") {

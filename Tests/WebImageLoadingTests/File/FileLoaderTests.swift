@@ -98,7 +98,7 @@ import WebImageTestSupport
     @Test func cancellingStopsBetweenPieces() async throws {
         let url = try directory.write(Data(count: 3 << 20), to: "large")
         let recording = LoadRecording()
-        let task = Lock<(any LoaderTask)?>(nil)
+        let task = LockBox<(any LoaderTask)?>(nil)
         let hasTask = ThreadGate()
         let started = loader.load(LoaderRequest(url: url), priority: .normal) { event in
             if case .response = event { hasTask.wait() }
@@ -124,7 +124,7 @@ import WebImageTestSupport
     /// A load that pauses itself with its first piece.
     private func pausedLoad(_ url: URL) async throws -> (recording: LoadRecording, task: any LoaderTask) {
         let recording = LoadRecording()
-        let task = Lock<(any LoaderTask)?>(nil)
+        let task = LockBox<(any LoaderTask)?>(nil)
         let hasTask = ThreadGate()
         let started = loader.load(LoaderRequest(url: url), priority: .normal) { event in
             if case .response = event { hasTask.wait() }

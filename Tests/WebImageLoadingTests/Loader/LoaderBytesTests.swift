@@ -182,7 +182,7 @@ import WebImageTestSupport
 /// Counts the bytes of files; the first of them waits until the test lets it through.
 private final class WatchedFileLoader: ImageLoader {
     let mayBring = ThreadGate()
-    private let byteCount = Lock(0)
+    private let byteCount = LockBox(0)
 
     var broughtByteCount: Int { byteCount.withLock { $0 } }
 

@@ -110,7 +110,7 @@ import WebImageTestSupport
 
     @Test(arguments: [true, false]) func theHandlerAnswersAProxy(isTunnel: Bool) async throws {
         let (proxy, server) = (try TestProxy(credential: "user:secret"), try Self.tlsServer())
-        let challenges = Lock<[AuthenticationChallenge]>([])
+        let challenges = LockBox<[AuthenticationChallenge]>([])
         let answers = [Credential(username: "user", password: "wrong"), .init(username: "user", password: "secret")]
         let downloader = try Self.downloader("http://127.0.0.1:\(proxy.httpPort)") { configuration in
             configuration.authenticationHandler = { challenge in

@@ -103,7 +103,7 @@ import WebImageTestSupport
     @Test func aPauseBetweenStoredBytesHoldsTheRest() async throws {
         let fixture = try await interrupted()
         let recording = LoadRecording()
-        let task = Lock<(any LoaderTask)?>(nil)
+        let task = LockBox<(any LoaderTask)?>(nil)
         let paused = Countdown()
         let started = fixture.loader.load(LoaderRequest(url: try ResumeFixture.url()), priority: .normal) { event in
             recording.receive(event)
@@ -252,7 +252,7 @@ import WebImageTestSupport
             var random = SplitMix64(seed: seed * 100 + UInt64(version))
             return Data((0..<400_000 + version * 1000).map { _ in UInt8.random(in: 0...255, using: &random) })
         }
-        let server = Lock(Server(random: SplitMix64(seed: seed)))
+        let server = LockBox(Server(random: SplitMix64(seed: seed)))
         let fixture = try ResumeFixture(script: { transfer in
             server.withLock { server in
                 if Int.random(in: 0..<8, using: &server.random) == 0 {

@@ -8,7 +8,7 @@ final class ScriptedOrigin: ImageLoader {
     /// The loads as they are asked for.
     private let started: AsyncStream<ScriptedTransfer>
     private let start: AsyncStream<ScriptedTransfer>.Continuation
-    private let transfers = Lock<[ScriptedTransfer]>([])
+    private let transfers = LockBox<[ScriptedTransfer]>([])
     /// Called for each load at once, inside its call, instead of a test that waits for it.
     private let script: (@Sendable (ScriptedTransfer) -> Void)?
 
@@ -44,7 +44,7 @@ final class ScriptedTransfer: PausableTask {
     let request: LoaderRequest
     private let handler: @Sendable (LoaderEvent) -> Void
     private let queue = DispatchQueue(label: "scripted")
-    private let state: Lock<State>
+    private let state: LockBox<State>
     private let calls = AsyncStream.makeStream(of: Call.self)
 
     enum Call: Equatable { case pause, resume, cancel, priority(LoadPriority) }
@@ -59,7 +59,7 @@ final class ScriptedTransfer: PausableTask {
     init(request: LoaderRequest, priority: LoadPriority, handler: @escaping @Sendable (LoaderEvent) -> Void) {
         self.request = request
         self.handler = handler
-        state = Lock(State(priority: priority))
+        state = LockBox(State(priority: priority))
     }
 
     var range: String? { request.headers["Range"] }

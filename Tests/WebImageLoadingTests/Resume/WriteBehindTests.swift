@@ -12,9 +12,9 @@ import WebImageTestSupport
 
     /// Counts the writes and what was written, and fails them when told to.
     private final class Disk: Sendable {
-        let byteCount = Lock(0)
-        let fullFrom = Lock(Int.max)
-        let written = Lock<[(limit: Int, countdown: Countdown)]>([])
+        let byteCount = LockBox(0)
+        let fullFrom = LockBox(Int.max)
+        let written = LockBox<[(limit: Int, countdown: Countdown)]>([])
 
         var write: PartialBodyStore.Write {
             { [self] descriptor, bytes, offset in

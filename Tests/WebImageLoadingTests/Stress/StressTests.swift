@@ -125,16 +125,16 @@ private final class StressRound: Sendable {
     private let count: Int
     private let files: StressFiles
     private let downloader: ImageDownloader
-    private let state: Lock<State>
-    private let remaining: Lock<Int>
+    private let state: LockBox<State>
+    private let remaining: LockBox<Int>
     private let window = Permits(256)
 
     init(count: Int, files: StressFiles, downloader: ImageDownloader) {
         self.count = count
         self.files = files
         self.downloader = downloader
-        state = Lock(State(requests: Array(repeating: Request(), count: count)))
-        remaining = Lock(count)
+        state = LockBox(State(requests: Array(repeating: Request(), count: count)))
+        remaining = LockBox(count)
     }
 
     var tally: StressTally { state.withLock { $0.tally } }

@@ -14,7 +14,7 @@ import WebImageTestSupport
 
     /// The red of every frame that a player of `image` tells until it is finished.
     private func played(_ image: Image, in pools: FramePools, _ work: DecodingWork) -> [UInt8] {
-        let told = Lock<[UInt8]>([])
+        let told = LockBox<[UInt8]>([])
         let clock = ManualTimerClock()
         let player = AnimationPlayer(AnimatedImage(image), clock: clock, pools: pools)
         player.onEvent = { event in
@@ -66,7 +66,7 @@ import WebImageTestSupport
 
     /// Work that waits until the test does it.
     private final class DecodingWork: Sendable {
-        private let waiting = Lock<[@Sendable () -> Void]>([])
+        private let waiting = LockBox<[@Sendable () -> Void]>([])
 
         var submit: @Sendable (LoadPriority, @escaping @Sendable () -> Void) -> Void {
             { [self] _, body in waiting.withLock { $0.append(body) } }

@@ -110,7 +110,7 @@ import WebImageTestSupport
         let picture = try files.write(SolidPicture(1).png(), to: "a.png")
         try files.write(SolidPicture(2).png(), to: "b.png")
         let server = try NGINXServer(root: files.path)
-        let reports = Lock<[WebImageError]>([])
+        let reports = LockBox<[WebImageError]>([])
         var configuration = DiskCache.Configuration(directory: picture.appending(path: "cache"))
         configuration.onFailure = { error in reports.withLock { $0.append(error) } }
         let cache = ImageCache(
@@ -138,7 +138,7 @@ import WebImageTestSupport
         where name.contains("sqlite") {
             try Data(repeating: 0x41, count: 8192).write(to: directory.url("cache/" + name))
         }
-        let reports = Lock<[WebImageError]>([])
+        let reports = LockBox<[WebImageError]>([])
         var configuration = DiskCache.Configuration(directory: directory.url("cache"))
         configuration.onFailure = { [directory] error in
             withExtendedLifetime(directory) { reports.withLock { $0.append(error) } }

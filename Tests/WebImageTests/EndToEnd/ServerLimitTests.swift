@@ -23,7 +23,7 @@ import WebImageTestSupport
         settings.loaders = [downloader]
         let manager = WebImageManager(configuration: settings)
 
-        let (errors, ended) = (Lock<[WebImageError?]>([]), Countdown(3 * names.count))
+        let (errors, ended) = (LockBox<[WebImageError?]>([]), Countdown(3 * names.count))
         for round in 0..<3 {
             for name in names {
                 let url = try #require(URL(string: "http://\(name):\(faults.port)/drip/\(round)?size=1000&interval=1"))

@@ -51,7 +51,7 @@ import WebImageTestSupport
     @Test func didFinishReceivesTransferMetrics() async throws {
         try files.write(SolidPicture(4).png(), to: "a.png")
         let url = try server.url("/a.png")
-        let ends = Lock<[LoaderMetrics?]>([])
+        let ends = LockBox<[LoaderMetrics?]>([])
         var configuration = makeManager().configuration
         configuration.didFinish = { _, result in ends.withLock { $0.append(try? result.get().metrics) } }
         let manager = WebImageManager(configuration: configuration)
@@ -64,7 +64,7 @@ import WebImageTestSupport
         let url = try server.url("/a.png")
         var configuration = makeManager().configuration
         configuration.minimumProgressInterval = 0.5
-        let counts = Lock<[(received: Int64, expected: Int64?)]>([])
+        let counts = LockBox<[(received: Int64, expected: Int64?)]>([])
         let queue = ManualCallbackQueue()
         let results = Results()
         WebImageManager(configuration: configuration).load(
@@ -130,7 +130,7 @@ import WebImageTestSupport
         let manager = makeManager()
         var random = SplitMix64(seed: 20_261_120)
         let ends = Countdown(1000)
-        let tally = Lock(Tally())
+        let tally = LockBox(Tally())
         var operations: [WebImageOperation] = []
         for index in 0..<1000 {
             let number = Int.random(in: 0..<fileCount, using: &random)

@@ -77,9 +77,9 @@ struct ManagerFixture {
 
 /// A clock on the wall, which the test sets.
 final class TestTime: Sendable {
-    private let date: Lock<Date>
+    private let date: LockBox<Date>
 
-    init(_ date: Date = Date(timeIntervalSince1970: 1_000_000_000)) { self.date = Lock(date) }
+    init(_ date: Date = Date(timeIntervalSince1970: 1_000_000_000)) { self.date = LockBox(date) }
 
     var now: Date { date.withLock { $0 } }
 

@@ -5,7 +5,7 @@ final class ManualCallbackQueue: CallbackQueue {
     /// Yields whenever something is queued.
     let arrivals: AsyncStream<Void>
     private let arrived: AsyncStream<Void>.Continuation
-    private let bodies = Lock<[@Sendable () -> Void]>([])
+    private let bodies = LockBox<[@Sendable () -> Void]>([])
 
     init() {
         (arrivals, arrived) = AsyncStream.makeStream()

@@ -13,7 +13,7 @@ final class ProbeDecoder: ImageDecoder {
     private let cancelled: AsyncStream<Void>.Continuation
     private let gate = DispatchSemaphore(value: 0)
     private let holdsFirst: Bool
-    private let count = Lock(0)
+    private let count = LockBox(0)
     private let real = CodecRegistry()
 
     /// - Parameter holdsFirst: whether the first decode waits until it is cancelled or ``release()`` is called.

@@ -31,8 +31,8 @@ struct ProbeProcessor: PixelProcessor {
         /// Yields whenever the processor begins.
         let starts: AsyncStream<Void>
         fileprivate let started: AsyncStream<Void>.Continuation
-        fileprivate let runs = Lock(0)
-        let isHeld = Lock(false)
+        fileprivate let runs = LockBox(0)
+        let isHeld = LockBox(false)
         private let gate = DispatchSemaphore(value: 0)
 
         init() { (starts, started) = AsyncStream.makeStream() }

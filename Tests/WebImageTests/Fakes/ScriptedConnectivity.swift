@@ -8,9 +8,9 @@ final class ScriptedConnectivity: ConnectivityMonitor {
         var lastNumber = 0
     }
 
-    private let state: Lock<State>
+    private let state: LockBox<State>
 
-    init(isConnected: Bool) { state = Lock(State(isConnected: isConnected)) }
+    init(isConnected: Bool) { state = LockBox(State(isConnected: isConnected)) }
 
     var isConnected: Bool { state.withLock { $0.isConnected } }
     var waiterCount: Int { state.withLock { $0.waiters.count } }

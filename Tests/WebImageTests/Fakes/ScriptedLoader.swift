@@ -7,7 +7,7 @@ final class ScriptedLoader: ImageLoader {
     let loads: AsyncStream<ScriptedLoad>
     private let isCacheable: Bool
     private let started: AsyncStream<ScriptedLoad>.Continuation
-    private let count = Lock(0)
+    private let count = LockBox(0)
 
     init(isCacheable: Bool = true) {
         self.isCacheable = isCacheable
@@ -39,8 +39,8 @@ final class ScriptedLoad: PausableTask {
     let priorityChanges: AsyncStream<LoadPriority>
     private let cancelled: AsyncStream<Void>.Continuation
     private let priorityChanged: AsyncStream<LoadPriority>.Continuation
-    private let ended = Lock(false)
-    private let paused = Lock(false)
+    private let ended = LockBox(false)
+    private let paused = LockBox(false)
     /// What it was started with.
     let initialPriority: LoadPriority
     private let handler: @Sendable (LoaderEvent) -> Void
@@ -107,8 +107,8 @@ final class ScriptedLoad: PausableTask {
         }
     }
 
-    private let redirects = Lock<[LoaderResponse.Redirection]>([])
-    private let finalURL = Lock<URL?>(nil)
+    private let redirects = LockBox<[LoaderResponse.Redirection]>([])
+    private let finalURL = LockBox<URL?>(nil)
 
     private func response(_ status: Int, _ headers: String, expectedByteCount: Int64? = nil) -> LoaderResponse {
         var response = LoaderResponse(

@@ -18,8 +18,8 @@ import WebImageTestSupport
     @Test(arguments: 0..<8) func neverServesStaleForbiddenOrForeignResponses(_ seed: UInt64) async throws {
         let directory = try TemporaryDirectory()
         let time = TestTime()
-        let random = Lock(SplitMix64(seed: seed))
-        let sent = Lock<[Sent]>([])
+        let random = LockBox(SplitMix64(seed: seed))
+        let sent = LockBox<[Sent]>([])
         let loader = AnsweringLoader { request in
             random.withLock { random in
                 let lifetime = Double(Int.random(in: 0...60, using: &random))

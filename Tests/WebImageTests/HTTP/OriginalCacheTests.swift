@@ -196,7 +196,7 @@ import WebImageTestSupport
     }
 
     @Test func bytesOfAClosureAreRetried() async throws {
-        let attempts = Lock(0)
+        let attempts = LockBox(0)
         var request = WebImageRequest(id: "a") {
             let attempt = attempts.withLock { attempts in
                 attempts += 1

@@ -117,7 +117,7 @@ import WebImageTestSupport
     }
 
     @Test func entriesExpire() throws {
-        let clock = Lock(ContinuousClock.now)
+        let clock = LockBox(ContinuousClock.now)
         let list = BlockList(duration: .seconds(300), now: { clock.withLock { $0 } })
         list.add(url, notFound)
         clock.withLock { $0 += .seconds(299) }

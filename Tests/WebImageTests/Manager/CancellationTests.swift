@@ -62,7 +62,7 @@ import WebImageTestSupport
 
     @Test func silencesProgress() async throws {
         let queue = ManualCallbackQueue()
-        let seen = Lock(0)
+        let seen = LockBox(0)
         let operation = fixture.manager.load(
             WebImageRequest(url), callbackQueue: queue, progress: { _, _ in seen.withLock { $0 += 1 } },
             completion: { _ in })
@@ -75,8 +75,8 @@ import WebImageTestSupport
 
     @Test func silencesProgressFromInsideItsHandler() async throws {
         let queue = ManualCallbackQueue()
-        let seen = Lock<[Int64]>([])
-        let itself = Lock<WebImageOperation?>(nil)
+        let seen = LockBox<[Int64]>([])
+        let itself = LockBox<WebImageOperation?>(nil)
         let operation = fixture.manager.load(
             WebImageRequest(url), callbackQueue: queue,
             progress: { received, _ in
@@ -141,7 +141,7 @@ import WebImageTestSupport
 
     @Test func canBeTriggeredByReleasingAHandler() async throws {
         final class Owner: Sendable {
-            let operation = Lock<WebImageOperation?>(nil)
+            let operation = LockBox<WebImageOperation?>(nil)
             deinit { operation.withLock { $0 }?.cancel() }
         }
         let results = Results()

@@ -109,7 +109,7 @@ import WebImageTestSupport
     }
 
     @Test func shouldLoadIsAskedOnceMemoryAndDiskHaveMissed() async throws {
-        let (asked, isAllowed) = (Lock<[String]>([]), Lock(true))
+        let (asked, isAllowed) = (LockBox<[String]>([]), LockBox(true))
         let fixture = try ManagerFixture {
             $0.shouldLoad = { request in
                 asked.withLock { $0.append(request.url.lastPathComponent) }
@@ -139,7 +139,7 @@ import WebImageTestSupport
     }
 
     @Test func aRefusedRequestIsServedStaleImages() async throws {
-        let isAllowed = Lock(true)
+        let isAllowed = LockBox(true)
         let fixture = try ManagerFixture { $0.shouldLoad = { _ in isAllowed.withLock { $0 } } }
         let request = WebImageRequest(url, cachePolicy: .http)
         _ = try await fixture.load(request) {
@@ -182,7 +182,7 @@ import WebImageTestSupport
     }
 
     @Test func didFinishIsCalledForEveryResult() async throws {
-        let ends = Lock<[String]>([])
+        let ends = LockBox<[String]>([])
         let fixture = try ManagerFixture {
             $0.didFinish = { operation, result in
                 let end = (try? result.get()).map { "\($0.origin)" } ?? "failed"
@@ -204,7 +204,7 @@ import WebImageTestSupport
 
     @Test func aClosureWithAnIDIsCached() async throws {
         let fixture = try ManagerFixture()
-        let runs = Lock(0)
+        let runs = LockBox(0)
         func request() -> WebImageRequest {
             WebImageRequest(
                 url,
@@ -223,7 +223,7 @@ import WebImageTestSupport
 
     @Test func aClosureWithoutAnIDRunsEachTime() async throws {
         let fixture = try ManagerFixture()
-        let runs = Lock(0)
+        let runs = LockBox(0)
         let request = WebImageRequest(
             url,
             processors: [
@@ -266,7 +266,7 @@ import WebImageTestSupport
     }
 
     @Test func didFinishIsCalledForMemoryHits() async throws {
-        let ends = Lock(0)
+        let ends = LockBox(0)
         let fixture = try ManagerFixture { $0.didFinish = { _, _ in ends.withLock { $0 += 1 } } }
         _ = try await fixture.load(WebImageRequest(url), answeringWith: SolidPicture(1))
         _ = try await fixture.manager.image(for: WebImageRequest(url))
@@ -305,7 +305,7 @@ import WebImageTestSupport
 private final class TaskThreadDecoder: ImageDecoder {
     @TaskLocal static var isInTask = false
     let format = ImageFormat.png
-    let hasRunInTask = Lock(false)
+    let hasRunInTask = LockBox(false)
     private let real = CodecRegistry()
 
     func info(of data: Data) throws(WebImageError) -> ImageInfo { try real.info(of: data) }

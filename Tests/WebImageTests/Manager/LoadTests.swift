@@ -133,7 +133,7 @@ import WebImageTestSupport
     }
 
     @Test func startsProgressAtZero() async throws {
-        let progress = Lock<[Int64]>([])
+        let progress = LockBox<[Int64]>([])
         let results = Results()
         fixture.manager.load(
             WebImageRequest(url), progress: { received, _ in progress.withLock { $0.append(received) } },
@@ -185,7 +185,7 @@ import WebImageTestSupport
 
 /// Results in the order they came.
 final class Results: Sendable {
-    private let results = Lock<[Result<WebImageResponse, WebImageError>]>([])
+    private let results = LockBox<[Result<WebImageResponse, WebImageError>]>([])
     private let arrivals: AsyncStream<Void>
     private let arrived: AsyncStream<Void>.Continuation
 

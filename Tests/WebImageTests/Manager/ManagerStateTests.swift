@@ -165,7 +165,7 @@ import WebImageTestSupport
     }
 
     @Test func writesNothingWithoutALog() async throws {
-        let lines = Lock<[(level: WebImageLogLevel, text: String)]>([])
+        let lines = LockBox<[(level: WebImageLogLevel, text: String)]>([])
         let fixture = try ManagerFixture {
             $0.log = { level, text in
                 guard level >= .info else { return }

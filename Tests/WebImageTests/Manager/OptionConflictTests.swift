@@ -26,7 +26,7 @@ import WebImageTestSupport
         let processor = ProbeProcessor(name: "a")
         let request = WebImageRequest(url, options: [.ignoreDecoding, other], processors: [processor.erased])
         #expect(fixture.manager.cacheKey(for: request) == WebImageRequest(url).cacheKey)
-        let (previews, results) = (Lock(0), Results())
+        let (previews, results) = (LockBox(0), Results())
         fixture.manager.load(
             request, preview: { _ in previews.withLock { $0 += 1 } }, completion: results.note)
         let picture = try CodecRegistry.shared.encode(NoisyPicture.image(side: 64), as: .png)

@@ -279,7 +279,7 @@ import WebImageTestSupport
     }
 
     @Test func continueInBackgroundRequestsTimeAndReturnsIt() async throws {
-        let expirations = Lock<[@Sendable () -> Void]>([])
+        let expirations = LockBox<[@Sendable () -> Void]>([])
         let ended = Countdown()
         let fixture = try ManagerFixture { configuration in
             configuration.beginBackgroundTask = { onExpiration in

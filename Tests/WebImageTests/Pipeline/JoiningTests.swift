@@ -79,7 +79,7 @@ import WebImageTestSupport
         let fixture = try ManagerFixture()
         let request = WebImageRequest(try ManagerFixture.url("joined"))
         let queues = (ManualCallbackQueue(), ManualCallbackQueue())
-        let progress = (Lock<[Int64]>([]), Lock<[Int64]>([]))
+        let progress = (LockBox<[Int64]>([]), LockBox<[Int64]>([]))
         let results = (Results(), Results())
         let leaving = fixture.manager.load(
             request, callbackQueue: queues.0, progress: { count, _ in progress.0.withLock { $0.append(count) } },
@@ -172,7 +172,7 @@ import WebImageTestSupport
 
 /// What the bytes stage tells one subscriber.
 private final class PartialBodies: Sendable {
-    private let events = Lock<[Job<LoadedBytes, LoadNews>.Event]>([])
+    private let events = LockBox<[Job<LoadedBytes, LoadNews>.Event]>([])
     private let ended = Countdown()
 
     var note: Job<LoadedBytes, LoadNews>.Handler {

@@ -20,7 +20,7 @@ import WebImageTestSupport
         let prefetcher = prefetcher(maximumConcurrentCount: 1)
         let requests = try requests("a", "b")
         _ = try await fixture.load(requests[0], answeringWith: SolidPicture(1))
-        let (told, ended) = (Lock<[PrefetchProgress]>([]), Countdown())
+        let (told, ended) = (LockBox<[PrefetchProgress]>([]), Countdown())
         prefetcher.prefetch(
             requests + (try self.requests("c")), progress: { progress in told.withLock { $0.append(progress) } },
             completion: { _ in ended.signal() })
@@ -54,7 +54,7 @@ import WebImageTestSupport
     @Test func callsBackOnItsQueue() async throws {
         let queue = ManualCallbackQueue()
         let prefetcher = ImagePrefetcher(manager: fixture.manager, callbackQueue: queue)
-        let calls = Lock<[String]>([])
+        let calls = LockBox<[String]>([])
         prefetcher.prefetch(
             try requests("a"), progress: { _ in calls.withLock { $0.append("progress") } },
             completion: { _ in calls.withLock { $0.append("end") } })
@@ -110,7 +110,7 @@ import WebImageTestSupport
 
     @Test func cancellingABatchCompletesItAndLeavesOthers() async throws {
         let prefetcher = prefetcher(maximumConcurrentCount: 1)
-        let (first, second) = (Lock<PrefetchProgress?>(nil), Lock<PrefetchProgress?>(nil))
+        let (first, second) = (LockBox<PrefetchProgress?>(nil), LockBox<PrefetchProgress?>(nil))
         let ends = [Countdown(), Countdown()]
         let batch = prefetcher.prefetch(try requests("a", "b", "c")) { progress in
             first.withLock { $0 = progress }

@@ -14,18 +14,18 @@ import WebImageTestSupport
         let loader = ScriptedLoader()
         let url: URL
         let pipeline: Pipeline
-        private let clock: Lock<ContinuousClock.Instant>
-        private let delayed: Lock<[@Sendable () -> Void]>
+        private let clock: LockBox<ContinuousClock.Instant>
+        private let delayed: LockBox<[@Sendable () -> Void]>
         private let askedForTime: AsyncStream<Void>
         private let delays: AsyncStream<Void>
-        private let shown = Lock<[Image]>([])
+        private let shown = LockBox<[Image]>([])
 
         init(_ configure: (inout WebImageManager.Configuration) -> Void = { _ in }) throws {
             url = try ManagerFixture.url("a")
             var configuration = WebImageManager.Configuration(
                 cache: ImageCache(memory: MemoryCache(costLimit: 1 << 20), disk: nil), loaders: [loader])
             configure(&configuration)
-            let (clock, delayed) = (Lock(ContinuousClock.now), Lock<[@Sendable () -> Void]>([]))
+            let (clock, delayed) = (LockBox(ContinuousClock.now), LockBox<[@Sendable () -> Void]>([]))
             let (stream, asked) = AsyncStream<Void>.makeStream()
             let (delays, wasDelayed) = AsyncStream<Void>.makeStream()
             pipeline = Pipeline(
@@ -229,7 +229,7 @@ private struct HeldQueue {
 /// Notes the bytes that its incremental decoders take; each preview is an image of one color.
 private final class RecordingDecoder: ImageDecoder {
     let format = ImageFormat.jpeg
-    private let bytes = Lock(Data())
+    private let bytes = LockBox(Data())
 
     var taken: Data { bytes.withLock { $0 } }
 

@@ -18,7 +18,7 @@ import WebImageTestSupport
     private func previews(
         of data: Data, parts: [Double], _ request: WebImageRequest, in fixture: ManagerFixture
     ) async throws -> (previews: [Image], result: WebImageResponse) {
-        let (shown, results) = (Lock<[Image]>([]), Results())
+        let (shown, results) = (LockBox<[Image]>([]), Results())
         let signals = parts.map { _ in Countdown() }
         fixture.manager.load(
             request,
@@ -63,7 +63,7 @@ import WebImageTestSupport
 
     @Test func requestsWithoutTheOptionGetNoPreviews() async throws {
         let data = try noise(progressive: true)
-        let (shown, results) = (Lock(0), Results())
+        let (shown, results) = (LockBox(0), Results())
         fixture.manager.load(
             WebImageRequest(url), preview: { _ in shown.withLock { $0 += 1 } }, completion: results.note)
         // One that joins the transfer has them all the same.
@@ -146,7 +146,7 @@ import WebImageTestSupport
 
     @Test func sequentialFilesAreNotBlurred() async throws {
         let data = try noise(progressive: false)
-        let shown = Lock(0)
+        let shown = LockBox(0)
         let results = Results()
         fixture.manager.load(
             WebImageRequest(url, options: .progressiveBlur), preview: { _ in shown.withLock { $0 += 1 } },
@@ -194,7 +194,7 @@ import WebImageTestSupport
     @Test func aSlowProcessorIsNotStoppedByNewBytes() async throws {
         let processor = ProbeProcessor(name: "slow")
         processor.probe.isHeld.withLock { $0 = true }
-        let (shown, results) = (Lock(0), Results())
+        let (shown, results) = (LockBox(0), Results())
         let signals = [Countdown(), Countdown(2)]
         fixture.manager.load(
             WebImageRequest(url, options: .progressive, processors: [processor.erased]),
@@ -225,8 +225,8 @@ import WebImageTestSupport
         let loader = ScriptedLoader()
         let configuration = WebImageManager.Configuration(
             cache: ImageCache(memory: MemoryCache(costLimit: 1 << 20), disk: nil), loaders: [loader])
-        let clock = Lock(ContinuousClock.now)
-        let delays = Lock<[Duration]>([])
+        let clock = LockBox(ContinuousClock.now)
+        let delays = LockBox<[Duration]>([])
         // The clock is asked before an attempt, at its beginning and at its end.
         let (attempted, delayed) = (Countdown(3), Countdown())
         let pipeline = Pipeline(
@@ -268,15 +268,15 @@ import WebImageTestSupport
         var configuration = WebImageManager.Configuration(
             cache: ImageCache(memory: MemoryCache(costLimit: 1 << 20), disk: nil), loaders: [loader])
         configuration.log = nil
-        let clock = Lock(ContinuousClock.now)
-        let calls = Lock<[@Sendable () -> Void]>([])
+        let clock = LockBox(ContinuousClock.now)
+        let calls = LockBox<[@Sendable () -> Void]>([])
         let pipeline = Pipeline(
             configuration,
             previewTiming: PreviewTiming(
                 interval: .seconds(1), now: { clock.withLock { $0 } },
                 call: { _, body in calls.withLock { $0.append(body) } }))
         let context = LoadContext(request: WebImageRequest(url, options: .progressive), loader: loader)
-        let (count, ended) = (Lock(0), Countdown())
+        let (count, ended) = (LockBox(0), Countdown())
         let signals = [Countdown(), Countdown(2)]
         let step = pipeline.join(context) { event in
             switch event {

@@ -161,7 +161,7 @@ import WebImageTestSupport
 
     private let provenance = Provenance()
     private let preview = Preview()
-    private let begun = Lock<[Int]>([])
+    private let begun = LockBox<[Int]>([])
 
     private func cover(_ number: Int) { preview.cover { [begun] in begun.withLock { $0.append(number) } } }
 
@@ -233,7 +233,7 @@ import WebImageTestSupport
 
 /// Pictures that were shown before an end.
 private final class Previews: Sendable {
-    private let shown = Lock<[Image]>([])
+    private let shown = LockBox<[Image]>([])
     private let news: AsyncStream<Image>
     private let told: AsyncStream<Image>.Continuation
 

@@ -252,7 +252,7 @@ import WebImageTestSupport
     @Test func theLowResolutionImageIsThePreview() async throws {
         var request = WebImageRequest(url)
         request.lowResolutionURL = try ManagerFixture.url("small")
-        let (previews, results) = (Lock<[Image]>([]), Results())
+        let (previews, results) = (LockBox<[Image]>([]), Results())
         let shown = Countdown()
         fixture.manager.load(
             request,

@@ -10,7 +10,7 @@ import WebImageTestSupport
     init() throws { fixture = try ManagerFixture() }
 
     @Test func areLoadedOnceAndCachedUnderTheirID() async throws {
-        let calls = Lock(0)
+        let calls = LockBox(0)
         func request() -> WebImageRequest {
             WebImageRequest(id: "cover/ä 1") {
                 calls.withLock { $0 += 1 }
@@ -76,7 +76,7 @@ import WebImageTestSupport
     // MARK: Images
 
     @Test func anImageIsCachedInMemoryUnderItsID() async throws {
-        let calls = Lock(0)
+        let calls = LockBox(0)
         func request(_ policy: CachePolicy = .cacheFirst) -> WebImageRequest {
             var request = WebImageRequest(
                 id: "chart/1",

@@ -8,7 +8,7 @@ import WebImageTestSupport
 @Suite(.timeLimit(.minutes(1))) struct AnyAnswerAttemptTests {
     /// What the wrapping loader reports.
     private final class Record: Sendable {
-        private let events = Lock<[LoaderEvent]>([])
+        private let events = LockBox<[LoaderEvent]>([])
 
         func note(_ event: LoaderEvent) { events.withLock { $0.append(event) } }
 

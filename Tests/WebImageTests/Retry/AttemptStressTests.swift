@@ -9,11 +9,11 @@ import WebImageTestSupport
 @Suite(.timeLimit(.minutes(2))) struct AttemptStressTests {
     /// Answers after no time, on any thread: often with a failure.
     private final class RandomLoader: ImageLoader {
-        private let random: Lock<SplitMix64>
+        private let random: LockBox<SplitMix64>
         private let picture: Data
 
         init(seed: UInt64) throws {
-            random = Lock(SplitMix64(seed: seed))
+            random = LockBox(SplitMix64(seed: seed))
             picture = try SolidPicture(3).png()
         }
 
@@ -49,7 +49,7 @@ import WebImageTestSupport
         configuration.optionsProcessor = { [policy] in $0.retryPolicy = $0.retryPolicy ?? policy }
         let manager = WebImageManager(configuration: configuration)
         let count = 1500
-        let (ends, ended) = (Lock([Int](repeating: 0, count: count)), Countdown(count))
+        let (ends, ended) = (LockBox([Int](repeating: 0, count: count)), Countdown(count))
         var random = SplitMix64(seed: seed &+ 100)
         for number in 0..<count {
             // Every third shares its work with another.

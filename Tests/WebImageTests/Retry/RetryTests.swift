@@ -184,7 +184,7 @@ import WebImageTestSupport
 
     @Test func progressRestartsWithEachAttempt() async throws {
         let fixture = try AttemptFixture()
-        let seen = Lock<[Int64]>([])
+        let seen = LockBox<[Int64]>([])
         fixture.start(progress: { received, _ in seen.withLock { $0.append(received) } })
         let data = try picture.png()
         let first = try await fixture.nextLoad()

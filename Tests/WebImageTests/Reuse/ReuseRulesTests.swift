@@ -70,7 +70,7 @@ import WebImageTestSupport
             try $0.answer(first, "Cache-Control: max-age=60\nETag: \"1\"")
         }
         fixture.time.advance(seconds: 60)
-        let shown = Lock(0)
+        let shown = LockBox(0)
         let results = Results()
         fixture.manager.load(
             request(40, .http), preview: { _ in shown.withLock { $0 += 1 } }, completion: results.note)

@@ -59,7 +59,7 @@ import WebImageTestSupport
 
     @Test func aSmallerThumbnailIsThePreviewOfALargerOne() async throws {
         _ = try await fixture.load(request(20, 20), answeringWith: picture)
-        let previews = Lock<[PixelSize]>([])
+        let previews = LockBox<[PixelSize]>([])
         let results = Results()
         fixture.manager.load(
             request(40, 40), preview: { image in previews.withLock { $0.append(image.pixels.size) } },

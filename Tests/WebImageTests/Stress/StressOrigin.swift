@@ -25,7 +25,7 @@ final class StressOrigin: StressSource, ImageLoader {
 
     private let queue = WorkQueue(label: "stress-origin", threadCount: 3)
     private let seed: UInt64
-    private let state = Lock(State())
+    private let state = LockBox(State())
 
     init(seed: UInt64) { self.seed = seed }
 
@@ -206,7 +206,7 @@ final class StressTransfer: LoaderTask {
     let number: Int
     private let origin: StressOrigin
     private let handler: @Sendable (LoaderEvent) -> Void
-    private let state: Lock<State>
+    private let state: LockBox<State>
 
     private struct State {
         var script: ArraySlice<Step>
@@ -226,7 +226,7 @@ final class StressTransfer: LoaderTask {
         self.number = number
         self.origin = origin
         self.handler = handler
-        state = Lock(State(script: script[...]))
+        state = LockBox(State(script: script[...]))
     }
 
     /// One step; the next is in the queue when it returns, unless it has ended or stands still.

@@ -20,7 +20,7 @@ final class StressRecord: Sendable {
 
     let plan: StressPlan
     private let run: StressRun
-    private let state = Lock(State())
+    private let state = LockBox(State())
     private let ended: Countdown
 
     init(_ plan: StressPlan, in run: StressRun, ended: Countdown) {

@@ -6,7 +6,7 @@ import WebImageTestSupport
 
 /// What was seen and should not have been; the first few in words.
 final class StressViolations: Sendable {
-    private let state = Lock<(texts: [String], count: Int)>(([], 0))
+    private let state = LockBox<(texts: [String], count: Int)>(([], 0))
 
     func add(_ text: String) {
         state.withLock { state in
@@ -48,14 +48,14 @@ final class StressRun: Sendable {
     let violations = StressViolations()
     let queues = (0..<3).map { DispatchQueue(label: "stress-callbacks-\($0)") }
     /// Ends that the manager's hook was told of.
-    let hookCount = Lock(0)
+    let hookCount = LockBox(0)
     private let directory: TemporaryDirectory
     private let prefetchers: [ImagePrefetcher]
     private let time = TestTime()
     private let drivers = WorkQueue(label: "stress", threadCount: 3)
-    private let tallies = Lock(Tally())
+    private let tallies = LockBox(Tally())
     private let witnesses: StressWitnesses
-    private let operations = Lock<[WeakOperation]>([])
+    private let operations = LockBox<[WeakOperation]>([])
 
     private struct WeakOperation { weak var operation: WebImageOperation? }
 
@@ -108,7 +108,7 @@ final class StressRun: Sendable {
         var random = SplitMix64(seed: seed &+ UInt64(number) &* 0x1_0000_0001)
         source.setMayStall(true)
         time.advance(seconds: Double(Int.random(in: 0...15, using: &random)))
-        let records = Lock<[StressRecord]>([])
+        let records = LockBox<[StressRecord]>([])
         let (driven, ended) = (Countdown(drivers.threadCount), Countdown(count))
         let batchesEnded = try startPrefetching(using: &random)
         for driver in 0..<drivers.threadCount {
@@ -146,7 +146,7 @@ final class StressRun: Sendable {
                     .filter { !source.neverEnds($0) && !(isForDisk && source.mayBeCutUnnoticed($0)) }
                 let variants: [StressVariant] = [.whole, .fitted, .marked]
                 let requests = try numbers.map { variants[$0 % 3].request(try source.url($0)) }
-                let endCount = Lock(0)
+                let endCount = LockBox(0)
                 let batch = prefetcher.prefetch(requests) { [self] progress in
                     if endCount.withLock({ endCount in
                         endCount += 1
@@ -170,7 +170,7 @@ final class StressRun: Sendable {
     }
 
     /// What one of the threads does.
-    private func drive(_ count: Int, seed: UInt64, records: Lock<[StressRecord]>, ended: Countdown) {
+    private func drive(_ count: Int, seed: UInt64, records: LockBox<[StressRecord]>, ended: Countdown) {
         var random = SplitMix64(seed: seed)
         var later: [StressRecord] = []
         for _ in 0..<count {
@@ -190,7 +190,7 @@ final class StressRun: Sendable {
         for record in later { cancel(record, records) }
     }
 
-    private func cancel(_ record: StressRecord, _ records: Lock<[StressRecord]>) {
+    private func cancel(_ record: StressRecord, _ records: LockBox<[StressRecord]>) {
         switch record.plan.fate {
         case .cancelledLaterOnItsQueue: record.cancelOnItsQueue()
         case .cancelledWithOthers:

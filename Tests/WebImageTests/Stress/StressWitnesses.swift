@@ -15,7 +15,7 @@ final class StressWitnesses: Sendable {
         deinit { witnesses.change(by: -1) }
     }
 
-    private let state = Lock(State())
+    private let state = LockBox(State())
 
     func make() -> any AnyObject & Sendable {
         change(by: 1)
