@@ -76,7 +76,8 @@ var targets: [Target] = [
             "CWebImageKernels",
         ]),
     library("WebImageProcessing", ["WebImageCore", "WebImageCoding", "CWebImageKernels"]),
-    library("WebImageCaching", ["WebImageCore", "WebImageCoding", "CWebImageSQLite", "CWebImageDeflate"]),
+    library(
+        "WebImageCaching", ["WebImageCore", "WebImageCoding", "CWebImageDeflate", "CWebImageLock", "CWebImageSQLite"]),
     library("WebImageLoading", ["WebImageCore", "CWebImageCurl", "CWebImageDeflate", "CWebImageSystem"]),
     library("WebImageAnimation", ["WebImageCore", "WebImageCoding", "WebImageProcessing"]),
     library(

@@ -80,7 +80,8 @@ private struct PipelineSample {
         let image = Image(pixels: try MutablePixelBuffer(width: 1, height: 1).freeze(isOpaque: true))
         let disk = directory.map { DiskCache(configuration: DiskCache.Configuration(directory: URL(filePath: $0))) }
         cache = ImageCache(memory: MemoryCache(costLimit: 64 << 20), disk: disk)
-        var configuration = WebImageManager.Configuration(cache: cache, loaders: [ReadyLoader(), WaitingLoader()])
+        var configuration = WebImageManager.Configuration(
+            cache: cache, loaders: [ReadyLoader(bytes: Data([1])), WaitingLoader()])
         configuration.codecs = CodecRegistry(decoders: [ReadyDecoder(image: image)], encoders: [])
         manager = WebImageManager(configuration: configuration)
         let urls = (0..<count).map { URL(string: "ready://127.0.0.1/pictures/\($0).jpg") }.compactMap(\.self)
@@ -187,25 +188,6 @@ private struct Hops {
     }
 }
 
-/// Has the bytes at once.
-private final class ReadyLoader: ImageLoader {
-    private final class EndedTask: LoaderTask {
-        func cancel() {}
-        func setPriority(_ priority: LoadPriority) {}
-    }
-
-    func canLoad(_ url: URL) -> Bool { url.scheme == "ready" }
-
-    func load(
-        _ request: LoaderRequest, priority: LoadPriority, handler: @escaping @Sendable (LoaderEvent) -> Void
-    ) -> any LoaderTask {
-        handler(.response(LoaderResponse(url: request.url, expectedByteCount: 1)))
-        handler(.bytes(Data([1])))
-        handler(.finished(.success(())))
-        return EndedTask()
-    }
-}
-
 /// Brings nothing, until it is cancelled.
 private final class WaitingLoader: ImageLoader {
     private final class WaitingTask: LoaderTask {
@@ -222,15 +204,4 @@ private final class WaitingLoader: ImageLoader {
     func load(
         _ request: LoaderRequest, priority: LoadPriority, handler: @escaping @Sendable (LoaderEvent) -> Void
     ) -> any LoaderTask { WaitingTask(handler) }
-}
-
-private struct ReadyDecoder: ImageDecoder {
-    let format = ImageFormat(name: "ready", mimeType: "image/ready", fileExtension: "ready")
-    let image: Image
-
-    func canDecode(_ data: Data) -> Bool { true }
-    func info(of data: Data) throws(WebImageError) -> ImageInfo {
-        ImageInfo(format: format, size: image.pixels.size)
-    }
-    func decode(_ data: Data, options: DecodingOptions) throws(WebImageError) -> Image { image }
 }

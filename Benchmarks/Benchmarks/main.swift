@@ -4,7 +4,7 @@ try MillionEntries.runIfAsked(CommandLine.arguments)
 try WebPictureClient.runIfAsked(CommandLine.arguments)
 var known: [BenchmarkGroup] = [
     .memoryCache, .diskCache, .valuePlaces, .millionEntries, .coding, .encoding, .color, .geometry, .processing,
-    .pipeline, .webPictures,
+    .pipeline, .requests, .webPictures,
 ]
 #if WEBIMAGE_PEERS
     known += [.animation, .playingAnimation]

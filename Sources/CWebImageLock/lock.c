@@ -10,21 +10,13 @@
 // Most locks are free again after a few hundred cycles; going to sleep and waking takes tens of thousands.
 enum { attempts = 100 };
 
-static void pause_briefly(void) {
-#if defined(__x86_64__) || defined(__i386__)
-    __builtin_ia32_pause();
-#elif defined(__aarch64__) || defined(__arm__)
-    __asm__ volatile("yield");
-#endif
-}
-
 void cwi_lock_wait(cwi_lock *lock) {
     for (int attempt = 0; attempt < attempts; attempt++) {
         uint32_t state = __atomic_load_n(&lock->state, __ATOMIC_RELAXED);
         if (state == 0 &&
             __atomic_compare_exchange_n(&lock->state, &state, 1, 0, __ATOMIC_ACQUIRE, __ATOMIC_RELAXED))
             return;
-        pause_briefly();
+        cwi_pause();
     }
     // Callers may lock between a system call and reading its error.
     int error = errno;

@@ -11,6 +11,15 @@ typedef struct {
     uint32_t state;
 } cwi_lock;
 
+/// Lets the processor rest for a moment in a loop that waits for another thread.
+static inline void cwi_pause(void) {
+#if defined(__x86_64__) || defined(__i386__)
+    __builtin_ia32_pause();
+#elif defined(__aarch64__) || defined(__arm__)
+    __asm__ volatile("yield");
+#endif
+}
+
 void cwi_lock_wait(cwi_lock *lock);
 void cwi_lock_wake(cwi_lock *lock);
 

@@ -1,9 +1,7 @@
+// Public only because the lock is compiled into other modules of this package.
+public import CWebImageLock
 internal import Synchronization
 internal import WebImageCore
-
-#if WEBIMAGE_TSAN
-    internal import Glibc
-#endif
 
 /// A part of a ``MemoryCache``, chosen by the hash of a key, with its own lock and order of use.
 ///
@@ -27,14 +25,15 @@ struct MemoryShard<Key: Hashable & Sendable, Value: Sendable>: @unchecked Sendab
         }
     }
 
-    /// Not part of the contents, since locking it would then be an access to all of them.
-    @usableFromInline let mutex: UnsafeMutablePointer<ShardMutex>
+    /// Not part of the contents, since locking it would then be an access to all of them. Not a `Lock`, since a
+    /// closure for each access takes longer than the access.
+    @usableFromInline let mutex: UnsafeMutablePointer<cwi_lock>
     @usableFromInline let contents: UnsafeMutablePointer<Contents>
 
     /// - Parameter address: memory for the lock, followed by the contents.
     @inlinable
     init(at address: UnsafeMutableRawPointer) {
-        mutex = address.assumingMemoryBound(to: ShardMutex.self)
+        mutex = address.assumingMemoryBound(to: cwi_lock.self)
         contents = (address + Self.contentsOffset).assumingMemoryBound(to: Contents.self)
     }
 
@@ -47,10 +46,22 @@ struct MemoryShard<Key: Hashable & Sendable, Value: Sendable>: @unchecked Sendab
     }
 
     @inlinable
-    func lock() { mutex.pointee.lock() }
+    func lock() {
+        #if WEBIMAGE_TSAN
+            cwi_lock_acquire_seen(mutex)
+        #else
+            cwi_lock_acquire(mutex)
+        #endif
+    }
 
     @inlinable
-    func unlock() { mutex.pointee.unlock() }
+    func unlock() {
+        #if WEBIMAGE_TSAN
+            cwi_lock_release_seen(mutex)
+        #else
+            cwi_lock_release(mutex)
+        #endif
+    }
 
     /// Runs `body` with the lock held.
     @inlinable
@@ -77,7 +88,7 @@ struct MemoryShards<Key: Hashable & Sendable, Value: Sendable>: ~Copyable, @unch
 
     init(count: Int, _ makeStore: () -> LRUStore<Key, Value>) {
         typealias Shard = MemoryShard<Key, Value>
-        precondition(MemoryLayout<ShardMutex>.size <= Shard.contentsOffset)
+        precondition(MemoryLayout<cwi_lock>.size <= Shard.contentsOffset)
         precondition(MemoryLayout<Shard.Contents>.alignment <= Shard.contentsOffset)
         let alignment = 128
         let size = Shard.contentsOffset + MemoryLayout<Shard.Contents>.size
@@ -85,7 +96,7 @@ struct MemoryShards<Key: Hashable & Sendable, Value: Sendable>: ~Copyable, @unch
         stride = (size + alignment - 1) / alignment * alignment
         base = .allocate(byteCount: count * stride, alignment: alignment)
         for (index, shard) in all.enumerated() {
-            shard.mutex.initialize(to: ShardMutex())
+            shard.mutex.initialize(to: cwi_lock(state: 0))
             shard.contents.initialize(to: Shard.Contents(index: index, store: makeStore()))
         }
     }
@@ -112,39 +123,6 @@ final class RetiredStore<Key: Hashable & Sendable, Value: Sendable>: @unchecked 
     // `@unchecked`: nothing reads the store; releasing the last reference releases what is in it.
     private let store: LRUStore<Key, Value>
     init(_ store: consuming LRUStore<Key, Value>) { self.store = store }
-}
-
-/// The lock of a shard.
-///
-/// Not inlined, so that other modules get specialized code for everything that depends on `Key` and `Value`, without
-/// seeing the lock. A `Lock` would be an object next to other shards' locks.
-@usableFromInline
-struct ShardMutex: ~Copyable, @unchecked Sendable {
-    // `@unchecked` for the pointer: POSIX locks can be used by all threads.
-    #if WEBIMAGE_TSAN
-        // See `Lock` for the reason.
-        private let mutex = UnsafeMutablePointer<pthread_mutex_t>.allocate(capacity: 1)
-
-        init() {
-            mutex.initialize(to: pthread_mutex_t())
-            pthread_mutex_init(mutex, nil)
-        }
-
-        deinit {
-            pthread_mutex_destroy(mutex)
-            mutex.deallocate()
-        }
-
-        @usableFromInline func lock() { pthread_mutex_lock(mutex) }
-        @usableFromInline func unlock() { pthread_mutex_unlock(mutex) }
-    #else
-        private let mutex = Mutex<Void>(())
-
-        init() {}
-
-        @usableFromInline func lock() { mutex._unsafeLock() }
-        @usableFromInline func unlock() { mutex._unsafeUnlock() }
-    #endif
 }
 
 /// The totals and limits of all shards of a ``MemoryCache``, and the stamps of their oldest entries.

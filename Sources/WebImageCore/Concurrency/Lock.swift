@@ -14,27 +14,51 @@ public import Synchronization
 /// It cannot be copied, so closures that share a value capture a ``LockBox`` or an object that has the lock. Client
 /// code must never be called while a lock is held.
 @usableFromInline package struct Lock<Value>: ~Copyable, @unchecked Sendable {
-    // `@unchecked`: the value is accessed only in `withLock`, where the lock is held. `_Cell` is the standard library's
-    // memory for `Mutex` and `Atomic`, whose address stays the same.
-    @usableFromInline let lock = _Cell(cwi_lock(state: 0))
-    @usableFromInline let value: _Cell<Value>
+    // `@unchecked`: the value is accessed only in `withLock`, where the lock is held.
+    #if WEBIMAGE_TSAN
+        // ThreadSanitizer takes an access to the value in place for one to the lock beside it.
+        @usableFromInline let lock: UnsafeMutablePointer<cwi_lock>
+        @usableFromInline let value: UnsafeMutablePointer<Value>
 
-    /// Creates a lock that guards `value`.
-    @inlinable package init(_ value: sending Value) { self.value = _Cell(value) }
+        /// Creates a lock that guards `value`.
+        @inlinable package init(_ value: sending Value) {
+            lock = .allocate(capacity: 1)
+            lock.initialize(to: cwi_lock(state: 0))
+            self.value = .allocate(capacity: 1)
+            self.value.initialize(to: value)
+        }
 
-    /// Runs `body` with exclusive access to the value.
-    @inlinable package borrowing func withLock<Result, Failure: Error>(
-        _ body: (inout Value) throws(Failure) -> Result
-    ) throws(Failure) -> Result {
-        #if WEBIMAGE_TSAN
-            cwi_lock_acquire_seen(lock._address)
-            defer { cwi_lock_release_seen(lock._address) }
-        #else
+        deinit {
+            lock.deallocate()
+            value.deinitialize(count: 1)
+            value.deallocate()
+        }
+
+        /// Runs `body` with exclusive access to the value.
+        @inlinable package borrowing func withLock<Result, Failure: Error>(
+            _ body: (inout Value) throws(Failure) -> Result
+        ) throws(Failure) -> Result {
+            cwi_lock_acquire_seen(lock)
+            defer { cwi_lock_release_seen(lock) }
+            return try body(&value.pointee)
+        }
+    #else
+        // `_Cell` is the standard library's memory for `Mutex` and `Atomic`, whose address stays the same.
+        @usableFromInline let lock = _Cell(cwi_lock(state: 0))
+        @usableFromInline let value: _Cell<Value>
+
+        /// Creates a lock that guards `value`.
+        @inlinable package init(_ value: sending Value) { self.value = _Cell(value) }
+
+        /// Runs `body` with exclusive access to the value.
+        @inlinable package borrowing func withLock<Result, Failure: Error>(
+            _ body: (inout Value) throws(Failure) -> Result
+        ) throws(Failure) -> Result {
             cwi_lock_acquire(lock._address)
             defer { cwi_lock_release(lock._address) }
-        #endif
-        return try body(&value._address.pointee)
-    }
+            return try body(&value._address.pointee)
+        }
+    #endif
 }
 
 /// A ``Lock`` that closures can share.
