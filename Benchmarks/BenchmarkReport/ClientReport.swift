@@ -1,6 +1,6 @@
 package import Glibc
 
-/// What a client says about its run, on a line of its own.
+/// A client's report about its run, in one line.
 package struct ClientReport: Sendable {
     package var usage: ResourceUsage
     /// The most memory the process had at once.

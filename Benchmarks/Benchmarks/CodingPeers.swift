@@ -18,7 +18,7 @@ extension BenchmarkGroup {
 /// A Python program that measures itself, so that Python's start does not count.
 private struct PeerProgram {
     let name: String
-    /// What makes `path` a picture, at most `side` pixels large unless that is 0.
+    /// Decodes `path`, to at most `side` pixels unless that is 0.
     let script: String
 
     static let all = [
@@ -41,7 +41,7 @@ private struct PeerProgram {
                     if side: GdkPixbuf.Pixbuf.new_from_file_at_size(path, side, side)
                     else: GdkPixbuf.Pixbuf.new_from_file(path)
                 """),
-        // A program of its own for each picture: its start, some 10 ms, counts.
+        // A program of its own for each image: its start, some 10 ms, counts.
         PeerProgram(
             name: "vipsthumbnail",
             script: """

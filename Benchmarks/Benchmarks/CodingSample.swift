@@ -12,7 +12,7 @@ struct CodingSample {
     let decodeBare: (_ pixels: UnsafeMutablePointer<UInt8>, _ byteCount: Int) -> Bool
     let bareName: String
 
-    /// The photograph in every format that can be decoded. A GIF needs giflib to be made, and its picture is a drawing
+    /// The photograph in every format that can be decoded. A GIF needs giflib to be made, and its image is a drawing
     /// with noise.
     static func all(_ pixels: PixelBuffer, _ title: String) throws -> [CodingSample] {
         let photo = Image(pixels: pixels)
@@ -75,7 +75,7 @@ struct CodingSample {
 
 extension BenchmarkGroup {
     /// Decoded whole, beside the bare library, which writes into memory that it has already; and to a thumbnail, beside
-    /// the library's whole picture, which has to be made smaller yet.
+    /// the library's whole image, which has to be made smaller yet.
     static func compareWithBareLibrary(_ sample: CodingSample, in table: BenchmarkTable) throws {
         let image = try CodecRegistry.shared.decode(sample.data)
         var reused = [UInt8](repeating: 0, count: image.pixels.byteCount)

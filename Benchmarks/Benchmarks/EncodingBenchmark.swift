@@ -74,9 +74,9 @@ private struct PillowEncoding {
     let name: String
     let format: ImageFormat
     let options: EncodingOptions
-    /// What Pillow's `save` gets.
+    /// The arguments of Pillow's `save`.
     let arguments: String
-    /// What is done to a frame before.
+    /// The preparation of a frame.
     var conversion = "RGB"
 
     static let stills = [

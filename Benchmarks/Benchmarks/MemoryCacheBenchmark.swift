@@ -59,7 +59,7 @@ private final class Turn: Sendable {
     let player = Atomic(0)
 }
 
-/// What the caches hold: an object, as a picture's pixels are.
+/// The cached values: objects, like the pixels of an image.
 private final class Payload: Sendable {
     let number: Int
     init(_ number: Int) { self.number = number }

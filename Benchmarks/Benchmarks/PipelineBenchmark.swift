@@ -4,8 +4,8 @@ import WebImage
 import WebImageCore
 
 extension BenchmarkGroup {
-    /// What the way from a request to its picture costs, with a loader that has the bytes and a decoder that has the
-    /// picture.
+    /// What the way from a request to its image costs, with a loader that has the bytes and a decoder that has the
+    /// image.
     static let pipeline = BenchmarkGroup(name: "pipeline") { table in
         print(
             """
@@ -75,7 +75,7 @@ private struct PipelineSample {
     let thumbnails: [WebImageRequest]
     private let dictionary: LockBox<[String: Image]>
 
-    /// - Parameter directory: for a disk cache that has the bytes; without one, memory has the pictures.
+    /// - Parameter directory: for a disk cache that has the bytes; without one, memory has the images.
     init(count: Int, directory: String? = nil) throws {
         let image = Image(pixels: try MutablePixelBuffer(width: 1, height: 1).freeze(isOpaque: true))
         let disk = directory.map { DiskCache(configuration: DiskCache.Configuration(directory: URL(filePath: $0))) }
@@ -100,7 +100,7 @@ private struct PipelineSample {
         }
     }
 
-    /// Loads them all at once, and waits for them; each must bring the picture, from `origin`.
+    /// Loads them all at once, and waits for them; each must bring the image, from `origin`.
     func load(_ requests: [WebImageRequest], from origin: ImageOrigin) throws {
         try countCallbacks(of: requests) { [pixels = image.pixels] request, result in
             guard case .success(let response) = result else { return false }

@@ -3,10 +3,10 @@ import CWebImageGTK
 import Foundation
 import WebImageGTK
 
-/// A `GtkGridView` of 100,000 rows, six columns of 128 points, scrolled by a script: what shows the pictures is ours,
+/// A `GtkGridView` of 100,000 rows, six columns of 128 points, scrolled by a script: what shows the images is ours,
 /// or one of its yardsticks.
 @MainActor final class GridRun {
-    /// What sets the image of a cell.
+    /// The way in which the image of a cell is set.
     enum Peer: String, CaseIterable {
         /// ``WebPicture/makeListItemFactory(makeCell:unbind:bind:)``, files in the disk cache, decoded at the size of
         /// the cell.
@@ -19,7 +19,7 @@ import WebImageGTK
         case ready
     }
 
-    /// A memory cache of so many bytes holds fewer pictures than go by, so that they are decoded again and again.
+    /// A memory cache of so many bytes holds fewer images than go by, so that they are decoded again and again.
     private static let memoryByteCount = 16 << 20
     private static let rowCount = 100_000
     private static let side: gint = 128
@@ -64,7 +64,7 @@ import WebImageGTK
         return figures
     }
 
-    // MARK: Pictures
+    // MARK: Images
 
     private func prepare() throws {
         switch peer {
@@ -186,7 +186,7 @@ import WebImageGTK
         gtk_window_present(window)
     }
 
-    /// Waits until each cell in sight draws the picture of its row, for at most 20 s.
+    /// Waits until each cell in sight draws the image of its row, for at most 20 s.
     private func waitForPictures(_ when: String) throws {
         let deadline = g_get_monotonic_time() + 20_000_000
         var (wrong, count) = (0, 0)

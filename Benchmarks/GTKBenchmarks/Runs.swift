@@ -3,7 +3,7 @@ import CWebImageGTK
 import Foundation
 import WebImageGTK
 
-/// Twenty pictures of 240 by 180 points with an animation each, 60 frames at 33 a second.
+/// Twenty images of 240 by 180 points with an animation each, 60 frames at 33 a second.
 @MainActor final class AnimationRun {
     enum Peer: String, CaseIterable {
         /// All of one file: they share its frames.

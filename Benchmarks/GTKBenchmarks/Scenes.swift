@@ -3,7 +3,7 @@ import CWebImageGTK
 import Foundation
 import WebImageGTK
 
-/// A window with two pictures, ours and GTK's own, and pictures in memory for both.
+/// A window with two images, ours and GTK's own, and images in memory for both.
 @MainActor final class PictureScene {
     static let passCount = 20
     private static let side = 128
@@ -85,7 +85,7 @@ import WebImageGTK
         precondition(found == requests.count * Self.passCount)
     }
 
-    /// Every picture was there at once, and the last one is on display.
+    /// Every image was there at once, and the last one is on display.
     func verify() throws {
         for (number, request) in requests.enumerated() {
             ours.setImage(request, manager: manager)
@@ -95,7 +95,7 @@ import WebImageGTK
     }
 }
 
-/// Pictures that are not in memory: files, which a loader has to read and the pipeline to decode.
+/// Images that are not in memory: files, which a loader has to read and the pipeline to decode.
 @MainActor final class MissScene {
     private let photographs: Photographs
     let count: Int
@@ -120,9 +120,9 @@ import WebImageGTK
         g_object_unref(g_object_ref_sink(yardstick.address))
     }
 
-    /// What the main thread pays for all of them.
+    /// The time of the main thread for all of them.
     ///
-    /// - Returns: the processor's time in the calls of `setImage`, and afterwards until the pictures are set.
+    /// - Returns: the processor's time in the calls of `setImage`, and afterwards until the images are set.
     func load() -> (start: Duration, set: Duration) {
         cache.memory.removeAll()
         for picture in ours { picture.prepareForReuse() }
@@ -144,7 +144,7 @@ import WebImageGTK
         return ProcessFigures.mainThread - start
     }
 
-    /// Each has its picture, and draws it.
+    /// Each has its image, and draws it.
     func verify() throws {
         _ = load()
         for (number, picture) in ours.enumerated() where picture.loadState != .loaded(.remote) || picture.image == nil {
@@ -202,7 +202,7 @@ enum MeasuredPart: String {
     }
 }
 
-/// What this process has used so far.
+/// The resources that this process has used so far.
 struct ProcessFigures {
     let wall = Double(g_get_monotonic_time()) / 1e6
     /// Seconds of all threads, and of this one.
@@ -222,7 +222,7 @@ struct ProcessFigures {
         return seconds(usage.ru_utime) + seconds(usage.ru_stime)
     }
 
-    /// What the calling thread has used: other than the time on the clock, it does not count what others do meanwhile.
+    /// The processor time of the calling thread. Unlike the time on the clock, it does not count other threads.
     static var mainThread: Duration {
         var time = timespec()
         clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time)
@@ -238,7 +238,7 @@ struct ProcessFigures {
 }
 
 /// JPEG files of 400 by 300 pixels, as a page of search results has them: noise over twelve large blocks that spell the
-/// file's number, so that one can see which picture a cell shows.
+/// file's number, so that one can see which image a cell shows.
 struct Photographs {
     static let size = PixelSize(width: 400, height: 300)
     /// In the middle, which a square cell shows.

@@ -5,7 +5,7 @@ import WebImageGTK
 import WebImageTestSupport
 
 extension BenchmarkGroup {
-    /// What views cost the main thread (20 µs a bind), and how smooth a list of 100,000 pictures is (58 frames a
+    /// What views cost the main thread (20 µs a bind), and how smooth a list of 100,000 images is (58 frames a
     /// second, at most 1 % of them later than 25 ms), beside what GTK and gdk-pixbuf do by themselves.
     ///
     /// - Parameter isQuick: fewer files, shorter runs.
@@ -40,7 +40,7 @@ extension BenchmarkGroup {
         ]
     }
 
-    // MARK: A picture
+    // MARK: An image
 
     private static func measureBinds(of photographs: Photographs, in table: BenchmarkTable) throws {
         try MainActor.assumeIsolated {

@@ -12,7 +12,7 @@ enum Peer: String, CaseIterable {
     case wrk = "wrk (server limit)"
 }
 
-/// What it is measured on.
+/// The workload.
 struct Setting {
     let workload: Workload
     let isSecure: Bool

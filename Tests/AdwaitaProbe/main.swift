@@ -3,7 +3,7 @@ import FoundationEssentials
 import Glibc
 import WebImageGTK
 
-// Shows pictures in a window of libadwaita's, dark, and prints what they look like: a picture's pixel, a button's
+// Shows images in a window of libadwaita's, dark, and prints what they look like: an image's pixel, a button's
 // states, whether the theme counts as dark, and the scale of an image that is decoded at the view's size. Ends with
 // status 77 where there is no libadwaita or no display.
 typealias Function = @convention(c) () -> UnsafeMutableRawPointer?

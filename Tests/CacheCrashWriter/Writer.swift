@@ -126,7 +126,7 @@ package enum CheckedValue {
     }
 }
 
-/// What a writer process says about one of its changes: first that it is about to make it, then that it is on disk.
+/// A line about one of a writer process's changes: first that it is about to make it, then that it is on disk.
 ///
 /// A process that is killed leaves whole records only, since the pipe takes 16 bytes at once or not at all.
 package struct ChangeRecord: Sendable {

@@ -5,7 +5,7 @@ import WebImageTestSupport
 
 @testable import WebImageAnimation
 
-/// What is decoded, how often, and what is kept.
+/// The frames that are decoded, how often, and those that are kept.
 @Suite struct FramePoolTests {
     @Test func twentyPlayersDecodeEachFrameOnce() throws {
         let source = NumberedSource(60)

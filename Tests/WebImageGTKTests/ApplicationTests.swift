@@ -176,7 +176,7 @@ final class NetworkActivityIndicatorTests: GTKTestCase {
             fixture.loader.lastLoad(of: url)?.answer(.red)
             pump("its rest") { !isSpinning(spinner) }
             XCTAssertNotNil(picture.image)
-            // What memory has needs no network.
+            // Images in memory need no network.
             picture.imageURL = nil
             picture.setImage(url, loadOptions: .showNetworkActivity, manager: fixture.manager)
             XCTAssertEqual(activity.count, 0)

@@ -155,7 +155,7 @@ final class DisplaySizeTests: GTKTestCase {
     }
 }
 
-/// A picture of 400 by 200 pixels in a `data:` URL.
+/// An image of 400 by 200 pixels in a `data:` URL.
 private struct PhotographFixture {
     let url: URL
     let manager = WebImageManager(
@@ -176,7 +176,7 @@ private func answer(_ load: ManualLoad?, with file: Data) {
     load.end()
 }
 
-/// Lays the picture out at 40 by 20 points, at whose size it decodes.
+/// Lays the image out at 40 by 20 points, at whose size it decodes.
 @MainActor private func showSmall(_ picture: WebPicture, in window: TestWindow) {
     picture.decodesAtDisplaySize = true
     gtk_widget_set_size_request(picture.widget, 40, 20)
@@ -185,7 +185,7 @@ private func answer(_ load: ManualLoad?, with file: Data) {
     pump("the layout") { gtk_widget_get_width(picture.widget) == 40 }
 }
 
-/// Pictures that ask for a size whatever their image.
+/// Images that ask for a size whatever their image.
 final class FixedSizeTests: GTKTestCase {
     func testRequestsTheGivenSize() throws {
         try MainActor.assumeIsolated {
@@ -252,7 +252,7 @@ final class FixedSizeTests: GTKTestCase {
     }
 }
 
-/// How pictures lie in their widget, by what the window draws.
+/// How images lie in their widget, by what the window draws.
 final class ContentModeTests: GTKTestCase {
     func testFillsAndCropsFitsAndStretches() throws {
         try MainActor.assumeIsolated {

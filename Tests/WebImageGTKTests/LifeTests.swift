@@ -189,7 +189,7 @@ final class PictureLifeTests: GTKTestCase {
     }
 }
 
-/// Views whose pictures go when they leave the screen, and come back with them.
+/// Views whose images go when they leave the screen, and come back with them.
 final class OffscreenReleaseTests: GTKTestCase {
     func testTheImageIsReleasedAndComesBackFromMemory() throws {
         try MainActor.assumeIsolated {

@@ -112,7 +112,7 @@ final class WebPictureFactoryTests: GTKTestCase {
     }
 }
 
-/// Answers for the pictures of a grid when it is told, the newest first.
+/// Answers for the images of a grid when it is told, the newest first.
 @MainActor private final class AnsweredSwatches {
     let fixture = PictureFixture()
     var answers = true
@@ -138,17 +138,17 @@ final class WebPictureFactoryTests: GTKTestCase {
     }
 }
 
-/// A grid of three columns with a picture in each cell, of which the number of the row is the last part of the URL.
+/// A grid of three columns with an image in each cell, of which the number of the row is the last part of the URL.
 @MainActor final class TestGrid {
     let window = TestWindow()
     let selection: OpaquePointer
     private(set) var pictures: [WebPicture] = []
-    /// How many pictures came to be shown, and how many of them in the cell of another row.
+    /// How many images came to be shown, and how many of them in the cell of another row.
     private(set) var shownCount = 0
     private(set) var staleCount = 0
     /// Called after each frame of scrolling.
     var onFrame: @MainActor () -> Void = {}
-    /// Called while the pictures in sight are waited for.
+    /// Called while the images in sight are waited for.
     var onSettling: @MainActor () -> Void = {}
     private let scrolledWindow: UnsafeMutablePointer<GtkWidget>
     /// The positions of cells that were unbound before their reset.
@@ -156,7 +156,7 @@ final class WebPictureFactoryTests: GTKTestCase {
     private var positions: [ObjectIdentifier: Int] = [:]
     private let isRight: @MainActor (Image, Int) -> Bool
 
-    /// - Parameter isRight: whether a picture is that of a row.
+    /// - Parameter isRight: whether an image is that of a row.
     init(
         rowCount: Int, manager: WebImageManager, scheme: String,
         isRight: @escaping @MainActor (_ image: Image, _ position: Int) -> Bool
@@ -236,7 +236,7 @@ final class WebPictureFactoryTests: GTKTestCase {
         onFrame()
     }
 
-    /// Waits until every picture in sight is shown.
+    /// Waits until every image in sight is shown.
     func settle() {
         pump("all pictures in sight") {
             onSettling()

@@ -296,7 +296,7 @@ final class BusyWindowTests: GTKTestCase {
     }
 }
 
-/// A window with a picture that is redrawn in every frame and takes 25 ms for it.
+/// A window with an image that is redrawn in every frame and takes 25 ms for it.
 @MainActor private final class BusyWindow {
     let content = TestWindow()
     private(set) var frameCount = 0

@@ -196,7 +196,7 @@ final class PictureOptionsTests: GTKTestCase {
             let pixel = drawnPixel(of: picture)
             XCTAssertTrue(pixel.x == pixel.y && pixel.y == pixel.z && pixel.w == 255, "\(pixel) is no grey")
             XCTAssertEqual(picture.image?.isTransformed, true)
-            // Without them it is another picture.
+            // Without them it is another image.
             picture.setImage(url, manager: fixture.manager)
             XCTAssertEqual(fixture.loader.loads.count, 2)
         }
@@ -270,7 +270,7 @@ final class PictureOptionsTests: GTKTestCase {
     g_value_unset(&value)
 }
 
-/// Pictures that a server is asked about again, from a real server.
+/// Images that a server is asked about again, from a real server.
 final class RefreshedPictureTests: GTKTestCase {
     func testAnImageThatTheServerConfirmsIsNotSetAgain() throws {
         try MainActor.assumeIsolated {
@@ -320,13 +320,13 @@ final class RefreshedPictureTests: GTKTestCase {
     }
 }
 
-/// What a slot was told to show.
+/// The images that a slot was given to show.
 private enum Shown: Equatable {
     case nothing
     case picture(SIMD4<UInt8>)
 }
 
-/// A server with one picture, and a slot that notes what it shows.
+/// A server with one image, and a slot that notes what it shows.
 @MainActor private final class Scene {
     let server: NGINXServer
     let slot: ImageSlot

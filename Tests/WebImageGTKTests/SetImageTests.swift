@@ -3,7 +3,7 @@ import XCTest
 
 @testable import WebImageGTK
 
-/// What a view shows, in which order whatever happens.
+/// The images that a view shows, in any order of events.
 final class SetImageTests: GTKTestCase {
     func testShowsTheImageOfItsURL() throws {
         try MainActor.assumeIsolated {

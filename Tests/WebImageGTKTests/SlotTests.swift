@@ -395,7 +395,7 @@ final class SlotLifeTests: GTKTestCase {
     return gtk_scrolled_window_get_vadjustment(OpaquePointer(scrolledWindow)).map { (window, $0) }
 }
 
-/// Whatever the order in which answers come, a view shows the picture of the last URL it got.
+/// A view shows the image of the last URL that was set, in any order of responses.
 final class RapidChangeTests: GTKTestCase {
     func testTheLastOfTenThousandURLsWinsInEachOfFiftyViews() throws {
         try MainActor.assumeIsolated {

@@ -3,7 +3,7 @@ import XCTest
 
 @testable import WebImageGTK
 
-/// What transitions draw, against what geometry says; without a display.
+/// The drawing of transitions, compared with their geometry; without a display.
 final class TransitionDrawingTests: XCTestCase {
     override func setUp() { _ = gtk_init_check() }
 

@@ -68,7 +68,7 @@ final class LoadRecording: Sendable {
     /// How many bytes have come so far.
     var byteCount: Int { state.withLock { $0.body.count } }
 
-    /// What has come so far.
+    /// The events so far.
     var bytes: Data { state.withLock { $0.body } }
 
     func waitForFirstBytes() async throws { try await firstBytes.wait() }

@@ -250,7 +250,7 @@ final class MarkerSelectionTests: GTKTestCase {
     return marker
 }
 
-/// What the marker's keys do, by the names of the keys.
+/// The actions of the marker's keys, by the names of the keys.
 @MainActor private func shortcuts(of marker: WebMarker) -> [String: OpaquePointer] {
     var actions: [String: OpaquePointer] = [:]
     let controllers = gtk_widget_observe_controllers(marker.widget)

@@ -8,7 +8,7 @@ import XCTest
 @testable import WebImageGTKTests
 @testable import WebImageMap
 
-/// What a marker shows, and where.
+/// The image and the position of a marker.
 final class WebMarkerTests: GTKTestCase {
     func testShowsTheImageOfItsURLAtItsPlace() throws {
         try MainActor.assumeIsolated {
@@ -212,7 +212,7 @@ final class WebMarkerTests: GTKTestCase {
     }
 }
 
-/// In the middle of the map, 20 by 20 points; it loads whole pictures, as the fixture remembers them.
+/// In the middle of the map, 20 by 20 points; it loads whole images, as the fixture remembers them.
 @MainActor func makeMarker() -> WebMarker {
     let marker = WebMarker(latitude: TestMap.center.latitude, longitude: TestMap.center.longitude)
     marker.size = PointSize(width: 20, height: 20)

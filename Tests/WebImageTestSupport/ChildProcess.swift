@@ -5,7 +5,7 @@ import WebImageCore
 /// A program that runs for as long as its tests: its standard input is a stream whose end it takes for the order to
 /// stop, so that it stops even when the test process crashes.
 final class ChildProcess: Sendable {
-    /// What the program prints; closed when the program and all its children are gone.
+    /// The program's output; closed when the program and all its children have ended.
     let output: Int32
     private let identifier: pid_t
     private let input: LockBox<Int32?>
@@ -100,7 +100,7 @@ final class ChildProcess: Sendable {
 
 /// Why a test server could not be used.
 public struct TestServerError: Error, CustomStringConvertible {
-    /// What failed.
+    /// The call that failed.
     public let description: String
 
     init(_ description: String) { self.description = description }

@@ -6,7 +6,7 @@ public final class ConnectionServer: Sendable {
     private let ports: [Port: Int]
     private let process: ChildProcess
 
-    /// What is spoken on a port.
+    /// The protocol of a port.
     public enum Port: String, CaseIterable, Sendable {
         case plain, tls, http2 = "h2"
         /// HTTP/2 whose bodies are cut by a reset without an error.
@@ -17,12 +17,12 @@ public final class ConnectionServer: Sendable {
         case http2Digest = "h2-digest"
     }
 
-    /// What has happened so far, by the raw value of a port.
+    /// The events so far, by the raw value of a port.
     public struct Statistics: Decodable, Sendable {
         public let connections: [String: Int], requests: [String: Int]
     }
 
-    /// The body of its answers, and of the answer that nobody has asked for.
+    /// The body of its responses, and of the unsolicited response.
     public static let body = FaultServer.pattern(10), strayBody = Data("STRAY".utf8)
 
     /// Starts the server with ``TestCertificates/Name/valid``; it stops with its last reference or the process.
@@ -54,7 +54,7 @@ public final class ConnectionServer: Sendable {
         return Int(String(decoding: body, as: UTF8.self)) ?? 0
     }
 
-    /// What has happened so far.
+    /// The events so far.
     public func statistics() async throws -> Statistics {
         let body = try await LoopbackRequest.get("/control/statistics", port: ports[.plain] ?? 0).body
         return try JSONDecoder().decode(Statistics.self, from: Data(body))

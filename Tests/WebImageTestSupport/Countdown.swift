@@ -57,6 +57,6 @@ public struct TimeLimitReached: Error, CustomStringConvertible {
     /// How long the test waited.
     public let limit: Duration
 
-    /// What was missing.
+    /// The missing signals.
     public var description: String { "\(missing) signals missing after \(limit)" }
 }

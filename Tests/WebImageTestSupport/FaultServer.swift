@@ -8,7 +8,7 @@ public final class FaultServer: Sendable {
     public let port: Int, otherPort: Int
     private let process: ChildProcess
 
-    /// What has happened so far.
+    /// The events so far.
     public struct Statistics: Decodable, Sendable {
         /// Requests by path and by parent path.
         public let requests: [String: Int]
@@ -24,7 +24,7 @@ public final class FaultServer: Sendable {
         public let accepted: Int
     }
 
-    /// What ``wait(for:path:count:atMost:)`` waits for.
+    /// The events that ``wait(for:path:count:atMost:)`` waits for.
     public enum Event: String, Sendable {
         case requests, dropped
     }
@@ -56,7 +56,7 @@ public final class FaultServer: Sendable {
         }
     }
 
-    /// What has happened so far.
+    /// The events so far.
     public func statistics() async throws -> Statistics {
         let body = try await LoopbackRequest.get("/control/statistics", port: port).body
         return try JSONDecoder().decode(Statistics.self, from: Data(body))

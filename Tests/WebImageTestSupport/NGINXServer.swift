@@ -38,7 +38,7 @@ public final class NGINXServer: Sendable {
     /// - Parameters:
     ///   - root: the directory to serve; `nil` for an empty one of its own, removed with the server.
     ///   - certificates: with which to serve the same over TLS, each on a port of its own.
-    ///   - offersHTTP2: whether over TLS it speaks HTTP/2 with those who can.
+    ///   - offersHTTP2: whether it offers HTTP/2 over TLS.
     ///   - locations: more of nginx's configuration, such as `location /x { return 500; }`.
     public init(
         root: String? = nil, certificates: [TestCertificates.Name] = [], offersHTTP2: Bool = true,
@@ -150,7 +150,7 @@ private struct ServerDirectory {
     }
 }
 
-/// The entries so far, and who waits for one.
+/// The entries so far, and the readers that wait for one.
 private final class AccessLog: Sendable {
     private struct State {
         var entries: [NGINXServer.Entry] = []

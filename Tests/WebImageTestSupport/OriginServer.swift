@@ -12,7 +12,7 @@ public final class OriginServer: Sendable {
     public struct Request: Decodable, Sendable {
         /// As it came.
         public let method: String, path: String
-        /// What it was answered.
+        /// The response.
         public let status: Int
         /// Its fields, with names in lower case.
         public let headers: [String: String]
@@ -51,7 +51,7 @@ public final class OriginServer: Sendable {
         return try JSONDecoder().decode([Request].self, from: Data(body))
     }
 
-    /// Stops it; from now on nobody answers there.
+    /// Stops it; its address refuses connections from now on.
     public func stop() async throws {
         process.withLock { $0 = nil }
         while (try? await LoopbackRequest.get("/control/log", port: port)) != nil {}

@@ -19,7 +19,7 @@ public final class ReverseServer: Sendable {
         self.port = port
     }
 
-    /// The URL of a picture of one colour.
+    /// The URL of an image of one colour.
     public func url(red: UInt8, green: UInt8, blue: UInt8) throws -> URL {
         try TestServers.url(port: port, path: "/\(red)/\(green)/\(blue)")
     }

@@ -7,7 +7,7 @@ public final class TestProxy: Sendable {
     public let httpPort: Int, socksPort: Int
     private let process: ChildProcess
 
-    /// What a client asked for.
+    /// The request of a client.
     public struct Entry: Decodable, Sendable {
         /// `forward`, `connect`, `socks4`, `socks4a`, `socks5` or `socks5h`.
         public let kind: String

@@ -1,6 +1,6 @@
 import FoundationEssentials
 
-/// Who takes part: our cache, and what a program would use without it.
+/// The contenders: our cache, and what a program would use without it.
 enum DiskContender: String, CaseIterable, Sendable {
     /// Through the blocking calls, on the caller's thread.
     case ours
@@ -41,7 +41,7 @@ enum DiskContender: String, CaseIterable, Sendable {
 
 /// One contender's store, open.
 protocol DiskStore: Sendable {
-    /// What one thread uses: connections and statements are for one each.
+    /// The objects of one thread, since connections and statements cannot be shared.
     func session() throws -> any DiskSession
     /// Returns when everything that was set or removed can be seen by another process.
     func waitUntilWritten()

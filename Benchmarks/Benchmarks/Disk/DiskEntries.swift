@@ -1,6 +1,6 @@
 import FoundationEssentials
 
-/// What is stored: the same keys and bytes in each process that is told the same three numbers.
+/// The stored entries: the same keys and bytes in each process with the same three numbers.
 struct DiskEntries: Sendable {
     let count: Int
     let byteCounts: ClosedRange<Int>

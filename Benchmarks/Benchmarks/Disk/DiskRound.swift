@@ -49,7 +49,7 @@ struct DiskRound {
                 throw WrongResult(description: "\(contender): a removed entry is there")
             }
         }
-        // What this one left to write to the disk is not the next one's business.
+        // The next contender does not pay for the writes of this one.
         sync()
     }
 

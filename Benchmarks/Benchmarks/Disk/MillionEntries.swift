@@ -29,7 +29,7 @@ enum MillionEntries {
         }
     }
 
-    /// What the other process does; ends it. Returns for a command line that is another's.
+    /// Does the other process's part, and exits. Returns if the command line has no such part.
     static func runIfAsked(_ commandLine: [String]) throws {
         guard commandLine.count == 3, commandLine[1] == flag else { return }
         try lookUp(in: commandLine[2])

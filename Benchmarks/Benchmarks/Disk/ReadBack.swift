@@ -59,7 +59,7 @@ final class ReadBack {
         return word
     }
 
-    /// What the second process does; ends it. `nil` for a command line that is another's.
+    /// Does the second process's part, and exits. Returns `nil` if the command line has no such part.
     static func runIfAsked(_ commandLine: [String]) throws {
         let arguments = Array(commandLine.dropFirst())
         guard arguments.first == flag else { return }

@@ -55,7 +55,7 @@ extension BenchmarkGroup {
     }
 }
 
-/// Something done to an opaque picture, by us and by others.
+/// Something done to an opaque image, by us and by others.
 struct ProcessingBenchmark {
     let name: String
     let pixels: PixelBuffer

@@ -2,9 +2,9 @@ import Foundation
 import WebImageCore
 
 /// A library that people would use instead, driven by a Python program that measures itself: Python's start and what it
-/// takes to read the picture do not count.
+/// takes to read the image do not count.
 struct ProcessingPeer {
-    /// What is measured.
+    /// The measured operation.
     enum Operation {
         case resize(width: Int, height: Int)
         case blur(standardDeviation: Double)
@@ -38,7 +38,7 @@ struct ProcessingPeer {
     /// Debian's.
     let package: String
     /// Functions named as operations are: each takes arguments, and returns what does the work and what makes RGB bytes
-    /// of its result. `data`, `width` and `height` are the picture.
+    /// of its result. `data`, `width` and `height` are the image.
     private let script: String
 
     func measure(_ operation: Operation, on pixels: PixelBuffer, roundCount: Int) throws -> Answer {

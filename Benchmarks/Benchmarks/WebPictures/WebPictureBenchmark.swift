@@ -4,7 +4,7 @@ import WebImage
 import WebImageTestSupport
 
 extension BenchmarkGroup {
-    /// The cold and the warm load of pictures as the web has them, from nginx to thumbnails of 320 by 240, beside
+    /// The cold and the warm load of images as the web has them, from nginx to thumbnails of 320 by 240, beside
     /// `curl --parallel` (bytes alone), decoding alone (our decoders, on all processors) and aiohttp with Pillow, each
     /// in a process of its own.
     ///
@@ -22,7 +22,7 @@ extension BenchmarkGroup {
     }
 }
 
-/// Who loads the pictures, or a part of the work.
+/// A client that loads the images, or does a part of the work.
 private enum PictureContender: String, CaseIterable {
     case cold = "ours, cold"
     case warm = "ours, from disk"
@@ -39,7 +39,7 @@ private final class WebPictureComparison {
     /// The downloader's default, and the others' too.
     private let connectionCount = ImageDownloader.Configuration().maximumConnectionsPerHost
     private let processorCount = PlatformThread.processorCount
-    /// What the decoders make of the files: what everybody must come to.
+    /// The results of the decoders, which all clients must match.
     private var expected: [PictureSample] = []
     private var largestDistance = 0
 

@@ -2,7 +2,7 @@ import Dispatch
 import Foundation
 import WebImage
 
-/// A process of its own that makes thumbnails of pictures, and says what that cost from its first request on.
+/// A process of its own that makes thumbnails of images, and says what that cost from its first request on.
 ///
 ///     Benchmarks --web-pictures load CACHE-DIRECTORY RESULT-FILE <LIST-OF-URLS
 ///     Benchmarks --web-pictures decode - RESULT-FILE <LIST-OF-FILES
@@ -25,7 +25,7 @@ enum WebPictureClient {
             try load(addresses, with: manager, into: samples)
             end = .current
             (manager.configuration.cache as? ImageCache)?.disk?.waitUntilWritten()
-            // What is written behind the last picture costs all the same.
+            // Writes after the last image count, too.
             end.processor = ResourceUsage.current.processor
         }
         print(ClientReport(usage: end - start, peakByteCount: ResourceUsage.peakByteCount).line)

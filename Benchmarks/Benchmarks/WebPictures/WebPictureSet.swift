@@ -1,6 +1,6 @@
 import Foundation
 
-/// Pictures as the web has them, made by `Benchmarks/WebPictures/make_pictures.py` once and kept beside this program.
+/// Images as the web has them, made by `Benchmarks/WebPictures/make_pictures.py` once and kept beside this program.
 struct WebPictureSet {
     let directory: URL
     /// Of the files, in order.
@@ -31,14 +31,14 @@ struct WebPictureSet {
     }
 }
 
-/// What somebody has made of a picture: its size, and twelve colours.
+/// A decoded image as a client reports it: its size, and twelve colours.
 struct PictureSample: Equatable {
     var width = 0
     var height = 0
     /// Premultiplied, of the cells of a grid of 4 by 3, on the average.
     var colors = [SIMD4<UInt8>](repeating: .zero, count: 12)
 
-    /// Of all pictures, as a client writes them: two bytes of width, two of height, and the colours, for each.
+    /// Of all images, as a client writes them: two bytes of width, two of height, and the colours, for each.
     static func read(from url: URL) throws -> [PictureSample] {
         let bytes = [UInt8](try Data(contentsOf: url))
         return stride(from: 0, to: bytes.count, by: byteCount).map { start in

@@ -1,4 +1,4 @@
-/// What `get --json` prints.
+/// The output of `get --json`.
 struct LoadObject: Decodable, Equatable {
     var url: String
     var source: String
@@ -17,7 +17,7 @@ struct ErrorObject: Decodable, Equatable {
     var message: String
 }
 
-/// What `info --json` prints.
+/// The output of `info --json`.
 struct InfoObject: Decodable, Equatable {
     var url: String
     var format: String?
@@ -34,7 +34,7 @@ struct InfoObject: Decodable, Equatable {
     var error: ErrorObject?
 }
 
-/// What `convert --json` prints.
+/// The output of `convert --json`.
 struct ConversionObject: Decodable, Equatable {
     var input: String
     var path: String?
@@ -47,7 +47,7 @@ struct ConversionObject: Decodable, Equatable {
     var error: ErrorObject?
 }
 
-/// What `cache stats --json` prints.
+/// The output of `cache stats --json`.
 struct StatsObject: Decodable, Equatable {
     struct Segments: Decodable, Equatable {
         var count: Int
@@ -74,7 +74,7 @@ struct StatsObject: Decodable, Equatable {
     var indexBytes: Int
 }
 
-/// What `cache list --json`, `cache get --json` and `cache remove --json` print.
+/// The output of `cache list --json`, `cache get --json` and `cache remove --json`.
 struct EntryObject: Decodable, Equatable {
     var key: String
     var bytes: Int?
@@ -87,7 +87,7 @@ struct EntryObject: Decodable, Equatable {
     var error: ErrorObject?
 }
 
-/// What `cache clear --json` and `cache trim --json` print.
+/// The output of `cache clear --json` and `cache trim --json`.
 struct RemovalObject: Decodable, Equatable {
     var removed: Int
     var bytes: Int

@@ -259,7 +259,7 @@ final class SmallFileSystem {
     }
 }
 
-/// What a cache may contain after a process that changed it was killed, by the process's output.
+/// The possible contents of a cache after a process that changed it was killed, by the process's output.
 ///
 /// Changes of one key take effect in the order of their versions. Those that are done are on disk; of those
 /// that were only begun, the first few may be.

@@ -6,7 +6,7 @@ import WebImageTestSupport
 
 @testable import WebImageCaching
 
-/// What the caches contain after a pipeline has read and decoded separately.
+/// The contents of the caches after a pipeline has read and decoded separately.
 @Suite(.timeLimit(.minutes(1))) struct ImageCachePipelineTests {
     private let fixture: ImageCacheFixture
     private let cache: ImageCache

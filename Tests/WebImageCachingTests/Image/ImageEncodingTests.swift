@@ -6,7 +6,7 @@ import WebImageTestSupport
 
 @testable import WebImageCaching
 
-/// Which bytes are stored on disk for an image.
+/// The bytes that are stored on disk for an image.
 @Suite struct ImageEncodingTests {
     private let fixture: ImageCacheFixture
     private let key: ImageCacheKey

@@ -214,7 +214,7 @@ import WebImageTestSupport
         #expect(checkpoints.count > count)
     }
 
-    /// What libpng has decoded of `data`, a megapixel with alpha.
+    /// Libpng's pixels of `data`, a megapixel with alpha.
     private func begunPNG(isInterlaced: Bool) throws -> PNGStreamDecoder {
         let size = PixelSize(width: 1024, height: 1024)
         let header = PNGWriter.header(size, color: .rgba, isInterlaced: isInterlaced)

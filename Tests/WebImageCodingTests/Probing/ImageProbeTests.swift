@@ -3,7 +3,7 @@ import Testing
 @testable import WebImageCoding
 import WebImageCore
 
-/// What the first bytes of a file tell.
+/// The information in the first bytes of a file.
 @Suite struct ImageProbeTests {
     private let registry = CodecRegistry()
 

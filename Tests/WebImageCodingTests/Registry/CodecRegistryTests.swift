@@ -3,7 +3,7 @@ import Testing
 import WebImageCoding
 import WebImageCore
 
-/// Which decoder is chosen.
+/// The choice of a decoder.
 @Suite struct CodecRegistryTests {
     /// Accepts PNG data and returns a given result.
     private struct PickyDecoder: ImageDecoder {
@@ -234,7 +234,7 @@ import WebImageCore
     }
 }
 
-/// What files tell without being decoded.
+/// The information in files that are not decoded.
 @Suite struct ImageInfoTests {
     private let registry = CodecRegistry()
 

@@ -35,7 +35,7 @@ enum OtherProgram {
         var description: String { "\(program) failed: \(String(decoding: output, as: UTF8.self))" }
     }
 
-    /// What Pillow reads from a file: frames with straight alpha.
+    /// The frames that Pillow reads from a file, with straight alpha.
     struct PillowReading: Decodable {
         let frames: [Data]
         let width: Int

@@ -69,7 +69,7 @@ struct PictureFixture {
         return url
     }
 
-    /// Puts `swatch` into memory as the picture of `url`.
+    /// Puts `swatch` into memory as the image of `url`.
     func remember(_ swatch: Swatch, at url: URL) throws {
         let image = try swatch.image()
         cache.memory.set(image, for: WebImageRequest(url).cacheKey, cost: image.memoryCost)
@@ -115,7 +115,7 @@ func asBox(_ widget: UnsafeMutablePointer<GtkWidget>) -> UnsafeMutablePointer<Gt
     UnsafeMutableRawPointer(widget).assumingMemoryBound(to: GtkBox.self)
 }
 
-/// What reached a completion handler.
+/// The results that reached a completion handler.
 @MainActor final class Outcomes {
     private(set) var results: [Result<WebImageResponse, WebImageError>] = []
 
@@ -127,7 +127,7 @@ func asBox(_ widget: UnsafeMutablePointer<GtkWidget>) -> UnsafeMutablePointer<Gt
     }
 }
 
-/// The pixel in the middle of what the picture's widget draws.
+/// The pixel in the middle of what the image's widget draws.
 @MainActor func drawnPixel(of picture: WebPicture) -> SIMD4<UInt8> {
     Rendering(of: gtk_picture_get_paintable(picture.picture), width: 9, height: 9)[4, 4]
 }
@@ -232,7 +232,7 @@ final class ManualLoad: LoaderTask {
     func setPriority(_ priority: LoadPriority) { state.withLock { $0.priority = priority } }
 }
 
-/// A picture of one colour and its file: five bytes, `S`, red, green, blue and the width in pixels; half as high as
+/// An image of one colour and its file: five bytes, `S`, red, green, blue and the width in pixels; half as high as
 /// wide.
 struct Swatch: Hashable {
     var red: UInt8

@@ -75,7 +75,7 @@ enum NumberedPicture {
         return try CodecRegistry.shared.encode(Image(pixels: pixels.freeze(isOpaque: true)), as: .jpeg)
     }
 
-    /// The number that a picture spells at any size; `nil` where it is none.
+    /// The number that an image spells at any size; `nil` where it is none.
     static func number(in image: Image) -> Int? {
         number(width: image.width, height: image.height) { image.pixels[$0, $1] }
     }

@@ -9,7 +9,7 @@ import WebImageTestSupport
 
     private func url(_ text: String) throws -> URL { try #require(URL(string: text)) }
 
-    // What the WHATWG Fetch Standard's "data: URL processor" gives, case by case.
+    // The results of the WHATWG Fetch Standard's "data: URL processor", case by case.
     @Test(
         arguments: [
             ("data:,plain", "text/plain;charset=US-ASCII", "plain"),

@@ -5,7 +5,7 @@ import WebImageTestSupport
 
 @testable import WebImageLoading
 
-/// What a server sends is what the caller gets, or an error that says why not.
+/// The caller gets what a server sends, or an error that says why not.
 @Suite struct DownloadTests {
     private let downloader = ImageDownloader.forTests()
 

@@ -5,7 +5,7 @@ import WebImageTestSupport
 
 @testable import WebImageLoading
 
-/// What hooks may change, as the server and the caller see it.
+/// The changes that hooks may make, as the server and the caller see them.
 @Suite struct HooksTests {
     private func downloader(_ change: (inout ImageDownloader.Configuration) -> Void) -> ImageDownloader {
         .forTests(change)

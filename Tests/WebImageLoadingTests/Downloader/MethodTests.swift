@@ -5,11 +5,11 @@ import WebImageTestSupport
 
 @testable import WebImageLoading
 
-/// What goes over the wire is what was asked for, also after a redirect.
+/// The request on the wire is the wanted one, also after a redirect.
 @Suite struct MethodTests {
     private let downloader = ImageDownloader.forTests()
 
-    /// What `/mirror` says it got.
+    /// The request that `/mirror` has received.
     private struct Mirrored: Decodable {
         let method: String
         let headers: [String: String]

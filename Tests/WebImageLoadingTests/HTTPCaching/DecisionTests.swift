@@ -11,7 +11,7 @@ import WebImageLoading
         let rule: String
         var method = "GET"
         var request = ""
-        /// What was stored at `epoch`; `nil` for nothing.
+        /// The response stored at `epoch`; `nil` for none.
         var stored: String? = "Cache-Control: max-age=100\nETag: \"a\""
         var storedRequest = ""
         /// Seconds since then.

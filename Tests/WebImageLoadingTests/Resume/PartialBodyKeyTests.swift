@@ -3,7 +3,7 @@ import Testing
 
 @testable import WebImageLoading
 
-/// Which requests share a body, and which have none.
+/// The requests that share a body, and those that have none.
 @Suite struct PartialBodyKeyTests {
     private func request(_ change: (inout LoaderRequest) throws -> Void = { _ in }) throws -> LoaderRequest {
         var request = LoaderRequest(url: try ResumeFixture.url(), headers: ["Accept": "image/*"])

@@ -5,7 +5,7 @@ import WebImageTestSupport
 
 @testable import WebImageLoading
 
-/// What the disk may hold, and what is made of it.
+/// The possible contents of the disk, and how they are read.
 @Suite struct PartialFileTests {
     private let directory: TemporaryDirectory
     private let store: PartialBodyStore

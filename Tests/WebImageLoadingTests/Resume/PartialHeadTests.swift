@@ -3,7 +3,7 @@ import Testing
 
 @testable import WebImageLoading
 
-/// Which answers are kept, and which go on with them.
+/// The responses that are kept, and those that continue them.
 @Suite struct PartialHeadTests {
     private static func response(
         _ statusCode: Int? = 200, _ fields: [(String, String)] = [], byteCount: Int64? = 1000, path: String = "a"

@@ -60,7 +60,7 @@ struct ResumeFixture {
         return (recording, task, try await origin.next())
     }
 
-    /// What a load of the same asks the server for; the load is given up.
+    /// The request that another load sends to the server; the load is cancelled.
     func rangeAskedFor(url: URL? = nil, headers: [String: String] = [:]) async throws -> String? {
         let (recording, task, transfer) = try await load(url, headers: headers)
         task.cancel()
@@ -86,7 +86,7 @@ struct ResumeFixture {
         }
     }
 
-    /// What the body of that request is kept under.
+    /// The name under which the body of that request is kept.
     func key(_ url: URL? = nil, headers: [String: String] = [:]) throws -> String {
         let request = LoaderRequest(url: try url ?? Self.url(), headers: headers)
         return try #require(request.partialBodyKey(scope: String(reflecting: ScriptedOrigin.self)))

@@ -125,7 +125,7 @@ import WebImageTestSupport
         transfer.send(changed.prefix(150_000))
         transfer.cut()
         #expect(try await recording.error() != nil)
-        // What is there now is of the second.
+        // The bytes on disk are those of the second.
         let (second, _, next) = try await fixture.load()
         #expect(next.range == "bytes=150000-" && next.ifRange == "\"v2\"")
         next.continueBody(changed, from: 150_000, tag: "\"v2\"")

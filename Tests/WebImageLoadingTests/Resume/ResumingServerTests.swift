@@ -82,7 +82,7 @@ import WebImageTestSupport
     // MARK: A server that lies
 
     private static func pattern(_ size: Int) -> Data {
-        // What `/ranges` sends for its tag "a": the CRC-32 of "a" ends in 0x43.
+        // The data of `/ranges` for its tag "a": the CRC-32 of "a" ends in 0x43.
         Data(FaultServer.pattern(size).map { $0 ^ 0x43 })
     }
 

@@ -6,7 +6,7 @@ import WebImageTestSupport
 
 @testable import WebImageLoading
 
-/// What is on the disk while a body arrives, and what is not.
+/// The contents of the disk while a body arrives.
 @Suite(.timeLimit(.minutes(1))) struct WriteBehindTests {
     private static let body = FaultServer.pattern(600_000)
 
@@ -53,7 +53,7 @@ import WebImageTestSupport
         let name = try #require(fixture.files.first)
         let copy = try Data(contentsOf: URL(filePath: fixture.path(name)))
 
-        // What a killed process leaves behind: the file as it is now, and no lock.
+        // A killed process leaves the file as it is now, and no lock.
         let other = try ResumeFixture()
         try other.directory.write(copy, to: "partial/\(try other.key()).partial")
         chmod(other.directory.path("partial"), 0o700)
@@ -93,7 +93,7 @@ import WebImageTestSupport
         transfer.cut()
         #expect(try await recording.error() != nil)
         #expect(recording.byteCount == 400_000)
-        // What was written before is good.
+        // The bytes written before are valid.
         let (second, _, next) = try await fixture.load()
         #expect(next.range == "bytes=150000-")
         disk.fullFrom.withLock { $0 = .max }

@@ -2,7 +2,7 @@ import FoundationEssentials
 import Testing
 import WebImageTestSupport
 
-/// What the other tests take for granted of the servers they use.
+/// The behaviour of the servers that other tests rely on.
 @Suite struct ServerTests {
     @Test func nginxServesADirectoryAndLogsInOrder() async throws {
         let directory = try TemporaryDirectory()

@@ -57,7 +57,7 @@ import WebImageTestSupport
     }
 }
 
-/// What the server serves: from half a kilobyte to 30, each file with a content of its own.
+/// The server's files: from half a kilobyte to 30, each with different content.
 private struct StressFiles: Sendable {
     let contents: [Data]
 

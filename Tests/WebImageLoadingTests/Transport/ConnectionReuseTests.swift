@@ -5,7 +5,7 @@ import WebImageTestSupport
 
 @testable import WebImageLoading
 
-/// Which connections carry another request, and that no answer but the request's own ever counts as such.
+/// A connection carries another request only if no bytes but its own response can be taken for it.
 @Suite(.timeLimit(.minutes(2))) struct ConnectionReuseTests {
     typealias Port = ConnectionServer.Port
 

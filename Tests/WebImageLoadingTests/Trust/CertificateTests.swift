@@ -143,7 +143,7 @@ import WebImageTestSupport
     }
 }
 
-/// What another origin gets to see of a request's secrets, from the server's side.
+/// The secrets of a request that another origin receives, from the server's side.
 @Suite struct CredentialLeakTests {
     /// Where a redirect leads.
     enum Target: String, CaseIterable, Sendable, CustomTestStringConvertible {

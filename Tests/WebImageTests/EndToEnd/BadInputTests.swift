@@ -3,7 +3,7 @@ import Testing
 import WebImage
 import WebImageTestSupport
 
-/// What servers get wrong: each is its own error, and nothing of it stays in a cache.
+/// Each mistake of a server has its own error, and leaves nothing in a cache.
 @Suite(.timeLimit(.minutes(2))) struct BadInputTests {
     private static let faults = try? FaultServer()
     private let directory: TemporaryDirectory

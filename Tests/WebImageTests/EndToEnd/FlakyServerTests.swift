@@ -30,7 +30,7 @@ import WebImageTestSupport
         #expect(responses.count == count)
         #expect(Set(responses.map(\.url)).count == count)
 
-        // What failed was tried again, and nothing else was.
+        // Only failed requests were sent again.
         let statistics = try await server.statistics()
         let faultCount = statistics.faults.values.reduce(0, +)
         #expect(Set(statistics.faults.keys) == ["refused", "reset", "cut", "408", "429", "503"])

@@ -141,7 +141,7 @@ import WebImageTestSupport
         let head = try await manager.dataResponse(for: request(), method: .head)
         #expect(head.headerValue("Content-Type") == "text/plain")
         #expect(try await statuses() == [200])
-        // Whoever changes it ends what was stored.
+        // A change of the resource invalidates what was stored.
         try await server.answer("/a", "Cache-Control: max-age=60\nETag: \"2\"", body: Data("two".utf8))
         #expect(try await manager.data(for: request(), method: .post, body: Data("x".utf8)).response.statusCode == 204)
         #expect(try await manager.data(for: request()).data == Data("two".utf8))

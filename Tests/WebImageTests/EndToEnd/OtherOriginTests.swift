@@ -3,12 +3,12 @@ import Testing
 import WebImage
 import WebImageTestSupport
 
-/// What servers that a request does not name get to see of it.
+/// The parts of a request that servers of other origins receive.
 @Suite(.timeLimit(.minutes(1))) struct OtherOriginTests {
     private let first: OriginServer
     private let other: OriginServer
 
-    /// Who sets the header fields.
+    /// The level at which the header fields are set.
     enum Owner: CaseIterable { case request, manager, downloader }
 
     init() throws {

@@ -3,7 +3,7 @@ import Testing
 import WebImage
 import WebImageTestSupport
 
-/// What hostile servers can do to the loads of others.
+/// The effect of hostile servers on other loads.
 @Suite(.timeLimit(.minutes(2))) struct ServerLimitTests {
     /// Each of 32 names sends one byte a second, to more requests than there are slots.
     @Test func drippingServersDoNotKeepOthersWaiting() async throws {

@@ -206,7 +206,7 @@ import WebImageTestSupport
     }
 }
 
-/// Pictures that do not compress, for bodies of a wanted length.
+/// Images that do not compress, for bodies of a wanted length.
 enum Noise {
     static func png(byteCountAtLeast byteCount: Int) throws -> Data {
         var random = SplitMix64(seed: UInt64(byteCount))

@@ -8,7 +8,7 @@ struct ManagerFixture {
     let loader: ScriptedLoader
     let cache: ImageCache
     let manager: WebImageManager
-    /// What the age of stored answers is counted by; it stands still.
+    /// The clock for the age of stored responses; it stands still.
     let time: TestTime
 
     init(
@@ -69,7 +69,7 @@ struct ManagerFixture {
         }
     }
 
-    /// A loader was to answer, and nobody has asked it.
+    /// The load that a test expected has not started.
     struct NobodyAsked: Error {}
 
     func nextLoad() async throws -> ScriptedLoad { try await loader.loads.first() }

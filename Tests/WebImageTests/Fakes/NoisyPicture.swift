@@ -1,7 +1,7 @@
 import WebImage
 import WebImageTestSupport
 
-/// A picture in which neighbours differ, so that a blur shows.
+/// An image in which neighbours differ, so that a blur shows.
 enum NoisyPicture {
     static func image(side: Int) -> Image {
         var random = SplitMix64(seed: 1)

@@ -1,7 +1,7 @@
 import Dispatch
 import WebImage
 
-/// Adds to a picture's red, counts how often, and can hold the work up, or fail.
+/// Adds to an image's red, counts how often, and can hold the work up, or fail.
 struct ProbeProcessor: PixelProcessor {
     let name: String
     var red: UInt8 = 1

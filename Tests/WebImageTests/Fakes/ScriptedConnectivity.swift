@@ -28,7 +28,7 @@ final class ScriptedConnectivity: ConnectivityMonitor {
         return ConnectivityWait { [self] in _ = state.withLock { $0.waiters.removeValue(forKey: number) } }
     }
 
-    /// Plugs it in, and calls who waits.
+    /// Connects the network, and calls the waiting handlers.
     func connect() {
         let waiters = state.withLock { state in
             defer { state.waiters = [:] }

@@ -41,7 +41,7 @@ final class ScriptedLoad: PausableTask {
     private let priorityChanged: AsyncStream<LoadPriority>.Continuation
     private let ended = LockBox(false)
     private let paused = LockBox(false)
-    /// What it was started with.
+    /// The request that it was started with.
     let initialPriority: LoadPriority
     private let handler: @Sendable (LoaderEvent) -> Void
 
@@ -91,7 +91,7 @@ final class ScriptedLoad: PausableTask {
         end(.success(()))
     }
 
-    /// Refuses, as the downloader does with statuses that bring no picture.
+    /// Refuses, as the downloader does with statuses that bring no image.
     func refuse(_ status: Int, _ headers: String = "") {
         handler(.refused(response(status, headers)))
         end(.failure(.httpStatus(code: status, url: request.url)))

@@ -1,7 +1,7 @@
 import FoundationEssentials
 import WebImage
 
-/// A picture of one colour, as a PNG file: pixels that tell which URL they belong to.
+/// An image of one colour, as a PNG file: pixels that tell which URL they belong to.
 struct SolidPicture: Hashable {
     var color: SIMD3<UInt8>
     var size = PixelSize(width: 8, height: 6)

@@ -1,7 +1,7 @@
 import FoundationEssentials
 import WebImage
 
-/// A GIF whose frames are pictures of one colour each.
+/// A GIF whose frames are images of one colour each.
 enum TestAnimation {
     static func gif(_ numbers: [Int]) throws -> Data {
         var animation = EncodableAnimation(loopCount: 0)

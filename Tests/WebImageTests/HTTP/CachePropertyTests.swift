@@ -3,7 +3,7 @@ import Testing
 import WebImage
 import WebImageTestSupport
 
-/// What must hold for any sequence of requests, answers and times.
+/// Properties of any sequence of requests, responses and times.
 @Suite(.timeLimit(.minutes(1))) struct CachePropertyTests {
     /// An answer of the server, which its body names.
     private struct Sent {

@@ -219,7 +219,7 @@ import WebImageTestSupport
         async let response = fixture.manager.response(for: WebImageRequest(url))
         try await fixture.nextLoad().answer(SolidPicture(1), "Cache-Control: max-age=60")
         #expect(try await response.origin == .remote)
-        // And what was a picture's answer is data as well.
+        // And what was an image's answer is data as well.
         #expect(try await stored().data == (try SolidPicture(1).png()))
     }
 

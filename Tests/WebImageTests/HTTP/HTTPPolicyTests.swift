@@ -22,7 +22,7 @@ import WebImageTestSupport
         try await fixture.load(request ?? self.request, answer)
     }
 
-    /// Loads `request` without anybody's help.
+    /// Loads `request` from memory and disk only.
     private func loadAlone(_ request: WebImageRequest? = nil) async throws -> WebImageResponse {
         try await fixture.manager.response(for: request ?? self.request)
     }
@@ -168,7 +168,7 @@ import WebImageTestSupport
             #expect(SolidPicture(number + 1).matches(response.image))
         }
         #expect(fixture.loader.loadCount == 3)
-        // Nor does any other policy mix them up; one that nobody has asked for yet is loaded.
+        // No other policy confuses them; one that was not requested before is loaded.
         var lenient = request("it")
         lenient.cachePolicy = .cacheFirst
         _ = try await load(lenient) { try $0.answer(SolidPicture(4), headers) }
@@ -209,7 +209,7 @@ import WebImageTestSupport
         fixture.time.advance(seconds: 59)
         await #expect(throws: missing) { try await loadAlone() }
         #expect(fixture.loader.loadCount == 1)
-        // It is no picture for those who take whatever is stored.
+        // It is no image for requests that accept any stored response.
         _ = try await load(WebImageRequest(url)) { try $0.answer(SolidPicture(1), "") }
         #expect(fixture.loader.loadCount == 2)
     }

@@ -3,7 +3,7 @@ import Testing
 import WebImage
 import WebImageTestSupport
 
-/// Policies that ask no server, and the one that asks nobody else.
+/// Policies that ask no server, or only custom loaders.
 @Suite(.timeLimit(.minutes(1))) struct OfflineTests {
     private let fixture: ManagerFixture
     private let url: URL

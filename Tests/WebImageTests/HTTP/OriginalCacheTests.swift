@@ -3,7 +3,7 @@ import Testing
 import WebImage
 import WebImageTestSupport
 
-/// Answers whose bytes are kept elsewhere than the pictures made of them, or in more than one form.
+/// Answers whose bytes are kept elsewhere than the images made of them, or in more than one form.
 @Suite(.timeLimit(.minutes(1))) struct OriginalCacheTests {
     private let fixture: ManagerFixture
     private let originals: ImageCache

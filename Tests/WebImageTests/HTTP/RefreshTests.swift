@@ -13,7 +13,7 @@ import WebImageTestSupport
         url = try ManagerFixture.url("a")
     }
 
-    /// What a reader of the events sees.
+    /// The events of a load.
     private enum Seen: Equatable {
         case preview(Int)
         case end(Int, isUnchanged: Bool)
@@ -139,7 +139,7 @@ import WebImageTestSupport
         let seen = try await events(of: request) { $0.confirm() }
         #expect(seen == [.preview(11), .end(11, isUnchanged: true)])
         #expect(processor.runCount == 1)
-        // Once in memory, the processed picture itself is the preview.
+        // Once in memory, the processed image itself is the preview.
         let again = try await events(of: request) { $0.confirm() }
         #expect(again == [.preview(11), .end(11, isUnchanged: true)])
         #expect(processor.runCount == 1)

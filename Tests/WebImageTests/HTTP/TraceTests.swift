@@ -3,7 +3,7 @@ import Testing
 import WebImage
 import WebImageTestSupport
 
-/// What a load tells about itself.
+/// The trace of a load.
 @Suite(.timeLimit(.minutes(1))) struct TraceTests {
     private let fixture: ManagerFixture
     private let request: WebImageRequest

@@ -91,7 +91,7 @@ import WebImageTestSupport
         let results = Results()
         fixture.manager.load(request, completion: results.note)
         try await decoder.starts.first()
-        // Bytes and picture are keys of their own; either's removal counts.
+        // Bytes and image are keys of their own; either's removal counts.
         await fixture.cache.remove(for: ImageCacheKey(source: url.absoluteString))
         decoder.release()
         #expect(try await results.wait(for: 1)[0].get().origin == .diskCache)

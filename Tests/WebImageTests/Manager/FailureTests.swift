@@ -21,7 +21,7 @@ import WebImageTestSupport
         return results.errors.first
     }
 
-    /// A picture whose first half of bytes holds about half of its rows.
+    /// An image whose first half of bytes holds about half of its rows.
     private func noisePNG(_ size: PixelSize) throws -> Data {
         var random = SplitMix64(seed: 1)
         var pixels = try MutablePixelBuffer(width: size.width, height: size.height)

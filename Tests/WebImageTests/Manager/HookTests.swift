@@ -3,7 +3,7 @@ import Testing
 import WebImage
 import WebImageTestSupport
 
-/// What a manager has for all requests, and what a program decides on the way.
+/// The settings of a manager for all requests, and the decisions of its hooks.
 @Suite(.timeLimit(.minutes(1))) struct HookTests {
     private let url: URL
 

@@ -3,7 +3,7 @@ import Testing
 import WebImage
 import WebImageTestSupport
 
-/// What manager and operations tell about themselves.
+/// The state of a manager and its operations.
 @Suite(.timeLimit(.minutes(1))) struct ManagerStateTests {
     private let fixture: ManagerFixture
     private let url: URL

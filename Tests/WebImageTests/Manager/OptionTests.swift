@@ -322,7 +322,7 @@ import WebImageTestSupport
         #expect(response.image.pixels.size == PixelSize(width: 1, height: 1))
         #expect(decoder.decodeCount == 0)
         #expect(fixture.manager.cachedImage(for: request) == nil)
-        // They are on disk, and a request for the picture decodes those.
+        // They are on disk, and a request for the image decodes those.
         let picture = try await fixture.manager.response(for: WebImageRequest(url))
         #expect(picture.origin == .diskCache)
         #expect(SolidPicture(1).matches(picture.image))
@@ -337,7 +337,7 @@ import WebImageTestSupport
         #expect(second.origin == .diskCache)
         #expect(SolidPicture(1).matches(second.image))
         #expect(fixture.manager.cachedImage(for: WebImageRequest(url)) == nil)
-        // What others want there goes there, and answers.
+        // Images that other requests store there are found.
         _ = try await fixture.manager.response(for: WebImageRequest(url))
         #expect(try await fixture.manager.response(for: request).origin == .memoryCache)
     }
@@ -484,7 +484,7 @@ import WebImageTestSupport
         fixture.manager.load(request) { _ in ended.signal() }
         try await fixture.nextLoad().answer(SolidPicture(1).png())
         try await encoding.wait()
-        // Without the option it comes as soon as the picture is decoded, which was before.
+        // Without the option it comes as soon as the image is decoded, which was before.
         await #expect(throws: TimeLimitReached.self) { try await ended.wait(atMost: .milliseconds(200)) }
         gate.signal()
         try await ended.wait()

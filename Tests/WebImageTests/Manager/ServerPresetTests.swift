@@ -3,7 +3,7 @@ import Testing
 import WebImage
 import WebImageTestSupport
 
-/// What a server that loads URLs given by users must not do.
+/// Limits for a server that loads URLs given by users.
 @Suite struct ServerPresetTests {
     private let manager: WebImageManager
 

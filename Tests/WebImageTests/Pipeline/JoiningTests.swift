@@ -5,7 +5,7 @@ import WebImageTestSupport
 
 @testable import WebImage
 
-/// What requests share, what keeps them apart, and what a late one is given.
+/// Work that requests share, requests that stay separate, and events for late subscribers.
 @Suite struct JoiningTests {
     private static func key(_ change: (inout LoaderRequest) throws -> Void) throws -> LoaderRequest {
         var request = LoaderRequest(url: try ManagerFixture.url("a"), headers: ["X-A": "1"])
@@ -112,7 +112,7 @@ import WebImageTestSupport
         #expect(fixture.loader.loadCount == 1)
     }
 
-    /// What a progressive decoder will live on.
+    /// The bytes for a progressive decoder.
     @Test(arguments: [8 << 20, 100]) func aLateJoinerReceivesTheBytesSoFar(memoryByteLimit: Int) async throws {
         let loader = ScriptedLoader()
         var configuration = WebImageManager.Configuration(
@@ -170,7 +170,7 @@ import WebImageTestSupport
     }
 }
 
-/// What the bytes stage tells one subscriber.
+/// The events of the bytes stage for one subscriber.
 private final class PartialBodies: Sendable {
     private let events = LockBox<[Job<LoadedBytes, LoadNews>.Event]>([])
     private let ended = Countdown()

@@ -5,7 +5,7 @@ import WebImageTestSupport
 
 @testable import WebImage
 
-/// What is decoded for a preview, step by step: the test sets the time, and knows when an attempt has ended.
+/// The decoding of previews, step by step. The test sets the time, and is told when an attempt has ended.
 @Suite(.timeLimit(.minutes(1))) struct PreviewDecodingTests {
     private static let interval = Duration.seconds(1)
 

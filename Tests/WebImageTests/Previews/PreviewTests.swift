@@ -4,7 +4,7 @@ import WebImageTestSupport
 
 @testable import WebImage
 
-/// What is shown of a file that is arriving.
+/// The previews of a file that is arriving.
 @Suite(.timeLimit(.minutes(1))) struct PreviewTests {
     private let fixture: ManagerFixture
     private let url: URL
@@ -14,7 +14,7 @@ import WebImageTestSupport
         url = try ManagerFixture.url("a")
     }
 
-    /// What a load shows before its end when the first part of `data` stays alone for a while.
+    /// The previews of a load when no more than the first part of `data` arrives for a while.
     private func previews(
         of data: Data, parts: [Double], _ request: WebImageRequest, in fixture: ManagerFixture
     ) async throws -> (previews: [Image], result: WebImageResponse) {
@@ -250,7 +250,7 @@ import WebImageTestSupport
         let data = try noise(progressive: true)
         let load = try await loader.loads.first()
         load.begin(expectedByteCount: Int64(data.count))
-        // Too few for a picture, and then a little more.
+        // Too few for an image, and then a little more.
         load.send(data[..<100])
         try await attempted.wait()
         load.send(data[100..<101])
@@ -348,7 +348,7 @@ import WebImageTestSupport
         #expect(try PassOrder(startOf: CodecRegistry.shared.encode(image, as: .png).prefix(20)) == nil)
         #expect(try PassOrder(startOf: CodecRegistry.shared.encode(image, as: .webp)) == .rows)
         #expect(PassOrder(startOf: Data()) == nil)
-        // Whatever the lengths in it say, it ends.
+        // It ends with any lengths in the file.
         #expect(PassOrder(startOf: Data([0xFF, 0xD8, 0xFF, 0xE0, 0xFF, 0xFF, 0, 0, 0, 0, 0, 0, 0])) == nil)
         #expect(PassOrder(startOf: Data([0xFF, 0xD8, 0xFF, 0xE0, 0, 0, 0, 0, 0, 0, 0, 0, 0])) == nil)
         // Nor do they hide the order, where libjpeg passes over them.

@@ -4,7 +4,7 @@ import WebImageTestSupport
 
 @testable import WebImage
 
-/// A stored picture and one that arrives, both shown before the end.
+/// A stored image and one that arrives, both shown before the end.
 @Suite(.timeLimit(.minutes(1))) struct StoredPreviewTests {
     private let url: URL
     private let request: WebImageRequest
@@ -152,7 +152,7 @@ import WebImageTestSupport
     }
 }
 
-/// The order of stored pictures and what arrives, event by event.
+/// The order of stored images and what arrives, event by event.
 @Suite struct PreviewOrderTests {
     private final class Provenance: ImageProvenance {
         let isSuperseded = false
@@ -231,7 +231,7 @@ import WebImageTestSupport
     }
 }
 
-/// Pictures that were shown before an end.
+/// Images that were shown before an end.
 private final class Previews: Sendable {
     private let shown = LockBox<[Image]>([])
     private let news: AsyncStream<Image>

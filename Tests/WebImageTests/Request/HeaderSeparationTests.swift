@@ -3,7 +3,7 @@ import Testing
 import WebImage
 import WebImageTestSupport
 
-/// Which requests share answers, by their header fields.
+/// The requests that share responses, by their header fields.
 @Suite(.timeLimit(.minutes(1))) struct HeaderSeparationTests {
     private let fixture: ManagerFixture
     private let url: URL

@@ -4,7 +4,7 @@ import WebImageTestSupport
 
 @testable import WebImage
 
-/// Where else a picture is looked for.
+/// Where else an image is looked for.
 @Suite(.timeLimit(.minutes(1))) struct AlternativeTests {
     private let picture = SolidPicture(8)
     private let second: URL

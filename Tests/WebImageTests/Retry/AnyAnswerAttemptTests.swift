@@ -6,7 +6,7 @@ import WebImageTestSupport
 
 /// Requests that take every answer are tried again all the same while the server is in trouble.
 @Suite(.timeLimit(.minutes(1))) struct AnyAnswerAttemptTests {
-    /// What the wrapping loader reports.
+    /// The reports of the wrapping loader.
     private final class Record: Sendable {
         private let events = LockBox<[LoaderEvent]>([])
 

@@ -4,7 +4,7 @@ import WebImageTestSupport
 
 @testable import WebImage
 
-/// What one size of a picture does for another.
+/// The use of one size of an image for another.
 @Suite(.timeLimit(.minutes(1))) struct ReuseTests {
     private let fixture: ManagerFixture
     private let decoder: ProbeDecoder
@@ -88,7 +88,7 @@ import WebImageTestSupport
         #expect(response.image.pixels[0, 0].x == 9)
         #expect(response.image.pixels.size == PixelSize(width: 20, height: 15))
         #expect(decoder.decodeCount == 1)
-        // What a processor made serves nobody else.
+        // A processed image is not used for other requests.
         fixture.cache.memory.remove(for: WebImageRequest(url).cacheKey)
         fixture.cache.memory.remove(for: request(20, 20).cacheKey)
         #expect(try await fixture.manager.response(for: request(10, 10)).origin == .diskCache)

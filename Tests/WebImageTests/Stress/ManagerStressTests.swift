@@ -60,7 +60,7 @@ import WebImageTestSupport
         #expect(run.cache.memory.totalCost <= run.cache.memory.costLimit, report)
         #expect(run.manager.configuration.networkActivity.count == 0, report)
 
-        // What was counted is what has happened: each end is one of these.
+        // The counts equal the events: each end is one of these.
         #expect(run.hookCount.withLock { $0 } == counters.requests, report)
         let answered = counters.memoryHits + counters.reusedVariants + counters.diskHits + counters.loads
         #expect(answered + counters.failures + counters.cancellations == counters.requests, report)

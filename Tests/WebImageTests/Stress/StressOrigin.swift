@@ -2,11 +2,11 @@ import FoundationEssentials
 import WebImage
 import WebImageTestSupport
 
-/// What a stress test loads from: pictures by number, in editions that change, with faults that a seed draws.
+/// The source of a stress test: images by number, in editions that change, with faults that a seed draws.
 ///
-/// What happens to the n-th transfer of a picture depends on the seed alone, not on the threads.
+/// The fate of the n-th transfer of an image depends on the seed alone, not on the threads.
 final class StressOrigin: StressSource, ImageLoader {
-    /// What goes wrong with a transfer.
+    /// The fault of a transfer.
     enum Fault: CaseIterable {
         case none, reset, resetMidway, cut, cutUnnoticed, garbage, missing, unavailable, stall, stallMidway
     }
@@ -14,7 +14,7 @@ final class StressOrigin: StressSource, ImageLoader {
     private struct State {
         var editions: [Int: Int] = [:]
         var transferCounts: [Int: Int] = [:]
-        /// What was sent, whole or in part, by number and edition.
+        /// The transfers, whole or in part, by number and edition.
         var bodies: [Int: [Int: Data]] = [:]
         var running: [ObjectIdentifier: StressTransfer] = [:]
         var stalled: [ObjectIdentifier: StressTransfer] = [:]
@@ -212,7 +212,7 @@ final class StressTransfer: LoaderTask {
         var script: ArraySlice<Step>
         var isCancelled = false
 
-        /// What happens in this turn; `nil` when all has.
+        /// The next event; `nil` after the last.
         mutating func next() -> Step? {
             guard isCancelled, !script.isEmpty else { return script.popFirst() }
             script = []

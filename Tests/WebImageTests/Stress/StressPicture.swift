@@ -1,7 +1,7 @@
 import FoundationEssentials
 import WebImage
 
-/// A picture of one colour, which tells whose it is, which edition, and what was made of it.
+/// An image of one colour, which tells whose it is, which edition, and what was made of it.
 ///
 ///     red, green   the number of its URL
 ///     blue         below 64 the edition; the two bits above are the marks of processors
@@ -11,7 +11,7 @@ struct StressPicture: Hashable {
     let number: Int
     let edition: Int
 
-    /// Whose it is, as every source of pictures names them.
+    /// Whose it is, as every source of images names them.
     static func number(of url: URL) -> Int? { Int(url.lastPathComponent.prefix { $0 != "." }) }
 
     var size: PixelSize {
@@ -35,7 +35,7 @@ struct StressPicture: Hashable {
     }
 }
 
-/// What the pixels of a picture say.
+/// The content of an image's pixels.
 struct StressReading: Equatable {
     let number: Int
     let edition: Int
@@ -47,7 +47,7 @@ struct StressReading: Equatable {
         (edition, marks) = (Int(pixel.z & 63), pixel.z & ~63)
     }
 
-    /// Of a whole picture; `nil` where its pixels do not agree.
+    /// Of a whole image; `nil` where its pixels do not agree.
     init?(whole image: Image) {
         let (right, bottom) = (image.width - 1, image.height - 1)
         let places = [(0, 0), (right, 0), (0, bottom), (right, bottom), (right / 2, bottom / 2)]
@@ -68,7 +68,7 @@ struct StressReading: Equatable {
     }
 }
 
-/// Sets a bit of a picture's blue, or fails.
+/// Sets a bit of an image's blue, or fails.
 struct StressMark: PixelProcessor {
     let bit: UInt8
     var isBroken = false
@@ -92,7 +92,7 @@ struct StressMark: PixelProcessor {
     }
 }
 
-/// What a request wants of a picture.
+/// The variant of an image that a request asks for.
 enum StressVariant: CaseIterable {
     case whole, fitted, smaller, filling, stretched, marked, markedTwice, fittedAndMarked, closure, broken, firstFrame
     case scaled, undecoded
@@ -138,7 +138,7 @@ enum StressVariant: CaseIterable {
         return request
     }
 
-    /// What is wrong with `image` as this variant of picture `number`; `nil` when nothing is.
+    /// Returns why `image` is not this variant of image `number`; `nil` if it is.
     func fault(of image: Image, number: Int) -> String? {
         if self == .undecoded {
             return image.isPartial && image.width == 1 ? nil : "a picture in place of a stand-in"

@@ -4,10 +4,10 @@ import WebImageTestSupport
 
 /// One request of a stress test, as its seed has drawn it.
 struct StressPlan {
-    /// Which function asks for the picture.
+    /// The function that asks for the image.
     enum Way { case callbacks, response, events }
 
-    /// What becomes of it.
+    /// The end of the request.
     enum Fate {
         case stays
         /// Before it can have begun.
@@ -16,7 +16,7 @@ struct StressPlan {
         case cancelledLater, cancelledLaterOnItsQueue
         /// By its own handlers.
         case cancelledByProgress, cancelledByPreview, cancelledByItsEnd
-        /// Together with whoever wants the same URL then.
+        /// Together with other requests for the same URL.
         case cancelledWithOthers
     }
 
@@ -25,15 +25,15 @@ struct StressPlan {
     let way: Way
     let fate: Fate
     let queueIndex: Int
-    /// The number of the picture that is shown until it is there.
+    /// The number of the image that is shown until it is there.
     let lowResolutionNumber: Int?
     let keepsVariantOnDisk: Bool
-    /// What it is moved to while it is under way.
+    /// The priority that it is moved to while it runs.
     let laterPriority: LoadPriority?
     /// The request, but for what the test adds.
     let request: WebImageRequest
 
-    /// Most ask for the same few pictures, as users do.
+    /// Most ask for the same few images, as users do.
     static let numberCount = 240
 
     init(from source: any StressSource, using random: inout SplitMix64) throws {

@@ -4,7 +4,7 @@ import Testing
 @testable import WebImage
 
 extension StressRun {
-    /// What is wrong with what the caches hold.
+    /// Returns what is wrong with the contents of the caches.
     func checkCaches() async throws {
         for number in 0..<StressPlan.numberCount {
             for variant in StressVariant.allCases where variant != .undecoded && variant != .closure {

@@ -4,7 +4,7 @@ import WebImageTestSupport
 
 @testable import WebImage
 
-/// What was seen and should not have been; the first few in words.
+/// Observed errors; the first few as text.
 final class StressViolations: Sendable {
     private let state = LockBox<(texts: [String], count: Int)>(([], 0))
 
@@ -19,7 +19,7 @@ final class StressViolations: Sendable {
     var texts: [String] { state.withLock { $0.texts } }
 }
 
-/// A manager with small caches and a source of pictures, and the requests that a seed draws.
+/// A manager with small caches and a source of images, and the requests that a seed draws.
 ///
 /// ```
 ///  burst ─► three threads: ask, cancel, hurry, trim, remove, suspend, publish     beside a batch of prefetches
@@ -64,7 +64,7 @@ final class StressRun: Sendable {
         self.source = source
         directory = try TemporaryDirectory()
         witnesses = StressWitnesses()
-        // Some of the pictures have room, not all.
+        // Some of the images have room, not all.
         cache = ImageCache(memory: MemoryCache(costLimit: 600_000), disk: DiskCache(in: directory))
         var configuration = WebImageManager.Configuration(cache: cache, loaders: [source.loader])
         configuration.now = { [time] in time.now }
@@ -169,7 +169,7 @@ final class StressRun: Sendable {
         return ended
     }
 
-    /// What one of the threads does.
+    /// The work of one thread.
     private func drive(_ count: Int, seed: UInt64, records: LockBox<[StressRecord]>, ended: Countdown) {
         var random = SplitMix64(seed: seed)
         var later: [StressRecord] = []
@@ -200,7 +200,7 @@ final class StressRun: Sendable {
         }
     }
 
-    /// What else a program does meanwhile.
+    /// The work of a program besides loading.
     private func disturb(using random: inout SplitMix64) {
         let number = Int.random(in: 0..<StressPlan.numberCount, using: &random)
         guard let url = try? source.url(number) else { return }
@@ -240,7 +240,7 @@ final class StressRun: Sendable {
 
     var livingOperationCount: Int { operations.withLock { $0.filter { $0.operation != nil }.count } }
 
-    /// What temporary files are left.
+    /// The temporary files that are left.
     var leftFiles: [String] {
         (try? FileManager.default.contentsOfDirectory(atPath: directory.path("bodies"))) ?? []
     }

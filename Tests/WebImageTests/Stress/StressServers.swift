@@ -2,7 +2,7 @@ import FoundationEssentials
 import WebImage
 import WebImageTestSupport
 
-/// Pictures from a real nginx, and some from a server that does not keep what it promises.
+/// Images from a real nginx, and some from a server that does not keep what it promises.
 final class StressServers: StressSource {
     private let server: NGINXServer
     private let faults: FaultServer
