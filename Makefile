@@ -24,7 +24,7 @@ Benchmarks_groups := $(filter-out $(TransportBenchmarks_groups) $(GTKBenchmarks_
 benchmarks := $(foreach program,$(programs),$(if $(GROUP),$(if $($(program)_groups),$(program)),$(program)))
 peers := $(if $(filter TransportBenchmarks,$(benchmarks)),URLSessionClient)
 
-.PHONY: help setup build test test-renderer stress fuzz test-tsan test-asan options-off trace build-time lint format pictures bench demo examples clean
+.PHONY: help setup build test test-renderer stress fuzz test-tsan test-asan options-off trace build-time lint format pictures bench hit-rates demo examples clean
 
 help: ## List these targets.
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' Makefile | expand -t 15
@@ -126,6 +126,11 @@ bench: ## Measure beside yardsticks in the same run; GROUP=… names groups, QUI
 	@Scripts/setup build test bench
 	@for program in $(benchmarks) $(peers); do WEBIMAGE_WITH=peers $(build) -c release --product $$program || exit; done
 	@$(foreach program,$(benchmarks),$(headless) $(scratch)/release/$(program) $($(program)_groups) || exit;)
+
+hit-rates: ## Replay traces through cache policies, and write Documentation/HitRates.md.
+	@Scripts/setup build
+	$(build) -c release --product HitRates
+	@$(scratch)/release/HitRates Documentation
 
 demo: ## Show photographs from a local server, first cold, then from disk.
 	@Scripts/setup build demo
