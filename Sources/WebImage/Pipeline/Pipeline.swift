@@ -149,7 +149,7 @@ extension Pipeline {
 
     /// Whether the request's cache policy accepts an image in memory.
     func mayAnswer(_ image: Image, _ context: LoadContext) -> Bool {
-        if context.acceptsAnyAge, image.provenance?.mayDependOnRequest != true { return true }
+        if context.acceptsAnyAge, !image.mayDependOnRequest { return true }
         let record = image.provenance as? ResponseRecord
         if context.request.cachePolicy == .http, context.request.headers.isEmpty,
             record?.isPlainlyFresh(at: now) == true
@@ -162,7 +162,7 @@ extension Pipeline {
 
     /// Whether the server would send this image for the request, as far as `Vary` tells.
     func isForRequest(_ image: Image, _ context: LoadContext) -> Bool {
-        guard image.provenance?.mayDependOnRequest == true else { return true }
+        guard image.mayDependOnRequest else { return true }
         return rules(for: context).isForRequest((image.provenance as? ResponseRecord)?.response)
     }
 

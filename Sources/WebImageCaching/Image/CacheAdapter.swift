@@ -77,7 +77,7 @@ package final class CacheAdapter: PipelineCache {
     private func currentImage(for key: ImageCacheKey) -> Image? {
         let pending = state.withLock { $0.pending[key] }
         let image = pending.map(\.image) ?? base.image(inMemoryFor: key)
-        return image?.provenance?.isSuperseded == true ? nil : image
+        return image?.isSuperseded == true ? nil : image
     }
 
     package func expirationInMemory(for key: ImageCacheKey) -> CacheExpiration? { nil }

@@ -162,7 +162,7 @@ extension ImageCache {
         memory.value(
             for: key, countsHit: counting.contains(.hits), countsMiss: counting.contains(.misses)
         ) { image in
-            guard image.provenance?.isSuperseded == true else { return isUsable(image) }
+            guard image.isSuperseded else { return isUsable(image) }
             memory.remove(for: key)
             return false
         }
@@ -173,7 +173,7 @@ extension ImageCache {
     }
 
     private func hasCurrentImage(for key: ImageCacheKey) -> Bool {
-        memory.peek(key).map { $0.provenance?.isSuperseded != true } ?? false
+        memory.peek(key).map { !$0.isSuperseded } ?? false
     }
 
     /// Puts an image into memory, or removes the one there.

@@ -11,7 +11,7 @@ public struct Image: Sendable {
     public var scale: Double
     /// The format that the image was decoded from; `nil` for images made in memory.
     public var format: ImageFormat? {
-        get { rare?.format }
+        get { rare?.content.format }
         set { changeRare { $0.format = newValue } }
     }
     /// The number of frames in the file; this image is the first.
@@ -23,18 +23,18 @@ public struct Image: Sendable {
     }
     /// The bytes are in an object so that weak references to them are possible.
     package var keptBytes: KeptBytes? {
-        get { rare?.keptBytes }
+        get { rare?.content.keptBytes }
         set { changeRare { $0.keptBytes = newValue } }
     }
     /// The frames of an animated image, of which ``pixels`` are the first; `nil` for a still image, or if only the
     /// first frame was requested.
     public var animation: (any AnimationSource)? {
-        get { rare?.animation }
+        get { rare?.content.animation }
         set { changeRare { $0.animation = newValue } }
     }
     /// Custom data of the program, which caches store with the image, also on disk.
     public var extendedData: Data? {
-        get { rare?.extendedData }
+        get { rare?.content.extendedData }
         set { changeRare { $0.extendedData = newValue } }
     }
     /// Whether rows or detail are still missing.
@@ -47,9 +47,13 @@ public struct Image: Sendable {
     private var rare: RareProperties?
     /// What is known about the origin of the bytes; `nil` for images that were not loaded by a manager.
     package var provenance: (any ImageProvenance)? {
-        get { rare?.provenance }
+        get { rare?.content.provenance }
         set { changeRare { $0.provenance = newValue } }
     }
+    /// Whether newer bytes have come from the same source. Caches must then no longer serve the image.
+    package var isSuperseded: Bool { rare?.content.provenance?.isSuperseded ?? false }
+    /// Whether the image may be valid for only some requests to its source.
+    package var mayDependOnRequest: Bool { rare?.content.provenance?.mayDependOnRequest ?? false }
 
     /// Creates an image of `pixels`.
     public init(
@@ -64,10 +68,8 @@ public struct Image: Sendable {
         self.isThumbnail = isThumbnail
         self.isTransformed = isTransformed
         if format != nil || data != nil || animation != nil {
-            let properties = RareProperties()
-            (properties.format, properties.keptBytes) = (format, data.map(KeptBytes.init))
-            properties.animation = animation
-            rare = properties
+            rare = RareProperties(
+                RareProperties.Content(format: format, keptBytes: data.map(KeptBytes.init), animation: animation))
         }
     }
 
@@ -87,27 +89,26 @@ public struct Image: Sendable {
 }
 
 extension Image {
-    /// The properties that most copies of an image share. Immutable once they belong to an image.
-    fileprivate final class RareProperties: @unchecked Sendable {
-        // `@unchecked`: properties only change before other threads can see the object.
-        var format: ImageFormat?
-        var keptBytes: KeptBytes?
-        var animation: (any AnimationSource)?
-        var extendedData: Data?
-        var provenance: (any ImageProvenance)?
+    /// The properties that most copies of an image share. A constant, so that reading one needs no reference counting:
+    /// provenances have weak references, whose objects are slow to retain.
+    fileprivate final class RareProperties: Sendable {
+        let content: Content
 
-        init() {}
-
-        init(copying other: RareProperties) {
-            (format, keptBytes, animation) = (other.format, other.keptBytes, other.animation)
-            (extendedData, provenance) = (other.extendedData, other.provenance)
+        struct Content {
+            var format: ImageFormat?
+            var keptBytes: KeptBytes?
+            var animation: (any AnimationSource)?
+            var extendedData: Data?
+            var provenance: (any ImageProvenance)?
         }
+
+        init(_ content: Content) { self.content = content }
     }
 
-    fileprivate mutating func changeRare(_ body: (RareProperties) -> Void) {
-        let properties = rare.map(RareProperties.init(copying:)) ?? RareProperties()
-        body(properties)
-        rare = properties
+    fileprivate mutating func changeRare(_ body: (inout RareProperties.Content) -> Void) {
+        var content = rare?.content ?? RareProperties.Content()
+        body(&content)
+        rare = RareProperties(content)
     }
 }
 
