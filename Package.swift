@@ -63,6 +63,7 @@ var targets: [Target] = [
     .target(name: "CWebImageKernels"),
     .systemLibrary(name: "CWebImageWebP", pkgConfig: "libwebp", providers: [.apt(["libwebp-dev"])]),
     .systemLibrary(name: "CWebImageDeflate", pkgConfig: "libdeflate", providers: [.apt(["libdeflate-dev"])]),
+    .systemLibrary(name: "CWebImageLZ4", pkgConfig: "liblz4", providers: [.apt(["liblz4-dev"])]),
     .systemLibrary(name: "CWebImageLCMS", pkgConfig: "lcms2", providers: [.apt(["liblcms2-dev"])]),
     .systemLibrary(name: "CWebImageSQLite", pkgConfig: "sqlite3", providers: [.apt(["libsqlite3-dev"])]),
     .systemLibrary(name: "CWebImageGLib", pkgConfig: "glib-2.0", providers: [.apt(["libglib2.0-dev"])]),
@@ -77,7 +78,8 @@ var targets: [Target] = [
         ]),
     library("WebImageProcessing", ["WebImageCore", "WebImageCoding", "CWebImageKernels"]),
     library(
-        "WebImageCaching", ["WebImageCore", "WebImageCoding", "CWebImageDeflate", "CWebImageLock", "CWebImageSQLite"]),
+        "WebImageCaching",
+        ["WebImageCore", "WebImageCoding", "CWebImageDeflate", "CWebImageLock", "CWebImageLZ4", "CWebImageSQLite"]),
     library("WebImageLoading", ["WebImageCore", "CWebImageCurl", "CWebImageDeflate", "CWebImageSystem"]),
     library("WebImageAnimation", ["WebImageCore", "WebImageCoding", "WebImageProcessing"]),
     library(

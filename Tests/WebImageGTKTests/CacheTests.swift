@@ -81,6 +81,33 @@ final class CustomCacheViewTests: GTKTestCase {
             XCTAssertEqual(scene.loader.loads.count, 1)
         }
     }
+
+    func testAThumbnailIsShownAgainWithoutDecoding() throws {
+        try MainActor.assumeIsolated {
+            let (scene, directory) = (Scene(), try TemporaryDirectory())
+            defer { scene.window.close() }
+            let cache = ImageCache(
+                memory: MemoryCache(costLimit: 1 << 20),
+                disk: DiskCache(configuration: DiskCache.Configuration(directory: directory.url("cache"))))
+            let thumbnail = Thumbnail(.pixels(width: 2, height: 1))
+            let request = WebImageRequest(try scene.url("a"), options: .waitForStore, thumbnail: thumbnail)
+            let picture = scene.addPicture()
+            scene.load(request, in: picture, scene.manager(with: cache)) { $0.answer(.red) }
+            cache.waitUntilPixelsAreWritten()
+            cache.memory.removeAll()
+            picture.prepareForReuse()
+            // A manager that decodes nothing.
+            let manager = PictureFixture {
+                $0.cache = cache
+                $0.loaders = [scene.loader]
+                $0.codecs = CodecRegistry(decoders: [], encoders: [])
+            }.manager
+            scene.load(request, in: picture, manager)
+            XCTAssertEqual(picture.loadState, .loaded(.diskCache))
+            XCTAssertEqual(drawnPixel(of: picture), Swatch.red.pixel)
+            XCTAssertEqual(scene.loader.loads.count, 1)
+        }
+    }
 }
 
 /// A window, and a loader whose bytes are cached.

@@ -26,6 +26,7 @@ extension BenchmarkGroup {
 private enum PictureContender: String, CaseIterable {
     case cold = "ours, cold"
     case warm = "ours, from disk"
+    case pixels = "ours, as pixels"
     case curl = "curl --parallel"
     case decoding = "decoding alone"
     case python = "aiohttp + Pillow"
@@ -62,6 +63,8 @@ private final class WebPictureComparison {
         try measure(.decoding, ours("decode", input: "files"))
         try measure(.cold, ours("load", cache, input: "urls"))
         try measure(.warm, ours("load", cache, input: "urls"))
+        // The second load from disk has stored them.
+        try measure(.pixels, ours("load", cache, input: "urls"))
         try measureCurl()
         try measure(
             .python,

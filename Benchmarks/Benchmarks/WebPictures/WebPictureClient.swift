@@ -24,7 +24,9 @@ enum WebPictureClient {
             let manager = manager(cacheDirectory: arguments[3])
             try load(addresses, with: manager, into: samples)
             end = .current
-            (manager.configuration.cache as? ImageCache)?.disk?.waitUntilWritten()
+            let cache = manager.configuration.cache as? ImageCache
+            cache?.disk?.waitUntilWritten()
+            cache?.waitUntilPixelsAreWritten()
             // Writes after the last image count, too.
             end.processor = ResourceUsage.current.processor
         }

@@ -91,6 +91,12 @@ extension Pipeline {
     func responseFromDisk(for context: LoadContext, trace: TraceRecorder? = nil) -> WebImageResponse? {
         guard context.queriesDisk, !context.request.options.contains(.ignoreDecoding) else { return nil }
         let start = ContinuousClock.now
+        if hasOneCache, context.key.variant != nil, cache.mayHavePixels, context.usesPixels,
+            let stored = cache.pixelsBlocking(of: context.key), let image = image(stored, context)
+        {
+            trace?.note(.disk, since: start, .pixelsRead(image.pixels.size))
+            return WebImageResponse(image: image, url: context.request.url, origin: .diskCache)
+        }
         let watches = [cache.watch(context.key), originals.watch(context.key.original)]
         let rules = rules(for: context)
         let all = originals.responsesBlocking(of: context.key) { rules.isForRequest($0) }

@@ -81,12 +81,14 @@ extension ImageLoad {
                 result.isUnchanged = false
                 trace.note(.process, since: start, .processed(processor.identifier.description))
                 let isWanted = job.isResultWanted && result.isForMemory
-                if let kept = pipeline.imageToKeep(result.image, context, isWanted: isWanted) {
+                let kept = pipeline.imageToKeep(result.image, context, isWanted: isWanted)
+                if let kept {
                     cache.insert(
                         kept, for: context.key, expiration: result.expiration, isStored: false,
                         unlessChangedSince: watches)
                 }
                 result.variantStore = storeVariant(result.image, expiration: result.expiration)
+                storePixels(kept, isRepeated: response.origin == .diskCache)
                 completion(.success(result))
             } catch {
                 trace.note(.process, since: start, .failed(error))

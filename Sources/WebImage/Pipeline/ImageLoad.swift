@@ -7,10 +7,11 @@ import WebImageLoading
 /// The work of an image job.
 ///
 /// ```
-///  start ─► memory? ─► variant on disk? ─► make ─┬─► with processors: image job of the input ─► process ──┐
-///                                                ├─► larger variant in memory ─► scale down ──────────────┼─► finish
-///                                                ├─► the request's closure ─► scale down ─────────────────┤
-///                                                └─► bytes job ─► decode ─► store ────────────────────────┘
+///  start ─► memory? ─► on disk as pixels? ─► encoded? ─► make
+///  make ─┬─► with processors: image job of the input ─► process ──┐
+///        ├─► larger variant in memory ─► scale down ──────────────┼─► finish
+///        ├─► the request's closure ─► scale down ─────────────────┤
+///        └─► bytes job ─► decode ─► store ────────────────────────┘
 /// ```
 final class ImageLoad: Sendable {
     let pipeline: Pipeline
@@ -43,6 +44,14 @@ final class ImageLoad: Sendable {
             preview.show(response)
             job.report(provisional: response)
         }
+        if pipeline.hasOneCache, context.key.variant != nil, cache.mayHavePixels, context.usesPixels {
+            readPixels()
+        } else {
+            makeOrReadVariant()
+        }
+    }
+
+    func makeOrReadVariant() {
         if !context.request.hasStandardDetails, context.queriesVariantOnDisk, cache.hasDisk {
             readVariant()
         } else {
@@ -163,6 +172,7 @@ final class ImageLoad: Sendable {
             trace.note(.decode, since: start, info.map { .notDecoded($0) } ?? .decoded(image))
             if context.key.variant == nil { bytes.stored?.describe(&image) }
             image.provenance = bytes.record
+            noteMark(of: bytes)
             var response = response(image, bytes.origin, data: bytes.data)
             response.metrics = bytes.metrics
             response.info = info
@@ -199,6 +209,8 @@ final class ImageLoad: Sendable {
             }
         }
         pipeline.noteVariant(kept, context)
+        // The pixels last, because a stored variant replaces earlier ones.
+        defer { storePixels(kept, isRepeated: bytes.stored != nil) }
         return storeVariant(image, expiration: bytes.stored?.expiration)
     }
 

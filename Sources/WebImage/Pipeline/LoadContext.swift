@@ -35,6 +35,7 @@ final class LoadContext: Sendable {
         guard let last = processors.popLast() else { return nil }
         var input = request
         input.processors = processors
+        input.keepsPixels = false
         // Variants in between are not stored on disk.
         if !input.hasStandardDetails {
             input.cacheAccess = CacheAccess(query: cacheAccess.query.intersection(.memory), store: [])
@@ -84,6 +85,12 @@ final class LoadContext: Sendable {
     var queriesDisk: Bool {
         isCacheable
             && (request.hasStandardDetails || request.details.originalCacheAccess.query.contains(.disk))
+    }
+
+    /// Whether the image may be read from, and stored as, pixels on disk.
+    var usesPixels: Bool {
+        key.variant != nil && request.keepsPixels != false && queriesMemory && queriesDisk && storesInMemory
+            && storesOnDisk && call == nil && !request.options.contains(.queryMemoryData)
     }
 
     private var isCacheable: Bool { !isForPart && loader.isCacheable(request.url) }

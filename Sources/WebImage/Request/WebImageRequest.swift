@@ -30,6 +30,13 @@ public struct WebImageRequest: Sendable {
     /// under a key that contains all processors. The disk cache stores the original.
     public var processors: [ImageProcessor]
 
+    /// Whether a thumbnail or processed image is also stored as pixels on disk, and read from there without decoding
+    /// (``ImageCache/Configuration/pixelByteLimit``).
+    ///
+    /// `true` stores it when it is first made, `false` never. `nil`, the default, stores it if it is for a view, or is
+    /// made from bytes that were on disk before. Images of loaders whose bytes are not stored, animations, and requests
+    /// that do not use the memory cache have none.
+    public var keepsPixels: Bool?
     private var chosenPriority: LoadPriority?
     /// Which of memory, disk and server may answer; ``CachePolicy/cacheFirst`` by default.
     public var cachePolicy: CachePolicy

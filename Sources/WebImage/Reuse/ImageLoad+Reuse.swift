@@ -53,7 +53,8 @@ extension ImageLoad {
                     image.scale = context.request.resolvedScale
                     image.data = nil
                     image.provenance = pipeline.provenance(ofImageMadeFrom: larger, context)
-                    if let kept = pipeline.imageToKeep(image, context, isWanted: job.isResultWanted) {
+                    let kept = pipeline.imageToKeep(image, context, isWanted: job.isResultWanted)
+                    if let kept {
                         cache.insert(
                             kept, for: context.key, expiration: expiration, isStored: false, unlessChangedSince: watches
                         )
@@ -61,6 +62,7 @@ extension ImageLoad {
                     }
                     var response = response(image, .memoryCache)
                     response.variantStore = storeVariant(image, expiration: expiration)
+                    storePixels(kept, isRepeated: false)
                     response.isReduced = true
                     response.expiration = expiration
                     job.finish(.success(response))

@@ -23,6 +23,7 @@ indirect enum TraceFact: Sendable {
     case errorStored(status: Int)
     case removed(status: Int)
     case variantRead(byteCount: Int)
+    case pixelsRead(PixelSize)
     case decoded(PixelSize, ImageFormat?)
     case notDecoded(ImageInfo)
     case reused(from: PixelSize, to: PixelSize)
@@ -60,6 +61,7 @@ extension TraceFact: CustomStringConvertible {
         case .removed(let status): "status \(status): removing the stored response"
         case .decoded(let size, let format): "\(size)\(format.map { " \($0.name)" } ?? "")"
         case .variantRead(let byteCount): "the image is stored at this size, \(byteCount) bytes"
+        case .pixelsRead(let size): "the image is stored as pixels, \(size)"
         case .notDecoded(let info): "not decoded: \(info.size) \(info.format.name)"
         case .reused(let larger, let size): "\(size), scaled down from \(larger) in memory"
         case .processed(let identifier): identifier

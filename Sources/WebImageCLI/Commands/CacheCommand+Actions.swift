@@ -12,6 +12,7 @@ extension CacheCommand {
         case .clear:
             await reportRemoval(from: disk) {
                 await disk.removeAll()
+                await disk.pixels?.removeAll()
                 try? await BlockingWork.run { disk.partialBodies.removeAll() }
             }
         case .trim(let limits): await reportRemoval(from: disk) { await trim(disk, to: limits) }
@@ -70,6 +71,7 @@ extension CacheCommand {
         if let age = limits.age { await disk.trim(toAge: age) }
         // Also removes expired entries and leftover files; the following flush applies the cache's own limits.
         await disk.trim(toSize: limits.size ?? .max)
+        if let pixels = disk.pixels { await trim(pixels, to: limits) }
     }
 
     /// Runs `body` and reports the decrease in entries and bytes; entries that could not be removed are not counted.
@@ -124,7 +126,13 @@ extension CacheCommand {
         // The error was already reported; zeros would be wrong.
         if unusableCache != nil { return false }
         let directory = disk.configuration.directory.path(percentEncoded: false)
-        report(statistics.text(directory: directory, now: Date()), statistics.json(directory: directory))
+        let pixels = await disk.pixels?.statistics()
+        let pixelText = pixels.map {
+            "\n  pixels    \(Self.counted($0.count, "image", "images")) without decoding, \(ByteCount(Int($0.byteCount)))"
+        }
+        report(
+            statistics.text(directory: directory, now: Date()) + (pixelText ?? ""),
+            statistics.json(directory: directory, pixels: pixels))
         return true
     }
 
@@ -162,8 +170,10 @@ extension DiskCache.Statistics {
         return lines.joined(separator: "\n")
     }
 
-    fileprivate func json(directory: String) -> JSON {
+    /// - Parameter pixels: those beside the cache; `nil` if there are none.
+    fileprivate func json(directory: String, pixels: DiskCache.Statistics?) -> JSON {
         [
+            "pixels": pixels.map { ["entries": .integer($0.count), "bytes": .integer(Int($0.byteCount))] } ?? .null,
             "directory": .string(directory), "entries": .integer(count), "bytes": .integer(Int(byteCount)),
             "hits": .integer(hits), "misses": .integer(misses), "hitPercent": hitPercent.map(JSON.decimal) ?? .null,
             "evictions": .integer(evictions),

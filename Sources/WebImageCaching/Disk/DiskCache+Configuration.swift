@@ -147,6 +147,8 @@ extension DiskCache {
         package let key: String
         /// The length of the bytes.
         package let byteCount: Int
+        /// Identifies the bytes; `nil` where it would have to be computed.
+        package let mark: BytesMark?
         /// When the bytes were stored.
         package let created: Date
         /// When the bytes or the ``Attributes`` were last stored.
@@ -220,6 +222,7 @@ extension DiskCache.Entry {
         id = row.id
         self.key = key
         byteCount = Int(row.size)
+        mark = row.mark
         self.created = Date(microseconds: created)
         self.modified = Date(microseconds: modified)
         lastAccess = Date(microseconds: accessed)
@@ -246,10 +249,13 @@ extension DiskCache.Entry {
     }
 
     /// Creates the description of an entry that is not written yet.
-    init(key: String, byteCount: Int, attachments: DiskAttachments, times: Times) {
+    init(
+        key: String, byteCount: Int, mark: BytesMark? = nil, attachments: DiskAttachments, times: Times
+    ) {
         id = 0
         self.key = key
         self.byteCount = byteCount
+        self.mark = mark
         created = Date(microseconds: times.created)
         modified = Date(microseconds: times.modified)
         lastAccess = Date(microseconds: times.accessed)

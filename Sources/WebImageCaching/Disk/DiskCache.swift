@@ -116,8 +116,14 @@ public final class DiskCache: Sendable {
 
     /// Looks up the description of `key` on a reading thread, without the value. It does not count as a use.
     func loadEntry(_ key: String, completion: @escaping @Sendable (Entry?) -> Void) {
+        onReadingThread(priority: .normal) { completion(self.findEntry(key)) }
+    }
+
+    /// Runs `body`, which may block on the disk.
+    @discardableResult
+    func onReadingThread(priority: LoadPriority, _ body: @escaping @Sendable () -> Void) -> WorkItem {
         openOnce()
-        queue.submit { completion(self.findEntry(key)) }
+        return queue.submit(priority: priority, body)
     }
 
     /// Like ``load(_:priority:completion:)``, with the description of the bytes.
@@ -191,21 +197,25 @@ public final class DiskCache: Sendable {
         }
     }
 
-    func findEntry(_ key: String) -> Entry? {
+    func findEntry(_ key: String, countsAsUse: Bool = false) -> Entry? {
         let now = now()
         switch lookUp(key, now: now) {
         case .found(let data, let attachments, let times):
-            return Entry(key: key, byteCount: data.count, attachments: attachments, times: times)
+            if countsAsUse { noteUse(of: key, deadline: attachments.deadline, now: now) }
+            return Entry(
+                key: key, byteCount: data.count, mark: BytesMark(data), attachments: attachments, times: times)
         case .removed: return nil
         case .unknown(let staged):
-            let entry = withReader { reader throws(DiskFault) -> Entry? in
+            let found = withReader { reader throws(DiskFault) -> (Entry, DiskReader.Record)? in
                 while let record = try reader.record(for: key), !isGone(record, key: key, staged: staged, now: now) {
                     // `nil` if the entry was replaced in between; then there is another one.
-                    if let entry = try reader.entry(key, record, staged: staged) { return entry }
+                    if let entry = try reader.entry(key, record, staged: staged) { return (entry, record) }
                 }
                 return nil
             }
-            return entry ?? nil
+            guard case let (entry, record)?? = found else { return nil }
+            if countsAsUse { noteUse(of: record, staged: staged, now: now) }
+            return entry
         }
     }
 

@@ -1,5 +1,5 @@
 internal import CWebImageDeflate
-internal import FoundationEssentials
+package import FoundationEssentials
 internal import WebImageCore
 
 /// Changes that are not on disk yet; guarded by a ``DiskCache``'s lock.
@@ -391,11 +391,11 @@ enum Checksum {
 }
 
 /// Identifies bytes by length and checksum.
-struct BytesMark: Equatable {
+package struct BytesMark: Hashable, Sendable {
     let byteCount: Int64
     let checksum: UInt32
 
     init(byteCount: Int64, checksum: UInt32) { (self.byteCount, self.checksum) = (byteCount, checksum) }
 
-    init(_ data: Data) { self.init(byteCount: Int64(data.count), checksum: Checksum.of(data)) }
+    package init(_ data: Data) { self.init(byteCount: Int64(data.count), checksum: Checksum.of(data)) }
 }

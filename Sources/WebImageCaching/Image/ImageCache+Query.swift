@@ -138,6 +138,8 @@ extension ImageCache {
         var created = Date.distantPast
         /// The read-only file; `nil` for the disk cache.
         var path: String?
+        /// Identifies the bytes, if that is known.
+        var mark: BytesMark?
 
         init(_ item: DiskCache.Item) {
             data = item.data
@@ -145,6 +147,7 @@ extension ImageCache {
             responseMetadata = item.entry.responseMetadata
             expires = item.entry.expires
             created = item.entry.created
+            mark = item.entry.mark
         }
 
         init(_ data: Data, path: String) {

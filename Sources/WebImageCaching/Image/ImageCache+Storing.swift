@@ -75,6 +75,7 @@ extension ImageCache {
         if tiers.contains(.memory) { memory.removeAll() }
         guard tiers.contains(.disk), let disk else { return }
         await removeAll(disk)
+        await pixels?.removeAll()
         changes.changeAll()
         // Again, for values that look-ups had read before the disk was empty.
         if tiers.contains(.memory) { memory.removeAll() }
@@ -89,6 +90,7 @@ extension ImageCache {
             for other in key.alternates { disk?.remove(for: other.description) }
             disk?.remove(for: key.description)
         }
+        if disk != nil, key.variant != nil { pixels?.remove(for: key.description) }
         if tiers.contains(.memory) { forget(key) }
         _ = changes.end(passage)
         if let disk { disk.submit { _ in completion() } } else { completion() }
@@ -137,6 +139,8 @@ extension ImageCache {
         var passage = changes.begin(key)
         let disk = tiers.contains(.disk) ? disk : nil
         let hasMemory = tiers.contains(.memory)
+        // What a program stores replaces what a manager has made.
+        if key.variant != nil { pixels?.remove(for: key.description) }
         // Existing bytes that are stored unchanged need no work.
         let hasReadyData = content.image == nil || configuration.serializer == nil
         let readyData = hasReadyData ? content.data ?? content.image?.originalData : nil

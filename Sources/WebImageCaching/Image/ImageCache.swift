@@ -21,6 +21,8 @@ public final class ImageCache: ImageCaching {
     public let memory: MemoryCache<ImageCacheKey, Image>
     /// The original bytes; `nil` if nothing is stored on disk.
     public let disk: DiskCache?
+    /// Variants as pixels on disk; `nil` without ``disk``, or if the limit is 0.
+    let pixels: PixelCache?
     /// The configuration, which is constant.
     package let configuration: Configuration
 
@@ -57,6 +59,10 @@ public final class ImageCache: ImageCaching {
         self.disk = disk
         self.configuration = configuration
         backlog = ByteBudget(byteLimit: backlogByteLimit)
+        pixels = disk.flatMap {
+            PixelCache(
+                originals: $0, byteLimit: configuration.pixelByteLimit, ageLimit: configuration.pixelAgeLimit)
+        }
         onFailure =
             configuration.onFailure ?? disk?.configuration.onFailure ?? DiskCache.Configuration().onFailure
     }
@@ -88,6 +94,16 @@ public final class ImageCache: ImageCaching {
         /// The quality of lossy formats for images without bytes, 0 to 1. The default of 0.9 is high because the image
         /// may be encoded again later.
         public var encodingQuality = 0.9
+        /// The maximum size, in bytes, of thumbnails and processed images that are stored as pixels in the directory
+        /// `pixels` of the disk cache's; 0 for none. The least recently used are removed first.
+        ///
+        /// A manager stores the thumbnails of views when they are first made, and other images when they are made
+        /// again (``WebImageRequest/keepsPixels``), and reads them without decoding. They are valid as long as the
+        /// original's bytes are stored unchanged. `nil`, the default, is the disk cache's limit, at most 1 GiB.
+        public var pixelByteLimit: Int64?
+        /// How long after its last use such an image is kept, in seconds; `nil`, the default, is the disk cache's
+        /// limit.
+        public var pixelAgeLimit: Double?
         /// Called with the errors of bytes that could not be decoded and images that could not be encoded, on a thread
         /// of the library or of the caller; the disk cache's handler by default.
         package var onFailure: (@Sendable (WebImageError) -> Void)?

@@ -1,3 +1,4 @@
+internal import Dispatch
 package import FoundationEssentials
 package import WebImageCore
 
@@ -68,6 +69,21 @@ package protocol PipelineCache: AnyObject, Sendable {
     func storeVariant(
         _ image: Image, data: Data?, for key: ImageCacheKey, expiration: CacheExpiration?, responseMetadata: Data?,
         completion: @escaping @Sendable () -> Void)
+
+    /// Whether there may be variants as pixels on disk.
+    var mayHavePixels: Bool { get }
+    /// Reads a variant from the pixels on disk, which are those of the original's current bytes.
+    ///
+    /// - Parameter completion: called on a thread where it may block on this cache.
+    func readPixels(
+        of key: ImageCacheKey, priority: LoadPriority, completion: @escaping @Sendable (StoredPixels?) -> Void
+    ) -> (any LoaderTask)?
+    /// Like ``readPixels(of:priority:completion:)``, but blocks.
+    func pixelsBlocking(of key: ImageCacheKey) -> StoredPixels?
+    /// Stores a variant as pixels, in the background.
+    ///
+    /// - Parameter mark: the original's bytes, from which it was made.
+    func storePixels(_ image: Image, madeFrom mark: BytesMark, for key: ImageCacheKey)
     /// Calls `completion` when everything stored before is on disk.
     func whenWritten(_ completion: @escaping @Sendable () -> Void)
 }
@@ -78,6 +94,28 @@ extension PipelineCache {
     ) -> (any LoaderTask)? {
         read(key, priority: priority, alternates: { _ in [] }, completion: { completion($0.first) })
     }
+}
+
+/// By default, there are no pixels.
+extension PipelineCache {
+    package var mayHavePixels: Bool { false }
+    package func readPixels(
+        of key: ImageCacheKey, priority: LoadPriority, completion: @escaping @Sendable (StoredPixels?) -> Void
+    ) -> (any LoaderTask)? {
+        completion(nil)
+        return nil
+    }
+    package func pixelsBlocking(of key: ImageCacheKey) -> StoredPixels? { nil }
+    package func storePixels(_ image: Image, madeFrom mark: BytesMark, for key: ImageCacheKey) {}
+}
+
+/// A variant that was stored as pixels, and what is known about its original.
+package struct StoredPixels: Sendable {
+    package let image: Image
+    package let original: StoredRecord
+    package let expiration: CacheExpiration?
+    /// Of the variant, and of the original.
+    package let watches: [Watch]
 }
 
 /// Detects changes of a key during the watch's lifetime.
@@ -99,9 +137,15 @@ package final class Watch: Sendable {
 package struct StoredRecord: Sendable {
     package let created: Date
     package let responseMetadata: Data?
+    /// Identifies the bytes, if that is known.
+    package let mark: BytesMark?
 
-    package init(created: Date, responseMetadata: Data?) {
-        (self.created, self.responseMetadata) = (created, responseMetadata)
+    package init(created: Date, responseMetadata: Data?, mark: BytesMark? = nil) {
+        (self.created, self.responseMetadata, self.mark) = (created, responseMetadata, mark)
+    }
+
+    init(_ entry: DiskCache.Entry) {
+        self.init(created: entry.created, responseMetadata: entry.responseMetadata, mark: entry.mark)
     }
 }
 
@@ -125,7 +169,7 @@ package struct StoredImage: Sendable {
 
     init(_ bytes: ImageCache.StoredBytes, for key: ImageCacheKey, _ watch: Watch) {
         (self.key, self.watch, data, imageRecord) = (key, watch, bytes.data, bytes.record)
-        record = StoredRecord(created: bytes.created, responseMetadata: bytes.responseMetadata)
+        record = StoredRecord(created: bytes.created, responseMetadata: bytes.responseMetadata, mark: bytes.mark)
         expiration = bytes.expires.map { .date($0) }
     }
 
@@ -255,7 +299,7 @@ extension ImageCache: PipelineCache {
     package func readRecord(of key: ImageCacheKey, completion: @escaping @Sendable (StoredRecord?) -> Void) {
         guard let disk else { return completion(nil) }
         disk.loadEntry(key.description) { entry in
-            completion(entry.map { StoredRecord(created: $0.created, responseMetadata: $0.responseMetadata) })
+            completion(entry.map(StoredRecord.init))
         }
     }
 
@@ -330,7 +374,58 @@ extension ImageCache: PipelineCache {
         put(NewContent(image, data, attributes), for: key, in: .disk, isAwaited: true, completion: completion)
     }
 
+    package var mayHavePixels: Bool { pixels?.mayHaveImages ?? false }
+
+    package func readPixels(
+        of key: ImageCacheKey, priority: LoadPriority, completion: @escaping @Sendable (StoredPixels?) -> Void
+    ) -> (any LoaderTask)? {
+        guard let pixels else {
+            completion(nil)
+            return nil
+        }
+        let watches = [watch(key), watch(key.original)]
+        let item = pixels.load(key.description, madeFrom: key.original.description, priority: priority) {
+            completion($0.map { StoredPixels($0, watches) })
+        }
+        return QueuedTask(item)
+    }
+
+    package func pixelsBlocking(of key: ImageCacheKey) -> StoredPixels? {
+        let watches = [watch(key), watch(key.original)]
+        let found = pixels?.find(key.description, madeFrom: key.original.description)
+        return found.map { StoredPixels($0, watches) }
+    }
+
+    package func storePixels(_ image: Image, madeFrom mark: BytesMark, for key: ImageCacheKey) {
+        pixels?.store(image, madeFrom: mark, for: key.description)
+    }
+
+    /// Returns when all pixels stored before are on disk.
+    package func flushPixels() async {
+        await withCheckedContinuation { continuation in
+            if let pixels { pixels.whenWritten { continuation.resume() } } else { continuation.resume() }
+        }
+    }
+
+    /// Like ``flushPixels()``, but blocks.
+    @available(*, noasync, message: "It blocks on the disk; use flushPixels()")
+    package func waitUntilPixelsAreWritten() {
+        let end = DispatchSemaphore(value: 0)
+        pixels?.whenWritten { end.signal() }
+        if pixels != nil { end.wait() }
+    }
+
+    /// Statistics of the pixels on disk; `nil` if there are none.
+    package func pixelStatistics() async -> DiskCache.Statistics? { await pixels?.statistics() }
+
     package func whenWritten(_ completion: @escaping @Sendable () -> Void) {
         if let disk { disk.submit { _ in completion() } } else { completion() }
+    }
+}
+
+extension StoredPixels {
+    fileprivate init(_ found: (image: Image, entry: DiskCache.Entry), _ watches: [Watch]) {
+        (image, original, self.watches) = (found.image, StoredRecord(found.entry), watches)
+        expiration = found.entry.expires.map { .date($0) }
     }
 }

@@ -320,6 +320,7 @@ extension ImageSlot {
         sentinel += 1
         var request = sizedRequest
         request.priority = priority
+        if request.keepsPixels == nil { request.keepsPixels = true }
         // Callbacks run in the apply queue: on the main thread, and never before this returns.
         let operation = current.manager.load(
             request, callbackQueue: ApplyQueue.main,

@@ -18,6 +18,8 @@ final class ResponseRecord: ImageProvenance {
         var response: StoredResponse?
         /// Computed once, so that memory hits need not parse header fields.
         var freshPeriod: Range<Date>?
+        /// Identifies the bytes, if that is known.
+        var mark: BytesMark?
 
         init(_ response: StoredResponse?) {
             self.response = response
@@ -45,6 +47,12 @@ final class ResponseRecord: ImageProvenance {
     /// The response, as last confirmed.
     var response: StoredResponse? { state.withLock { $0.response } }
 
+    /// Identifies the bytes on disk, if that is known.
+    var mark: BytesMark? {
+        get { state.withLock { $0.mark } }
+        set { state.withLock { $0.mark = newValue } }
+    }
+
     /// Returns whether HTTP allows it to answer every request without header fields of its own. `false` may also mean
     /// that this needs a closer look.
     func isPlainlyFresh(at time: Date) -> Bool { state.withLock { $0.freshPeriod?.contains(time) ?? false } }
@@ -54,7 +62,7 @@ final class ResponseRecord: ImageProvenance {
         let new = State(response)
         state.withLock { state in
             guard state.response?.bodyNumber == response.bodyNumber else { return }
-            state = new
+            (state.response, state.freshPeriod) = (new.response, new.freshPeriod)
             varies.store(response.isTiedToRequest, ordering: .relaxed)
         }
     }
