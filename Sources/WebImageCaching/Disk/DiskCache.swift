@@ -39,6 +39,10 @@ public final class DiskCache: Sendable {
     private struct State {
         var staging: DiskStaging
         var isDrainQueued = false
+        /// Whether a timer will queue it.
+        var isDrainPlanned = false
+        /// When the last batch was written, in nanoseconds of the monotonic clock.
+        var lastBatchTime: UInt64 = 0
         var isCompacting = false
     }
 
@@ -323,7 +327,7 @@ public final class DiskCache: Sendable {
                 return state.staging.store(data, attachments, for: key, now: now, completion: completion)
             }
         if isStaged {
-            drain()
+            drain(isAwaited: completion != nil)
         } else {
             // The old value is out of date now.
             remove(for: key, completion: completion)
@@ -356,7 +360,7 @@ public final class DiskCache: Sendable {
                 let attachments = DiskAttachments(attributes, standard: configuration.expiration, now: now)
                 return state.staging.update(attachments, of: mark, for: key, now: now, completion: completion)
             }
-        if isStaged { drain() } else if let completion { serialQueue.submit(completion) }
+        if isStaged { drain(isAwaited: completion != nil) } else if let completion { serialQueue.submit(completion) }
     }
 
     private func accepts(_ attributes: Attributes) -> Bool {
@@ -417,18 +421,43 @@ public final class DiskCache: Sendable {
     }
 
     /// Queues the writing of staged changes, unless it is queued already.
-    private func drain() {
+    ///
+    /// - Parameter isAwaited: whether somebody waits for them. Others are collected for up to ``batchInterval`` after
+    ///   the last batch.
+    private func drain(isAwaited: Bool = true) {
         _ = beginUse()
-        let isNew = state.withLock { state in
-            defer { state.isDrainQueued = true }
-            return !state.isDrainQueued
+        let delay = state.withLock { state -> UInt64? in
+            guard !state.isDrainQueued else { return nil }
+            let end = state.lastBatchTime + Self.batchInterval
+            let time = isAwaited || state.staging.isBatchFull ? end : DispatchTime.now().uptimeNanoseconds
+            if time >= end {
+                state.isDrainQueued = true
+                return 0
+            }
+            guard !state.isDrainPlanned else { return nil }
+            state.isDrainPlanned = true
+            return end - time
         }
-        if isNew { serialQueue.submit { self.writeNextBatch() } }
+        guard let delay else { return }
+        if delay == 0 { return serialQueue.submit { self.writeNextBatch() } }
+        DispatchQueue.global(qos: .utility).asyncAfter(deadline: .now() + .nanoseconds(Int(delay))) { [weak self] in
+            guard let self else { return }
+            state.withLock { $0.isDrainPlanned = false }
+            drain()
+        }
     }
+
+    /// In nanoseconds. A batch costs six writes to the index's log, for one image or a thousand.
+    private static let batchInterval: UInt64 = 25_000_000
 
     private func writeNextBatch() {
         state.withLock { $0.isDrainQueued = false }
-        if writeBatch(includesAccesses: false) != nil { drain() }
+        guard writeBatch(includesAccesses: false) != nil else { return }
+        let isMore = state.withLock { state in
+            state.lastBatchTime = DispatchTime.now().uptimeNanoseconds
+            return state.staging.waitingCount > 0
+        }
+        if isMore { drain(isAwaited: false) }
     }
 
     /// Returns the number of changes written; `nil` if there was nothing to do.

@@ -230,6 +230,9 @@ struct DiskStaging {
 
     // MARK: Batches
 
+    /// Whether waiting would not make the next batch larger.
+    var isBatchFull: Bool { byteCount >= Self.batchByteLimit || waiting.count >= Self.batchCountLimit }
+
     /// - Parameter includesAccesses: whether noted accesses are included even if they are few.
     mutating func nextBatch(includesAccesses: Bool = true) -> Batch {
         var batch = Batch(clearNumber: clearNumber, clearProgress: clearProgress)
