@@ -122,10 +122,12 @@ pictures: ## Generate Documentation/Processing.md and its images.
 	$(build_tests)
 	WEBIMAGE_PICTURES=1 $(run_tests) --scratch-path $(scratch) --disable-xctest --filter ProcessingPageTests
 
-bench: ## Measure beside yardsticks in the same run; GROUP=… names groups, QUICK=1 is faster and less exact.
+bench: ## Measure beside yardsticks in the same run, and write Documentation/Benchmarks.md. GROUP=… names groups, QUICK=1 is less exact; neither writes.
 	@Scripts/setup build test bench
 	@for program in $(benchmarks) $(peers); do WEBIMAGE_WITH=peers $(build) -c release --product $$program || exit; done
-	@$(foreach program,$(benchmarks),$(headless) $(scratch)/release/$(program) $($(program)_groups) || exit;)
+	@rm -f $(scratch)/benchmarks.txt
+	@bash -o pipefail -c '$(foreach program,$(benchmarks),$(headless) $(scratch)/release/$(program) $($(program)_groups) | tee -a $(scratch)/benchmarks.txt || exit;)'
+	@$(if $(GROUP)$(QUICK),,Scripts/benchmark-page $(scratch)/benchmarks.txt >Documentation/Benchmarks.md)
 
 hit-rates: ## Replay traces through cache policies, and write Documentation/HitRates.md.
 	@Scripts/setup build

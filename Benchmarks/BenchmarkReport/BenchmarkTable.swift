@@ -5,7 +5,8 @@ package struct WrongResult: Error, CustomStringConvertible {
     package init(description: String) { self.description = description }
 }
 
-/// Measures and prints one row after the other: what, our time, the yardstick's time, and the quotient.
+/// Measures and prints one row after the other: what, our time, the yardstick's time, the quotient, and the range of
+/// the middle half of the rounds' quotients.
 ///
 /// The two run in turns, so that a busy moment of the machine meets both, and the median of each counts. Both must
 /// produce results that were compared before.
@@ -14,7 +15,9 @@ package struct BenchmarkTable {
 
     package init(printsHeader: Bool = true) {
         guard printsHeader else { return }
-        print(Self.padded("", 44), Self.padded("ours", 12), Self.padded("yardstick", 12), "ratio")
+        print(
+            Self.padded("", 44), Self.padded("ours", 12), Self.padded("yardstick", 12), Self.padded("ratio", 8),
+            "spread")
     }
 
     /// Compares two ways of doing the same.
@@ -33,7 +36,7 @@ package struct BenchmarkTable {
             times.ours.append(try clock.measure(ours))
             times.yardstick.append(try clock.measure(yardstick))
         }
-        printRow(name, Self.median(times.ours) / operationCount, Self.median(times.yardstick) / operationCount)
+        printRow(name, times.ours, times.yardstick, operationCount)
     }
 
     /// Compares times that the two measure themselves, each of one call.
@@ -48,7 +51,7 @@ package struct BenchmarkTable {
             times.ours.append(try ours())
             times.yardstick.append(try yardstick())
         }
-        printRow(name, Self.median(times.ours) / operationCount, Self.median(times.yardstick) / operationCount)
+        printRow(name, times.ours, times.yardstick, operationCount)
     }
 
     /// Compares with a time that one operation must not exceed.
@@ -66,13 +69,20 @@ package struct BenchmarkTable {
         try ours()
         var times: [Duration] = []
         for _ in 0..<roundCount { times.append(try clock.measure(ours)) }
-        printRow(name, Self.median(times) / operationCount, yardstick)
+        printRow(name, times, times.map { _ in yardstick * operationCount }, operationCount)
     }
 
-    private func printRow(_ name: String, _ ours: Duration, _ yardstick: Duration) {
-        let ratio = (ours / yardstick * 100).rounded() / 100
-        print(Self.padded(name, 44), Self.padded(Self.text(ours), 12), Self.padded(Self.text(yardstick), 12), ratio)
+    private func printRow(_ name: String, _ ours: [Duration], _ yardstick: [Duration], _ operationCount: Int) {
+        let (own, other) = (Self.median(ours), Self.median(yardstick))
+        let ratios = zip(ours, yardstick).map { $0 / $1 }.sorted()
+        let (first, last) = (ratios[ratios.count / 4], ratios[ratios.count * 3 / 4])
+        print(
+            Self.padded(name, 44), Self.padded(Self.text(own / operationCount), 12),
+            Self.padded(Self.text(other / operationCount), 12), Self.padded("\(Self.hundredths(own / other))", 8),
+            "\(Self.hundredths(first))–\(Self.hundredths(last))")
     }
+
+    private static func hundredths(_ value: Double) -> Double { (value * 100).rounded() / 100 }
 
     private static func median(_ times: [Duration]) -> Duration { times.sorted()[times.count / 2] }
 
