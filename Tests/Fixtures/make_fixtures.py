@@ -4,7 +4,7 @@
 Needs Debian's python3-pil, python3-numpy, python3-cairo, imagemagick and libjpeg-turbo-progs; run it with
 /usr/bin/python3. Its output is committed, so that tests need none of them. `picture.ext.rgba` holds width and height (32 bits each, little-endian) and premultiplied RGBA rows, upright.
 
-PNG and GIF files are written here, byte by byte, and their pixels come from the samples; JPEG and WebP files and their
+BMP, ICO, ICNS, PNM and QOI files come from still_fixtures.py. PNG and GIF files are written here, byte by byte, and their pixels come from the samples; JPEG and WebP files and their
 pixels come from Pillow, or are made as jpeg_fixtures.py and webp_fixtures.py say. Animated GIFs come from gif_animations.py,
 which needs imagemagick and webp.
 """
@@ -22,6 +22,7 @@ from PIL import Image, ImageOps
 
 from apng_fixtures import write_apngs
 import jpeg_fixtures
+import still_fixtures
 import webp_fixtures
 
 OUT = pathlib.Path(__file__).parent / "images"
@@ -411,6 +412,7 @@ if __name__ == "__main__":
     write_apngs(OUT, png, chunk, packed_rows)
     write_gifs()
     write_webps()
+    still_fixtures.write_stills(write, painting, with_alpha)
     jpeg_fixtures.write_all(painting, write)
     webp_fixtures.write_all(painting, with_alpha, encoded, write, write_pixels)
     # It imports this file.

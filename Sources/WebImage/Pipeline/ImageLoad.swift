@@ -217,6 +217,8 @@ final class ImageLoad: Sendable {
     /// Loads bytes again that are damaged on disk; ends with the error otherwise.
     private func recover(from error: WebImageError, _ bytes: LoadedBytes) {
         switch error {
+        // The bytes are good.
+        case .decoding(_, .page, _): break
         case .decoding, .unrecognizedFormat:
             guard let stored = bytes.stored else { break }
             pipeline.originals.discard(stored, because: error)

@@ -164,11 +164,13 @@ final class LoadContext: Sendable {
     func decodingOptions(
         _ pipeline: Pipeline, allowsDamage: Bool, cancellation: Cancellation
     ) -> DecodingOptions {
-        DecodingOptions(
+        var options = DecodingOptions(
             thumbnail: request.thumbnail, byteLimit: request.pixelByteLimit, scale: request.resolvedScale,
             firstFrameOnly: request.options.contains(.firstFrameOnly), allowsDamage: allowsDamage,
             limits: request.box?.details.decodingLimits ?? pipeline.configuration.decodingLimits,
             cancellation: cancellation)
+        options.page = request.page
+        return options
     }
 }
 

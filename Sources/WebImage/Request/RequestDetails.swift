@@ -37,6 +37,7 @@ struct RequestDetails: Sendable {
 
     var decodingLimits: DecodingLimits?
     var decodedByteLimit: Int?
+    var page: Int?
     var allowsDamage: Bool?
 
     var callbackQueue: (any CallbackQueue)?

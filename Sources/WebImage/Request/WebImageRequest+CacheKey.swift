@@ -99,6 +99,7 @@ extension WebImageRequest {
         let scale = chosenScale ?? Self.scale(inNameOf: address)
         if scale != 1 { add("scale=\(scale)") }
         if let limit = pixelByteLimit { add("bytes=\(limit)") }
+        if let page { add("page=\(page)") }
         if !processors.isEmpty {
             let identifier = ProcessorChain(processors).identifier
             if identifier != .identity { add("processors=\(identifier)") }
@@ -115,7 +116,7 @@ extension WebImageRequest {
 
     /// Whether it asks for all pixels of the original, unprocessed. The scale may differ.
     var wantsWholeImage: Bool {
-        thumbnail?.isBounded != true && pixelByteLimit == nil && !options.contains(.firstFrameOnly)
+        thumbnail?.isBounded != true && pixelByteLimit == nil && page == nil && !options.contains(.firstFrameOnly)
             && (processors.isEmpty || ProcessorChain(processors).identifier == .identity)
     }
 

@@ -210,6 +210,13 @@ extension WebImageRequest {
         set { changeDetails { $0.decodedByteLimit = newValue } }
     }
 
+    /// The index of an image in a file with several, such as the sizes of an icon or the pages of a TIFF, from 0; `nil`,
+    /// the default, is the one that suits the requested size best. It becomes part of the cache key.
+    public var page: Int? {
+        get { box?.details.page }
+        set { changeDetails { $0.page = newValue } }
+    }
+
     /// Whether a truncated or damaged file is decoded up to the damage; `nil`, the default, is
     /// ``WebImageManager/Configuration/allowsDamage``.
     public var allowsDamage: Bool? {

@@ -73,7 +73,7 @@ struct EncodingRequest: Sendable {
 extension EncodingRequest {
     /// The declarations of the encoding options in a parser.
     struct Declaration {
-        private let format, quality, level, filter, effort, alphaQuality, chroma: OptionParser.Option
+        private let format, quality, level, filter, effort, alphaQuality, chroma, iconSizes: OptionParser.Option
         private let dithering, palette, colors, loop, maximum, background, frame: OptionParser.Option
         private let lossless, optimized, wholeFrames, firstFrame: OptionParser.Flag
         private let progressive: OptionParser.Flag?
@@ -105,6 +105,8 @@ extension EncodingRequest {
             wholeFrames = parser.flag("whole-frames", help: "Write complete frames instead of only the changes")
             frame = parser.option("frame", value: "N", help: "Write only the Nth frame, counting from 1")
             firstFrame = parser.flag("first-frame", help: "Write only the first frame")
+            iconSizes = parser.option(
+                "icon-sizes", value: "N,N…", help: "Sides of the images in an ICO, such as 16,32,48; at most 256")
             maximum = parser.option(
                 "max-bytes", value: "SIZE",
                 help: "Lower quality, then size, until the file has SIZE bytes (or 500K, 2M)")
@@ -131,6 +133,7 @@ extension EncodingRequest {
             note("filter", filter.value != nil, .png)
             note("effort", effort.value != nil, .webp)
             note("alpha-quality", alphaQuality.value != nil, .webp)
+            note("icon-sizes", iconSizes.value != nil, .ico)
             note("dither", dithering.value != nil, .gif)
             note("palette", palette.value != nil, .gif)
             note("colors", colors.value != nil, .gif)
@@ -164,6 +167,7 @@ extension EncodingRequest {
             options.dithering = try parser.choice(dithering, named: "dither") ?? .floydSteinberg
             options.palette = try parser.choice(palette, named: "palette") ?? .perFrame
             options.colorLimit = try parser.count(colors, named: "colors", in: 2...256) ?? 256
+            options.iconSides = try parser.sides(iconSizes, named: "icon-sizes") ?? []
             options.background = try parser.color(background, named: "background") ?? options.background
         }
 

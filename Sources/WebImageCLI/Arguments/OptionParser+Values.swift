@@ -115,6 +115,16 @@ extension OptionParser {
         return count
     }
 
+    /// Parses the sides of icons: numbers from 1 to 256, with commas.
+    func sides(_ option: Option, named name: String) throws(ArgumentError) -> [Int]? {
+        guard let text = option.value else { return nil }
+        let sides = text.split(separator: ",", omittingEmptySubsequences: false).map { Int($0) ?? 0 }
+        guard sides.allSatisfy((1...256).contains) else {
+            throw error("--\(name) takes numbers from 1 to 256, such as 16,32,48, not '\(text)'")
+        }
+        return sides
+    }
+
     /// Parses `NAME:PASSWORD`; the password may contain colons and may be empty.
     func credential(_ option: Option) throws(ArgumentError) -> Credential? {
         guard let text = option.value else { return nil }

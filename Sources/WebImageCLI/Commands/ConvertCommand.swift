@@ -14,6 +14,8 @@ struct ConvertCommand: Command {
     let printsLines: Bool
     let thumbnail: Thumbnail?
     let processors: [ImageProcessor]
+    /// The index of an image in an icon; `nil` for the best.
+    let page: Int?
 
     init(_ arguments: [String]) throws(ArgumentError) {
         let parser = OptionParser(
@@ -37,6 +39,9 @@ struct ConvertCommand: Command {
             help: "Write to FILE, or into DIR (if it exists, ends with / or there are several inputs)")
         let size = parser.option("size", value: "WxH", help: "Scale to this size in pixels; never enlarges")
         let mode = parser.option("mode", value: "fit|fill|stretch", help: "How to fit the size; fit by default")
+        let page = parser.option(
+            "page", value: "N", help: "Read the Nth image of an icon, counting from 1; by default the best for the size"
+        )
         let processing = ProcessorOptions(in: parser)
         let encoding = EncodingRequest.Declaration(in: parser, canBeProgressive: true)
         let noClobber = parser.flag("no-clobber", help: "Never replace a file; fail if it exists")
@@ -61,6 +66,7 @@ struct ConvertCommand: Command {
         printsLines = directory.value != nil && path != OutputFile.standardOutput && !isJSON && !quiet.isSet
         thumbnail = try parser.thumbnail(size: size, mode: mode)
         processors = try processing.processors(from: parser)
+        self.page = try parser.count(page, named: "page", in: 1...65_535).map { $0 - 1 }
         var request = try encoding.request(from: parser, isResized: thumbnail != nil)
         request.isRequired = true
         output = try ImageOutput(
@@ -102,6 +108,7 @@ struct ConvertCommand: Command {
             try output.checkFile(index: index)
             var request = session.request(for: input, thumbnail: thumbnail)
             request.processors = processors
+            if let page { request.page = page }
             let (path, data) = try await output.write(try await session.load(request).image, bytes: nil, index: index)
             report.info = try CodecRegistry.shared.info(of: data)
             (report.path, report.byteCount) = (path, data.count)

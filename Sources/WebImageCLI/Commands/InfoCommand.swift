@@ -16,7 +16,7 @@ struct InfoCommand: Command {
             command: "webimage info", summary: Self.summary + ".", operands: "FILE|URL…",
             details: """
                 Prints a line for each image, in the order of the arguments. With --json the line is an object: url,
-                format, width, height (upright, in pixels), frames, loopCount (0 is forever, null is not animated),
+                format, width, height (upright, in pixels), pages (images in an icon), frames, loopCount (0 is forever, null is not animated),
                 durations (milliseconds), alpha, orientation (EXIF, 1 to 8), colorProfile, colorProfileName (null
                 without a name), bytes, error (null, or code and message).
 
@@ -90,6 +90,7 @@ struct InfoReport {
         if let loopCount = info.loopCount {
             facts.append(loopCount == 0 ? "plays forever" : "plays \(loopCount) times")
         }
+        if info.pageCount > 1 { facts.append("the largest of \(info.pageCount) images") }
         if info.hasAlpha { facts.append("alpha") }
         if info.orientation != .up { facts.append("orientation \(info.orientation.rawValue)") }
         if info.hasColorProfile { facts.append("color profile" + (info.colorProfileName.map { " \($0)" } ?? "")) }
@@ -109,7 +110,8 @@ struct InfoReport {
     private var json: JSON {
         [
             "url": .string(url), "format": .optional(info?.format.name), "width": .optional(info?.size.width),
-            "height": .optional(info?.size.height), "frames": .optional(info?.frameCount),
+            "height": .optional(info?.size.height), "pages": .optional(info?.pageCount),
+            "frames": .optional(info?.frameCount),
             "loopCount": .optional(info?.loopCount),
             "durations": info.map { .array($0.frameDurations.map { .decimal($0 * 1000) }) } ?? .null,
             "alpha": info.map { .bool($0.hasAlpha) } ?? .null, "orientation": .optional(info?.orientation.rawValue),

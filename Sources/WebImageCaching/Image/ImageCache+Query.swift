@@ -288,6 +288,8 @@ extension ImageCache {
         switch error {
         case .cancelled:
             return
+        case .decoding(_, .page, _):
+            report(error)
         case .decoding, .unrecognizedFormat:
             let isFirst =
                 switch bytes {

@@ -5,6 +5,9 @@ public import WebImageCore
 public struct DecodingOptions: Sendable {
     /// The size of the result; `nil`, the default, decodes every pixel.
     public var thumbnail: Thumbnail?
+    /// The index of an image in a file with several, such as the sizes of an icon; `nil`, the default, is the one that
+    /// suits the requested size best: the smallest with enough pixels, else the largest.
+    public var page: Int?
     /// The most bytes of decoded pixels, 4 a pixel; larger images are scaled down proportionally. `nil`, the default,
     /// means no limit.
     public var byteLimit: Int?

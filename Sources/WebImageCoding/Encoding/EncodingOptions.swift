@@ -33,6 +33,9 @@ public struct EncodingOptions: Sendable {
     public var webPEffort = 4 {
         didSet { webPEffort = min(max(webPEffort, 0), 6) }
     }
+    /// The sides, in pixels, of the images of an ICO, 1 to 256; the image is fitted in a square of each. Empty, the
+    /// default, writes one image of at most 256 pixels.
+    public var iconSides: [Int] = []
     /// Polled while encoding; set it to stop.
     public var cancellation: Cancellation?
 
@@ -81,7 +84,7 @@ public struct EncodingOptions: Sendable {
     /// Whether ``quality`` has an effect; if so, a file that is too long is encoded with lower quality.
     func usesQuality(as format: ImageFormat) -> Bool {
         switch format {
-        case .gif, .png: false
+        case .gif, .png, .bmp, .ico: false
         case .webp: !isLossless
         default: true
         }

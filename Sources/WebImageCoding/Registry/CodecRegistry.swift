@@ -6,7 +6,7 @@ public import WebImageCore
 /// A decoder is chosen by the content of a file, never by its name or a server's header. Of several decoders that
 /// accept the bytes, the last registered comes first; if it reports an unsupported feature, the next is tried.
 public final class CodecRegistry: Sendable {
-    /// The default registry: JPEG, PNG, GIF and WebP.
+    /// The default registry: JPEG, PNG, GIF, WebP, BMP, ICO, ICNS, PNM and QOI.
     public static let shared = CodecRegistry()
 
     private let codecs: Lock<Codecs>
@@ -21,18 +21,21 @@ public final class CodecRegistry: Sendable {
     /// Creates a registry; the last codecs in the arrays come first.
     ///
     /// - Parameters:
-    ///   - decoders: by default those of this package: JPEG, PNG and APNG, GIF, WebP.
-    ///   - encoders: by default those of this package, for the same formats.
+    ///   - decoders: by default those of this package: JPEG, PNG and APNG, GIF, WebP, BMP, ICO, ICNS, PNM, QOI.
+    ///   - encoders: by default those of this package: JPEG, PNG and APNG, GIF, WebP, BMP, ICO.
     public init(decoders: [any ImageDecoder]? = nil, encoders: [any ImageEncoder]? = nil) {
         codecs = Lock(
             Codecs(decoders: decoders ?? Self.builtInDecoders, encoders: encoders ?? Self.builtInEncoders))
     }
 
     package static var builtInDecoders: [any ImageDecoder] {
-        [GIFDecoder(), PNGDecoder(), JPEGDecoder(), WebPDecoder()]
+        [
+            PNMDecoder(), ICNSDecoder(), ICODecoder(), BMPDecoder(), QOIDecoder(), GIFDecoder(), PNGDecoder(),
+            JPEGDecoder(), WebPDecoder(),
+        ]
     }
     package static var builtInEncoders: [any ImageEncoder] {
-        [PNGEncoder(), JPEGEncoder(), WebPEncoder(), GIFEncoder()]
+        [PNGEncoder(), JPEGEncoder(), WebPEncoder(), GIFEncoder(), BMPEncoder(), ICOEncoder()]
     }
 
     /// Adds a decoder. It takes precedence over those registered before.

@@ -23,6 +23,7 @@ extension WebImageError {
         case .outOfResources(.thread, _): 226
         case .outOfResources(.memory, _): 305
         case .unrecognizedFormat: 300
+        case .decoding(_, .page, _): 313
         case .decoding: 301
         case .encoding: 302
         case .limitExceeded(let reason, _): reason.code

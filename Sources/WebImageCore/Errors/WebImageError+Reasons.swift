@@ -149,12 +149,14 @@ extension WebImageError.DecodingFailure {
         case .truncated: "it ends too early"
         case .corrupt(let detail): "it is damaged (\(detail))"
         case .unsupported(let feature): "it uses \(feature), which is not supported"
+        case .page(let page, let count): "it has \(count == 1 ? "one image" : "\(count) images"), not a page \(page)"
         }
     }
 
     var advice: String? {
         switch self {
         case .truncated: "Load it again."
+        case .page(_, let count): "Pages are numbered from 0 to \(count - 1)."
         case .corrupt, .unsupported: nil
         }
     }

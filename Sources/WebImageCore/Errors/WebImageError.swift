@@ -169,6 +169,8 @@ public indirect enum WebImageError: Error, Sendable, Equatable {
         case corrupt(String)
         /// The file is valid, but uses a feature that the decoder does not support.
         case unsupported(String)
+        /// The file is valid, but has only `count` images. Pages are numbered from 0.
+        case page(Int, count: Int)
     }
 
     /// The limit that an image exceeds.

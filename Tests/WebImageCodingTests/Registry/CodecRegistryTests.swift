@@ -73,9 +73,9 @@ import WebImageCore
 
     @Test func listsReadableFormatsInOrder() throws {
         let registry = CodecRegistry()
-        #expect(registry.readableFormats == [.webp, .jpeg, .png, .gif])
+        #expect(registry.readableFormats == [.webp, .jpeg, .png, .gif, .qoi, .bmp, .ico, .icns, .pnm])
         registry.register(PickyDecoder { () throws(WebImageError) in throw .cancelled })
-        #expect(registry.readableFormats == [.png, .webp, .jpeg, .gif])
+        #expect(registry.readableFormats == [.png, .webp, .jpeg, .gif, .qoi, .bmp, .ico, .icns, .pnm])
     }
 
     @Test func refusesToEncodeWithoutAnEncoder() throws {
@@ -213,7 +213,9 @@ import WebImageCore
 
     @Test func namesReadableFormatsToServers() {
         let registry = CodecRegistry()
-        let everything = "image/webp,image/jpeg,image/png,image/gif,image/*;q=0.8,*/*;q=0.5"
+        let everything =
+            "image/webp,image/jpeg,image/png,image/gif,image/qoi,image/bmp,image/vnd.microsoft.icon,image/icns,"
+            + "image/x-portable-anymap,image/*;q=0.8,*/*;q=0.5"
         #expect(registry.acceptHeaders["Accept"] == everything)
         registry.register(DotCodec() as any ImageDecoder)
         #expect(registry.acceptHeaders["Accept"] == "image/x-dot," + everything)

@@ -31,7 +31,9 @@ import WebImageCore
             .invalidResponse(reason: .decryption, url: url), .invalidResponse(reason: .refused, url: url),
             .outOfResources(reason: .thread, url: url),
             .unrecognizedFormat(contentType: "text/html", leadingBytes: [], url: url),
-            .decoding(format: .png, reason: .truncated, url: url), .limitExceeded(reason: .frames(limit: 1), url: url),
+            .decoding(format: .png, reason: .truncated, url: url),
+            .decoding(format: .png, reason: .page(7, count: 3), url: url),
+            .limitExceeded(reason: .frames(limit: 1), url: url),
             .processing(identifier: "blur", reason: .emptyResult, url: url),
         ]
     }

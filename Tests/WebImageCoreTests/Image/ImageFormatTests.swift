@@ -9,23 +9,34 @@ import WebImageCore
         (Array("GIF87a".utf8), .gif),
         (Array("GIF89a...".utf8), .gif),
         (Array("RIFF\u{1}\u{2}\u{3}\u{4}WEBPVP8 ".utf8), .webp),
+        (Array("BM".utf8) + [9, 9, 9, 9, 0, 0, 0, 0, 54, 0, 0, 0, 40, 0, 0, 0], .bmp),
+        ([0, 0, 1, 0, 1, 0], .ico), ([0, 0, 2, 0, 9, 0], .ico),
+        (Array("icns\0\0\u{1}\0".utf8), .icns),
+        (Array("P6 1 1".utf8), .pnm), (Array("P7\nWIDTH".utf8), .pnm),
+        (Array("qoif".utf8), .qoi),
     ])
     func recognizesFormatsByTheirFirstBytes(bytes: [UInt8], format: ImageFormat) {
         #expect(ImageFormat(signatureOf: Data(bytes)) == format)
     }
 
-    @Test(arguments: ["", "RIFF", "RIFF1234WAVE", "GIF90a", "<html>", "\u{7F}PNG"])
+    @Test(arguments: [
+        "", "RIFF", "RIFF1234WAVE", "GIF90a", "<html>", "\u{7F}PNG", "BM is a text of some length", "P8 1", "P6x",
+        "\0\0\u{1}\0\0\0",
+    ])
     func doesNotRecognizeOtherBytes(text: String) {
         #expect(ImageFormat(signatureOf: Data(text.utf8)) == nil)
     }
 
-    @Test(arguments: [("png", ImageFormat.png), (".JPG", .jpeg), ("JPEG", .jpeg), ("webp", .webp)])
+    @Test(arguments: [
+        ("png", ImageFormat.png), (".JPG", .jpeg), ("JPEG", .jpeg), ("webp", .webp), ("dib", .bmp), ("CUR", .ico),
+        ("ppm", .pnm),
+    ])
     func isFoundByNameOrExtension(name: String, format: ImageFormat) {
         #expect(ImageFormat(named: name) == format)
     }
 
     @Test func isNotFoundByAnUnknownName() {
-        #expect(ImageFormat(named: "bmp") == nil)
+        #expect(ImageFormat(named: "psd") == nil)
         #expect(ImageFormat(named: "") == nil)
     }
 
