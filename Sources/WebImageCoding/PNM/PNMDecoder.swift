@@ -107,7 +107,8 @@ package struct PNMFile: StillFile {
     /// Writes a sample, rounded to 8 bits. Gray goes to three bytes.
     @inline(__always)
     private func put(_ sample: Int, _ channel: Int, in pixel: UnsafeMutablePointer<UInt8>) {
-        let value = maximum == 255 ? UInt8(min(sample, 255)) : UInt8((min(sample, maximum) * 255 + maximum / 2) / maximum)
+        let clamped = min(sample, maximum)
+        let value = maximum == 255 ? UInt8(clamped) : UInt8((clamped * 255 + maximum / 2) / maximum)
         let isGray = channelCount < 3
         if isGray, channel == 0 {
             (pixel[0], pixel[1], pixel[2], pixel[3]) = (value, value, value, 255)

@@ -57,7 +57,9 @@ import WebImageTestSupport
             exercise.run()
             #expect(exercise.faults == [], "\(what())")
         }
-        for percent in stride(from: 1, through: 100, by: 3) { check(data.prefix(max(18, data.count * percent / 100)), "cut to \(percent) %") }
+        for percent in stride(from: 1, through: 100, by: 3) {
+            check(data.prefix(max(18, data.count * percent / 100)), "cut to \(percent) %")
+        }
         var random = SplitMix64(seed: 5)
         for _ in 0..<60 {
             var changed = data
