@@ -1,4 +1,4 @@
-# WEBIMAGE_WITHOUT=gtk,map,drawing leaves out the views, their map, and cairo, here as in Package.swift. Each choice has its own build
+# WEBIMAGE_WITHOUT=gtk,map,drawing,formats leaves out the views, their map, cairo, and further formats, here as in Package.swift. Each choice has its own build
 # folder, so switching between them builds nothing twice.
 comma := ,
 scratch := .build$(addprefix /without-,$(subst $(comma),-,$(WEBIMAGE_WITHOUT)))
@@ -43,7 +43,7 @@ run_tests = Scripts/with-time-limit $(TEST_LIMIT) swift test --skip-build --no-p
 
 # Tests that compute take half of the time, those that wait for servers and windows the other half, so they run at the same time. The
 # latter take precedence.
-computing_tests := WebImage(Core|Coding|Processing|Drawing|Caching|Animation)Tests\.
+computing_tests := WebImage(Core|Coding|Formats|Processing|Drawing|Caching|Animation)Tests\.
 test_options = --skip-build --no-parallel --ignore-lock --scratch-path $(scratch)
 run_all_tests = Scripts/with-time-limit $(TEST_LIMIT) \
 	nice swift test $(test_options) --disable-xctest --filter '$(computing_tests)' --- \
@@ -71,7 +71,7 @@ stress: ## Load 100,000 times with random faults and cancellations, and check ev
 
 # Some tests ask for more memory than can exist.
 tsan_flags := --scratch-path .build/tsan --sanitize thread
-tsan_environment := WEBIMAGE_TSAN=1 WEBIMAGE_WITHOUT=gtk,drawing
+tsan_environment := WEBIMAGE_TSAN=1 WEBIMAGE_WITHOUT=gtk,drawing,formats
 # The skipped suites are slow and use one thread, or another process.
 tsan_tests := $(if $(FILTER),--filter '$(FILTER)',--filter 'WebImage(Core|Caching|Animation|Loading|)Tests' \
 	--skip '(CacheKey|CacheProperty|DiskCacheKill|DiskCacheLRU|DiskCacheModel|PolicyProperty|ResumingTask)Tests')
@@ -84,7 +84,7 @@ test-tsan: ## Run the tests that use threads under ThreadSanitizer; FILTER=… r
 # Memory errors that the transport causes in libcurl, which is not instrumented itself: malloc, free and memcpy are checked. The skipped
 # test measures memory, which AddressSanitizer does not free.
 asan_flags := --scratch-path .build/asan --sanitize address
-asan_environment := WEBIMAGE_WITHOUT=gtk,drawing WEBIMAGE_TESTS=WebImageLoadingTests,WebImageTests
+asan_environment := WEBIMAGE_WITHOUT=gtk,drawing,formats WEBIMAGE_TESTS=WebImageLoadingTests,WebImageTests
 asan_suites := ConnectionReuse|BodyEnd|Download|HopCancellation|Redirect|Certificate|CookieJar|Challenge|Proxy|HTTPVersion|ContentCoding|Method
 asan_filter := $(or $(FILTER),WebImageLoadingTests\.($(asan_suites))Tests|FaultTableTests)
 test-asan: ## Run the transport's tests under AddressSanitizer; FILTER=… runs some.

@@ -2,9 +2,16 @@
 
 import PackageDescription
 
-// WEBIMAGE_WITHOUT=gtk,map,drawing leaves out the products that need GTK, libshumate, or cairo and pango, so that a server builds
-// without them. Without gtk there is no map either.
-let optionalParts = ["gtk", "map", "drawing"]
+// WEBIMAGE_WITHOUT=gtk,map,drawing,formats leaves out the products that need GTK, libshumate, cairo and pango, or the libraries of
+// further formats, so that a server builds without them. Without gtk there is no map either. Instead of `formats`, single ones can be
+// named.
+let formatLibraries: [(name: String, package: String, libraries: [String], module: String)] = [
+    ("avif", "libavif-dev", ["avif"], "libavif"), ("heif", "libheif-dev", ["heif"], "libheif"),
+    ("jxl", "libjxl-dev", ["jxl", "jxl_threads"], "libjxl libjxl_threads"),
+    ("tiff", "libtiff-dev", ["tiff"], "libtiff-4"),
+    ("jp2", "libopenjp2-7-dev", ["openjp2"], "libopenjp2"), ("svg", "librsvg2-dev", [], "librsvg-2.0"),
+]
+let optionalParts = ["gtk", "map", "drawing", "formats"] + formatLibraries.map(\.name)
 let leftOut = Set((Context.environment["WEBIMAGE_WITHOUT"] ?? "").split(separator: ",").map(String.init))
 for part in leftOut.subtracting(optionalParts).sorted() {
     fatalError("WEBIMAGE_WITHOUT names '\(part)'; it knows only \(optionalParts.joined(separator: ", "))")
@@ -12,6 +19,9 @@ for part in leftOut.subtracting(optionalParts).sorted() {
 let hasViews = !leftOut.contains("gtk")
 let hasMap = hasViews && !leftOut.contains("map")
 let hasDrawing = !leftOut.contains("drawing")
+let builtFormats = leftOut.contains("formats") ? [] : formatLibraries.filter { !leftOut.contains($0.name) }
+let hasFormats = !builtFormats.isEmpty
+let missingFormats = formatLibraries.filter { format in !builtFormats.contains { $0.name == format.name } }
 
 // WEBIMAGE_WITH=peers adds libraries that benchmarks compare with, LMDB and giflib, which nothing else needs: `make bench`
 // sets it. WEBIMAGE_WITH=fuzzing adds what Fuzzing/run needs.
@@ -89,7 +99,9 @@ var targets: [Target] = [
             "WebImageAnimation",
         ]),
 
-    program("WebImageCLI", ["WebImage", "CWebImageGLib"]),
+    .executableTarget(
+        name: "WebImageCLI", dependencies: ["WebImage", "CWebImageGLib"] + (hasFormats ? ["WebImageFormats"] : []),
+        swiftSettings: settings + (hasFormats ? [.define("WEBIMAGE_FORMATS")] : [])),
     .target(
         name: "CWebImageBenchmarkPeers", path: "Benchmarks/CWebImageBenchmarkPeers", exclude: hasPeers ? [] : ["gif.c"],
         linkerSettings: ["jpeg", "png16", "webp", "webpdemux"].map { .linkedLibrary($0) }
@@ -147,6 +159,21 @@ if hasPeers {
             name: "CWebImageLMDB", path: "Benchmarks/CWebImageLMDB", providers: [.apt(["liblmdb-dev"])]))
 }
 
+if hasFormats {
+    products.append(.library(name: "WebImageFormats", targets: ["WebImageFormats"]))
+    targets += [
+        .systemLibrary(
+            name: "CWebImageFormatLibraries", pkgConfig: builtFormats.map(\.module).joined(separator: " "),
+            providers: [.apt(builtFormats.map(\.package))]),
+        .target(
+            name: "CWebImageFormats", dependencies: ["CWebImageFormatLibraries"],
+            cSettings: missingFormats.map { .define("CWI_WITHOUT_\($0.name.uppercased())") },
+            linkerSettings: builtFormats.flatMap(\.libraries).map { .linkedLibrary($0) }),
+        library("WebImageFormats", ["WebImageCore", "WebImageCoding", "CWebImageFormats", "CWebImageKernels"]),
+        tests("WebImageFormatsTests", ["WebImageFormats", "WebImage"]),
+    ]
+}
+
 if hasDrawing {
     products.append(.library(name: "WebImageDrawing", targets: ["WebImageDrawing"]))
     targets += [
@@ -169,9 +196,11 @@ if hasViews {
         library("WebImageGTK", ["WebImage", "CWebImageGTK"]),
         .executableTarget(
             name: "Gallery",
-            dependencies: ["WebImageGTK", "CWebImageGTK"] + (hasMap ? ["WebImageMap", "CWebImageShumate"] : []),
+            dependencies: ["WebImageGTK", "CWebImageGTK"] + (hasMap ? ["WebImageMap", "CWebImageShumate"] : [])
+                + (hasFormats ? ["WebImageFormats"] : []),
             exclude: hasMap ? [] : ["Map"],
-            swiftSettings: settings + (hasMap ? [.define("WEBIMAGE_MAP")] : [])),
+            swiftSettings: settings + (hasMap ? [.define("WEBIMAGE_MAP")] : [])
+                + (hasFormats ? [.define("WEBIMAGE_FORMATS")] : [])),
         program(
             "GTKBenchmarks", ["WebImageGTK", "BenchmarkReport", "CWebImageGTK", "WebImageTestSupport"],
             path: "Benchmarks/GTKBenchmarks"),

@@ -1,9 +1,16 @@
 import Glibc
+#if WEBIMAGE_FORMATS
+    import WebImage
+    import WebImageFormats
+#endif
 
 if CommandLine.arguments.contains("--help") {
     print(GalleryArguments.help)
     exit(0)
 }
+#if WEBIMAGE_FORMATS
+    CodecRegistry.shared.registerFormats()
+#endif
 do {
     let arguments = try GalleryArguments(parsing: CommandLine.arguments)
     exit(Gallery(arguments: arguments).run())

@@ -1,5 +1,8 @@
 internal import Glibc
 internal import WebImage
+#if WEBIMAGE_FORMATS
+    internal import WebImageFormats
+#endif
 
 /// `webimage`: loads, describes and converts images from a shell.
 ///
@@ -14,6 +17,10 @@ struct WebImageTool {
 
     static func main() async {
         let interrupts = Interrupts()
+        #if WEBIMAGE_FORMATS
+            // Who names HEIC as the format has chosen it.
+            CodecRegistry.shared.registerFormats(writesHEIC: true)
+        #endif
         let status = await run(Array(CommandLine.arguments.dropFirst()))
         // Threads of the library may still run. `exit` would run the handlers of other libraries, which free memory
         // that these threads use. All output has been written.

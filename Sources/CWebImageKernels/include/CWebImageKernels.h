@@ -232,4 +232,24 @@ void cwi_gray_to_rgba(const uint8_t *source, uint8_t *destination, size_t count)
 void cwi_gray_alpha_to_rgba(const uint8_t *source, uint8_t *destination, size_t count);
 void cwi_indices_to_rgba(const uint8_t *source, const uint32_t palette[256], uint8_t *destination, size_t count);
 
+// How colors of 16 bits become sRGB. Tables have 65,536 entries; those of light are indexed by light from 0 to 1.
+typedef struct cwi_deep_conversion {
+    // From each channel's level to linear light, 0 to 1.
+    const float *light[3];
+    // From luminance to the gain of the display's system gamma (HLG), or NULL.
+    const float *system_gain;
+    float luminance[3];
+    // From the light of the brightest channel to the gain of tone mapping, or NULL.
+    const float *tone_gain;
+    // By rows, from the file's light to sRGB's, where 1 is white. Colors outside are moved toward gray.
+    float matrix[9];
+    // From sRGB's light to sRGB's level of 16 bits.
+    const uint16_t *encoded;
+} cwi_deep_conversion;
+
+// Converts straight RGBA of 16 bits a channel to premultiplied RGBA of 8 bits, with ordered dithering. `row` is the
+// number of the row in the image. Without a conversion, colors are sRGB already. Returns whether all are opaque.
+bool cwi_convert_deep(
+    const uint16_t *source, uint8_t *destination, size_t count, size_t row, const cwi_deep_conversion *conversion);
+
 #endif

@@ -39,7 +39,7 @@ struct EncodingRequest: Sendable {
     func format(for image: Image) -> ImageFormat {
         if let format { return format }
         let own = image.format.flatMap { ImageFormat.writable.contains($0) ? $0 : nil } ?? .png
-        if hasQuality, ![.jpeg, .webp].contains(own) { return .jpeg }
+        if hasQuality, ![.jpeg, .webp, .avif, .heic, .jpegXL, .jpeg2000].contains(own) { return .jpeg }
         return own
     }
 
@@ -73,7 +73,7 @@ struct EncodingRequest: Sendable {
 extension EncodingRequest {
     /// The declarations of the encoding options in a parser.
     struct Declaration {
-        private let format, quality, level, filter, effort, alphaQuality, chroma, iconSizes: OptionParser.Option
+        private let format, quality, level, filter, effort, speed, alphaQuality, chroma, iconSizes: OptionParser.Option
         private let dithering, palette, colors, loop, maximum, background, frame: OptionParser.Option
         private let lossless, optimized, wholeFrames, firstFrame: OptionParser.Flag
         private let progressive: OptionParser.Flag?
@@ -81,8 +81,10 @@ extension EncodingRequest {
         /// - Parameter canBeProgressive: whether `--progressive` selects progressive JPEG.
         init(in parser: OptionParser, canBeProgressive: Bool) {
             format = parser.option("format", value: "NAME", help: "Write \(ImageFormat.writableNames)")
-            quality = parser.option("quality", value: "0…100", help: "Quality of JPEG and lossy WebP; 85 by default")
-            lossless = parser.flag("lossless", help: "Lossless WebP")
+            quality = parser.option(
+                "quality", value: "0…100",
+                help: "Quality of JPEG, WebP, AVIF, HEIC, JPEG XL and JPEG 2000; 85 by default")
+            lossless = parser.flag("lossless", help: "Lossless WebP, AVIF, HEIC, JPEG XL and JPEG 2000")
             progressive =
                 canBeProgressive
                 ? parser.flag("progressive", help: "Progressive JPEG") : nil
@@ -93,8 +95,12 @@ extension EncodingRequest {
             filter = parser.option(
                 "filter", value: "NAME", help: "PNG filter: adaptive (default), none, sub, up, average or paeth")
             effort = parser.option("effort", value: "0…6", help: "Compression effort of WebP; 4 by default")
+            speed = parser.option(
+                "speed", value: "0…10",
+                help: "Speed of AVIF, HEIC, JPEG XL and TIFF, 10 is fastest; 7 by default")
             alphaQuality = parser.option(
-                "alpha-quality", value: "0…100", help: "Quality of transparency in lossy WebP; 100 by default")
+                "alpha-quality", value: "0…100",
+                help: "Quality of transparency in lossy WebP and AVIF; 100 by default")
             dithering = parser.option(
                 "dither", value: "NAME", help: "GIF dithering: none, ordered or floyd-steinberg (default)")
             palette = parser.option(
@@ -124,21 +130,22 @@ extension EncodingRequest {
             }
             try readStills(into: &request.options, from: parser)
             request.hasQuality = quality.value != nil
-            note("quality", request.hasQuality, .jpeg, .webp)
-            note("lossless", lossless.isSet, .webp)
+            note("quality", request.hasQuality, .jpeg, .webp, .avif, .heic, .jpegXL, .jpeg2000)
+            note("lossless", lossless.isSet, .webp, .avif, .heic, .jpegXL, .jpeg2000)
+            note("speed", speed.value != nil, .avif, .heic, .jpegXL, .tiff)
             note("progressive", progressive?.isSet == true, .jpeg)
             note("optimize", optimized.isSet, .jpeg)
             note("chroma", chroma.value != nil, .jpeg)
             note("level", level.value != nil, .png)
             note("filter", filter.value != nil, .png)
             note("effort", effort.value != nil, .webp)
-            note("alpha-quality", alphaQuality.value != nil, .webp)
+            note("alpha-quality", alphaQuality.value != nil, .webp, .avif)
             note("icon-sizes", iconSizes.value != nil, .ico)
             note("dither", dithering.value != nil, .gif)
             note("palette", palette.value != nil, .gif)
             note("colors", colors.value != nil, .gif)
             note("background", background.value != nil, .jpeg, .gif)
-            note("loop", loop.value != nil, .gif, .png, .webp)
+            note("loop", loop.value != nil, .gif, .png, .webp, .jpegXL)
             note("whole-frames", wholeFrames.isSet, .gif, .png, .webp)
             if lossless.isSet {
                 if request.hasQuality { throw parser.error("--lossless and --quality exclude each other") }
@@ -163,6 +170,7 @@ extension EncodingRequest {
             options.pngFilter = try parser.choice(filter, named: "filter") ?? .adaptive
             options.isLossless = lossless.isSet
             options.webPEffort = try parser.count(effort, named: "effort", in: 0...6) ?? options.webPEffort
+            options.speed = try parser.count(speed, named: "speed", in: 0...10) ?? options.speed
             options.alphaQuality = try parser.percentage(alphaQuality, named: "alpha-quality") ?? 1
             options.dithering = try parser.choice(dithering, named: "dither") ?? .floydSteinberg
             options.palette = try parser.choice(palette, named: "palette") ?? .perFrame

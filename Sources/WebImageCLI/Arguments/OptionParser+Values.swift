@@ -182,7 +182,7 @@ extension OptionParser {
 
 extension ImageFormat {
     /// The formats that can be written.
-    static let writable = CodecRegistry.builtInEncoders.map(\.format)
+    static var writable: [ImageFormat] { CodecRegistry.shared.writableFormats }
 
     /// For example `jpeg, png or webp`.
     static var writableNames: String {

@@ -16,9 +16,10 @@ struct InfoCommand: Command {
             command: "webimage info", summary: Self.summary + ".", operands: "FILE|URL…",
             details: """
                 Prints a line for each image, in the order of the arguments. With --json the line is an object: url,
-                format, width, height (upright, in pixels), pages (images in an icon), frames, loopCount (0 is forever, null is not animated),
-                durations (milliseconds), alpha, orientation (EXIF, 1 to 8), colorProfile, colorProfileName (null
-                without a name), bytes, error (null, or code and message).
+                format, type (MIME), width, height (upright, in pixels), pages (images in an icon or TIFF), frames,
+                loopCount (0 is forever, null is not animated), durations (milliseconds), bitDepth (of a channel), hdr,
+                gainMap, alpha, orientation (EXIF, 1 to 8), colorProfile, colorProfileName (null without a name), bytes,
+                error (null, or code and message).
 
                 URLs are loaded and cached as by 'webimage get'. Files are not decoded. '-' is standard input. With
                 --quiet only the exit status tells whether all are images.
@@ -91,6 +92,9 @@ struct InfoReport {
             facts.append(loopCount == 0 ? "plays forever" : "plays \(loopCount) times")
         }
         if info.pageCount > 1 { facts.append("the largest of \(info.pageCount) images") }
+        if info.bitDepth != 8 { facts.append("\(info.bitDepth) bits a channel") }
+        if info.isHDR { facts.append("HDR") }
+        if info.hasGainMap { facts.append("gain map") }
         if info.hasAlpha { facts.append("alpha") }
         if info.orientation != .up { facts.append("orientation \(info.orientation.rawValue)") }
         if info.hasColorProfile { facts.append("color profile" + (info.colorProfileName.map { " \($0)" } ?? "")) }
@@ -109,11 +113,14 @@ struct InfoReport {
 
     private var json: JSON {
         [
-            "url": .string(url), "format": .optional(info?.format.name), "width": .optional(info?.size.width),
+            "url": .string(url), "format": .optional(info?.format.name), "type": .optional(info?.format.mimeType),
+            "width": .optional(info?.size.width),
             "height": .optional(info?.size.height), "pages": .optional(info?.pageCount),
             "frames": .optional(info?.frameCount),
             "loopCount": .optional(info?.loopCount),
             "durations": info.map { .array($0.frameDurations.map { .decimal($0 * 1000) }) } ?? .null,
+            "bitDepth": .optional(info?.bitDepth), "hdr": info.map { .bool($0.isHDR) } ?? .null,
+            "gainMap": info.map { .bool($0.hasGainMap) } ?? .null,
             "alpha": info.map { .bool($0.hasAlpha) } ?? .null, "orientation": .optional(info?.orientation.rawValue),
             "colorProfile": info.map { .bool($0.hasColorProfile) } ?? .null,
             "colorProfileName": .optional(info?.colorProfileName), "bytes": .optional(byteCount),

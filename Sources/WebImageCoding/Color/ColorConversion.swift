@@ -65,6 +65,8 @@ package enum ColorEncoding: Sendable, Hashable {
     case primaries(ColorPrimaries, ToneCurve)
     /// sRGB's primaries with a gamma as in PNG's `gAMA`: 0.45455 for common displays.
     case gamma(Double)
+    /// HDR with these primaries, which is mapped to sRGB's range.
+    case hdr(ColorPrimaries, HDR)
 }
 
 /// The color model of stored pixels.
@@ -88,6 +90,7 @@ extension ColorEncoding {
                     MatrixShaper(curves: [curve, curve, curve], matrix: $0)
                 }
             case .gamma(let gamma): ToneMap(fileGamma: gamma)
+            case .hdr(let primaries, let hdr): HDRTransform(primaries, hdr)
             }
         guard let transform, model == .cmyk || !transform.changesNothingVisible else { return nil }
         return transform

@@ -104,12 +104,17 @@ struct ColorMatrix: Sendable {
 }
 
 /// Colors by code point (ITU-T H.273), as in PNG's cICP.
-struct ColorCodePoints: Sendable {
-    let primaries: UInt8
-    let transfer: UInt8
+package struct ColorCodePoints: Sendable, Hashable {
+    package let primaries: UInt8
+    package let transfer: UInt8
     /// 0 for RGB, the only value allowed in a PNG.
     let matrix: UInt8
     let isFullRange: Bool
+
+    /// Creates those of RGB.
+    package init(primaries: UInt8, transfer: UInt8) {
+        (self.primaries, self.transfer, matrix, isFullRange) = (primaries, transfer, 0, true)
+    }
 
     /// Reads the content of a cICP chunk.
     init?(_ content: RawSpan) {
@@ -122,12 +127,14 @@ struct ColorCodePoints: Sendable {
         isFullRange = range == 1
     }
 
-    /// `nil` for reserved values, and for HDR (PQ and HLG), which isn't tone-mapped. The file's other color chunks
-    /// apply then.
-    var encoding: ColorEncoding? {
-        guard matrix == 0, isFullRange, let lights = Self.lights[primaries], let curve = Self.curves[transfer] else {
-            return nil
-        }
+    /// The transfer function of HDR; `nil` for others.
+    package var hdr: HDR? { transfer == 16 ? .pq : transfer == 18 ? .hlg : nil }
+
+    /// `nil` for reserved values. The file's other color information applies then.
+    package var encoding: ColorEncoding? {
+        guard matrix == 0, isFullRange, let lights = Self.lights[primaries] else { return nil }
+        if let hdr { return .hdr(lights, hdr) }
+        guard let curve = Self.curves[transfer] else { return nil }
         return lights == .sRGB && curve == .sRGB ? .sRGB : .primaries(lights, curve)
     }
 

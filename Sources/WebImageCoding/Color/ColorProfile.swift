@@ -9,7 +9,7 @@ package struct ColorProfile: Sendable, Hashable {
     /// Of the length in the header.
     let bytes: [UInt8]
     /// The color model of the pixels.
-    let model: ColorModel
+    package let model: ColorModel
     /// The color space it converts to.
     let connectionSpace: ConnectionSpace
     private let tags: [Int: Range<Int>]

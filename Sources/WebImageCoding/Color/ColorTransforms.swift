@@ -62,6 +62,12 @@ struct MatrixShaper: ColorTransform {
 extension MatrixShaper {
     /// `nil` without curves and primaries, or with invalid ones.
     init?(_ profile: ColorProfile) {
+        guard let (curves, matrix) = Self.curvesAndMatrix(of: profile) else { return nil }
+        self.init(curves: curves, matrix: matrix)
+    }
+
+    /// The curves for red, green and blue, and the matrix from light to XYZ under D50.
+    static func curvesAndMatrix(of profile: ColorProfile) -> (curves: [ToneCurve], matrix: ColorMatrix)? {
         guard profile.model == .rgb, profile.connectionSpace == .xyz else { return nil }
         var curves: [ToneCurve] = []
         var columns: [SIMD3<Double>] = []
@@ -72,7 +78,7 @@ extension MatrixShaper {
             curves.append(curve)
             columns.append(colorant)
         }
-        self.init(curves: curves, matrix: ColorMatrix(columns: columns[0], columns[1], columns[2]))
+        return (curves, ColorMatrix(columns: columns[0], columns[1], columns[2]))
     }
 
     private static let tagNames: [(ColorProfile.TagName, ColorProfile.TagName)] = [

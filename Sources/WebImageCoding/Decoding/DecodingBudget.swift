@@ -59,6 +59,9 @@ package final class DecodingBudget: Sendable {
     /// The bytes in use.
     package var heldByteCount: Int { state.withLock { $0.heldByteCount } }
 
+    /// The number of decodes that run.
+    package var decodeCount: Int { state.withLock { $0.decodeCount } }
+
     /// The number of decodes that wait.
     package var waitingCount: Int { state.withLock { $0.waiters.count } }
 
@@ -166,7 +169,7 @@ package final class DecodingBudget: Sendable {
 }
 
 /// The memory that one decode holds of the budget; releases it on deinit. Used by one thread at a time.
-final class DecodingShare {
+package final class DecodingShare {
     private(set) var byteCount: Int
     fileprivate let isForPreviews: Bool
     fileprivate private(set) var isLarge: Bool

@@ -32,7 +32,7 @@ public struct DecodingOptions: Sendable {
     public var cancellation: Cancellation?
     /// The identity of the animations decoded with these options; `nil` for a new one each time. An incremental decoder
     /// sets it to mark its animations as versions of the same one.
-    var animationIdentity: AnimationIdentity?
+    package var animationIdentity: AnimationIdentity?
     /// Shared by all decodes of the process; tests replace it.
     package var budget = DecodingBudget.shared
     /// The directories for JPEG coefficients that don't fit in memory, in order of preference; tests replace it.
@@ -150,7 +150,7 @@ public struct DecodingLimits: Sendable, Hashable {
         }
     }
 
-    func check(frameCount count: Int) throws(WebImageError) {
+    package func check(frameCount count: Int) throws(WebImageError) {
         if count > frameCount { throw .limitExceeded(reason: .frames(limit: frameCount)) }
     }
 
@@ -181,7 +181,7 @@ extension DecodingLimits {
     /// Calls `body` with a flag that is set when `cancellation` is, or when the time limit is exceeded.
     ///
     /// If `cancellation` has a time limit already, this is part of a larger decode, and that limit applies.
-    func withTimeLimit<Result>(
+    package func withTimeLimit<Result>(
         _ cancellation: Cancellation?, _ body: (Cancellation?) throws(WebImageError) -> Result
     ) throws(WebImageError) -> Result {
         guard let seconds, cancellation?.budget == nil else { return try body(cancellation) }
@@ -192,7 +192,7 @@ extension DecodingLimits {
 
 extension DecodingOptions {
     /// Calls `body` with options whose cancellation includes the time limit.
-    func withTimeLimit<Result>(
+    package func withTimeLimit<Result>(
         _ body: (DecodingOptions) throws(WebImageError) -> Result
     ) throws(WebImageError) -> Result {
         try limits.withTimeLimit(cancellation) { (cancellation) throws(WebImageError) in

@@ -1,24 +1,24 @@
-internal import WebImageCore
+package import WebImageCore
 
 /// The steps from the stored pixels of one image to the result: target size, color conversion, orientation.
 ///
 ///     file ─ decode ─▶ stored pixels ─ resample ─▶ target size ─ convert colors ─▶ sRGB ─ rotate ─▶ upright
 ///
 /// Color conversion and rotation come last because there are fewest pixels then.
-struct DecodingPlan {
+package struct DecodingPlan: Sendable {
     /// The size in the file.
-    let storedSize: PixelSize
-    let orientation: ImageOrientation
+    package let storedSize: PixelSize
+    package let orientation: ImageOrientation
     /// The size of the result before rotation.
-    let targetSize: PixelSize
+    package let targetSize: PixelSize
     /// The conversion from the file's colors to sRGB.
     let colors: ColorConversion
-    var options: DecodingOptions
+    package var options: DecodingOptions
 
     /// Throws ``WebImageError/LimitFailure/pixels(size:limit:)`` before anything is allocated.
     ///
     /// - Parameter colors: evaluated only for images within the limits; a profile can take lcms2 tens of milliseconds.
-    init(
+    package init(
         storedSize: PixelSize, orientation: ImageOrientation = .up,
         colors: @autoclosure () -> ColorConversion = .none, options: DecodingOptions
     ) throws(WebImageError) {
@@ -35,7 +35,9 @@ struct DecodingPlan {
     }
 
     /// Returns the image made from `decoded`: the stored pixels, or fewer if the decoder has scaled them down.
-    func image(of decoded: PixelBuffer, format: ImageFormat, frameCount: Int = 1) throws(WebImageError) -> Image {
+    package func image(
+        of decoded: PixelBuffer, format: ImageFormat, frameCount: Int = 1
+    ) throws(WebImageError) -> Image {
         let resampled = try decoded.resampled(to: targetSize, cancellation: options.cancellation)
         let converted = try colors.convertedToSRGB(resampled, cancellation: options.cancellation)
         let upright = try converted.upright(from: orientation, cancellation: options.cancellation)
@@ -71,7 +73,7 @@ struct DecodingRoute {
 
 extension DecodingLimits {
     /// Throws ``WebImageError/LimitFailure/memory(byteCount:limit:)`` if `count` is over the limit.
-    func check(memoryByteCount count: Int) throws(WebImageError) {
+    package func check(memoryByteCount count: Int) throws(WebImageError) {
         if count > memoryByteCount { throw .limitExceeded(reason: .memory(byteCount: count, limit: memoryByteCount)) }
     }
 }
@@ -84,7 +86,7 @@ extension DecodingOptions {
     ///   - body: must not call this method again, since it could wait for itself; see ``grow(_:to:)``.
     /// - Throws: ``WebImageError/LimitFailure/memory(byteCount:limit:)``, ``WebImageError/cancelled``, and the errors
     ///   of `body`.
-    func withMemory<Result>(
+    package func withMemory<Result>(
         _ byteCount: Int, _ body: (DecodingShare) throws(WebImageError) -> Result
     ) throws(WebImageError) -> Result {
         try limits.check(memoryByteCount: byteCount)
@@ -107,12 +109,12 @@ extension DecodingOptions {
 
 extension PixelSize {
     /// The memory of the pixels, in bytes.
-    var pixelByteCount: Int { pixelCount * 4 }
+    package var pixelByteCount: Int { pixelCount * 4 }
 }
 
 extension DecodingPlan {
     /// The most memory that ``image(of:format:frameCount:)`` takes, including its input of `decodedSize`.
-    func byteCount(from decodedSize: PixelSize) -> Int {
+    package func byteCount(from decodedSize: PixelSize) -> Int {
         // The input of each step is released only after the last step.
         let stepCount =
             (decodedSize == targetSize ? 0 : 1) + (colors.copiesPixels ? 1 : 0) + (orientation == .up ? 0 : 1)

@@ -101,12 +101,14 @@ extension StillFile {
 
 extension ImageFormat {
     /// Throws the error of a file in this format.
-    func corrupt(_ message: String) -> WebImageError { .decoding(format: self, reason: .corrupt(message)) }
-    func unsupported(_ feature: String) -> WebImageError { .decoding(format: self, reason: .unsupported(feature)) }
-    var truncated: WebImageError { .decoding(format: self, reason: .truncated) }
+    package func corrupt(_ message: String) -> WebImageError { .decoding(format: self, reason: .corrupt(message)) }
+    package func unsupported(_ feature: String) -> WebImageError {
+        .decoding(format: self, reason: .unsupported(feature))
+    }
+    package var truncated: WebImageError { .decoding(format: self, reason: .truncated) }
 
     /// Returns the index of a page, or throws if there is none.
-    func page(_ page: Int?, of count: Int) throws(WebImageError) -> Int {
+    package func page(_ page: Int?, of count: Int) throws(WebImageError) -> Int {
         guard let page else { return 0 }
         guard (0..<count).contains(page) else { throw .decoding(format: self, reason: .page(page, count: count)) }
         return page

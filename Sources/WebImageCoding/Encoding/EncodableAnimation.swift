@@ -87,7 +87,7 @@ public struct EncodableAnimation: Sendable {
 }
 
 /// Decodes the frames of an animation in order.
-struct EncodableFrameReader {
+package struct EncodableFrameReader {
     private let animation: EncodableAnimation
     private let format: ImageFormat
     private let maximumDimension: Int
@@ -99,7 +99,7 @@ struct EncodableFrameReader {
 
     /// - Throws: ``WebImageError/encoding(format:reason:)`` if there is no frame, or a duration is negative or not
     ///   finite.
-    init(
+    package init(
         _ animation: EncodableAnimation, format: ImageFormat, maximumDimension: Int, cancellation: Cancellation?
     ) throws(WebImageError) {
         guard !animation.frames.isEmpty else { throw .invalidFrames(reason: .none) }
@@ -114,7 +114,7 @@ struct EncodableFrameReader {
     }
 
     /// Returns the next frame's pixels; `nil` after the last.
-    mutating func nextFrame() throws(WebImageError) -> PixelBuffer? {
+    package mutating func nextFrame() throws(WebImageError) -> PixelBuffer? {
         guard animation.frames.indices.contains(next) else { return nil }
         try cancellation?.check()
         let pixels = try fitted(pixels(of: animation.frames[next].content))
@@ -159,7 +159,7 @@ struct EncodableFrameReader {
 
 /// Converts seconds to whole units without accumulating rounding errors: thirds of a second become 33, 34 and 33
 /// hundredths.
-struct FrameClock {
+package struct FrameClock {
     private let unitsPerSecond: Double
     private let range: ClosedRange<Int>
     private var owed = 0.0
@@ -167,13 +167,13 @@ struct FrameClock {
     /// - Parameters:
     ///   - minimum: the shortest duration that players respect; they show shorter ones for a tenth of a second.
     ///   - maximum: the longest duration that the format supports.
-    init(unitsPerSecond: Int, minimum: Int, maximum: Int) {
+    package init(unitsPerSecond: Int, minimum: Int, maximum: Int) {
         self.unitsPerSecond = Double(unitsPerSecond)
         range = minimum...maximum
     }
 
     /// Returns the units of the next frame.
-    mutating func units(for seconds: Double) -> Int {
+    package mutating func units(for seconds: Double) -> Int {
         let exact = FrameDuration.played(seconds) * unitsPerSecond + owed
         let units = exact < Double(range.upperBound) ? max(Int(exact.rounded()), range.lowerBound) : range.upperBound
         // Clamping isn't carried over: a long frame must not shorten a hundred others.

@@ -2,8 +2,8 @@ public import WebImageCore
 
 /// How images are encoded. Options that a format doesn't have are ignored.
 public struct EncodingOptions: Sendable {
-    /// The quality of JPEG and lossy WebP, 0 (smallest) to 1 (best); clamped. 0.85 by default, at which a JPEG shows no
-    /// loss at normal distance.
+    /// The quality of JPEG, of lossy WebP, AVIF, HEIC, JPEG XL and JPEG 2000, 0 (smallest) to 1 (best); clamped. 0.85
+    /// by default, at which a JPEG shows no loss at normal distance.
     public var quality: Double {
         didSet { quality = Self.clamped(quality, default: Self.defaultQuality) }
     }
@@ -21,7 +21,7 @@ public struct EncodingOptions: Sendable {
     /// Whether a JPEG is progressive: a few percent shorter, several times slower. Its last step can't be cancelled.
     /// `false` by default.
     public var isProgressive: Bool
-    /// Whether a WebP keeps every pixel; ``quality`` is ignored then. `false` by default.
+    /// Whether a WebP, AVIF, JPEG XL, JPEG 2000 or HEIC keeps every pixel; ``quality`` is ignored then. `false` by default.
     public var isLossless: Bool
     /// How hard PNG is compressed, 0 (not at all) to 12 (shortest, many times slower than 1); clamped. 4 by default.
     /// These are libdeflate's levels; very large images are compressed by zlib, with 9 at most.
@@ -32,6 +32,11 @@ public struct EncodingOptions: Sendable {
     /// method.
     public var webPEffort = 4 {
         didSet { webPEffort = min(max(webPEffort, 0), 6) }
+    }
+    /// How fast AVIF, HEIC, JPEG XL and TIFF are encoded, 0 (smallest file, many times slower) to 10 (fast); clamped. 7
+    /// by default.
+    public var speed = 7 {
+        didSet { speed = min(max(speed, 0), 10) }
     }
     /// The sides, in pixels, of the images of an ICO, 1 to 256; the image is fitted in a square of each. Empty, the
     /// default, writes one image of at most 256 pixels.
@@ -84,8 +89,8 @@ public struct EncodingOptions: Sendable {
     /// Whether ``quality`` has an effect; if so, a file that is too long is encoded with lower quality.
     func usesQuality(as format: ImageFormat) -> Bool {
         switch format {
-        case .gif, .png, .bmp, .ico: false
-        case .webp: !isLossless
+        case .gif, .png, .bmp, .ico, .tiff: false
+        case .webp, .avif, .heic, .jpegXL, .jpeg2000: !isLossless
         default: true
         }
     }

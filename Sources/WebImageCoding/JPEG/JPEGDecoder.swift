@@ -15,10 +15,12 @@ package struct JPEGDecoder: ProbingDecoder {
 
     package func info(of data: Data) throws(WebImageError) -> ImageInfo {
         let header = try JPEGHeader(reading: data.bytes)
-        return ImageInfo(
+        var info = ImageInfo(
             format: .jpeg, size: header.orientation.upright(header.size), orientation: header.orientation,
             hasColorProfile: header.hasColorProfile,
             colorProfileName: header.colorProfile(in: data.bytes)?.name)
+        info.hasGainMap = header.hasGainMap
+        return info
     }
 
     /// Reads the markers up to the first scan: the orientation may follow the size.

@@ -9,6 +9,8 @@ struct JPEGHeader {
     let componentCount: Int
     /// The pieces of a color profile in file order: APP2 segments, starting at their signature.
     let profileSegments: [Range<Int>]
+    /// Whether the file says that a gain map follows: by ISO 21496-1, or by Ultra HDR's XMP.
+    let hasGainMap: Bool
 
     /// The number of bytes before the first scan, as far as they have arrived.
     let byteCount: Int
@@ -21,6 +23,7 @@ struct JPEGHeader {
         var hasEXIF = false
         var componentCount = 0
         var profileSegments: [Range<Int>] = []
+        var hasGainMap = false
         var offset = 2
         var isTruncated = true
         while let marker = Self.nextMarker(in: data, from: &offset) {
@@ -51,7 +54,11 @@ struct JPEGHeader {
                 exif = ImageOrientation(exif: data.extracting(offset + 2..<end))
             case 0xE1 where xmp == nil && data.hasText(Self.xmpSignature, at: offset + 2):
                 let end = min(offset + length, data.byteCount)
-                xmp = ImageOrientation(xmp: data.extracting(offset + 2..<end))
+                let packet = data.extracting(offset + 2..<end)
+                xmp = ImageOrientation(xmp: packet)
+                hasGainMap = hasGainMap || packet.firstOffset(of: "hdrgm:Version", from: 0) != nil
+            case 0xE2 where data.hasText("urn:iso:std:iso:ts:21496:-1\0", at: offset + 2):
+                hasGainMap = true
             // A profile has at most 255 pieces: with more it's invalid.
             case 0xE2 where profileSegments.count < 256 && data.hasText(Self.profileSignature, at: offset + 2):
                 profileSegments.append(offset + 2..<offset + length)
@@ -72,6 +79,7 @@ struct JPEGHeader {
         orientation = exif ?? xmp ?? .up
         self.componentCount = componentCount
         self.profileSegments = profileSegments
+        self.hasGainMap = hasGainMap
         byteCount = min(offset, data.byteCount)
         reachesScan = !isTruncated
     }

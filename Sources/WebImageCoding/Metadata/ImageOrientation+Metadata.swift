@@ -84,13 +84,13 @@ extension ImageOrientation {
 /// Reads with bounds checks: files can't be trusted.
 extension RawSpan {
     /// `nil` outside the data.
-    func byte(at offset: Int) -> UInt8? {
+    package func byte(at offset: Int) -> UInt8? {
         guard offset >= 0, offset < byteCount else { return nil }
         return unsafeLoadUnaligned(fromByteOffset: offset, as: UInt8.self)
     }
 
     /// Reads an unsigned number of `count` bytes, at most 8; `nil` outside the data.
-    func integer(at offset: Int, count: Int, isBigEndian: Bool) -> Int? {
+    package func integer(at offset: Int, count: Int, isBigEndian: Bool) -> Int? {
         guard offset >= 0, count <= byteCount, offset <= byteCount - count else { return nil }
         var value: UInt64 = 0
         for index in 0..<count {
@@ -101,7 +101,7 @@ extension RawSpan {
     }
 
     /// Whether the ASCII `text` is at `offset`.
-    func hasText(_ text: StaticString, at offset: Int) -> Bool {
+    package func hasText(_ text: StaticString, at offset: Int) -> Bool {
         guard offset >= 0, text.utf8CodeUnitCount <= byteCount, offset <= byteCount - text.utf8CodeUnitCount else {
             return false
         }

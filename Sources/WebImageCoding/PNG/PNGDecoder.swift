@@ -20,12 +20,15 @@ package struct PNGDecoder: ProbingDecoder {
         file.read(data.bytes)
         let animation = APNGFile(file, data: data, orientation: header.orientation)
         let isAnimation = (animation?.parts.count ?? 0) > 1
-        return ImageInfo(
+        var info = ImageInfo(
             format: .png, size: header.orientation.upright(header.size), frameCount: animation?.parts.count ?? 1,
             loopCount: isAnimation ? animation?.loopCount : nil,
             frameDurations: isAnimation ? animation?.parts.map(\.duration) ?? [] : [], hasAlpha: header.hasAlpha,
             orientation: header.orientation, hasColorProfile: header.hasColorProfile,
             colorProfileName: header.colors.profile(in: data.bytes)?.name)
+        info.bitDepth = header.bitDepth
+        info.isHDR = header.colors.isHDR
+        return info
     }
 
     /// Reads the chunks up to the pixels: transparency, frames and orientation follow the size.

@@ -8,6 +8,8 @@ struct PNGHeader {
     /// From EXIF, else from XMP.
     var orientation: ImageOrientation { exif ?? xmp ?? .up }
     private(set) var hasAlpha: Bool
+    /// Of a channel; 8 for palettes.
+    let bitDepth: Int
     private var exif: ImageOrientation?
     private var xmp: ImageOrientation?
     private(set) var colors: PNGColors
@@ -20,13 +22,15 @@ struct PNGHeader {
     /// - Parameter stopsAtPixels: whether to skip the chunks after the pixels, which rarely matter.
     init(reading data: RawSpan, stopsAtPixels: Bool = false) throws(WebImageError) {
         guard let width = data.integer(at: 16, count: 4, isBigEndian: true),
-            let height = data.integer(at: 20, count: 4, isBigEndian: true), let colorType = data.byte(at: 25)
+            let height = data.integer(at: 20, count: 4, isBigEndian: true), let depth = data.byte(at: 24),
+            let colorType = data.byte(at: 25)
         else { throw .decoding(format: .png, reason: .truncated) }
         guard data.hasText("IHDR", at: 12), width > 0, height > 0 else {
             throw .decoding(format: .png, reason: .corrupt("no header chunk, or one without a size"))
         }
         size = PixelSize(width: width, height: height)
         hasAlpha = colorType & 4 != 0
+        bitDepth = colorType == 3 ? 8 : Int(depth)
         colors = PNGColors(isGray: colorType & 2 == 0)
 
         var chunks = PNGChunks()
@@ -99,6 +103,10 @@ struct PNGColors {
             if let profile = Self.profile(in: data.extracting(range), byteLimit: byteLimit) { return profile }
         }
         return nil
+    }
+
+    var isHDR: Bool {
+        if case .hdr = codePoints?.encoding { true } else { false }
     }
 
     /// Returns what all chunks together mean.

@@ -109,7 +109,7 @@ package struct QOIFile: StillFile {
 
 extension Data {
     /// Like `withUnsafeBytes`, with typed errors.
-    func withBytes<Result>(
+    package func withBytes<Result>(
         _ body: (UnsafeRawBufferPointer) throws(WebImageError) -> Result
     ) throws(WebImageError) -> Result {
         let result = withUnsafeBytes { bytes -> Swift.Result<Result, WebImageError> in

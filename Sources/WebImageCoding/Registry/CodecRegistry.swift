@@ -6,7 +6,8 @@ public import WebImageCore
 /// A decoder is chosen by the content of a file, never by its name or a server's header. Of several decoders that
 /// accept the bytes, the last registered comes first; if it reports an unsupported feature, the next is tried.
 public final class CodecRegistry: Sendable {
-    /// The default registry: JPEG, PNG, GIF, WebP, BMP, ICO, ICNS, PNM and QOI.
+    /// The default registry: JPEG, PNG, GIF, WebP, BMP, ICO, ICNS, PNM and QOI. The product `WebImageFormats` adds AVIF,
+    /// HEIC, JPEG XL, TIFF, JPEG 2000 and SVG.
     public static let shared = CodecRegistry()
 
     private let codecs: Lock<Codecs>
@@ -48,11 +49,20 @@ public final class CodecRegistry: Sendable {
     /// compresses best comes first.
     package var readableFormats: [ImageFormat] { Self.formats(of: codecs.withLock { $0.decoders }) }
 
+    /// The formats that can be encoded, those registered first at the beginning.
+    package var writableFormats: [ImageFormat] {
+        var seen: Set<ImageFormat> = []
+        return codecs.withLock { $0.encoders }.map(\.format).filter { seen.insert($0).inserted }
+    }
+
     /// An `Accept` header (RFC 9110, 12.5.1) with the formats that can be decoded, best first, then any other.
     package var acceptHeaders: [String: String] {
         let (cached, decoders) = codecs.withLock { ($0.acceptHeaders, $0.decoders) }
         if let cached { return cached }
-        let types = Self.formats(of: decoders).map(\.mimeType) + ["image/*;q=0.8", "*/*;q=0.5"]
+        // Those of the program first.
+        let formats = Self.formats(of: decoders)
+        let ordered = formats.filter { !ImageFormat.known.contains($0) } + ImageFormat.known.filter(formats.contains)
+        let types = ordered.map(\.mimeType) + ["image/*;q=0.8", "*/*;q=0.5"]
         let headers = ["Accept": types.joined(separator: ",")]
         codecs.withLock { codecs in
             // Not if a decoder was registered meanwhile; none is ever removed.
@@ -163,7 +173,10 @@ public final class CodecRegistry: Sendable {
                 unsupported = unsupported ?? .decoding(format: format, reason: .unsupported(feature))
             }
         }
-        throw unsupported ?? .unrecognizedFormat(contentType: nil, leadingBytes: Array(data.prefix(16)))
+        if let unsupported { throw unsupported }
+        // The decoder of a known format may not be registered.
+        if let format = ImageFormat(signatureOf: data) { throw .decoding(format: format, reason: .noDecoder) }
+        throw .unrecognizedFormat(contentType: nil, leadingBytes: Array(data.prefix(16)))
     }
 
     /// The decoders in the order in which they are tried.

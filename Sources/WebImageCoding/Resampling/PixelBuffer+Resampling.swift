@@ -172,7 +172,7 @@ package struct PixelRegion: Sendable, Hashable {
 
 extension PixelSize {
     /// Returns this size, or a proportional one of at most `limit` pixels, at least one.
-    func scaledDown(toPixelCount limit: Int) -> PixelSize {
+    package func scaledDown(toPixelCount limit: Int) -> PixelSize {
         let limit = max(1, limit)
         guard pixelCount > limit else { return self }
         let factor = (Double(limit) / Double(pixelCount)).squareRoot()

@@ -150,6 +150,7 @@ extension WebImageError.DecodingFailure {
         case .corrupt(let detail): "it is damaged (\(detail))"
         case .unsupported(let feature): "it uses \(feature), which is not supported"
         case .page(let page, let count): "it has \(count == 1 ? "one image" : "\(count) images"), not a page \(page)"
+        case .noDecoder: "no decoder for this format is registered"
         }
     }
 
@@ -157,6 +158,8 @@ extension WebImageError.DecodingFailure {
         switch self {
         case .truncated: "Load it again."
         case .page(_, let count): "Pages are numbered from 0 to \(count - 1)."
+        case .noDecoder:
+            "Build the product WebImageFormats with this format, and call CodecRegistry.shared.registerFormats()."
         case .corrupt, .unsupported: nil
         }
     }

@@ -171,6 +171,8 @@ public indirect enum WebImageError: Error, Sendable, Equatable {
         case unsupported(String)
         /// The file is valid, but has only `count` images. Pages are numbered from 0.
         case page(Int, count: Int)
+        /// The format is known, but no registered decoder reads it.
+        case noDecoder
     }
 
     /// The limit that an image exceeds.

@@ -22,6 +22,15 @@ public struct ImageInfo: Sendable, Hashable {
     /// The name in the color profile, such as `Display P3`; `nil` without a profile that can be read.
     public var colorProfileName: String?
 
+    /// The bits of a channel as stored, such as 10 in many an AVIF; decoding makes 8 of them. 8 for formats that have
+    /// nothing else.
+    public var bitDepth = 8
+    /// Whether the colors are HDR (PQ or HLG). They are mapped to sRGB's range.
+    public var isHDR = false
+    /// Whether the file has a gain map (ISO 21496-1, Ultra HDR), from which HDR displays could compute a brighter image.
+    /// The base image is shown.
+    public var hasGainMap = false
+
     /// Creates a description of a file.
     public init(
         format: ImageFormat, size: PixelSize, frameCount: Int = 1, loopCount: Int? = nil,

@@ -103,7 +103,7 @@ extension PixelBuffer {
     var isPart: Bool { byteCount > rowsByteCount }
 
     /// Returns a copy of the pixels, without gaps between rows.
-    func copied() throws(WebImageError) -> MutablePixelBuffer {
+    package func copied() throws(WebImageError) -> MutablePixelBuffer {
         var copy = try MutablePixelBuffer(width: width, height: height, pool: storage.pool)
         let rowByteCount = copy.bytesPerRow
         copy.withUnsafeMutableBytes { bytes in

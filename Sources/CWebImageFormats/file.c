@@ -1,0 +1,157 @@
+#include "file.h"
+
+#include <stdio.h>
+
+cwi_result cwi_success(void) { return (cwi_result){.status = CWI_OK}; }
+
+cwi_result cwi_failure(cwi_status status, const char *message) {
+    cwi_result result = {.status = status};
+    snprintf(result.message, sizeof result.message, "%s", message ? message : "");
+    return result;
+}
+
+static cwi_open_function *opening(cwi_format format) {
+    switch (format) {
+#ifndef CWI_WITHOUT_AVIF
+    case CWI_AVIF: return cwi_open_avif;
+#endif
+#ifndef CWI_WITHOUT_HEIF
+    case CWI_HEIC: return cwi_open_heif;
+#endif
+#ifndef CWI_WITHOUT_JXL
+    case CWI_JPEG_XL: return cwi_open_jxl;
+#endif
+#ifndef CWI_WITHOUT_TIFF
+    case CWI_TIFF: return cwi_open_tiff;
+#endif
+#ifndef CWI_WITHOUT_JP2
+    case CWI_JPEG_2000: return cwi_open_jp2;
+#endif
+#ifndef CWI_WITHOUT_SVG
+    case CWI_SVG: return cwi_open_svg;
+#endif
+    default: return NULL;
+    }
+}
+
+static cwi_encoder_open_function *encoding(cwi_format format) {
+    switch (format) {
+#ifndef CWI_WITHOUT_AVIF
+    case CWI_AVIF: return cwi_encode_avif;
+#endif
+#ifndef CWI_WITHOUT_HEIF
+    case CWI_HEIC: return cwi_encode_heif;
+#endif
+#ifndef CWI_WITHOUT_JXL
+    case CWI_JPEG_XL: return cwi_encode_jxl;
+#endif
+#ifndef CWI_WITHOUT_TIFF
+    case CWI_TIFF: return cwi_encode_tiff;
+#endif
+#ifndef CWI_WITHOUT_JP2
+    case CWI_JPEG_2000: return cwi_encode_jp2;
+#endif
+    default: return NULL;
+    }
+}
+
+bool cwi_has_format(cwi_format format) { return opening(format) != NULL; }
+
+bool cwi_can_encode(cwi_format format, bool is_animation) {
+    if (is_animation && format != CWI_AVIF && format != CWI_JPEG_XL) return false;
+    return encoding(format) != NULL;
+}
+
+cwi_result cwi_file_open(
+    cwi_format format, const uint8_t *bytes, size_t length, cwi_limits limits, cwi_choice choice, cwi_file **file) {
+    *file = NULL;
+    cwi_open_function *open = opening(format);
+    return open ? open(bytes, length, limits, choice, file) : cwi_failure(CWI_UNSUPPORTED, "a format that was left out");
+}
+
+void cwi_file_close(cwi_file *file) {
+    if (file) file->reading->close(file);
+}
+
+const cwi_file_info *cwi_file_get_info(const cwi_file *file) { return &file->info; }
+
+double cwi_file_duration(const cwi_file *file, int frame) {
+    if (!file->reading->duration || frame < 0 || frame >= file->info.frame_count) return 0;
+    return file->reading->duration(file, frame);
+}
+
+bool cwi_file_is_keyframe(const cwi_file *file, int frame) {
+    return !file->reading->is_keyframe || file->reading->is_keyframe(file, frame);
+}
+
+cwi_result cwi_file_decode(cwi_file *file, int frame, int reduction, void *pixels, size_t stride, bool *is_partial) {
+    if (is_partial) *is_partial = false;
+    if (!file->reading->decode || frame < 0 || frame >= file->info.frame_count)
+        return cwi_failure(CWI_UNSUPPORTED, "such a frame");
+    return file->reading->decode(file, frame, reduction, pixels, stride, is_partial);
+}
+
+cwi_result cwi_file_draw(cwi_file *file, uint32_t width, uint32_t height, void *pixels, size_t stride) {
+    if (!file->reading->draw) return cwi_failure(CWI_UNSUPPORTED, "drawing");
+    return file->reading->draw(file, width, height, pixels, stride);
+}
+
+cwi_result cwi_file_decode_preview(cwi_file *file, void *pixels, size_t stride) {
+    if (!file->reading->decode_preview) return cwi_failure(CWI_UNSUPPORTED, "previews");
+    return file->reading->decode_preview(file, pixels, stride);
+}
+
+void *cwi_make_file(
+    size_t size, const cwi_reading *reading, const uint8_t *bytes, size_t length, cwi_limits limits, cwi_choice choice) {
+    cwi_file *file = calloc(1, size);
+    if (!file) return NULL;
+    *file = (cwi_file){.reading = reading, .bytes = bytes, .length = length, .limits = limits, .choice = choice};
+    file->info = (cwi_file_info){
+        .orientation = 1, .depth = 8, .bytes_per_channel = 1, .page_count = 1, .frame_count = 1, .resolution_count = 1};
+    return file;
+}
+
+cwi_result cwi_no_page(int page_count) { return (cwi_result){.status = CWI_NO_PAGE, .page_count = page_count}; }
+
+cwi_result cwi_check_size(const cwi_limits *limits, uint64_t width, uint64_t height) {
+    if (width == 0 || height == 0) return cwi_failure(CWI_CORRUPT, "an empty image");
+    bool fits = width <= limits->side && height <= limits->side && width * height <= limits->pixel_count;
+    if (fits) return cwi_success();
+    return (cwi_result){.status = CWI_LIMIT, .width = width, .height = height};
+}
+
+cwi_result cwi_encoder_open(cwi_format format, const cwi_encoding *settings, cwi_encoder **encoder) {
+    *encoder = NULL;
+    cwi_encoder_open_function *open = encoding(format);
+    return open ? open(settings, encoder) : cwi_failure(CWI_UNSUPPORTED, "a format that was left out");
+}
+
+void cwi_encoder_close(cwi_encoder *encoder) {
+    if (encoder) encoder->writing->close(encoder);
+}
+
+cwi_result cwi_encoder_add(cwi_encoder *encoder, const uint8_t *pixels, size_t stride, int milliseconds) {
+    return encoder->writing->add(encoder, pixels, stride, milliseconds);
+}
+
+cwi_result cwi_encoder_finish(cwi_encoder *encoder, uint8_t **bytes, size_t *length) {
+    *bytes = NULL;
+    *length = 0;
+    return encoder->writing->finish(encoder, bytes, length);
+}
+
+bool cwi_buffer_write(cwi_buffer *buffer, size_t offset, const void *bytes, size_t length) {
+    size_t end;
+    if (__builtin_add_overflow(offset, length, &end)) return false;
+    if (end > buffer->capacity) {
+        size_t capacity = end < 1 << 16 ? 1 << 16 : end + end / 2;
+        uint8_t *grown = realloc(buffer->bytes, capacity);
+        if (!grown) return false;
+        buffer->bytes = grown;
+        buffer->capacity = capacity;
+    }
+    if (offset > buffer->length) memset(buffer->bytes + buffer->length, 0, offset - buffer->length);
+    memcpy(buffer->bytes + offset, bytes, length);
+    if (end > buffer->length) buffer->length = end;
+    return true;
+}

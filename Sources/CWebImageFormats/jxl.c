@@ -1,0 +1,439 @@
+#ifndef CWI_WITHOUT_JXL
+
+#include "file.h"
+
+#include <jxl/decode.h>
+#include <jxl/encode.h>
+#include <jxl/thread_parallel_runner.h>
+#include <jxl/version.h>
+
+#define JXL_VERSION_AT_LEAST(major, minor) (JPEGXL_NUMERIC_VERSION >= JPEGXL_COMPUTE_NUMERIC_VERSION(major, minor, 0))
+
+typedef struct {
+    cwi_file file;
+    JxlDecoder *decoder;
+    void *runner;
+    uint8_t *profile;
+    /// Of each frame, in seconds.
+    double *durations;
+    /// The frame that the decoder comes to next; -1 before it has begun.
+    int next_frame;
+} jxl_file;
+
+static void close_file(cwi_file *file) {
+    jxl_file *jxl = (jxl_file *)file;
+    if (jxl->decoder) JxlDecoderDestroy(jxl->decoder);
+    if (jxl->runner) JxlThreadParallelRunnerDestroy(jxl->runner);
+    free(jxl->profile);
+    free(jxl->durations);
+    free(jxl);
+}
+
+static double duration(const cwi_file *file, int frame) {
+    const double *durations = ((const jxl_file *)file)->durations;
+    return durations ? durations[frame] : 0;
+}
+
+static bool is_keyframe(const cwi_file *file, int frame) { return frame == 0; }
+
+static cwi_result no_more(const cwi_file *file) {
+    return cwi_failure(CWI_TRUNCATED, "the file ends before the image");
+}
+
+/// Starts at the beginning of the file.
+static bool start(jxl_file *jxl, int events) {
+    JxlDecoderRewind(jxl->decoder);
+    if (JxlDecoderSubscribeEvents(jxl->decoder, events) != JXL_DEC_SUCCESS) return false;
+    if (JxlDecoderSetInput(jxl->decoder, jxl->file.bytes, jxl->file.length) != JXL_DEC_SUCCESS) return false;
+    if (!jxl->file.choice.is_prefix) JxlDecoderCloseInput(jxl->decoder);
+    return true;
+}
+
+static JxlPixelFormat pixel_format(const cwi_file_info *info) {
+    return (JxlPixelFormat){
+        .num_channels = 4,
+        .data_type = info->bytes_per_channel == 2 ? JXL_TYPE_UINT16 : JXL_TYPE_UINT8,
+        .endianness = JXL_NATIVE_ENDIAN,
+    };
+}
+
+/// Divides the colors of 16 bits by alpha.
+static void unpremultiply(uint16_t *pixels, size_t count) {
+    for (size_t index = 0; index < count; index++, pixels += 4) {
+        uint32_t alpha = pixels[3];
+        for (int channel = 0; alpha > 0 && channel < 3; channel++) {
+            uint32_t value = (uint32_t)(((uint64_t)pixels[channel] * 65535 + alpha / 2) / alpha);
+            pixels[channel] = (uint16_t)(value > 65535 ? 65535 : value);
+        }
+    }
+}
+
+static cwi_result decode(cwi_file *file, int frame, int reduction, void *pixels, size_t stride, bool *is_partial) {
+    jxl_file *jxl = (jxl_file *)file;
+    const cwi_file_info *info = &file->info;
+    size_t row_length = (size_t)info->width * 4 * (size_t)info->bytes_per_channel;
+    if (stride != row_length) return cwi_failure(CWI_UNSUPPORTED, "gaps between rows");
+    if (jxl->next_frame < 0 || frame < jxl->next_frame) {
+        if (!start(jxl, JXL_DEC_FRAME | JXL_DEC_FULL_IMAGE)) return cwi_failure(CWI_NO_MEMORY, NULL);
+        jxl->next_frame = 0;
+    }
+    if (frame > jxl->next_frame) JxlDecoderSkipFrames(jxl->decoder, (size_t)(frame - jxl->next_frame));
+    // Until it is known that this one is complete.
+    jxl->next_frame = -1;
+    JxlPixelFormat format = pixel_format(info);
+    bool has_output = false;
+    for (;;) {
+        switch (JxlDecoderProcessInput(jxl->decoder)) {
+        case JXL_DEC_FRAME: break;
+        case JXL_DEC_NEED_IMAGE_OUT_BUFFER: {
+            size_t size = 0;
+            if (JxlDecoderImageOutBufferSize(jxl->decoder, &format, &size) != JXL_DEC_SUCCESS ||
+                size > row_length * info->height ||
+                JxlDecoderSetImageOutBuffer(jxl->decoder, &format, pixels, size) != JXL_DEC_SUCCESS)
+                return cwi_failure(CWI_CORRUPT, "a frame of another size");
+            has_output = true;
+            break;
+        }
+        case JXL_DEC_FULL_IMAGE:
+            jxl->next_frame = frame + 1;
+            if (info->bytes_per_channel == 2 && info->is_premultiplied)
+                unpremultiply(pixels, (size_t)info->width * info->height);
+            return cwi_success();
+        case JXL_DEC_NEED_MORE_INPUT:
+        case JXL_DEC_SUCCESS:
+        case JXL_DEC_ERROR:
+            // The beginning of the file has a coarse version, and rows of the fine one.
+            if (is_partial && has_output && JxlDecoderFlushImage(jxl->decoder) == JXL_DEC_SUCCESS) {
+                *is_partial = true;
+                if (info->bytes_per_channel == 2 && info->is_premultiplied)
+                    unpremultiply(pixels, (size_t)info->width * info->height);
+                return cwi_success();
+            }
+            return has_output ? cwi_failure(CWI_CORRUPT, "the image data is damaged or ends early") : no_more(file);
+        default: return cwi_failure(CWI_CORRUPT, "the image data is damaged");
+        }
+    }
+}
+
+static cwi_result decode_preview(cwi_file *file, void *pixels, size_t stride) {
+    bool is_partial = false;
+    cwi_result result = decode(file, 0, 0, pixels, stride, &is_partial);
+    ((jxl_file *)file)->next_frame = -1;
+    return result;
+}
+
+static const cwi_reading reading = {
+    .close = close_file,
+    .decode = decode,
+    .decode_preview = decode_preview,
+    .duration = duration,
+    .is_keyframe = is_keyframe,
+};
+
+/// Sets code points of H.273 for the common encodings. JPEG XL uses the same numbers, but for Display P3.
+static bool set_code_points(cwi_file_info *info, const JxlColorEncoding *encoding) {
+    bool is_gray = encoding->color_space == JXL_COLOR_SPACE_GRAY;
+    if (encoding->color_space != JXL_COLOR_SPACE_RGB && !is_gray) return false;
+    if (encoding->white_point != JXL_WHITE_POINT_D65) return false;
+    int primaries = 1;
+    if (!is_gray) {
+        switch (encoding->primaries) {
+        case JXL_PRIMARIES_SRGB: primaries = 1; break;
+        case JXL_PRIMARIES_2100: primaries = 9; break;
+        case JXL_PRIMARIES_P3: primaries = 12; break;
+        default: return false;
+        }
+    }
+    switch (encoding->transfer_function) {
+    case JXL_TRANSFER_FUNCTION_709:
+    case JXL_TRANSFER_FUNCTION_LINEAR:
+    case JXL_TRANSFER_FUNCTION_SRGB:
+    case JXL_TRANSFER_FUNCTION_PQ:
+    case JXL_TRANSFER_FUNCTION_HLG: info->transfer = (int)encoding->transfer_function; break;
+    default: return false;
+    }
+    info->primaries = primaries;
+    return true;
+}
+
+static void read_colors(jxl_file *jxl) {
+    cwi_file_info *info = &jxl->file.info;
+    info->primaries = info->transfer = 2;
+    JxlColorEncoding encoding;
+    size_t length = 0;
+#if JXL_VERSION_AT_LEAST(0, 9)
+    if (JxlDecoderGetColorAsEncodedProfile(jxl->decoder, JXL_COLOR_PROFILE_TARGET_DATA, &encoding) ==
+            JXL_DEC_SUCCESS && set_code_points(info, &encoding))
+        return;
+    if (JxlDecoderGetICCProfileSize(jxl->decoder, JXL_COLOR_PROFILE_TARGET_DATA, &length) != JXL_DEC_SUCCESS) return;
+#else
+    JxlPixelFormat format = pixel_format(info);
+    if (JxlDecoderGetColorAsEncodedProfile(jxl->decoder, &format, JXL_COLOR_PROFILE_TARGET_DATA, &encoding) ==
+            JXL_DEC_SUCCESS && set_code_points(info, &encoding))
+        return;
+    if (JxlDecoderGetICCProfileSize(jxl->decoder, &format, JXL_COLOR_PROFILE_TARGET_DATA, &length) != JXL_DEC_SUCCESS)
+        return;
+#endif
+    if (length == 0 || length > jxl->file.limits.metadata_length) return;
+    uint8_t *profile = malloc(length);
+    if (!profile) return;
+#if JXL_VERSION_AT_LEAST(0, 9)
+    bool is_read = JxlDecoderGetColorAsICCProfile(
+                       jxl->decoder, JXL_COLOR_PROFILE_TARGET_DATA, profile, length) == JXL_DEC_SUCCESS;
+#else
+    bool is_read = JxlDecoderGetColorAsICCProfile(
+                       jxl->decoder, &format, JXL_COLOR_PROFILE_TARGET_DATA, profile, length) == JXL_DEC_SUCCESS;
+#endif
+    if (!is_read) {
+        free(profile);
+        return;
+    }
+    jxl->profile = profile;
+    info->profile = profile;
+    info->profile_length = length;
+}
+
+static cwi_result read_basics(jxl_file *jxl, JxlBasicInfo *basics) {
+    if (JxlDecoderGetBasicInfo(jxl->decoder, basics) != JXL_DEC_SUCCESS) return cwi_failure(CWI_CORRUPT, "no size");
+    cwi_file_info *info = &jxl->file.info;
+    // Upright: libjxl turns images.
+    info->width = info->crop_width = basics->xsize;
+    info->height = info->crop_height = basics->ysize;
+    info->depth = (int)basics->bits_per_sample;
+    info->bytes_per_channel = basics->bits_per_sample > 8 ? 2 : 1;
+    info->has_alpha = basics->alpha_bits > 0;
+    info->is_premultiplied = info->has_alpha && basics->alpha_premultiplied;
+    info->is_gray = basics->num_color_channels == 1;
+    info->is_animated = basics->have_animation;
+    info->loop_count = basics->have_animation ? (int)basics->animation.num_loops : -1;
+    return cwi_check_size(&jxl->file.limits, basics->xsize, basics->ysize);
+}
+
+static cwi_result add_frame(jxl_file *jxl, const JxlBasicInfo *basics, int *capacity) {
+    cwi_file_info *info = &jxl->file.info;
+    if ((uint32_t)info->frame_count >= jxl->file.limits.frame_count) return cwi_failure(CWI_LIMIT, "frames");
+    if (info->frame_count == *capacity) {
+        *capacity = *capacity ? *capacity * 2 : 16;
+        double *grown = realloc(jxl->durations, (size_t)*capacity * sizeof *grown);
+        if (!grown) return cwi_failure(CWI_NO_MEMORY, NULL);
+        jxl->durations = grown;
+    }
+    JxlFrameHeader header;
+    if (JxlDecoderGetFrameHeader(jxl->decoder, &header) != JXL_DEC_SUCCESS) return cwi_failure(CWI_CORRUPT, "a frame");
+    double ticks_per_second = (double)basics->animation.tps_numerator / (double)basics->animation.tps_denominator;
+    jxl->durations[info->frame_count++] = ticks_per_second > 0 ? header.duration / ticks_per_second : 0;
+    return cwi_success();
+}
+
+/// Reads up to the first frame; of an animation, the headers of all frames.
+static cwi_result read_info(jxl_file *jxl) {
+    JxlBasicInfo basics = {0};
+    cwi_file_info *info = &jxl->file.info;
+    bool has_basics = false, has_colors = false;
+    int capacity = 0;
+    if (!start(jxl, JXL_DEC_BASIC_INFO | JXL_DEC_COLOR_ENCODING | JXL_DEC_FRAME))
+        return cwi_failure(CWI_NO_MEMORY, NULL);
+    for (;;) {
+        cwi_result result = cwi_success();
+        switch (JxlDecoderProcessInput(jxl->decoder)) {
+        case JXL_DEC_BASIC_INFO:
+            result = read_basics(jxl, &basics);
+            has_basics = true;
+            if (basics.have_animation) info->frame_count = 0;
+            break;
+        case JXL_DEC_COLOR_ENCODING:
+            read_colors(jxl);
+            has_colors = true;
+            if (!basics.have_animation || jxl->file.choice.is_prefix) {
+                if (basics.have_animation) info->frame_count = 1;
+                return result;
+            }
+            break;
+        case JXL_DEC_FRAME: result = add_frame(jxl, &basics, &capacity); break;
+        case JXL_DEC_SUCCESS: return info->frame_count > 0 ? result : no_more(&jxl->file);
+        case JXL_DEC_NEED_MORE_INPUT:
+        case JXL_DEC_ERROR:
+            // The frames so far can be shown. Without colors, sRGB is assumed.
+            if (has_basics && info->frame_count > 0 && (has_colors || jxl->file.choice.is_prefix)) return result;
+            return has_basics && !jxl->file.choice.is_prefix ? cwi_failure(CWI_CORRUPT, "a damaged header")
+                                                             : no_more(&jxl->file);
+        default: result = cwi_failure(CWI_CORRUPT, "a damaged header"); break;
+        }
+        if (result.status != CWI_OK) return result;
+    }
+}
+
+cwi_result cwi_open_jxl(
+    const uint8_t *bytes, size_t length, cwi_limits limits, cwi_choice choice, cwi_file **file) {
+    if (choice.page > 0) return cwi_no_page(1);
+    jxl_file *jxl = cwi_make_file(sizeof *jxl, &reading, bytes, length, limits, choice);
+    if (!jxl) return cwi_failure(CWI_NO_MEMORY, NULL);
+    jxl->next_frame = -1;
+    jxl->decoder = JxlDecoderCreate(NULL);
+    if (choice.thread_count > 1) jxl->runner = JxlThreadParallelRunnerCreate(NULL, (size_t)choice.thread_count);
+    cwi_result result = jxl->decoder ? cwi_success() : cwi_failure(CWI_NO_MEMORY, NULL);
+    if (result.status == CWI_OK && jxl->runner)
+        JxlDecoderSetParallelRunner(jxl->decoder, JxlThreadParallelRunner, jxl->runner);
+    if (result.status == CWI_OK) result = read_info(jxl);
+    if (result.status != CWI_OK) {
+        close_file(&jxl->file);
+        return result;
+    }
+    *file = &jxl->file;
+    return result;
+}
+
+// MARK: Writing
+
+typedef struct {
+    cwi_encoder encoder;
+    JxlEncoder *library;
+    JxlEncoderFrameSettings *settings;
+    void *runner;
+    cwi_buffer output;
+    int added_count;
+} jxl_encoder;
+
+static void close_encoder(cwi_encoder *encoder) {
+    jxl_encoder *jxl = (jxl_encoder *)encoder;
+    if (jxl->library) JxlEncoderDestroy(jxl->library);
+    if (jxl->runner) JxlThreadParallelRunnerDestroy(jxl->runner);
+    free(jxl->output.bytes);
+    free(jxl);
+}
+
+static cwi_result broken(void) { return cwi_failure(CWI_UNSUPPORTED, "libjxl refused the image"); }
+
+/// Moves what is ready to the output.
+static cwi_result drain(jxl_encoder *jxl) {
+    for (;;) {
+        uint8_t chunk[1 << 16];
+        uint8_t *next = chunk;
+        size_t room = sizeof chunk;
+        JxlEncoderStatus status = JxlEncoderProcessOutput(jxl->library, &next, &room);
+        if (!cwi_buffer_write(&jxl->output, jxl->output.length, chunk, sizeof chunk - room))
+            return cwi_failure(CWI_NO_MEMORY, NULL);
+        if (status == JXL_ENC_SUCCESS) return cwi_success();
+        if (status != JXL_ENC_NEED_MORE_OUTPUT) return broken();
+    }
+}
+
+/// The distance for a quality from 0 to 100, as in libjxl's cjxl.
+static float distance(double quality) {
+    if (quality >= 100) return 0;
+    if (quality >= 30) return (float)(0.1 + (100 - quality) * 0.09);
+    return (float)(53.0 / 3000 * quality * quality - 23.0 / 20 * quality + 25);
+}
+
+static cwi_result add(cwi_encoder *encoder, const uint8_t *pixels, size_t stride, int milliseconds) {
+    jxl_encoder *jxl = (jxl_encoder *)encoder;
+    const cwi_encoding *encoding = &encoder->encoding;
+    uint32_t channels = encoding->has_alpha ? 4 : 3;
+    size_t row_length = (size_t)encoding->width * channels, length = row_length * encoding->height;
+    uint8_t *rows = malloc(length);
+    if (!rows) return cwi_failure(CWI_NO_MEMORY, NULL);
+    for (uint32_t y = 0; y < encoding->height; y++) {
+        for (uint32_t x = 0; x < encoding->width; x++)
+            memcpy(rows + y * row_length + x * channels, pixels + y * stride + (size_t)x * 4, channels);
+    }
+    if (encoding->frame_count > 1) {
+        JxlFrameHeader header;
+        JxlEncoderInitFrameHeader(&header);
+        header.duration = (uint32_t)milliseconds;
+        JxlEncoderSetFrameHeader(jxl->settings, &header);
+    }
+    JxlPixelFormat format = {.num_channels = channels, .data_type = JXL_TYPE_UINT8, .endianness = JXL_NATIVE_ENDIAN};
+    JxlEncoderStatus status = JxlEncoderAddImageFrame(jxl->settings, &format, rows, length);
+    free(rows);
+    if (status != JXL_ENC_SUCCESS) return broken();
+    jxl->added_count++;
+    if (jxl->added_count == encoding->frame_count) {
+        JxlEncoderCloseInput(jxl->library);
+    }
+    return drain(jxl);
+}
+
+static cwi_result finish(cwi_encoder *encoder, uint8_t **bytes, size_t *length) {
+    jxl_encoder *jxl = (jxl_encoder *)encoder;
+    *bytes = jxl->output.bytes;
+    *length = jxl->output.length;
+    jxl->output = (cwi_buffer){0};
+    return cwi_success();
+}
+
+static const cwi_writing writing = {.close = close_encoder, .add = add, .finish = finish};
+
+/// Adds a box. Exif has the offset of its first byte before it.
+static bool add_box(JxlEncoder *library, const char type[4], const uint8_t *bytes, size_t length, size_t gap) {
+    if (length == 0) return true;
+    uint8_t *content = calloc(1, length + gap);
+    if (!content) return false;
+    memcpy(content + gap, bytes, length);
+    bool is_added = JxlEncoderAddBox(library, type, content, length + gap, JXL_FALSE) == JXL_ENC_SUCCESS;
+    free(content);
+    return is_added;
+}
+
+static cwi_result set_up(jxl_encoder *jxl) {
+    const cwi_encoding *encoding = &jxl->encoder.encoding;
+    JxlEncoder *library = jxl->library;
+    bool is_lossless = encoding->is_lossless || encoding->quality >= 100;
+    if (jxl->runner) JxlEncoderSetParallelRunner(library, JxlThreadParallelRunner, jxl->runner);
+    bool has_boxes = encoding->exif_length || encoding->xmp_length;
+    if (has_boxes && JxlEncoderUseBoxes(library) != JXL_ENC_SUCCESS) return broken();
+    JxlBasicInfo basics;
+    JxlEncoderInitBasicInfo(&basics);
+    basics.xsize = encoding->width;
+    basics.ysize = encoding->height;
+    basics.bits_per_sample = 8;
+    basics.num_color_channels = 3;
+    if (encoding->has_alpha) {
+        basics.num_extra_channels = 1;
+        basics.alpha_bits = 8;
+    }
+    basics.uses_original_profile = is_lossless;
+    if (encoding->frame_count > 1) {
+        basics.have_animation = JXL_TRUE;
+        basics.animation.tps_numerator = 1000;
+        basics.animation.tps_denominator = 1;
+        basics.animation.num_loops = (uint32_t)encoding->loop_count;
+    }
+    if (JxlEncoderSetBasicInfo(library, &basics) != JXL_ENC_SUCCESS) return broken();
+    JxlColorEncoding colors;
+    JxlColorEncodingSetToSRGB(&colors, JXL_FALSE);
+    if (JxlEncoderSetColorEncoding(library, &colors) != JXL_ENC_SUCCESS) return broken();
+    jxl->settings = JxlEncoderFrameSettingsCreate(library, NULL);
+    if (!jxl->settings) return cwi_failure(CWI_NO_MEMORY, NULL);
+    JxlEncoderStatus status = is_lossless ? JxlEncoderSetFrameLossless(jxl->settings, JXL_TRUE)
+                                          : JxlEncoderSetFrameDistance(jxl->settings, distance(encoding->quality));
+    if (status != JXL_ENC_SUCCESS) return broken();
+#if JXL_VERSION_AT_LEAST(0, 9)
+    if (encoding->has_alpha && !is_lossless)
+        JxlEncoderSetExtraChannelDistance(jxl->settings, 0, distance(encoding->alpha_quality));
+#endif
+    // libjxl's efforts are 1, the fastest, to 9.
+    int effort = encoding->speed > 9 ? 1 : encoding->speed < 1 ? 9 : 10 - encoding->speed;
+    JxlEncoderFrameSettingsSetOption(jxl->settings, JXL_ENC_FRAME_SETTING_EFFORT, effort);
+    bool has_metadata = add_box(library, "Exif", encoding->exif, encoding->exif_length, 4) &&
+                        add_box(library, "xml ", encoding->xmp, encoding->xmp_length, 0);
+    if (!has_metadata) return broken();
+    if (has_boxes) JxlEncoderCloseBoxes(library);
+    return cwi_success();
+}
+
+cwi_result cwi_encode_jxl(const cwi_encoding *encoding, cwi_encoder **encoder) {
+    jxl_encoder *jxl = calloc(1, sizeof *jxl);
+    if (!jxl) return cwi_failure(CWI_NO_MEMORY, NULL);
+    jxl->encoder = (cwi_encoder){.writing = &writing, .encoding = *encoding};
+    jxl->library = JxlEncoderCreate(NULL);
+    if (encoding->thread_count > 1) jxl->runner = JxlThreadParallelRunnerCreate(NULL, (size_t)encoding->thread_count);
+    cwi_result result = jxl->library ? set_up(jxl) : cwi_failure(CWI_NO_MEMORY, NULL);
+    if (result.status != CWI_OK) {
+        close_encoder(&jxl->encoder);
+        return result;
+    }
+    *encoder = &jxl->encoder;
+    return result;
+}
+
+#endif

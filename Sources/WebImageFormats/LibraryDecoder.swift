@@ -1,0 +1,222 @@
+internal import CWebImageFormats
+internal import FoundationEssentials
+internal import WebImageCoding
+internal import WebImageCore
+
+/// Decodes one format with its library.
+///
+///     bytes ──▶ LibraryFile (header) ──▶ info
+///                    └──▶ pixels ─▶ DecodingPlan: size, colors, orientation
+///
+/// The libraries have no global state that lasts: bytes go in, pixels come out, so that they could as well run in
+/// another process. None can be interrupted in an image: cancellation and time limits are checked before and after, and
+/// between frames. What they refuse themselves is theirs: libheif has limits on boxes and items, librsvg on elements,
+/// dav1d gets the size limit from libavif.
+struct LibraryDecoder: ProbingDecoder {
+    let library: LibraryFormat
+
+    init(_ library: LibraryFormat) { self.library = library }
+
+    var format: ImageFormat { library.format }
+
+    func info(of data: Data) throws(WebImageError) -> ImageInfo {
+        try data.withBytes { (bytes) throws(WebImageError) in
+            let file = try LibraryFile(library, bytes: bytes, limits: .default)
+            let media = library.hasMediaBoxes ? MediaFile(data.bytes) : nil
+            // libheif turns images itself, so only the boxes tell how they are stored.
+            let orientation = media?.orientation ?? file.orientation
+            var info = ImageInfo(
+                format: format, size: file.orientation.upright(file.size), frameCount: file.frameCount,
+                hasAlpha: file.info.has_alpha, orientation: orientation, hasColorProfile: file.profile != nil,
+                colorProfileName: file.profile?.name)
+            info.pageCount = Int(file.info.page_count)
+            info.bitDepth = Int(file.info.depth)
+            info.isHDR = file.isHDR
+            info.hasGainMap = media?.hasGainMap ?? false
+            if file.info.is_animated {
+                info.loopCount = LibraryAnimation.loopCount(of: file, media)
+                info.frameDurations = LibraryAnimation.durations(of: file)
+            }
+            return info
+        }
+    }
+
+    func probe(_ prefix: Data) throws(WebImageError) -> ImageProbe? {
+        if library.hasMediaBoxes {
+            guard let media = MediaFile(prefix.bytes) else { return nil }
+            return ImageProbe(
+                format: format, size: media.orientation.upright(media.size), orientation: media.orientation,
+                isAnimated: media.isSequence && media.frameCount > 1, hasAlpha: media.hasAlpha)
+        }
+        return try prefix.withBytes { (bytes) throws(WebImageError) in
+            do throws(WebImageError) {
+                let file = try LibraryFile(library, bytes: bytes, limits: .default, isPrefix: true)
+                return ImageProbe(
+                    format: format, size: file.orientation.upright(file.size), orientation: file.orientation,
+                    isAnimated: file.info.is_animated, hasAlpha: file.info.has_alpha)
+            } catch .decoding {
+                return nil
+            }
+        }
+    }
+
+    func animation(of data: Data, options: DecodingOptions) throws(WebImageError) -> (any AnimationSource)? {
+        guard let animation = try LibraryAnimation(library, data, options: options), animation.frameCount > 1 else {
+            return nil
+        }
+        return animation
+    }
+
+    func decode(_ data: Data, options: DecodingOptions) throws(WebImageError) -> Image {
+        try options.withTimeLimit { (options) throws(WebImageError) in
+            try checkSize(of: data, options: options)
+            if !options.firstFrameOnly, options.page == nil,
+                let animation = try LibraryAnimation(library, data, options: options), animation.frameCount > 1
+            {
+                let pixels = try animation.makeFrameReader().frame(at: 0, cancellation: options.cancellation)
+                var image = Image(
+                    pixels: pixels, scale: options.scale, format: format, frameCount: animation.frameCount,
+                    isThumbnail: animation.isThumbnail)
+                image.animation = animation
+                return image
+            }
+            return try data.withBytes { (bytes) throws(WebImageError) in try still(bytes, options: options) }
+        }
+    }
+
+    func makeIncrementalDecoder(options: DecodingOptions) -> (any IncrementalImageDecoder)? {
+        library == .jpegXL ? LibraryIncrementalDecoder(self, options: options) : nil
+    }
+
+    /// The libraries' errors for large images don't tell the size.
+    private func checkSize(of data: Data, options: DecodingOptions) throws(WebImageError) {
+        if library.hasMediaBoxes, let media = MediaFile(data.bytes) { try options.limits.check(media.size) }
+    }
+
+    private func still(
+        _ bytes: UnsafeRawBufferPointer, options: DecodingOptions
+    ) throws(WebImageError) -> Image {
+        let threadCount = options.idleProcessorCount
+        var file = try LibraryFile(
+            library, bytes: bytes, limits: options.limits, page: options.page, threadCount: threadCount)
+        if library == .svg { return try drawing(of: file, options: options) }
+        // Made from the file itself: an embedded thumbnail may have other colors.
+        var plan = try file.plan(options)
+        if library == .heic, plan.targetSize != plan.storedSize {
+            // An embedded thumbnail may be enough.
+            file = try LibraryFile(
+                library, bytes: bytes, limits: options.limits, page: options.page, wantedSize: plan.targetSize,
+                threadCount: threadCount)
+            let size = plan.targetSize
+            if file.size != plan.storedSize {
+                plan = try DecodingPlan(
+                    storedSize: plan.storedSize, colors: file.remainingConversion, options: options)
+                assert(plan.targetSize == size)
+            }
+        }
+        let reduction = file.reduction(for: plan.targetSize)
+        let decodedSize = reduction == 0 ? file.size : file.size.halved(times: reduction)
+        let byteCount = plan.byteCount(from: decodedSize) + file.workingByteCount
+        return try options.withMemory(byteCount) { (_) throws(WebImageError) in
+            let (pixels, isPartial) = try file.pixels(
+                reduction: reduction, allowsDamage: options.allowsDamage, cancellation: options.cancellation)
+            var image = try plan.image(of: pixels, format: format, frameCount: file.frameCount)
+            image.isPartial = isPartial
+            return image
+        }
+    }
+
+    /// A vector image is drawn at the requested size, also where that is larger than its own. It counts as a
+    /// thumbnail, because there is always a larger one.
+    private func drawing(of file: LibraryFile, options: DecodingOptions) throws(WebImageError) -> Image {
+        var size = file.size
+        if let thumbnail = options.thumbnail, thumbnail.isBounded {
+            size = thumbnail.mode.size(of: size, in: thumbnail.size, allowsUpscaling: true)
+        }
+        if let byteLimit = options.byteLimit { size = size.scaledDown(toPixelCount: byteLimit / 4) }
+        try options.limits.check(size)
+        return try options.withMemory(size.pixelByteCount * 2) { (_) throws(WebImageError) in
+            try options.checkCancellation()
+            return Image(pixels: try file.drawn(at: size), scale: options.scale, format: format, isThumbnail: true)
+        }
+    }
+}
+
+extension LibraryFile {
+    func plan(_ options: DecodingOptions) throws(WebImageError) -> DecodingPlan {
+        try DecodingPlan(
+            storedSize: size, orientation: orientation, colors: remainingConversion, options: options)
+    }
+
+    /// How often the sides can be halved before they are shorter than those of `target`.
+    fileprivate func reduction(for target: PixelSize) -> Int {
+        var reduction = 0
+        while reduction + 1 < info.resolution_count {
+            let next = size.halved(times: reduction + 1)
+            guard next.width >= target.width, next.height >= target.height else { break }
+            reduction += 1
+        }
+        return reduction
+    }
+}
+
+extension DecodingOptions {
+    /// All processors if no other image is decoded, else a fair share.
+    var idleProcessorCount: Int { max(1, PlatformThread.processorCount / (budget.decodeCount + 1)) }
+}
+
+/// Decodes JPEG XL while it arrives: one preview, made of its coarse version.
+///
+/// libjxl starts from the beginning each time, so the preview is tried whenever the bytes have doubled, until it
+/// succeeds: an eighth of the file is usually enough.
+final class LibraryIncrementalDecoder: ProbingIncrementalDecoder {
+    private let decoder: LibraryDecoder
+    private let options: DecodingOptions
+    private var data = Data()
+    private(set) var probe: ImageProbe?
+    private var hasPreview = false
+    private var nextTry = 4 << 10
+
+    init(_ decoder: LibraryDecoder, options: DecodingOptions) {
+        self.decoder = decoder
+        self.options = options
+    }
+
+    /// Known only when the file is complete.
+    var animation: (any AnimationSource)? { nil }
+
+    func append(_ bytes: Data) throws(WebImageError) {
+        data.append(bytes)
+        guard probe == nil else { return }
+        probe = try decoder.probe(data)
+        if let probe { try options.limits.check(probe.size) }
+    }
+
+    func preview() throws(WebImageError) -> Image? {
+        guard probe != nil, !hasPreview, data.count >= nextTry else { return nil }
+        nextTry = data.count * 2
+        let image = try options.withTimeLimit { (options) throws(WebImageError) in
+            try data.withBytes { (bytes) throws(WebImageError) in try preview(of: bytes, options: options) }
+        }
+        hasPreview = image != nil
+        return image
+    }
+
+    private func preview(of bytes: UnsafeRawBufferPointer, options: DecodingOptions) throws(WebImageError) -> Image? {
+        let file = try LibraryFile(
+            decoder.library, bytes: bytes, limits: options.limits, threadCount: options.idleProcessorCount,
+            isPrefix: true)
+        var whole = options
+        (whole.thumbnail, whole.byteLimit) = (nil, nil)
+        let plan = try file.plan(whole)
+        let byteCount = plan.byteCount(from: file.size) + file.workingByteCount
+        return try options.withMemory(byteCount) { (_) throws(WebImageError) in
+            guard let pixels = try file.preview(cancellation: options.cancellation) else { return nil }
+            var image = try plan.image(of: pixels, format: decoder.format)
+            image.isPartial = true
+            return image
+        }
+    }
+
+    func finish() throws(WebImageError) -> Image { try decoder.decode(data, options: options) }
+}

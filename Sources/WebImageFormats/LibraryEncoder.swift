@@ -1,0 +1,130 @@
+internal import CWebImageFormats
+internal import CWebImageKernels
+internal import FoundationEssentials
+internal import WebImageCoding
+internal import WebImageCore
+
+/// Encodes one format with its library.
+struct LibraryEncoder: ImageEncoder {
+    let library: LibraryFormat
+
+    init(_ library: LibraryFormat) { self.library = library }
+
+    var format: ImageFormat { library.format }
+
+    func encode(_ image: Image, options: EncodingOptions) throws(WebImageError) -> Data {
+        let writer = try LibraryWriter(
+            library, size: image.pixels.size, hasAlpha: !image.pixels.isOpaque, frameCount: 1, loopCount: 0,
+            options: options)
+        try writer.append(image.pixels, milliseconds: 0)
+        return try writer.finish()
+    }
+}
+
+/// Encodes stills and animations. Durations are whole milliseconds.
+struct LibraryAnimationEncoder: AnimationEncoder {
+    private let stills: LibraryEncoder
+
+    init(_ library: LibraryFormat) { stills = LibraryEncoder(library) }
+
+    var format: ImageFormat { stills.format }
+
+    func encode(_ image: Image, options: EncodingOptions) throws(WebImageError) -> Data {
+        try stills.encode(image, options: options)
+    }
+
+    func encode(_ animation: EncodableAnimation, options: EncodingOptions) throws(WebImageError) -> Data {
+        var reader = try EncodableFrameReader(
+            animation, format: format, maximumDimension: MutablePixelBuffer.maximumDimension,
+            cancellation: options.cancellation)
+        var clock = FrameClock(unitsPerSecond: 1000, minimum: 11, maximum: Int(Int32.max))
+        var writer: LibraryWriter?
+        var index = 0
+        while let pixels = try reader.nextFrame() {
+            // A later frame may be transparent where the first is not.
+            if writer == nil {
+                writer = try LibraryWriter(
+                    stills.library, size: pixels.size, hasAlpha: true, frameCount: animation.frames.count,
+                    loopCount: animation.loopCount, options: options)
+            }
+            try writer?.append(pixels, milliseconds: clock.units(for: animation.frames[index].duration))
+            index += 1
+        }
+        guard let writer else { throw .invalidFrames(reason: .none) }
+        return try writer.finish()
+    }
+}
+
+/// A file that a library writes. Used by one thread.
+private final class LibraryWriter {
+    private let library: LibraryFormat
+    private let handle: OpaquePointer
+    private let cancellation: Cancellation?
+
+    init(
+        _ library: LibraryFormat, size: PixelSize, hasAlpha: Bool, frameCount: Int, loopCount: Int,
+        options: EncodingOptions
+    ) throws(WebImageError) {
+        try options.cancellation?.check()
+        var encoding = cwi_encoding()
+        encoding.width = UInt32(size.width)
+        encoding.height = UInt32(size.height)
+        encoding.has_alpha = hasAlpha
+        encoding.is_lossless = options.isLossless
+        encoding.quality = (options.quality * 100).rounded()
+        encoding.alpha_quality = (options.alphaQuality * 100).rounded()
+        encoding.speed = Int32(options.speed)
+        encoding.thread_count = Int32(PlatformThread.processorCount)
+        encoding.frame_count = Int32(clamping: frameCount)
+        encoding.loop_count = Int32(clamping: max(0, loopCount))
+        var handle: OpaquePointer?
+        let result = cwi_encoder_open(library.library, &encoding, &handle)
+        try result.check(encoding: library.format, size: size)
+        guard let handle else { throw .encoding(format: library.format, reason: .codec("no encoder")) }
+        self.library = library
+        self.handle = handle
+        cancellation = options.cancellation
+    }
+
+    deinit { cwi_encoder_close(handle) }
+
+    func append(_ pixels: PixelBuffer, milliseconds: Int) throws(WebImageError) {
+        try cancellation?.check()
+        let source = pixels.baseAddress.assumingMemoryBound(to: UInt8.self)
+        let result: cwi_result
+        if pixels.isOpaque {
+            result = cwi_encoder_add(handle, source, pixels.bytesPerRow, Int32(clamping: milliseconds))
+        } else {
+            let straight = try MutablePixelBuffer(width: pixels.width, height: pixels.height)
+            let stride = straight.bytesPerRow
+            let start = straight.baseAddress.assumingMemoryBound(to: UInt8.self)
+            for row in 0..<pixels.height {
+                cwi_unpremultiply(source + row * pixels.bytesPerRow, start + row * stride, pixels.width)
+            }
+            result = cwi_encoder_add(handle, start, stride, Int32(clamping: milliseconds))
+            // The address above is valid until here.
+            _ = straight.freeze(isOpaque: false)
+        }
+        try result.check(encoding: library.format, size: pixels.size)
+    }
+
+    func finish() throws(WebImageError) -> Data {
+        try cancellation?.check()
+        var bytes: UnsafeMutablePointer<UInt8>?
+        var count = 0
+        let result = cwi_encoder_finish(handle, &bytes, &count)
+        try result.check(encoding: library.format, size: PixelSize(width: 0, height: 0))
+        guard let bytes else { throw .encoding(format: library.format, reason: .codec("no output")) }
+        return Data(bytesNoCopy: bytes, count: count, deallocator: .free)
+    }
+}
+
+extension cwi_result {
+    fileprivate func check(encoding format: ImageFormat, size: PixelSize) throws(WebImageError) {
+        switch status {
+        case CWI_OK: return
+        case CWI_NO_MEMORY: throw .outOfResources(reason: .memory(byteCount: size.pixelByteCount))
+        default: throw .encoding(format: format, reason: .codec(text))
+        }
+    }
+}

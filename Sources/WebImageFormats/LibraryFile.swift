@@ -1,0 +1,185 @@
+internal import CWebImageFormats
+internal import CWebImageKernels
+internal import FoundationEssentials
+internal import WebImageCoding
+internal import WebImageCore
+
+/// A file that a library has opened. Used by one thread at a time.
+final class LibraryFile {
+    let format: LibraryFormat
+    let info: cwi_file_info
+    private let handle: OpaquePointer
+    private let limits: DecodingLimits
+
+    /// - Parameter bytes: must exist as long as this object does.
+    init(
+        _ format: LibraryFormat, bytes: UnsafeRawBufferPointer, limits: DecodingLimits, page: Int? = nil,
+        wantedSize: PixelSize? = nil, threadCount: Int = 1, isPrefix: Bool = false
+    ) throws(WebImageError) {
+        let choice = cwi_choice(
+            page: Int32(clamping: page ?? -1), thread_count: Int32(threadCount),
+            wanted_width: UInt32(wantedSize?.width ?? 0), wanted_height: UInt32(wantedSize?.height ?? 0),
+            is_prefix: isPrefix)
+        let bounds = cwi_limits(
+            pixel_count: UInt32(clamping: limits.pixelCount), side: UInt32(MutablePixelBuffer.maximumDimension),
+            frame_count: UInt32(clamping: limits.frameCount), metadata_length: limits.metadataByteCount,
+            memory_length: limits.memoryByteCount)
+        var handle: OpaquePointer?
+        let result = cwi_file_open(
+            format.library, bytes.bindMemory(to: UInt8.self).baseAddress, bytes.count, bounds, choice, &handle)
+        if result.status == CWI_NO_PAGE { _ = try format.format.page(page, of: Int(result.page_count)) }
+        try result.check(format.format, limits: limits)
+        guard let handle else { throw format.format.corrupt("") }
+        self.format = format
+        self.handle = handle
+        self.limits = limits
+        info = cwi_file_get_info(handle).pointee
+    }
+
+    deinit { cwi_file_close(handle) }
+
+    /// Of the decoded pixels.
+    var decodedSize: PixelSize { PixelSize(width: Int(info.width), height: Int(info.height)) }
+    /// Of the part that is shown, before orientation.
+    var size: PixelSize { PixelSize(width: Int(info.crop_width), height: Int(info.crop_height)) }
+    var orientation: ImageOrientation { ImageOrientation(rawValue: Int(info.orientation)) ?? .up }
+    var isDeep: Bool { info.bytes_per_channel == 2 }
+    var frameCount: Int { Int(info.frame_count) }
+
+    /// The memory of decoding besides the result, in bytes.
+    var workingByteCount: Int {
+        decodedSize.pixelCount * (format.workingByteCount(isDeep: isDeep) + (isDeep ? 8 : 0))
+    }
+
+    var profile: ColorProfile? {
+        guard let bytes = info.profile, info.profile_length > 0 else { return nil }
+        return ColorProfile(Array(UnsafeBufferPointer(start: bytes, count: info.profile_length)))
+    }
+
+    var colors: ColorEncoding {
+        if let profile { return .profile(profile) }
+        return Self.colors(primaries: info.primaries, transfer: info.transfer)
+    }
+
+    /// The encoding of code points; sRGB for those that tell nothing. The curves of video cameras (BT.709, BT.601,
+    /// BT.2020) count as sRGB's, as in browsers: displays don't undo them.
+    static func colors(primaries: Int32, transfer: Int32) -> ColorEncoding {
+        let primaries = [0, 2].contains(primaries) ? 1 : primaries
+        let transfer = [0, 1, 2, 6, 14, 15].contains(transfer) ? 13 : transfer
+        let points = ColorCodePoints(primaries: UInt8(clamping: primaries), transfer: UInt8(clamping: transfer))
+        return points.encoding ?? .sRGB
+    }
+
+    var isHDR: Bool { profile == nil && (info.transfer == 16 || info.transfer == 18) }
+
+    private var colorModel: ColorModel { info.is_gray && profile?.model == .gray ? .gray : .rgb }
+
+    /// The conversion of pixels of 16 bits; `nil` for 8.
+    private(set) lazy var deepConversion =
+        isDeep ? DeepColorConversion(from: colors, model: colorModel) : nil
+
+    /// The conversion that remains after ``pixels(ofFrame:reduction:allowsDamage:cancellation:)``.
+    var remainingConversion: ColorConversion {
+        deepConversion?.rest ?? ColorConversion(from: colors, model: colorModel)
+    }
+
+    /// In seconds, as the file tells.
+    func duration(ofFrame index: Int) -> Double { cwi_file_duration(handle, Int32(index)) }
+
+    func isKeyframe(_ index: Int) -> Bool { cwi_file_is_keyframe(handle, Int32(index)) }
+
+    /// Decodes a frame, premultiplied and cropped, not turned.
+    ///
+    /// - Parameter reduction: decodes 1/2ⁿ of the sides; less than `info.resolution_count`.
+    func pixels(
+        ofFrame index: Int = 0, reduction: Int = 0, allowsDamage: Bool, cancellation: Cancellation?
+    ) throws(WebImageError) -> (pixels: PixelBuffer, isPartial: Bool) {
+        try pixels(size: decodedSize.halved(times: reduction), cancellation: cancellation) {
+            (memory, stride, isPartial) in
+            cwi_file_decode(
+                handle, Int32(index), Int32(reduction), memory, stride, allowsDamage ? isPartial : nil)
+        }
+    }
+
+    /// Decodes what the first bytes show; `nil` if that is nothing yet.
+    func preview(cancellation: Cancellation?) throws(WebImageError) -> PixelBuffer? {
+        do throws(WebImageError) {
+            let result = try pixels(size: decodedSize, cancellation: cancellation) { (memory, stride, _) in
+                cwi_file_decode_preview(handle, memory, stride)
+            }
+            return result.pixels
+        } catch .decoding {
+            return nil
+        }
+    }
+
+    /// Draws a vector image at a size.
+    func drawn(at size: PixelSize) throws(WebImageError) -> PixelBuffer {
+        let output = try MutablePixelBuffer(width: size.width, height: size.height)
+        let result = cwi_file_draw(
+            handle, UInt32(size.width), UInt32(size.height), output.baseAddress, output.bytesPerRow)
+        try result.check(format.format, limits: limits)
+        let isOpaque = output.isOpaque()
+        return output.freeze(isOpaque: isOpaque)
+    }
+
+    private func pixels(
+        size: PixelSize, cancellation: Cancellation?,
+        _ decode: (UnsafeMutableRawPointer, Int, UnsafeMutablePointer<Bool>) -> cwi_result
+    ) throws(WebImageError) -> (pixels: PixelBuffer, isPartial: Bool) {
+        try cancellation?.check()
+        var isPartial = false
+        let whole: PixelBuffer
+        if let deepConversion {
+            let stride = size.width * 8
+            let memory = try ScratchMemory(byteCount: stride * size.height)
+            try decode(memory.address, stride, &isPartial).check(format.format, limits: limits)
+            whole = try deepConversion.pixels(
+                from: memory.address, bytesPerRow: stride, size: size, cancellation: cancellation)
+        } else {
+            var output = try MutablePixelBuffer(width: size.width, height: size.height)
+            try decode(output.baseAddress, output.bytesPerRow, &isPartial).check(format.format, limits: limits)
+            var isOpaque = !info.has_alpha && !isPartial
+            if info.has_alpha {
+                isOpaque = info.is_premultiplied ? output.isOpaque() : output.premultiply()
+            }
+            whole = output.freeze(isOpaque: isOpaque)
+        }
+        try cancellation?.check()
+        return (try cropped(whole), isPartial)
+    }
+
+    private func cropped(_ pixels: PixelBuffer) throws(WebImageError) -> PixelBuffer {
+        guard size != decodedSize, pixels.size == decodedSize else { return pixels }
+        let rect = PixelRect(x: Int(info.crop_x), y: Int(info.crop_y), width: size.width, height: size.height)
+        return try pixels.cropped(to: rect) ?? pixels
+    }
+}
+
+extension PixelSize {
+    /// Half of the sides, `times` times, rounded up.
+    func halved(times: Int) -> PixelSize {
+        let unit = 1 << times
+        return PixelSize(width: (width + unit - 1) / unit, height: (height + unit - 1) / unit)
+    }
+}
+
+extension MutablePixelBuffer {
+    /// Premultiplies straight pixels; returns whether all are opaque.
+    fileprivate mutating func premultiply() -> Bool {
+        let (width, stride, start) = (width, bytesPerRow, baseAddress.assumingMemoryBound(to: UInt8.self))
+        var isOpaque = true
+        for row in 0..<height { isOpaque = cwi_premultiply(start + row * stride, width) && isOpaque }
+        return isOpaque
+    }
+
+    fileprivate func isOpaque() -> Bool {
+        let (width, stride, start) = (width, bytesPerRow, baseAddress.assumingMemoryBound(to: UInt8.self))
+        for row in 0..<height {
+            var least: UInt8 = 255
+            for column in 0..<width { least = min(least, start[row * stride + column * 4 + 3]) }
+            if least < 255 { return false }
+        }
+        return true
+    }
+}

@@ -1,0 +1,106 @@
+import Testing
+import WebImageCore
+
+@testable import WebImageCoding
+
+@Suite struct DeepColorConversionTests {
+    /// Converts a row of straight RGBA, repeated in eight rows.
+    private func converted(_ pixels: [SIMD4<UInt16>], _ encoding: ColorEncoding = .sRGB) throws -> PixelBuffer {
+        let size = PixelSize(width: pixels.count, height: 8)
+        let rows = Array(repeating: pixels, count: size.height).flatMap { $0 }
+        return try rows.withUnsafeBytes { bytes -> Result<PixelBuffer, WebImageError> in
+            Result { () throws(WebImageError) in
+                guard let start = bytes.baseAddress else { throw .cancelled }
+                return try DeepColorConversion(from: encoding).pixels(
+                    from: start, bytesPerRow: pixels.count * 8, size: size, cancellation: nil)
+            }
+        }.get()
+    }
+
+    private func gray(_ level: UInt16) -> SIMD4<UInt16> { SIMD4(level, level, level, 65_535) }
+
+    private func codePoints(_ primaries: UInt8, _ transfer: UInt8) throws -> ColorEncoding {
+        try #require(ColorCodePoints(primaries: primaries, transfer: transfer).encoding)
+    }
+
+    /// The mean of a column, which dithering keeps.
+    private func mean(_ pixels: PixelBuffer, _ x: Int) -> Double {
+        (0..<8).reduce(0) { $0 + Double(pixels[x, $1].x) } / 8
+    }
+
+    @Test func levelsOfEightBitsStayExact() throws {
+        let pixels = try converted((0...255).map { gray($0 * 257) })
+        #expect(pixels.isOpaque)
+        for x in 0...255 {
+            for y in 0..<8 { #expect(pixels[x, y] == SIMD4(UInt8(x), UInt8(x), UInt8(x), 255)) }
+        }
+    }
+
+    @Test func ditheringKeepsTheMean() throws {
+        let levels = (0..<64).map { UInt16(30_000 + $0 * 16) }
+        let pixels = try converted(levels.flatMap { Array(repeating: gray($0), count: 8) })
+        for (index, level) in levels.enumerated() {
+            // A block of 8 × 8 has all thresholds.
+            let sum = (0..<8).reduce(0.0) { $0 + mean(pixels, index * 8 + $1) }
+            #expect(abs(sum / 8 - Double(level) / 257) < 0.02)
+        }
+    }
+
+    @Test func colorsNeverExceedAlpha() throws {
+        let pixels = try converted((0..<200).map { SIMD4(65_535, 40_000, 0, UInt16($0 * 300)) })
+        #expect(!pixels.isOpaque)
+        for x in 0..<200 {
+            for y in 0..<8 {
+                let pixel = pixels[x, y]
+                #expect(pixel.x <= pixel.w && pixel.y <= pixel.w && pixel.z <= pixel.w)
+            }
+        }
+    }
+
+    @Test func wideColorsStayDifferent() throws {
+        let encoding = try codePoints(12, 13)
+        let pixels = try converted((0..<8).map { SIMD4(UInt16(65_535 - $0 * 1_500), 0, 0, 65_535) }, encoding)
+        // Per channel all would be clipped to the same red.
+        for x in 1..<8 { #expect(pixels[x, 0] != pixels[x - 1, 0]) }
+        let neutral = try converted((0..<64).map { gray(UInt16($0 * 1_040)) }, encoding)
+        for x in 0..<64 {
+            let pixel = neutral[x, 3]
+            #expect(abs(Int(pixel.x) - Int(pixel.y)) <= 1 && abs(Int(pixel.y) - Int(pixel.z)) <= 1)
+            #expect(abs(Int(pixel.x) - x * 1_040 / 257) <= 1)
+        }
+    }
+
+    /// Levels of SMPTE ST 2084 for 10, 50 and 90 cd/m², all below the knee, and sRGB's levels of a 203rd of them.
+    @Test(arguments: [(UInt16(19641), 62.7), (28854, 136.0), (32606, 177.7)])
+    func darkTonesOfPQKeepTheirLight(level: UInt16, expected: Double) throws {
+        let pixels = try converted(Array(repeating: gray(level), count: 8), codePoints(9, 16))
+        let sum = (0..<8).reduce(0.0) { $0 + mean(pixels, $1) }
+        #expect(abs(sum / 8 - expected) < 0.6)
+    }
+
+    @Test(arguments: [UInt8(16), 18]) func hdrIsMappedToTheWholeRange(transfer: UInt8) throws {
+        let encoding = try codePoints(9, transfer)
+        // PQ reaches 1,000 cd/m² at this level, HLG at the highest.
+        let peak = transfer == 16 ? 49271.0 : 65_535.0
+        let pixels = try converted((0...100).map { gray(UInt16(peak * Double($0) / 100)) }, encoding)
+        #expect(mean(pixels, 0) == 0 && mean(pixels, 100) == 255)
+        for x in 1...100 { #expect(mean(pixels, x) >= mean(pixels, x - 1) - 0.5) }
+        for x in 10...100 where x % 10 == 0 { #expect(mean(pixels, x) > mean(pixels, x - 10)) }
+    }
+
+    /// A PNG has such levels of 8 bits.
+    @Test func eightBitsOfHDRAreConvertedLikeSixteen() throws {
+        let encoding = try codePoints(9, 16)
+        let levels = (0...25).map { UInt8($0 * 7) }
+        var buffer = try MutablePixelBuffer(width: levels.count, height: 1)
+        buffer.withUnsafeMutableBytes { bytes in
+            for (x, level) in levels.enumerated() {
+                for channel in 0..<3 { bytes[x * 4 + channel] = level }
+                bytes[x * 4 + 3] = 255
+            }
+        }
+        let shallow = try ColorConversion(from: encoding).convertedToSRGB(buffer.freeze(isOpaque: true))
+        let deep = try converted(levels.map { gray(UInt16($0) * 257) }, encoding)
+        for x in levels.indices { #expect(abs(Int(shallow[x, 0].x) - Int(deep[x, 0].x)) <= 1) }
+    }
+}

@@ -1,0 +1,80 @@
+import Foundation
+import Testing
+import WebImageCore
+
+@testable import WebImageCoding
+@testable import WebImageFormats
+
+/// What we write is read by the library's own program, and by us.
+@Suite struct LibraryEncoderTests {
+    private let files: FormatFiles
+    private let registry = FormatFiles.registry
+
+    init() throws { files = try FormatFiles() }
+
+    private static let losslessFormats = FormatFiles.written.filter { $0 != .tiff }
+
+    @Test(arguments: FormatFiles.written) func losslessFilesHaveTheSamePixels(format: LibraryFormat) throws {
+        for hasAlpha in [false, true] {
+            for size in [PixelSize(width: 61, height: 40), PixelSize(width: 64, height: 64)] {
+                // x265 rounds odd sides.
+                if format == .heic, size.width % 2 == 1 { continue }
+                let pixels = try FormatFiles.painting(size, hasAlpha: hasAlpha)
+                var options = EncodingOptions()
+                options.isLossless = true
+                let data = try registry.encode(Image(pixels: pixels), as: format.format, options: options)
+                try files.directory.write(data, to: "image." + format.format.fileExtension)
+                // Dividing by alpha rounds; libheif's conversion to RGB does too.
+                let tolerance = hasAlpha || format == .heic ? 3 : 0
+                #expect((Pixels(try registry.decode(data).pixels).difference(from: Pixels(pixels)) ?? 255) <= tolerance)
+                let other = try files.decodeElsewhere(format, "image." + format.format.fileExtension)
+                #expect((other.difference(from: Pixels(pixels)) ?? 255) <= tolerance)
+            }
+        }
+    }
+
+    @Test(arguments: FormatFiles.written) func lossyFilesLookTheSame(format: LibraryFormat) throws {
+        let pixels = try FormatFiles.painting(PixelSize(width: 120, height: 90))
+        var lengths: [Int] = []
+        for quality in [0.3, 0.95] {
+            let data = try registry.encode(
+                Image(pixels: pixels), as: format.format, options: EncodingOptions(quality: quality))
+            lengths.append(data.count)
+            try files.directory.write(data, to: "image." + format.format.fileExtension)
+            let least = quality > 0.9 ? 38.0 : 25
+            #expect((Pixels(try registry.decode(data).pixels).psnr(against: Pixels(pixels)) ?? 0) > least)
+            let other = try files.decodeElsewhere(format, "image." + format.format.fileExtension)
+            #expect((other.psnr(against: Pixels(pixels)) ?? 0) > least)
+        }
+        if format != .tiff { #expect(lengths[0] < lengths[1]) }
+    }
+
+    @Test(arguments: FormatFiles.written, [0, 7, 10]) func everySpeedWorks(format: LibraryFormat, speed: Int) throws {
+        let pixels = try FormatFiles.painting(PixelSize(width: 48, height: 32), hasAlpha: true)
+        var options = EncodingOptions()
+        options.speed = speed
+        let data = try registry.encode(Image(pixels: pixels), as: format.format, options: options)
+        #expect((Pixels(try registry.decode(data).pixels).psnr(against: Pixels(pixels)) ?? 0) > 25)
+    }
+
+    @Test(arguments: FormatFiles.written.filter { $0 != .heic }) func writesASinglePixel(format: LibraryFormat) throws {
+        let pixels = try FormatFiles.painting(PixelSize(width: 1, height: 1))
+        var options = EncodingOptions()
+        options.isLossless = true
+        let data = try registry.encode(Image(pixels: pixels), as: format.format, options: options)
+        #expect(Pixels(try registry.decode(data).pixels) == Pixels(pixels))
+    }
+
+    @Test func respectsALimitOfBytes() throws {
+        guard LibraryFormat.avif.isBuilt else { return }
+        let pixels = try FormatFiles.painting(PixelSize(width: 200, height: 150))
+        let options = EncodingOptions(byteLimit: 900)
+        #expect(try registry.encode(Image(pixels: pixels), as: .avif, options: options).count <= 900)
+    }
+
+    @Test func heicIsWrittenOnRequestOnly() {
+        let registry = CodecRegistry()
+        registry.registerFormats()
+        #expect(!registry.canEncode(.heic))
+    }
+}
