@@ -1,5 +1,5 @@
-# WEBIMAGE_WITHOUT=gtk,map,drawing,formats leaves out the views, their map, cairo, and further formats, here as in Package.swift. Each choice has its own build
-# folder, so switching between them builds nothing twice.
+# WEBIMAGE_WITHOUT=gtk,map,drawing,formats leaves out the views, their map, cairo, and further formats, here as in Package.swift. Each
+# choice has its own build folder, so switching between them builds nothing twice.
 comma := ,
 scratch := .build$(addprefix /without-,$(subst $(comma),-,$(WEBIMAGE_WITHOUT)))
 build := swift build --scratch-path $(scratch)
