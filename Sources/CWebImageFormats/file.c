@@ -96,11 +96,6 @@ cwi_result cwi_file_draw(cwi_file *file, uint32_t width, uint32_t height, void *
     return file->reading->draw(file, width, height, pixels, stride);
 }
 
-cwi_result cwi_file_decode_preview(cwi_file *file, void *pixels, size_t stride) {
-    if (!file->reading->decode_preview) return cwi_failure(CWI_UNSUPPORTED, "previews");
-    return file->reading->decode_preview(file, pixels, stride);
-}
-
 void *cwi_make_file(
     size_t size, const cwi_reading *reading, const uint8_t *bytes, size_t length, cwi_limits limits, cwi_choice choice) {
     cwi_file *file = calloc(1, size);

@@ -13,7 +13,6 @@ typedef struct {
     void (*close)(cwi_file *file);
     cwi_result (*decode)(cwi_file *file, int frame, int reduction, void *pixels, size_t stride, bool *is_partial);
     cwi_result (*draw)(cwi_file *file, uint32_t width, uint32_t height, void *pixels, size_t stride);
-    cwi_result (*decode_preview)(cwi_file *file, void *pixels, size_t stride);
     double (*duration)(const cwi_file *file, int frame);
     bool (*is_keyframe)(const cwi_file *file, int frame);
 } cwi_reading;

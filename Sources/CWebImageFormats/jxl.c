@@ -36,7 +36,7 @@ static double duration(const cwi_file *file, int frame) {
 
 static bool is_keyframe(const cwi_file *file, int frame) { return frame == 0; }
 
-static cwi_result no_more(const cwi_file *file) {
+static cwi_result no_more(void) {
     return cwi_failure(CWI_TRUNCATED, "the file ends before the image");
 }
 
@@ -109,23 +109,15 @@ static cwi_result decode(cwi_file *file, int frame, int reduction, void *pixels,
                     unpremultiply(pixels, (size_t)info->width * info->height);
                 return cwi_success();
             }
-            return has_output ? cwi_failure(CWI_CORRUPT, "the image data is damaged or ends early") : no_more(file);
+            return has_output ? cwi_failure(CWI_CORRUPT, "the image data is damaged or ends early") : no_more();
         default: return cwi_failure(CWI_CORRUPT, "the image data is damaged");
         }
     }
 }
 
-static cwi_result decode_preview(cwi_file *file, void *pixels, size_t stride) {
-    bool is_partial = false;
-    cwi_result result = decode(file, 0, 0, pixels, stride, &is_partial);
-    ((jxl_file *)file)->next_frame = -1;
-    return result;
-}
-
 static const cwi_reading reading = {
     .close = close_file,
     .decode = decode,
-    .decode_preview = decode_preview,
     .duration = duration,
     .is_keyframe = is_keyframe,
 };
@@ -250,13 +242,13 @@ static cwi_result read_info(jxl_file *jxl) {
             }
             break;
         case JXL_DEC_FRAME: result = add_frame(jxl, &basics, &capacity); break;
-        case JXL_DEC_SUCCESS: return info->frame_count > 0 ? result : no_more(&jxl->file);
+        case JXL_DEC_SUCCESS: return info->frame_count > 0 ? result : no_more();
         case JXL_DEC_NEED_MORE_INPUT:
         case JXL_DEC_ERROR:
             // The frames so far can be shown. Without colors, sRGB is assumed.
             if (has_basics && info->frame_count > 0 && (has_colors || jxl->file.choice.is_prefix)) return result;
             return has_basics && !jxl->file.choice.is_prefix ? cwi_failure(CWI_CORRUPT, "a damaged header")
-                                                             : no_more(&jxl->file);
+                                                             : no_more();
         default: result = cwi_failure(CWI_CORRUPT, "a damaged header"); break;
         }
         if (result.status != CWI_OK) return result;

@@ -38,27 +38,10 @@ static cwi_result draw(cwi_file *file, uint32_t width, uint32_t height, void *pi
     cairo_surface_flush(surface);
     cairo_destroy(context);
     cairo_surface_destroy(surface);
-    if (!is_drawn) return failure(error, CWI_CORRUPT);
-    // cairo's pixels are numbers of 32 bits with alpha first.
-    for (uint32_t y = 0; y < height; y++) {
-        uint8_t *row = (uint8_t *)pixels + y * stride;
-        for (uint32_t x = 0; x < width; x++) {
-            uint32_t pixel;
-            memcpy(&pixel, row + (size_t)x * 4, 4);
-            row[(size_t)x * 4] = (uint8_t)(pixel >> 16);
-            row[(size_t)x * 4 + 1] = (uint8_t)(pixel >> 8);
-            row[(size_t)x * 4 + 2] = (uint8_t)pixel;
-            row[(size_t)x * 4 + 3] = (uint8_t)(pixel >> 24);
-        }
-    }
-    return cwi_success();
+    return is_drawn ? cwi_success() : failure(error, CWI_CORRUPT);
 }
 
-static cwi_result decode(cwi_file *file, int frame, int reduction, void *pixels, size_t stride, bool *is_partial) {
-    return draw(file, file->info.width, file->info.height, pixels, stride);
-}
-
-static const cwi_reading reading = {.close = close_file, .decode = decode, .draw = draw};
+static const cwi_reading reading = {.close = close_file, .draw = draw};
 
 /// A length in pixels; 0 for one that depends on something outside.
 static double pixels(RsvgLength length) {

@@ -1,13 +1,12 @@
 internal import CWebImageFormats
 internal import FoundationEssentials
-internal import Glibc
 internal import WebImageCoding
 internal import WebImageCore
 
 /// The frames of an AVIF sequence or a JPEG XL animation. The library composes them; each reader has a decoder of its
 /// own.
 final class LibraryAnimation: AnimationSource {
-    let identity: AnimationIdentity
+    let identity = AnimationIdentity()
     let frames: [AnimationFrame]
     let frameSize: PixelSize
     let loopCount: Int
@@ -18,47 +17,24 @@ final class LibraryAnimation: AnimationSource {
     private let frameByteCount: Int
 
     /// `nil` for a still image.
-    init?(_ library: LibraryFormat, _ data: Data, options: DecodingOptions) throws(WebImageError) {
-        guard library.canEncode(animation: true) else { return nil }
-        struct Facts {
-            var frames: [AnimationFrame]
-            var loopCount: Int
-            var plan: DecodingPlan
-            var frameByteCount: Int
-        }
-        let facts = try data.withBytes { (bytes) throws(WebImageError) -> Facts? in
-            let file = try LibraryFile(library, bytes: bytes, limits: options.limits)
-            guard file.info.is_animated else { return nil }
-            try options.limits.check(frameCount: file.frameCount)
-            let byteCount = file.frameCount.multipliedReportingOverflow(by: file.size.pixelByteCount)
-            guard !byteCount.overflow, byteCount.partialValue <= options.limits.animationByteCount else {
-                throw .limitExceeded(
-                    reason: .animation(
-                        byteCount: byteCount.overflow ? .max : byteCount.partialValue,
-                        limit: options.limits.animationByteCount))
-            }
-            let frames = zip(0..., Self.durations(of: file)).map { index, duration in
-                AnimationFrame(duration: duration, isKeyframe: file.isKeyframe(index))
-            }
-            let plan = try file.plan(options)
-            let media = library.hasMediaBoxes ? MediaFile(data.bytes) : nil
-            return Facts(
-                frames: frames, loopCount: Self.loopCount(of: file, media), plan: plan,
-                frameByteCount: plan.byteCount(from: file.size) + file.workingByteCount)
-        }
-        guard let facts else { return nil }
-        try options.limits.check(memoryByteCount: facts.frameByteCount)
-        self.library = library
+    init?(_ file: LibraryFile, _ data: Data, options: DecodingOptions) throws(WebImageError) {
+        guard file.info.is_animated, file.frameCount > 1 else { return nil }
+        try options.limits.check(frameCount: file.frameCount)
+        try options.limits.check(frameSizes: repeatElement(file.size, count: file.frameCount))
+        let plan = try file.plan(options)
+        frameByteCount = plan.byteCount(from: file.size) + file.workingByteCount
+        try options.limits.check(memoryByteCount: frameByteCount)
+        library = file.format
         self.data = data
         var options = options
-        identity = options.animationIdentity ?? AnimationIdentity()
         options.cancellation = nil
         self.options = options
-        frames = facts.frames
-        loopCount = facts.loopCount
-        frameSize = facts.plan.orientation.upright(facts.plan.targetSize)
-        isThumbnail = facts.plan.targetSize != facts.plan.storedSize
-        frameByteCount = facts.frameByteCount
+        frames = Self.durations(of: file).enumerated().map { index, duration in
+            AnimationFrame(duration: duration, isKeyframe: file.isKeyframe(index))
+        }
+        loopCount = Self.loopCount(of: file, library.hasMediaBoxes ? MediaFile(data.bytes) : nil)
+        frameSize = plan.orientation.upright(plan.targetSize)
+        isThumbnail = plan.targetSize != plan.storedSize
     }
 
     var isComplete: Bool { true }

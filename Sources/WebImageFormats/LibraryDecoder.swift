@@ -61,18 +61,22 @@ struct LibraryDecoder: ProbingDecoder {
     }
 
     func animation(of data: Data, options: DecodingOptions) throws(WebImageError) -> (any AnimationSource)? {
-        guard let animation = try LibraryAnimation(library, data, options: options), animation.frameCount > 1 else {
-            return nil
+        try data.withBytes { (bytes) throws(WebImageError) in
+            try LibraryAnimation(
+                LibraryFile(library, bytes: bytes, limits: options.limits), data, options: options)
         }
-        return animation
     }
 
     func decode(_ data: Data, options: DecodingOptions) throws(WebImageError) -> Image {
         try options.withTimeLimit { (options) throws(WebImageError) in
             try checkSize(of: data, options: options)
-            if !options.firstFrameOnly, options.page == nil,
-                let animation = try LibraryAnimation(library, data, options: options), animation.frameCount > 1
-            {
+            return try data.withBytes { (bytes) throws(WebImageError) in
+                let file = try LibraryFile(
+                    library, bytes: bytes, limits: options.limits, page: options.page,
+                    threadCount: options.idleProcessorCount)
+                guard !options.firstFrameOnly, options.page == nil,
+                    let animation = try LibraryAnimation(file, data, options: options)
+                else { return try still(file, bytes, options: options) }
                 let pixels = try animation.makeFrameReader().frame(at: 0, cancellation: options.cancellation)
                 var image = Image(
                     pixels: pixels, scale: options.scale, format: format, frameCount: animation.frameCount,
@@ -80,7 +84,6 @@ struct LibraryDecoder: ProbingDecoder {
                 image.animation = animation
                 return image
             }
-            return try data.withBytes { (bytes) throws(WebImageError) in try still(bytes, options: options) }
         }
     }
 
@@ -94,11 +97,9 @@ struct LibraryDecoder: ProbingDecoder {
     }
 
     private func still(
-        _ bytes: UnsafeRawBufferPointer, options: DecodingOptions
+        _ file: LibraryFile, _ bytes: UnsafeRawBufferPointer, options: DecodingOptions
     ) throws(WebImageError) -> Image {
-        let threadCount = options.idleProcessorCount
-        var file = try LibraryFile(
-            library, bytes: bytes, limits: options.limits, page: options.page, threadCount: threadCount)
+        var file = file
         if library == .svg { return try drawing(of: file, options: options) }
         // Made from the file itself: an embedded thumbnail may have other colors.
         var plan = try file.plan(options)
@@ -106,7 +107,7 @@ struct LibraryDecoder: ProbingDecoder {
             // An embedded thumbnail may be enough.
             file = try LibraryFile(
                 library, bytes: bytes, limits: options.limits, page: options.page, wantedSize: plan.targetSize,
-                threadCount: threadCount)
+                threadCount: options.idleProcessorCount)
             let size = plan.targetSize
             if file.size != plan.storedSize {
                 plan = try DecodingPlan(

@@ -1,5 +1,4 @@
 internal import CWebImageFormats
-internal import CWebImageKernels
 internal import FoundationEssentials
 internal import WebImageCoding
 internal import WebImageCore
@@ -90,21 +89,10 @@ private final class LibraryWriter {
 
     func append(_ pixels: PixelBuffer, milliseconds: Int) throws(WebImageError) {
         try cancellation?.check()
-        let source = pixels.baseAddress.assumingMemoryBound(to: UInt8.self)
-        let result: cwi_result
-        if pixels.isOpaque {
-            result = cwi_encoder_add(handle, source, pixels.bytesPerRow, Int32(clamping: milliseconds))
-        } else {
-            let straight = try MutablePixelBuffer(width: pixels.width, height: pixels.height)
-            let stride = straight.bytesPerRow
-            let start = straight.baseAddress.assumingMemoryBound(to: UInt8.self)
-            for row in 0..<pixels.height {
-                cwi_unpremultiply(source + row * pixels.bytesPerRow, start + row * stride, pixels.width)
-            }
-            result = cwi_encoder_add(handle, start, stride, Int32(clamping: milliseconds))
-            // The address above is valid until here.
-            _ = straight.freeze(isOpaque: false)
-        }
+        let straight = pixels.isOpaque ? pixels : try pixels.straight()
+        let result = cwi_encoder_add(
+            handle, straight.row(0), straight.bytesPerRow, Int32(clamping: milliseconds))
+        withExtendedLifetime(straight) {}
         try result.check(encoding: library.format, size: pixels.size)
     }
 

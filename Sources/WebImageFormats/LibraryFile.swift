@@ -27,8 +27,7 @@ final class LibraryFile {
         var handle: OpaquePointer?
         let result = cwi_file_open(
             format.library, bytes.bindMemory(to: UInt8.self).baseAddress, bytes.count, bounds, choice, &handle)
-        if result.status == CWI_NO_PAGE { _ = try format.format.page(page, of: Int(result.page_count)) }
-        try result.check(format.format, limits: limits)
+        try result.check(format.format, limits: limits, page: page)
         guard let handle else { throw format.format.corrupt("") }
         self.format = format
         self.handle = handle
@@ -51,10 +50,10 @@ final class LibraryFile {
         decodedSize.pixelCount * (format.workingByteCount(isDeep: isDeep) + (isDeep ? 8 : 0))
     }
 
-    var profile: ColorProfile? {
+    private(set) lazy var profile: ColorProfile? = {
         guard let bytes = info.profile, info.profile_length > 0 else { return nil }
         return ColorProfile(Array(UnsafeBufferPointer(start: bytes, count: info.profile_length)))
-    }
+    }()
 
     var colors: ColorEncoding {
         if let profile { return .profile(profile) }
@@ -104,10 +103,7 @@ final class LibraryFile {
     /// Decodes what the first bytes show; `nil` if that is nothing yet.
     func preview(cancellation: Cancellation?) throws(WebImageError) -> PixelBuffer? {
         do throws(WebImageError) {
-            let result = try pixels(size: decodedSize, cancellation: cancellation) { (memory, stride, _) in
-                cwi_file_decode_preview(handle, memory, stride)
-            }
-            return result.pixels
+            return try pixels(allowsDamage: true, cancellation: cancellation).pixels
         } catch .decoding {
             return nil
         }
@@ -119,6 +115,8 @@ final class LibraryFile {
         let result = cwi_file_draw(
             handle, UInt32(size.width), UInt32(size.height), output.baseAddress, output.bytesPerRow)
         try result.check(format.format, limits: limits)
+        let start = output.baseAddress.assumingMemoryBound(to: UInt8.self)
+        cwi_swap_red_and_blue(start, start, size.pixelCount)
         let isOpaque = output.isOpaque()
         return output.freeze(isOpaque: isOpaque)
     }
@@ -175,11 +173,6 @@ extension MutablePixelBuffer {
 
     fileprivate func isOpaque() -> Bool {
         let (width, stride, start) = (width, bytesPerRow, baseAddress.assumingMemoryBound(to: UInt8.self))
-        for row in 0..<height {
-            var least: UInt8 = 255
-            for column in 0..<width { least = min(least, start[row * stride + column * 4 + 3]) }
-            if least < 255 { return false }
-        }
-        return true
+        return (0..<height).allSatisfy { cwi_is_opaque(start + $0 * stride, width) }
     }
 }

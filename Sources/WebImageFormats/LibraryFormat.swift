@@ -42,8 +42,8 @@ enum LibraryFormat: Sendable, CaseIterable {
     /// Whether ``MediaFile`` reads its boxes.
     var hasMediaBoxes: Bool { self == .avif || self == .heic }
 
-    /// The most memory that the library takes for a pixel besides the result, in bytes. From its source, checked with
-    /// the peak memory of decoding 12 megapixels.
+    /// About the memory that the library takes for a pixel besides the result, in bytes. Estimated from the planes that
+    /// it keeps, and not measured.
     func workingByteCount(isDeep: Bool) -> Int {
         switch self {
         case .avif: isDeep ? 16 : 8
@@ -58,13 +58,13 @@ enum LibraryFormat: Sendable, CaseIterable {
 
 extension cwi_result {
     /// Throws the error, if it is one.
-    func check(_ format: ImageFormat, limits: DecodingLimits) throws(WebImageError) {
+    func check(_ format: ImageFormat, limits: DecodingLimits, page: Int? = nil) throws(WebImageError) {
         switch status {
         case CWI_OK: return
         case CWI_TRUNCATED: throw format.truncated
         case CWI_UNSUPPORTED: throw format.unsupported(text)
         case CWI_NO_MEMORY: throw .outOfResources(reason: .memory(byteCount: limits.memoryByteCount))
-        case CWI_NO_PAGE: _ = try format.page(.max, of: Int(page_count))
+        case CWI_NO_PAGE: _ = try format.page(page, of: Int(page_count))
         case CWI_LIMIT where width == 0:
             throw .limitExceeded(reason: .memory(byteCount: limits.memoryByteCount, limit: limits.memoryByteCount))
         case CWI_LIMIT:

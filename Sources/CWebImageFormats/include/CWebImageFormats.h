@@ -118,13 +118,8 @@ bool cwi_file_is_keyframe(const cwi_file *file, int frame);
 /// - is_partial: set where the file is damaged and a part could be decoded. With NULL such files are an error.
 cwi_result cwi_file_decode(cwi_file *file, int frame, int reduction, void *pixels, size_t stride, bool *is_partial);
 
-/// Draws an SVG at this size, as premultiplied RGBA.
+/// Draws an SVG at this size, as cairo's premultiplied ARGB32.
 cwi_result cwi_file_draw(cwi_file *file, uint32_t width, uint32_t height, void *pixels, size_t stride);
-
-/// Decodes what the first bytes of a JPEG XL show.
-///
-/// - pixels: of info's width and height.
-cwi_result cwi_file_decode_preview(cwi_file *file, void *pixels, size_t stride);
 
 typedef struct {
     uint32_t width, height;

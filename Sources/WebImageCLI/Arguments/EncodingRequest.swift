@@ -39,7 +39,7 @@ struct EncodingRequest: Sendable {
     func format(for image: Image) -> ImageFormat {
         if let format { return format }
         let own = image.format.flatMap { ImageFormat.writable.contains($0) ? $0 : nil } ?? .png
-        if hasQuality, ![.jpeg, .webp, .avif, .heic, .jpegXL, .jpeg2000].contains(own) { return .jpeg }
+        if hasQuality, !options.usesQuality(as: own) { return .jpeg }
         return own
     }
 

@@ -19,7 +19,7 @@ final class ComposedAnimation: AnimationSource {
     init(_ file: any AnimationFile, plan: DecodingPlan) throws(WebImageError) {
         if !plan.options.firstFrameOnly {
             try plan.options.limits.check(frameCount: file.parts.count)
-            try plan.options.limits.check(file.parts)
+            try plan.options.limits.check(frameSizes: file.parts.lazy.map(\.size))
         }
         frameByteCount =
             plan.options.firstFrameOnly

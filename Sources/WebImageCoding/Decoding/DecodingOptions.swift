@@ -32,7 +32,7 @@ public struct DecodingOptions: Sendable {
     public var cancellation: Cancellation?
     /// The identity of the animations decoded with these options; `nil` for a new one each time. An incremental decoder
     /// sets it to mark its animations as versions of the same one.
-    package var animationIdentity: AnimationIdentity?
+    var animationIdentity: AnimationIdentity?
     /// Shared by all decodes of the process; tests replace it.
     package var budget = DecodingBudget.shared
     /// The directories for JPEG coefficients that don't fit in memory, in order of preference; tests replace it.
@@ -162,10 +162,10 @@ public struct DecodingLimits: Sendable, Hashable {
 
     /// Throws ``WebImageError/LimitFailure/animation(byteCount:limit:)`` if the frames of an animation are over the
     /// limit.
-    func check(_ parts: [FramePart]) throws(WebImageError) {
+    package func check(frameSizes: some Sequence<PixelSize>) throws(WebImageError) {
         // With custom limits the sum can overflow.
-        let pixelCount = parts.reduce(0) { sum, part in
-            let (total, overflows) = sum.addingReportingOverflow(part.size.pixelCount)
+        let pixelCount = frameSizes.reduce(0) { sum, size in
+            let (total, overflows) = sum.addingReportingOverflow(size.pixelCount)
             return overflows ? .max : total
         }
         let (byteCount, overflows) = pixelCount.multipliedReportingOverflow(by: 4)
@@ -181,7 +181,7 @@ extension DecodingLimits {
     /// Calls `body` with a flag that is set when `cancellation` is, or when the time limit is exceeded.
     ///
     /// If `cancellation` has a time limit already, this is part of a larger decode, and that limit applies.
-    package func withTimeLimit<Result>(
+    func withTimeLimit<Result>(
         _ cancellation: Cancellation?, _ body: (Cancellation?) throws(WebImageError) -> Result
     ) throws(WebImageError) -> Result {
         guard let seconds, cancellation?.budget == nil else { return try body(cancellation) }

@@ -87,7 +87,7 @@ public struct EncodingOptions: Sendable {
     }
 
     /// Whether ``quality`` has an effect; if so, a file that is too long is encoded with lower quality.
-    func usesQuality(as format: ImageFormat) -> Bool {
+    package func usesQuality(as format: ImageFormat) -> Bool {
         switch format {
         case .gif, .png, .bmp, .ico, .tiff: false
         case .webp, .avif, .heic, .jpegXL, .jpeg2000: !isLossless

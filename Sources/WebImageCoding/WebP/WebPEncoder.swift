@@ -110,20 +110,13 @@ struct WebPImageEncoder {
     }
 
     private func load(_ pixels: PixelBuffer, into picture: inout WebPPicture) throws(WebImageError) {
-        let source = pixels.baseAddress.assumingMemoryBound(to: UInt8.self)
         let isLoaded: Bool
         if pixels.isOpaque {
-            isLoaded = WebPPictureImportRGBX(&picture, source, Int32(pixels.bytesPerRow)) != 0
+            isLoaded = WebPPictureImportRGBX(&picture, pixels.row(0), Int32(pixels.bytesPerRow)) != 0
         } else {
-            var straight = try MutablePixelBuffer(width: pixels.width, height: pixels.height)
-            let stride = straight.bytesPerRow
-            isLoaded = straight.withUnsafeMutableBytes { bytes in
-                guard let destination = bytes.bindMemory(to: UInt8.self).baseAddress else { return false }
-                for row in 0..<pixels.height {
-                    cwi_unpremultiply(source + row * pixels.bytesPerRow, destination + row * stride, pixels.width)
-                }
-                return WebPPictureImportRGBA(&picture, destination, Int32(stride)) != 0
-            }
+            let straight = try pixels.straight()
+            isLoaded = WebPPictureImportRGBA(&picture, straight.row(0), Int32(straight.bytesPerRow)) != 0
+            withExtendedLifetime(straight) {}
         }
         guard isLoaded else { throw .outOfResources(reason: .memory(byteCount: pixels.byteCount)) }
     }
