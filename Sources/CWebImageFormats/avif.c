@@ -109,8 +109,8 @@ cwi_result cwi_open_avif(
     decoder->imageCountLimit = limits.frame_count;
     // As in browsers. Exif has an orientation that does not count, and a thumbnail.
     decoder->strictFlags = AVIF_STRICT_ENABLED & ~(AVIF_STRICT_CLAP_VALID | AVIF_STRICT_PIXI_REQUIRED);
-    decoder->ignoreExif = AVIF_TRUE;
-    decoder->ignoreXMP = AVIF_TRUE;
+    decoder->ignoreExif = !choice.reads_metadata;
+    decoder->ignoreXMP = !choice.reads_metadata;
     avifResult result = avifDecoderSetIOMemory(decoder, bytes, length);
     if (result == AVIF_RESULT_OK) result = avifDecoderParse(decoder);
     if (result != AVIF_RESULT_OK) {
@@ -133,6 +133,10 @@ cwi_result cwi_open_avif(
     info->is_premultiplied = info->bytes_per_channel == 1;
     info->profile = image->icc.data;
     info->profile_length = image->icc.size;
+    info->exif = image->exif.data;
+    info->exif_length = image->exif.size;
+    info->xmp = image->xmp.data;
+    info->xmp_length = image->xmp.size;
     info->frame_count = decoder->imageCount;
     info->is_animated = decoder->imageCount > 1;
     info->loop_count = -1;

@@ -10,8 +10,8 @@ typedef struct {
     cwi_file file;
     struct heif_context *context;
     struct heif_image_handle *image;
-    /// The image's, copied: libheif has no pointer to it.
-    uint8_t *profile;
+    /// The image's, copied: libheif has no pointers to them.
+    uint8_t *profile, *exif, *xmp;
 } cwi_heif_file;
 
 static cwi_result failure(struct heif_error error) {
@@ -39,6 +39,8 @@ static void close_file(cwi_file *file) {
     if (heif->image) heif_image_handle_release(heif->image);
     if (heif->context) heif_context_free(heif->context);
     free(heif->profile);
+    free(heif->exif);
+    free(heif->xmp);
     free(heif);
 }
 
@@ -121,6 +123,36 @@ static void use_thumbnail(cwi_heif_file *heif, cwi_choice choice) {
     }
 }
 
+/// Copies a block of metadata; its length is 0 if there is none, or if it is too long.
+static uint8_t *copy_metadata(const cwi_heif_file *heif, heif_item_id identifier, size_t *length) {
+    *length = 0;
+    size_t size = heif_image_handle_get_metadata_size(heif->image, identifier);
+    uint8_t *bytes = size > 0 && size <= heif->file.limits.metadata_length ? malloc(size) : NULL;
+    if (!bytes) return NULL;
+    if (heif_image_handle_get_metadata(heif->image, identifier, bytes).code) {
+        free(bytes);
+        return NULL;
+    }
+    *length = size;
+    return bytes;
+}
+
+static void read_metadata(cwi_heif_file *heif) {
+    cwi_file_info *info = &heif->file.info;
+    heif_item_id identifiers[16];
+    int count = heif_image_handle_get_list_of_metadata_block_IDs(heif->image, NULL, identifiers, 16);
+    for (int index = 0; index < count; index++) {
+        const char *type = heif_image_handle_get_metadata_type(heif->image, identifiers[index]);
+        const char *content = heif_image_handle_get_metadata_content_type(heif->image, identifiers[index]);
+        if (!heif->exif && strcmp(type, "Exif") == 0)
+            heif->exif = copy_metadata(heif, identifiers[index], &info->exif_length);
+        if (!heif->xmp && strcmp(type, "mime") == 0 && strcmp(content, "application/rdf+xml") == 0)
+            heif->xmp = copy_metadata(heif, identifiers[index], &info->xmp_length);
+    }
+    info->exif = heif->exif;
+    info->xmp = heif->xmp;
+}
+
 static cwi_result read_info(cwi_heif_file *heif) {
     cwi_file_info *info = &heif->file.info;
     int width = heif_image_handle_get_width(heif->image), height = heif_image_handle_get_height(heif->image);
@@ -133,6 +165,7 @@ static cwi_result read_info(cwi_heif_file *heif) {
     info->bytes_per_channel = info->depth > 8 ? 2 : 1;
     info->is_premultiplied = heif_image_handle_is_premultiplied_alpha(heif->image);
     info->primaries = info->transfer = 2;
+    if (heif->file.choice.reads_metadata) read_metadata(heif);
     struct heif_color_profile_nclx *nclx = NULL;
     if (heif_image_handle_get_nclx_color_profile(heif->image, &nclx).code == heif_error_Ok && nclx) {
         info->primaries = (int)nclx->color_primaries;

@@ -237,6 +237,33 @@ static cwi_result read_info(jp2_file *jp2) {
     return result;
 }
 
+// As Exif tools and the XMP specification (part 3, 1.1.4) say.
+static const uint8_t exif_identifier[16] = "JpgTiffExif->JP2";
+static const uint8_t xmp_identifier[16] = {0xBE, 0x7A, 0xCF, 0xCB, 0x97, 0xA9, 0x42, 0xE8,
+                                           0x9C, 0x71, 0x99, 0x94, 0x91, 0xE3, 0xAF, 0xAC};
+
+/// Finds the `uuid` boxes of metadata.
+static void read_metadata(cwi_file *file) {
+    cwi_file_info *info = &file->info;
+    for (size_t offset = 0; file->length - offset >= 8;) {
+        const uint8_t *box = file->bytes + offset;
+        size_t length = (size_t)box[0] << 24 | (size_t)box[1] << 16 | (size_t)box[2] << 8 | box[3];
+        // The last one extends to the end. Boxes of 4 GiB and more hold no metadata.
+        if (length == 0) length = file->length - offset;
+        if (length < 8 || length > file->length - offset) return;
+        if (length > 24 && memcmp(box + 4, "uuid", 4) == 0) {
+            if (!info->exif && memcmp(box + 8, exif_identifier, 16) == 0) {
+                info->exif = box + 24;
+                info->exif_length = length - 24;
+            } else if (!info->xmp && memcmp(box + 8, xmp_identifier, 16) == 0) {
+                info->xmp = box + 24;
+                info->xmp_length = length - 24;
+            }
+        }
+        offset += length;
+    }
+}
+
 cwi_result cwi_open_jp2(
     const uint8_t *bytes, size_t length, cwi_limits limits, cwi_choice choice, cwi_file **file) {
     if (choice.page > 0) return cwi_no_page(1);
@@ -249,6 +276,7 @@ cwi_result cwi_open_jp2(
         close_file(&jp2->file);
         return result;
     }
+    if (choice.reads_metadata) read_metadata(&jp2->file);
     *file = &jp2->file;
     return result;
 }
@@ -361,12 +389,8 @@ static bool add_box(cwi_buffer *output, const uint8_t identifier[16], const uint
 static cwi_result finish(cwi_encoder *encoder, uint8_t **bytes, size_t *length) {
     jp2_encoder *jp2 = (jp2_encoder *)encoder;
     const cwi_encoding *encoding = &encoder->encoding;
-    // As Exif tools and the XMP specification (part 3, 1.1.4) say.
-    const uint8_t *exif = (const uint8_t *)"JpgTiffExif->JP2";
-    static const uint8_t xmp[16] = {0xBE, 0x7A, 0xCF, 0xCB, 0x97, 0xA9, 0x42, 0xE8,
-                                    0x9C, 0x71, 0x99, 0x94, 0x91, 0xE3, 0xAF, 0xAC};
-    if (!add_box(&jp2->memory.output, exif, encoding->exif, encoding->exif_length) ||
-        !add_box(&jp2->memory.output, xmp, encoding->xmp, encoding->xmp_length))
+    if (!add_box(&jp2->memory.output, exif_identifier, encoding->exif, encoding->exif_length) ||
+        !add_box(&jp2->memory.output, xmp_identifier, encoding->xmp, encoding->xmp_length))
         return cwi_failure(CWI_NO_MEMORY, NULL);
     *bytes = jp2->memory.output.bytes;
     *length = jp2->memory.output.length;

@@ -13,7 +13,7 @@ typedef struct {
     cwi_file file;
     JxlDecoder *decoder;
     void *runner;
-    uint8_t *profile;
+    uint8_t *profile, *exif, *xmp;
     /// Of each frame, in seconds.
     double *durations;
     /// The frame that the decoder comes to next; -1 before it has begun.
@@ -25,6 +25,8 @@ static void close_file(cwi_file *file) {
     if (jxl->decoder) JxlDecoderDestroy(jxl->decoder);
     if (jxl->runner) JxlThreadParallelRunnerDestroy(jxl->runner);
     free(jxl->profile);
+    free(jxl->exif);
+    free(jxl->xmp);
     free(jxl->durations);
     free(jxl);
 }
@@ -255,6 +257,50 @@ static cwi_result read_info(jxl_file *jxl) {
     }
 }
 
+/// Reads the box at which the decoder is; NULL if it is empty or too long.
+static uint8_t *read_box(jxl_file *jxl, size_t *length) {
+    cwi_buffer box = {0};
+    for (;;) {
+        uint8_t chunk[1 << 12];
+        if (JxlDecoderSetBoxBuffer(jxl->decoder, chunk, sizeof chunk) != JXL_DEC_SUCCESS) break;
+        JxlDecoderStatus status = JxlDecoderProcessInput(jxl->decoder);
+        size_t count = sizeof chunk - JxlDecoderReleaseBoxBuffer(jxl->decoder);
+        bool fits = box.length + count <= jxl->file.limits.metadata_length;
+        if (!fits || !cwi_buffer_write(&box, box.length, chunk, count)) break;
+        if (status == JXL_DEC_BOX_NEED_MORE_OUTPUT) continue;
+        // At the next box, or at the end.
+        if (status != JXL_DEC_BOX && status != JXL_DEC_SUCCESS) break;
+        *length = box.length;
+        return box.bytes;
+    }
+    free(box.bytes);
+    return NULL;
+}
+
+/// Reads the boxes of metadata, which may be compressed, and behind the image.
+static void read_metadata(jxl_file *jxl) {
+    if (!start(jxl, JXL_DEC_BOX)) return;
+    JxlDecoderSetDecompressBoxes(jxl->decoder, JXL_TRUE);
+    JxlDecoderStatus status = JxlDecoderProcessInput(jxl->decoder);
+    cwi_file_info *info = &jxl->file.info;
+    while (status == JXL_DEC_BOX) {
+        JxlBoxType type;
+        if (JxlDecoderGetBoxType(jxl->decoder, type, JXL_TRUE) != JXL_DEC_SUCCESS) break;
+        bool is_exif = !jxl->exif && memcmp(type, "Exif", 4) == 0, is_xmp = !jxl->xmp && memcmp(type, "xml ", 4) == 0;
+        if (is_exif) jxl->exif = read_box(jxl, &info->exif_length);
+        if (is_xmp) jxl->xmp = read_box(jxl, &info->xmp_length);
+        if (is_exif || is_xmp) {
+            // The next box was reached.
+            if (is_exif ? !jxl->exif : !jxl->xmp) break;
+            if (JxlDecoderGetBoxType(jxl->decoder, type, JXL_TRUE) != JXL_DEC_SUCCESS) break;
+            continue;
+        }
+        status = JxlDecoderProcessInput(jxl->decoder);
+    }
+    info->exif = jxl->exif;
+    info->xmp = jxl->xmp;
+}
+
 cwi_result cwi_open_jxl(
     const uint8_t *bytes, size_t length, cwi_limits limits, cwi_choice choice, cwi_file **file) {
     if (choice.page > 0) return cwi_no_page(1);
@@ -267,6 +313,7 @@ cwi_result cwi_open_jxl(
     if (result.status == CWI_OK && jxl->runner)
         JxlDecoderSetParallelRunner(jxl->decoder, JxlThreadParallelRunner, jxl->runner);
     if (result.status == CWI_OK) result = read_info(jxl);
+    if (result.status == CWI_OK && choice.reads_metadata) read_metadata(jxl);
     if (result.status != CWI_OK) {
         close_file(&jxl->file);
         return result;

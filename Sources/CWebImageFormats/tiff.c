@@ -342,8 +342,6 @@ cwi_result cwi_encode_tiff(const cwi_encoding *encoding, cwi_encoder **encoder) 
     TIFFSetField(library, TIFFTAG_PREDICTOR, PREDICTOR_HORIZONTAL);
     TIFFSetField(library, TIFFTAG_ZIPQUALITY, encoding->speed > 8 ? 1 : encoding->speed < 1 ? 9 : 9 - encoding->speed);
     TIFFSetField(library, TIFFTAG_ROWSPERSTRIP, TIFFDefaultStripSize(library, 0));
-    if (encoding->xmp_length)
-        TIFFSetField(library, TIFFTAG_XMLPACKET, (uint32_t)encoding->xmp_length, encoding->xmp);
     *encoder = &tiff->encoder;
     return cwi_success();
 }

@@ -12,7 +12,7 @@ internal import WebImageCore
 /// another process. None can be interrupted in an image: cancellation and time limits are checked before and after, and
 /// between frames. What they refuse themselves is theirs: libheif has limits on boxes and items, librsvg on elements,
 /// dav1d gets the size limit from libavif.
-struct LibraryDecoder: ProbingDecoder {
+struct LibraryDecoder: ProbingDecoder, MetadataDecoder {
     let library: LibraryFormat
 
     init(_ library: LibraryFormat) { self.library = library }
@@ -57,6 +57,13 @@ struct LibraryDecoder: ProbingDecoder {
             } catch .decoding {
                 return nil
             }
+        }
+    }
+
+    func metadata(of data: Data) throws(WebImageError) -> ImageMetadata {
+        if library == .tiff { return ImageMetadata(ofTIFF: data) }
+        return try data.withBytes { (bytes) throws(WebImageError) in
+            try LibraryFile(library, bytes: bytes, limits: .default, readsMetadata: true).metadata
         }
     }
 

@@ -59,6 +59,9 @@ private final class LibraryWriter {
     private let library: LibraryFormat
     private let handle: OpaquePointer
     private let cancellation: Cancellation?
+    private let metadata: ImageMetadata?
+    /// EXIF and XMP, to which the library has pointers.
+    private let metadataBytes: UnsafeMutableBufferPointer<UInt8>
 
     init(
         _ library: LibraryFormat, size: PixelSize, hasAlpha: Bool, frameCount: Int, loopCount: Int,
@@ -76,6 +79,18 @@ private final class LibraryWriter {
         encoding.thread_count = Int32(PlatformThread.processorCount)
         encoding.frame_count = Int32(clamping: frameCount)
         encoding.loop_count = Int32(clamping: max(0, loopCount))
+        let metadata = try options.metadata?.describing(size, as: library.format)
+        let (exif, xmp) = library == .tiff ? (nil, nil) : (metadata?.exif, metadata?.xmp)
+        let metadataBytes = UnsafeMutableBufferPointer<UInt8>.allocate(
+            capacity: (exif?.count ?? 0) + (xmp?.count ?? 0))
+        _ = metadataBytes.initialize(fromContentsOf: Array((exif ?? Data()) + (xmp ?? Data())))
+        if let exif, let start = metadataBytes.baseAddress {
+            (encoding.exif, encoding.exif_length) = (UnsafePointer(start), exif.count)
+        }
+        if let xmp, let start = metadataBytes.baseAddress {
+            (encoding.xmp, encoding.xmp_length) = (UnsafePointer(start + (exif?.count ?? 0)), xmp.count)
+        }
+        (self.metadata, self.metadataBytes) = (metadata, metadataBytes)
         var handle: OpaquePointer?
         let result = cwi_encoder_open(library.library, &encoding, &handle)
         try result.check(encoding: library.format, size: size)
@@ -85,7 +100,10 @@ private final class LibraryWriter {
         cancellation = options.cancellation
     }
 
-    deinit { cwi_encoder_close(handle) }
+    deinit {
+        cwi_encoder_close(handle)
+        metadataBytes.deallocate()
+    }
 
     func append(_ pixels: PixelBuffer, milliseconds: Int) throws(WebImageError) {
         try cancellation?.check()
@@ -103,7 +121,8 @@ private final class LibraryWriter {
         let result = cwi_encoder_finish(handle, &bytes, &count)
         try result.check(encoding: library.format, size: PixelSize(width: 0, height: 0))
         guard let bytes else { throw .encoding(format: library.format, reason: .codec("no output")) }
-        return Data(bytesNoCopy: bytes, count: count, deallocator: .free)
+        let file = Data(bytesNoCopy: bytes, count: count, deallocator: .free)
+        return library == .tiff ? metadata?.added(toTIFF: file) ?? file : file
     }
 }
 

@@ -14,12 +14,12 @@ final class LibraryFile {
     /// - Parameter bytes: must exist as long as this object does.
     init(
         _ format: LibraryFormat, bytes: UnsafeRawBufferPointer, limits: DecodingLimits, page: Int? = nil,
-        wantedSize: PixelSize? = nil, threadCount: Int = 1, isPrefix: Bool = false
+        wantedSize: PixelSize? = nil, threadCount: Int = 1, isPrefix: Bool = false, readsMetadata: Bool = false
     ) throws(WebImageError) {
         let choice = cwi_choice(
             page: Int32(clamping: page ?? -1), thread_count: Int32(threadCount),
             wanted_width: UInt32(wantedSize?.width ?? 0), wanted_height: UInt32(wantedSize?.height ?? 0),
-            is_prefix: isPrefix)
+            is_prefix: isPrefix, reads_metadata: readsMetadata)
         let bounds = cwi_limits(
             pixel_count: UInt32(clamping: limits.pixelCount), side: UInt32(MutablePixelBuffer.maximumDimension),
             frame_count: UInt32(clamping: limits.frameCount), metadata_length: limits.metadataByteCount,
@@ -54,6 +54,13 @@ final class LibraryFile {
         guard let bytes = info.profile, info.profile_length > 0 else { return nil }
         return ColorProfile(Array(UnsafeBufferPointer(start: bytes, count: info.profile_length)))
     }()
+
+    /// Read if the file was opened with `readsMetadata`.
+    var metadata: ImageMetadata {
+        func data(_ bytes: UnsafePointer<UInt8>?, _ count: Int) -> Data? { bytes.map { Data(bytes: $0, count: count) } }
+        return ImageMetadata(
+            storedEXIF: data(info.exif, info.exif_length), xmp: data(info.xmp, info.xmp_length))
+    }
 
     var colors: ColorEncoding {
         if let profile { return .profile(profile) }

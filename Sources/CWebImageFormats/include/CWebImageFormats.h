@@ -2,8 +2,8 @@
 //
 //     bytes ─▶ cwi_file_open ─▶ cwi_file_info ─▶ cwi_file_decode ─▶ pixels
 //
-// No call keeps a pointer to memory of the caller's, except that a file refers to its bytes until it is closed. Nothing calls back into
-// Swift, and nothing is global: a file or an encoder is used by one thread at a time, several of them by several threads.
+// No call keeps a pointer to memory of the caller's, except that a file refers to its bytes until it is closed, and an encoder to its
+// metadata. Nothing calls back into Swift, and nothing is global: a file or an encoder is used by one thread at a time, several of them by several threads.
 
 #ifndef CWEBIMAGE_FORMATS_H
 #define CWEBIMAGE_FORMATS_H
@@ -79,6 +79,9 @@ typedef struct {
     /// A color profile, or NULL. Valid until the file is closed.
     const uint8_t *profile;
     size_t profile_length;
+    /// EXIF and XMP as the library tells them, or NULL. Valid until the file is closed.
+    const uint8_t *exif, *xmp;
+    size_t exif_length, xmp_length;
     /// The resolutions of JPEG 2000: each has half the sides of the one before.
     int resolution_count;
 } cwi_file_info;
@@ -92,6 +95,8 @@ typedef struct {
     uint32_t wanted_width, wanted_height;
     /// Whether bytes are missing at the end: what can be read is read.
     bool is_prefix;
+    /// Whether EXIF and XMP are read.
+    bool reads_metadata;
 } cwi_choice;
 
 typedef struct cwi_file cwi_file;
@@ -133,7 +138,7 @@ typedef struct {
     int frame_count;
     /// 0 is forever.
     int loop_count;
-    /// Metadata, or NULL.
+    /// Metadata, or NULL; not of TIFF. It must exist until the encoder is closed.
     const uint8_t *exif, *xmp;
     size_t exif_length, xmp_length;
 } cwi_encoding;

@@ -15,6 +15,8 @@ struct EncodingRequest: Sendable {
     var loopCount: Int?
     /// The number of the only frame to write, starting at 1.
     var frameNumber: Int?
+    /// What is kept of the original's EXIF and XMP.
+    var metadata = MetadataChoice.none
     /// The given options that only some formats support, such as `--level`, with these formats.
     var limitedOptions: [(name: String, formats: [ImageFormat])] = []
 
@@ -44,11 +46,18 @@ struct EncodingRequest: Sendable {
     }
 
     /// Encodes the image on the calling thread.
-    func encode(_ image: Image) throws(WebImageError) -> Data {
+    ///
+    /// - Parameter original: the file that it was decoded from, whose metadata may be kept.
+    func encode(_ image: Image, original: Data?) throws(WebImageError) -> Data {
         let format = format(for: image)
         let registry = CodecRegistry.shared
         var options = options
         options.byteLimit = byteLimit
+        switch metadata {
+        case .none: break
+        case .color: options.metadata = ImageMetadata()
+        case .all: options.metadata = try original.map { data throws(WebImageError) in try registry.metadata(of: data) }
+        }
         var image = image
         if let frameNumber {
             image = try frame(frameNumber, of: image, format: format)
@@ -70,11 +79,19 @@ struct EncodingRequest: Sendable {
     }
 }
 
+/// What is written of EXIF, XMP and color profiles.
+enum MetadataChoice: String, CaseIterable {
+    case none
+    /// The orientation and the color space.
+    case color
+    case all
+}
+
 extension EncodingRequest {
     /// The declarations of the encoding options in a parser.
     struct Declaration {
         private let format, quality, level, filter, effort, speed, alphaQuality, chroma, iconSizes: OptionParser.Option
-        private let dithering, palette, colors, loop, maximum, background, frame: OptionParser.Option
+        private let dithering, palette, colors, loop, maximum, background, frame, metadata: OptionParser.Option
         private let lossless, optimized, wholeFrames, firstFrame: OptionParser.Flag
         private let progressive: OptionParser.Flag?
 
@@ -116,6 +133,9 @@ extension EncodingRequest {
             maximum = parser.option(
                 "max-bytes", value: "SIZE",
                 help: "Lower quality, then size, until the file has SIZE bytes (or 500K, 2M)")
+            metadata = parser.option(
+                "metadata", value: "none|color|all",
+                help: "Keep no metadata (default), orientation and color space, or all EXIF and XMP")
             background = parser.option(
                 "background", value: "#rrggbb",
                 help: "Color behind transparent pixels in JPEG and GIF; white by default")
@@ -147,6 +167,12 @@ extension EncodingRequest {
             note("background", background.value != nil, .jpeg, .gif)
             note("loop", loop.value != nil, .gif, .png, .webp, .jpegXL)
             note("whole-frames", wholeFrames.isSet, .gif, .png, .webp)
+            if let kept: MetadataChoice = try parser.choice(metadata, named: "metadata") {
+                request.metadata = kept
+                // The original bytes may have what is not to be kept.
+                request.isRequired = true
+                note("metadata", kept != .none, .jpeg, .png, .webp, .avif, .heic, .jpegXL, .tiff, .jpeg2000)
+            }
             if lossless.isSet {
                 if request.hasQuality { throw parser.error("--lossless and --quality exclude each other") }
                 if alphaQuality.value != nil { throw parser.error("--lossless and --alpha-quality exclude each other") }

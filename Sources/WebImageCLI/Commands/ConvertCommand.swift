@@ -109,7 +109,9 @@ struct ConvertCommand: Command {
             var request = session.request(for: input, thumbnail: thumbnail)
             request.processors = processors
             if let page { request.page = page }
-            let (path, data) = try await output.write(try await session.load(request).image, bytes: nil, index: index)
+            let response = try await session.load(request)
+            let bytes = try await session.bytes(of: response, for: request, areNeeded: output.needsBytes)
+            let (path, data) = try await output.write(response.image, bytes: bytes, index: index)
             report.info = try CodecRegistry.shared.info(of: data)
             (report.path, report.byteCount) = (path, data.count)
         } catch {

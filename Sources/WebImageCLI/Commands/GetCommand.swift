@@ -98,7 +98,7 @@ struct GetCommand: Command {
             let request = session.request(for: input, thumbnail: thumbnail)
             let response = try await session.load(
                 request, progress: { bar.update(index, received: $0, expected: $1) }, trace: trace)
-            let data = try await session.bytes(of: response, for: request, areNeeded: output?.writesBytes ?? false)
+            let data = try await session.bytes(of: response, for: request, areNeeded: output?.needsBytes ?? false)
             report.note(response, byteCount: data?.count, sourceName: input.sourceName)
             report.path = try await output?.write(response.image, bytes: data, index: index).path
         } catch {

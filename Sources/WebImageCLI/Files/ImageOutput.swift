@@ -77,6 +77,9 @@ struct ImageOutput: Sendable {
     /// Whether the original bytes are written, so that pixels alone are not enough.
     var writesBytes: Bool { !encoding.isNeeded }
 
+    /// Whether ``write(_:bytes:index:)`` needs the original bytes.
+    var needsBytes: Bool { writesBytes || encoding.metadata == .all }
+
     /// Encodes and writes an image on a thread that may block.
     ///
     /// - Parameters:
@@ -87,7 +90,7 @@ struct ImageOutput: Sendable {
         _ image: Image, bytes: Data?, index: Int
     ) async throws(WebImageError) -> (path: String, data: Data) {
         try await BlockingWork.run { () throws(WebImageError) in
-            let data: Data = if writesBytes, let bytes { bytes } else { try encoding.encode(image) }
+            let data: Data = if writesBytes, let bytes { bytes } else { try encoding.encode(image, original: bytes) }
             let path = try path(for: image, index: index)
             // `get DIR/a.png --size 100x100 -o DIR` must not overwrite the original.
             guard !inputFiles.contains(where: { OutputFile.isSameFile($0, path) }) else {

@@ -255,7 +255,7 @@ extension WebImageError.EncodingFailure {
     fileprivate var isAboutFormat: Bool {
         switch self {
         case .noEncoder, .tooLarge, .noAnimation: true
-        case .frameNumber, .tooLong, .codec: false
+        case .frameNumber, .tooLong, .invalidMetadata, .metadataTooLong, .codec: false
         }
     }
 }

@@ -41,6 +41,13 @@ public struct EncodingOptions: Sendable {
     /// The sides, in pixels, of the images of an ICO, 1 to 256; the image is fitted in a square of each. Empty, the
     /// default, writes one image of at most 256 pixels.
     public var iconSides: [Int] = []
+    /// The EXIF and XMP of the file, in JPEG, PNG, WebP, AVIF, HEIC, JPEG XL, TIFF and JPEG 2000. `nil`, the default,
+    /// writes none: a picture keeps neither its place nor its camera.
+    ///
+    /// Pixels are upright sRGB, so what is written says so: the orientation is 1, the profile is sRGB's, and the size is
+    /// the file's. An empty ``ImageMetadata`` writes only that. Pass ``CodecRegistry/metadata(of:)`` of the original file
+    /// to keep all. An original color profile can't be kept, because its colors were converted.
+    public var metadata: ImageMetadata?
     /// Polled while encoding; set it to stop.
     public var cancellation: Cancellation?
 

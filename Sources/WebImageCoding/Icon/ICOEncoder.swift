@@ -42,7 +42,7 @@ package struct ICOEncoder: ImageEncoder {
 
     private func bytes(of pixels: PixelBuffer, options: EncodingOptions) throws(WebImageError) -> Data {
         guard max(pixels.width, pixels.height) < Self.shortestPNGSide else {
-            return try PNGEncoder().encode(Image(pixels: pixels), options: options)
+            return try PNGEncoder().encode(Image(pixels: pixels), options: options.with { $0.metadata = nil })
         }
         return try BMPEncoder.bitmap(of: pixels, format: format, isIcon: true, cancellation: options.cancellation)
     }

@@ -55,7 +55,8 @@ package struct JPEGEncoder: ImageEncoder {
         var count = 0
         try check(cwi_jpeg_finish(encoder, &bytes, &count))
         guard let bytes else { throw .encoding(format: .jpeg, reason: .codec("no output")) }
-        return Data(bytesNoCopy: bytes, count: count, deallocator: .free)
+        let file = Data(bytesNoCopy: bytes, count: count, deallocator: .free)
+        return try options.addingMetadata(to: file, pixels.size, as: .jpeg)
     }
 
     /// JPEG_MAX_DIMENSION.

@@ -11,6 +11,10 @@ struct JPEGHeader {
     let profileSegments: [Range<Int>]
     /// Whether the file says that a gain map follows: by ISO 21496-1, or by Ultra HDR's XMP.
     let hasGainMap: Bool
+    /// The first EXIF segment, with its signature.
+    let exif: Range<Int>?
+    /// The packet in the first XMP segment. One of more than 64 KB continues in others, which are not read.
+    let xmp: Range<Int>?
 
     /// The number of bytes before the first scan, as far as they have arrived.
     let byteCount: Int
@@ -19,8 +23,7 @@ struct JPEGHeader {
 
     init(reading data: RawSpan) throws(WebImageError) {
         var size: PixelSize?
-        var (exif, xmp): (ImageOrientation?, ImageOrientation?)
-        var hasEXIF = false
+        var (exif, xmp): (Range<Int>?, Range<Int>?)
         var componentCount = 0
         var profileSegments: [Range<Int>] = []
         var hasGainMap = false
@@ -48,15 +51,12 @@ struct JPEGHeader {
                 else { throw .decoding(format: .jpeg, reason: .truncated) }
                 size = PixelSize(width: width, height: height)
                 componentCount = data.integer(at: offset + 7, count: 1, isBigEndian: true) ?? 0
-            case 0xE1 where !hasEXIF && data.hasText("Exif\0\0", at: offset + 2):
-                hasEXIF = true
-                let end = min(offset + length, data.byteCount)
-                exif = ImageOrientation(exif: data.extracting(offset + 2..<end))
+            case 0xE1 where exif == nil && data.hasText(TIFFLayout.prefix, at: offset + 2):
+                exif = offset + 2..<min(offset + length, data.byteCount)
             case 0xE1 where xmp == nil && data.hasText(Self.xmpSignature, at: offset + 2):
+                let start = offset + 2 + Self.xmpSignature.utf8CodeUnitCount
                 let end = min(offset + length, data.byteCount)
-                let packet = data.extracting(offset + 2..<end)
-                xmp = ImageOrientation(xmp: packet)
-                hasGainMap = hasGainMap || packet.firstOffset(of: "hdrgm:Version", from: 0) != nil
+                xmp = min(start, end)..<end
             case 0xE2 where data.hasText("urn:iso:std:iso:ts:21496:-1\0", at: offset + 2):
                 hasGainMap = true
             // A profile has at most 255 pieces: with more it's invalid.
@@ -76,10 +76,14 @@ struct JPEGHeader {
         }
         self.size = size
         // Programs that rotate an image often update only one of them. EXIF takes precedence, as in viewers.
-        orientation = exif ?? xmp ?? .up
+        orientation =
+            exif.flatMap { ImageOrientation(exif: data.extracting($0)) }
+            ?? xmp.flatMap { ImageOrientation(xmp: data.extracting($0)) } ?? .up
+        self.hasGainMap =
+            hasGainMap || xmp.map { data.extracting($0).firstOffset(of: "hdrgm:Version", from: 0) != nil } == true
+        (self.exif, self.xmp) = (exif, xmp)
         self.componentCount = componentCount
         self.profileSegments = profileSegments
-        self.hasGainMap = hasGainMap
         byteCount = min(offset, data.byteCount)
         reachesScan = !isTruncated
     }
@@ -111,7 +115,7 @@ struct JPEGHeader {
 
     /// Markers without a length: TEM, RST0 to RST7, SOI.
     private static let standalone: Set<UInt8> = [0x01, 0xD0, 0xD1, 0xD2, 0xD3, 0xD4, 0xD5, 0xD6, 0xD7, 0xD8]
-    private static let xmpSignature: StaticString = "http://ns.adobe.com/xap/1.0/\0"
+    static let xmpSignature: StaticString = "http://ns.adobe.com/xap/1.0/\0"
     private static let startOfScan: UInt8 = 0xDA
     private static let endOfImage: UInt8 = 0xD9
 }

@@ -4,38 +4,13 @@ extension ImageOrientation {
     /// Reads the orientation tag of EXIF data (CIPA DC-008: a TIFF structure, with or without `Exif\0\0` before it).
     /// `nil` if it's missing or invalid, which isn't an error.
     init?(exif data: RawSpan) {
-        guard let orientation = Self.stored(inEXIF: data) else { return nil }
-        self = orientation
+        // Type 3 is a number of 16 bits.
+        guard let layout = TIFFLayout(data),
+            let entry = layout.entry(TIFFTag.orientation, inDirectoryAt: layout.firstDirectory, of: data),
+            entry.type == 3, let value = layout.integer(entry, in: data)
+        else { return nil }
+        self.init(rawValue: value)
     }
-
-    private static func stored(inEXIF data: RawSpan) -> ImageOrientation? {
-        let start = data.hasText("Exif\0\0", at: 0) ? 6 : 0
-        let isBigEndian: Bool
-        switch data.integer(at: start, count: 4, isBigEndian: true) {
-        case 0x4949_2A00: isBigEndian = false
-        case 0x4D4D_002A: isBigEndian = true
-        default: return nil
-        }
-        func integer(at offset: Int, count: Int) -> Int? {
-            data.integer(at: start + offset, count: count, isBigEndian: isBigEndian)
-        }
-        guard let directory = integer(at: 4, count: 4), let entryCount = integer(at: directory, count: 2) else {
-            return nil
-        }
-        for index in 0..<entryCount {
-            let entry = directory + 2 + index * 12
-            guard let tag = integer(at: entry, count: 2) else { return nil }
-            guard tag == orientationTag else { continue }
-            // Type 3 is a 16-bit number, stored in the entry itself.
-            guard integer(at: entry + 2, count: 2) == 3, let value = integer(at: entry + 8, count: 2) else {
-                return nil
-            }
-            return ImageOrientation(rawValue: value)
-        }
-        return nil
-    }
-
-    private static let orientationTag = 0x0112
 }
 
 extension ImageOrientation {
@@ -44,11 +19,9 @@ extension ImageOrientation {
     ///
     /// This is a text search in XML: every program writes the prefix `tiff`.
     init?(xmp data: RawSpan) {
-        let name: StaticString = "tiff:Orientation"
-        var offset = 0
-        while let start = data.firstOffset(of: name, from: offset) {
-            offset = start + name.utf8CodeUnitCount
-            if let orientation = Self.value(behindNameIn: data, at: offset) {
+        for offset in Self.digits(inXMP: data) {
+            guard let digit = data.byte(at: offset) else { continue }
+            if let orientation = ImageOrientation(rawValue: Int(digit) - Int(UInt8(ascii: "0"))) {
                 self = orientation
                 return
             }
@@ -56,8 +29,19 @@ extension ImageOrientation {
         return nil
     }
 
-    /// Reads the number in `="6"`, `='6'` or `>6<`, with whitespace anywhere.
-    private static func value(behindNameIn data: RawSpan, at start: Int) -> ImageOrientation? {
+    /// The offsets of the digits that give an orientation.
+    static func digits(inXMP data: RawSpan) -> [Int] {
+        let name: StaticString = "tiff:Orientation"
+        var (offset, digits): (Int, [Int]) = (0, [])
+        while let start = data.firstOffset(of: name, from: offset) {
+            offset = start + name.utf8CodeUnitCount
+            if let digit = digit(behindNameIn: data, at: offset) { digits.append(digit) }
+        }
+        return digits
+    }
+
+    /// Finds the digit in `="6"`, `='6'` or `>6<`, with whitespace anywhere.
+    private static func digit(behindNameIn data: RawSpan, at start: Int) -> Int? {
         var offset = start
         func next() -> UInt8? {
             while let byte = data.byte(at: offset) {
@@ -76,8 +60,9 @@ extension ImageOrientation {
         default:
             return nil
         }
-        guard let digit = next(), next() == end else { return nil }
-        return ImageOrientation(rawValue: Int(digit) - Int(UInt8(ascii: "0")))
+        guard let digit = next(), (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(digit) else { return nil }
+        let position = offset - 1
+        return next() == end ? position : nil
     }
 }
 

@@ -20,12 +20,13 @@ package struct PNGEncoder: AnimationEncoder {
     package func encode(_ image: Image, options: EncodingOptions) throws(WebImageError) -> Data {
         let pixels = image.pixels
         guard let encoder = PNGFastEncoder(pixels, hasAlpha: !pixels.isOpaque, options: options) else {
-            return try encodeRowByRow(pixels, hasAlpha: !pixels.isOpaque, options: options)
+            let file = try encodeRowByRow(pixels, hasAlpha: !pixels.isOpaque, options: options)
+            return try options.addingMetadata(to: file, pixels.size, as: .png)
         }
         var file = PNGFileWriter()
         file.appendHeader(of: pixels.size, hasAlpha: !pixels.isOpaque)
         file.append(.data, [], try encoder.compressed(cancellation: options.cancellation))
-        return file.finish()
+        return try options.addingMetadata(to: file.finish(), pixels.size, as: .png)
     }
 
     package func encode(
@@ -187,6 +188,11 @@ struct PNGFastEncoder {
 struct PNGFileWriter {
     private var file = Data([0x89, 0x50, 0x4E, 0x47, 0x0D, 0x0A, 0x1A, 0x0A])
 
+    init() {}
+
+    /// Continues a file.
+    init(_ file: Data) { self.file = file }
+
     /// 8 bits a channel, sRGB with perceptual intent.
     mutating func appendHeader(of size: PixelSize, hasAlpha: Bool) {
         append(.header, PNGLayout(size: size, colorType: hasAlpha ? .rgba : .rgb).content)
@@ -203,6 +209,12 @@ struct PNGFileWriter {
         let checksum = file[start...].withUnsafeBytes { libdeflate_crc32(0, $0.baseAddress, $0.count) }
         file.append(contentsOf: Self.bytes(of: checksum))
     }
+
+    /// Appends chunks of another file.
+    mutating func append(_ chunks: Data) { file.append(chunks) }
+
+    /// The file so far.
+    var data: Data { file }
 
     /// Returns the file.
     mutating func finish() -> Data {
@@ -252,7 +264,7 @@ struct APNGFileWriter {
         }
         guard let patch = differences.finish(), var writer else { throw .invalidFrames(reason: .none) }
         guard try writer.append(patch, index: index, duration: animation.frames[index].duration) else { return nil }
-        return writer.file.finish()
+        return try options.addingMetadata(to: writer.file.finish(), first.size, as: .png)
     }
 
     private init(_ animation: EncodableAnimation, size: PixelSize, hasAlpha: Bool, options: EncodingOptions) {

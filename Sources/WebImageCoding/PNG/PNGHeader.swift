@@ -12,6 +12,8 @@ struct PNGHeader {
     let bitDepth: Int
     private var exif: ImageOrientation?
     private var xmp: ImageOrientation?
+    /// The content of the last EXIF chunk, and the packet in the last one of XMP.
+    private(set) var metadata: (exif: Range<Int>?, xmp: Range<Int>?)
     private(set) var colors: PNGColors
     private(set) var hasColorProfile = false
     /// Whether the file claims to be an APNG with several frames; ``APNGSequence`` checks that.
@@ -48,9 +50,11 @@ struct PNGHeader {
             hasAlpha = true
         case .exif where chunk.hasContent:
             exif = ImageOrientation(exif: data.extracting(chunk.content))
+            metadata.exif = chunk.content
         case .text where chunk.hasContent && data.hasText(Self.xmpKeyword, at: chunk.content.lowerBound):
             // Compressed text is skipped: XMP has to be uncompressed.
             xmp = ImageOrientation(xmp: data.extracting(chunk.content))
+            metadata.xmp = Self.packet(in: chunk.content, of: data)
         case .animation where !reachesPixels:
             claimsAnimation = data.integer(at: chunk.content.lowerBound, count: 4, isBigEndian: true) ?? 0 > 1
         default:
@@ -63,8 +67,21 @@ struct PNGHeader {
     /// The signature, and the header chunk up to the color type.
     static let minimumByteCount = 26
 
+    /// The packet follows the keyword, the compression, and two texts that end with a zero: a language and the keyword
+    /// translated.
+    private static func packet(in content: Range<Int>, of data: RawSpan) -> Range<Int>? {
+        var start = content.lowerBound + xmpKeyword.utf8CodeUnitCount + 1
+        for _ in 0..<2 {
+            guard start < content.upperBound,
+                let end = (start..<content.upperBound).first(where: { data.byte(at: $0) == 0 })
+            else { return nil }
+            start = end + 1
+        }
+        return start..<content.upperBound
+    }
+
     /// The keyword, and that the text isn't compressed.
-    private static let xmpKeyword: StaticString = "XML:com.adobe.xmp\0\0"
+    static let xmpKeyword: StaticString = "XML:com.adobe.xmp\0\0"
 }
 
 /// The color chunks of a PNG (W3C PNG, third edition, 11.3.2).

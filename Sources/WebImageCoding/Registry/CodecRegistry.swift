@@ -86,6 +86,16 @@ public final class CodecRegistry: Sendable {
         try firstResult(for: data) { decoder throws(WebImageError) in try decoder.info(of: data) }
     }
 
+    /// Reads the EXIF and XMP of `data`, as they are stored; without both for a format that has none, or whose decoder
+    /// is not of this package.
+    ///
+    /// - Throws: the errors of ``info(of:)``.
+    public func metadata(of data: Data) throws(WebImageError) -> ImageMetadata {
+        try firstResult(for: data) { decoder throws(WebImageError) in
+            try (decoder as? any MetadataDecoder)?.metadata(of: data) ?? ImageMetadata()
+        }
+    }
+
     /// Decodes `data`. Blocks the calling thread.
     ///
     /// - Throws: ``WebImageError/unrecognizedFormat(contentType:leadingBytes:url:)`` and the errors of

@@ -68,7 +68,7 @@ public protocol IncrementalImageDecoder: AnyObject {
 /// Encodes images in one format.
 ///
 /// Encoders are stateless and may be called from several threads at once. Images are upright sRGB, so encoders write no
-/// color profile, no orientation and no other metadata.
+/// color profile, no orientation and no other metadata unless ``EncodingOptions/metadata`` asks for it.
 public protocol ImageEncoder: Sendable {
     /// The format that this encoder writes.
     var format: ImageFormat { get }

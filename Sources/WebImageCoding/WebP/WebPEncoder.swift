@@ -14,7 +14,8 @@ package struct WebPEncoder: AnimationEncoder {
 
     /// Maps ``EncodingOptions/quality`` to libwebp's 0 to 100.
     package func encode(_ image: Image, options: EncodingOptions) throws(WebImageError) -> Data {
-        try WebPImageEncoder(options: options).encode(image.pixels)
+        let file = try WebPImageEncoder(options: options).encode(image.pixels)
+        return try options.addingMetadata(to: file, image.pixels.size, as: .webp)
     }
 
     package func encode(
@@ -38,12 +39,12 @@ package struct WebPEncoder: AnimationEncoder {
             index += 1
         }
         while let frame = try reader.nextFrame() {
-            if animation.frames.count == 1 { return try encoder.encode(frame) }
+            if animation.frames.count == 1 { return try encode(Image(pixels: frame), options: options) }
             if let patch = try differences.append(frame) { try append(patch) }
         }
         if let patch = differences.finish() { try append(patch) }
         guard var writer else { throw .invalidFrames(reason: .none) }
-        return try writer.finish()
+        return try options.addingMetadata(to: writer.finish(), writer.size, as: .webp)
     }
 }
 
@@ -128,16 +129,20 @@ struct WebPImageEncoder {
 
 /// Writes the chunks of an animated WebP (RFC 9649): see ``WebPFile`` for their order.
 struct WebPAnimationWriter {
-    private var file = Data()
+    let size: PixelSize
+    private var file = WebPChunkWriter()
     private var hasAlpha = false
 
     /// - Parameter loopCount: 0 means forever; stored in 16 bits.
     init(size: PixelSize, loopCount: Int) {
-        file.append(contentsOf: "RIFF\0\0\0\0WEBP".utf8)
+        self.size = size
         // The flags are set at the end.
-        append("VP8X", [0, 0, 0, 0] + Self.bytes(of: size.width - 1, 3) + Self.bytes(of: size.height - 1, 3))
+        file.append(
+            "VP8X",
+            [0, 0, 0, 0] + WebPChunkWriter.bytes(of: size.width - 1, 3)
+                + WebPChunkWriter.bytes(of: size.height - 1, 3))
         // A transparent background.
-        append("ANIM", [0, 0, 0, 0] + Self.bytes(of: min(max(loopCount, 0), 0xFFFF), 2))
+        file.append("ANIM", [0, 0, 0, 0] + WebPChunkWriter.bytes(of: min(max(loopCount, 0), 0xFFFF), 2))
     }
 
     /// Appends a frame.
@@ -147,33 +152,23 @@ struct WebPAnimationWriter {
         _ still: Data, of patch: FramePatch, blend: FramePart.Blend, milliseconds: Int
     ) throws(WebImageError) {
         let area = patch.area
-        var content = Self.bytes(of: area.columns.lowerBound / 2, 3) + Self.bytes(of: area.rows.lowerBound / 2, 3)
-        content += Self.bytes(of: area.columns.count - 1, 3) + Self.bytes(of: area.rows.count - 1, 3)
-        content += Self.bytes(of: milliseconds, 3)
+        let numbers = [
+            area.columns.lowerBound / 2, area.rows.lowerBound / 2, area.columns.count - 1, area.rows.count - 1,
+            milliseconds,
+        ]
+        var content = numbers.flatMap { WebPChunkWriter.bytes(of: $0, 3) }
         content.append((blend == .source ? 2 : 0) | (patch.disposal == .clear ? 1 : 0))
-        let file = try WebPFile(reading: still.bytes)
-        hasAlpha = hasAlpha || file.hasAlpha || !patch.frame.isOpaque
-        append("ANMF", content, Self.frameChunks(of: still))
+        let stillHasAlpha = try WebPFile(reading: still.bytes).hasAlpha
+        hasAlpha = hasAlpha || stillHasAlpha || !patch.frame.isOpaque
+        file.append("ANMF", content, Self.frameChunks(of: still))
     }
 
     /// Returns the file.
     ///
     /// - Throws: ``WebImageError/encoding(format:reason:)`` if it's longer than 4 GiB.
     mutating func finish() throws(WebImageError) -> Data {
-        guard file.count <= UInt32.max - 1 else {
-            throw .encoding(format: .webp, reason: .tooLong(byteCount: file.count, limit: Int(UInt32.max - 1)))
-        }
-        file.replaceSubrange(4..<8, with: Self.bytes(of: file.count - 8, 4))
-        file[Self.flagsOffset] = Self.animationFlag | (hasAlpha ? Self.alphaFlag : 0)
-        return file
-    }
-
-    private mutating func append(_ name: String, _ content: [UInt8], _ rest: Data = Data()) {
-        file.append(contentsOf: name.utf8)
-        file.append(contentsOf: Self.bytes(of: content.count + rest.count, 4))
-        file.append(contentsOf: content)
-        file.append(rest)
-        if (content.count + rest.count) % 2 == 1 { file.append(0) }
+        file.setFlags(WebPChunkWriter.animationFlag | (hasAlpha ? WebPChunkWriter.alphaFlag : 0))
+        return try file.finish()
     }
 
     /// Returns the chunks of a still image after its header: alpha, if any, and the image.
@@ -184,13 +179,46 @@ struct WebPAnimationWriter {
         }
         return still.dropFirst(20 + length + length % 2)
     }
+}
+
+/// Writes the chunks of a WebP.
+struct WebPChunkWriter {
+    private var file = Data("RIFF\0\0\0\0WEBP".utf8)
+
+    /// Appends a chunk with the bytes of `content` and `rest`.
+    mutating func append(_ name: String, _ content: [UInt8], _ rest: Data = Data()) {
+        file.append(contentsOf: name.utf8)
+        file.append(contentsOf: Self.bytes(of: content.count + rest.count, 4))
+        file.append(contentsOf: content)
+        file.append(rest)
+        if (content.count + rest.count) % 2 == 1 { file.append(0) }
+    }
+
+    /// Appends chunks of another file.
+    mutating func append(chunks: Data) { file.append(chunks) }
+
+    /// Sets the flags of VP8X, the first chunk.
+    mutating func setFlags(_ flags: UInt8) { file[20] = flags }
+
+    /// Returns the file.
+    ///
+    /// - Throws: ``WebImageError/encoding(format:reason:)`` if it's longer than 4 GiB.
+    mutating func finish() throws(WebImageError) -> Data {
+        guard file.count <= UInt32.max - 1 else {
+            throw .encoding(format: .webp, reason: .tooLong(byteCount: file.count, limit: Int(UInt32.max - 1)))
+        }
+        file.replaceSubrange(4..<8, with: Self.bytes(of: file.count - 8, 4))
+        return file
+    }
 
     /// Little-endian.
-    private static func bytes(of number: Int, _ count: Int) -> [UInt8] {
+    static func bytes(of number: Int, _ count: Int) -> [UInt8] {
         (0..<count).map { UInt8(truncatingIfNeeded: number >> (8 * $0)) }
     }
 
-    private static let flagsOffset = 20
-    private static let animationFlag: UInt8 = 2
-    private static let alphaFlag: UInt8 = 16
+    static let animationFlag: UInt8 = 0x02
+    static let xmpFlag: UInt8 = 0x04
+    static let exifFlag: UInt8 = 0x08
+    static let alphaFlag: UInt8 = 0x10
+    static let profileFlag: UInt8 = 0x20
 }

@@ -19,6 +19,8 @@ struct WebPFile {
     var orientation: ImageOrientation { exif ?? xmp ?? .up }
     private var exif: ImageOrientation?
     private var xmp: ImageOrientation?
+    /// The contents of the chunks of EXIF and XMP.
+    private(set) var metadata: (exif: Range<Int>?, xmp: Range<Int>?)
     /// The color profile, once it's complete.
     private(set) var profile: Range<Int>?
     /// How often an animation plays, 0 means forever; `nil` before its ANIM chunk.
@@ -91,8 +93,10 @@ struct WebPFile {
     private mutating func readChunk(namedAt name: Int, content: Range<Int>, of data: RawSpan) throws(WebImageError) {
         if data.hasText("EXIF", at: name) {
             exif = ImageOrientation(exif: data.extracting(content))
+            metadata.exif = content
         } else if data.hasText("XMP ", at: name) {
             xmp = ImageOrientation(xmp: data.extracting(content))
+            metadata.xmp = content
         } else if data.hasText("ICCP", at: name) {
             profile = profile ?? content
         } else if data.hasText("ANIM", at: name) {

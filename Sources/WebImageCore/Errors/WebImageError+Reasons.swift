@@ -212,15 +212,19 @@ extension WebImageError.EncodingFailure {
         case .frameNumber(let number, let frameCount): "there is no frame \(number) of \(frameCount)"
         case .tooLong(let byteCount, let limit):
             "the smallest result has \(byteCount) bytes, more than the \(limit) allowed"
+        case .invalidMetadata: "the EXIF data does not begin with a TIFF header"
+        case .metadataTooLong(let byteCount, let limit):
+            "the format allows \(limit) bytes of EXIF or XMP, and these are \(byteCount)"
         case .codec(let detail): "the codec failed (\(detail))"
         }
     }
 
     var advice: String? {
         switch self {
+        case .metadataTooLong: "Write it without, or choose PNG, WebP or AVIF."
         case .noAnimation: "Write a single frame, or choose GIF, PNG or WebP."
         case .tooLong: "Allow more bytes."
-        case .noEncoder, .tooLarge, .frameNumber, .codec: nil
+        case .noEncoder, .tooLarge, .frameNumber, .invalidMetadata, .codec: nil
         }
     }
 }

@@ -207,6 +207,10 @@ public indirect enum WebImageError: Error, Sendable, Equatable {
         case frameNumber(Int, frameCount: Int)
         /// Even the smallest file that was tried is too long.
         case tooLong(byteCount: Int, limit: Int)
+        /// The EXIF of the metadata has no TIFF header.
+        case invalidMetadata
+        /// The format allows no EXIF or XMP of this length.
+        case metadataTooLong(byteCount: Int, limit: Int)
         /// The codec library failed; its message.
         case codec(String)
     }

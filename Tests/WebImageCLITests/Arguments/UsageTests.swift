@@ -49,7 +49,8 @@ import WebImage
             [
                 "--size", "--mode", "--format", "--quality", "--lossless", "--progressive", "--optimize", "--chroma",
                 "--level", "--filter", "--effort", "--alpha-quality", "--dither", "--palette", "--colors", "--loop",
-                "--whole-frames", "--frame", "--first-frame", "--max-bytes", "--background", "--json", "--output",
+                "--whole-frames", "--frame", "--first-frame", "--max-bytes", "--background", "--metadata", "--json",
+                "--output",
                 "--no-clobber", "--quiet",
             ]
         ),
@@ -99,6 +100,8 @@ import WebImage
         (["get", "--format", "psd", "-o", "y", "x.png"], "--format"),
         (["convert", "--icon-sizes", "16,300", "x.png", "y.ico"], "--icon-sizes"),
         (["convert", "--icon-sizes", "16", "x.png", "y.png"], "--icon-sizes"),
+        (["convert", "--metadata", "all", "x.png", "y.gif"], "--metadata"),
+        (["convert", "--metadata", "some", "x.png", "y.jpg"], "--metadata"),
         (["convert", "--page", "0", "x.ico", "y.png"], "--page"),
         (["get", "--quality", "101", "-o", "y.jpg", "x.png"], "0 to 100"),
         (["get", "--quality", "50", "-o", "y.png", "x.png"], "not for PNG"),

@@ -45,6 +45,29 @@ import WebImage
         #expect(try tool.contents(of: "low.jpg").count < tool.contents(of: "high.jpg").count)
     }
 
+    @Test(arguments: ["convert", "get"]) func keepsTheMetadataThatIsWanted(command: String) async throws {
+        // Little-endian, with orientation 1 and a camera, "Rig".
+        let exif = Data(
+            [0x49, 0x49, 0x2A, 0, 8, 0, 0, 0, 2, 0] + [0x0F, 1, 2, 0, 4, 0, 0, 0, 0x52, 0x69, 0x67, 0]
+                + [0x12, 1, 3, 0, 1, 0, 0, 0, 1, 0, 0, 0] + [0, 0, 0, 0])
+        let metadata = ImageMetadata(exif: exif, xmp: Data("<x:xmpmeta/>".utf8))
+        var options = EncodingOptions()
+        options.metadata = metadata
+        let data = try CodecRegistry.shared.encode(TestImage().image(), as: .jpeg, options: options)
+        let input = try tool.write(data, to: "in.jpg")
+        for (choice, expected) in [("none", ImageMetadata()), ("all", metadata)] {
+            let run =
+                command == "get"
+                ? try await tool.run("get", input, "-o", "out.jpg", "--metadata", choice)
+                : try await tool.run("convert", input, "out.jpg", "--metadata", choice, "--size", "20x20")
+            #expect(run.status == 0, "\(run.errors)")
+            #expect(try CodecRegistry.shared.metadata(of: tool.contents(of: "out.jpg")) == expected)
+        }
+        #expect(try await tool.run("convert", input, "color.png", "--metadata", "color").status == 0)
+        let color = try CodecRegistry.shared.metadata(of: tool.contents(of: "color.png"))
+        #expect(color.exif != nil && color.xmp == nil)
+    }
+
     @Test func canReplaceItsInput() async throws {
         let input = try tool.write(TestImage().data(.png), to: "in.png")
         #expect(try await tool.run("convert", input, input, "--size", "8x6").status == 0)

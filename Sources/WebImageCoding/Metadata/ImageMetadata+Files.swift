@@ -1,0 +1,109 @@
+package import FoundationEssentials
+package import WebImageCore
+
+/// A decoder that reads EXIF and XMP.
+package protocol MetadataDecoder: ImageDecoder {
+    /// Returns the metadata of a file, as it's stored.
+    ///
+    /// - Throws: ``WebImageError/decoding(format:reason:url:)``.
+    func metadata(of data: Data) throws(WebImageError) -> ImageMetadata
+}
+
+extension JPEGDecoder: MetadataDecoder {
+    package func metadata(of data: Data) throws(WebImageError) -> ImageMetadata {
+        let header = try JPEGHeader(reading: data.bytes)
+        return ImageMetadata(in: data, (header.exif, header.xmp))
+    }
+}
+
+extension PNGDecoder: MetadataDecoder {
+    package func metadata(of data: Data) throws(WebImageError) -> ImageMetadata {
+        ImageMetadata(in: data, try PNGHeader(reading: data.bytes).metadata)
+    }
+}
+
+extension WebPDecoder: MetadataDecoder {
+    package func metadata(of data: Data) throws(WebImageError) -> ImageMetadata {
+        ImageMetadata(in: data, try WebPFile(reading: data.bytes).metadata)
+    }
+}
+
+extension ImageMetadata {
+    fileprivate init(in data: Data, _ ranges: (exif: Range<Int>?, xmp: Range<Int>?)) {
+        func bytes(_ range: Range<Int>) -> Data { Data(data.dropFirst(range.lowerBound).prefix(range.count)) }
+        self.init(storedEXIF: ranges.exif.map(bytes), xmp: ranges.xmp.map(bytes))
+    }
+}
+
+extension EncodingOptions {
+    /// Returns `file` with ``metadata``, where the format's container is ours.
+    func addingMetadata(
+        to file: Data, _ size: PixelSize, as format: ImageFormat
+    ) throws(WebImageError) -> Data {
+        guard let metadata = try metadata?.describing(size, as: format) else { return file }
+        switch format {
+        case .jpeg: return try metadata.added(toJPEG: file)
+        case .png: return metadata.added(toPNG: file)
+        case .webp: return try metadata.added(toWebP: file, size)
+        default: return file
+        }
+    }
+}
+
+extension ImageMetadata {
+    /// Puts segments behind the first one, which is JFIF's.
+    fileprivate func added(toJPEG file: Data) throws(WebImageError) -> Data {
+        let end = 4 + (file.bytes.integer(at: 4, count: 2, isBigEndian: true) ?? 0)
+        var result = Data(file.prefix(end))
+        func append(_ marker: UInt8, _ signature: StaticString, _ content: Data) throws(WebImageError) {
+            let length = 2 + signature.utf8CodeUnitCount + content.count
+            guard length <= UInt16.max else {
+                throw .encoding(
+                    format: .jpeg,
+                    reason: .metadataTooLong(byteCount: content.count, limit: Int(UInt16.max) - length + content.count))
+            }
+            result.append(contentsOf: [0xFF, marker, UInt8(length >> 8), UInt8(length & 0xFF)])
+            signature.withUTF8Buffer { result.append(contentsOf: $0) }
+            result.append(content)
+        }
+        if let exif { try append(0xE1, TIFFLayout.prefix, exif) }
+        if let xmp { try append(0xE1, JPEGHeader.xmpSignature, xmp) }
+        // The first of one piece.
+        try append(0xE2, JPEGHeader.profileSignature, Data([1, 1] + Self.sRGBProfile))
+        result.append(file.dropFirst(end))
+        return result
+    }
+
+    /// Puts chunks behind the header. All PNG of ours say that they are sRGB.
+    fileprivate func added(toPNG file: Data) -> Data {
+        var result = PNGFileWriter(Data(file.prefix(Self.pngHeaderByteCount)))
+        if let exif { result.append(.exif, [], exif) }
+        if let xmp {
+            let keyword = PNGHeader.xmpKeyword.withUTF8Buffer { Array($0) }
+            // No compression method, no language, no translated keyword.
+            result.append(.text, keyword + [0, 0, 0], xmp)
+        }
+        result.append(file.dropFirst(Self.pngHeaderByteCount))
+        return result.data
+    }
+
+    /// The signature, and IHDR with its checksum.
+    private static let pngHeaderByteCount = 33
+
+    /// Adds ICCP behind the VP8X chunk, which a plain still gets here, and EXIF and XMP at the end.
+    fileprivate func added(toWebP file: Data, _ size: PixelSize) throws(WebImageError) -> Data {
+        let isPlain = !file.bytes.hasText("VP8X", at: 12)
+        typealias Writer = WebPChunkWriter
+        var flags = isPlain ? 0 : file.bytes.byte(at: 20) ?? 0
+        if isPlain, try WebPFile(reading: file.bytes).hasAlpha { flags |= Writer.alphaFlag }
+        flags |= Writer.profileFlag | (exif == nil ? 0 : Writer.exifFlag) | (xmp == nil ? 0 : Writer.xmpFlag)
+        var result = Writer()
+        let sides = [size.width, size.height].flatMap { Writer.bytes(of: $0 - 1, 3) }
+        result.append("VP8X", [flags, 0, 0, 0] + sides)
+        result.append("ICCP", Self.sRGBProfile)
+        result.append(chunks: file.dropFirst(isPlain ? 12 : 30))
+        if let exif { result.append("EXIF", [], exif) }
+        if let xmp { result.append("XMP ", [], xmp) }
+        return try result.finish()
+    }
+}

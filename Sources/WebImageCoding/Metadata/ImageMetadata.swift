@@ -1,0 +1,144 @@
+internal import CWebImageLCMS
+public import FoundationEssentials
+public import WebImageCore
+
+/// What a file tells about its picture beside the pixels. Read it with ``CodecRegistry/metadata(of:)``, and write it with
+/// ``EncodingOptions/metadata``.
+public struct ImageMetadata: Sendable, Hashable {
+    /// EXIF: the date, the camera, the place (CIPA DC-008). A TIFF structure, without `Exif\0\0`; `nil` for none.
+    public var exif: Data?
+    /// An XMP packet (ISO 16684-1): XML; `nil` for none.
+    public var xmp: Data?
+
+    /// Creates metadata.
+    public init(exif: Data? = nil, xmp: Data? = nil) {
+        self.exif = exif
+        self.xmp = xmp
+    }
+
+    /// Creates metadata from parts as files have them: EXIF may have bytes before its header.
+    package init(storedEXIF exif: Data?, xmp: Data?) {
+        self.exif = exif.flatMap { bytes in Self.header(in: bytes.bytes).map { Data(bytes.dropFirst($0)) } }
+        self.xmp = xmp?.isEmpty == false ? xmp : nil
+    }
+
+    /// The offset of the header of a TIFF structure: at the beginning, behind `Exif\0\0`, or where the four bytes of
+    /// ISO/IEC 23008-12, A.2.1 tell.
+    private static func header(in data: RawSpan) -> Int? {
+        let prefix = TIFFLayout.prefix.utf8CodeUnitCount
+        let offset = data.integer(at: 0, count: 4, isBigEndian: true).map { 4 + $0 }
+        return [0, prefix, offset, 4, 4 + prefix].compactMap(\.self).first { start in
+            start <= data.byteCount && TIFFLayout(data.extracting(start...))?.start == 0
+        }
+    }
+}
+
+extension ImageMetadata {
+    /// Returns the metadata for pixels that were turned upright, converted to sRGB, and perhaps scaled: with the
+    /// orientation 1, the color space sRGB and this size, and without a thumbnail of the file that it's from. Without
+    /// EXIF there will be one with nothing but the orientation. XMP that describes a gain map, which is not written, is
+    /// left out.
+    ///
+    /// - Throws: ``WebImageError/EncodingFailure/invalidMetadata`` if the EXIF has no header.
+    package func describing(_ size: PixelSize, as format: ImageFormat) throws(WebImageError) -> ImageMetadata {
+        var result = self
+        if let exif {
+            var bytes = Array(exif)
+            guard let layout = TIFFLayout(bytes.span.bytes) else {
+                throw .encoding(format: format, reason: .invalidMetadata)
+            }
+            EXIFEditor(layout).describe(size, in: &bytes)
+            result.exif = Data(bytes)
+        } else {
+            var directory = TIFFDirectory()
+            directory.setShort(TIFFTag.orientation, 1)
+            result.exif = Data(directory.structure())
+        }
+        if let xmp {
+            let text = xmp.bytes
+            let hasGainMap = text.firstOffset(of: "hdrgm:Version", from: 0) != nil
+            var upright = xmp
+            for offset in ImageOrientation.digits(inXMP: text) {
+                upright[upright.startIndex + offset] = UInt8(ascii: "1")
+            }
+            result.xmp = hasGainMap ? nil : upright
+        }
+        return result
+    }
+
+    /// A profile of sRGB, for files that can't name it.
+    package static let sRGBProfile: [UInt8] = {
+        guard let profile = cmsCreate_sRGBProfile() else { return [] }
+        defer { cmsCloseProfile(profile) }
+        var count: cmsUInt32Number = 0
+        guard cmsSaveProfileToMem(profile, nil, &count) != 0 else { return [] }
+        var bytes = [UInt8](repeating: 0, count: Int(count))
+        guard cmsSaveProfileToMem(profile, &bytes, &count) != 0 else { return [] }
+        // The date and the checksum of the profile: the same image gives the same file.
+        bytes.replaceSubrange(24..<36, with: [0x07, 0xE8, 0, 1, 0, 1, 0, 0, 0, 0, 0, 0])
+        bytes.replaceSubrange(84..<100, with: repeatElement(0, count: 16))
+        return bytes
+    }()
+}
+
+/// Changes numbers of EXIF data in place, so that everything else keeps its offset: cameras' own notes depend on it.
+private struct EXIFEditor {
+    private let layout: TIFFLayout
+
+    init(_ layout: TIFFLayout) { self.layout = layout }
+
+    /// See ``ImageMetadata/describing(_:as:)``.
+    func describe(_ size: PixelSize, in bytes: inout [UInt8]) {
+        let main = layout.firstDirectory
+        set(TIFFTag.orientation, to: 1, inDirectoryAt: main, of: &bytes)
+        set(TIFFTag.width, to: size.width, inDirectoryAt: main, of: &bytes)
+        set(TIFFTag.height, to: size.height, inDirectoryAt: main, of: &bytes)
+        let details = layout.entry(TIFFTag.exif, inDirectoryAt: main, of: bytes.span.bytes)
+            .flatMap { layout.target(of: $0, in: bytes.span.bytes) }
+        if let details {
+            set(TIFFTag.exifWidth, to: size.width, inDirectoryAt: details, of: &bytes)
+            set(TIFFTag.exifHeight, to: size.height, inDirectoryAt: details, of: &bytes)
+            set(TIFFTag.colorSpace, to: 1, inDirectoryAt: details, of: &bytes)
+        }
+        removeThumbnail(behindDirectoryAt: main, of: &bytes)
+    }
+
+    private func set(_ tag: Int, to number: Int, inDirectoryAt offset: Int, of bytes: inout [UInt8]) {
+        guard let entry = layout.entry(tag, inDirectoryAt: offset, of: bytes.span.bytes), [3, 4].contains(entry.type),
+            entry.count == 1
+        else { return }
+        put(number, count: TIFFLayout.byteCount(ofType: entry.type), at: entry.value.lowerBound, in: &bytes)
+    }
+
+    /// The second directory describes a thumbnail, which may show what was cropped.
+    private func removeThumbnail(behindDirectoryAt offset: Int, of bytes: inout [UInt8]) {
+        guard let (link, thumbnail) = Self.thumbnail(layout, behindDirectoryAt: offset, in: bytes.span.bytes) else {
+            return
+        }
+        bytes.replaceSubrange(thumbnail, with: repeatElement(0, count: thumbnail.count))
+        put(0, count: 4, at: link, in: &bytes)
+    }
+
+    /// The position of the offset of the second directory, and the thumbnail's bytes.
+    private static func thumbnail(
+        _ layout: TIFFLayout, behindDirectoryAt offset: Int, in data: RawSpan
+    ) -> (link: Int, bytes: Range<Int>)? {
+        guard let link = layout.nextDirectoryOffset(behindDirectoryAt: offset, in: data),
+            let next = layout.integer(at: link, count: 4, in: data), next > 0
+        else { return nil }
+        func entry(_ tag: Int) -> TIFFLayout.Entry? {
+            layout.entry(tag, inDirectoryAt: layout.start + next, of: data)
+        }
+        let start = entry(TIFFTag.thumbnailOffset).flatMap { layout.target(of: $0, in: data) }
+        let count = entry(TIFFTag.thumbnailByteCount).flatMap { layout.integer($0, in: data) }
+        guard let start, let count, start + count <= data.byteCount else { return (link, 0..<0) }
+        return (link, start..<start + count)
+    }
+
+    private func put(_ number: Int, count: Int, at offset: Int, in bytes: inout [UInt8]) {
+        for index in 0..<count {
+            let position = layout.isBigEndian ? offset + count - 1 - index : offset + index
+            bytes[position] = UInt8(truncatingIfNeeded: number >> (8 * index))
+        }
+    }
+}

@@ -1,0 +1,146 @@
+import Foundation
+import Testing
+import WebImageCore
+import WebImageTestSupport
+
+@testable import WebImageCoding
+
+@Suite struct ImageMetadataTests {
+    private let registry = CodecRegistry()
+    private static let formats: [ImageFormat] = [.jpeg, .png, .webp]
+
+    private func image(hasAlpha: Bool = false) throws -> Image {
+        var pixels = PixelAnimation(seed: 1, frameCount: 1, alphas: hasAlpha ? [0, 255] : [255], colorCount: 9)
+        pixels.loopCount = 0
+        return Image(pixels: try pixels.frames[0].buffer())
+    }
+
+    private func options(_ metadata: ImageMetadata?) -> EncodingOptions {
+        EncodingOptions(isLossless: true).with { $0.metadata = metadata }
+    }
+
+    @Test(arguments: formats) func writesNoneByDefault(format: ImageFormat) throws {
+        let data = try registry.encode(try image(), as: format)
+        #expect(try registry.metadata(of: data) == ImageMetadata())
+        #expect(try registry.info(of: data).hasColorProfile == false)
+    }
+
+    @Test(arguments: formats, [false, true])
+    func keepsAllAndDescribesThePixels(format: ImageFormat, isBigEndian: Bool) throws {
+        for hasAlpha in [false, true] {
+            let image = try image(hasAlpha: hasAlpha)
+            let stored = CameraMetadata.metadata(isBigEndian: isBigEndian)
+            let data = try registry.encode(image, as: format, options: options(stored))
+            let metadata = try registry.metadata(of: data)
+            let size = image.pixels.size
+            #expect(
+                CameraMetadata.numbers(of: metadata) == [
+                    "orientation": 1, "colorSpace": 1, "width": size.width, "height": size.height,
+                ])
+            let exif = try #require(metadata.exif)
+            #expect(exif.count == stored.exif?.count)
+            #expect(exif.range(of: CameraMetadata.notes) == stored.exif?.range(of: CameraMetadata.notes))
+            #expect(exif.range(of: CameraMetadata.thumbnail) == nil)
+            let xmp = String(decoding: try #require(metadata.xmp), as: UTF8.self)
+            #expect(xmp.contains(#"tiff:Orientation="1" dc:title="Dunes""#))
+            let info = try registry.info(of: data)
+            #expect(info.orientation == .up)
+            #expect(info.size == size)
+            #expect(info.hasColorProfile == (format != .png))
+            if format != .jpeg {
+                #expect(try Pixels(registry.decode(data).pixels) == Pixels(image.pixels))
+            }
+        }
+    }
+
+    @Test(arguments: formats) func anEmptyOneWritesOrientationAndColors(format: ImageFormat) throws {
+        let data = try registry.encode(try image(), as: format, options: options(ImageMetadata()))
+        let metadata = try registry.metadata(of: data)
+        #expect(CameraMetadata.numbers(of: metadata) == ["orientation": 1])
+        #expect(metadata.xmp == nil)
+        if format != .png { #expect(try registry.info(of: data).colorProfileName?.contains("sRGB") == true) }
+    }
+
+    @Test(arguments: [ImageFormat.png, .webp]) func animationsKeepIt(format: ImageFormat) throws {
+        let animation = PixelAnimation(seed: 2, frameCount: 4, alphas: [0, 255], colorCount: 9)
+        let plain = try registry.encode(animation.encodable(), as: format, options: options(nil))
+        let data = try registry.encode(
+            animation.encodable(), as: format, options: options(CameraMetadata.metadata()))
+        #expect(CameraMetadata.numbers(of: try registry.metadata(of: data))["orientation"] == 1)
+        #expect(try registry.metadata(of: data).xmp != nil)
+        let (kept, original) = (try registry.info(of: data), try registry.info(of: plain))
+        #expect(kept.frameDurations == original.frameDurations)
+        #expect(kept.loopCount == original.loopCount)
+        #expect(kept.hasAlpha == original.hasAlpha)
+    }
+
+    @Test(.enabled(if: OtherProgram.hasPillow, "needs Pillow"), arguments: formats)
+    func pillowReadsIt(format: ImageFormat) throws {
+        let directory = try TemporaryDirectory()
+        let data = try registry.encode(try image(), as: format, options: options(CameraMetadata.metadata()))
+        let script = """
+            import sys
+            from PIL import Image
+            image = Image.open(sys.argv[1])
+            exif = image.getexif()
+            print(exif[0x10F], exif[0x112], exif.get_ifd(0x8769)[0xA001])
+            print(b"Dunes" in repr(image.getxmp() if hasattr(image, "getxmp") else image.info).encode())
+            """
+        let output = try OtherProgram.run(
+            OtherProgram.python, ["-c", script, directory.write(data, to: "a").path])
+        #expect(String(decoding: output, as: UTF8.self).hasPrefix("Leica 1 1\n"))
+    }
+
+    @Test func jpegRefusesWhatDoesNotFitInASegment() throws {
+        let metadata = ImageMetadata(exif: CameraMetadata.exif(isBigEndian: false) + Data(count: 65_500))
+        let byteCount = try #require(metadata.exif?.count)
+        #expect(
+            throws: WebImageError.encoding(
+                format: .jpeg, reason: .metadataTooLong(byteCount: byteCount, limit: 65_527))
+        ) { try registry.encode(try image(), as: .jpeg, options: options(metadata)) }
+        let data = try registry.encode(try image(), as: .png, options: options(metadata))
+        #expect(try registry.metadata(of: data).exif?.count == byteCount)
+    }
+
+    @Test(arguments: formats) func refusesEXIFWithoutAHeader(format: ImageFormat) {
+        #expect(throws: WebImageError.encoding(format: format, reason: .invalidMetadata)) {
+            try registry.encode(try image(), as: format, options: options(ImageMetadata(exif: Data("nonsense".utf8))))
+        }
+    }
+
+    @Test func theDescriptionOfAGainMapIsLeftOut() throws {
+        let xmp = Data(#"<rdf:Description hdrgm:Version="1.0"/>"#.utf8)
+        let data = try registry.encode(try image(), as: .jpeg, options: options(ImageMetadata(xmp: xmp)))
+        #expect(try registry.metadata(of: data).xmp == nil)
+        #expect(try registry.info(of: data).hasGainMap == false)
+    }
+
+    @Test func theSameImageGivesTheSameFile() throws {
+        let files = try (0..<2).map { _ in
+            try registry.encode(try image(), as: .jpeg, options: options(CameraMetadata.metadata()))
+        }
+        #expect(files[0] == files[1])
+    }
+
+    /// Every cut and every changed byte of EXIF is harmless.
+    @Test(arguments: [false, true]) func damagedEXIFIsHarmless(isBigEndian: Bool) throws {
+        let exif = CameraMetadata.exif(isBigEndian: isBigEndian)
+        let size = PixelSize(width: 4, height: 4)
+        for count in 8..<exif.count {
+            _ = try ImageMetadata(exif: exif.prefix(count)).describing(size, as: .png)
+        }
+        for index in 4..<exif.count {
+            for value in [0, 0x7F, 0xFF] as [UInt8] {
+                var damaged = exif
+                damaged[index] = value
+                let described = try ImageMetadata(exif: damaged).describing(size, as: .png)
+                #expect(described.exif?.count == exif.count)
+            }
+        }
+    }
+
+    @Test func metadataOfAFormatWithoutAnyIsEmpty() throws {
+        let data = try registry.encode(try image(), as: .bmp)
+        #expect(try registry.metadata(of: data) == ImageMetadata())
+    }
+}

@@ -1,0 +1,113 @@
+import Foundation
+import Testing
+import WebImageCore
+
+@testable import WebImageCoding
+@testable import WebImageFormats
+
+/// EXIF and XMP that we write, and that other programs write.
+@Suite struct LibraryMetadataTests {
+    private let files: FormatFiles
+    private let registry = FormatFiles.registry
+    private let image: Image
+
+    init() throws {
+        files = try FormatFiles()
+        image = Image(pixels: try FormatFiles.painting(PixelSize(width: 64, height: 48)))
+    }
+
+    private func encoded(_ format: LibraryFormat, _ metadata: ImageMetadata?) throws -> Data {
+        try registry.encode(
+            image, as: format.format, options: EncodingOptions(isLossless: true).with { $0.metadata = metadata })
+    }
+
+    @Test(arguments: FormatFiles.written) func writesNoneByDefault(format: LibraryFormat) throws {
+        let metadata = try registry.metadata(of: encoded(format, nil))
+        #expect(metadata.xmp == nil)
+        // A TIFF says how its pixels are turned and scaled.
+        if format != .tiff { #expect(metadata.exif == nil) }
+    }
+
+    @Test(arguments: FormatFiles.written, [false, true])
+    func keepsAllAndDescribesThePixels(format: LibraryFormat, isBigEndian: Bool) throws {
+        let data = try encoded(format, CameraMetadata.metadata(isBigEndian: isBigEndian))
+        let metadata = try registry.metadata(of: data)
+        #expect(
+            CameraMetadata.numbers(of: metadata) == ["orientation": 1, "colorSpace": 1, "width": 64, "height": 48])
+        let exif = try #require(metadata.exif)
+        #expect(exif.range(of: Data("Leica\0".utf8)) != nil)
+        #expect(exif.range(of: CameraMetadata.notes) != nil)
+        #expect(exif.range(of: CameraMetadata.thumbnail) == nil)
+        let xmp = String(decoding: try #require(metadata.xmp), as: UTF8.self)
+        #expect(xmp.contains(#"tiff:Orientation="1" dc:title="Dunes""#))
+        #expect(try registry.info(of: data).orientation == .up)
+        try files.directory.write(data, to: "image." + format.format.fileExtension)
+        let other = try files.decodeElsewhere(format, "image." + format.format.fileExtension)
+        let tolerance = format == .heic ? 3 : 0
+        #expect((other.difference(from: Pixels(image.pixels)) ?? 255) <= tolerance)
+        #expect((Pixels(try registry.decode(data).pixels).difference(from: other) ?? 255) <= tolerance)
+    }
+
+    @Test(arguments: FormatFiles.written) func anEmptyOneWritesTheOrientation(format: LibraryFormat) throws {
+        let metadata = try registry.metadata(of: encoded(format, ImageMetadata()))
+        #expect(CameraMetadata.numbers(of: metadata)["orientation"] == 1)
+        #expect(metadata.xmp == nil)
+    }
+
+    @Test(.enabled(if: OtherProgram.isInstalled("/usr/bin/vipsheader"), "needs vips"), arguments: FormatFiles.written)
+    func vipsReadsIt(format: LibraryFormat) throws {
+        // Debian 12's vips gives no EXIF of JPEG XL, and none of JPEG 2000 at all.
+        guard format != .jpegXL, format != .jpeg2000 else { return }
+        let name = "image." + format.format.fileExtension
+        try files.directory.write(try encoded(format, CameraMetadata.metadata()), to: name)
+        let text = String(decoding: try files.run("vipsheader", "-a", files.path(name)), as: UTF8.self)
+        #expect(text.contains("xmp-data"))
+        if format == .tiff {
+            #expect(text.contains("icc-profile-data"))
+        } else {
+            #expect(text.contains("exif-ifd0-Make: Leica"))
+        }
+    }
+
+    @Test func pillowReadsThatOfATIFF() throws {
+        guard LibraryFormat.tiff.isBuilt else { return }
+        try files.directory.write(try encoded(.tiff, CameraMetadata.metadata(isBigEndian: true)), to: "a.tif")
+        let script = """
+            import sys
+            from PIL import Image
+            image = Image.open(sys.argv[1])
+            exif = image.getexif()
+            print(exif[0x10F], exif[0x112], exif.get_ifd(0x8769)[0xA001], image.size, image.info["icc_profile"][36:40])
+            """
+        let output = try OtherProgram.run(OtherProgram.python, ["-c", script, files.path("a.tif")])
+        #expect(String(decoding: output, as: UTF8.self) == "Leica 1 1 (64, 48) b'acsp'\n")
+    }
+
+    @Test(arguments: FormatFiles.made) func readsThatOfOtherPrograms(format: LibraryFormat) throws {
+        let metadata = CameraMetadata.metadata(isBigEndian: format == .avif)
+        let exif = try files.directory.write(try #require(metadata.exif), to: "a.exif").path
+        let xmp = try files.directory.write(CameraMetadata.xmp, to: "a.xmp").path
+        let png = try files.png("a.png", image.pixels)
+        // `cjxl` compresses the boxes.
+        let jpeg = files.path("a.jpg")
+        let save = """
+            import sys; from PIL import Image
+            Image.open(sys.argv[1]).save(sys.argv[2], exif=b"Exif\\0\\0" + open(sys.argv[3], "rb").read())
+            """
+        switch format {
+        case .avif: try files.run("avifenc", "-s", "9", "--exif", exif, "--xmp", xmp, png, files.path("a.avif"))
+        case .jpegXL:
+            try OtherProgram.run(OtherProgram.python, ["-c", save, png, jpeg, exif])
+            try files.run("cjxl", jpeg, files.path("a.jxl"))
+        case .heic:
+            try OtherProgram.run(OtherProgram.python, ["-c", save, png, jpeg, exif])
+            try files.run("heif-enc", jpeg, "-o", files.path("a.heic"))
+        case .tiff:
+            try OtherProgram.run(OtherProgram.python, ["-c", save, png, files.path("a.tiff"), exif])
+        case .jpeg2000, .svg: return
+        }
+        let read = try registry.metadata(of: files.data("a." + format.format.fileExtension))
+        #expect(read.exif?.range(of: Data("Leica".utf8)) != nil)
+        if format == .avif { #expect(read == metadata) }
+    }
+}
