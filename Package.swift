@@ -21,6 +21,7 @@ let hasMap = hasViews && !leftOut.contains("map")
 let hasDrawing = !leftOut.contains("drawing")
 let builtFormats = leftOut.contains("formats") ? [] : formatLibraries.filter { !leftOut.contains($0.name) }
 let hasFormats = !builtFormats.isEmpty
+let hasAllFormats = builtFormats.count == formatLibraries.count
 let missingFormats = formatLibraries.filter { format in !builtFormats.contains { $0.name == format.name } }
 
 // WEBIMAGE_WITH=peers adds libraries that benchmarks compare with, LMDB and giflib, which nothing else needs: `make bench`
@@ -112,8 +113,10 @@ var targets: [Target] = [
         dependencies: [
             "WebImage", "BenchmarkReport", "WebImageTestSupport", "CWebImageBenchmarkPeers", "CWebImageSQLite",
             "CWebImageLCMS",
-        ] + (hasPeers ? ["CWebImageLMDB"] : []),
-        path: "Benchmarks/Benchmarks", swiftSettings: settings + (hasPeers ? [.define("WEBIMAGE_PEERS")] : [])),
+        ] + (hasPeers ? ["CWebImageLMDB"] : []) + (hasAllFormats ? ["CWebImageFormatPeers", "WebImageFormats"] : []),
+        path: "Benchmarks/Benchmarks",
+        swiftSettings: settings + (hasPeers ? [.define("WEBIMAGE_PEERS")] : [])
+            + (hasAllFormats ? [.define("WEBIMAGE_FORMATS")] : [])),
     .target(
         name: "TransportWorkload", dependencies: ["BenchmarkReport"], path: "Benchmarks/TransportWorkload",
         swiftSettings: settings),
@@ -150,7 +153,7 @@ if added == "fuzzing" {
     products.append(.library(name: "FuzzSupport", targets: ["FuzzSupport"]))
     targets.append(
         .target(
-            name: "FuzzSupport", dependencies: ["WebImageCoding", "WebImageCore"], path: "Fuzzing/Sources/FuzzSupport"))
+            name: "FuzzSupport", dependencies: ["WebImageCaching", "WebImageFormats"], path: "Fuzzing/Sources/FuzzSupport"))
 }
 
 if hasPeers {
@@ -172,6 +175,14 @@ if hasFormats {
         library("WebImageFormats", ["WebImageCore", "WebImageCoding", "CWebImageFormats", "CWebImageKernels"]),
         tests("WebImageFormatsTests", ["WebImageFormats", "WebImage"]),
     ]
+}
+
+if hasAllFormats {
+    targets.append(
+        .target(
+            name: "CWebImageFormatPeers", dependencies: ["CWebImageFormatLibraries"],
+            path: "Benchmarks/CWebImageFormatPeers",
+            linkerSettings: builtFormats.flatMap(\.libraries).map { .linkedLibrary($0) }))
 }
 
 if hasDrawing {

@@ -23,6 +23,9 @@ let package = Package(
         fuzzer("FuzzPNM"),
         fuzzer("FuzzQOI"),
         fuzzer("FuzzProbe"),
+        fuzzer("FuzzMedia"),
+        fuzzer("FuzzMetadata"),
+        fuzzer("FuzzPixels"),
         fuzzer("FuzzProfile"),
     ],
     swiftLanguageModes: [.v6]

@@ -25,7 +25,13 @@ extension BenchmarkGroup {
             }
             try compareWithOtherPrograms(samples, in: table)
             try comparePNGWithAlpha(of: pixels, title, in: table)
+            #if WEBIMAGE_FORMATS
+                try compareFormats(pixels, title, in: table)
+            #endif
         }
+        #if WEBIMAGE_FORMATS
+            try compareDrawing(in: table)
+        #endif
         try comparePNGEncoding("PNG, 2 MP RGB, encoded, against libpng", small, in: table)
     }
 

@@ -31,7 +31,7 @@ struct CodingSample {
         return samples
     }
 
-    private init(
+    init(
         _ name: String, _ data: Data, _ bareName: String,
         _ decode: @escaping (UnsafePointer<UInt8>?, Int, UnsafeMutablePointer<UInt8>?, Int) -> Bool
     ) {

@@ -126,7 +126,32 @@ static void convert_ycc(int32_t *color) {
     color[2] = clamped(y + 1.772 * blue);
 }
 
+/// Copies components of 8 bits and one size, by far the most common ones. Returns false for others.
+static bool copy_bytes(const jp2_file *jp2, const opj_image_t *image, uint8_t *pixels, size_t stride) {
+    if (jp2->is_ycc || jp2->is_cmyk || jp2->file.info.bytes_per_channel != 1) return false;
+    uint32_t last = image->numcomps < 3 ? 0 : 2, width = image->comps[0].w, height = image->comps[0].h;
+    const opj_image_comp_t *channels[4] = {
+        &image->comps[0], &image->comps[last / 2], &image->comps[last], jp2->alpha < 0 ? NULL : &image->comps[jp2->alpha]};
+    for (int channel = 0; channel < 4; channel++) {
+        const opj_image_comp_t *component = channels[channel];
+        if (component && (component->prec != 8 || component->sgnd || component->w != width || component->h != height))
+            return false;
+    }
+    for (int channel = 0; channel < 4; channel++) {
+        for (uint32_t y = 0; y < height; y++) {
+            uint8_t *target = pixels + y * stride + channel;
+            const int32_t *source = channels[channel] ? channels[channel]->data + (size_t)y * width : NULL;
+            for (uint32_t x = 0; x < width; x++) {
+                int32_t value = source ? source[x] : 255;
+                target[(size_t)x * 4] = (uint8_t)(value < 0 ? 0 : value > 255 ? 255 : value);
+            }
+        }
+    }
+    return true;
+}
+
 static void copy_pixels(const jp2_file *jp2, const opj_image_t *image, uint8_t *pixels, size_t stride) {
+    if (copy_bytes(jp2, image, pixels, stride)) return;
     const cwi_file_info *info = &jp2->file.info;
     uint32_t dx = image->comps[0].dx, dy = image->comps[0].dy;
     // OpenJPEG applies palettes: then there are more components than the header has.

@@ -1,6 +1,8 @@
 import FoundationEssentials
+import WebImageCaching
 import WebImageCoding
 public import WebImageCore
+import WebImageFormats
 
 /// Runs ``DecoderExercise`` on what libFuzzer made, and stops the program at a fault.
 public func exercise(_ format: ImageFormat, with bytes: UnsafePointer<UInt8>?, _ count: Int) -> CInt {
@@ -13,21 +15,68 @@ public func exercise(_ format: ImageFormat, with bytes: UnsafePointer<UInt8>?, _
     return 0
 }
 
-/// Asks every built-in decoder about growing beginnings of what libFuzzer made: an answer must stay.
+/// Asks about growing beginnings of what libFuzzer made: an answer must stay.
 public func exerciseProbe(with bytes: UnsafePointer<UInt8>?, _ count: Int) -> CInt {
     let input = data(bytes, count)
-    for decoder in CodecRegistry.builtInDecoders where decoder.canDecode(input) {
-        var last: ImageProbe?
-        for length in stride(from: 0, through: input.count, by: max(1, input.count / 64)) {
-            guard let probe = try? decoder.probe(input.prefix(length)) else { continue }
-            if let last, last.orientation == probe.orientation, last.size != probe.size {
-                fatalError("the size changes from \(last.size) to \(probe.size) at \(length) bytes")
-            }
-            last = probe
+    probe(input, with: builtIn)
+    _ = try? builtIn.metadata(of: input)
+    return 0
+}
+
+/// The same for the boxes of AVIF and HEIC, which are read without their libraries.
+public func exerciseMedia(with bytes: UnsafePointer<UInt8>?, _ count: Int) -> CInt {
+    let input = data(bytes, count)
+    if [.avif, .heic].contains(ImageFormat(signatureOf: input)) { probe(input, with: withFormats) }
+    return 0
+}
+
+private func probe(_ input: Data, with registry: CodecRegistry) {
+    var last: ImageProbe?
+    for length in stride(from: 0, through: input.count, by: max(1, input.count / 64)) {
+        guard let probe = try? registry.probe(input.prefix(length)) else { continue }
+        if let last, last.format == probe.format, last.orientation == probe.orientation, last.size != probe.size {
+            fatalError("the size changes from \(last.size) to \(probe.size) at \(length) bytes")
         }
+        last = probe
+    }
+}
+
+/// Writes what libFuzzer made as EXIF and XMP, and reads it again.
+public func exerciseMetadata(with bytes: UnsafePointer<UInt8>?, _ count: Int) -> CInt {
+    let input = data(bytes, count)
+    var options = EncodingOptions()
+    options.metadata = ImageMetadata(exif: input, xmp: input)
+    for format in [ImageFormat.png, .tiff] {
+        guard let file = try? withFormats.encode(Image(pixels: pixel), as: format, options: options) else { continue }
+        guard let metadata = try? withFormats.metadata(of: file), let exif = metadata.exif,
+            (try? withFormats.decode(file)) != nil
+        else { fatalError("\(format.name) with this metadata can't be read") }
+        if format == .png, exif.count > input.count { fatalError("EXIF that has grown") }
     }
     return 0
 }
+
+/// Reads what libFuzzer made as stored pixels, which must be the same when written again.
+public func exercisePixels(with bytes: UnsafePointer<UInt8>?, _ count: Int) -> CInt {
+    guard let file = PixelFile(data(bytes, count)), let again = file.encoded() else { return 0 }
+    guard let second = PixelFile(again), second.image.pixels.size == file.image.pixels.size,
+        second.image.pixels.withUnsafeBytes({ second in
+            file.image.pixels.withUnsafeBytes { second.elementsEqual($0) }
+        })
+    else { fatalError("other pixels the second time") }
+    return 0
+}
+
+private let builtIn = CodecRegistry()
+private let withFormats = {
+    let registry = CodecRegistry()
+    registry.registerFormats()
+    return registry
+}()
+private let pixel = {
+    guard let pixels = try? MutablePixelBuffer(width: 1, height: 1) else { fatalError("no memory") }
+    return pixels.freeze(isOpaque: false)
+}()
 
 /// Shows pictures with what libFuzzer made for their colour profile.
 public func exerciseProfile(with bytes: UnsafePointer<UInt8>?, _ count: Int) -> CInt {
