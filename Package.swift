@@ -219,7 +219,11 @@ if hasViews {
         program(
             "SetImageTrace", ["WebImageGTK", "CWebImageGTK", "CWebImageTrace"], path: "Benchmarks/SetImageTrace"),
         program("AdwaitaProbe", ["WebImageGTK", "CWebImageGTK"], path: "Tests/AdwaitaProbe"),
-        tests("WebImageGTKTests", ["WebImageGTK", "CWebImageGTK", "Gallery", "AdwaitaProbe"]),
+        .testTarget(
+            name: "WebImageGTKTests",
+            dependencies: ["WebImageGTK", "CWebImageGTK", "Gallery", "AdwaitaProbe", "WebImageTestSupport"]
+                + (hasFormats ? ["WebImageFormats"] : []),
+            swiftSettings: settings + (hasFormats ? [.define("WEBIMAGE_FORMATS")] : [])),
     ]
 }
 
