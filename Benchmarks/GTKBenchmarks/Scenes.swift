@@ -159,6 +159,7 @@ import WebImageGTK
 enum MeasuredPart: String {
     case grid
     case animations
+    case warmGrid = "warm-grid"
     case firstPicture = "first-picture"
 
     /// Runs the part that the arguments name, and ends the process.
@@ -170,6 +171,7 @@ enum MeasuredPart: String {
                 let figures: [String: Double] =
                     switch part {
                     case .grid: try GridRun(arguments).figures()
+                    case .warmGrid: try WarmGridRun(arguments).figures()
                     case .animations: try AnimationRun(arguments).figures()
                     case .firstPicture: try FirstPictureRun(arguments).figures()
                     }

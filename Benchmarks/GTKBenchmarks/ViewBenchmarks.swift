@@ -28,6 +28,12 @@ extension BenchmarkGroup {
                     of: photographs(isQuick ? 300 : 2000, in: directory), seconds: seconds,
                     peers: isQuick ? [.ours, .pixbuf] : GridRun.Peer.allCases)
             },
+            BenchmarkGroup(name: "warm-views") { _ in
+                let directory = try TemporaryDirectory()
+                try measureWarmGrid(
+                    of: photographs(isQuick ? 50 : 500, in: directory), count: isQuick ? 600 : 10_000,
+                    in: directory.path("cache"))
+            },
             BenchmarkGroup(name: "animation-views") { _ in
                 try measureAnimations(
                     in: TemporaryDirectory(), seconds: seconds,
@@ -110,6 +116,20 @@ extension BenchmarkGroup {
                         + ["fps", "late", "cpu", "main", "binds", "bind"].map { tenths(figures[$0 + step]) }
                         + [tenths(figures["peak"])])
             }
+        }
+    }
+
+    private static func measureWarmGrid(of photographs: Photographs, count: Int, in directory: String) throws {
+        try WarmGridRun.fill(directory, count: count, from: photographs)
+        let table = FigureTable(columns: [
+            "\(count) thumbnails as pixels", "ms to the window", "ms to the first screen (at most 60)", "fps",
+            "% over 25 ms", "from disk", "decoded (0)", "peak MiB",
+        ])
+        for run in 1...3 {
+            let figures = try MeasuredPart.measure(.warmGrid, [directory, "\(count)"])
+            table.row(
+                ["run \(run)"]
+                    + ["present", "first", "fps", "late", "fromDisk", "decodes", "peak"].map { tenths(figures[$0]) })
         }
     }
 
