@@ -61,6 +61,7 @@ var products: [Product] = [
     .library(name: "WebImageCaching", targets: ["WebImageCaching"]),
     .library(name: "WebImageLoading", targets: ["WebImageLoading"]),
     .library(name: "WebImageAnimation", targets: ["WebImageAnimation"]),
+    .library(name: "WebImageShared", targets: ["WebImageShared"]),
     .executable(name: "webimage", targets: ["WebImageCLI"]),
 ]
 
@@ -100,8 +101,10 @@ var targets: [Target] = [
             "WebImageAnimation",
         ]),
 
+    library("WebImageShared", ["WebImage", "WebImageCore", "WebImageCaching", "WebImageLoading"]),
     .executableTarget(
-        name: "WebImageCLI", dependencies: ["WebImage", "CWebImageGLib"] + (hasFormats ? ["WebImageFormats"] : []),
+        name: "WebImageCLI",
+        dependencies: ["WebImage", "WebImageShared", "CWebImageGLib"] + (hasFormats ? ["WebImageFormats"] : []),
         swiftSettings: settings + (hasFormats ? [.define("WEBIMAGE_FORMATS")] : [])),
     .target(
         name: "CWebImageBenchmarkPeers", path: "Benchmarks/CWebImageBenchmarkPeers", exclude: hasPeers ? [] : ["gif.c"],
@@ -145,6 +148,7 @@ var targets: [Target] = [
     tests("WebImageLoadingTests", ["WebImageLoading"]),
     tests("WebImageAnimationTests", ["WebImageAnimation", "WebImageCoding", "WebImageProcessing"]),
     tests("WebImageTests", ["WebImage"]),
+    tests("WebImageSharedTests", ["WebImageShared", "WebImage"]),
     tests("WebImageCLITests", ["WebImage", "WebImageCLI", "CWebImageSQLite"]),
 ]
 
@@ -153,7 +157,8 @@ if added == "fuzzing" {
     products.append(.library(name: "FuzzSupport", targets: ["FuzzSupport"]))
     targets.append(
         .target(
-            name: "FuzzSupport", dependencies: ["WebImageCaching", "WebImageFormats"], path: "Fuzzing/Sources/FuzzSupport"))
+            name: "FuzzSupport", dependencies: ["WebImageCaching", "WebImageFormats"],
+            path: "Fuzzing/Sources/FuzzSupport"))
 }
 
 if hasPeers {

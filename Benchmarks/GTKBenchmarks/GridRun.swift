@@ -139,7 +139,7 @@ import WebImageGTK
     }
 
     private nonisolated static func url(of number: Int) -> URL? {
-        URL(string: "https://images.example.org/\(number).jpg")
+        URL(string: "http://127.0.0.1:9/\(number).jpg")
     }
 
     private static func size(_ widget: UnsafeMutablePointer<GtkWidget>) {

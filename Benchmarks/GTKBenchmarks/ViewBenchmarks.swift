@@ -31,7 +31,7 @@ extension BenchmarkGroup {
             BenchmarkGroup(name: "warm-views") { _ in
                 let directory = try TemporaryDirectory()
                 try measureWarmGrid(
-                    of: photographs(isQuick ? 50 : 500, in: directory), count: isQuick ? 600 : 10_000,
+                    of: photographs(isQuick ? 50 : 500, in: directory), count: isQuick ? 600 : 3000,
                     in: directory.path("cache"))
             },
             BenchmarkGroup(name: "animation-views") { _ in

@@ -45,7 +45,7 @@ public enum LoopbackRequest {
     }
 
     /// A port of 127.0.0.1 on which nothing listens at the moment.
-    static func unusedPort() throws -> Int {
+    public static func unusedPort() throws -> Int {
         let socket = Glibc.socket(AF_INET, streamSocket, 0)
         guard socket >= 0 else { throw TestServerError("no socket: errno \(errno)") }
         defer { close(socket) }

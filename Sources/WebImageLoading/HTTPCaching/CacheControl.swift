@@ -41,6 +41,7 @@ package struct CacheControl: Sendable {
         case noCache = "no-cache"
         case noStore = "no-store"
         case mustRevalidate = "must-revalidate"
+        case proxyRevalidate = "proxy-revalidate"
         case mustUnderstand = "must-understand"
         case isPublic = "public"
         case isPrivate = "private"

@@ -7,7 +7,16 @@ extension CurlHandle {
     /// Sets credentials, proxy and trust. Unless it returns CURLE_OK, the exchange must not start: libcurl would check
     /// less than it should.
     func grant(_ access: TransferAccess) -> CURLcode {
-        authenticate(access.credential, access.authentication, CURLOPT_USERNAME, CURLOPT_PASSWORD, CURLOPT_HTTPAUTH)
+        if let signature = access.signature, case .password(let name, let secret) = access.credential?.kind {
+            cwi_curl_set_string(easy, CURLOPT_USERNAME, name)
+            cwi_curl_set_string(easy, CURLOPT_PASSWORD, secret)
+            cwi_curl_set_string(easy, CURLOPT_AWS_SIGV4, signature)
+            // `Expect` stays: see `linesWithoutDefaults`.
+            cwi_curl_set_long(easy, CURLOPT_EXPECT_100_TIMEOUT_MS, 1)
+        } else {
+            authenticate(
+                access.credential, access.authentication, CURLOPT_USERNAME, CURLOPT_PASSWORD, CURLOPT_HTTPAUTH)
+        }
         authenticate(
             access.proxyCredential, access.proxyAuthentication, CURLOPT_PROXYUSERNAME, CURLOPT_PROXYPASSWORD,
             CURLOPT_PROXYAUTH)
@@ -63,7 +72,7 @@ extension CurlHandle {
 extension TransferAccess {
     /// Whether libcurl itself repeats the exchange after a 401 or 407.
     var isNegotiated: Bool {
-        credential?.username != nil && authentication != .basic
+        credential?.username != nil && authentication != .basic && signature == nil
             || proxyCredential != nil && proxyAuthentication != .basic
     }
 }
@@ -142,7 +151,8 @@ extension CurlTransfer {
     /// Lines that stop libcurl from adding fields: the content type of a form, and `Expect`, which waits a second for
     /// servers that do not support it.
     static func linesWithoutDefaults(for request: TransferRequest) -> [String] {
-        guard request.body != nil || request.method.expectsBody else { return [] }
+        // libcurl 7.88 would sign fields that are not sent.
+        guard request.access.signature == nil, request.body != nil || request.method.expectsBody else { return [] }
         let names = Set(request.headers.map { $0.name.lowercased() })
         return ["Content-Type", "Expect"].filter { !names.contains($0.lowercased()) }.map { $0 + ":" }
     }

@@ -177,6 +177,9 @@ package struct TransferAccess: Sendable {
     /// A name and password for the server.
     package var credential: Credential?
     package var authentication = Authentication.negotiated
+    /// Whether to sign requests with the credential, instead of showing it: `aws:amz:REGION:s3` (libcurl's
+    /// CURLOPT_AWS_SIGV4); `nil` for not.
+    package var signature: String?
     /// `nil` for a direct connection.
     package var proxy: ProxyServer?
     package var proxyCredential: Credential?
@@ -189,6 +192,8 @@ package struct TransferAccess: Sendable {
     package var usesCookies = false
     /// The host's addresses, used instead of a lookup; empty for a lookup.
     package var addresses: [String] = []
+
+    package init() {}
 }
 
 /// The measurements of one exchange. Times count from its start. Phases that did not happen, as on a reused connection,

@@ -1,0 +1,68 @@
+package import WebImageCore
+
+/// What differs for a cache that several users share (RFC 9111, 3.5, 5.2.2.7, 5.2.2.8, 5.2.2.10).
+extension HTTPCachePolicy {
+    /// Why a shared cache neither stores a response nor looks one up; ``description`` is its text.
+    package enum SharedObstacle: Sendable, Equatable {
+        /// Not a plain GET for the whole.
+        case request
+        /// The request has a user's credential or cookies.
+        case personalRequest
+        /// The response is for one user.
+        case isPrivate
+        /// The response sets a cookie.
+        case setsCookie
+        /// The response has a status other than 200.
+        case status(Int)
+        case notStorable(StorageObstacle)
+    }
+
+    /// Returns why a request is not for a shared cache, neither to look up nor to store; `nil` if it may be.
+    ///
+    /// Responses to requests with `Authorization` could be shared if the server says so (3.5), but are not here: nothing
+    /// of one user is ever shared.
+    package static func sharedObstacle(to request: LoaderRequest, headersSent: [HTTPField]) -> SharedObstacle? {
+        let names = Set(headersSent.map { $0.name.lowercased() })
+        guard request.method == .get, request.body == nil, !names.contains("range"), !request.acceptsAnyAnswer else {
+            return .request
+        }
+        let isPersonal =
+            request.credential != nil || request.usesCredentialStorage || request.handlesCookies
+            || request.allowsInvalidCertificates || request.url.user() != nil || request.url.password() != nil
+            || !names.isDisjoint(with: ["authorization", "cookie", "proxy-authorization"])
+        return isPersonal ? .personalRequest : nil
+    }
+
+    /// Returns why a response is not for a shared cache; `nil` if it may be stored.
+    package static func sharedObstacle(
+        toStoring statusCode: Int?, headers: [HTTPField], requestHeaders: [HTTPField]
+    ) -> SharedObstacle? {
+        guard let statusCode, statusCode == 200 else { return .status(statusCode ?? 0) }
+        if headers.contains(where: { $0.name.lowercased() == "set-cookie" }) { return .setsCookie }
+        if CacheControl(headers).has(.isPrivate) { return .isPrivate }
+        // A condition asks about a response that the client has; what comes instead is whole.
+        let request = Request(
+            headers: requestHeaders.filter { !HTTPField.conditionNames.contains($0.name.lowercased()) })
+        switch storability(of: request, statusCode: statusCode, headers: headers) {
+        case .storable: return nil
+        case .notStorable(let obstacle): return .notStorable(obstacle)
+        }
+    }
+}
+
+extension StoredResponse {
+    /// The response with the directives that a shared cache follows in the place of those of a private one: `s-maxage`
+    /// is the lifetime, and like `proxy-revalidate` forbids to serve it stale.
+    package var forSharedCache: StoredResponse {
+        let control = cacheControl
+        var directives: [String] = []
+        if let seconds = control.seconds(.sharedMaxAge)?.value { directives.append("max-age=\(Int(seconds))") }
+        if control.has(.sharedMaxAge) || control.has(.proxyRevalidate) { directives.append("must-revalidate") }
+        guard !directives.isEmpty else { return self }
+        var response = self
+        // Of repeated directives the first counts.
+        response.headers.insert(
+            HTTPField(name: "Cache-Control", value: directives.joined(separator: ", ")), at: 0)
+        return response
+    }
+}

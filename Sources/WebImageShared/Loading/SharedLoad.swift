@@ -1,0 +1,374 @@
+internal import FoundationEssentials
+internal import WebImageCaching
+internal import WebImageCore
+internal import WebImageLoading
+
+/// One load through a shared cache.
+///
+///     find ─┬─ fresh ──────────────────────────────────────────────► serve
+///           ├─ stale ──► origin, with validators ─┬─ 304 ──► freshen ──► serve
+///           │                                     ├─ error, stale-if-error ──► serve
+///           │                                     └─ 200 ──► pass on, write
+///           ├─ claimed ──► origin, lease renewed ──► pass on, write
+///           ├─ leased by another ──► look again ─┬─ there ──► as above
+///           │                                    └─ after 500 ms ──► origin
+///           └─ nothing, no store ──► origin ──► pass on, write
+final class SharedLoad: PausableTask {
+    /// How long it waits for another machine.
+    static let patience = Duration.milliseconds(500)
+    private static let lookInterval = Duration.milliseconds(40)
+    private static let renewalInterval = Duration.seconds(1)
+    /// How long a response that may not be shared is remembered as such, in seconds.
+    private static let refusalDuration = 60.0
+
+    private struct State {
+        var look: Task<Void, Never>?
+        var priority: LoadPriority
+        var isCancelled = false
+    }
+
+    private let store: SharedStore
+    private let base: any ImageLoader
+    private let request: LoaderRequest
+    private let headersSent: [HTTPField]
+    private let handler: @Sendable (LoaderEvent) -> Void
+    private let origin = DeferredTask()
+    private let state: Lock<State>
+    private let name: String
+
+    init(
+        _ store: SharedStore, _ base: any ImageLoader, _ request: LoaderRequest, _ headersSent: [HTTPField],
+        _ priority: LoadPriority, _ handler: @escaping @Sendable (LoaderEvent) -> Void
+    ) {
+        (self.store, self.base, self.request, self.handler) = (store, base, request, handler)
+        self.headersSent = headersSent
+        name = request.url.withoutFragment.absoluteString
+        state = Lock(State(priority: priority))
+    }
+
+    func start() {
+        let task = Task { await run() }
+        let isCancelled = state.withLock { state in
+            state.look = task
+            return state.isCancelled
+        }
+        if isCancelled { task.cancel() }
+    }
+
+    func cancel() {
+        let task = state.withLock { state in
+            state.isCancelled = true
+            return state.look
+        }
+        task?.cancel()
+        origin.cancel()
+    }
+
+    func setPriority(_ priority: LoadPriority) {
+        state.withLock { $0.priority = priority }
+        origin.setPriority(priority)
+    }
+
+    func pause() { origin.pause() }
+    func resume() { origin.resume() }
+
+    private var isCancelled: Bool { state.withLock { $0.isCancelled } }
+
+    // MARK: Looking up
+
+    private func run() async {
+        let start = ContinuousClock.now
+        var hasWaited = false
+        while true {
+            let finding = await store.find(name)
+            if isCancelled { return handler(.finished(.failure(.cancelled))) }
+            switch finding {
+            case .unavailable: return load(nil, claimed: false)
+            case .claimed:
+                store.count { $0.misses += 1 }
+                return load(nil, claimed: true)
+            case .absent:
+                store.count { $0.misses += 1 }
+                return load(nil, claimed: false)
+            case .found(let object, let age):
+                switch object.kind {
+                case .response:
+                    if hasWaited { store.count { $0.sharedLoads += 1 } }
+                    return await answer(from: object)
+                case .refusal where !object.isExpired(at: Date()), .value:
+                    store.count { $0.misses += 1 }
+                    return load(nil, claimed: false)
+                case .refusal: break
+                case .lease:
+                    if let age, age <= SharedStore.leaseDuration, start.duration(to: .now) < Self.patience {
+                        hasWaited = true
+                        try? await Task.sleep(for: Self.lookInterval)
+                        if isCancelled { return handler(.finished(.failure(.cancelled))) }
+                        continue
+                    }
+                    if age.map({ $0 <= SharedStore.leaseDuration }) ?? true {
+                        store.count { $0.misses += 1 }
+                        return load(nil, claimed: false)
+                    }
+                }
+                // Void: the first to write another one loads.
+                store.count { $0.misses += 1 }
+                let isRenewed = await store.renew(name)
+                if isCancelled { return handler(.finished(.failure(.cancelled))) }
+                return load(nil, claimed: isRenewed)
+            }
+        }
+    }
+
+    /// A stored response and its body.
+    private struct Stored: Sendable {
+        let response: StoredResponse
+        let body: Data
+    }
+
+    private func answer(from object: SharedObject) async {
+        guard let stored = Self.stored(in: object) else {
+            store.count { $0.invalidObjects += 1 }
+            return load(nil, claimed: false)
+        }
+        guard stored.response.matches(headersSent) else {
+            // Another variant: the latest response tells what it varies by.
+            let variant = variantName(of: stored.response)
+            guard case .found(let other, _) = await store.read(variant), let stored = Self.stored(in: other),
+                stored.response.matches(headersSent)
+            else {
+                store.count { $0.misses += 1 }
+                return isCancelled ? handler(.finished(.failure(.cancelled))) : load(nil, claimed: false)
+            }
+            return isCancelled ? handler(.finished(.failure(.cancelled))) : decide(stored)
+        }
+        decide(stored)
+    }
+
+    private static func stored(in object: SharedObject) -> Stored? {
+        guard object.kind == .response, let record = object.texts.record.flatMap(ResponseMetadata.init(encoded:)) else {
+            return nil
+        }
+        return Stored(response: record.response, body: object.content)
+    }
+
+    private func variantName(of response: StoredResponse) -> String {
+        let values = response.varyNames.sorted().map { name in
+            let values = headersSent.filter { $0.name.lowercased() == name }.map(\.value)
+            return "\(name)=\(values.joined(separator: ","))"
+        }
+        return name + "\nvary:" + SHA256.hexDigest(of: [UInt8](values.joined(separator: "\n").utf8))
+    }
+
+    private func decide(_ stored: Stored) {
+        let fields = headersSent.filter { !HTTPField.conditionNames.contains($0.name.lowercased()) }
+        let decision = HTTPCachePolicy.decide(
+            HTTPCachePolicy.Request(headers: fields), stored: [stored.response.forSharedCache], now: Date())
+        switch decision {
+        case .serve:
+            store.count { $0.hits += 1 }
+            serve(stored)
+        case .serveAndRevalidate(_, let revalidation, _), .revalidate(_, let revalidation, _):
+            store.count { $0.misses += 1 }
+            load(Question(stored: stored, revalidation: revalidation), claimed: false)
+        case .load, .fail:
+            store.count { $0.misses += 1 }
+            load(nil, claimed: false)
+        }
+    }
+
+    private func serve(_ stored: Stored) {
+        let headers = stored.response.headers(servedAt: Date())
+        var response = LoaderResponse(url: request.url, statusCode: stored.response.statusCode, headers: headers)
+        if isConfirmed(stored.response) {
+            response.statusCode = 304
+            handler(.response(response))
+        } else {
+            response.expectedByteCount = Int64(stored.body.count)
+            handler(.response(response))
+            handler(.bytes(stored.body))
+        }
+        handler(.finished(.success(())))
+    }
+
+    /// Whether the request asks about just this response.
+    private func isConfirmed(_ response: StoredResponse) -> Bool {
+        func value(_ name: String) -> String? {
+            request.headers.first { $0.key.lowercased() == name }?.value
+        }
+        if let tags = value("if-none-match") {
+            return response.entityTag.map { tag in tags.contains(tag.description) || tags == "*" } ?? false
+        }
+        guard let date = value("if-modified-since") else { return false }
+        return response.headers.contains { $0.name.lowercased() == "last-modified" && $0.value == date }
+    }
+
+    // MARK: The origin
+
+    /// A stale response that the origin is asked about.
+    private struct Question: Sendable {
+        let stored: Stored
+        let revalidation: HTTPCachePolicy.Revalidation
+    }
+
+    private func load(_ question: Question?, claimed: Bool) {
+        var request = request
+        if let question {
+            // The caller's conditions are answered from what is stored.
+            request.headers = request.headers.filter { !HTTPField.conditionNames.contains($0.key.lowercased()) }
+            for field in question.revalidation.conditions { request.headers[field.name] = field.value }
+        }
+        let lease = claimed ? LeaseKeeper(store, name, every: Self.renewalInterval) : nil
+        let recorder = OriginRecorder(limit: store.objectByteLimit)
+        let priority = state.withLock { $0.priority }
+        let task = base.load(request, priority: priority) { [self] event in
+            receive(event, question, recorder, lease)
+        }
+        origin.attach(task, priority: priority)
+    }
+
+    private func receive(
+        _ event: LoaderEvent, _ question: Question?, _ recorder: OriginRecorder, _ lease: LeaseKeeper?
+    ) {
+        switch event {
+        case .response(let response):
+            recorder.begin(response)
+            // It is not the caller who asked.
+            if question == nil || response.statusCode != 304 { handler(event) }
+        case .bytes(let bytes):
+            recorder.append(bytes)
+            handler(event)
+        case .report, .refused: handler(event)
+        case .finished(let result):
+            origin.end()
+            lease?.end()
+            finish(result, question, recorder, lease)
+        }
+    }
+
+    private func finish(
+        _ result: Result<Void, WebImageError>, _ question: Question?, _ recorder: OriginRecorder, _ lease: LeaseKeeper?
+    ) {
+        let head = recorder.head
+        if let question {
+            let stored = question.stored
+            let validation = HTTPCachePolicy.validate(
+                stored.response, question.revalidation, statusCode: head?.statusCode, headers: head?.headers ?? [],
+                requestTime: recorder.requestTime, responseTime: recorder.responseTime)
+            switch validation {
+            case .confirmed(let response):
+                write(response, stored.body, recorder)
+                return serve(Stored(response: response, body: stored.body))
+            case .usableDespiteError where isTrouble(result):
+                return serve(stored)
+            case .unconfirmed: return load(nil, claimed: false)
+            case .usableDespiteError, .replaced: break
+            }
+        }
+        if case .success = result, let head {
+            keep(head, recorder, hasLease: lease != nil)
+        } else if lease != nil {
+            store.removeLater(name)
+        }
+        handler(.finished(result))
+    }
+
+    private func isTrouble(_ result: Result<Void, WebImageError>) -> Bool {
+        guard case .failure(let error) = result else { return false }
+        return error != .cancelled
+    }
+
+    /// Writes what may be shared; what may not is remembered, so that nobody waits for it.
+    private func keep(_ head: LoaderResponse, _ recorder: OriginRecorder, hasLease: Bool) {
+        if head.statusCode == 304 { return hasLease ? store.removeLater(name) : () }
+        let obstacle = HTTPCachePolicy.sharedObstacle(
+            toStoring: head.statusCode, headers: head.headers, requestHeaders: headersSent)
+        guard obstacle == nil, head.redirects.isEmpty, let body = recorder.body, !body.isEmpty else {
+            guard hasLease else { return }
+            var refusal = SharedObject(.refusal, name: name)
+            refusal.texts.expires = Date().timeIntervalSince1970 + Self.refusalDuration
+            return store.write(refusal)
+        }
+        let response = StoredResponse(
+            statusCode: 200, headers: head.headers, requestHeaders: headersSent, requestTime: recorder.requestTime,
+            responseTime: recorder.responseTime)
+        write(response, body, recorder)
+    }
+
+    private func write(_ response: StoredResponse, _ body: Data, _ recorder: OriginRecorder) {
+        let record = ResponseMetadata(response: response).encoded
+        store.write(SharedObject(.response, name: name, record: record, content: body))
+        if !response.varyNames.isEmpty {
+            store.write(SharedObject(.response, name: variantName(of: response), record: record, content: body))
+        }
+    }
+}
+
+/// Renews a lease until its end.
+private final class LeaseKeeper: Sendable {
+    private let store: SharedStore
+    private let name: String
+    private let interval: Duration
+    private let next = Lock<(call: ScheduledCall?, hasEnded: Bool)>((nil, false))
+
+    init(_ store: SharedStore, _ name: String, every interval: Duration) {
+        (self.store, self.name, self.interval) = (store, name, interval)
+        schedule()
+    }
+
+    func end() {
+        let call = next.withLock { next in
+            next.hasEnded = true
+            return next.call.take()
+        }
+        call?.cancel()
+    }
+
+    private func schedule() {
+        let clock = SystemTimerClock.shared
+        let call = clock.schedule(at: clock.now + interval) { [weak self] in
+            guard let self, !next.withLock({ $0.hasEnded }) else { return }
+            Task { [self] in
+                _ = await store.renew(name)
+                schedule()
+            }
+        }
+        let hasEnded = next.withLock { next in
+            if !next.hasEnded { next.call = call }
+            return next.hasEnded
+        }
+        if hasEnded { call.cancel() }
+    }
+}
+
+/// What the origin sends.
+private final class OriginRecorder: Sendable {
+    private struct State {
+        var head: LoaderResponse?
+        var responseTime = Date()
+        var body: Data? = Data()
+    }
+
+    let requestTime = Date()
+    private let limit: Int
+    private let state = Lock(State())
+
+    init(limit: Int) { self.limit = limit }
+
+    var head: LoaderResponse? { state.withLock { $0.head } }
+    var responseTime: Date { state.withLock { $0.responseTime } }
+    /// `nil` for one that is too long.
+    var body: Data? { state.withLock { $0.body } }
+
+    /// Begins again if an earlier attempt failed.
+    func begin(_ response: LoaderResponse) {
+        state.withLock { state in state = State(head: response) }
+    }
+
+    func append(_ bytes: Data) {
+        state.withLock { state in
+            guard let count = state.body?.count, count + bytes.count <= limit else { return state.body = nil }
+            state.body?.append(bytes)
+        }
+    }
+}

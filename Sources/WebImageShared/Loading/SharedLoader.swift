@@ -1,0 +1,40 @@
+internal import FoundationEssentials
+public import WebImage
+internal import WebImageCore
+internal import WebImageLoading
+
+/// Looks a request up in a shared cache before it asks the loader behind it, as a caching proxy would.
+struct SharedLoader: ImageLoader, HeaderReporting {
+    let cache: SharedImageCache
+    let base: any ImageLoader
+
+    func canLoad(_ url: URL) -> Bool { base.canLoad(url) }
+    func isCacheable(_ url: URL) -> Bool { base.isCacheable(url) }
+    func requestHeaders(for request: LoaderRequest) -> [HTTPField] { base.headersSent(for: request) }
+
+    func load(
+        _ request: LoaderRequest, priority: LoadPriority, handler: @escaping @Sendable (LoaderEvent) -> Void
+    ) -> any LoaderTask {
+        let headers = base.headersSent(for: request)
+        guard ["http", "https"].contains(request.url.scheme?.lowercased()),
+            HTTPCachePolicy.sharedObstacle(to: request, headersSent: headers) == nil
+        else { return base.load(request, priority: priority, handler: handler) }
+        let load = SharedLoad(cache.store, base, request, headers, priority, handler)
+        load.start()
+        return load
+    }
+}
+
+extension WebImageManager.Configuration {
+    /// Looks images up in a shared cache when they are neither in memory nor on disk, before a server is asked.
+    ///
+    /// - Parameter cache: may be that of several managers.
+    public mutating func share(_ cache: SharedImageCache) {
+        loaders = ImageLoaderGroup(
+            loaders.loaders.map { loader in
+                // Files and data are here already.
+                guard let url = URL(string: "https://example.invalid/"), loader.canLoad(url) else { return loader }
+                return SharedLoader(cache: cache, base: loader)
+            })
+    }
+}

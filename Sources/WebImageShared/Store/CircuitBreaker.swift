@@ -1,0 +1,49 @@
+internal import WebImageCore
+
+/// Leaves a store alone that fails or is slow.
+///
+///     closed ── failures in a row ──► open ── pause ──► one probe ─┬─ success ──► closed
+///                                       ▲                         └─ failure ──┐
+///                                       └──────────── twice the pause ─────────┘
+struct CircuitBreaker {
+    /// How many failures in a row open it.
+    static let failureLimit = 5
+    static let firstPause = Duration.seconds(1)
+    static let longestPause = Duration.seconds(60)
+
+    private var failureCount = 0
+    private var pause = Self.firstPause
+    /// When the next probe may start; `nil` while it is closed.
+    private var reopening: Duration?
+    private var isProbing = false
+    private(set) var openingCount = 0
+
+    var isOpen: Bool { reopening != nil }
+
+    /// Whether a request may start now.
+    mutating func admits(at now: Duration) -> Bool {
+        guard let reopening else { return true }
+        guard now >= reopening, !isProbing else { return false }
+        isProbing = true
+        return true
+    }
+
+    mutating func succeed() {
+        (failureCount, pause, reopening, isProbing) = (0, Self.firstPause, nil, false)
+    }
+
+    mutating func fail(at now: Duration) {
+        failureCount += 1
+        if isProbing {
+            isProbing = false
+            pause = min(pause * 2, Self.longestPause)
+            reopening = now + pause
+        } else if reopening == nil, failureCount >= Self.failureLimit {
+            openingCount += 1
+            reopening = now + pause
+        }
+    }
+
+    /// A request that ended without telling anything, because it was cancelled.
+    mutating func forget() { isProbing = false }
+}

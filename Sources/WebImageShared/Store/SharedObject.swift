@@ -1,0 +1,85 @@
+internal import FoundationEssentials
+internal import WebImageCore
+
+/// An object of the store.
+///
+/// | bytes | |
+/// |---|---|
+/// | 0–3 | "WISO" |
+/// | 4 | version, 1 |
+/// | 5 | kind |
+/// | 6–7 | 0 |
+/// | 8–11 | length of the texts, little-endian |
+/// | 12– | the texts, as JSON |
+/// | … | the content |
+/// | last 64 | SHA-256 of all bytes before, in hexadecimal |
+///
+/// The checksum covers key and record, so that an object under a wrong key is none. Another version is none either, and is
+/// replaced.
+struct SharedObject: Equatable {
+    enum Kind: UInt8 {
+        /// A response: the record is its HTTP metadata.
+        case response = 0
+        /// Someone loads it: the content is who.
+        case lease = 1
+        /// It is not shared until its expiry.
+        case refusal = 2
+        /// What a program stored.
+        case value = 3
+    }
+
+    struct Texts: Codable, Equatable {
+        /// What it was stored for: a URL, or a cache key.
+        var name: String
+        var record: Data?
+        var extendedData: Data?
+        /// In seconds since 1970; `nil` for never.
+        var expires: Double?
+    }
+
+    var kind: Kind
+    var texts: Texts
+    var content: Data
+
+    private static let signature = Array("WISO".utf8)
+    private static let version: UInt8 = 1
+    private static let digestByteCount = 64
+
+    init(_ kind: Kind, name: String, record: Data? = nil, content: Data = Data()) {
+        (self.kind, self.content) = (kind, content)
+        texts = Texts(name: name, record: record)
+    }
+
+    func isExpired(at date: Date) -> Bool { texts.expires.map { $0 <= date.timeIntervalSince1970 } ?? false }
+
+    var encoded: Data {
+        let json = (try? JSONEncoder().encode(texts)) ?? Data()
+        var data = Data(Self.signature + [Self.version, kind.rawValue, 0, 0])
+        withUnsafeBytes(of: UInt32(json.count).littleEndian) { data.append(contentsOf: $0) }
+        data.append(json)
+        data.append(content)
+        data.append(contentsOf: SHA256.hexDigest(of: [UInt8](data)).utf8)
+        return data
+    }
+
+    /// `nil` for bytes that are not such an object, not whole, changed, of another version, or of another name.
+    init?(_ data: Data, name: String?) {
+        let bytes = [UInt8](data)
+        guard bytes.count >= 12 + Self.digestByteCount, bytes.starts(with: Self.signature), bytes[4] == Self.version,
+            let kind = Kind(rawValue: bytes[5])
+        else { return nil }
+        let end = bytes.count - Self.digestByteCount
+        let length = (0..<4).reduce(0) { $0 | Int(bytes[8 + $1]) << (8 * $1) }
+        guard 12 + length <= end, SHA256.hexDigest(of: Array(bytes[..<end])).utf8.elementsEqual(bytes[end...]),
+            let texts = try? JSONDecoder().decode(Texts.self, from: Data(bytes[12..<12 + length])),
+            name == nil || texts.name.hasSameBytes(as: name ?? "")
+        else { return nil }
+        (self.kind, self.texts, content) = (kind, texts, Data(bytes[(12 + length)..<end]))
+    }
+
+    /// The key of a name: letters that no encoding changes, spread over the store.
+    static func key(of name: String) -> String {
+        let digest = SHA256.hexDigest(of: [UInt8](name.utf8))
+        return "v1/" + digest.prefix(2) + "/" + digest.dropFirst(2)
+    }
+}

@@ -1,0 +1,246 @@
+import Foundation
+import Testing
+import WebImage
+import WebImageTestSupport
+
+@testable import WebImageShared
+
+/// Machines with a real store between them and the origin.
+@Suite(.enabled(if: S3Server.isInstalled, "needs radosgw, ceph-mon and ceph-osd"))
+struct FleetTests {
+    private static let server = Result { try S3Server() }
+    private let server: S3Server
+    private let origin: OriginServer
+    private let location: S3Location
+    private static let buckets = LockBox(0)
+    private let credential: S3Credential
+
+    init() async throws {
+        server = try Self.server.get()
+        origin = try OriginServer()
+        credential = S3Credential(keyID: server.keyID, secret: server.secret)
+        let number = Self.buckets.withLock { count in
+            count += 1
+            return count
+        }
+        location = try S3Location("s3://fleet-\(number)/p?endpoint=http://127.0.0.1:\(server.port)")
+        let response = try await client().send(.put, nil)
+        #expect(response.statusCode == 200)
+    }
+
+    /// The machine is shared and slow at times.
+    private func configuration(_ location: S3Location? = nil, _ credential: S3Credential? = nil)
+        -> SharedImageCache.Configuration
+    {
+        var configuration = SharedImageCache.Configuration(
+            location: location ?? self.location, credential: credential ?? self.credential)
+        configuration.budget.connect = .seconds(2)
+        configuration.budget.firstByte = .seconds(5)
+        return configuration
+    }
+
+    private func client() -> S3Client { S3Client(configuration()) }
+
+    /// A machine with empty caches of its own.
+    private func machine(_ cache: SharedImageCache) -> WebImageManager {
+        var configuration = WebImageManager.Configuration(
+            cache: ImageCache(memory: MemoryCache(configuration: .images), disk: nil))
+        configuration.share(cache)
+        return WebImageManager(configuration: configuration)
+    }
+
+    private static func picture(_ level: UInt8 = 90) throws -> Data {
+        var pixels = try MutablePixelBuffer(width: 9, height: 7)
+        pixels.withUnsafeMutableBytes { bytes in
+            for index in bytes.indices { bytes[index] = index % 4 == 3 ? 255 : level }
+        }
+        return try CodecRegistry.shared.encode(Image(pixels: pixels.freeze(isOpaque: true)), as: .png)
+    }
+
+    private func load(
+        _ path: String, on cache: SharedImageCache, _ change: (inout WebImageRequest) -> Void = { _ in }
+    ) async throws -> WebImageResponse {
+        var request = WebImageRequest(try origin.url(path))
+        request.cachePolicy = .http
+        change(&request)
+        return try await machine(cache).response(for: request)
+    }
+
+    private func requestCount(_ path: String) async throws -> Int {
+        try await origin.requests().count { $0.path == path }
+    }
+
+    @Test func whatOneMachineLoadedTheOthersNeedNot() async throws {
+        try await origin.answer("/a", "Cache-Control: max-age=600", body: Self.picture())
+        let (first, second) = (SharedImageCache(configuration()), SharedImageCache(configuration()))
+        _ = try await load("/a", on: first)
+        await first.flush()
+        #expect(first.counters.misses == 1 && first.counters.writes == 1)
+        let response = try await load("/a", on: second)
+        #expect(response.image.pixels.size == PixelSize(width: 9, height: 7))
+        #expect(response.data == (try Self.picture()))
+        #expect(second.counters.hits == 1)
+        #expect(try await requestCount("/a") == 1)
+    }
+
+    @Test func aStaleResponseIsRevalidatedForAll() async throws {
+        try await origin.answer("/a", "Cache-Control: max-age=0\nETag: \"1\"", body: Self.picture())
+        let cache = SharedImageCache(configuration())
+        _ = try await load("/a", on: cache)
+        await cache.flush()
+        try await origin.answer("/a", status: 304, "Cache-Control: max-age=600\nETag: \"1\"")
+        let second = try await load("/a", on: SharedImageCache(configuration()))
+        #expect(second.data == (try Self.picture()))
+        #expect(try await origin.requests().last?.headers["if-none-match"] == "\"1\"")
+    }
+
+    @Test func aConfirmationOfOneMachineFreshensAll() async throws {
+        try await origin.answer("/a", "Cache-Control: max-age=0\nETag: \"1\"", body: Self.picture())
+        let (first, second) = (SharedImageCache(configuration()), SharedImageCache(configuration()))
+        _ = try await load("/a", on: first)
+        await first.flush()
+        try await origin.answer("/a", status: 304, "Cache-Control: max-age=600\nETag: \"1\"")
+        _ = try await load("/a", on: first)
+        await first.flush()
+        let count = try await requestCount("/a")
+        _ = try await load("/a", on: second)
+        #expect(second.counters.hits == 1)
+        #expect(try await requestCount("/a") == count)
+    }
+
+    @Test(arguments: ["Cache-Control: private", "Cache-Control: no-store", "Set-Cookie: a=b"])
+    func whatIsForOneUserIsNotShared(field: String) async throws {
+        try await origin.answer("/a", field, body: Self.picture())
+        let (first, second) = (SharedImageCache(configuration()), SharedImageCache(configuration()))
+        _ = try await load("/a", on: first)
+        await first.flush()
+        _ = try await load("/a", on: second)
+        #expect(second.counters.hits == 0)
+        #expect(try await requestCount("/a") == 2)
+    }
+
+    @Test func aRequestWithACredentialPassesBy() async throws {
+        try await origin.answer("/a", "Cache-Control: max-age=600", body: Self.picture())
+        let cache = SharedImageCache(configuration())
+        _ = try await load("/a", on: cache) { $0.headers["Authorization"] = "Bearer x" }
+        await cache.flush()
+        #expect(cache.counters == SharedImageCache.Counters())
+    }
+
+    @Test func variantsAreToldApart() async throws {
+        try await origin.answer(
+            "/a", "Cache-Control: max-age=600\nVary: X-Size", body: Self.picture(10))
+        let cache = SharedImageCache(configuration())
+        _ = try await load("/a", on: cache) { $0.headers["X-Size"] = "1" }
+        await cache.flush()
+        try await origin.answer("/a", "Cache-Control: max-age=600\nVary: X-Size", body: Self.picture(200))
+        let other = try await load("/a", on: cache) { $0.headers["X-Size"] = "2" }
+        await cache.flush()
+        #expect(other.data == (try Self.picture(200)))
+        let first = try await load("/a", on: cache) { $0.headers["X-Size"] = "1" }
+        #expect(first.data == (try Self.picture(10)))
+        #expect(try await requestCount("/a") == 2)
+    }
+
+    @Test func aDamagedObjectIsAMissAndReplaced() async throws {
+        try await origin.answer("/a", "Cache-Control: max-age=600", body: Self.picture())
+        let cache = SharedImageCache(configuration())
+        _ = try await load("/a", on: cache)
+        await cache.flush()
+        let key = SharedObject.key(of: try origin.url("/a").absoluteString)
+        let whole = try await client().send(.get, key).body
+        var forged = whole
+        forged[forged.count / 2] ^= 0xFF
+        for damaged in [whole.prefix(whole.count / 2), forged, Data("foreign".utf8), Data()] {
+            #expect(try await client().send(.put, key, body: Data(damaged)).statusCode == 200)
+            let other = SharedImageCache(configuration())
+            #expect(try await load("/a", on: other).data == (try Self.picture()))
+            await other.flush()
+            #expect(other.counters.hits == 0 && other.counters.invalidObjects >= 1)
+            #expect(SharedObject(try await client().send(.get, key).body, name: nil)?.kind == .response)
+        }
+    }
+
+    @Test func oneMachineLoadsWhatManyWant() async throws {
+        try await origin.answer("/a", "Cache-Control: max-age=600", body: Self.picture())
+        let caches = (0..<8).map { _ in SharedImageCache(configuration()) }
+        // They have found out what the store can.
+        for (index, cache) in caches.enumerated() { _ = try? await load("/none\(index)", on: cache) }
+        try await withThrowingTaskGroup { group in
+            for cache in caches {
+                group.addTask { try await load("/a", on: cache).data }
+            }
+            for try await data in group { #expect(data == (try Self.picture())) }
+        }
+        // Each that ran out of patience loads it too.
+        let hits = caches.reduce(0) { $0 + $1.counters.hits }
+        #expect(try await requestCount("/a") == caches.count - hits)
+        #expect(hits >= caches.count / 2)
+    }
+
+    @Test func aVoidLeaseIsTakenOver() async throws {
+        try await origin.answer("/a", "Cache-Control: max-age=600", body: Self.picture())
+        let name = try origin.url("/a").absoluteString
+        let lease = SharedObject(.lease, name: name, content: Data("1".utf8))
+        #expect(try await client().send(.put, SharedObject.key(of: name), body: lease.encoded).statusCode == 200)
+        let cache = SharedImageCache(configuration())
+        // Its owner does not come back: after half a second nobody waits any more.
+        #expect(try await load("/a", on: cache).data == (try Self.picture()))
+        await cache.flush()
+        let second = SharedImageCache(configuration())
+        _ = try await load("/a", on: second)
+        #expect(second.counters.hits == 1)
+    }
+
+    @Test func wrongKeysAndAMissingBucketCostNoLoad() async throws {
+        try await origin.answer("/a", "Cache-Control: max-age=600", body: Self.picture())
+        let other = try S3Location("s3://no-such-bucket?endpoint=http://127.0.0.1:\(server.port)")
+        for configuration in [
+            configuration(nil, S3Credential(keyID: "testkey", secret: "wrong")), configuration(other),
+        ] {
+            let cache = SharedImageCache(configuration)
+            for _ in 0..<4 {
+                #expect(try await load("/a", on: cache).data == (try Self.picture()))
+                await cache.flush()
+            }
+            #expect(cache.counters.hits == 0 && cache.counters.failures >= CircuitBreaker.failureLimit)
+            #expect(cache.counters.isInterrupted)
+        }
+    }
+
+    @Test func aDeadStoreCostsNoLoad() async throws {
+        try await origin.answer("/a", "Cache-Control: max-age=600", body: Self.picture())
+        let port = try LoopbackRequest.unusedPort()
+        let cache = SharedImageCache(
+            configuration(try S3Location("s3://bucket?endpoint=http://127.0.0.1:\(port)")))
+        for _ in 0..<6 { #expect(try await load("/a", on: cache).data == (try Self.picture())) }
+        #expect(cache.counters.isInterrupted && cache.counters.interruptions == 1)
+    }
+
+    @Test func programsStoreValues() async throws {
+        let (first, second) = (SharedImageCache(configuration()), SharedImageCache(configuration()))
+        let key = ImageCacheKey(source: "https://a/b", variant: "thumbnail")
+        let attributes = DiskCache.Attributes(expiration: .seconds(600), extendedData: Data([1]))
+        await first.store(nil, data: try Self.picture(), for: key, in: .all, attributes: attributes)
+        await first.flush()
+        let result = await second.data(for: key, in: .disk)
+        #expect(result?.data == (try Self.picture()) && result?.attributes.extendedData == Data([1]))
+        #expect(await second.image(for: key, in: .disk)?.image?.pixels.size == PixelSize(width: 9, height: 7))
+        await second.remove(for: key, from: .all)
+        #expect(await first.data(for: key, in: .disk) == nil)
+        await first.store(
+            nil, data: try Self.picture(), for: key, in: .all,
+            attributes: DiskCache.Attributes(expiration: .seconds(-1)))
+        await first.flush()
+        #expect(await second.data(for: key, in: .disk) == nil)
+    }
+
+    @Test func cancellingEndsTheLoad() async throws {
+        try await origin.answer("/a", "Cache-Control: max-age=600", body: Self.picture())
+        let cache = SharedImageCache(configuration())
+        let task = Task { try await load("/a", on: cache) }
+        task.cancel()
+        let result = await task.result
+        #expect(throws: WebImageError.cancelled) { try result.get() }
+    }
+}

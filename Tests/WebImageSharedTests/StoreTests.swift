@@ -1,0 +1,185 @@
+import Foundation
+import Testing
+import WebImageCore
+import WebImageLoading
+
+@testable import WebImageShared
+
+@Suite struct S3LocationTests {
+    @Test func readsAllParts() throws {
+        let location = try S3Location(
+            "s3://images/fleet/a?endpoint=http://127.0.0.1:9000&region=eu-1", environment: [:])
+        #expect(location.bucket == "images" && location.prefix == "fleet/a" && location.region == "eu-1")
+        #expect(location.url("v1/ab")?.absoluteString == "http://127.0.0.1:9000/images/fleet/a/v1/ab")
+        let query = [("prefix", "fleet/a/"), ("list-type", "2")]
+        #expect(
+            location.url(nil, query: query)?.absoluteString
+                == "http://127.0.0.1:9000/images?list-type=2&prefix=fleet%2Fa%2F")
+    }
+
+    @Test func withoutAnEndpointItIsAmazons() throws {
+        let location = try S3Location("s3://images", environment: ["AWS_REGION": "eu-west-3"])
+        #expect(location.url("k")?.absoluteString == "https://images.s3.eu-west-3.amazonaws.com/k")
+        #expect(location.url(nil)?.absoluteString == "https://images.s3.eu-west-3.amazonaws.com/")
+    }
+
+    @Test func theEnvironmentTellsTheEndpoint() throws {
+        let location = try S3Location(
+            "s3://images?style=host", environment: ["AWS_ENDPOINT_URL": "https://store.example:8443"])
+        #expect(location.url("k")?.absoluteString == "https://images.store.example:8443/k")
+    }
+
+    @Test(arguments: [
+        "http://images/x", "s3://", "s3://a", "s3://id:secret@images/x", "s3://images/x?key=secret",
+        "s3://images?endpoint=ftp://x", "s3://images?endpoint=http://u:p@x", "s3://images?style=odd",
+        "s3://images/a%20b", "s3://images?region=a/b",
+    ])
+    func refusesOthersWithoutShowingSecrets(text: String) {
+        do {
+            _ = try S3Location(text, environment: [:])
+            Issue.record("accepted")
+        } catch {
+            #expect(!error.description.contains("secret"))
+        }
+    }
+
+    @Test func keysAreInNoDescription() {
+        let credential = S3Credential(keyID: "id123", secret: "secret123", sessionToken: "token123")
+        var text = "\(credential) \(String(reflecting: credential))"
+        dump(credential, to: &text)
+        #expect(!text.contains("123"))
+    }
+}
+
+@Suite struct SharedObjectTests {
+    private let object: SharedObject = {
+        var object = SharedObject(.response, name: "https://a/b", record: Data([1, 2]), content: Data("image".utf8))
+        object.texts.expires = 12
+        return object
+    }()
+
+    @Test func isReadAsItWasWritten() {
+        #expect(SharedObject(object.encoded, name: "https://a/b") == object)
+        #expect(SharedObject(object.encoded, name: nil) == object)
+        #expect(object.isExpired(at: Date()) && !object.isExpired(at: Date(timeIntervalSince1970: 11)))
+    }
+
+    @Test func anyChangeMakesItNone() {
+        let data = object.encoded
+        for count in 0..<data.count { #expect(SharedObject(data.prefix(count), name: nil) == nil) }
+        for index in data.indices {
+            var changed = data
+            changed[index] ^= 1
+            #expect(SharedObject(changed, name: nil) == nil, "byte \(index)")
+        }
+        #expect(SharedObject(data + [0], name: nil) == nil)
+        #expect(SharedObject(data, name: "https://a/c") == nil)
+    }
+
+    @Test func keysHaveOnlyLettersThatNoEncodingChanges() {
+        let key = SharedObject.key(of: "https://a/ü?x=1")
+        #expect(key.hasPrefix("v1/") && key.utf8.count == 3 + 2 + 1 + 62)
+        #expect(
+            key.utf8.allSatisfy { ("0"..."9").contains(Character(UnicodeScalar($0))) || "abcdefv/".utf8.contains($0) })
+    }
+}
+
+@Suite struct CircuitBreakerTests {
+    @Test func opensAfterFailuresInARow() {
+        var breaker = CircuitBreaker()
+        for _ in 1..<CircuitBreaker.failureLimit { breaker.fail(at: .zero) }
+        #expect(!breaker.isOpen)
+        breaker.succeed()
+        for _ in 1..<CircuitBreaker.failureLimit { breaker.fail(at: .zero) }
+        let isAdmitted = breaker.admits(at: .zero)
+        breaker.fail(at: .zero)
+        let isAdmittedEarly = breaker.admits(at: .milliseconds(999))
+        #expect(isAdmitted && breaker.isOpen && !isAdmittedEarly)
+    }
+
+    @Test func probesAloneAndWaitsLongerEachTime() {
+        var breaker = CircuitBreaker()
+        for _ in 0..<CircuitBreaker.failureLimit { breaker.fail(at: .zero) }
+        var (now, pause) = (Duration.seconds(1), Duration.seconds(1))
+        for _ in 0..<10 {
+            let admissions = [breaker.admits(at: now), breaker.admits(at: now)]
+            #expect(admissions == [true, false])
+            breaker.fail(at: now)
+            pause = min(pause * 2, CircuitBreaker.longestPause)
+            let isAdmittedEarly = breaker.admits(at: now + pause - .milliseconds(1))
+            #expect(!isAdmittedEarly)
+            now += pause
+        }
+        let isAdmitted = breaker.admits(at: now)
+        #expect(isAdmitted)
+        breaker.succeed()
+        let admissions = [breaker.admits(at: now), breaker.admits(at: now)]
+        #expect(!breaker.isOpen && admissions == [true, true])
+        #expect(breaker.openingCount == 1)
+    }
+
+    @Test func aCancelledProbeLeavesRoomForAnother() {
+        var breaker = CircuitBreaker()
+        for _ in 0..<CircuitBreaker.failureLimit { breaker.fail(at: .zero) }
+        let first = breaker.admits(at: .seconds(1))
+        breaker.forget()
+        let second = breaker.admits(at: .seconds(1))
+        #expect(first && second)
+    }
+}
+
+@Suite struct SharedPolicyTests {
+    private func obstacle(_ headers: [String: String], status: Int = 200) -> HTTPCachePolicy.SharedObstacle? {
+        HTTPCachePolicy.sharedObstacle(
+            toStoring: status, headers: headers.map { HTTPField(name: $0.key, value: $0.value) }, requestHeaders: [])
+    }
+
+    @Test func nothingOfOneUserIsShared() throws {
+        let url = try #require(URL(string: "https://a.example/b"))
+        let withUser = try #require(URL(string: "https://u:p@a.example/b"))
+        #expect(HTTPCachePolicy.sharedObstacle(to: LoaderRequest(url: url), headersSent: []) == nil)
+        #expect(HTTPCachePolicy.sharedObstacle(to: LoaderRequest(url: withUser), headersSent: []) == .personalRequest)
+        for name in ["Authorization", "Cookie"] {
+            let fields = [HTTPField(name: name, value: "x")]
+            #expect(
+                HTTPCachePolicy.sharedObstacle(to: LoaderRequest(url: url), headersSent: fields) == .personalRequest)
+        }
+        var request = LoaderRequest(url: url)
+        request.credential = Credential(username: "a", password: "b")
+        #expect(HTTPCachePolicy.sharedObstacle(to: request, headersSent: []) == .personalRequest)
+        request = LoaderRequest(url: url)
+        request.handlesCookies = true
+        #expect(HTTPCachePolicy.sharedObstacle(to: request, headersSent: []) == .personalRequest)
+        request = LoaderRequest(url: url)
+        request.method = .post
+        #expect(HTTPCachePolicy.sharedObstacle(to: request, headersSent: []) == .request)
+        #expect(
+            HTTPCachePolicy.sharedObstacle(
+                to: LoaderRequest(url: url), headersSent: [HTTPField(name: "Range", value: "bytes=1-")]) == .request)
+    }
+
+    @Test func storesWhatASharedCacheMay() {
+        #expect(obstacle(["Cache-Control": "max-age=60"]) == nil)
+        #expect(obstacle([:]) == nil)
+        #expect(obstacle(["Cache-Control": "private"]) == .isPrivate)
+        #expect(obstacle(["Cache-Control": "no-store"]) == .notStorable(.responseNoStore))
+        #expect(obstacle(["Set-Cookie": "a=b"]) == .setsCookie)
+        #expect(obstacle(["Vary": "*"]) == .notStorable(.variesByAnything))
+        #expect(obstacle(["Cache-Control": "max-age=60"], status: 206) == .status(206))
+        #expect(obstacle(["Cache-Control": "max-age=60"], status: 404) == .status(404))
+    }
+
+    @Test func theSharedLifetimeCounts() {
+        func freshness(_ control: String) -> (isFresh: Bool, mustRevalidate: Bool) {
+            let response = StoredResponse(
+                statusCode: 200, headers: [HTTPField(name: "Cache-Control", value: control)], requestHeaders: [],
+                requestTime: Date().addingTimeInterval(-100), responseTime: Date().addingTimeInterval(-100)
+            ).forSharedCache
+            return (Freshness(of: response, now: Date()).isFresh, response.cacheControl.has(.mustRevalidate))
+        }
+        #expect(freshness("max-age=60, s-maxage=600") == (true, true))
+        #expect(freshness("max-age=600, s-maxage=60") == (false, true))
+        #expect(freshness("max-age=600, proxy-revalidate") == (true, true))
+        #expect(freshness("max-age=600") == (true, false))
+    }
+}
