@@ -111,6 +111,7 @@ final class BodyReceiver: Sendable {
         case .retrying(let retry): startAgain(retry)
         case .waited(let duration): noteWait(duration)
         case .attemptFailed(let error): noteFailure(error)
+        case .noted(let text): trace.note(.transfer, .noted(text))
         case .metrics(let metrics): state.withLock { $0.metrics = metrics }
         }
     }

@@ -31,6 +31,7 @@ indirect enum TraceFact: Sendable {
     case failed(WebImageError)
     case invalidated(count: Int)
     case provided
+    case noted(String)
 }
 
 extension TraceFact {
@@ -42,6 +43,7 @@ extension TraceFact: CustomStringConvertible {
         switch self {
         case .memoryAnswered: "the image is in memory"
         case .memoryShown: "the image in memory is a preview until the server has responded"
+        case .noted(let text): text
         case .noDisk: "the disk cache is not used"
         case .diskRead(0, _): "nothing is stored"
         case .diskRead(let count, let byteCount):

@@ -1,6 +1,7 @@
 internal import FoundationEssentials
 internal import Glibc
 internal import WebImage
+internal import WebImageShared
 
 /// `webimage cache`: lists and changes the contents of the disk cache.
 struct CacheCommand: Command {
@@ -30,6 +31,8 @@ struct CacheCommand: Command {
     let isJSON: Bool
     let isQuiet: Bool
     let cache: SourceOptions.Cache
+    /// The shared cache to use instead of the disk cache.
+    let shared: S3Location?
     /// The errors of the cache so far.
     let failures = LockBox<[WebImageError]>([])
 
@@ -47,8 +50,12 @@ struct CacheCommand: Command {
                                500K, 20M, 1G), --count entries and --age days, or to the cache's own limits
 
                 The key of an entry is the URL of its image; 'list' prints it. No action creates a cache.
+                With --shared, stats, list, get and remove are about a shared cache in an S3 store. Its keys are in
+                AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY.
                 """)
         let directory = parser.option("cache-dir", value: "DIR", help: "Use this disk cache instead of the user's")
+        let sharedOption = parser.option(
+            "shared", value: "S3URL", help: "Use this shared cache, such as s3://bucket/prefix?endpoint=https://host")
         let output = parser.option("output", letter: "o", value: "FILE", help: "The file that 'get' writes")
         let count = parser.option("count", value: "N", help: "The number of entries that 'trim' leaves")
         let age = parser.option(
@@ -59,6 +66,8 @@ struct CacheCommand: Command {
 
         if directory.value?.isEmpty == true { throw parser.error("--cache-dir takes a directory") }
         cache = directory.value.map(SourceOptions.Cache.directory) ?? .standard
+        shared = try parser.location(sharedOption)
+        if shared != nil, directory.value != nil { throw parser.error("--shared and --cache-dir exclude each other") }
         isJSON = json.isSet
         isQuiet = quiet.isSet
         if isJSON, isQuiet { throw parser.error("--json and --quiet exclude each other") }
@@ -70,6 +79,11 @@ struct CacheCommand: Command {
             output: output.value == OutputFile.standardOutput ? nil : output.value, limits: limits, parser: parser)
         if name != "trim", limits.count != nil || limits.age != nil {
             throw parser.error("--count and --age go with 'trim' only")
+        }
+        switch action {
+        case .clear where shared != nil, .trim where shared != nil:
+            throw parser.error("'\(name)' is not for a shared cache; a lifecycle rule of its bucket empties it")
+        default: break
         }
         guard case .get(_, let path) = action else {
             if output.value != nil { throw parser.error("--output goes with 'get' only") }
@@ -127,6 +141,15 @@ struct CacheCommand: Command {
     }
 
     func run() async -> ExitStatus {
+        if let shared {
+            var configuration = SharedImageCache.Configuration(location: shared)
+            // Someone waits for the answer itself, not for an image.
+            configuration.budget.connect = .seconds(10)
+            configuration.budget.firstByte = .seconds(30)
+            configuration.budget.bytesPerSecond = 1 << 10
+            let cache = SharedImageCache(configuration)
+            return await perform(on: cache) ? .success : .failure
+        }
         // Opening would create a cache in a mistyped directory.
         if case .directory(let path) = cache, let failure = Self.absence(of: path) {
             Console.standard.complain(failure)

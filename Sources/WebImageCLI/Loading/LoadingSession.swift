@@ -1,11 +1,13 @@
 internal import FoundationEssentials
 internal import WebImage
+internal import WebImageShared
 
 /// A manager with its caches and loaders, for one command.
 final class LoadingSession: Sendable {
     private let options: SourceOptions
     private let disk: DiskCache?
     private let manager: WebImageManager
+    private let shared: SharedImageCache?
     private let fileLoader = FileLoader()
 
     init(options: SourceOptions) {
@@ -13,7 +15,10 @@ final class LoadingSession: Sendable {
         disk = options.cache?.open { Console.standard.complain($0.description) }
         let cache = ImageCache(disk: disk)
         let loaders: ImageLoaderGroup = [DataURLLoader(), fileLoader, options.downloader]
-        manager = WebImageManager(configuration: .init(cache: cache, loaders: loaders))
+        var configuration = WebImageManager.Configuration(cache: cache, loaders: loaders)
+        shared = options.shared.map { SharedImageCache(SharedImageCache.Configuration(location: $0)) }
+        if let shared { configuration.share(shared) }
+        manager = WebImageManager(configuration: configuration)
     }
 
     func request(for input: ImageInput, thumbnail: Thumbnail? = nil) -> WebImageRequest {
@@ -75,7 +80,10 @@ final class LoadingSession: Sendable {
     }
 
     /// Waits until everything is on disk, so that the process can end.
-    func finish() async { await disk?.flush() }
+    func finish() async {
+        await disk?.flush()
+        await shared?.flush()
+    }
 }
 
 extension SourceOptions {

@@ -1,5 +1,6 @@
 internal import FoundationEssentials
 internal import WebImage
+internal import WebImageShared
 
 /// The sources from which `get` and `info` load images, and their settings.
 struct SourceOptions: Sendable {
@@ -10,6 +11,8 @@ struct SourceOptions: Sendable {
         case directory(String)
     }
 
+    /// A cache in an S3 store behind the disk cache; `nil` for none.
+    var shared: S3Location?
     /// `nil` for no disk cache.
     var cache: Cache? = .standard
     var policy = CachePolicy.cacheFirst
@@ -35,11 +38,14 @@ struct SourceOptions: Sendable {
 
     /// The declarations of the options in a parser.
     struct Declaration {
-        private let directory, policy, header, user, authorities, idleTimeout, maxTime, retries: OptionParser.Option
+        private let directory, shared, policy, header, user, authorities, idleTimeout, maxTime, retries: OptionParser.Option
         private let noCache, cookies, insecure: OptionParser.Flag
 
         init(in parser: OptionParser) {
             directory = parser.option("cache-dir", value: "DIR", help: "Use this disk cache instead of the user's")
+            shared = parser.option(
+                "shared", value: "S3URL",
+                help: "Also use this shared cache, such as s3://bucket/prefix?endpoint=https://host:9000")
             noCache = parser.flag("no-cache", help: "Use no disk cache")
             policy = parser.option(
                 "policy", value: "NAME",
@@ -70,6 +76,7 @@ struct SourceOptions: Sendable {
             } else if noCache.isSet {
                 options.cache = nil
             }
+            options.shared = try parser.location(shared)
             if let text = policy.value {
                 guard let policy = CachePolicy.allCases.first(where: { "\($0)" == text }) else {
                     let names = CachePolicy.allCases.map { "\($0)" }.joined(separator: ", ")
@@ -91,6 +98,19 @@ struct SourceOptions: Sendable {
             options.retryCount = try parser.count(retries, named: "retries", in: 0...100) ?? options.retryCount
             return options
         }
+    }
+}
+
+extension OptionParser {
+    /// The value of `--shared`; the keys come from the environment.
+    func location(_ option: Option) throws(ArgumentError) -> S3Location? {
+        guard let text = option.value else { return nil }
+        guard let location = try? S3Location(text) else {
+            throw error(
+                "--shared takes s3://BUCKET/PREFIX?endpoint=URL&region=NAME&style=path|host, without keys: those are in "
+                    + "AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY")
+        }
+        return location
     }
 }
 

@@ -69,6 +69,8 @@ public struct LoaderReport: Sendable {
         case waited(Duration)
         /// The last attempt failed with an error that differs from the one at the end.
         case attemptFailed(WebImageError)
+        /// What a loader that wraps another one did, as a text for the trace.
+        case noted(String)
         /// The metrics of the transfer, for a loader that has any; once, right before the end.
         case metrics(LoaderMetrics)
     }

@@ -193,5 +193,5 @@ extension Duration {
         return max(1, min(seconds, Int64(Int32.max) / 1000 - 1) * 1000 + fraction)
     }
 
-    var inSeconds: Double { Double(inMilliseconds) / 1000 }
+    package var inSeconds: Double { Double(inMilliseconds) / 1000 }
 }

@@ -50,8 +50,9 @@ public final class SharedImageCache: Sendable {
         public var objectByteLimit = 32 << 20
         /// The most bytes that wait to be written; 64 MiB by default. The oldest are dropped.
         public var pendingByteLimit = 64 << 20
-        /// A PEM file with the authorities that the store's certificate is checked against; the system's by default.
-        public var authoritiesPath: String?
+        /// A PEM file with the authorities that the store's certificate is checked against; by default that of
+        /// `AWS_CA_BUNDLE`, else the system's.
+        public var authoritiesPath = ProcessInfo.processInfo.environment["AWS_CA_BUNDLE"]
         /// Whether one machine loads what others wait for, where the store has conditional writes; `true` by default.
         public var usesLeases = true
 

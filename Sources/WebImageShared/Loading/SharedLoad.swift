@@ -72,6 +72,8 @@ final class SharedLoad: PausableTask {
     func pause() { origin.pause() }
     func resume() { origin.resume() }
 
+    private func note(_ text: String) { handler(.report(.noted("shared cache: " + text))) }
+
     private var isCancelled: Bool { state.withLock { $0.isCancelled } }
 
     // MARK: Looking up
@@ -83,11 +85,15 @@ final class SharedLoad: PausableTask {
             let finding = await store.find(name)
             if isCancelled { return handler(.finished(.failure(.cancelled))) }
             switch finding {
-            case .unavailable: return load(nil, claimed: false)
+            case .unavailable:
+                note(store.counters.isInterrupted ? "left alone, because it failed" : "no answer in time")
+                return load(nil, claimed: false)
             case .claimed:
+                note("nothing is stored; this machine loads it")
                 store.count { $0.misses += 1 }
                 return load(nil, claimed: true)
             case .absent:
+                note("nothing is stored")
                 store.count { $0.misses += 1 }
                 return load(nil, claimed: false)
             case .found(let object, let age):
@@ -101,6 +107,7 @@ final class SharedLoad: PausableTask {
                 case .refusal: break
                 case .lease:
                     if let age, age <= SharedStore.leaseDuration, start.duration(to: .now) < Self.patience {
+                        if !hasWaited { note("another machine loads it; waiting for \(Self.patience) at most") }
                         hasWaited = true
                         try? await Task.sleep(for: Self.lookInterval)
                         if isCancelled { return handler(.finished(.failure(.cancelled))) }
@@ -167,9 +174,11 @@ final class SharedLoad: PausableTask {
         switch decision {
         case .serve:
             store.count { $0.hits += 1 }
+            note("\(stored.body.count) bytes are stored and fresh")
             serve(stored)
         case .serveAndRevalidate(_, let revalidation, _), .revalidate(_, let revalidation, _):
             store.count { $0.misses += 1 }
+            note("\(stored.body.count) bytes are stored, and must be revalidated")
             load(Question(stored: stored, revalidation: revalidation), claimed: false)
         case .load, .fail:
             store.count { $0.misses += 1 }

@@ -30,6 +30,8 @@ final class S3Client: Sendable {
         /// The answer is longer than allowed.
         case tooLong
         case cancelled
+        /// An error of the store, for those who want to know.
+        case refused(status: Int)
     }
 
     private let location: S3Location

@@ -9,7 +9,7 @@ internal import WebImageLoading
 ///
 /// Without an endpoint it is Amazon's for the region. `style` is `path` (`https://endpoint/bucket/key`, the default with an
 /// endpoint) or `host` (`https://bucket.endpoint/key`, the default for Amazon).
-public struct S3Location: Sendable, Hashable {
+public struct S3Location: Sendable, Hashable, CustomStringConvertible {
     /// How the bucket is part of URLs.
     public enum Style: String, Sendable, Hashable, CaseIterable {
         /// `https://endpoint/bucket/key`.
@@ -100,6 +100,9 @@ public struct S3Location: Sendable, Hashable {
         }
         return URL(string: text)
     }
+
+    /// Without what the environment may tell.
+    public var description: String { "s3://" + bucket + (prefix.isEmpty ? "" : "/" + prefix) }
 
     /// A key of the store, with the prefix.
     func objectKey(_ key: String) -> String { prefix.isEmpty ? key : prefix + "/" + key }

@@ -1,4 +1,4 @@
-internal import Foundation
+internal import FoundationEssentials
 internal import WebImageCore
 internal import WebImageLoading
 
@@ -64,14 +64,19 @@ final class SharedStore: Sendable {
 
     /// Looks a response up, or takes the lease to load it.
     func find(_ name: String) async -> Finding {
-        await learnAboutConditionalWrites()
+        let isKnown = state.withLock { !configuration.usesLeases || $0.hasConditionalWrites != nil || $0.isProbing }
+        // Beside the load: until it is known there are no leases.
+        if !isKnown { Task { await learnAboutConditionalWrites() } }
+        let start = clock.now
         let (mayClaim, claimsFirst) = state.withLock { state in
             let mayClaim = configuration.usesLeases && state.hasConditionalWrites == true
             return (mayClaim, mayClaim && state.hitShare < 0.5)
         }
         var finding = claimsFirst ? await claim(name) : await read(name)
         if claimsFirst, case .absent = finding { finding = await read(name) }
-        if !claimsFirst, mayClaim, case .absent = finding {
+        // A second request must not make a slow store twice as slow.
+        let isInTime = clock.now - start < (configuration.budget.connect + configuration.budget.firstByte) / 2
+        if !claimsFirst, mayClaim, isInTime, case .absent = finding {
             finding = await claim(name)
             // Another one was faster.
             if case .absent = finding { finding = await read(name) }
@@ -114,7 +119,7 @@ final class SharedStore: Sendable {
     }
 
     /// Writes twice on one condition: the second write fails only in a store that has it.
-    private func learnAboutConditionalWrites() async {
+    func learnAboutConditionalWrites() async {
         let isMine = state.withLock { state in
             guard configuration.usesLeases, state.hasConditionalWrites == nil, !state.isProbing else { return false }
             state.isProbing = true
@@ -236,7 +241,7 @@ final class SharedStore: Sendable {
             // What the store refuses, it will refuse again: a wrong key, a missing bucket.
             let isRefused =
                 response.statusCode >= 500 || [401, 403].contains(response.statusCode)
-                || response.statusCode == 404 && response.body.range(of: Data("NoSuchBucket".utf8)) != nil
+                || response.statusCode == 404 && String(decoding: response.body.prefix(4096), as: UTF8.self).contains("NoSuchBucket")
             note(failure: isRefused)
             return response
         } catch {
@@ -246,7 +251,7 @@ final class SharedStore: Sendable {
             case .tooLong:
                 note(failure: false)
                 count { $0.invalidObjects += 1 }
-            case .tooSlow, .unreachable: note(failure: true)
+            case .tooSlow, .unreachable, .refused: note(failure: true)
             }
             return nil
         }

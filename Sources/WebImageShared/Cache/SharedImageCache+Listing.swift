@@ -1,0 +1,105 @@
+package import FoundationEssentials
+package import WebImageCore
+internal import WebImageLoading
+
+/// What a program at a shell asks. Unlike loads, it is told why the store does not answer.
+extension SharedImageCache {
+    /// An object of the store.
+    package struct Entry: Sendable {
+        /// The object's key, without the location's prefix.
+        package let key: String
+        /// What it was stored for; `nil` if it was not read, or is none of ours.
+        package let name: String?
+        package let byteCount: Int
+        package let modified: Date
+    }
+
+    /// Calls `body` with all objects of the location, a thousand a request.
+    ///
+    /// - Parameter withNames: whether to read each object's head, to know what it was stored for.
+    package func forEachEntry(
+        withNames: Bool = true, _ body: (Entry) async -> Void
+    ) async throws(WebImageError) {
+        var token: String?
+        repeat {
+            var query = [("list-type", "2"), ("prefix", configuration.location.objectKey("v1/"))]
+            if let token { query.append(("continuation-token", token)) }
+            let response = try await send(.get, nil, query: query, byteLimit: 16 << 20)
+            let text = String(decoding: response.body, as: UTF8.self)
+            for part in text.components(between: "<Contents>", and: "</Contents>") {
+                guard let full = part.components(between: "<Key>", and: "</Key>").first,
+                    let size = part.components(between: "<Size>", and: "</Size>").first.flatMap({ Int($0) }),
+                    let time = part.components(between: "<LastModified>", and: "</LastModified>").first,
+                    let date = try? Date(String(time.prefix(19)) + "Z", strategy: .iso8601)
+                else { continue }
+                let prefix = configuration.location.objectKey("")
+                let key = String(full.dropFirst(full.hasPrefix(prefix) ? prefix.count : 0))
+                let name = withNames ? try await object(at: key)?.texts.name : nil
+                await body(Entry(key: key, name: name, byteCount: size, modified: date))
+            }
+            token = text.components(between: "<NextContinuationToken>", and: "</NextContinuationToken>").first
+                .map { $0.withoutEntities }
+        } while token != nil
+    }
+
+    /// The bytes that are stored for a URL, or for a program's key; `nil` if there are none.
+    package func storedBytes(forKey key: String) async throws(WebImageError) -> Data? {
+        for name in [key, "value:" + key] {
+            guard let object = try await object(at: SharedObject.key(of: name)),
+                [.response, .value].contains(object.kind), object.texts.name.hasSameBytes(as: name)
+            else { continue }
+            return object.content
+        }
+        return nil
+    }
+
+    /// Removes what is stored for a URL, or for a program's key.
+    package func removeStored(forKey key: String) async throws(WebImageError) {
+        for name in [key, "value:" + key] { _ = try await send(.delete, SharedObject.key(of: name)) }
+    }
+
+    private func object(at key: String) async throws(WebImageError) -> SharedObject? {
+        let response = try await send(.get, key, byteLimit: configuration.objectByteLimit + (1 << 20), allowing: [404])
+        return response.statusCode == 200 ? SharedObject(response.body, name: nil) : nil
+    }
+
+    private func send(
+        _ method: LoaderRequest.Method, _ key: String?, query: [(name: String, value: String)] = [],
+        byteLimit: Int = 1 << 20, allowing statuses: Set<Int> = []
+    ) async throws(WebImageError) -> S3Client.Response {
+        let url = configuration.location.endpoint
+        do throws(S3Client.Failure) {
+            let response = try await store.client.send(method, key, query: query, byteLimit: byteLimit)
+            let isMissing = String(decoding: response.body.prefix(4096), as: UTF8.self).contains("NoSuchBucket")
+            guard (200..<300).contains(response.statusCode) || statuses.contains(response.statusCode) && !isMissing else {
+                throw S3Client.Failure.refused(status: response.statusCode)
+            }
+            return response
+        } catch {
+            switch error {
+            case .refused(let status): throw .httpStatus(code: status, url: url)
+            case .cancelled: throw .cancelled
+            case .tooSlow: throw .timedOut(seconds: configuration.budget.firstByte.inSeconds, url: url)
+            case .tooLong: throw .transport(code: 0, message: "the answer is too long", url: url)
+            case .unreachable(let message): throw .transport(code: 0, message: message, url: url)
+            }
+        }
+    }
+}
+
+extension StringProtocol {
+    /// The texts between two marks; enough for the lists of S3, whose elements have no attributes.
+    fileprivate func components(between start: String, and end: String) -> [String] {
+        var (result, rest): ([String], Substring) = ([], self[...].description[...])
+        while let first = rest.firstRange(of: start), let last = rest[first.upperBound...].firstRange(of: end) {
+            result.append(String(rest[first.upperBound..<last.lowerBound]))
+            rest = rest[last.upperBound...]
+        }
+        return result
+    }
+
+    fileprivate var withoutEntities: String {
+        [("&quot;", "\""), ("&lt;", "<"), ("&gt;", ">"), ("&apos;", "'"), ("&amp;", "&")]
+            .reduce(String(self)) { $0.replacing($1.0, with: $1.1) }
+    }
+}
