@@ -26,19 +26,21 @@ struct MediaFile: Sendable, Equatable {
     init?(_ bytes: RawSpan) {
         guard bytes.hasText("ftyp", at: 4) else { return nil }
         isSequence = bytes.hasText("avis", at: 8) || bytes.hasText("msf1", at: 8) || bytes.hasText("hevc", at: 8)
-        var hasImage = false
+        var (hasImage, hasTrack) = (false, false)
         for box in Box.list(in: bytes, 0..<bytes.byteCount) {
             switch box.type {
-            case "meta":
+            // Of several the first counts, so that more bytes never change the answer.
+            case "meta" where !hasImage:
                 guard box.isWhole, let items = ItemTable(bytes, box.content) else { return nil }
-                hasImage = describe(items, in: bytes) || hasImage
-            case "moov" where isSequence:
+                hasImage = describe(items, in: bytes)
+            case "moov" where isSequence && !hasTrack:
                 guard box.isWhole else { return nil }
-                hasImage = describeTrack(in: bytes, box.content) || hasImage
+                hasTrack = describeTrack(in: bytes, box.content)
             default: break
             }
         }
-        guard hasImage, size.width > 0, size.height > 0 else { return nil }
+        // A sequence has the size of its track.
+        guard isSequence ? hasTrack : hasImage, size.width > 0, size.height > 0 else { return nil }
     }
 
     private mutating func describe(_ items: ItemTable, in bytes: RawSpan) -> Bool {
@@ -183,6 +185,8 @@ private struct Box {
         while offset + 8 <= range.upperBound, boxes.count < countLimit {
             guard var length = bytes.integer(at: offset, count: 4, isBigEndian: true) else { break }
             var headerLength = 8
+            // To the end of the file, of which these may not be all bytes: only pictures are stored like that.
+            let isOpen = length == 0
             if length == 1 {
                 guard let high = bytes.integer(at: offset + 8, count: 4, isBigEndian: true), high < 1 << 16,
                     let low = bytes.integer(at: offset + 12, count: 4, isBigEndian: true)
@@ -198,7 +202,7 @@ private struct Box {
                 Box(
                     type: type,
                     content: min(offset + headerLength, range.upperBound)..<min(end, range.upperBound),
-                    isWhole: end <= range.upperBound))
+                    isWhole: end <= range.upperBound && !isOpen))
             offset = end
         }
         return boxes

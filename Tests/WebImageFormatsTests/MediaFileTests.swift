@@ -43,6 +43,17 @@ import WebImageTestSupport
         }
     }
 
+    /// Found by fuzzing: a second description replaced the first.
+    @Test func moreBytesDoNotChangeTheAnswer() throws {
+        let file = Fixture.directory.deletingLastPathComponent().appending(path: "boxes/two-descriptions.avif")
+        let data = try Data(contentsOf: file)
+        var sizes: Set<PixelSize> = []
+        for length in 0...data.count {
+            if let media = MediaFile(data.prefix(length).bytes) { sizes.insert(media.size) }
+        }
+        #expect(sizes == [PixelSize(width: 19, height: 13)])
+    }
+
     @Test func damagedBoxesAreSafe() throws {
         guard LibraryFormat.avif.isBuilt else { return }
         try files.make(.avif, "image", from: files.png("source.png", size: PixelSize(width: 50, height: 40)))

@@ -131,8 +131,10 @@ private struct EXIFEditor {
         }
         let start = entry(TIFFTag.thumbnailOffset).flatMap { layout.target(of: $0, in: data) }
         let count = entry(TIFFTag.thumbnailByteCount).flatMap { layout.integer($0, in: data) }
-        guard let start, let count, start + count <= data.byteCount else { return (link, 0..<0) }
-        return (link, start..<start + count)
+        // It can't be where the header and the first directory are.
+        let first = max(start ?? 0, link + 4)
+        guard let start, let count, first < start + count, start + count <= data.byteCount else { return (link, 0..<0) }
+        return (link, first..<start + count)
     }
 
     private func put(_ number: Int, count: Int, at offset: Int, in bytes: inout [UInt8]) {

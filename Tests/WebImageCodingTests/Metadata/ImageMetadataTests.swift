@@ -135,6 +135,7 @@ import WebImageTestSupport
                 damaged[index] = value
                 let described = try ImageMetadata(exif: damaged).describing(size, as: .png)
                 #expect(described.exif?.count == exif.count)
+                #expect(described.exif.map { ImageMetadata(storedEXIF: $0, xmp: nil).exif } == described.exif)
             }
         }
     }
