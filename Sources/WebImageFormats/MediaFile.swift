@@ -31,11 +31,14 @@ struct MediaFile: Sendable, Equatable {
             switch box.type {
             // Of several the first counts, so that more bytes never change the answer.
             case "meta" where !hasImage:
-                guard box.isWhole, let items = ItemTable(bytes, box.content) else { return nil }
+                guard box.isWhole else { return nil }
+                // Nothing behind the box is read: it may not be there yet.
+                let bytes = bytes.extracting(..<box.content.upperBound)
+                guard let items = ItemTable(bytes, box.content) else { return nil }
                 hasImage = describe(items, in: bytes)
             case "moov" where isSequence && !hasTrack:
                 guard box.isWhole else { return nil }
-                hasTrack = describeTrack(in: bytes, box.content)
+                hasTrack = describeTrack(in: bytes.extracting(..<box.content.upperBound), box.content)
             default: break
             }
         }
