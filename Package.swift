@@ -114,7 +114,8 @@ var targets: [Target] = [
     .executableTarget(
         name: "Benchmarks",
         dependencies: [
-            "WebImage", "BenchmarkReport", "WebImageTestSupport", "CWebImageBenchmarkPeers", "CWebImageSQLite",
+            "WebImage", "WebImageShared", "BenchmarkReport", "WebImageTestSupport", "CWebImageBenchmarkPeers",
+            "CWebImageSQLite",
             "CWebImageLCMS",
         ] + (hasPeers ? ["CWebImageLMDB"] : []) + (hasAllFormats ? ["CWebImageFormatPeers", "WebImageFormats"] : []),
         path: "Benchmarks/Benchmarks",

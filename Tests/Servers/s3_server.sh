@@ -43,7 +43,7 @@ memstore device bytes = 2147483648
 osd class load list = *
 osd class default list = *
 [client.rgw]
-rgw frontends = beast endpoint=127.0.0.1:$port
+rgw frontends = beast endpoint=127.0.0.1:$port tcp_nodelay=1
 rgw data = $directory/rgw
 END
 options=(-c "$directory/ceph.conf")
@@ -56,10 +56,10 @@ options=(-c "$directory/ceph.conf")
     ceph-mon "${options[@]}" -i a --mkfs --keyring "$directory/keyring" --monmap "$directory/monmap"
     ceph-mon "${options[@]}" -i a
     osd=$(cat /proc/sys/kernel/random/uuid)
-    timeout 20 ceph "${options[@]}" osd new "$osd" </dev/null
+    timeout 60 ceph "${options[@]}" osd new "$osd" </dev/null
     ceph-osd "${options[@]}" -i 0 --mkfs --osd-uuid "$osd"
     ceph-osd "${options[@]}" -i 0
-    timeout 30 radosgw-admin "${options[@]}" user create --uid=test --display-name=test --access-key=testkey --secret-key=testsecret
+    timeout 60 radosgw-admin "${options[@]}" user create --uid=test --display-name=test --access-key=testkey --secret-key=testsecret
     radosgw "${options[@]}" -n client.rgw
 } >"$directory/out/start.log" 2>&1 </dev/null
 for _ in $(seq 300); do

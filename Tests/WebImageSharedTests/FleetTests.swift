@@ -217,6 +217,38 @@ struct FleetTests {
         #expect(cache.counters.isInterrupted && cache.counters.interruptions == 1)
     }
 
+    @Test func aSlowStoreIsLeftAlone() async throws {
+        try await origin.answer("/a", "Cache-Control: max-age=600", body: Self.picture())
+        let proxy = try SlowProxy(to: server.port, milliseconds: 1000)
+        let slow = try S3Location("s3://\(location.bucket)?endpoint=http://127.0.0.1:\(proxy.port)")
+        let cache = SharedImageCache(SharedImageCache.Configuration(location: slow, credential: credential))
+        for _ in 0..<6 {
+            #expect(try await load("/a", on: cache).data == (try Self.picture()))
+            await cache.flush()
+        }
+        #expect(cache.counters.hits == 0 && cache.counters.isInterrupted)
+    }
+
+    @Test func worksOverTLS() async throws {
+        try await origin.answer("/a", "Cache-Control: max-age=600", body: Self.picture())
+        let locations = """
+            location ~ ^/fleet- { proxy_pass http://127.0.0.1:\(server.port); proxy_set_header Host $http_host; }
+            """
+        let nginx = try NGINXServer(certificates: [.valid], locations: locations)
+        let port = try #require(try nginx.secureURL("/").port)
+        let secure = try S3Location("s3://\(location.bucket)?endpoint=https://127.0.0.1:\(port)")
+        var trusting = configuration(secure)
+        trusting.authoritiesPath = try TestCertificates.shared.get().authority
+        for (configuration, hits) in [(trusting, 1), (configuration(secure), 0)] {
+            let (first, second) = (SharedImageCache(configuration), SharedImageCache(configuration))
+            _ = try await load("/a", on: first)
+            await first.flush()
+            _ = try await load("/a", on: second)
+            #expect(second.counters.hits == hits)
+            await second.flush()
+        }
+    }
+
     @Test func programsStoreValues() async throws {
         let (first, second) = (SharedImageCache(configuration()), SharedImageCache(configuration()))
         let key = ImageCacheKey(source: "https://a/b", variant: "thumbnail")

@@ -38,7 +38,8 @@ struct SourceOptions: Sendable {
 
     /// The declarations of the options in a parser.
     struct Declaration {
-        private let directory, shared, policy, header, user, authorities, idleTimeout, maxTime, retries: OptionParser.Option
+        private let directory, shared, policy, header, user, authorities: OptionParser.Option
+        private let idleTimeout, maxTime, retries: OptionParser.Option
         private let noCache, cookies, insecure: OptionParser.Flag
 
         init(in parser: OptionParser) {

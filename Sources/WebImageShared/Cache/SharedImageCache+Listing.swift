@@ -71,7 +71,8 @@ extension SharedImageCache {
         do throws(S3Client.Failure) {
             let response = try await store.client.send(method, key, query: query, byteLimit: byteLimit)
             let isMissing = String(decoding: response.body.prefix(4096), as: UTF8.self).contains("NoSuchBucket")
-            guard (200..<300).contains(response.statusCode) || statuses.contains(response.statusCode) && !isMissing else {
+            guard (200..<300).contains(response.statusCode) || statuses.contains(response.statusCode) && !isMissing
+            else {
                 throw S3Client.Failure.refused(status: response.statusCode)
             }
             return response

@@ -86,7 +86,7 @@ final class SharedLoad: PausableTask {
             if isCancelled { return handler(.finished(.failure(.cancelled))) }
             switch finding {
             case .unavailable:
-                note(store.counters.isInterrupted ? "left alone, because it failed" : "no answer in time")
+                note("no answer in time")
                 return load(nil, claimed: false)
             case .claimed:
                 note("nothing is stored; this machine loads it")

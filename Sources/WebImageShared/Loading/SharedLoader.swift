@@ -15,6 +15,10 @@ struct SharedLoader: ImageLoader, HeaderReporting {
     func load(
         _ request: LoaderRequest, priority: LoadPriority, handler: @escaping @Sendable (LoaderEvent) -> Void
     ) -> any LoaderTask {
+        guard !cache.store.isPausing else {
+            handler(.report(.noted("shared cache: left alone, because it failed")))
+            return base.load(request, priority: priority, handler: handler)
+        }
         let headers = base.headersSent(for: request)
         guard ["http", "https"].contains(request.url.scheme?.lowercased()),
             HTTPCachePolicy.sharedObstacle(to: request, headersSent: headers) == nil

@@ -20,6 +20,9 @@ struct CircuitBreaker {
 
     var isOpen: Bool { reopening != nil }
 
+    /// Whether no request may start now, not even a probe.
+    func isPausing(at now: Duration) -> Bool { reopening.map { now < $0 || isProbing } ?? false }
+
     /// Whether a request may start now.
     mutating func admits(at now: Duration) -> Bool {
         guard let reopening else { return true }

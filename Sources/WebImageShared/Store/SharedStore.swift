@@ -56,6 +56,9 @@ final class SharedStore: Sendable {
         }
     }
 
+    /// Whether the store is left alone at the moment.
+    var isPausing: Bool { state.withLock { $0.breaker.isPausing(at: clock.now) } }
+
     var objectByteLimit: Int { configuration.objectByteLimit }
 
     func count(_ change: (inout SharedImageCache.Counters) -> Void) { state.withLock { change(&$0.counters) } }
@@ -241,7 +244,8 @@ final class SharedStore: Sendable {
             // What the store refuses, it will refuse again: a wrong key, a missing bucket.
             let isRefused =
                 response.statusCode >= 500 || [401, 403].contains(response.statusCode)
-                || response.statusCode == 404 && String(decoding: response.body.prefix(4096), as: UTF8.self).contains("NoSuchBucket")
+                || response.statusCode == 404
+                    && String(decoding: response.body.prefix(4096), as: UTF8.self).contains("NoSuchBucket")
             note(failure: isRefused)
             return response
         } catch {
