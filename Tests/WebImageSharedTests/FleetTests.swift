@@ -108,6 +108,25 @@ struct FleetTests {
         #expect(try await requestCount("/a") == count)
     }
 
+    /// RFC 5861: a stale response may stand in for an error of the server, and for no other answer.
+    @Test(arguments: [(503, true), (404, false)])
+    func aStaleResponseStandsInForAnError(status: Int, isServed: Bool) async throws {
+        try await origin.answer(
+            "/a", "Cache-Control: max-age=0, stale-if-error=600\nETag: \"1\"", body: Self.picture())
+        let cache = SharedImageCache(configuration())
+        _ = try await load("/a", on: cache)
+        await cache.flush()
+        try await origin.answer("/a", status: status)
+        let other = SharedImageCache(configuration())
+        if isServed {
+            #expect(try await load("/a", on: other).data == (try Self.picture()))
+        } else {
+            await #expect(throws: WebImageError.httpStatus(code: status, url: try origin.url("/a"))) {
+                try await load("/a", on: other)
+            }
+        }
+    }
+
     @Test(arguments: ["Cache-Control: private", "Cache-Control: no-store", "Set-Cookie: a=b"])
     func whatIsForOneUserIsNotShared(field: String) async throws {
         try await origin.answer("/a", field, body: Self.picture())

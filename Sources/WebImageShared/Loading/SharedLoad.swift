@@ -24,6 +24,8 @@ final class SharedLoad: PausableTask {
     private struct State {
         var look: Task<Void, Never>?
         var priority: LoadPriority
+        /// The load from the origin, or what is told to it before it begins.
+        var origin = DeferredTask()
         var isCancelled = false
     }
 
@@ -32,7 +34,6 @@ final class SharedLoad: PausableTask {
     private let request: LoaderRequest
     private let headersSent: [HTTPField]
     private let handler: @Sendable (LoaderEvent) -> Void
-    private let origin = DeferredTask()
     private let state: Lock<State>
     private let name: String
 
@@ -56,21 +57,24 @@ final class SharedLoad: PausableTask {
     }
 
     func cancel() {
-        let task = state.withLock { state in
+        let (look, origin) = state.withLock { state in
             state.isCancelled = true
-            return state.look
+            return (state.look, state.origin)
         }
-        task?.cancel()
+        look?.cancel()
         origin.cancel()
     }
 
     func setPriority(_ priority: LoadPriority) {
-        state.withLock { $0.priority = priority }
+        let origin = state.withLock { state in
+            state.priority = priority
+            return state.origin
+        }
         origin.setPriority(priority)
     }
 
-    func pause() { origin.pause() }
-    func resume() { origin.resume() }
+    func pause() { state.withLock { $0.origin }.pause() }
+    func resume() { state.withLock { $0.origin }.resume() }
 
     private func note(_ text: String) { handler(.report(.noted("shared cache: " + text))) }
 
@@ -83,7 +87,10 @@ final class SharedLoad: PausableTask {
         var hasWaited = false
         while true {
             let finding = await store.find(name)
-            if isCancelled { return handler(.finished(.failure(.cancelled))) }
+            if isCancelled {
+                if case .claimed = finding { store.removeLater(name) }
+                return handler(.finished(.failure(.cancelled)))
+            }
             switch finding {
             case .unavailable:
                 note("no answer in time")
@@ -121,7 +128,10 @@ final class SharedLoad: PausableTask {
                 // Void: the first to write another one loads.
                 store.count { $0.misses += 1 }
                 let isRenewed = await store.renew(name)
-                if isCancelled { return handler(.finished(.failure(.cancelled))) }
+                if isCancelled {
+                    if isRenewed { store.removeLater(name) }
+                    return handler(.finished(.failure(.cancelled)))
+                }
                 return load(nil, claimed: isRenewed)
             }
         }
@@ -229,7 +239,7 @@ final class SharedLoad: PausableTask {
         }
         let lease = claimed ? LeaseKeeper(store, name, every: Self.renewalInterval) : nil
         let recorder = OriginRecorder(limit: store.objectByteLimit)
-        let priority = state.withLock { $0.priority }
+        let (priority, origin) = state.withLock { ($0.priority, $0.origin) }
         let task = base.load(request, priority: priority) { [self] event in
             receive(event, question, recorder, lease)
         }
@@ -247,8 +257,17 @@ final class SharedLoad: PausableTask {
         case .bytes(let bytes):
             recorder.append(bytes)
             handler(event)
+        case .refused(let response) where question != nil:
+            // What is stored may be served instead.
+            recorder.begin(response)
+            recorder.refuse()
         case .report, .refused: handler(event)
         case .finished(let result):
+            // Another load may follow.
+            let origin = state.withLock { state in
+                defer { if !state.isCancelled { state.origin = DeferredTask() } }
+                return state.origin
+            }
             origin.end()
             lease?.end()
             finish(result, question, recorder, lease)
@@ -273,6 +292,7 @@ final class SharedLoad: PausableTask {
             case .unconfirmed: return load(nil, claimed: false)
             case .usableDespiteError, .replaced: break
             }
+            if let head, recorder.isRefused { handler(.refused(head)) }
         }
         if case .success = result, let head {
             keep(head, recorder, hasLease: lease != nil)
@@ -354,6 +374,7 @@ private final class LeaseKeeper: Sendable {
 private final class OriginRecorder: Sendable {
     private struct State {
         var head: LoaderResponse?
+        var isRefused = false
         var responseTime = Date()
         var body: Data? = Data()
     }
@@ -365,6 +386,7 @@ private final class OriginRecorder: Sendable {
     init(limit: Int) { self.limit = limit }
 
     var head: LoaderResponse? { state.withLock { $0.head } }
+    var isRefused: Bool { state.withLock { $0.isRefused } }
     var responseTime: Date { state.withLock { $0.responseTime } }
     /// `nil` for one that is too long.
     var body: Data? { state.withLock { $0.body } }
@@ -373,6 +395,8 @@ private final class OriginRecorder: Sendable {
     func begin(_ response: LoaderResponse) {
         state.withLock { state in state = State(head: response) }
     }
+
+    func refuse() { state.withLock { $0.isRefused = true } }
 
     func append(_ bytes: Data) {
         state.withLock { state in
