@@ -12,6 +12,8 @@ stop() {
     rm -rf -- "$directory"
 }
 trap stop EXIT
+# Ceph 18 (Debian 13) has a relative path for it.
+classes=$(dirname "$(find /usr/lib -name 'libcls_version.so*' | head -n 1)")
 identifier=$(cat /proc/sys/kernel/random/uuid)
 cat >"$directory/ceph.conf" <<END
 [global]
@@ -38,6 +40,7 @@ ms bind ipv6 = false
 mon data avail crit = 1
 mon data avail warn = 2
 [osd]
+osd class dir = $classes
 osd objectstore = memstore
 memstore device bytes = 2147483648
 osd class load list = *
