@@ -132,7 +132,11 @@ private struct BenchmarkFleet {
 
     func cache(_ port: Int, prefix: String) -> SharedImageCache {
         guard let location = try? location(port, prefix: prefix) else { fatalError("no location") }
-        return SharedImageCache(SharedImageCache.Configuration(location: location, credential: credential))
+        var configuration = SharedImageCache.Configuration(location: location, credential: credential)
+        // The machine may be busy with something else.
+        configuration.budget.connect = .seconds(2)
+        configuration.budget.firstByte = .seconds(5)
+        return SharedImageCache(configuration)
     }
 
     /// A machine with nothing of its own.
