@@ -32,7 +32,7 @@ extension ImageMetadata {
         if result.count % 2 == 1 { result.append(0) }
         let start = result.count
         result.append(contentsOf: directory.bytes(at: start))
-        result.replaceSubrange(4..<8, with: (0..<4).map { UInt8(truncatingIfNeeded: start >> (8 * $0)) })
+        result.replaceSubrange(4..<8, with: start.littleEndianBytes(4))
         return result
     }
 }

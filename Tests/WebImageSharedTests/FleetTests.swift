@@ -236,6 +236,27 @@ struct FleetTests {
         #expect(cache.counters.isInterrupted && cache.counters.interruptions == 1)
     }
 
+    @Test func listsWhatIsStored() async throws {
+        let cache = SharedImageCache(configuration())
+        for path in ["/a", "/b"] {
+            try await origin.answer(path, "Cache-Control: max-age=600", body: Self.picture())
+            _ = try await load(path, on: cache)
+        }
+        await cache.flush()
+        for foreign in ["v1/empty", "v1/foreign"] {
+            let body = foreign == "v1/empty" ? Data() : Data("foreign".utf8)
+            #expect(try await client().send(.put, foreign, body: body).statusCode == 200)
+        }
+        let names = LockBox<[String: String?]>([:])
+        try await cache.forEachEntry { entry in names.withLock { $0[entry.key] = .some(entry.name) } }
+        let urls = try ["/a", "/b"].map { try origin.url($0).absoluteString }
+        for url in urls { #expect(names.withLock { $0[SharedObject.key(of: url)] } == url) }
+        #expect(names.withLock { $0["v1/empty"] } == .some(nil) && names.withLock { $0["v1/foreign"] } == .some(nil))
+        #expect(try await cache.storedBytes(forKey: urls[0]) == (try Self.picture()))
+        try await cache.removeStored(forKey: urls[0])
+        #expect(try await cache.storedBytes(forKey: urls[0]) == nil)
+    }
+
     @Test func aSlowStoreIsLeftAlone() async throws {
         try await origin.answer("/a", "Cache-Control: max-age=600", body: Self.picture())
         let proxy = try SlowProxy(to: server.port, milliseconds: 1000)

@@ -69,6 +69,14 @@ final class ChildProcess: Sendable {
         return Int(status >> 8)
     }
 
+    /// The first line that the program prints, or as much as there is of it. Blocks.
+    func readLine() -> String {
+        var line: [UInt8] = []
+        var byte: UInt8 = 0
+        while read(output, &byte, 1) == 1, byte != UInt8(ascii: "\n") { line.append(byte) }
+        return String(decoding: line, as: UTF8.self)
+    }
+
     /// Everything the program prints, once it is gone.
     func readAll() -> Data {
         var output = Data()

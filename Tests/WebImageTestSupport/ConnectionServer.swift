@@ -1,5 +1,4 @@
 public import FoundationEssentials
-import Glibc
 
 /// The server of `Tests/Servers/connection_server.py`, whose first lines name what it can do.
 public final class ConnectionServer: Sendable {
@@ -32,10 +31,7 @@ public final class ConnectionServer: Sendable {
             "python3", TestServers.path("connection_server.py"), certificates.certificate(.valid),
             certificates.privateKey(.valid),
         ])
-        var line: [UInt8] = []
-        var byte: UInt8 = 0
-        while read(process.output, &byte, 1) == 1, byte != UInt8(ascii: "\n") { line.append(byte) }
-        let numbers = String(decoding: line, as: UTF8.self).split(separator: " ").compactMap { Int($0) }
+        let numbers = process.readLine().split(separator: " ").compactMap { Int($0) }
         guard numbers.count == Port.allCases.count else {
             throw TestServerError("the connection server does not start")
         }

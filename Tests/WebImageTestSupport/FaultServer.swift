@@ -32,7 +32,7 @@ public final class FaultServer: Sendable {
     /// Starts the server; it stops with its last reference or the process.
     public init() throws {
         process = try ChildProcess(["python3", TestServers.path("fault_server.py")])
-        let ports = try Self.readPorts(from: process.output)
+        let ports = try Self.readPorts(from: process)
         (port, otherPort) = (ports[0], ports[1])
     }
 
@@ -67,11 +67,8 @@ public final class FaultServer: Sendable {
         Data((0..<size).map { UInt8(truncatingIfNeeded: $0 * 31 + $0 / 251) })
     }
 
-    private static func readPorts(from output: Int32) throws -> [Int] {
-        var line: [UInt8] = []
-        var byte: UInt8 = 0
-        while read(output, &byte, 1) == 1, byte != UInt8(ascii: "\n") { line.append(byte) }
-        let ports = String(decoding: line, as: UTF8.self).split(separator: " ").compactMap { Int($0) }
+    private static func readPorts(from process: ChildProcess) throws -> [Int] {
+        let ports = process.readLine().split(separator: " ").compactMap { Int($0) }
         guard ports.count == 2 else { throw TestServerError("the fault server does not start") }
         return ports
     }

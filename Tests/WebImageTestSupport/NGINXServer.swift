@@ -111,7 +111,7 @@ public final class NGINXServer: Sendable {
     private static func start(
         port: Int, listeners: [Listener], root: String?, locations: String
     ) throws -> (String, ChildProcess, AccessLog)? {
-        let directory = try ServerDirectory()
+        let directory = try ServerDirectory(for: "nginx")
         let root = root ?? directory.path + "/root"
         mkdir(root, 0o755)
         let token = "\(UInt64.random(in: 1...UInt64.max))"
@@ -137,12 +137,12 @@ public final class NGINXServer: Sendable {
     }
 }
 
-/// Where a server keeps its files. It is removed by `run_until_eof.sh`, which outlives the tests, and not by us.
-private struct ServerDirectory {
+/// Where a server keeps its files. It is removed by the script that runs the server, which outlives the tests, and not by us.
+struct ServerDirectory {
     let path: String
 
-    init() throws {
-        var template = Array("/tmp/webimage-nginx-XXXXXX".utf8CString)
+    init(for server: String) throws {
+        var template = Array("/tmp/webimage-\(server)-XXXXXX".utf8CString)
         guard mkdtemp(&template) != nil else { throw TestServerError("no temporary directory: errno \(errno)") }
         path = template.withUnsafeBufferPointer {
             String(decoding: $0.dropLast().map { UInt8(bitPattern: $0) }, as: UTF8.self)

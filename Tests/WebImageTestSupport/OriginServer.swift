@@ -1,5 +1,4 @@
 public import FoundationEssentials
-import Glibc
 import WebImageCore
 
 /// The server of `Tests/Servers/origin_server.py`, which answers as it is told.
@@ -21,10 +20,7 @@ public final class OriginServer: Sendable {
     /// Starts the server; it stops with its last reference or the process.
     public init() throws {
         let process = try ChildProcess(["python3", TestServers.path("origin_server.py")])
-        var line: [UInt8] = []
-        var byte: UInt8 = 0
-        while read(process.output, &byte, 1) == 1, byte != UInt8(ascii: "\n") { line.append(byte) }
-        guard let port = Int(String(decoding: line, as: UTF8.self)) else {
+        guard let port = Int(process.readLine()) else {
             throw TestServerError("the origin server does not start")
         }
         self.port = port

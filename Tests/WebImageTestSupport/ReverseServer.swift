@@ -1,5 +1,4 @@
 public import FoundationEssentials
-import Glibc
 import WebImageCore
 
 /// The server of `Tests/Servers/reverse_server.py`, which answers the newest request first.
@@ -10,10 +9,7 @@ public final class ReverseServer: Sendable {
     /// Starts the server; it stops with its last reference or the process.
     public init() throws {
         process = try ChildProcess(["python3", TestServers.path("reverse_server.py")])
-        var line: [UInt8] = []
-        var byte: UInt8 = 0
-        while read(process.output, &byte, 1) == 1, byte != UInt8(ascii: "\n") { line.append(byte) }
-        guard let port = Int(String(decoding: line, as: UTF8.self)) else {
+        guard let port = Int(process.readLine()) else {
             throw TestServerError("the reverse server does not start")
         }
         self.port = port

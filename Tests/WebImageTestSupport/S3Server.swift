@@ -18,15 +18,10 @@ public final class S3Server: Sendable {
     /// Starts the store; it stops with its last reference or the process.
     public init() throws {
         for _ in 0..<3 {
-            var template = Array("/tmp/webimage-s3-XXXXXX".utf8CString)
-            guard mkdtemp(&template) != nil else { throw TestServerError("no temporary directory: errno \(errno)") }
-            let directory = template.withUnsafeBufferPointer {
-                String(decoding: $0.dropLast().map { UInt8(bitPattern: $0) }, as: UTF8.self)
-            }
+            let directory = try ServerDirectory(for: "s3").path
             let port = try LoopbackRequest.unusedPort()
             let process = try ChildProcess(["bash", TestServers.path("s3_server.sh"), directory, "\(port)"])
-            var line = [UInt8](repeating: 0, count: 16)
-            if read(process.output, &line, line.count) > 0, String(decoding: line, as: UTF8.self).hasPrefix("ready") {
+            if process.readLine() == "ready" {
                 (self.port, self.process) = (port, process)
                 return
             }

@@ -1,5 +1,4 @@
 import FoundationEssentials
-import Glibc
 
 /// The proxies of `Tests/Servers/proxy_server.py`. They take every name for 127.0.0.1.
 public final class TestProxy: Sendable {
@@ -23,10 +22,7 @@ public final class TestProxy: Sendable {
     public init(credential: String? = nil) throws {
         let arguments = credential.map { ["--credential", $0] } ?? []
         process = try ChildProcess(["python3", TestServers.path("proxy_server.py")] + arguments)
-        var line: [UInt8] = []
-        var byte: UInt8 = 0
-        while read(process.output, &byte, 1) == 1, byte != UInt8(ascii: "\n") { line.append(byte) }
-        let ports = String(decoding: line, as: UTF8.self).split(separator: " ").compactMap { Int($0) }
+        let ports = process.readLine().split(separator: " ").compactMap { Int($0) }
         guard ports.count == 2 else { throw TestServerError("the proxies do not start") }
         (httpPort, socksPort) = (ports[0], ports[1])
     }

@@ -138,9 +138,7 @@ private struct EXIFEditor {
     }
 
     private func put(_ number: Int, count: Int, at offset: Int, in bytes: inout [UInt8]) {
-        for index in 0..<count {
-            let position = layout.isBigEndian ? offset + count - 1 - index : offset + index
-            bytes[position] = UInt8(truncatingIfNeeded: number >> (8 * index))
-        }
+        let new = number.littleEndianBytes(count)
+        bytes.replaceSubrange(offset..<offset + count, with: layout.isBigEndian ? new.reversed() : new)
     }
 }

@@ -186,9 +186,7 @@ package struct TIFFDirectory {
         return stride(from: 0, to: bytes.count, by: unit).flatMap { bytes[$0..<$0 + unit].reversed() }
     }
 
-    private static func bytes(_ number: Int, _ count: Int) -> [UInt8] {
-        (0..<count).map { UInt8(truncatingIfNeeded: number >> (8 * $0)) }
-    }
+    private static func bytes(_ number: Int, _ count: Int) -> [UInt8] { number.littleEndianBytes(count) }
 
     private static let directoryTags: Set<Int> = [TIFFTag.exif, TIFFTag.gps, TIFFTag.interoperability]
 }
@@ -213,4 +211,11 @@ package enum TIFFTag {
     package static let descriptions: Set<Int> = [
         0x010E, 0x010F, 0x0110, orientation, 0x011A, 0x011B, 0x0128, 0x0131, 0x0132, 0x013B, 0x013C, 0x8298, exif, gps,
     ]
+}
+
+extension Int {
+    /// The lowest `count` bytes, the least significant first.
+    package func littleEndianBytes(_ count: Int) -> [UInt8] {
+        (0..<count).map { UInt8(truncatingIfNeeded: self >> (8 * $0)) }
+    }
 }

@@ -212,9 +212,7 @@ struct WebPChunkWriter {
     }
 
     /// Little-endian.
-    static func bytes(of number: Int, _ count: Int) -> [UInt8] {
-        (0..<count).map { UInt8(truncatingIfNeeded: number >> (8 * $0)) }
-    }
+    static func bytes(of number: Int, _ count: Int) -> [UInt8] { number.littleEndianBytes(count) }
 
     static let animationFlag: UInt8 = 0x02
     static let xmpFlag: UInt8 = 0x04

@@ -8,7 +8,7 @@ extension SharedImageCache {
     package struct Entry: Sendable {
         /// The object's key, without the location's prefix.
         package let key: String
-        /// What it was stored for; `nil` if it was not read, or is none of ours.
+        /// The URL or key that it was stored for; `nil` if names were not wanted, or if this library did not write it.
         package let name: String?
         package let byteCount: Int
         package let modified: Date
@@ -16,7 +16,7 @@ extension SharedImageCache {
 
     /// Calls `body` with all objects of the location, a thousand a request.
     ///
-    /// - Parameter withNames: whether to read each object's head, to know what it was stored for.
+    /// - Parameter withNames: whether to read the beginning of each object, which has its name.
     package func forEachEntry(
         withNames: Bool = true, _ body: (Entry) async -> Void
     ) async throws(WebImageError) {
@@ -34,7 +34,7 @@ extension SharedImageCache {
                 else { continue }
                 let prefix = configuration.location.objectKey("")
                 let key = String(full.dropFirst(full.hasPrefix(prefix) ? prefix.count : 0))
-                let name = withNames ? try await object(at: key)?.texts.name : nil
+                let name = withNames ? try await self.name(ofObjectAt: key) : nil
                 await body(Entry(key: key, name: name, byteCount: size, modified: date))
             }
             token = text.components(between: "<NextContinuationToken>", and: "</NextContinuationToken>").first
@@ -58,6 +58,14 @@ extension SharedImageCache {
         for name in [key, "value:" + key] { _ = try await send(.delete, SharedObject.key(of: name)) }
     }
 
+    /// Reads only the object's beginning; 416 is the answer for an empty one.
+    private func name(ofObjectAt key: String) async throws(WebImageError) -> String? {
+        let range = HTTPField(name: "Range", value: "bytes=0-\(SharedObject.textByteLimit - 1)")
+        let response = try await send(
+            .get, key, headers: [range], byteLimit: configuration.objectByteLimit + (1 << 20), allowing: [404, 416])
+        return SharedObject.name(inBeginning: response.body)
+    }
+
     private func object(at key: String) async throws(WebImageError) -> SharedObject? {
         let response = try await send(.get, key, byteLimit: configuration.objectByteLimit + (1 << 20), allowing: [404])
         return response.statusCode == 200 ? SharedObject(response.body, name: nil) : nil
@@ -65,13 +73,14 @@ extension SharedImageCache {
 
     private func send(
         _ method: LoaderRequest.Method, _ key: String?, query: [(name: String, value: String)] = [],
-        byteLimit: Int = 1 << 20, allowing statuses: Set<Int> = []
+        headers: [HTTPField] = [], byteLimit: Int = 1 << 20, allowing statuses: Set<Int> = []
     ) async throws(WebImageError) -> S3Client.Response {
         let url = configuration.location.endpoint
         do throws(S3Client.Failure) {
-            let response = try await store.client.send(method, key, query: query, byteLimit: byteLimit)
-            let isMissing = String(decoding: response.body.prefix(4096), as: UTF8.self).contains("NoSuchBucket")
-            guard (200..<300).contains(response.statusCode) || statuses.contains(response.statusCode) && !isMissing
+            let response = try await store.client.send(
+                method, key, query: query, headers: headers, byteLimit: byteLimit)
+            let isExpected = statuses.contains(response.statusCode) && !response.isBucketMissing
+            guard (200..<300).contains(response.statusCode) || isExpected
             else {
                 throw S3Client.Failure.refused(status: response.statusCode)
             }

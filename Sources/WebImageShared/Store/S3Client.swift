@@ -13,6 +13,11 @@ final class S3Client: Sendable {
         let head: TransferHead
         let body: Data
 
+        /// Whether it says that there is no such bucket, and not only no such object.
+        var isBucketMissing: Bool {
+            statusCode == 404 && String(decoding: body.prefix(4096), as: UTF8.self).contains("NoSuchBucket")
+        }
+
         /// The seconds since the object was stored, by the store's own clock.
         var age: Double? {
             guard let date = head.value("date").flatMap({ HTTPDate.parse($0, now: Date()) }),

@@ -14,7 +14,7 @@ internal import WebImageCore
 /// | … | the content |
 /// | last 64 | SHA-256 of all bytes before, in hexadecimal |
 ///
-/// The checksum covers key and record, so that an object under a wrong key is none. Another version is none either, and is
+/// The checksum covers the name, so an object under a wrong key is rejected. Objects of other versions are rejected too, and
 /// replaced.
 struct SharedObject: Equatable {
     enum Kind: UInt8 {
@@ -65,16 +65,30 @@ struct SharedObject: Equatable {
     /// `nil` for bytes that are not such an object, not whole, changed, of another version, or of another name.
     init?(_ data: Data, name: String?) {
         let bytes = [UInt8](data)
-        guard bytes.count >= 12 + Self.digestByteCount, bytes.starts(with: Self.signature), bytes[4] == Self.version,
-            let kind = Kind(rawValue: bytes[5])
-        else { return nil }
         let end = bytes.count - Self.digestByteCount
-        let length = (0..<4).reduce(0) { $0 | Int(bytes[8 + $1]) << (8 * $1) }
-        guard 12 + length <= end, SHA256.hexDigest(of: Array(bytes[..<end])).utf8.elementsEqual(bytes[end...]),
-            let texts = try? JSONDecoder().decode(Texts.self, from: Data(bytes[12..<12 + length])),
+        guard let range = Self.textRange(in: bytes), range.upperBound <= end, let kind = Kind(rawValue: bytes[5]),
+            SHA256.hexDigest(of: Array(bytes[..<end])).utf8.elementsEqual(bytes[end...]),
+            let texts = try? JSONDecoder().decode(Texts.self, from: Data(bytes[range])),
             name == nil || texts.name.hasSameBytes(as: name ?? "")
         else { return nil }
-        (self.kind, self.texts, content) = (kind, texts, Data(bytes[(12 + length)..<end]))
+        (self.kind, self.texts, content) = (kind, texts, Data(bytes[range.upperBound..<end]))
+    }
+
+    /// How many bytes are read to find a name.
+    static let textByteLimit = 64 << 10
+
+    /// Returns the name in the first bytes of an object, which may be damaged; `nil` for other bytes.
+    static func name(inBeginning data: Data) -> String? {
+        let bytes = [UInt8](data.prefix(textByteLimit))
+        guard let range = textRange(in: bytes) else { return nil }
+        return (try? JSONDecoder().decode(Texts.self, from: Data(bytes[range])))?.name
+    }
+
+    /// Where the texts are; `nil` for bytes of another kind or version, and if the texts are not complete.
+    private static func textRange(in bytes: [UInt8]) -> Range<Int>? {
+        guard bytes.count >= 12, bytes.starts(with: signature), bytes[4] == version else { return nil }
+        let length = (0..<4).reduce(0) { $0 | Int(bytes[8 + $1]) << (8 * $1) }
+        return 12 + length <= bytes.count ? 12..<12 + length : nil
     }
 
     /// The key of a name: letters that no encoding changes, spread over the store.

@@ -30,10 +30,18 @@ final class SharedStore: Sendable {
         /// The share of hits lately, from 0 to 1.
         var hitShare = 1.0
         /// What waits to be written, oldest first.
-        var pending: [(name: String, data: Data?)] = []
+        var pending: [Write] = []
         var pendingByteCount = 0
         var writerCount = 0
         var waiters: [CheckedContinuation<Void, Never>] = []
+    }
+
+    /// An object to write, or `nil` to remove the one there is.
+    private struct Write {
+        let name: String
+        let object: SharedObject?
+
+        var byteCount: Int { object?.content.count ?? 0 }
     }
 
     let client: S3Client
@@ -150,34 +158,28 @@ final class SharedStore: Sendable {
 
     /// Stores an object behind the call, in place of one that still waits under its name.
     func write(_ object: SharedObject) {
-        let data = object.encoded
-        let mayWrite = state.withLock { state in
-            guard data.count <= configuration.objectByteLimit + (1 << 20) else {
-                state.counters.droppedWrites += 1
-                return false
-            }
-            enqueue(object.texts.name, data, &state)
+        state.withLock { state in
+            enqueue(Write(name: object.texts.name, object: object), &state)
             while state.pendingByteCount > configuration.pendingByteLimit, !state.pending.isEmpty {
-                state.pendingByteCount -= state.pending.removeFirst().data?.count ?? 0
+                state.pendingByteCount -= state.pending.removeFirst().byteCount
                 state.counters.droppedWrites += 1
             }
-            return true
         }
-        if mayWrite { startWriter() }
+        startWriter()
     }
 
     /// Removes an object behind the call.
     func removeLater(_ name: String) {
-        state.withLock { enqueue(name, nil, &$0) }
+        state.withLock { enqueue(Write(name: name, object: nil), &$0) }
         startWriter()
     }
 
-    private func enqueue(_ name: String, _ data: Data?, _ state: inout State) {
-        if let index = state.pending.firstIndex(where: { $0.name.hasSameBytes(as: name) }) {
-            state.pendingByteCount -= state.pending.remove(at: index).data?.count ?? 0
+    private func enqueue(_ write: Write, _ state: inout State) {
+        if let index = state.pending.firstIndex(where: { $0.name.hasSameBytes(as: write.name) }) {
+            state.pendingByteCount -= state.pending.remove(at: index).byteCount
         }
-        state.pending.append((name, data))
-        state.pendingByteCount += data?.count ?? 0
+        state.pending.append(write)
+        state.pendingByteCount += write.byteCount
     }
 
     private func startWriter() {
@@ -188,21 +190,22 @@ final class SharedStore: Sendable {
         }
         guard starts else { return }
         Task {
-            while let (name, data) = nextWrite() {
-                if let data {
-                    let isWritten = await request(.put, name, body: data)?.statusCode == 200
+            while let write = nextWrite() {
+                if let object = write.object {
+                    // Encoded here: its checksum would hold up the thread of the network, which calls `write`.
+                    let isWritten = await request(.put, write.name, body: object.encoded)?.statusCode == 200
                     count { counters in if isWritten { counters.writes += 1 } else { counters.droppedWrites += 1 } }
                 } else {
-                    await remove(name)
+                    await remove(write.name)
                 }
             }
         }
     }
 
     /// Ends the writer if there is nothing left.
-    private func nextWrite() -> (name: String, data: Data?)? {
+    private func nextWrite() -> Write? {
         let (next, waiters) = state.withLock {
-            state -> ((name: String, data: Data?)?, [CheckedContinuation<Void, Never>]) in
+            state -> (Write?, [CheckedContinuation<Void, Never>]) in
             guard !state.pending.isEmpty else {
                 state.writerCount -= 1
                 guard state.writerCount == 0 else { return (nil, []) }
@@ -210,7 +213,7 @@ final class SharedStore: Sendable {
                 return (nil, state.waiters)
             }
             let next = state.pending.removeFirst()
-            state.pendingByteCount -= next.data?.count ?? 0
+            state.pendingByteCount -= next.byteCount
             return (next, [])
         }
         for waiter in waiters { waiter.resume() }
@@ -244,8 +247,7 @@ final class SharedStore: Sendable {
             // What the store refuses, it will refuse again: a wrong key, a missing bucket.
             let isRefused =
                 response.statusCode >= 500 || [401, 403].contains(response.statusCode)
-                || response.statusCode == 404
-                    && String(decoding: response.body.prefix(4096), as: UTF8.self).contains("NoSuchBucket")
+                || response.isBucketMissing
             note(failure: isRefused)
             return response
         } catch {
