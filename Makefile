@@ -24,7 +24,7 @@ Benchmarks_groups := $(filter-out $(TransportBenchmarks_groups) $(GTKBenchmarks_
 benchmarks := $(foreach program,$(programs),$(if $(GROUP),$(if $($(program)_groups),$(program)),$(program)))
 peers := $(if $(filter TransportBenchmarks,$(benchmarks)),URLSessionClient)
 
-.PHONY: help setup build test test-renderer stress fuzz test-tsan test-asan options-off trace build-time lint format pictures bench hit-rates demo examples clean
+.PHONY: help setup build test test-renderer stress fuzz test-tsan test-asan options-off trace build-time lint format pictures bench hit-rates demo examples docs snippets clean
 
 help: ## List these targets.
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' Makefile | expand -t 15
@@ -142,6 +142,14 @@ demo: ## Show photographs from a local server, first cold, then from disk.
 examples: ## Build the README's programs as an outside package, and run those that need no display.
 	@Scripts/setup build demo
 	@Examples/run $(scratch)/examples
+
+docs: ## Build the documentation site in .build/docs.
+	@Scripts/setup build
+	@Scripts/docs
+
+snippets: ## Compile the code blocks of the README and the guides.
+	@Scripts/setup build
+	@Scripts/snippets
 
 clean: ## Remove build products.
 	rm -rf .build Demo/Output Examples/.build Fuzzing/.build
