@@ -244,6 +244,53 @@ final class FixedSizeTests: GTKTestCase {
     }
 }
 
+/// Images that prefer a size whatever their image.
+final class NaturalSizeTests: GTKTestCase {
+    func testPrefersTheGivenSizeWithAndWithoutAnImage() throws {
+        try MainActor.assumeIsolated {
+            let picture = WebPicture()
+            picture.naturalSize = PointSize(width: 60, height: 30)
+            XCTAssertEqual(naturalSize(of: picture), [60, 30])
+            picture.setImage(try Swatch(red: 9, green: 9, blue: 9, width: 200).image())
+            XCTAssertEqual(naturalSize(of: picture), [60, 30])
+            picture.fixedSize = PointSize(width: 8, height: 8)
+            XCTAssertEqual(naturalSize(of: picture), [8, 8], "the fixed size takes precedence")
+            picture.fixedSize = nil
+            XCTAssertEqual(naturalSize(of: picture), [60, 30])
+            picture.naturalSize = nil
+            XCTAssertEqual(naturalSize(of: picture), [200, 100])
+            destroyUnparented(picture)
+        }
+    }
+
+    func testTheHeightFollowsFromTheWidth() {
+        MainActor.assumeIsolated {
+            let picture = WebPicture()
+            picture.naturalSize = PointSize(width: 60, height: 30)
+            @MainActor func height(for width: gint) -> [gint] {
+                var (minimum, natural): (gint, gint) = (0, 0)
+                gtk_widget_measure(picture.widget, GTK_ORIENTATION_VERTICAL, width, &minimum, &natural, nil, nil)
+                return [minimum, natural]
+            }
+            XCTAssertEqual(height(for: 40), [0, 20], "narrower than it prefers")
+            XCTAssertEqual(height(for: 120), [0, 60])
+            destroyUnparented(picture)
+        }
+    }
+
+    func testAnImageOfOtherProportionsFillsTheGivenOnes() throws {
+        try MainActor.assumeIsolated {
+            let picture = WebPicture()
+            picture.naturalSize = PointSize(width: 40, height: 40)
+            picture.contentMode = .scaleAspectFill
+            picture.setImage(try Swatch(red: 255, green: 0, blue: 0, width: 80).image())
+            let drawing = Rendering(of: gtk_picture_get_paintable(picture.picture), width: 40, height: 40)
+            XCTAssertEqual([drawing[20, 1], drawing[20, 38]], [Swatch.red.pixel, Swatch.red.pixel])
+            destroyUnparented(picture)
+        }
+    }
+}
+
 @MainActor private func naturalSize(of picture: WebPicture) -> [gint] {
     [GTK_ORIENTATION_HORIZONTAL, GTK_ORIENTATION_VERTICAL].map { orientation in
         var natural: gint = 0

@@ -13,15 +13,15 @@ internal import WebImage
     /// The state for drawing. The GObject owns it too, because it may draw after this object is released.
     @MainActor final class State {
         var painter: SlotPainter
-        var fixedSize: PointSize?
+        var preferredSize: PointSize?
         var onSnapshot: (@MainActor () -> Void)?
         /// The time of the first redraw request since the last drawing, in microseconds; `nil` if there is none.
         var undrawnSince: gint64?
 
         init(_ painter: SlotPainter) { self.painter = painter }
 
-        /// The preferred size in whole points.
-        var intrinsicSize: (width: gint, height: gint) { fixedSize?.wholePoints ?? painter.top.intrinsicSize }
+        /// The size in whole points.
+        var intrinsicSize: (width: gint, height: gint) { preferredSize?.wholePoints ?? painter.top.intrinsicSize }
 
         func snapshot(into snapshot: OpaquePointer, width: Double, height: Double) {
             undrawnSince = nil
@@ -50,12 +50,12 @@ internal import WebImage
         }
     }
 
-    /// The preferred size in points; `nil` for the size of the image.
-    var fixedSize: PointSize? {
-        get { state.fixedSize }
+    /// The size in points, whatever the image; `nil` for the size of the image.
+    var preferredSize: PointSize? {
+        get { state.preferredSize }
         set {
-            guard newValue != state.fixedSize else { return }
-            state.fixedSize = newValue
+            guard newValue != state.preferredSize else { return }
+            state.preferredSize = newValue
             gdk_paintable_invalidate_size(reference.pointer.opaque)
         }
     }
@@ -78,9 +78,9 @@ internal import WebImage
         gdk_paintable_invalidate_contents(reference.pointer.opaque)
     }
 
-    /// Requests a layout after the size of the image has changed, unless there is a fixed size.
+    /// Requests a layout after the size of the image has changed, unless there is a preferred size.
     func invalidateSize() {
-        guard fixedSize == nil else { return }
+        guard preferredSize == nil else { return }
         gdk_paintable_invalidate_size(reference.pointer.opaque)
     }
 

@@ -132,16 +132,30 @@ public import WebImage
         }
     }
 
-    /// The size that the widget requests from the layout, in points; `nil`, the default, requests the image's size.
+    /// The size that the widget prefers, in points; `nil`, the default, prefers the image's size.
+    ///
+    /// The layout is the same before and after the image has loaded. It may make the widget smaller or larger. The height
+    /// then follows from the width with the proportions of `naturalSize`, as in a row of a list, in which images have
+    /// known proportions and rows must not change their height. ``fixedSize`` takes precedence.
+    public var naturalSize: PointSize? {
+        didSet { preferredSizeDidChange() }
+    }
+
+    /// The size that the widget requests from the layout, in points; `nil`, the default, requests ``naturalSize`` or
+    /// the image's size. The layout never makes the widget smaller.
     public var fixedSize: PointSize? {
-        get { paintable.fixedSize }
-        set {
-            // From now on the paintable has the proportions of the widget, and lays out the image itself.
-            if newValue != nil { takeWholeArea() }
-            paintable.fixedSize = newValue
-            let (width, height) = newValue?.wholePoints ?? (-1, -1)
+        didSet {
+            preferredSizeDidChange()
+            let (width, height) = fixedSize?.wholePoints ?? (-1, -1)
             gtk_widget_set_size_request(widget, width, height)
         }
+    }
+
+    private func preferredSizeDidChange() {
+        let size = fixedSize ?? naturalSize
+        // From now on the paintable has the proportions of the widget, and lays out the image itself.
+        if size != nil { takeWholeArea() }
+        paintable.preferredSize = size
     }
 
     /// The mode for decoding at display size; `nil` for content modes that show images at their own size, which need
