@@ -20,6 +20,8 @@ if hasViews {
             name: "ImageWindow", dependencies: [.product(name: "WebImageGTK", package: "swift-web-image"), "CGTK"]),
         .executableTarget(
             name: "PhotoPile", dependencies: [.product(name: "WebImageGTK", package: "swift-web-image"), "CGTK"]),
+        .executableTarget(
+            name: "Feed", dependencies: [.product(name: "WebImageGTK", package: "swift-web-image"), "CGTK"]),
     ]
 }
 
