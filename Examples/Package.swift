@@ -12,6 +12,13 @@ var targets: [Target] = [
         name: "FolderCache", dependencies: [.product(name: "WebImage", package: "swift-web-image")]),
     .executableTarget(
         name: "ArchiveLoader", dependencies: [.product(name: "WebImage", package: "swift-web-image")]),
+    .executableTarget(
+        name: "ThumbnailServer",
+        dependencies: [
+            .product(name: "WebImage", package: "swift-web-image"),
+            .product(name: "WebImageShared", package: "swift-web-image"),
+        ],
+        exclude: ["README.md"]),
 ]
 if hasViews {
     targets += [
