@@ -139,7 +139,7 @@ demo: ## Show photographs from a local server, first cold, then from disk.
 	$(build) -c release --product $(if $(headless),Gallery,webimage)
 	@Demo/run $(scratch)/release
 
-examples: ## Build the README's programs as an outside package, and run those that need no display.
+examples: ## Build the examples as an outside package, and check what they do.
 	@Scripts/setup build demo
 	@Examples/run $(scratch)/examples
 

@@ -2,33 +2,31 @@
 
 import PackageDescription
 
-// The README's programs as a separate package, so that they see only the public interface.
-let hasViews = !(Context.environment["WEBIMAGE_WITHOUT"] ?? "").split(separator: ",").contains("gtk")
+// A package of its own, so that the examples see only the public interface.
 
-var targets: [Target] = [
+/// The parts of the library that are left out.
+let without = Set((Context.environment["WEBIMAGE_WITHOUT"] ?? "").split(separator: ","))
+
+/// Returns the target of an example that uses `products` of the library.
+func example(_ name: String, products: String..., modules: [Target.Dependency] = []) -> Target {
     .executableTarget(
-        name: "Thumbnailer", dependencies: [.product(name: "WebImage", package: "swift-web-image")]),
-    .executableTarget(
-        name: "FolderCache", dependencies: [.product(name: "WebImage", package: "swift-web-image")]),
-    .executableTarget(
-        name: "ArchiveLoader", dependencies: [.product(name: "WebImage", package: "swift-web-image")]),
-    .executableTarget(
-        name: "ThumbnailServer",
-        dependencies: [
-            .product(name: "WebImage", package: "swift-web-image"),
-            .product(name: "WebImageShared", package: "swift-web-image"),
-        ],
-        exclude: ["README.md"]),
+        name: name, dependencies: products.map { .product(name: $0, package: "swift-web-image") } + modules,
+        exclude: ["README.md"])
+}
+
+var targets = [
+    example("Thumbnailer", products: "WebImage"),
+    example("FolderCache", products: "WebImage"),
+    example("ArchiveLoader", products: "WebImage"),
+    example("ThumbnailServer", products: "WebImage", "WebImageShared"),
 ]
-if hasViews {
+if !without.contains("drawing") { targets.append(example("ContactSheet", products: "WebImage", "WebImageDrawing")) }
+if !without.contains("gtk") {
     targets += [
         .systemLibrary(name: "CGTK", pkgConfig: "gtk4"),
-        .executableTarget(
-            name: "ImageWindow", dependencies: [.product(name: "WebImageGTK", package: "swift-web-image"), "CGTK"]),
-        .executableTarget(
-            name: "PhotoPile", dependencies: [.product(name: "WebImageGTK", package: "swift-web-image"), "CGTK"]),
-        .executableTarget(
-            name: "Feed", dependencies: [.product(name: "WebImageGTK", package: "swift-web-image"), "CGTK"]),
+        example("ImageWindow", products: "WebImageGTK", modules: ["CGTK"]),
+        example("PhotoPile", products: "WebImageGTK", modules: ["CGTK"]),
+        example("Feed", products: "WebImageGTK", modules: ["CGTK"]),
     ]
 }
 
