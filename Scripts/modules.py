@@ -78,7 +78,7 @@ def extract_symbol_graphs(module, folder, graphs, *options):
     """Writes the symbol graphs of a module's public interface into the folder `graphs`."""
     command = [
         "swift-symbolgraph-extract", "-module-name", module, "-target", target(), "-I", str(folder / "Modules"), "-output-dir", str(graphs),
-        "-minimum-access-level", "public", "-skip-synthesized-members", *options, *clang_flags(folder)]
+        "-minimum-access-level", "public", *options, *clang_flags(folder)]
     result = subprocess.run(command, capture_output=True, text=True)
     if result.returncode:
         raise ModuleError(f"no symbol graph of {module}:\n{result.stderr}")

@@ -12,9 +12,9 @@ extension Image {
     ///   - scale: pixels per point.
     ///   - isOpaque: whether the image has no transparency. It is then black before drawing instead of transparent.
     ///   - draw: draws the image; see ``DrawingContext`` for the coordinates.
-    /// - Throws: ``WebImageError/processing(identifier:reason:url:)`` for invalid sizes and numbers, and for errors
-    ///   that `draw` throws, unless they are a ``WebImageError``; ``WebImageError/LimitFailure/pixels(size:limit:)``,
-    ///   ``WebImageError/outOfResources(reason:url:)``.
+    /// - Throws: ``WebImage/WebImageError/processing(identifier:reason:url:)`` for invalid sizes and numbers, and for errors
+    ///   that `draw` throws, unless they are a ``WebImage/WebImageError``; ``WebImage/WebImageError/LimitFailure/pixels(size:limit:)``,
+    ///   ``WebImage/WebImageError/outOfResources(reason:url:)``.
     public init(
         size: PointSize, scale: Double = 1, isOpaque: Bool = false,
         draw: (borrowing DrawingContext) throws -> Void

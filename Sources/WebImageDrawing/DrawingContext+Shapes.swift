@@ -6,6 +6,8 @@ extension DrawingContext {
     /// Fills a path.
     ///
     /// - Parameters:
+    ///   - path: the outline of the area.
+    ///   - paint: a color or a gradient.
     ///   - isEvenOdd: whether a figure inside another one is a hole, regardless of its direction. By default, areas
     ///     that the path winds around more often in one direction than in the other are filled.
     ///   - mode: how the fill is blended with the existing pixels, inside the path only.
@@ -31,10 +33,15 @@ extension DrawingContext {
     /// Strokes a path, half of the line's width on either side.
     ///
     /// - Parameters:
+    ///   - path: the middle of the line.
+    ///   - paint: a color or a gradient.
     ///   - width: the line width in points.
+    ///   - cap: the shape of the line's ends.
+    ///   - join: the shape of its corners.
     ///   - miterLimit: the longest miter that is not cut off, in line widths.
     ///   - dashes: alternating lengths of dashes and gaps in points; empty for a solid line.
     ///   - dashPhase: the position in the dashes at which the line begins, in points.
+    ///   - mode: how the line is blended with the existing pixels.
     public func stroke(
         _ path: Path, with paint: Paint, width: Double = 1, cap: LineCap = .butt, join: LineJoin = .miter,
         miterLimit: Double = 10, dashes: [Double] = [], dashPhase: Double = 0, mode: BlendMode = .sourceOver

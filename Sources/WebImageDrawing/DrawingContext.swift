@@ -142,6 +142,8 @@ extension DrawingContext {
     /// The pixels are copied. Resize an image before drawing it much smaller, which is faster and sharper.
     ///
     /// - Parameters:
+    ///   - image: the image to draw; of an animation the first frame.
+    ///   - rect: where to draw it, in points.
     ///   - mode: how the image is blended with the existing pixels, inside the rectangle only.
     ///   - alpha: the opacity, 0 to 1.
     public func draw(_ image: Image, in rect: PointRect, mode: BlendMode = .sourceOver, alpha: Double = 1) {

@@ -19,6 +19,7 @@ extension ImageProcessor {
     /// Keeps the inside of a path, with smooth edges; the rest becomes transparent.
     ///
     /// - Parameters:
+    ///   - path: the outline of what is kept, in points of the image.
     ///   - isEvenOdd: whether a figure inside another one is a hole, regardless of its direction.
     ///   - isInverted: whether to keep the outside instead.
     public static func mask(_ path: Path, isEvenOdd: Bool = false, isInverted: Bool = false) -> Self {

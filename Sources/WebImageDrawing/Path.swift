@@ -73,7 +73,9 @@ public struct Path: Sendable, Equatable {
 extension Path {
     /// Creates a rectangle.
     ///
-    /// - Parameter cornerRadius: at most half the shorter side; 0 or less for sharp corners.
+    /// - Parameters:
+    ///   - rect: the rectangle, in points.
+    ///   - cornerRadius: at most half the shorter side; 0 or less for sharp corners.
     public init(_ rect: PointRect, cornerRadius: Double = 0) {
         // NaN is preserved, so that drawing it is an error.
         let limit = min(abs(rect.width), abs(rect.height)) / 2
@@ -122,6 +124,8 @@ extension Path {
     /// Adds an arc, with a line to its start.
     ///
     /// - Parameters:
+    ///   - center: the center of the circle.
+    ///   - radius: the radius in points.
     ///   - start: in degrees: 0 points right, 90 down.
     ///   - end: in degrees. A difference of 360 or more makes a full circle.
     ///   - isClockwise: the visible direction from `start` to `end`.

@@ -85,7 +85,7 @@ public struct StyledText: Sendable {
 
     /// Returns the size of the lines in points, independent of the scale. Slanted glyphs may extend beyond it.
     ///
-    /// - Throws: ``WebImageError/processing(identifier:reason:url:)`` for invalid numbers, a text that is too long, or
+    /// - Throws: ``WebImage/WebImageError/processing(identifier:reason:url:)`` for invalid numbers, a text that is too long, or
     ///   a system without fonts.
     public func size() throws(WebImageError) -> PointSize {
         try TextLayout(self).logicalRect.size
@@ -97,7 +97,9 @@ extension DrawingContext {
     ///
     /// Texts smaller than a tenth of a pixel are not drawn; more than 10,000 pixels are an error.
     ///
-    /// - Parameter point: the top left corner of the first line.
+    /// - Parameters:
+    ///   - text: the text, which may have several lines.
+    ///   - point: the top left corner of the first line.
     public func draw(_ text: StyledText, at point: Point) {
         guard isIntact, check(point.x, "coordinate"), check(point.y, "coordinate"), check(text.color) else { return }
         do throws(WebImageError) {
@@ -145,10 +147,12 @@ extension Image {
     ///
     /// An empty text has the height of its line and a width of one pixel.
     ///
-    /// - Parameter scale: pixels per point.
-    /// - Throws: ``WebImageError/processing(identifier:reason:url:)`` for invalid numbers, a text that is too long, or
-    ///   a system without fonts; ``WebImageError/LimitFailure/pixels(size:limit:)``,
-    ///   ``WebImageError/outOfResources(reason:url:)``.
+    /// - Parameters:
+    ///   - text: the text, which may have several lines.
+    ///   - scale: pixels per point.
+    /// - Throws: ``WebImage/WebImageError/processing(identifier:reason:url:)`` for invalid numbers, a text that is too long, or
+    ///   a system without fonts; ``WebImage/WebImageError/LimitFailure/pixels(size:limit:)``,
+    ///   ``WebImage/WebImageError/outOfResources(reason:url:)``.
     public init(text: StyledText, scale: Double = 1) throws(WebImageError) {
         let layout = try TextLayout(text)
         let rect = layout.wholeRect
@@ -170,9 +174,9 @@ extension Image {
     ///   - emoji: a single character, which may have a skin tone or be a flag or family.
     ///   - size: the side of the square, in points.
     ///   - scale: pixels per point.
-    /// - Throws: ``WebImageError/processing(identifier:reason:url:)`` with
-    ///   ``WebImageError/ProcessingFailure/noFont(emoji:)``, and for invalid numbers and texts that are not a single
-    ///   emoji; ``WebImageError/LimitFailure/pixels(size:limit:)``, ``WebImageError/outOfResources(reason:url:)``.
+    /// - Throws: ``WebImage/WebImageError/processing(identifier:reason:url:)`` with
+    ///   ``WebImage/WebImageError/ProcessingFailure/noFont(emoji:)``, and for invalid numbers and texts that are not a single
+    ///   emoji; ``WebImage/WebImageError/LimitFailure/pixels(size:limit:)``, ``WebImage/WebImageError/outOfResources(reason:url:)``.
     public init(emoji: String, size: Double, scale: Double = 1) throws(WebImageError) {
         guard let text = Self.colored(emoji) else {
             throw .drawing(.invalidParameter(name: "emoji", value: "'\(emoji.prefix(50))'"))
@@ -222,7 +226,7 @@ final class TextLayout {
     static let largestFontSize = 10_000.0
     static let smallestFontSize = 0.1
 
-    /// - Throws: ``WebImageError/processing(identifier:reason:url:)``.
+    /// - Throws: ``WebImage/WebImageError/processing(identifier:reason:url:)``.
     init(_ text: StyledText) throws(WebImageError) {
         try Self.check(text)
         fontSize = text.font.size

@@ -17,7 +17,7 @@ public import CWebImageShumate
 ///
 /// libshumate hides markers that are panned out of view. Loads and images follow, as in every view. A hidden marker
 /// cancels its load and releases its image; it loads the image again when it becomes visible
-/// (``ImageSlotOwner/releasesImageOffscreen``). A map may have any number of markers: hidden ones only use memory in
+/// (``WebImageGTK/ImageSlotOwner/releasesImageOffscreen``). A map may have any number of markers: hidden ones only use memory in
 /// the caches, which have limits.
 ///
 /// The center of the marker is at its location. libshumate omits a marker that is as wide or as high as the map. The
@@ -109,8 +109,8 @@ public import CWebImageShumate
 
     /// The size of the marker in points; `nil`, the default, for the size of its image.
     ///
-    /// With a size, images are decoded at that size in pixels (``ImageSlotOwner/decodesAtDisplaySize``), and laid out
-    /// according to ``ImageSlotOwner/contentMode``.
+    /// With a size, images are decoded at that size in pixels (``WebImageGTK/ImageSlotOwner/decodesAtDisplaySize``), and laid out
+    /// according to ``WebImageGTK/ImageSlotOwner/contentMode``.
     public var size: PointSize? {
         get { picture.fixedSize }
         set {

@@ -46,7 +46,10 @@ extension WebImageManager {
     ///
     /// A partial image, and one for a URL that no loader of this manager loads, is not stored.
     ///
-    /// - Parameter data: the bytes of this image, if there are any.
+    /// - Parameters:
+    ///   - image: the result of a load.
+    ///   - data: the bytes of this image, if there are any.
+    ///   - request: the request that this image answers from now on.
     public func store(_ image: Image, data: Data? = nil, for request: WebImageRequest) {
         guard !image.isPartial, let (pipeline, context) = place(of: prepared(request)) else { return }
         guard context.request.wantsWholeImage else {

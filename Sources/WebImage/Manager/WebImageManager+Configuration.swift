@@ -25,7 +25,7 @@ extension WebImageManager {
         /// Whether truncated and damaged files are decoded up to the damage, as browsers do. `false` by default: they
         /// fail, so that half an image is never taken for a whole one.
         ///
-        /// Such an image has ``WebImageCore/Image/isPartial`` set and is not cached.
+        /// Such an image has ``Image/isPartial`` set and is not cached.
         public var allowsDamage = false
         /// The queue of callbacks for loads without their own; `nil`, the default, uses a private serial queue of the
         /// manager.
@@ -133,8 +133,13 @@ extension WebImageManager {
 
         /// Creates a configuration. The defaults suit most programs.
         ///
-        /// - Parameter callbackQueue: the queue of callbacks for loads without their own; `nil`, the default, uses a
-        ///   private serial queue of the manager.
+        /// - Parameters:
+        ///   - cache: the cache of all loads; ``ImageCache/shared`` by default.
+        ///   - loaders: the loaders, of which the last one that accepts a URL loads it.
+        ///   - codecs: the formats that are decoded.
+        ///   - decodingLimits: the largest images that are decoded.
+        ///   - callbackQueue: the queue of callbacks for loads without their own; `nil`, the default, uses a private
+        ///     serial queue of the manager.
         public init(
             cache: any ImageCaching = ImageCache.shared, loaders: ImageLoaderGroup = .shared,
             codecs: CodecRegistry = .shared, decodingLimits: DecodingLimits = .default,
@@ -153,8 +158,7 @@ extension WebImageManager.Configuration {
     /// A configuration for servers that load URLs given by users.
     ///
     /// It loads only http and https URLs from the public internet, and no files. The limits on time and size are those
-    /// of ``ImageDownloader/Configuration/server``. The limits on memory and time for decoding are those of
-    /// ``DecodingLimits/server``.
+    /// of ``ImageDownloader/Configuration/server``. A decode has 256 MiB of memory and 10 s of processor time.
     ///
     /// All these configurations share one downloader and one cache. The cache is separate from ``ImageCache/shared``,
     /// so that users cannot get images that the program itself has loaded from elsewhere.

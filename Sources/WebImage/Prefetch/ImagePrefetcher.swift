@@ -32,6 +32,7 @@ public final class ImagePrefetcher: Sendable {
     /// Creates a prefetcher that loads through `manager`.
     ///
     /// - Parameters:
+    ///   - manager: the manager that loads, and whose caches are filled.
     ///   - decodes: whether images are decoded into memory; `true` by default. If `false`, files are only downloaded to
     ///     the disk cache (``WebImageOptions/ignoreDecoding``).
     ///   - maximumConcurrentCount: the number of images that load at once; 3 by default.

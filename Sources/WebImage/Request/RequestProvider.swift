@@ -12,9 +12,11 @@ extension WebImageRequest {
     ///
     /// - Parameters:
     ///   - id: identifies the bytes in caches. Requests with the same identifier can share the work.
+    ///   - options: the options; none by default.
+    ///   - thumbnail: the requested size; `nil` for all pixels of the file.
+    ///   - isCacheable: whether the disk cache stores the bytes; `true` by default.
     ///   - data: returns the file's bytes. It runs in its own task, which is cancelled with the load. Its errors become
     ///     ``WebImageError/custom(id:message:)``, unless they are ``WebImageError``s themselves.
-    ///   - isCacheable: whether the disk cache stores the bytes; `true` by default.
     public init(
         id: String, options: WebImageOptions = [], thumbnail: Thumbnail? = nil, isCacheable: Bool = true,
         data: @escaping @Sendable () async throws -> Data
@@ -34,6 +36,7 @@ extension WebImageRequest {
     ///
     /// - Parameters:
     ///   - id: identifies the image in caches. Requests with the same identifier can share the work.
+    ///   - options: the options; none by default.
     ///   - thumbnail: the requested size; a larger image is scaled down, but an animation stays as it is.
     ///   - image: returns the image. It runs in its own task, which is cancelled with the load. Its errors become
     ///     ``WebImageError/custom(id:message:)``, unless they are ``WebImageError``s themselves.

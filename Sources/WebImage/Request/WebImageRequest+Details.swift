@@ -161,8 +161,7 @@ extension WebImageRequest {
 
 /// Properties for caching.
 extension WebImageRequest {
-    /// The tiers for the image as requested; ``CacheAccess/memory`` by default, since it can be made again from the
-    /// original.
+    /// The tiers for the image as requested; memory by default, since it can be made again from the original.
     ///
     /// With the disk tier, thumbnails and processed images are stored there too, encoded, and read without the
     /// original. Animations are not. For a request for the original itself, ``originalCacheAccess`` determines the use
@@ -172,7 +171,7 @@ extension WebImageRequest {
         set { changeDetails { $0.cacheAccess = newValue } }
     }
 
-    /// The tiers for the original's bytes; ``CacheAccess/disk`` by default. Only the disk stores bytes.
+    /// The tiers for the original's bytes; the disk by default. Only the disk stores bytes.
     public var originalCacheAccess: CacheAccess {
         get { details.originalCacheAccess }
         set { changeDetails { $0.originalCacheAccess = newValue } }

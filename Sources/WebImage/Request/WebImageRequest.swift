@@ -18,7 +18,7 @@ public struct WebImageRequest: Sendable {
     /// The options; none by default.
     public var options: WebImageOptions
     /// The requested size in pixels; `nil`, the default, returns all pixels of the file.
-    /// ``Thumbnail/init(width:height:scale:mode:)`` takes a size in points.
+    /// ``TargetSize`` is in pixels or in points.
     public var thumbnail: Thumbnail?
     /// The pixels per point of the result; `nil`, the default, uses the scale that the file name implies: 2 for
     /// `photo@2x.png`, 3 for `photo@3x.png`, otherwise 1.
@@ -47,7 +47,16 @@ public struct WebImageRequest: Sendable {
     /// Creates a request.
     ///
     /// - Parameters:
+    ///   - url: the URL of the image.
+    ///   - options: the options; none by default.
     ///   - priority: `nil` is ``LoadPriority/normal``; a view then chooses by whether it is on screen.
+    ///   - cachePolicy: which of memory, disk and server may answer.
+    ///   - thumbnail: the requested size; `nil` for all pixels of the file.
+    ///   - scale: the pixels per point of the result; `nil` for the scale that the file name implies.
+    ///   - processors: the processors of the decoded image, in this order.
+    ///   - headers: header fields of the request to the server.
+    ///   - credential: for a server that asks for one.
+    ///   - idleTimeout: the longest time without a byte; `nil` for the downloader's.
     public init(
         _ url: URL, options: WebImageOptions = [], priority: LoadPriority? = nil,
         cachePolicy: CachePolicy = .cacheFirst,

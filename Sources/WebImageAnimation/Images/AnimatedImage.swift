@@ -85,7 +85,7 @@ package struct AnimatedImage: Sendable {
         try self.init(source, scale: scale)
     }
 
-    /// This as an image, to be cached, shown or encoded; its ``WebImageCore/Image/animation`` has the frames.
+    /// This as an image, to be cached, shown or encoded; its ``Image/animation`` has the frames.
     package var image: Image {
         Image(
             pixels: poster, scale: scale, format: format, frameCount: source.frameCount,
@@ -117,8 +117,8 @@ extension Image {
     ///   - loopCount: 0, the default, loops forever.
     ///   - thumbnail: the size of the frames; `nil`, the default, for full size.
     ///   - scale: pixels per point.
-    /// - Throws: ``WebImageCore/WebImageError/invalidFrames(reason:)`` for invalid durations or frames of several
-    ///   sizes; ``WebImageCore/WebImageError/file(path:errno:)``; the errors of decoding.
+    /// - Throws: ``WebImageError/invalidFrames(reason:)`` for invalid durations or frames of several
+    ///   sizes; ``WebImageError/file(path:errno:)``; the errors of decoding.
     public init(
         files: [String], durations: [Double], loopCount: Int = 0, thumbnail: Thumbnail? = nil, scale: Double = 1,
         registry: CodecRegistry = .shared
@@ -148,7 +148,7 @@ extension Image {
     ///   - durations: of each frame, in seconds, or one duration for all. As in GIFs, 0.01 and less mean 0.1.
     ///   - loopCount: 0, the default, loops forever.
     ///   - scale: pixels per point.
-    /// - Throws: ``WebImageCore/WebImageError/invalidFrames(reason:)`` for invalid durations, and for rectangles that
+    /// - Throws: ``WebImageError/invalidFrames(reason:)`` for invalid durations, and for rectangles that
     ///   are empty, outside the sheet or of several sizes.
     public init(
         spriteSheet sheet: PixelBuffer, contentRects: [PixelRect], durations: [Double], loopCount: Int = 0,

@@ -62,7 +62,7 @@ struct FrameDurations {
     let frames: [AnimationFrame]
 
     /// - Parameter seconds: of each frame, or one duration for all.
-    /// - Throws: ``WebImageCore/WebImageError/invalidFrames(reason:)``.
+    /// - Throws: ``WebImageError/invalidFrames(reason:)``.
     init(_ seconds: [Double], frameCount: Int) throws(WebImageError) {
         guard frameCount > 0 else { throw .invalidFrames(reason: .none) }
         let seconds = seconds.count == 1 ? [Double](repeating: seconds[0], count: frameCount) : seconds

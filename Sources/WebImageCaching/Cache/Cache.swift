@@ -118,7 +118,7 @@ public enum CacheTier: Sendable, Hashable {
 
 /// Converts the values of a ``Cache`` to data and back. The closures are called on any thread, also concurrently.
 public struct CacheArchiver<Value: Sendable>: Sendable {
-    /// Converts a value to data. Its errors become ``WebImageError/custom(reason:id:message:)``.
+    /// Converts a value to data. Its errors become ``WebImageError/custom(id:message:)``.
     package var archive: @Sendable (Value) throws -> Data
     /// Converts data to a value. If it throws or returns `nil`, the data is removed, and the look-up is a miss.
     package var unarchive: @Sendable (Data) throws -> Value?
@@ -247,7 +247,7 @@ extension Cache {
     /// The archiver runs on the calling thread. If it throws, the key has no value afterwards.
     ///
     /// - Parameter attributes: the expiration, by default that of `disk`'s configuration, and extended data.
-    /// - Throws: ``WebImageError/custom(reason:id:message:)``.
+    /// - Throws: ``WebImageError/custom(id:message:)``.
     public func set(
         _ value: Value?, for key: String, attributes: DiskCache.Attributes = DiskCache.Attributes()
     ) throws(WebImageError) {
@@ -257,7 +257,7 @@ extension Cache {
     /// Like the method above, but the archiver runs on another thread. Returns when the value is on disk, or could not
     /// be written (which `disk` reports).
     ///
-    /// - Throws: ``WebImageError/custom(reason:id:message:)``.
+    /// - Throws: ``WebImageError/custom(id:message:)``.
     public func set(
         _ value: Value?, for key: String, attributes: DiskCache.Attributes = DiskCache.Attributes()
     ) async throws(WebImageError) {

@@ -103,8 +103,7 @@ extension DiskCache {
 extension DiskCache {
     /// What is stored with the bytes.
     public struct Attributes: Sendable, Hashable {
-        /// When the entry expires; `nil`, the default, is ``Configuration/expiration``. The cache's limits apply
-        /// to all entries.
+        /// When the entry expires; `nil`, the default, is never. The cache's limits apply to all entries.
         public var expiration: CacheExpiration?
         /// Data of the caller, returned unchanged; `nil` by default.
         public var extendedData: Data?

@@ -51,7 +51,7 @@ extension MemoryCache.Configuration where Value == Image {
     package static var defaultImageAge: Double { 12 * 3_600 }
 
     /// Whether evicted images are found again while they are alive elsewhere, such as on screen. They are not kept
-    /// alive. Animated images, and those with ``WebImageCore/Image/extendedData``, are not found.
+    /// alive. Animated images, and those with ``Image/extendedData``, are not found.
     public var findsLivingImages: Bool {
         get { revival != nil }
         set { revival = newValue ? .weakPixels : nil }
@@ -95,8 +95,8 @@ extension ValueRevival where Value: AnyObject {
 }
 
 extension ValueRevival where Value == Image {
-    /// Finds images whose pixels are alive, such as those on screen, and whose ``WebImageCore/Image/data``, if any, is
-    /// alive. Animated images and those with ``WebImageCore/Image/extendedData`` are not found again.
+    /// Finds images whose pixels are alive, such as those on screen, and whose ``Image/data``, if any, is
+    /// alive. Animated images and those with ``Image/extendedData`` are not found again.
     package static var weakPixels: ValueRevival {
         ValueRevival(isShared: { !isKnownUniquelyReferenced(&$0.pixels) }) { image in
             guard image.animation == nil, image.extendedData == nil else { return nil }

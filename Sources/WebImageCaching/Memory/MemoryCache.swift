@@ -12,8 +12,7 @@ internal import WebImageCore
 ///            └ shard 7: …                                                   ┘
 /// ```
 ///
-/// Limits hold whenever no call of ``set(_:for:cost:expiration:)`` or ``insert(_:for:cost:expiration:)`` is in
-/// progress. Entries that have expired, or have not been used for ``ageLimit``, are never returned; a thread of the
+/// Limits hold whenever no call of ``set(_:for:cost:expiration:)`` is in progress. Entries that have expired, or have not been used for ``ageLimit``, are never returned; a thread of the
 /// library removes them. Values are released outside the locks, by ``Configuration/releaseHandler`` if there is one.
 public final class MemoryCache<Key: Hashable & Sendable, Value: Sendable>: Sendable {
     @usableFromInline typealias Store = LRUStore<Key, Value>
@@ -236,8 +235,10 @@ public final class MemoryCache<Key: Hashable & Sendable, Value: Sendable>: Senda
     /// A value that costs more than ``costLimit`` is not stored; the key's older value is removed in any case.
     ///
     /// - Parameters:
+    ///   - value: the value to store.
+    ///   - key: the key under which look-ups find it.
     ///   - cost: counts towards ``costLimit``; a negative cost counts as 0.
-    ///   - expiration: the expiration; ``Configuration/expiration`` by default.
+    ///   - expiration: when the value expires; never by default.
     @inlinable
     public func set(_ value: Value, for key: Key, cost: Int = 0, expiration: CacheExpiration? = nil) {
         store(value, for: key, hash: Store.hash(key), cost: max(0, cost), expiration: expiration, replaces: true)

@@ -14,12 +14,12 @@ public struct DecodingOptions: Sendable {
     /// Pixels per point of the result; 1 by default.
     public var scale: Double
     /// Whether to decode only the first frame of an animation; otherwise the result has an
-    /// ``WebImageCore/Image/animation``. `false` by default.
+    /// ``Image/animation``. `false` by default.
     public var firstFrameOnly: Bool
     /// Whether truncated and damaged files are decoded up to the damage, as browsers do; `true` by default.
     ///
     /// The result has the rows before the damage (of a progressive image, the detail) and
-    /// ``WebImageCore/Image/isPartial`` set. Decoding throws if there are none, or if this is `false`.
+    /// ``Image/isPartial`` set. Decoding throws if there are none, or if this is `false`.
     public var allowsDamage: Bool {
         get { damage == .showGoodPart }
         set { damage = newValue ? .showGoodPart : .refuse }

@@ -194,7 +194,7 @@ public final class CodecRegistry: Sendable {
 
     // MARK: - Encoding
 
-    /// Encodes `image` as `format`. Blocks the calling thread. If the image has an ``WebImageCore/Image/animation`` and
+    /// Encodes `image` as `format`. Blocks the calling thread. If the image has an ``Image/animation`` and
     /// the format supports animations, encodes all frames.
     ///
     /// - Throws: ``WebImageError/encoding(format:reason:)``, ``WebImageError/outOfResources(reason:url:)``,

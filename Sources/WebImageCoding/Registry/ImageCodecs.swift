@@ -56,7 +56,7 @@ public protocol IncrementalImageDecoder: AnyObject {
     func append(_ bytes: Data) throws(WebImageError)
 
     /// Returns the image so far at full size, transparent where nothing has arrived, with
-    /// ``WebImageCore/Image/isPartial`` set. `nil` if there is nothing new since the last preview.
+    /// ``Image/isPartial`` set. `nil` if there is nothing new since the last preview.
     ///
     /// A preview can cost as much as decoding the image: ask for a few per second at most.
     func preview() throws(WebImageError) -> Image?

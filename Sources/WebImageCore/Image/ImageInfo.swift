@@ -7,7 +7,7 @@ public struct ImageInfo: Sendable, Hashable {
     /// The number of frames, at least 1.
     public var frameCount: Int
     /// The number of separate images in the file, such as the sizes of an icon; 1 for most formats.
-    /// ``WebImageCoding/DecodingOptions/page`` chooses one.
+    /// ``DecodingOptions/page`` chooses one.
     public var pageCount = 1
     /// How often the animation plays; 0 means forever, `nil` that it is not an animation.
     public var loopCount: Int?

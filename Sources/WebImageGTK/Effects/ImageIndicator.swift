@@ -158,8 +158,9 @@ extension ImageIndicator {
     ///
     /// A visible `GtkSpinner` turns, and a `GtkProgressBar` shows the progress.
     ///
-    /// - Parameter onProgress: shows the progress from 0 to 1, `nil` while it is unknown; by default a `GtkProgressBar`
-    ///   does.
+    /// - Parameters:
+    ///   - widget: the widget, hidden from now on until the slot loads.
+    ///   - onProgress: shows the progress from 0 to 1, `nil` while it is unknown; by default a `GtkProgressBar` does.
     public static func widget(
         _ widget: UnsafeMutablePointer<GtkWidget>, onProgress: (@MainActor (Double?) -> Void)? = nil
     ) -> ImageIndicator {

@@ -3,7 +3,7 @@ public import WebImage
 
 /// How a new image replaces the content of a slot.
 ///
-/// Use a built-in transition, change its properties, or supply a custom ``draw`` closure.
+/// Use a built-in transition, change its properties, or supply a closure that draws each frame.
 ///
 /// ```swift
 /// picture.transition = .fade()
@@ -124,7 +124,9 @@ extension ImageTransition {
 
     /// The image flips like a card about its center.
     ///
-    /// - Parameter edge: comes forward first; `GTK_POS_LEFT`, for example, whatever the direction of text.
+    /// - Parameters:
+    ///   - edge: comes forward first; `GTK_POS_LEFT`, for example, whatever the direction of text.
+    ///   - duration: half a second by default.
     public static func flip(
         from edge: GtkPositionType, duration: Duration = .milliseconds(500)
     ) -> ImageTransition { flip(from: Edge(edge), duration: duration) }

@@ -80,7 +80,7 @@ public import WebImage
 }
 
 /// Keeps the program's `GApplication` running, also without a window, during a load with
-/// ``WebImageOptions/continueInBackground``.
+/// ``WebImage/WebImageOptions/continueInBackground``.
 @MainActor final class ApplicationHold {
     private var application: ObjectReference?
 
@@ -134,7 +134,7 @@ extension ImageIndicator {
     ///
     /// - Parameters:
     ///   - spinner: a `GtkSpinner`. A later call for the same spinner replaces the activity.
-    ///   - activity: the counter; by default, that of loads with ``WebImageOptions/showNetworkActivity``.
+    ///   - activity: the counter; by default, that of loads with ``WebImage/WebImageOptions/showNetworkActivity``.
     public static func showNetworkActivity(
         in spinner: UnsafeMutablePointer<GtkWidget>,
         of activity: NetworkActivity? = nil

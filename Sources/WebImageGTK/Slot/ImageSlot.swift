@@ -22,7 +22,7 @@ public import WebImage
 ///    ended ── off screen, if it releases images ──► released ── on screen ──► loading
 /// ```
 ///
-/// The completion handler of each request is called once: when the load ends, or with ``WebImageError/cancelled`` when
+/// The completion handler of each request is called once: when the load ends, or with ``WebImage/WebImageError/cancelled`` when
 /// the request is cancelled or replaced or the view is destroyed. A pause cancels the load, not the request.
 @MainActor public final class ImageSlot: ImageSlotOwner {
     /// The slot itself.

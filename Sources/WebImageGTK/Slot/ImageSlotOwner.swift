@@ -24,15 +24,15 @@ extension ImageSlotOwner {
     ///   - options: how to show the image; none by default.
     ///   - loadOptions: how to load the image; none by default. A `WebImageRequest` has more settings.
     ///   - thumbnail: the size to decode at, in pixels. `nil`, the default, decodes the whole image, or as many pixels
-    ///     as the view needs if it ``decodesAtDisplaySize``.
+    ///     as the view needs if it ``WebImageGTK/ImageSlotOwner/decodesAtDisplaySize``.
     ///   - processors: applied to the decoded image; none by default.
     ///   - priority: the load's priority while the view is on screen; off screen it is at most `low`. `nil`, the
     ///     default, uses the priority of `loadOptions`, or `high` if they have none. In a list that is being scrolled,
     ///     a load with `low` or less starts when scrolling ends.
     ///   - manager: loads the image; the shared one by default.
     ///   - completion: called exactly once on the main thread, after the image was set: inside this call if the image
-    ///     was in memory, otherwise later. It gets ``WebImageError/cancelled`` when another URL is set first or the
-    ///     widget is destroyed, and ``WebImageError/invalidURL(_:reason:)`` for `nil`. A trailing closure is the
+    ///     was in memory, otherwise later. It gets ``WebImage/WebImageError/cancelled`` when another URL is set first or the
+    ///     widget is destroyed, and ``WebImage/WebImageError/invalidURL(_:reason:)`` for `nil`. A trailing closure is the
     ///     completion handler.
     ///   - progress: called on the main thread while bytes arrive, coalesced. `expected` is `nil` while the length is
     ///     unknown.
@@ -56,7 +56,7 @@ extension ImageSlotOwner {
             preview: preview)
     }
 
-    /// Shows the image at the URL in `text`. Invalid text fails with ``WebImageError/invalidURL(_:reason:)``.
+    /// Shows the image at the URL in `text`. Invalid text fails with ``WebImage/WebImageError/invalidURL(_:reason:)``.
     ///
     /// Everything else is as for a `URL`.
     package func setImage(
@@ -153,7 +153,7 @@ extension ImageSlotOwner {
 
     // MARK: Display
 
-    /// How images are laid out in the area of the view. ``ImageContentMode/scaleAspectFill`` fills the area and crops
+    /// How images are laid out in the area of the view. ``WebImage/ImageContentMode/scaleAspectFill`` fills the area and crops
     /// the image.
     ///
     /// The default is aspect fit (the widget's `content-fit`) for a ``WebPicture`` and its highlighted image, the same

@@ -36,7 +36,7 @@ extension ImageDownloader {
         /// The clock runs during each transfer, from the name lookup to the last byte, and adds up redirects,
         /// authentication attempts, the attempts of a manager's ``RetryPolicy`` and alternative URLs. It stops while
         /// the load waits for a slot, for the ``authenticationHandler`` or for the next attempt, and while its reader
-        /// pauses it (``LoaderTask/pause()``). A load that exceeds it fails with
+        /// pauses it. A load that exceeds it fails with
         /// ``WebImageError/timedOut(reason:seconds:url:)`` and is not retried.
         public var totalTimeout: Duration?
         /// The minimum transfer rate in bytes per second, on average over a minute; 100. 0 sets no limit.
@@ -56,7 +56,7 @@ extension ImageDownloader {
         /// In a list that scrolls, the latest load is the one on screen. Changing a load's priority makes it the
         /// latest.
         public var isLastInFirstOut = false
-        /// The accepted statuses; 200 to 299. `nil` accepts all. Others fail with ``WebImageError/httpStatus``.
+        /// The accepted statuses; 200 to 299. `nil` accepts all. Others fail with ``WebImageError/httpStatus(code:url:)``.
         /// Redirects with a `Location` are followed in any case.
         public var acceptableStatusCodes: Set<Int>? = Set(200..<300)
         /// The accepted content types, such as `image/png`; `nil`, the default, accepts all. Others fail with
@@ -206,7 +206,7 @@ extension ImageDownloader.Configuration {
     ///
     /// No server can hold a slot for long. The limits are 10 s for connecting, 10 s of silence, 60 s and 50 MiB for
     /// each load, and at least 1024 bytes per second over 10 s.
-    package static var server: Self {
+    public static var server: Self {
         var configuration = Self()
         configuration.addressPolicy = .publicInternet
         configuration.proxy = .none

@@ -46,7 +46,7 @@ public struct RetryFailure: Sendable {
 ///                                                                   at least Retry-After
 ///
 /// The longest wait doubles with each attempt. Only requests with an idempotent method are tried again, after an error
-/// that is transient (``WebImageCore/WebImageError/isTransient``). After a Retry-After of more than 60 s there is no
+/// that is transient (``WebImageError/isTransient``). After a Retry-After of more than 60 s there is no
 /// further attempt.
 public struct RetryPolicy: RetryStrategy {
     /// The largest number of attempts for one URL, including the first; 1 never tries again.

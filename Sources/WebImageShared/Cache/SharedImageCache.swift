@@ -19,7 +19,7 @@ internal import WebImageLoading
 ///
 /// Originals are stored with their HTTP metadata, by RFC 9111's rules for shared caches under every policy: `s-maxage`,
 /// `private`, `no-store`, `Vary`, revalidation. Requests with credentials or cookies neither use nor fill it, and neither do
-/// redirected responses and those that set cookies. As an ``WebImageCaching/ImageCaching`` it also stores what a program gives
+/// redirected responses and those that set cookies. As an ``WebImage/ImageCaching`` it also stores what a program gives
 /// it, such as processed images.
 ///
 /// It never makes a load worse: look-ups have a ``Budget``, writes are dropped first, and a store that fails is left alone for

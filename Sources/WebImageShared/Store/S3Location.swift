@@ -34,7 +34,7 @@ public struct S3Location: Sendable, Hashable, CustomStringConvertible {
     /// - Parameters:
     ///   - text: what it lacks comes from the environment: `AWS_ENDPOINT_URL_S3`, `AWS_ENDPOINT_URL`, `AWS_REGION`,
     ///     `AWS_DEFAULT_REGION`; the region is `us-east-1` otherwise.
-    /// - Throws: ``WebImageCore/WebImageError/invalidURL(_:reason:)``. Keys in the text are refused.
+    /// - Throws: ``WebImage/WebImageError/invalidURL(_:reason:)``. Keys in the text are refused.
     public init(_ text: String) throws(WebImageError) {
         try self.init(text, environment: ProcessInfo.processInfo.environment)
     }
