@@ -24,7 +24,7 @@ Benchmarks_groups := $(filter-out $(TransportBenchmarks_groups) $(GTKBenchmarks_
 benchmarks := $(foreach program,$(programs),$(if $(GROUP),$(if $($(program)_groups),$(program)),$(program)))
 peers := $(if $(filter TransportBenchmarks,$(benchmarks)),URLSessionClient)
 
-.PHONY: help setup build test test-renderer stress fuzz test-tsan test-asan options-off trace build-time lint format pictures bench hit-rates demo examples docs snippets clean
+.PHONY: help setup build test test-renderer stress fuzz test-tsan test-asan options-off trace build-time lint format pictures bench hit-rates demo examples docs snippets test-install clean
 
 help: ## List these targets.
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' Makefile | expand -t 15
@@ -150,6 +150,10 @@ docs: ## Build the documentation site in .build/docs.
 snippets: ## Compile the code blocks of the README and the guides.
 	@Scripts/setup build
 	@Scripts/snippets
+
+test-install: ## Paste the install snippets into fresh packages, and build them.
+	@Scripts/setup build
+	@Scripts/test-install
 
 clean: ## Remove build products.
 	rm -rf .build Demo/Output Examples/.build Fuzzing/.build
