@@ -1,4 +1,5 @@
 import CWebImageGTK
+import Foundation
 import XCTest
 
 @testable import WebImageGTK
@@ -153,6 +154,15 @@ final class PictureAnimationTests: GTKTestCase {
             XCTAssertNil(picture.player)
             pump("the player's end") { player == nil }
             XCTAssertEqual(drawnPixel(of: picture), Swatch.red.pixel)
+        }
+    }
+
+    func testItsClockMayBeReleasedOnAnotherThread() {
+        MainActor.assumeIsolated {
+            let clock = LockBox<ViewAnimationClock?>(ViewAnimationClock(host: nil))
+            weak let released = clock.withLock { $0 }
+            Thread.detachNewThread { clock.withLock { $0 = nil } }
+            pump("the release") { released == nil }
         }
     }
 

@@ -75,7 +75,8 @@ final class ViewAnimationClock: TimerClock {
                 MainActor.assumeIsolated { clock?.timeHasCome() }
                 return gboolean(1)
             }, reference.toOpaque(),
-            { data in if let data { Unmanaged<WeakClock>.fromOpaque(data).release() } })
+            // Not on the main actor: the clock may be released on any thread.
+            { @Sendable data in if let data { Unmanaged<WeakClock>.fromOpaque(data).release() } })
         g_source_attach(source, nil)
     }
 

@@ -26,7 +26,8 @@ public import WebImage
     private static func make(_ pixels: PixelBuffer) -> ObjectPointer {
         let bytes = g_bytes_new_with_free_func(
             pixels.baseAddress, gsize(pixels.rowsByteCount),
-            { data in if let data { Unmanaged<PixelBuffer>.fromOpaque(data).release() } },
+            // Not on the main actor: a renderer may release the bytes on another thread.
+            { @Sendable data in if let data { Unmanaged<PixelBuffer>.fromOpaque(data).release() } },
             Unmanaged.passRetained(pixels).toOpaque())
         defer { g_bytes_unref(bytes) }
         return ObjectPointer(
