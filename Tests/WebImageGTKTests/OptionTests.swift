@@ -21,6 +21,23 @@ final class PictureOptionsTests: GTKTestCase {
         }
     }
 
+    func testABlurHashFillsTheViewWhateverTheContentMode() throws {
+        try MainActor.assumeIsolated {
+            let (fixture, picture) = (PictureFixture(), WebPicture())
+            XCTAssertEqual(picture.contentMode, .scaleAspectFit)
+            picture.fixedSize = PointSize(width: 60, height: 20)
+            picture.setImage(
+                try fixture.url("a"), placeholder: .blurHash("0009dg"), manager: fixture.manager)
+            let drawing = Rendering(of: gtk_picture_get_paintable(picture.picture), width: 60, height: 20)
+            for x in [0, 30, 59] { XCTAssertEqual(drawing[x, 10], Swatch.green.pixel) }
+            picture.fixedSize = nil
+            XCTAssertEqual(
+                gdk_paintable_get_intrinsic_width(gtk_picture_get_paintable(picture.picture)), 0,
+                "a hash has no size of its own")
+            destroyUnparented(picture)
+        }
+    }
+
     func testShowsGeneratedPlaceholders() throws {
         try MainActor.assumeIsolated {
             let (fixture, picture) = (PictureFixture(), WebPicture())

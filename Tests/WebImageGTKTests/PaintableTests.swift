@@ -256,6 +256,23 @@ final class TextureTests: XCTestCase {
         }
     }
 
+    /// GTK 4.8's GL renderer repeats the first row left of a small texture, in place of the left column.
+    func testAnEnlargedImageHasItsOwnLeftEdge() throws {
+        try XCTSkipIf(gdk_display_get_default() == nil, "no display")
+        try MainActor.assumeIsolated {
+            let (window, picture) = (TestWindow(), WebPicture())
+            defer { window.close() }
+            let blue = try Image(color: Color(red: 0, green: 0, blue: 1), size: PointSize(width: 20, height: 19))
+            picture.setImage(try blue.processed(by: [.inset(top: -1, color: Color(red: 1, green: 0, blue: 0))]))
+            gtk_widget_set_size_request(picture.widget, 200, 200)
+            window.show(picture)
+            pump("the layout") { gtk_widget_get_width(picture.widget) == 200 }
+            let pixels = pixelsByRenderer(of: picture.widget)
+            XCTAssertEqual(pixels[100 * 200], SIMD4(0, 0, 255, 255))
+            XCTAssertEqual(pixels[100 * 200 + 199], SIMD4(0, 0, 255, 255))
+        }
+    }
+
     func testOldPixelsAreNeverTakenForNewOnes() throws {
         try MainActor.assumeIsolated {
             // The allocator likes to hand the same address out again.
@@ -268,4 +285,24 @@ final class TextureTests: XCTestCase {
             }
         }
     }
+}
+
+/// What the renderer of the window draws of a widget of 200 by 200 points, in rows.
+@MainActor private func pixelsByRenderer(of widget: UnsafeMutablePointer<GtkWidget>) -> [SIMD4<UInt8>] {
+    let native = gtk_widget_get_native(widget)
+    let paintable = ObjectReference(owning: ObjectPointer(gtk_widget_paintable_new(widget)))
+    let snapshot = gtk_snapshot_new()
+    gdk_paintable_snapshot(paintable.pointer.opaque, snapshot, 200, 200)
+    guard let node = gtk_snapshot_free_to_node(snapshot) else { return [] }
+    defer { gsk_render_node_unref(node) }
+    var area = graphene_rect_t(width: 200, height: 200)
+    let texture = ObjectReference(
+        owning: ObjectPointer(gsk_renderer_render_texture(gtk_native_get_renderer(native), node, &area)))
+    var pixels = [SIMD4<UInt8>](repeating: .zero, count: 200 * 200)
+    pixels.withUnsafeMutableBytes { bytes in
+        gdk_texture_download(
+            texture.pointer.opaque, bytes.baseAddress?.assumingMemoryBound(to: guchar.self), gsize(200 * 4))
+    }
+    // cairo's order: blue, green, red, alpha.
+    return pixels.map { SIMD4($0.z, $0.y, $0.x, $0.w) }
 }

@@ -7,7 +7,8 @@ public enum Placeholder: Sendable {
     case image(Image)
     /// One color that fills the view.
     case color(Color)
-    /// A blurred preview in about 30 characters, which a server sends with an image's URL; see ``BlurHash``.
+    /// A blurred preview in about 30 characters, which a server sends with an image's URL; see ``BlurHash``. It fills the
+    /// view, because a hash does not contain the proportions of its image.
     case blurHash(String)
     /// Like ``blurHash(_:)``, but with aspect ratio and transparency, in base64; see ``ThumbHash``.
     case thumbHash(String)

@@ -210,8 +210,15 @@ extension SlotPainter {
             switch placeholder {
             case .image(let image): .image(image, mode: mode)
             case .color(let color): .color(color)
+            case .blurHash?: blurHash(placeholder)
             default: .empty
             }
+        }
+
+        /// A BlurHash does not contain the proportions of its image, so it fills the area and has no size of its own.
+        private static func blurHash(_ placeholder: Placeholder?) -> Content {
+            guard let image = try? placeholder?.image() else { return .empty }
+            return .texture(Texture.of(image.pixels), size: PointSize(width: 0, height: 0), mode: nil)
         }
 
         var isEmpty: Bool { if case .empty = self { true } else { false } }
@@ -251,11 +258,21 @@ extension SlotPainter {
         ) {
             let fills = mode == .scaleToFill || size.width <= 0 || size.height <= 0
             let place = fills ? area : mode.rect(of: size, in: area)
-            let sticksOut = place.x < 0 || place.y < 0 || place.width > area.width || place.height > area.height
             var (clip, rect) = (graphene_rect_t(area), graphene_rect_t(place))
-            if sticksOut { gtk_snapshot_push_clip(snapshot, &clip) }
+            var isClipped = place.x < 0 || place.y < 0 || place.width > area.width || place.height > area.height
+            let columns = Double(gdk_texture_get_width(texture.pointer.opaque))
+            if place.width > columns, Texture.hasWrongLeftEdge(texture) {
+                // Leaves out the left half of the first column, which is mixed with the wrong pixels.
+                var visible = clip
+                graphene_rect_intersection(&rect, &visible, &clip)
+                let hidden = Float(place.width / (2 * columns - 1))
+                rect.origin.x -= hidden
+                rect.size.width += hidden
+                isClipped = true
+            }
+            if isClipped { gtk_snapshot_push_clip(snapshot, &clip) }
             gtk_snapshot_append_texture(snapshot, texture.pointer.opaque, &rect)
-            if sticksOut { gtk_snapshot_pop(snapshot) }
+            if isClipped { gtk_snapshot_pop(snapshot) }
         }
     }
 }

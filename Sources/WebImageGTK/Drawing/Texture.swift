@@ -35,26 +35,33 @@ public import WebImage
                 gint(pixels.width), gint(pixels.height), format(of: pixels), bytes, gsize(pixels.bytesPerRow)))
     }
 
+    /// Whether GTK 4.8's GL renderer draws a wrong left edge when it enlarges a texture. It copies textures of at most 128
+    /// by 128 pixels into a common one, and repeats the first pixels of the top row left of each, in place of the left
+    /// column.
+    static func hasWrongLeftEdge(_ texture: ObjectReference) -> Bool {
+        isDrawnByCairo == false
+            && max(gdk_texture_get_width(texture.pointer.opaque), gdk_texture_get_height(texture.pointer.opaque)) <= 128
+    }
+
     /// Returns the fastest format. Opaque pixels are the same with straight and premultiplied alpha. Graphics cards use
     /// premultiplied pixels without conversion. GTK 4.8's cairo renderer converts a texture each time it draws, and
     /// needs half the time for straight alpha.
     private static func format(of pixels: PixelBuffer) -> GdkMemoryFormat {
-        pixels.isOpaque && isDrawnByCairo ? GDK_MEMORY_R8G8B8A8 : GDK_MEMORY_R8G8B8A8_PREMULTIPLIED
+        pixels.isOpaque && isDrawnByCairo == true ? GDK_MEMORY_R8G8B8A8 : GDK_MEMORY_R8G8B8A8_PREMULTIPLIED
     }
 
-    /// Whether GTK draws with cairo; `false` while there is no window.
-    private static var isDrawnByCairo: Bool {
+    /// Whether GTK draws with cairo; `nil` while there is no window.
+    static var isDrawnByCairo: Bool? {
         if let knownCairo { return knownCairo }
         let windows = gtk_window_get_toplevels()
         for index in 0..<g_list_model_get_n_items(windows) {
             guard let window = g_list_model_get_item(windows, index) else { continue }
             defer { g_object_unref(window) }
             guard let renderer = gtk_native_get_renderer(ObjectPointer(window).opaque) else { continue }
-            let isCairo = ObjectPointer(renderer).isInstance(of: gsk_cairo_renderer_get_type())
-            knownCairo = isCairo
-            return isCairo
+            knownCairo = ObjectPointer(renderer).isInstance(of: gsk_cairo_renderer_get_type())
+            return knownCairo
         }
-        return false
+        return nil
     }
 
     /// The cached result, because a program draws all its windows with the same renderer.

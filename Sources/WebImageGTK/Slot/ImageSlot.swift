@@ -262,11 +262,11 @@ public import WebImage
         painter.show(resolved(placeholder), mode: mode)
     }
 
-    /// Returns the image or color of a placeholder; `nil` if it has none, as with an invalid hash.
+    /// Returns the image, color or BlurHash of a placeholder; `nil` if it has none, as with an invalid ThumbHash.
     private func resolved(_ placeholder: Placeholder?) -> Placeholder? {
         switch placeholder {
-        case .image, .color, nil: return placeholder
-        case .blurHash?, .thumbHash?, .cachedVariant?, .closure?:
+        case .image, .color, .blurHash, nil: return placeholder
+        case .thumbHash?, .cachedVariant?, .closure?:
             let image =
                 if let current {
                     try? placeholder?.image(for: current.request, manager: current.manager)
