@@ -134,9 +134,16 @@ public import WebImage
 
     /// The size that the widget prefers, in points; `nil`, the default, prefers the image's size.
     ///
-    /// The layout is the same before and after the image has loaded. It may make the widget smaller or larger. The height
-    /// then follows from the width with the proportions of `naturalSize`, as in a row of a list, in which images have
-    /// known proportions and rows must not change their height. ``fixedSize`` takes precedence.
+    /// The layout is the same before and after the image has loaded, so that rows of a list with images of known
+    /// proportions do not move. The layout may make the widget smaller or larger. The height then follows from the
+    /// width, with the proportions of `naturalSize`. ``fixedSize`` takes precedence.
+    ///
+    /// A `GtkListView` gives rows their smallest height, which is 0 for a picture, unless its `vscroll-policy` is
+    /// `GTK_SCROLL_NATURAL`:
+    ///
+    /// ```swift
+    /// gtk_scrollable_set_vscroll_policy(list, GTK_SCROLL_NATURAL)
+    /// ```
     public var naturalSize: PointSize? {
         didSet { preferredSizeDidChange() }
     }
