@@ -69,6 +69,13 @@ public struct DecodingOptions: Sendable {
         case refuse
     }
 
+    /// Returns the size of the result for a file whose image has `size`, with orientation applied: as ``thumbnail`` and
+    /// ``byteLimit`` ask, and never larger.
+    public func targetSize(of size: PixelSize) -> PixelSize {
+        let target = thumbnail?.targetSize(of: size) ?? size
+        return byteLimit.map { target.scaledDown(toPixelCount: $0 / 4) } ?? target
+    }
+
     /// Throws ``WebImageError/cancelled`` once ``cancellation`` is set.
     package func checkCancellation() throws(WebImageError) { try cancellation?.check() }
 }

@@ -28,9 +28,7 @@ package struct DecodingPlan: Sendable {
         self.orientation = orientation
         self.colors = colors()
         self.options = options
-        let uprightSize = orientation.upright(storedSize)
-        var target = options.thumbnail?.targetSize(of: uprightSize) ?? uprightSize
-        if let byteLimit = options.byteLimit { target = target.scaledDown(toPixelCount: byteLimit / 4) }
+        let target = options.targetSize(of: orientation.upright(storedSize))
         targetSize = orientation.swapsSides ? target.transposed : target
     }
 

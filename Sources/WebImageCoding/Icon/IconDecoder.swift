@@ -108,8 +108,7 @@ extension IconEntry {
     /// The indices of all images, the best one for a request first.
     static func byFitness(_ entries: [IconEntry], for options: DecodingOptions?) -> [Int] {
         let largest = entries.max { $0.size.pixelCount < $1.size.pixelCount }?.size ?? PixelSize(width: 1, height: 1)
-        var target = options?.thumbnail?.targetSize(of: largest) ?? largest
-        if let byteLimit = options?.byteLimit { target = target.scaledDown(toPixelCount: byteLimit / 4) }
+        let target = options?.targetSize(of: largest) ?? largest
         func isEnough(_ entry: IconEntry) -> Bool {
             entry.size.width >= target.width && entry.size.height >= target.height
         }

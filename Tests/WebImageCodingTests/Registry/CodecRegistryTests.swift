@@ -211,6 +211,19 @@ import WebImageCore
         }
     }
 
+    @Test(arguments: [
+        DecodingOptions(), DecodingOptions(thumbnail: Thumbnail(.pixels(width: 30, height: 30))),
+        DecodingOptions(thumbnail: Thumbnail(.pixels(width: 30, height: 30), mode: .aspectFill)),
+        DecodingOptions(thumbnail: Thumbnail(.pixels(width: 500, height: 500))), DecodingOptions(byteLimit: 4 * 300),
+        DecodingOptions(thumbnail: Thumbnail(.pixels(width: 30, height: 30)), byteLimit: 4 * 100),
+    ]) func tellsCustomDecodersTheSizeThatBuiltInOnesReturn(options: DecodingOptions) throws {
+        var pixels = try MutablePixelBuffer(width: 60, height: 40)
+        pixels.clear()
+        let file = try CodecRegistry.shared.encode(Image(pixels: pixels.freeze(isOpaque: false)), as: .png)
+        let decoded = try CodecRegistry.shared.decode(file, options: options)
+        #expect(options.targetSize(of: PixelSize(width: 60, height: 40)) == decoded.pixels.size)
+    }
+
     @Test func namesReadableFormatsToServers() {
         let registry = CodecRegistry()
         let everything =
