@@ -6,7 +6,7 @@ public import WebImageCore
 ///
 /// Dropping it does not cancel the load.
 public final class WebImageOperation: Sendable {
-    /// What it loads, with what the manager has added.
+    /// The request, as changed by the manager's ``WebImageManager/Configuration/optionsProcessor``.
     public let request: WebImageRequest
     /// The cache key of the image.
     package let cacheKey: ImageCacheKey

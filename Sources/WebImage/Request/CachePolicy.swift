@@ -15,8 +15,8 @@ public import WebImageCaching
 /// stored for requests with any policy, unless the server forbids it (`no-store`). Those are stored in memory only, and
 /// only under ``cacheFirst``.
 ///
-/// Loaders without HTTP give the rules nothing to work with. Under ``http`` and ``refresh``, what they load is loaded
-/// each time. Under ``offline``, files on this machine's disk are available.
+/// Loaders without HTTP report no lifetimes or validators. Under ``http`` and ``refresh``, their bytes are loaded each
+/// time. Under ``offline``, files on this machine's disk are available.
 public enum CachePolicy: Sendable, Hashable, CaseIterable {
     /// Uses the cached copy regardless of age: memory, then disk, then the loader. The default, as in every image
     /// library, because an image's URL is expected to change with its content.

@@ -1,7 +1,6 @@
 /// Options of a request; all are off by default.
 ///
-/// What a request needs a value for is a property of ``WebImageRequest``: priority, cache policy, caches, credentials,
-/// limits.
+/// Settings with a value are properties of ``WebImageRequest``: priority, cache policy, caches, credentials, limits.
 ///
 /// If options conflict:
 ///
@@ -49,11 +48,11 @@ extension WebImageOptions {
     /// Keeps the decoded image out of memory: it is stored on disk only, and decoded again for the next request.
     /// (SDWebImage's option saves that memory by decoding at each drawing.) An image that is in memory already is used.
     public static let avoidForcedDecode = WebImageOptions(rawValue: 1 << 6)
-    /// Decodes only the first frame of an animation, as a still image with a cache key of its own. If memory has the
+    /// Decodes only the first frame of an animation, as a still image with a separate cache key. If memory has the
     /// animation, its first frame is used.
     public static let firstFrameOnly = WebImageOptions(rawValue: 1 << 7)
-    /// Decodes all frames of an animation before the end is delivered, and keeps them with the image, which has a cache
-    /// key of its own. Animations whose frames take more than 256 MiB stay as they are.
+    /// Decodes all frames of an animation before the end is delivered, and keeps them with the image, which has a
+    /// separate cache key. Animations whose frames take more than 256 MiB are not changed.
     public static let preloadAllFrames = WebImageOptions(rawValue: 1 << 8)
     /// Does not use a still image in memory if the file is an animation, but decodes the file. Only caches that hold
     /// first frames (`ImageCache.Configuration.allowsAnimated`) have such stills.

@@ -48,8 +48,8 @@ extension WebImageRequest {
 
     /// Whether any certificate is accepted; `false` by default. **Insecure: allows interception.**
     ///
-    /// Such images have cache keys of their own, so that requests that verify certificates never get them. Such loads
-    /// use no cookies or stored credentials of others.
+    /// Such images have separate cache keys, so that requests that verify certificates never get them. Such loads share
+    /// no cookies or stored credentials with other loads.
     public var allowsInvalidCertificates: Bool {
         get { box?.details.allowsInvalidCertificates ?? false }
         set { changeDetails { $0.allowsInvalidCertificates = newValue } }
@@ -91,7 +91,7 @@ extension WebImageRequest {
     /// attempts, or at once if it fails with a lasting error such as 404. Each is tried as often as the first. If all
     /// fail, the load fails with the error of ``url``.
     ///
-    /// The image is cached under ``url``, wherever it came from. A server of another origin receives no credential. It
+    /// The image is cached under ``url``, regardless of its source. A server of another origin receives no credential. It
     /// receives no headers but Accept, Accept-Encoding, User-Agent and Range, whether they come from the request, the
     /// manager or the loader.
     public var alternatives: [URL] {
@@ -184,8 +184,8 @@ extension WebImageRequest {
         set { changeDetails { $0.cacheKeyFilter = newValue } }
     }
 
-    /// Returns the bytes to store on disk in place of the original or encoded ones, given an image, the bytes it came
-    /// with, if any, and its key; `nil` leaves the choice to the cache. It runs on a decoding thread. `nil` by default.
+    /// Returns the bytes to store on disk in place of the original or encoded ones, given an image, its original bytes,
+    /// if any, and its key; `nil` leaves the choice to the cache. It runs on a decoding thread. `nil` by default.
     ///
     /// ``WebImageManager/data(for:method:body:)`` does not use bytes that a server did not send, and loads them again.
     public var serializer: (@Sendable (_ image: Image, _ data: Data?, _ key: ImageCacheKey) -> Data?)? {

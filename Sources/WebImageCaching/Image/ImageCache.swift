@@ -6,7 +6,7 @@ public import WebImageCore
 ///
 /// ```
 ///  image(for:) ──► memory ──► disk ──► read-only files ──► decode ──► memory, if the query names it
-///  store(…)    ──► memory ──► disk: the bytes as they came, else the encoded image
+///  store(…)    ──► memory ──► disk: the original bytes, else the encoded image
 /// ```
 ///
 /// Originals and variants have different keys, in memory and on disk (``ImageCacheKey/description``). A variant is
@@ -87,7 +87,7 @@ public final class ImageCache: ImageCaching {
             get { bundled.first?.path }
             set { bundled = newValue.map { [BundledImages(path: $0)] } ?? [] }
         }
-        /// Returns the bytes to store on disk for an image, the bytes it came with (if any) and its key; `nil` stores
+        /// Returns the bytes to store on disk for an image, its original bytes (if any) and its key; `nil` stores
         /// those bytes, or else the encoded image. Runs on a decoding thread, only for images; bytes stored without an
         /// image are never changed. `nil` by default.
         public var serializer: (@Sendable (_ image: Image, _ data: Data?, _ key: ImageCacheKey) -> Data?)?

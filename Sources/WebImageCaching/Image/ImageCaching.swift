@@ -145,7 +145,7 @@ extension ImageCaching {
 public struct ImageCacheResult: Sendable {
     /// The image; `nil` if only bytes were requested.
     public var image: Image?
-    /// The properties in the file's header; only if decoding was not wanted.
+    /// The properties in the file's header; only if the query did not decode.
     public var info: ImageInfo?
     /// The stored bytes. For a hit in memory, only the bytes that the image has kept, usually none.
     public var data: Data?

@@ -125,7 +125,7 @@ extension ImageTransition {
     /// The image flips like a card about its center.
     ///
     /// - Parameters:
-    ///   - edge: comes forward first; `GTK_POS_LEFT`, for example, whatever the direction of text.
+    ///   - edge: comes forward first, for example `GTK_POS_LEFT`, regardless of the direction of text.
     ///   - duration: half a second by default.
     public static func flip(
         from edge: GtkPositionType, duration: Duration = .milliseconds(500)

@@ -19,8 +19,8 @@ extension ImageDownloader {
         /// The average number of transfers that may start per second; `nil`, the default, sets no limit. After a pause,
         /// 25 may start at once.
         ///
-        /// Then a cell that scrolls past quickly never reaches the network, and a burst of requests does not overload a
-        /// server. Loads that wait keep their priority and can be cancelled. The wait does not count against any time
+        /// With a limit, loads of cells that scroll past quickly are cancelled before they reach the network, and a burst
+        /// of requests does not overload a server. Loads that wait keep their priority and can be cancelled. The wait does not count against any time
         /// limit. Only the start of a load counts, not its redirects and authentication attempts. A retry counts again.
         public var maximumTransfersPerSecond: Double?
         /// The number of transfers that may start at once after a pause, with a rate limit; 25, as in Nuke. At least 1.
@@ -67,8 +67,8 @@ extension ImageDownloader {
         /// Returns the request to send, before it is queued; gets the request with all headers. `nil` refuses the
         /// request: the load fails with ``WebImageError/BlockReason/hook``.
         ///
-        /// Called once for each load, on the network thread. Redirects keep the headers, as far as the next origin may
-        /// get them. ``ImageDownloader/requestHeaders(for:)`` also calls it, on its caller's thread.
+        /// Called once for each load, on the network thread. Redirects keep the headers that the next
+        /// origin may receive. ``ImageDownloader/requestHeaders(for:)`` also calls it, on its caller's thread.
         public var requestModifier: (@Sendable (LoaderRequest) -> LoaderRequest?)?
         /// Returns the URL that a redirect leads to: the target, or another URL, which is checked as the target was.
         /// `nil` denies the redirect: the load fails with ``WebImageError/BlockReason/redirect(to:)``.

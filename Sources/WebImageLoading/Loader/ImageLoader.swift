@@ -11,8 +11,8 @@ public protocol ImageLoader: Sendable {
 
     /// Starts a load and returns immediately. May be called on any thread.
     ///
-    /// A loader with credentials or header fields of its own must send them only to the servers that they are for: the
-    /// URL may be an alternative of the request's, on another origin. A response's `Vary` field is compared with the
+    /// A loader that adds credentials or header fields must send them only to the servers that they are for: the URL may
+    /// be an alternative of the request's, on another origin. A response's `Vary` field is compared with the
     /// fields in `request`, not with those that a custom loader adds.
     ///
     /// - Parameter handler: receives the events on a thread of the loader, one at a time. The last is `.finished`,

@@ -98,7 +98,7 @@ public struct RetryPolicy: RetryStrategy {
 extension RetryStrategy where Self == RetryPolicy {
     /// One attempt; the default, since a program may have its own retry logic.
     package static var none: RetryPolicy { RetryPolicy(maximumAttempts: 1) }
-    /// Up to four attempts, at most 0.5, 1 and 2 seconds apart, or as far as Retry-After says.
+    /// Up to four attempts, at most 0.5, 1 and 2 seconds apart, plus the delay in `Retry-After`.
     public static var standard: RetryPolicy { RetryPolicy(maximumAttempts: 4) }
 }
 
