@@ -121,7 +121,7 @@ extension Pipeline {
         return latestInMemory(for: context, counting: counting) { mayAnswer($0, context) }
     }
 
-    /// Returns the image in memory, whatever the cache policy.
+    /// Returns the image in memory, regardless of the cache policy.
     func latestInMemory(
         for context: LoadContext, counting: ImageCache.LookUpCount, where isUsable: (Image) -> Bool = { _ in true }
     ) -> Image? {

@@ -40,8 +40,8 @@ public struct WebImageRequest: Sendable {
     private var chosenPriority: LoadPriority?
     /// Which of memory, disk and server may answer; ``CachePolicy/cacheFirst`` by default.
     public var cachePolicy: CachePolicy
-    /// `nil` as long as nothing in ``details`` was set. What every load asks for is read in the object itself:
-    /// `details` is a copy of all, with a reference more to whatever is in it.
+    /// `nil` as long as nothing in ``details`` was set. Properties that every load reads are read from this object,
+    /// because `details` copies all of them and retains their objects.
     private(set) var box: RequestDetails.Box?
 
     /// Creates a request.

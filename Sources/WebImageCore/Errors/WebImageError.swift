@@ -75,7 +75,7 @@ public indirect enum WebImageError: Error, Sendable, Equatable {
         case invalidProxy(variable: String)
     }
 
-    /// What does not allow a request.
+    /// Why a request is not allowed.
     public enum BlockReason: Sendable, Hashable {
         /// The address policy does not allow the URL's scheme.
         case scheme(String)
@@ -150,7 +150,7 @@ public indirect enum WebImageError: Error, Sendable, Equatable {
         case refused
     }
 
-    /// What the system has no more of.
+    /// The resource that is exhausted.
     public enum ResourceFailure: Sendable, Hashable {
         /// A block of memory of that size could not be allocated.
         case memory(byteCount: Int)

@@ -203,8 +203,8 @@ extension ImageProcessor {
 // MARK: Other images
 
 extension ImageProcessor {
-    /// Draws another image over the image, pixel by pixel whatever its scale. The result has the size of the image
-    /// below.
+    /// Draws another image over the image, pixel by pixel and regardless of its scale. The result has the size of the
+    /// image below.
     ///
     /// - Parameters:
     ///   - other: the image above. Of an animation, its first frame.
