@@ -30,7 +30,7 @@ def wait_for(what, process, condition):
             return result
         assert process.poll() is None, f"the program has ended before {what}"
         time.sleep(0.1)
-    raise AssertionError(f"no {what} after a minute")
+    raise AssertionError(f"waited a minute for {what}")
 
 
 def boxes(screenshot, colors, tolerance=6):
