@@ -92,8 +92,3 @@ extension [String: String] {
         return fields.keys.sorted().compactMap { fields[$0] }
     }
 }
-
-/// The version of this library and its tool.
-package enum LibraryVersion {
-    package static let text = "0.1"
-}
