@@ -11,14 +11,17 @@ internal import WebImage
 @main
 @MainActor
 struct WebImageTool {
-    private static let commands: [any Command.Type] = [
-        GetCommand.self, InfoCommand.self, ConvertCommand.self, CacheCommand.self,
+    static let commands: [any Command.Type] = [
+        GetCommand.self, InfoCommand.self, ConvertCommand.self, CacheCommand.self, HelpCommand.self,
     ]
+
+    /// The declared arguments of all commands.
+    static var syntaxes: [CommandSyntax] { commands.map { $0.syntax } }
 
     static func main() async {
         let interrupts = Interrupts()
         #if WEBIMAGE_FORMATS
-            // Who names HEIC as the format has chosen it.
+            // HEIC is written only if the user names it.
             CodecRegistry.shared.registerFormats(writesHEIC: true)
         #endif
         let status = await run(Array(CommandLine.arguments.dropFirst()))
@@ -30,11 +33,18 @@ struct WebImageTool {
     private static func run(_ arguments: [String]) async -> ExitStatus {
         let console = Console.standard
         do throws(ArgumentError) {
-            return try await command(for: arguments).run()
+            switch arguments.first {
+            case nil: throw .usage(command: CommandSyntax.program, reason: "no command given")
+            case "--help", "-h": return try await HelpCommand(Array(arguments.dropFirst())).run()
+            case "--version":
+                console.print("\(CommandSyntax.program) \(LibraryVersion.text)")
+                return .success
+            case let name?: return try await command(named: name).init(Array(arguments.dropFirst())).run()
+            }
         } catch {
             switch error {
-            case .help(let text):
-                console.print(text: text)
+            case .help(let syntax):
+                console.print(text: HelpText.text(for: syntax))
                 return .success
             case .usage(let command, let reason):
                 console.complain(reason)
@@ -44,42 +54,14 @@ struct WebImageTool {
         }
     }
 
-    private static func command(for arguments: [String]) throws(ArgumentError) -> any Command {
-        guard let first = arguments.first else { throw .usage(command: "webimage", reason: "no command given") }
-        if let type = commands.first(where: { $0.name == first }) {
-            return try type.init(Array(arguments.dropFirst()))
+    static func command(named name: String) throws(ArgumentError) -> any Command.Type {
+        if let type = commands.first(where: { $0.name == name }) { return type }
+        guard name.hasPrefix("-") else {
+            let question = Suggestion.question(about: name, among: commands.map { $0.name })
+            throw .usage(command: CommandSyntax.program, reason: "there is no command '\(name)'" + question)
         }
-        if ["--help", "-h", "help"].contains(first) { throw .help(help) }
-        if first == "--version" { throw .help("webimage \(LibraryVersion.text)\n") }
-        guard first.hasPrefix("-") else {
-            let question = Suggestion.question(about: first, among: commands.map { $0.name })
-            throw .usage(command: "webimage", reason: "there is no command '\(first)'" + question)
-        }
-        let word = String(first.drop { $0 == "-" })
+        let word = String(name.drop { $0 == "-" })
         let question = Suggestion.question(about: word, among: ["help", "version"], prefix: "--")
-        throw .usage(command: "webimage", reason: "there is no option '\(first)'" + question)
-    }
-
-    private static var help: String {
-        let width = commands.map { $0.name.count }.max() ?? 0
-        let list = commands.map { type in
-            let padding = String(repeating: " ", count: width - type.name.count)
-            return "  \(type.name)\(padding)  \(type.summary)\n"
-        }
-        return """
-            Usage:
-              webimage COMMAND [OPTION…] …
-              webimage --version
-
-            Loads images from servers and files, caches them, and converts them.
-
-            Commands:
-            \(list.joined())
-            'webimage COMMAND --help' describes a command. Files can be '-' for standard input and output.
-
-            Results go to standard output, errors to standard error. The exit status is 0 if everything succeeded,
-            1 if something failed, 2 if the arguments are invalid, and 128 plus the signal number if a signal ended it.
-
-            """
+        throw .usage(command: CommandSyntax.program, reason: "there is no option '\(name)'" + question)
     }
 }

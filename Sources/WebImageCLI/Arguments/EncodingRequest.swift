@@ -97,7 +97,9 @@ extension EncodingRequest {
 
         /// - Parameter canBeProgressive: whether `--progressive` selects progressive JPEG.
         init(in parser: OptionParser, canBeProgressive: Bool) {
-            format = parser.option("format", value: "NAME", help: "Write \(ImageFormat.writableNames)")
+            format = parser.option(
+                "format", value: "NAME", completion: .words(ImageFormat.writable.map(\.name)),
+                help: "Write \(ImageFormat.writableNames)")
             quality = parser.option(
                 "quality", value: "0…100",
                 help: "Quality of JPEG, WebP, AVIF, HEIC, JPEG XL and JPEG 2000; 85 by default")
@@ -107,10 +109,12 @@ extension EncodingRequest {
                 ? parser.flag("progressive", help: "Progressive JPEG") : nil
             optimized = parser.flag("optimize", help: "Optimize the Huffman codes of JPEG; smaller, slower")
             chroma = parser.option(
-                "chroma", value: "444|422|420", help: "Chroma subsampling of JPEG; 420 below quality 90, else 444")
+                "chroma", words: ["444", "422", "420"],
+                help: "Chroma subsampling of JPEG; 420 below quality 90, else 444")
             level = parser.option("level", value: "0…12", help: "Compression level of PNG; 4 by default")
             filter = parser.option(
-                "filter", value: "NAME", help: "PNG filter: adaptive (default), none, sub, up, average or paeth")
+                "filter", value: "NAME", completion: .words(EncodingOptions.PNGFilter.allCases.map(\.rawValue)),
+                help: "PNG filter: adaptive (default), none, sub, up, average or paeth")
             effort = parser.option("effort", value: "0…6", help: "Compression effort of WebP; 4 by default")
             speed = parser.option(
                 "speed", value: "0…10",
@@ -119,9 +123,11 @@ extension EncodingRequest {
                 "alpha-quality", value: "0…100",
                 help: "Quality of transparency in lossy WebP and AVIF; 100 by default")
             dithering = parser.option(
-                "dither", value: "NAME", help: "GIF dithering: none, ordered or floyd-steinberg (default)")
+                "dither", value: "NAME", completion: .words(EncodingOptions.Dithering.allCases.map(\.rawValue)),
+                help: "GIF dithering: none, ordered or floyd-steinberg (default)")
             palette = parser.option(
-                "palette", value: "frame|global", help: "One GIF palette per frame (default), or one for all frames")
+                "palette", words: EncodingOptions.Palette.allCases.map(\.rawValue),
+                help: "One GIF palette per frame (default), or one for all frames")
             colors = parser.option("colors", value: "2…256", help: "Number of colors in a GIF palette; 256 by default")
             loop = parser.option(
                 "loop", value: "N", help: "Play an animation N times; 0 is forever; unchanged by default")
@@ -134,7 +140,7 @@ extension EncodingRequest {
                 "max-bytes", value: "SIZE",
                 help: "Lower quality, then size, until the file has SIZE bytes (or 500K, 2M)")
             metadata = parser.option(
-                "metadata", value: "none|color|all",
+                "metadata", words: MetadataChoice.allCases.map(\.rawValue),
                 help: "Keep no metadata (default), orientation and color space, or all EXIF and XMP")
             background = parser.option(
                 "background", value: "#rrggbb",

@@ -3,7 +3,7 @@ internal import CWebImageGLib
 /// Declares the arguments of a command and parses them with GLib's option parser (`GOptionContext`).
 ///
 /// ```swift
-/// let parser = OptionParser(command: "webimage get", summary: "Loads images.", operands: "URL|FILE…")
+/// let parser = OptionParser(command: "get", summary: "Load images", operands: "URL|FILE…")
 /// let size = parser.option("size", value: "WxH", help: "…")
 /// let inputs = try parser.parse(arguments)
 /// size.value
@@ -27,52 +27,67 @@ final class OptionParser {
 
     private enum Target {
         case flag(Flag)
-        case option(Option, valueName: String)
+        case option(Option)
     }
 
-    private struct Declaration {
+    /// An argument for GLib. An alias is a row of its own.
+    private struct Row {
         let name: String
-        let letter: Character?
-        let help: String
+        var letter: Character?
         let target: Target
-        /// Whether this is another name of the previous option, which the help omits.
+        /// Whether this is another name of the previous row.
         var isAlias = false
     }
 
-    private let command: String
-    private let summary: String
-    private let details: String
-    private let operands: String
-    private var declarations: [Declaration] = []
+    /// The declarations so far.
+    private(set) var syntax: CommandSyntax
+    /// The results of ``CommandSyntax/options``, in the same order.
+    private var targets: [Target] = []
 
     /// - Parameters:
-    ///   - command: the full name, such as `webimage get`.
+    ///   - command: the name after `webimage`.
     ///   - operands: the arguments after the options, such as `URL|FILE…`.
-    ///   - details: text below the options in the help.
-    init(command: String, summary: String, operands: String, details: String = "") {
-        self.command = command
-        self.summary = summary
-        self.operands = operands
-        self.details = details
+    ///   - completion: the words that a shell suggests for them.
+    ///   - details: text below the options in the help, as paragraphs separated by empty lines.
+    init(
+        command: String, summary: String, operands: String, completion: CommandSyntax.Completion = .text,
+        details: String = ""
+    ) {
+        syntax = CommandSyntax(
+            name: command, summary: summary, operands: operands, operandCompletion: completion, details: details)
+    }
+
+    /// Declares a word that can be the first operand.
+    func action(_ name: String, operands: String = "", help: String) {
+        syntax.actions.append(CommandSyntax.Action(name: name, operands: operands, help: help))
     }
 
     func flag(_ name: String, letter: Character? = nil, help: String) -> Flag {
         let flag = Flag()
-        declarations.append(Declaration(name: name, letter: letter, help: help, target: .flag(flag)))
+        syntax.options.append(CommandSyntax.Option(name: name, letter: letter, help: help))
+        targets.append(.flag(flag))
         return flag
     }
 
-    /// - Parameter alias: another name for the option.
+    /// - Parameters:
+    ///   - alias: another name for the option.
+    ///   - valueName: the placeholder of the value in the help.
+    ///   - completion: the values that a shell suggests.
     func option(
-        _ name: String, alias: String? = nil, letter: Character? = nil, value valueName: String, help: String
+        _ name: String, alias: String? = nil, letter: Character? = nil, value valueName: String,
+        completion: CommandSyntax.Completion = .text, help: String
     ) -> Option {
         let option = Option()
-        let target = Target.option(option, valueName: valueName)
-        declarations.append(Declaration(name: name, letter: letter, help: help, target: target))
-        if let alias {
-            declarations.append(Declaration(name: alias, letter: nil, help: help, target: target, isAlias: true))
-        }
+        syntax.options.append(
+            CommandSyntax.Option(
+                name: name, alias: alias, letter: letter, valueName: valueName, completion: completion, help: help))
+        targets.append(.option(option))
         return option
+    }
+
+    /// Declares an option whose value is one of a few words, which the help lists.
+    func option(_ name: String, words: [String], help: String) -> Option {
+        option(name, value: words.joined(separator: "|"), completion: .words(words), help: help)
     }
 
     /// Sets the declared flags and options from `arguments` and returns the operands.
@@ -81,12 +96,13 @@ final class OptionParser {
     func parse(_ arguments: [String]) throws(ArgumentError) -> [String] {
         let help = flag("help", letter: "h", help: "Print this help and exit")
         let rest = Option()
-        let rows =
-            declarations
-            + [
-                // GLib's G_OPTION_REMAINING is the empty name.
-                Declaration(name: "", letter: nil, help: "", target: .option(rest, valueName: operands))
-            ]
+        var rows: [Row] = []
+        for (option, target) in zip(syntax.options, targets) {
+            rows.append(Row(name: option.name, letter: option.letter, target: target))
+            if let alias = option.alias { rows.append(Row(name: alias, target: target, isAlias: true)) }
+        }
+        // GLib's G_OPTION_REMAINING is the empty name.
+        rows.append(Row(name: "", target: .option(rest)))
 
         // GLib copies the rows but not their strings, and writes into the cells.
         let strings = CStrings()
@@ -108,12 +124,10 @@ final class OptionParser {
         defer { g_option_context_free(context) }
         // GLib's own --help would print in the locale's encoding and exit.
         g_option_context_set_help_enabled(context, 0)
-        g_option_context_set_summary(context, summary)
-        g_option_context_set_description(context, details.isEmpty ? nil : details + "\n")
         g_option_context_add_main_entries(context, entries, nil)
-        g_set_prgname(command)
+        g_set_prgname(syntax.command)
 
-        var vector = CStrings.vector([command] + arguments)
+        var vector = CStrings.vector([syntax.command] + arguments)
         defer { g_strfreev(vector) }
         var failure: UnsafeMutablePointer<GError>?
         let isParsed = g_option_context_parse_strv(context, &vector, &failure) != 0
@@ -121,15 +135,17 @@ final class OptionParser {
 
         if let failure {
             defer { g_error_free(failure) }
-            let reason = unknownOption(in: arguments, failure.pointee) ?? String(cString: failure.pointee.message)
-            throw .usage(command: command, reason: reason)
+            throw error(unknownOption(in: arguments, failure.pointee) ?? Self.reason(of: failure.pointee))
         }
-        guard isParsed else { throw .usage(command: command, reason: "the arguments cannot be read") }
-        if help.isSet, let text = g_option_context_get_help(context, 1, nil) {
-            defer { g_free(text) }
-            throw .help(String(cString: text))
-        }
+        guard isParsed else { throw error("the arguments cannot be read") }
+        if help.isSet { throw .help(syntax) }
         return rest.values
+    }
+
+    /// GLib's message begins with a capital, unlike ours.
+    private static func reason(of failure: GError) -> String {
+        let message = String(cString: failure.message)
+        return message.prefix(1).lowercased() + message.dropFirst()
     }
 
     /// Returns the error text for an undeclared option; `nil` for other errors.
@@ -141,30 +157,27 @@ final class OptionParser {
         guard let argument = arguments.first(where: { $0.hasPrefix("-") && message.hasSuffix($0) }) else { return nil }
         let option = String(argument.prefix { $0 != "=" })
         let question = Suggestion.question(
-            about: String(option.drop { $0 == "-" }), among: declarations.map(\.name), prefix: "--")
+            about: String(option.drop { $0 == "-" }),
+            among: syntax.options.flatMap { [$0.name] + ($0.alias.map { [$0] } ?? []) },
+            prefix: "--")
         return "there is no option '\(option)'" + question
     }
 
     /// Returns a usage error of this command.
-    func error(_ reason: String) -> ArgumentError { .usage(command: command, reason: reason) }
+    func error(_ reason: String) -> ArgumentError { .usage(command: syntax.command, reason: reason) }
 
-    private func entry(
-        for row: Declaration, cell: UnsafeMutablePointer<gpointer?>, strings: CStrings
-    ) -> GOptionEntry {
+    private func entry(for row: Row, cell: UnsafeMutablePointer<gpointer?>, strings: CStrings) -> GOptionEntry {
         var entry = GOptionEntry()
         entry.long_name = strings.add(row.name)
         entry.short_name = row.letter?.asciiValue.map(gchar.init) ?? 0
-        if row.isAlias { entry.flags = gint(G_OPTION_FLAG_HIDDEN.rawValue) }
         entry.arg_data = UnsafeMutableRawPointer(cell)
-        entry.description = strings.add(row.help)
         switch row.target {
         case .flag:
             entry.arg = G_OPTION_ARG_NONE
-        case .option(_, let valueName):
+        case .option:
             // FILENAME returns the original bytes; STRING would convert them from the locale's encoding and reject "ä"
             // in the C locale.
             entry.arg = G_OPTION_ARG_FILENAME_ARRAY
-            entry.arg_description = strings.add(valueName)
         }
         return entry
     }
@@ -173,7 +186,7 @@ final class OptionParser {
         switch target {
         case .flag(let flag):
             flag.isSet = cell.withMemoryRebound(to: gboolean.self, capacity: 1) { $0.pointee != 0 }
-        case .option(let option, _):
+        case .option(let option):
             guard let vector = cell.pointee?.assumingMemoryBound(to: UnsafeMutablePointer<gchar>?.self) else { return }
             defer { g_strfreev(vector) }
             var next = vector
@@ -208,8 +221,8 @@ private final class CStrings {
 
 /// A reason for not starting a command.
 enum ArgumentError: Error {
-    /// `--help` was given; the text of the help.
-    case help(String)
+    /// `--help` was given.
+    case help(CommandSyntax)
     /// The arguments are invalid.
     case usage(command: String, reason: String)
 }

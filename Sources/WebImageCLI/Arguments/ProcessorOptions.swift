@@ -9,7 +9,7 @@ struct ProcessorOptions {
     init(in parser: OptionParser) {
         rotation = parser.option(
             "rotate", value: "DEGREES", help: "Rotate clockwise; the image grows, with transparent corners")
-        flip = parser.option("flip", value: "h|v", help: "Mirror horizontally or vertically")
+        flip = parser.option("flip", words: ["h", "v"], help: "Mirror horizontally or vertically")
         grayscale = parser.flag("grayscale", help: "Remove the color")
         tint = parser.option(
             "tint", value: "#rrggbb[aa]", help: "Tint with this color; alpha blends it with the original")

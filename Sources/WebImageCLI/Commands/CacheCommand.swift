@@ -38,28 +38,33 @@ struct CacheCommand: Command {
 
     init(_ arguments: [String]) throws(ArgumentError) {
         let parser = OptionParser(
-            command: "webimage cache", summary: Self.summary + ".", operands: "ACTION",
+            command: Self.name, summary: Self.summary, operands: "ACTION",
             details: """
-                Actions:
-                  stats        print the number, size, age and place of the entries, and the hit rate
-                  list         print the entries in the order they were stored: size, age, last use, expiry
-                  get KEY      write the bytes of an entry to --output, or to standard output
-                  remove KEY…  remove entries
-                  clear        remove all entries
-                  trim [SIZE]  remove expired entries, and then the least recently used down to SIZE bytes (or
-                               500K, 20M, 1G), --count entries and --age days, or to the cache's own limits
-
                 The key of an entry is the URL of its image; 'list' prints it. No action creates a cache.
-                With --shared, stats, list, get and remove are about a shared cache in an S3 store. Its keys are in
-                AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY.
+
+                With --shared, the actions stats, list, get and remove apply to a shared cache in an S3 store. The
+                environment variables AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY contain the keys of the store.
                 """)
-        let directory = parser.option("cache-dir", value: "DIR", help: "Use this disk cache instead of the user's")
+        parser.action("stats", help: "Print the number, size, age and place of the entries, and the hit rate")
+        parser.action("list", help: "Print each entry, the oldest first: size, age, last use, expiry")
+        parser.action("get", operands: "KEY", help: "Write the bytes of an entry to --output, or to standard output")
+        parser.action("remove", operands: "KEY…", help: "Remove entries")
+        parser.action("clear", help: "Remove all entries")
+        parser.action(
+            "trim", operands: "[SIZE]",
+            help: """
+                Remove expired entries, and then the least recently used ones until SIZE bytes (or 500K, 20M, 1G), \
+                --count entries and --age days are left; without any of these, the cache's own limits apply
+                """)
+        let directory = parser.option(
+            "cache-dir", value: "DIR", completion: .directory, help: "Use this disk cache instead of the user's")
         let sharedOption = parser.option(
             "shared", value: "S3URL", help: "Use this shared cache, such as s3://bucket/prefix?endpoint=https://host")
-        let output = parser.option("output", letter: "o", value: "FILE", help: "The file that 'get' writes")
-        let count = parser.option("count", value: "N", help: "The number of entries that 'trim' leaves")
+        let output = parser.option(
+            "output", letter: "o", value: "FILE", completion: .file, help: "Write the file of 'get' here")
+        let count = parser.option("count", value: "N", help: "Let 'trim' keep at most N entries")
         let age = parser.option(
-            "age", value: "DAYS", help: "The time since the last use after which 'trim' removes an entry")
+            "age", value: "DAYS", help: "Let 'trim' remove the entries that were not used for this long")
         let quiet = parser.flag("quiet", letter: "q", help: "Print errors only")
         let json = parser.flag("json", help: "Print one JSON object per line")
         let operands = try parser.parse(arguments)
@@ -71,14 +76,16 @@ struct CacheCommand: Command {
         isJSON = json.isSet
         isQuiet = quiet.isSet
         if isJSON, isQuiet { throw parser.error("--json and --quiet exclude each other") }
-        guard let name = operands.first else { throw parser.error("no action given") }
+        guard let name = operands.first else {
+            throw parser.error("no action given: " + parser.syntax.actions.map(\.name).joined(separator: ", "))
+        }
         let limits = Limits(
             count: try parser.count(count, named: "count", in: 0...Int.max), age: try parser.days(age, named: "age"))
         action = try Self.action(
             name, operands: Array(operands.dropFirst()),
             output: output.value == OutputFile.standardOutput ? nil : output.value, limits: limits, parser: parser)
         if name != "trim", limits.count != nil || limits.age != nil {
-            throw parser.error("--count and --age go with 'trim' only")
+            throw parser.error("--count and --age are for 'trim' only")
         }
         switch action {
         case .clear where shared != nil, .trim where shared != nil:
@@ -86,7 +93,7 @@ struct CacheCommand: Command {
         default: break
         }
         guard case .get(_, let path) = action else {
-            if output.value != nil { throw parser.error("--output goes with 'get' only") }
+            if output.value != nil { throw parser.error("--output is for 'get' only") }
             return
         }
         if path == nil, isJSON { throw parser.error("'get' with --json needs --output") }
@@ -115,8 +122,7 @@ struct CacheCommand: Command {
         case ("remove", _): throw parser.error("'remove' takes a key")
         case ("trim", _): throw parser.error("'trim' takes one size")
         default:
-            let question = Suggestion.question(
-                about: name, among: ["stats", "list", "get", "remove", "clear", "trim"])
+            let question = Suggestion.question(about: name, among: parser.syntax.actions.map(\.name))
             throw parser.error("there is no action '\(name)'" + question)
         }
     }
@@ -143,7 +149,7 @@ struct CacheCommand: Command {
     func run() async -> ExitStatus {
         if let shared {
             var configuration = SharedImageCache.Configuration(location: shared)
-            // Someone waits for the answer itself, not for an image.
+            // The result itself is awaited, not an image that could come from elsewhere.
             configuration.budget.connect = .seconds(10)
             configuration.budget.firstByte = .seconds(30)
             configuration.budget.bytesPerSecond = 1 << 10

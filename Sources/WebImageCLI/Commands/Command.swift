@@ -6,7 +6,7 @@ internal import WebImageCore
 protocol Command {
     /// The name on the command line.
     static var name: String { get }
-    /// The description in the list of commands.
+    /// The description in the list of commands, without a period.
     static var summary: String { get }
 
     /// Parses the arguments, without any other effect.
@@ -14,6 +14,18 @@ protocol Command {
 
     /// Runs the command. Results go to standard output, errors to standard error.
     func run() async -> ExitStatus
+}
+
+extension Command {
+    /// The declared arguments. `--help` stops the initializer after all declarations.
+    static var syntax: CommandSyntax {
+        do throws(ArgumentError) {
+            _ = try Self(["--help"])
+        } catch {
+            if case .help(let syntax) = error { return syntax }
+        }
+        preconditionFailure("\(name) ignores --help")
+    }
 }
 
 /// The exit status of the process.

@@ -19,7 +19,7 @@ struct ConvertCommand: Command {
 
     init(_ arguments: [String]) throws(ArgumentError) {
         let parser = OptionParser(
-            command: "webimage convert", summary: Self.summary + ".", operands: "IN OUT | IN… --output DIR",
+            command: Self.name, summary: Self.summary, operands: "IN OUT | IN… --output DIR", completion: .file,
             details: """
                 The format is that of --format, or else of OUT's extension. With DIR each image keeps its format, or
                 becomes PNG if that format cannot be written. OUT is written completely or not at all, and can be IN.
@@ -35,10 +35,11 @@ struct ConvertCommand: Command {
                 error (null, or code and message).
                 """)
         let directory = parser.option(
-            "output", letter: "o", value: "FILE|DIR",
+            "output", letter: "o", value: "FILE|DIR", completion: .file,
             help: "Write to FILE, or into DIR (if it exists, ends with / or there are several inputs)")
         let size = parser.option("size", value: "WxH", help: "Scale to this size in pixels; never enlarges")
-        let mode = parser.option("mode", value: "fit|fill|stretch", help: "How to fit the size; fit by default")
+        let mode = parser.option(
+            "mode", words: ["fit", "fill", "stretch"], help: "How to fit the size; fit by default")
         let page = parser.option(
             "page", value: "N", help: "Read the Nth image of an icon, counting from 1; by default the best for the size"
         )

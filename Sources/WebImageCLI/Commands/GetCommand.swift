@@ -16,7 +16,7 @@ struct GetCommand: Command {
 
     init(_ arguments: [String]) throws(ArgumentError) {
         let parser = OptionParser(
-            command: "webimage get", summary: Self.summary + ".", operands: "URL|FILE…",
+            command: Self.name, summary: Self.summary, operands: "URL|FILE…", completion: .file,
             details: """
                 Prints a line for each image as soon as it is loaded, not in the order of the arguments. With --json
                 the line is an object: url, source (memory, disk, network, file, data, stdin or none), format, width,
@@ -34,10 +34,11 @@ struct GetCommand: Command {
                 trace: stage, start and duration in milliseconds, message.
                 """)
         let output = parser.option(
-            "output", letter: "o", value: "FILE|DIR",
+            "output", letter: "o", value: "FILE|DIR", completion: .file,
             help: "Write to FILE, or into DIR (if it exists, ends with / or there are several images)")
         let size = parser.option("size", value: "WxH", help: "Decode at this size in pixels; never enlarges")
-        let mode = parser.option("mode", value: "fit|fill|stretch", help: "How to fit the size; fit by default")
+        let mode = parser.option(
+            "mode", words: ["fit", "fill", "stretch"], help: "How to fit the size; fit by default")
         let encodingOptions = EncodingRequest.Declaration(in: parser, canBeProgressive: false)
         let source = SourceOptions.Declaration(in: parser)
         let concurrency = parser.option("concurrency", value: "N", help: "Number of concurrent loads; 6 by default")

@@ -13,7 +13,7 @@ struct InfoCommand: Command {
 
     init(_ arguments: [String]) throws(ArgumentError) {
         let parser = OptionParser(
-            command: "webimage info", summary: Self.summary + ".", operands: "FILE|URL…",
+            command: Self.name, summary: Self.summary, operands: "FILE|URL…", completion: .file,
             details: """
                 Prints a line for each image, in the order of the arguments. With --json the line is an object: url,
                 format, type (MIME), width, height (upright, in pixels), pages (images in an icon or TIFF), frames,

@@ -43,22 +43,24 @@ struct SourceOptions: Sendable {
         private let noCache, cookies, insecure: OptionParser.Flag
 
         init(in parser: OptionParser) {
-            directory = parser.option("cache-dir", value: "DIR", help: "Use this disk cache instead of the user's")
+            directory = parser.option(
+                "cache-dir", value: "DIR", completion: .directory, help: "Use this disk cache instead of the user's")
             shared = parser.option(
                 "shared", value: "S3URL",
                 help: "Also use this shared cache, such as s3://bucket/prefix?endpoint=https://host:9000")
             noCache = parser.flag("no-cache", help: "Use no disk cache")
             policy = parser.option(
-                "policy", value: "NAME",
+                "policy", value: "NAME", completion: .words(CachePolicy.allCases.map { "\($0)" }),
                 help: "Cache policy: cacheFirst (default), http, refresh, reload, cacheOnly or offline")
-            header = parser.option("header", value: "'K: V'", help: "Send this header; can be given several times")
+            header = parser.option("header", value: "'K: V'", help: "Send this header; may be given several times")
             user = parser.option(
                 "user", value: "NAME:PASSWORD", help: "Credentials for HTTP authentication (Basic or Digest)")
-            cookies = parser.flag("cookies", help: "Store the cookies that servers set until the run ends")
+            cookies = parser.flag("cookies", help: "Accept cookies and send them back until the run ends")
             insecure = parser.flag(
                 "insecure", help: "Accept invalid certificates. Insecure: allows interception")
             authorities = parser.option(
-                "cacert", value: "FILE", help: "Trust the authorities in this PEM file instead of the system's")
+                "cacert", value: "FILE", completion: .file,
+                help: "Trust the authorities in this PEM file instead of the system's")
             idleTimeout = parser.option(
                 "idle-timeout", alias: "timeout", value: "SECONDS",
                 help: "Fail if no data arrives for this long; 15 by default (also --timeout)")

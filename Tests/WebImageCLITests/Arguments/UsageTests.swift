@@ -13,7 +13,7 @@ import WebImage
         let run = try await tool.run(argument)
         #expect(run.status == 0)
         #expect(run.errors.isEmpty)
-        for command in ["get", "info", "convert", "cache"] { #expect(run.output.contains("  \(command) ")) }
+        for command in ["get", "info", "convert", "cache", "help"] { #expect(run.output.contains("  \(command) ")) }
     }
 
     @Test func printsItsVersion() async throws {
@@ -142,7 +142,10 @@ import WebImage
         (["convert", "a.png", "b.png", "--background", "#ff0000"], "JPEG and GIF"),
         (["get", "--level", "3", "x.png"], "--output"),
         (["convert", "a.png", "b.png", "--sharpen", "3"], "--sharpen"),
-        (["cache"], "no action"),
+        (["help", "xyzzy"], "there is no command 'xyzzy'"),
+        (["help", "get", "--man"], "one of"),
+        (["help", "--completions", "csh"], "bash, fish or zsh"),
+        (["cache"], "no action given: stats, list, get, remove, clear, trim"),
         (["cache", "shrink"], "shrink"),
         (["cache", "get"], "one key"),
         (["cache", "get", "a", "--json"], "--output"),
@@ -160,6 +163,14 @@ import WebImage
     @MainActor @Test func theLastOfHeadersWithTheSameNameCounts() throws {
         let arguments = ["--header", "Accept: a", "--header", "X-Key: k", "--header", "accept: b", "x.png"]
         #expect(try GetCommand(arguments).source.headers == ["accept": "b", "X-Key": "k"])
+    }
+
+    @Test(arguments: ["get", "info", "convert", "cache", "help"])
+    func helpFitsATerminalOf80Columns(command: String) async throws {
+        let help = try await tool.run("help", command)
+        #expect(help.status == 0)
+        #expect(try await tool.run(command, "--help").output == help.output)
+        for line in help.output.split(separator: "\n") { #expect(line.count <= 80, "\(line)") }
     }
 
     @Test func argumentsAfterTwoDashesAreFiles() async throws {

@@ -34,6 +34,11 @@ final class Tool: Sendable {
             arguments, home: directory.path, workingDirectory: directory.path, input: input, output: output)
     }
 
+    /// Runs another program in ``directory`` until it exits.
+    func run(program command: [String]) async throws -> ToolRun {
+        try await RunningTool(command: command, home: directory.path, workingDirectory: directory.path).wait()
+    }
+
     /// Runs it under strace until it exits. The trace contains the network calls of all threads.
     func runTracingNetwork(_ arguments: String...) async throws -> (run: ToolRun, trace: String) {
         let log = path("strace.txt")
@@ -111,14 +116,22 @@ final class RunningTool: Sendable {
     ///   - launcher: a program, with its arguments, that runs the tool.
     ///   - input: standard input; nothing by default.
     ///   - output: in place of a file that is read at the end.
-    init(
+    convenience init(
         _ arguments: [String], launcher: [String] = [], home: String, workingDirectory: String,
         input: FileHandle? = nil, output: FileHandle? = nil
+    ) throws {
+        try self.init(
+            command: launcher + [Self.program.path] + arguments, home: home, workingDirectory: workingDirectory,
+            input: input, output: output)
+    }
+
+    /// - Parameter command: the path of a program, and its arguments.
+    init(
+        command: [String], home: String, workingDirectory: String, input: FileHandle? = nil, output: FileHandle? = nil
     ) throws {
         scratch = try TemporaryDirectory()
         process = ProcessBox()
         let process = process.process
-        let command = launcher + [Self.program.path] + arguments
         process.executableURL = URL(filePath: command[0])
         process.arguments = Array(command.dropFirst())
         process.currentDirectoryURL = URL(filePath: workingDirectory)

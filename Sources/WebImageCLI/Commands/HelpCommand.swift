@@ -1,0 +1,40 @@
+/// `webimage help`: prints the help of a command, the manual page, or the completions of a shell.
+struct HelpCommand: Command {
+    static let name = "help"
+    static let summary = "Describe a command"
+
+    private let text: String
+
+    init(_ arguments: [String]) throws(ArgumentError) {
+        let names = WebImageTool.commands.map { $0.name }
+        let parser = OptionParser(
+            command: Self.name, summary: Self.summary, operands: "[COMMAND]", completion: .words(names),
+            details: """
+                'make install' installs the manual page and the completions. Without it, 'webimage help --man | man -l
+                -' shows the page, and 'source <(webimage help --completions bash)' adds the completions to a running
+                shell.
+                """)
+        let man = parser.flag("man", help: "Print the manual page, in the format of man")
+        let shell = parser.option(
+            "completions", words: ShellCompletions.Shell.allCases.map(\.rawValue),
+            help: "Print the completions for this shell")
+        let operands = try parser.parse(arguments)
+        guard operands.count + (man.isSet ? 1 : 0) + (shell.value == nil ? 0 : 1) <= 1 else {
+            throw parser.error("it takes one of a command, --man and --completions")
+        }
+        if let shell: ShellCompletions.Shell = try parser.choice(shell, named: "completions") {
+            text = ShellCompletions(commands: WebImageTool.syntaxes).text(for: shell)
+        } else if man.isSet {
+            text = ManualPage(commands: WebImageTool.syntaxes).text
+        } else if let name = operands.first {
+            text = HelpText.text(for: try WebImageTool.command(named: name).syntax)
+        } else {
+            text = HelpText.overview(of: WebImageTool.commands)
+        }
+    }
+
+    func run() async -> ExitStatus {
+        Console.standard.print(text: text)
+        return .success
+    }
+}

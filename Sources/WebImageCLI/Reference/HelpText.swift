@@ -1,0 +1,54 @@
+/// Formats help for a terminal of 80 columns.
+enum HelpText {
+    static let width = 80
+
+    /// Returns the text that `--help` prints for a command.
+    static func text(for syntax: CommandSyntax) -> String {
+        var text = "Usage:\n  \(syntax.command) [OPTION…] \(syntax.operands)\n\n\(wrapped(syntax.summary + "."))\n"
+        if !syntax.actions.isEmpty { text += "\nActions:\n" + table(syntax.actions.map { ($0.usage, $0.help) }) }
+        text += "\nOptions:\n" + table(syntax.options.map { ($0.usage, $0.help) })
+        for paragraph in syntax.paragraphs { text += "\n\(wrapped(paragraph))\n" }
+        return text
+    }
+
+    /// Returns the text that `webimage --help` prints.
+    @MainActor
+    static func overview(of commands: [any Command.Type]) -> String {
+        let program = CommandSyntax.program
+        var text = "Usage:\n  \(program) COMMAND [OPTION…] …\n  \(program) --version\n"
+        text += "\nCommands:\n" + table(commands.map { ($0.name, $0.summary) })
+        for paragraph in CommandSyntax.paragraphs(of: ToolDescription.text) { text += "\n\(wrapped(paragraph))\n" }
+        text += "\nExit status:\n" + table(ToolDescription.statuses)
+        return text + "\n\(wrapped("'\(program) COMMAND --help' describes a command."))\n"
+    }
+
+    /// Returns rows of two columns. A term that is too long for the first column has a line of its own.
+    static func table(_ rows: [(term: String, text: String)]) -> String {
+        let longest = 25
+        let column = min(rows.map(\.term.count).max() ?? 0, longest) + 4
+        let indent = String(repeating: " ", count: column)
+        return rows.map { term, text in
+            let description = wrapped(text, indent: indent)
+            guard term.count + 4 <= column else { return "  \(term)\n\(indent)\(description)\n" }
+            return "  \(term)" + indent.dropFirst(term.count + 2) + description + "\n"
+        }.joined()
+    }
+
+    /// Breaks a paragraph into lines.
+    ///
+    /// - Parameter indent: the beginning of each line but the first, which counts as indented.
+    static func wrapped(_ text: String, indent: String = "") -> String {
+        var lines = [""]
+        for word in text.split(separator: " ") {
+            let line = lines[lines.count - 1]
+            if line.isEmpty {
+                lines[lines.count - 1] = String(word)
+            } else if indent.count + line.count + 1 + word.count <= width {
+                lines[lines.count - 1] += " \(word)"
+            } else {
+                lines.append(String(word))
+            }
+        }
+        return lines.joined(separator: "\n" + indent)
+    }
+}
