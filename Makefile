@@ -24,7 +24,7 @@ Benchmarks_groups := $(filter-out $(TransportBenchmarks_groups) $(GTKBenchmarks_
 benchmarks := $(foreach program,$(programs),$(if $(GROUP),$(if $($(program)_groups),$(program)),$(program)))
 peers := $(if $(filter TransportBenchmarks,$(benchmarks)),URLSessionClient)
 
-.PHONY: help setup build test test-renderer stress fuzz test-tsan test-asan options-off trace build-time lint format pictures bench hit-rates demo examples docs snippets test-install clean
+.PHONY: help setup build test test-renderer stress fuzz test-tsan test-asan options-off trace build-time lint format pictures bench hit-rates demo examples docs snippets test-install install uninstall check-install clean
 
 help: ## List these targets.
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' Makefile | expand -t 15
@@ -32,9 +32,28 @@ help: ## List these targets.
 setup: ## Install the missing Debian or Ubuntu packages.
 	@Scripts/setup
 
-build: ## Build the library, webimage and the Gallery for use.
+# The installed programs contain Swift's libraries, so that they run without the toolchain and after it is updated. SwiftPM builds all
+# anew for this, so they have a folder of their own.
+programs := $(scratch)/programs
+build_programs = $(foreach product,webimage $(if $(has_views),Gallery),\
+	swift build --scratch-path $(programs) -c release --static-swift-stdlib --product $(product) &&) true
+
+build: ## Build webimage and the Gallery for installing.
 	@Scripts/setup build
-	$(build) -c release
+	$(build_programs)
+
+# The variables of the command line and of the environment, for Scripts/install.
+export PREFIX DESTDIR
+install: ## Install what `make build` has built, into PREFIX=… (/usr/local), below DESTDIR=… (nothing).
+	@Scripts/install $(programs)/release
+
+uninstall: ## Remove what `make install` has installed, with the same PREFIX and DESTDIR.
+	@Scripts/install --uninstall
+
+check-install: ## Install into a temporary directory, check the files, and uninstall.
+	@Scripts/setup build test
+	$(build_programs)
+	@Scripts/check-install $(programs)/release
 
 # One test at a time: in parallel, tests starve each other's servers on small machines. A test that takes longer than TEST_LIMIT
 # seconds counts as hanging.
@@ -136,8 +155,8 @@ hit-rates: ## Replay traces through cache policies, and write Documentation/HitR
 
 demo: ## Show photographs from a local server, first cold, then from disk.
 	@Scripts/setup build demo
-	$(build) -c release --product $(if $(headless),Gallery,webimage)
-	@Demo/run $(scratch)/release
+	$(build_programs)
+	@Demo/run $(programs)/release
 
 examples: ## Build the examples as an outside package, and check what they do.
 	@Scripts/setup build demo
