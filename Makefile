@@ -34,26 +34,26 @@ setup: ## Install the missing Debian or Ubuntu packages.
 
 # The installed programs contain Swift's libraries, so that they run without the toolchain and after it is updated. SwiftPM builds all
 # anew for this, so they have a folder of their own.
-programs := $(scratch)/programs
-build_programs = $(foreach product,webimage $(if $(has_views),Gallery),\
-	swift build --scratch-path $(programs) -c release --static-swift-stdlib --product $(product) &&) true
+installable := $(scratch)/installable
+build_installable = $(foreach product,webimage $(if $(has_views),Gallery),\
+	swift build --scratch-path $(installable) -c release --static-swift-stdlib --product $(product) &&) true
 
 build: ## Build webimage and the Gallery for installing.
 	@Scripts/setup build
-	$(build_programs)
+	$(build_installable)
 
 # The variables of the command line and of the environment, for Scripts/install.
 export PREFIX DESTDIR
 install: ## Install what `make build` has built, into PREFIX=… (/usr/local), below DESTDIR=… (nothing).
-	@Scripts/install $(programs)/release
+	@Scripts/install $(installable)/release
 
 uninstall: ## Remove what `make install` has installed, with the same PREFIX and DESTDIR.
 	@Scripts/install --uninstall
 
 check-install: ## Install into a temporary directory, check the files, and uninstall.
 	@Scripts/setup build test
-	$(build_programs)
-	@Scripts/check-install $(programs)/release
+	$(build_installable)
+	@Scripts/check-install $(installable)/release
 
 # One test at a time: in parallel, tests starve each other's servers on small machines. A test that takes longer than TEST_LIMIT
 # seconds counts as hanging.
@@ -155,8 +155,8 @@ hit-rates: ## Replay traces through cache policies, and write Documentation/HitR
 
 demo: ## Show photographs from a local server, first cold, then from disk.
 	@Scripts/setup build demo
-	$(build_programs)
-	@Demo/run $(programs)/release
+	$(build_installable)
+	@Demo/run $(installable)/release
 
 examples: ## Build the examples as an outside package, and check what they do.
 	@Scripts/setup build demo
