@@ -17,7 +17,8 @@ struct InteractiveShell {
     func suggestions(for line: String) async throws -> String {
         let run = try await tool.run(program: command(for: line))
         guard run.status == 0 else { throw ToolError(run.output + run.errors) }
-        return run.output
+        // fish prints the description of a word after a tab.
+        return run.output.split(separator: "\n").map { $0.prefix { $0 != "\t" } }.joined(separator: "\n")
     }
 
     private func command(for line: String) -> [String] {
