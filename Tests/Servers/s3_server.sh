@@ -1,6 +1,12 @@
 #!/usr/bin/env bash
 # s3_server.sh DIRECTORY PORT: Ceph's radosgw with one object store in memory, on 127.0.0.1. Uses PORT to PORT+2. Prints "ready" when it
-# answers; stops when its standard input ends. The account's keys are testkey and testsecret.
+# answers; stops when its standard input ends. The account's keys are testkey and testsecret. Buckets can be in the path, or before
+# ".localhost" in the host. Each line of the standard input is a command, which is answered with a line, "done" or "failed":
+#
+#   stop            stops the gateway; the objects stay
+#   kill            ends it at once; for half a minute, its successor waits for it before it changes buckets and users
+#   start [OFFSET]  starts it again, with a clock that is wrong by the offset, such as +20m
+#   admin ARGUMENT...   radosgw-admin
 set -euo pipefail
 directory=$1 port=$2
 mkdir -p "$directory"/{mon,osd,out,run,rgw}
@@ -47,9 +53,35 @@ osd class load list = *
 osd class default list = *
 [client.rgw]
 rgw frontends = beast endpoint=127.0.0.1:$port tcp_nodelay=1
+rgw dns name = localhost
+rgw s3 auth use sts = true
+rgw sts key = 0123456789abcdef
+# Quotas hold at once.
+rgw bucket quota ttl = 0
 rgw data = $directory/rgw
 END
 options=(-c "$directory/ceph.conf")
+
+start_gateway() {
+    local clock=()
+    [[ -z ${1:-} ]] || clock=(env FAKETIME_DONT_FAKE_MONOTONIC=1 faketime -f "$1")
+    # With a wrong clock, the process that starts the daemon does not end.
+    "${clock[@]}" radosgw "${options[@]}" -n client.rgw &
+    for _ in $(seq 300); do
+        if curl -s -o /dev/null "http://127.0.0.1:$port/"; then return; fi
+        sleep 0.1
+    done
+    return 1
+}
+
+end_gateway() {
+    local process
+    process=$(<"$directory/run/client.rgw.pid")
+    kill "$1" "$process"
+    # One that is not reaped yet has no program.
+    while [[ -e /proc/$process/exe ]]; do sleep 0.01; done
+}
+
 {
     ceph-authtool --create-keyring "$directory/keyring" --gen-key -n mon. --cap mon 'allow *'
     for name in client.admin client.rgw osd.0; do
@@ -63,13 +95,20 @@ options=(-c "$directory/ceph.conf")
     ceph-osd "${options[@]}" -i 0 --mkfs --osd-uuid "$osd"
     ceph-osd "${options[@]}" -i 0
     timeout 60 radosgw-admin "${options[@]}" user create --uid=test --display-name=test --access-key=testkey --secret-key=testsecret
-    radosgw "${options[@]}" -n client.rgw
+    start_gateway
 } >"$directory/out/start.log" 2>&1 </dev/null
-for _ in $(seq 300); do
-    if curl -s -o /dev/null "http://127.0.0.1:$port/"; then
-        echo ready
-        break
-    fi
-    sleep 0.1
+echo ready
+
+while read -ra command; do
+    answer=done
+    {
+        case ${command[0]} in
+            stop) end_gateway -TERM ;;
+            kill) end_gateway -KILL ;;
+            start) start_gateway "${command[@]:1}" ;;
+            admin) timeout 60 radosgw-admin "${options[@]}" "${command[@]:1}" ;;
+            *) false ;;
+        esac
+    } >>"$directory/out/commands.log" 2>&1 </dev/null || answer=failed
+    echo "$answer"
 done
-cat >/dev/null

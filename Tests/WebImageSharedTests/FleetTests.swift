@@ -7,67 +7,18 @@ import WebImageTestSupport
 
 /// Machines with a real store between them and the origin.
 @Suite(.enabled(if: S3Server.isInstalled, "needs radosgw, ceph-mon and ceph-osd"))
-struct FleetTests {
+struct FleetTests: FleetSuite {
     private static let server = Result { try S3Server() }
     private let server: S3Server
-    private let origin: OriginServer
-    private let location: S3Location
-    private static let buckets = LockBox(0)
-    private let credential: S3Credential
+    let origin: OriginServer
+    let location: S3Location
+    let credential: S3Credential
 
     init() async throws {
         server = try Self.server.get()
         origin = try OriginServer()
         credential = S3Credential(keyID: server.keyID, secret: server.secret)
-        let number = Self.buckets.withLock { count in
-            count += 1
-            return count
-        }
-        location = try S3Location("s3://fleet-\(number)/p?endpoint=http://127.0.0.1:\(server.port)")
-        let response = try await client().send(.put, nil)
-        #expect(response.statusCode == 200)
-    }
-
-    /// The machine is shared and slow at times.
-    private func configuration(_ location: S3Location? = nil, _ credential: S3Credential? = nil)
-        -> SharedImageCache.Configuration
-    {
-        var configuration = SharedImageCache.Configuration(
-            location: location ?? self.location, credential: credential ?? self.credential)
-        configuration.budget.connect = .seconds(2)
-        configuration.budget.firstByte = .seconds(5)
-        return configuration
-    }
-
-    private func client() -> S3Client { S3Client(configuration()) }
-
-    /// A machine with empty caches of its own.
-    private func machine(_ cache: SharedImageCache) -> WebImageManager {
-        var configuration = WebImageManager.Configuration(
-            cache: ImageCache(memory: MemoryCache(configuration: .images), disk: nil))
-        configuration.share(cache)
-        return WebImageManager(configuration: configuration)
-    }
-
-    private static func picture(_ level: UInt8 = 90) throws -> Data {
-        var pixels = try MutablePixelBuffer(width: 9, height: 7)
-        pixels.withUnsafeMutableBytes { bytes in
-            for index in bytes.indices { bytes[index] = index % 4 == 3 ? 255 : level }
-        }
-        return try CodecRegistry.shared.encode(Image(pixels: pixels.freeze(isOpaque: true)), as: .png)
-    }
-
-    private func load(
-        _ path: String, on cache: SharedImageCache, _ change: (inout WebImageRequest) -> Void = { _ in }
-    ) async throws -> WebImageResponse {
-        var request = WebImageRequest(try origin.url(path))
-        request.cachePolicy = .http
-        change(&request)
-        return try await machine(cache).response(for: request)
-    }
-
-    private func requestCount(_ path: String) async throws -> Int {
-        try await origin.requests().count { $0.path == path }
+        location = try await Self.makeBucket(port: server.port, credential)
     }
 
     @Test func whatOneMachineLoadedTheOthersNeedNot() async throws {

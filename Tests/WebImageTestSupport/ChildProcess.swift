@@ -69,6 +69,12 @@ final class ChildProcess: Sendable {
         return Int(status >> 8)
     }
 
+    /// Writes a line to its standard input.
+    func writeLine(_ line: String) {
+        let bytes = Array((line + "\n").utf8)
+        input.withLock { input in if let input { _ = write(input, bytes, bytes.count) } }
+    }
+
     /// The first line that the program prints, or as much as there is of it. Blocks.
     func readLine() -> String {
         var line: [UInt8] = []

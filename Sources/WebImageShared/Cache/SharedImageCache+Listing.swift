@@ -2,21 +2,21 @@ package import FoundationEssentials
 package import WebImageCore
 internal import WebImageLoading
 
-/// What a program at a shell asks. Unlike loads, it is told why the store does not answer.
+/// Functions for tools. Unlike loads, they report the store's errors.
 extension SharedImageCache {
     /// An object of the store.
     package struct Entry: Sendable {
         /// The object's key, without the location's prefix.
         package let key: String
-        /// The URL or key that it was stored for; `nil` if names were not wanted, or if this library did not write it.
+        /// The URL or cache key of its content; `nil` without names, and for objects of other programs.
         package let name: String?
         package let byteCount: Int
         package let modified: Date
     }
 
-    /// Calls `body` with all objects of the location, a thousand a request.
+    /// Calls `body` with each object of the location; lists a thousand in a request.
     ///
-    /// - Parameter withNames: whether to read the beginning of each object, which has its name.
+    /// - Parameter withNames: whether to read each object's beginning, which has its name.
     package func forEachEntry(
         withNames: Bool = true, _ body: (Entry) async -> Void
     ) async throws(WebImageError) {
@@ -25,7 +25,7 @@ extension SharedImageCache {
             var query = [("list-type", "2"), ("prefix", configuration.location.objectKey("v1/"))]
             if let token { query.append(("continuation-token", token)) }
             let response = try await send(.get, nil, query: query, byteLimit: 16 << 20)
-            let text = String(decoding: response.body, as: UTF8.self)
+            let text = Substring(decoding: response.body, as: UTF8.self)
             for part in text.components(between: "<Contents>", and: "</Contents>") {
                 guard let full = part.components(between: "<Key>", and: "</Key>").first,
                     let size = part.components(between: "<Size>", and: "</Size>").first.flatMap({ Int($0) }),
@@ -42,7 +42,7 @@ extension SharedImageCache {
         } while token != nil
     }
 
-    /// The bytes that are stored for a URL, or for a program's key; `nil` if there are none.
+    /// Returns the bytes that are stored for a URL or a program's key; `nil` for none.
     package func storedBytes(forKey key: String) async throws(WebImageError) -> Data? {
         for name in [key, "value:" + key] {
             guard let object = try await object(at: SharedObject.key(of: name)),
@@ -53,12 +53,12 @@ extension SharedImageCache {
         return nil
     }
 
-    /// Removes what is stored for a URL, or for a program's key.
+    /// Removes the object of a URL or a program's key.
     package func removeStored(forKey key: String) async throws(WebImageError) {
         for name in [key, "value:" + key] { _ = try await send(.delete, SharedObject.key(of: name)) }
     }
 
-    /// Reads only the object's beginning; 416 is the answer for an empty one.
+    /// Reads only the object's beginning. The status for an empty one is 416.
     private func name(ofObjectAt key: String) async throws(WebImageError) -> String? {
         let range = HTTPField(name: "Range", value: "bytes=0-\(SharedObject.textByteLimit - 1)")
         let response = try await send(
@@ -92,24 +92,8 @@ extension SharedImageCache {
             case .tooSlow: throw .timedOut(seconds: configuration.budget.firstByte.inSeconds, url: url)
             case .tooLong: throw .transport(code: 0, message: "the answer is too long", url: url)
             case .unreachable(let message): throw .transport(code: 0, message: message, url: url)
+            case .paused: throw .transport(code: 0, message: error.description, url: url)
             }
         }
-    }
-}
-
-extension StringProtocol {
-    /// The texts between two marks; enough for the lists of S3, whose elements have no attributes.
-    fileprivate func components(between start: String, and end: String) -> [String] {
-        var (result, rest): ([String], Substring) = ([], self[...].description[...])
-        while let first = rest.firstRange(of: start), let last = rest[first.upperBound...].firstRange(of: end) {
-            result.append(String(rest[first.upperBound..<last.lowerBound]))
-            rest = rest[last.upperBound...]
-        }
-        return result
-    }
-
-    fileprivate var withoutEntities: String {
-        [("&quot;", "\""), ("&lt;", "<"), ("&gt;", ">"), ("&apos;", "'"), ("&amp;", "&")]
-            .reduce(String(self)) { $0.replacing($1.0, with: $1.1) }
     }
 }

@@ -3,7 +3,7 @@ public import WebImageCaching
 public import WebImageCore
 internal import WebImageLoading
 
-/// A cache in an S3 store, which a fleet of servers shares: what one machine has loaded, the others need not load.
+/// A cache in an S3 store for a fleet of servers. Each image is loaded from its origin by one machine, for all.
 ///
 /// ```swift
 /// let shared = SharedImageCache(
@@ -18,20 +18,20 @@ internal import WebImageLoading
 ///                         └◄ write ◄┘   behind the load
 ///
 /// Originals are stored with their HTTP metadata, by RFC 9111's rules for shared caches under every policy: `s-maxage`,
-/// `private`, `no-store`, `Vary`, revalidation. Requests with credentials or cookies neither use nor fill it, and neither do
-/// redirected responses and those that set cookies. As an ``WebImage/ImageCaching`` it also stores what a program gives
-/// it, such as processed images.
+/// `private`, `no-store`, `Vary`, revalidation. Requests with credentials or cookies, redirected responses, and responses that
+/// set cookies are not shared. As an ``WebImage/ImageCaching``, it also stores a program's own bytes, such as processed
+/// images.
 ///
-/// It never makes a load worse: look-ups have a ``Budget``, writes are dropped first, and a store that fails is left alone for
-/// a while. Anything damaged, foreign or of another version is a miss.
+/// The store never fails a load. Look-ups have a ``Budget``, and writes wait in a queue of limited length. After failures in a
+/// row, a circuit breaker stops requests for a while. Damaged objects, and those of other programs or versions, are misses.
 public final class SharedImageCache: Sendable {
-    /// What a look-up may cost; a slower store counts as a miss.
+    /// The time limits of a look-up. A store that exceeds them counts as a miss.
     public struct Budget: Sendable, Hashable {
         /// The time to connect; 100 ms by default.
         public var connect: Duration = .milliseconds(100)
         /// The time without any byte; 200 ms by default.
         public var firstByte: Duration = .milliseconds(200)
-        /// The least bytes a second; 5 MiB by default.
+        /// The minimum transfer rate in bytes per second; 5 MiB by default.
         public var bytesPerSecond = 5 << 20
 
         /// Creates the default budget.
@@ -40,20 +40,21 @@ public final class SharedImageCache: Sendable {
 
     /// The configuration of a shared cache.
     public struct Configuration: Sendable {
-        /// Where it is.
+        /// The place in the store.
         public var location: S3Location
         /// The account's keys; by default those of the environment. `nil` sends requests without a signature.
         public var credential: S3Credential?
-        /// What a look-up may cost.
+        /// The time limits of a look-up.
         public var budget = Budget()
-        /// The longest body that is stored and read, in bytes; 32 MiB by default.
+        /// The longest body to store and read, in bytes; 32 MiB by default.
         public var objectByteLimit = 32 << 20
-        /// The most bytes that wait to be written; 64 MiB by default. The oldest are dropped.
+        /// The limit on bytes that wait to be written; 64 MiB by default. The oldest writes are dropped first.
         public var pendingByteLimit = 64 << 20
-        /// A PEM file with the authorities that the store's certificate is checked against; by default that of
-        /// `AWS_CA_BUNDLE`, else the system's.
+        /// A PEM file with the authorities that sign the store's certificate; by default the file that `AWS_CA_BUNDLE` names,
+        /// or the system's.
         public var authoritiesPath = ProcessInfo.processInfo.environment["AWS_CA_BUNDLE"]
-        /// Whether one machine loads what others wait for, where the store has conditional writes; `true` by default.
+        /// Whether one machine loads an image while others wait for it; `true` by default. It needs a store with conditional
+        /// writes.
         public var usesLeases = true
 
         /// Creates a configuration.
@@ -62,21 +63,21 @@ public final class SharedImageCache: Sendable {
         }
     }
 
-    /// Totals since the cache was created, and the present state.
+    /// Totals since the cache was created, and its current state.
     public struct Counters: Sendable, Hashable {
         /// Look-ups that found a response, and those that found none.
         public var hits = 0, misses = 0
         /// Look-ups and writes that failed, or took too long.
         public var failures = 0
-        /// Objects that were damaged, foreign or of another version.
+        /// Objects that were damaged, or of another program or version.
         public var invalidObjects = 0
         /// Objects written, and writes that were dropped.
         public var writes = 0, droppedWrites = 0
-        /// Loads that waited for another machine, and got its result.
-        public var sharedLoads = 0
-        /// How often the store was left alone.
+        /// Loads that waited for another machine and got its result, and those that waited too long and asked the server.
+        public var sharedLoads = 0, abandonedWaits = 0
+        /// How often the circuit breaker stopped requests to the store.
         public var interruptions = 0
-        /// Whether it is left alone now.
+        /// Whether requests are stopped now.
         public var isInterrupted = false
     }
 
@@ -84,7 +85,7 @@ public final class SharedImageCache: Sendable {
     public let configuration: Configuration
     let store: SharedStore
 
-    /// Creates a cache; nothing is sent before the first look-up.
+    /// Creates a cache. It sends no request before the first look-up.
     public init(_ configuration: Configuration) {
         self.configuration = configuration
         store = SharedStore(configuration)
@@ -93,13 +94,13 @@ public final class SharedImageCache: Sendable {
     /// The counters.
     public var counters: Counters { store.counters }
 
-    /// Returns when all writes so far have ended or were dropped.
+    /// Waits until all writes have ended. Those that the circuit breaker holds back are dropped.
     public func flush() async { await store.flush() }
 }
 
-/// What a program stores: variants, or originals of its own. Not responses, which loads store with their HTTP metadata.
+/// The values that a program stores, such as variants. Loads store responses separately, with their HTTP metadata.
 extension SharedImageCache: ImageCaching {
-    /// Returns what was stored for the key; it has no memory of its own.
+    /// Returns the bytes that were stored for the key. The cache has no memory tier.
     public func data(for key: ImageCacheKey, in tiers: ImageCache.Tiers) async -> ImageCacheResult? {
         guard tiers.contains(.disk), case .found(let object, _) = await store.read(Self.name(of: key)),
             object.kind == .value, !object.isExpired(at: Date())
@@ -111,7 +112,7 @@ extension SharedImageCache: ImageCaching {
                 expiration: expiration, extendedData: object.texts.extendedData, responseMetadata: object.texts.record))
     }
 
-    /// Stores the bytes behind the call. An image without bytes is not stored.
+    /// Stores the bytes after the call. An image without bytes is not stored.
     public func store(
         _ image: Image?, data: Data?, for key: ImageCacheKey, in tiers: ImageCache.Tiers,
         attributes: DiskCache.Attributes
@@ -130,12 +131,12 @@ extension SharedImageCache: ImageCaching {
         store.write(object)
     }
 
-    /// Removes what was stored for the key.
+    /// Removes the bytes that were stored for the key.
     public func remove(for key: ImageCacheKey, from tiers: ImageCache.Tiers) async {
         if tiers.contains(.disk) { await store.remove(Self.name(of: key)) }
     }
 
-    /// Does nothing: other machines use it. A lifecycle rule of the bucket empties it.
+    /// Does nothing, because other machines use the store. A lifecycle rule of the bucket removes old objects.
     public func clear(_ tiers: ImageCache.Tiers) async {}
 
     static func name(of key: ImageCacheKey) -> String { "value:" + key.description }

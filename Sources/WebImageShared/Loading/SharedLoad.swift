@@ -14,17 +14,17 @@ internal import WebImageLoading
 ///           │                                    └─ after 500 ms ──► origin
 ///           └─ nothing, no store ──► origin ──► pass on, write
 final class SharedLoad: PausableTask {
-    /// How long it waits for another machine.
+    /// The longest wait for another machine.
     static let patience = Duration.milliseconds(500)
     private static let lookInterval = Duration.milliseconds(40)
     private static let renewalInterval = Duration.seconds(1)
-    /// How long a response that may not be shared is remembered as such, in seconds.
+    /// How long the mark of a response that may not be shared is valid, in seconds.
     private static let refusalDuration = 60.0
 
     private struct State {
         var look: Task<Void, Never>?
         var priority: LoadPriority
-        /// The load from the origin, or what is told to it before it begins.
+        /// The load from the origin; takes calls before it starts.
         var origin = DeferredTask()
         var isCancelled = false
     }
@@ -54,6 +54,12 @@ final class SharedLoad: PausableTask {
             return state.isCancelled
         }
         if isCancelled { task.cancel() }
+    }
+
+    /// Loads from the origin while the breaker stops look-ups. The response is written afterwards.
+    func startWithoutLookUp() {
+        note("not asked, because it failed")
+        load(nil, claimed: false)
     }
 
     func cancel() {
@@ -92,8 +98,8 @@ final class SharedLoad: PausableTask {
                 return handler(.finished(.failure(.cancelled)))
             }
             switch finding {
-            case .unavailable:
-                note("no answer in time")
+            case .unavailable(let reason):
+                note(reason)
                 return load(nil, claimed: false)
             case .claimed:
                 note("nothing is stored; this machine loads it")
@@ -121,11 +127,15 @@ final class SharedLoad: PausableTask {
                         continue
                     }
                     if age.map({ $0 <= SharedStore.leaseDuration }) ?? true {
-                        store.count { $0.misses += 1 }
+                        if hasWaited { note("waited long enough; this machine loads it too") }
+                        store.count { counters in
+                            counters.misses += 1
+                            if hasWaited { counters.abandonedWaits += 1 }
+                        }
                         return load(nil, claimed: false)
                     }
                 }
-                // Void: the first to write another one loads.
+                // The mark is void. The first machine to replace it loads.
                 store.count { $0.misses += 1 }
                 let isRenewed = await store.renew(name)
                 if isCancelled {
@@ -149,7 +159,7 @@ final class SharedLoad: PausableTask {
             return load(nil, claimed: false)
         }
         guard stored.response.matches(headersSent) else {
-            // Another variant: the latest response tells what it varies by.
+            // Another variant. The latest response names the fields it varies by.
             let variant = variantName(of: stored.response)
             guard case .found(let other, _) = await store.read(variant), let stored = Self.stored(in: other),
                 stored.response.matches(headersSent)
@@ -210,7 +220,7 @@ final class SharedLoad: PausableTask {
         handler(.finished(.success(())))
     }
 
-    /// Whether the request asks about just this response.
+    /// Whether the request's own conditions name this response.
     private func isConfirmed(_ response: StoredResponse) -> Bool {
         func value(_ name: String) -> String? {
             request.headers.first { $0.key.lowercased() == name }?.value
@@ -224,7 +234,7 @@ final class SharedLoad: PausableTask {
 
     // MARK: The origin
 
-    /// A stale response that the origin is asked about.
+    /// A stale response, and the conditions that revalidate it.
     private struct Question: Sendable {
         let stored: Stored
         let revalidation: HTTPCachePolicy.Revalidation
@@ -233,7 +243,7 @@ final class SharedLoad: PausableTask {
     private func load(_ question: Question?, claimed: Bool) {
         var request = request
         if let question {
-            // The caller's conditions are answered from what is stored.
+            // The stored response answers the caller's own conditions.
             request.headers = request.headers.filter { !HTTPField.conditionNames.contains($0.key.lowercased()) }
             for field in question.revalidation.conditions { request.headers[field.name] = field.value }
         }
@@ -252,13 +262,13 @@ final class SharedLoad: PausableTask {
         switch event {
         case .response(let response):
             recorder.begin(response)
-            // It is not the caller who asked.
+            // A 304 answers the load's conditions, not the caller's.
             if question == nil || response.statusCode != 304 { handler(event) }
         case .bytes(let bytes):
             recorder.append(bytes)
             handler(event)
         case .refused(let response) where question != nil:
-            // What is stored may be served instead.
+            // The stored response may be served instead.
             recorder.begin(response)
             recorder.refuse()
         case .report, .refused: handler(event)
@@ -307,7 +317,7 @@ final class SharedLoad: PausableTask {
         return error != .cancelled
     }
 
-    /// Writes what may be shared; what may not is remembered, so that nobody waits for it.
+    /// Writes a response that may be shared. Another one leaves a mark, so that no machine waits for it.
     private func keep(_ head: LoaderResponse, _ recorder: OriginRecorder, hasLease: Bool) {
         if head.statusCode == 304 { return hasLease ? store.removeLater(name) : () }
         let obstacle = HTTPCachePolicy.sharedObstacle(
@@ -370,7 +380,7 @@ private final class LeaseKeeper: Sendable {
     }
 }
 
-/// What the origin sends.
+/// Collects the origin's response.
 private final class OriginRecorder: Sendable {
     private struct State {
         var head: LoaderResponse?
@@ -388,10 +398,10 @@ private final class OriginRecorder: Sendable {
     var head: LoaderResponse? { state.withLock { $0.head } }
     var isRefused: Bool { state.withLock { $0.isRefused } }
     var responseTime: Date { state.withLock { $0.responseTime } }
-    /// `nil` for one that is too long.
+    /// `nil` if it is too long.
     var body: Data? { state.withLock { $0.body } }
 
-    /// Begins again if an earlier attempt failed.
+    /// Starts again after an attempt that failed.
     func begin(_ response: LoaderResponse) {
         state.withLock { state in state = State(head: response) }
     }

@@ -15,16 +15,12 @@ struct SharedLoader: ImageLoader, HeaderReporting {
     func load(
         _ request: LoaderRequest, priority: LoadPriority, handler: @escaping @Sendable (LoaderEvent) -> Void
     ) -> any LoaderTask {
-        guard !cache.store.isPausing else {
-            handler(.report(.noted("shared cache: left alone, because it failed")))
-            return base.load(request, priority: priority, handler: handler)
-        }
         let headers = base.headersSent(for: request)
         guard ["http", "https"].contains(request.url.scheme?.lowercased()),
             HTTPCachePolicy.sharedObstacle(to: request, headersSent: headers) == nil
         else { return base.load(request, priority: priority, handler: handler) }
         let load = SharedLoad(cache.store, base, request, headers, priority, handler)
-        load.start()
+        if cache.store.isPausing { load.startWithoutLookUp() } else { load.start() }
         return load
     }
 }
@@ -32,11 +28,11 @@ struct SharedLoader: ImageLoader, HeaderReporting {
 extension WebImageManager.Configuration {
     /// Looks images up in a shared cache when they are neither in memory nor on disk, before a server is asked.
     ///
-    /// - Parameter cache: may be that of several managers.
+    /// - Parameter cache: several managers may share one.
     public mutating func share(_ cache: SharedImageCache) {
         loaders = ImageLoaderGroup(
             loaders.loaders.map { loader in
-                // Files and data are here already.
+                // Files and `data:` URLs need no cache.
                 guard let url = URL(string: "https://example.invalid/"), loader.canLoad(url) else { return loader }
                 return SharedLoader(cache: cache, base: loader)
             })

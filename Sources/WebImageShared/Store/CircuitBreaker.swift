@@ -1,6 +1,6 @@
 internal import WebImageCore
 
-/// Leaves a store alone that fails or is slow.
+/// Stops requests to a store that fails or is slow.
 ///
 ///     closed ── failures in a row ──► open ── pause ──► one probe ─┬─ success ──► closed
 ///                                       ▲                         └─ failure ──┐
@@ -14,7 +14,7 @@ struct CircuitBreaker {
     private var failureCount = 0
     private var pause = Self.firstPause
     /// When the next probe may start; `nil` while it is closed.
-    private var reopening: Duration?
+    private(set) var reopening: Duration?
     private var isProbing = false
     private(set) var openingCount = 0
 
@@ -47,6 +47,6 @@ struct CircuitBreaker {
         }
     }
 
-    /// A request that ended without telling anything, because it was cancelled.
+    /// Called for a cancelled request, which says nothing about the store.
     mutating func forget() { isProbing = false }
 }

@@ -4,19 +4,38 @@ internal import WebImageLoading
 
 /// Sends single requests to an S3 store, signed by libcurl (Signature Version 4).
 ///
-/// libcurl 7.88 (Debian 12) signs the `x-amz-content-sha256` that it is given but adds none, which stores refuse; 8.14 adds it
-/// where there is none. So each request brings its own. Keys have only letters that no encoding changes, and queries are in
-/// canonical order, because 7.88 signs both as they are.
+/// libcurl 7.88 (Debian 12) adds no `x-amz-content-sha256`, which stores require, but signs one that the request has; 8.14 adds
+/// one if it is missing. So each request has its own. Keys consist of characters that no encoding changes, and queries are in
+/// canonical order, because 7.88 signs both unchanged.
 final class S3Client: Sendable {
     struct Response: Sendable {
         let statusCode: Int
         let head: TransferHead
         let body: Data
 
-        /// Whether it says that there is no such bucket, and not only no such object.
-        var isBucketMissing: Bool {
-            statusCode == 404 && String(decoding: body.prefix(4096), as: UTF8.self).contains("NoSuchBucket")
+        /// The store's name for an error, such as `AccessDenied`; `nil` without one.
+        var errorCode: String? {
+            guard statusCode >= 400 else { return nil }
+            return Substring(decoding: body.prefix(4096), as: UTF8.self).components(between: "<Code>", and: "</Code>")
+                .first.map { String($0) }
         }
+
+        /// Whether the bucket is missing, and not only the object.
+        var isBucketMissing: Bool { statusCode == 404 && errorCode == "NoSuchBucket" }
+
+        /// Whether the store has no space left, or none for this account.
+        var isFull: Bool { statusCode == 507 || statusCode == 403 && errorCode == "QuotaExceeded" }
+
+        /// Whether the store lacks the feature that the request uses.
+        var isUnsupported: Bool { statusCode == 501 }
+
+        /// Whether further requests are likely to fail as well: wrong keys, a missing bucket, an error of the store.
+        var isFailure: Bool {
+            (statusCode >= 500 && !isUnsupported) || [401, 403].contains(statusCode) || isBucketMissing
+        }
+
+        /// The refusal as a text for traces.
+        var refusal: String { "the store refused the request: \(errorCode ?? "status") (\(statusCode))" }
 
         /// The seconds since the object was stored, by the store's own clock.
         var age: Double? {
@@ -27,16 +46,29 @@ final class S3Client: Sendable {
         }
     }
 
-    enum Failure: Error, Equatable {
-        /// No connection, or one that broke.
+    enum Failure: Error, Equatable, CustomStringConvertible {
+        /// There is no connection, or it broke.
         case unreachable(String)
-        /// A part of the budget was used up.
+        /// The store exceeded the budget.
         case tooSlow
-        /// The answer is longer than allowed.
+        /// The response is longer than allowed.
         case tooLong
         case cancelled
-        /// An error of the store, for those who want to know.
+        /// The store responded with an error status.
         case refused(status: Int)
+        /// The circuit breaker allows no request.
+        case paused
+
+        var description: String {
+            switch self {
+            case .unreachable(let message): "the store cannot be reached: \(message)"
+            case .tooSlow: "the store did not answer in time"
+            case .tooLong: "the store's response is too long"
+            case .cancelled: "cancelled"
+            case .refused(let status): "the store refused the request: status (\(status))"
+            case .paused: "not asked, because it failed"
+            }
+        }
     }
 
     private let location: S3Location
@@ -57,7 +89,7 @@ final class S3Client: Sendable {
 
     /// - Parameters:
     ///   - key: without the prefix; `nil` for the bucket.
-    ///   - byteLimit: of the answer's body.
+    ///   - byteLimit: the longest response body.
     func send(
         _ method: LoaderRequest.Method, _ key: String?, query: [(name: String, value: String)] = [],
         headers: [HTTPField] = [], body: Data? = nil, byteLimit: Int = 1 << 20
@@ -84,7 +116,7 @@ final class S3Client: Sendable {
         request.limits.idle = budget.firstByte
         request.limits.bytesPerSecond = budget.bytesPerSecond
         request.limits.rateWindow = budget.firstByte
-        // A body that is sent counts for the rate too.
+        // The rate includes the body that is sent.
         let byteCount = max(byteLimit, body?.count ?? 0)
         request.limits.total =
             budget.connect + budget.firstByte * 2
@@ -111,7 +143,7 @@ final class S3Client: Sendable {
     }
 }
 
-/// Collects an answer. Called on the transport's thread.
+/// Collects a response. Called on the transport's thread.
 private final class S3Receiver: TransferReceiver {
     private struct State {
         var head: TransferHead?

@@ -32,7 +32,7 @@ public struct S3Location: Sendable, Hashable, CustomStringConvertible {
     /// Creates a location from `s3://bucket/prefix?endpoint=…&region=…&style=…`.
     ///
     /// - Parameters:
-    ///   - text: what it lacks comes from the environment: `AWS_ENDPOINT_URL_S3`, `AWS_ENDPOINT_URL`, `AWS_REGION`,
+    ///   - text: the location. Missing parts come from the environment: `AWS_ENDPOINT_URL_S3`, `AWS_ENDPOINT_URL`, `AWS_REGION`,
     ///     `AWS_DEFAULT_REGION`; the region is `us-east-1` otherwise.
     /// - Throws: ``WebImage/WebImageError/invalidURL(_:reason:)``. Keys in the text are refused.
     public init(_ text: String) throws(WebImageError) {
@@ -65,7 +65,7 @@ public struct S3Location: Sendable, Hashable, CustomStringConvertible {
         (self.bucket, self.prefix, self.endpoint, self.region, self.style) = (bucket, prefix, endpoint, region, style)
     }
 
-    /// Letters that no part of a URL or a signature encodes.
+    /// Whether no part of a URL or a signature encodes the character.
     private static func isPlain(_ byte: UInt8) -> Bool {
         switch byte {
         case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
@@ -101,13 +101,13 @@ public struct S3Location: Sendable, Hashable, CustomStringConvertible {
         return URL(string: text)
     }
 
-    /// Without what the environment may tell.
+    /// The bucket and the prefix, without the endpoint.
     public var description: String { "s3://" + bucket + (prefix.isEmpty ? "" : "/" + prefix) }
 
     /// A key of the store, with the prefix.
     func objectKey(_ key: String) -> String { prefix.isEmpty ? key : prefix + "/" + key }
 
-    /// Everything but the letters that signatures leave as they are.
+    /// Percent-encodes all but the unreserved characters, as signatures require.
     private static func encoded(_ text: String) -> String {
         text.utf8.map { byte in
             if isPlain(byte) || byte == UInt8(ascii: "~") { return String(UnicodeScalar(byte)) }
@@ -117,7 +117,7 @@ public struct S3Location: Sendable, Hashable, CustomStringConvertible {
     }
 }
 
-/// The keys of an account; they are in no description and no log.
+/// The keys of an account. They appear in no description and no log.
 public struct S3Credential: Sendable, CustomStringConvertible, CustomReflectable {
     let keyID: String
     let secret: String

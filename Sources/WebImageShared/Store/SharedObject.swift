@@ -20,16 +20,16 @@ struct SharedObject: Equatable {
     enum Kind: UInt8 {
         /// A response: the record is its HTTP metadata.
         case response = 0
-        /// Someone loads it: the content is who.
+        /// The mark of a load in progress: the content is the number of the process.
         case lease = 1
-        /// It is not shared until its expiry.
+        /// The mark of a response that may not be shared, until its expiry.
         case refusal = 2
-        /// What a program stored.
+        /// Bytes that a program stored.
         case value = 3
     }
 
     struct Texts: Codable, Equatable {
-        /// What it was stored for: a URL, or a cache key.
+        /// The URL or cache key of the content.
         var name: String
         var record: Data?
         var extendedData: Data?
@@ -62,7 +62,7 @@ struct SharedObject: Equatable {
         return data
     }
 
-    /// `nil` for bytes that are not such an object, not whole, changed, of another version, or of another name.
+    /// Returns `nil` for bytes that are no complete, unchanged object of this version and this name.
     init?(_ data: Data, name: String?) {
         let bytes = [UInt8](data)
         let end = bytes.count - Self.digestByteCount
@@ -74,7 +74,7 @@ struct SharedObject: Equatable {
         (self.kind, self.texts, content) = (kind, texts, Data(bytes[range.upperBound..<end]))
     }
 
-    /// How many bytes are read to find a name.
+    /// The number of bytes that are read to find a name.
     static let textByteLimit = 64 << 10
 
     /// Returns the name in the first bytes of an object, which may be damaged; `nil` for other bytes.
@@ -84,14 +84,14 @@ struct SharedObject: Equatable {
         return (try? JSONDecoder().decode(Texts.self, from: Data(bytes[range])))?.name
     }
 
-    /// Where the texts are; `nil` for bytes of another kind or version, and if the texts are not complete.
+    /// Returns the range of the texts; `nil` for bytes of another kind or version, and if the texts are not complete.
     private static func textRange(in bytes: [UInt8]) -> Range<Int>? {
         guard bytes.count >= 12, bytes.starts(with: signature), bytes[4] == version else { return nil }
         let length = (0..<4).reduce(0) { $0 | Int(bytes[8 + $1]) << (8 * $1) }
         return 12 + length <= bytes.count ? 12..<12 + length : nil
     }
 
-    /// The key of a name: letters that no encoding changes, spread over the store.
+    /// Returns the key of a name: characters that no encoding changes, distributed evenly over the store.
     static func key(of name: String) -> String {
         let digest = SHA256.hexDigest(of: [UInt8](name.utf8))
         return "v1/" + digest.prefix(2) + "/" + digest.dropFirst(2)

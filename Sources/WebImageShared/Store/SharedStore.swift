@@ -4,22 +4,26 @@ internal import WebImageLoading
 
 /// Objects by name: reads within a budget, writes behind, leases.
 ///
-/// A lease is an object under the result's own key, which only the first writer creates (`If-None-Match: *`), and which the
-/// result replaces. So a miss costs one request before the origin is asked, if it begins with the lease; a hit costs one if it
-/// begins with a read. What was more frequent lately is tried first.
+/// A lease is an object under the result's own key. The first writer creates it (`If-None-Match: *`), and the result replaces
+/// it. A miss costs one request before the origin is asked if it starts with the lease, and a hit costs one if it starts with
+/// a read. Whichever was more frequent lately comes first.
+///
+/// At most one write of a name is in flight, so that an older object never replaces a newer one.
 final class SharedStore: Sendable {
     enum Finding: Sendable {
         case found(SharedObject, age: Double?)
         case absent
-        /// Nothing is there, and the caller is the one to load it.
+        /// The store has no object, and the caller has the lease to load it.
         case claimed
-        /// The store does not answer, in time or at all.
-        case unavailable
+        /// The store did not answer, or refused the request; the reason is for traces.
+        case unavailable(String)
     }
 
-    /// A lease that was not renewed for so long is void.
+    /// A lease that was not renewed for this long is void, in seconds.
     static let leaseDuration = 2.0
     private static let writerCount = 4
+    /// How often a write is sent to a store that cannot be reached; enough to wait for half a minute.
+    private static let attemptLimit = 2 * CircuitBreaker.failureLimit
 
     private struct State {
         var counters = SharedImageCache.Counters()
@@ -29,17 +33,22 @@ final class SharedStore: Sendable {
         var isProbing = false
         /// The share of hits lately, from 0 to 1.
         var hitShare = 1.0
-        /// What waits to be written, oldest first.
+        /// The writes that wait, oldest first.
         var pending: [Write] = []
         var pendingByteCount = 0
+        /// The names that are being written.
+        var names: [String] = []
         var writerCount = 0
+        /// Starts a writer when the breaker lets one request through.
+        var retry: ScheduledCall?
         var waiters: [CheckedContinuation<Void, Never>] = []
     }
 
-    /// An object to write, or `nil` to remove the one there is.
+    /// An object to write, or `nil` to remove the stored one.
     private struct Write {
         let name: String
         let object: SharedObject?
+        var attemptCount = 0
 
         var byteCount: Int { object?.content.count ?? 0 }
     }
@@ -64,7 +73,7 @@ final class SharedStore: Sendable {
         }
     }
 
-    /// Whether the store is left alone at the moment.
+    /// Whether the circuit breaker allows no request at the moment.
     var isPausing: Bool { state.withLock { $0.breaker.isPausing(at: clock.now) } }
 
     var objectByteLimit: Int { configuration.objectByteLimit }
@@ -73,10 +82,10 @@ final class SharedStore: Sendable {
 
     // MARK: Reading
 
-    /// Looks a response up, or takes the lease to load it.
+    /// Looks up a response, or takes the lease to load it.
     func find(_ name: String) async -> Finding {
         let isKnown = state.withLock { !configuration.usesLeases || $0.hasConditionalWrites != nil || $0.isProbing }
-        // Beside the load: until it is known there are no leases.
+        // In parallel with the load, which uses no lease yet.
         if !isKnown { Task { await learnAboutConditionalWrites() } }
         let start = clock.now
         let (mayClaim, claimsFirst) = state.withLock { state in
@@ -89,7 +98,7 @@ final class SharedStore: Sendable {
         let isInTime = clock.now - start < (configuration.budget.connect + configuration.budget.firstByte) / 2
         if !claimsFirst, mayClaim, isInTime, case .absent = finding {
             finding = await claim(name)
-            // Another one was faster.
+            // Another machine was faster.
             if case .absent = finding { finding = await read(name) }
         }
         let isHit = if case .found(let object, _) = finding { object.kind == .response } else { false }
@@ -99,8 +108,14 @@ final class SharedStore: Sendable {
 
     func read(_ name: String) async -> Finding {
         let limit = configuration.objectByteLimit + (1 << 20)
-        guard let response = await request(.get, name, byteLimit: limit) else { return .unavailable }
-        guard response.statusCode == 200 else { return response.statusCode == 404 ? .absent : .unavailable }
+        let response: S3Client.Response
+        switch await request(.get, name, byteLimit: limit) {
+        case .success(let answer): response = answer
+        case .failure(let failure): return failure == .tooLong ? .absent : .unavailable(failure.description)
+        }
+        guard response.statusCode == 200 else {
+            return response.statusCode == 404 && !response.isBucketMissing ? .absent : .unavailable(response.refusal)
+        }
         guard let object = SharedObject(response.body, name: name) else {
             count { $0.invalidObjects += 1 }
             return .absent
@@ -112,24 +127,33 @@ final class SharedStore: Sendable {
 
     /// Returns `.absent` if an object is there already.
     private func claim(_ name: String) async -> Finding {
-        let condition = HTTPField(name: "If-None-Match", value: "*")
-        guard let response = await request(.put, name, headers: [condition], body: lease(name).encoded) else {
-            return .unavailable
+        switch await sendClaim(name) {
+        case .success(let response) where response.statusCode == 200: .claimed
+        case .success(let response) where [409, 412].contains(response.statusCode): .absent
+        case .success(let response): .unavailable(response.refusal)
+        case .failure(let failure): .unavailable(failure.description)
         }
-        return response.statusCode == 200
-            ? .claimed : [409, 412].contains(response.statusCode) ? .absent : .unavailable
     }
 
-    /// Extends the lease, or takes one over that is void.
+    private func sendClaim(_ name: String) async -> Result<S3Client.Response, S3Client.Failure> {
+        let condition = HTTPField(name: "If-None-Match", value: "*")
+        return await request(.put, name, headers: [condition], body: lease(name).encoded)
+    }
+
+    /// Extends the lease, or takes over a void one. Returns `false` if that failed, or if this process writes the object.
     func renew(_ name: String) async -> Bool {
-        await request(.put, name, body: lease(name).encoded)?.statusCode == 200
+        switch await sendNow(.put, name, body: lease(name).encoded) {
+        case .success(let response)?: response.statusCode == 200
+        case .failure?, nil: false
+        }
     }
 
     private func lease(_ name: String) -> SharedObject {
         SharedObject(.lease, name: name, content: Data("\(owner)".utf8))
     }
 
-    /// Writes twice on one condition: the second write fails only in a store that has it.
+    /// Writes an object twice on the condition that there is none. The second write fails if the store has conditional
+    /// writes. Stores without them ignore the condition, or answer that it is not implemented.
     func learnAboutConditionalWrites() async {
         let isMine = state.withLock { state in
             guard configuration.usesLeases, state.hasConditionalWrites == nil, !state.isProbing else { return false }
@@ -138,15 +162,17 @@ final class SharedStore: Sendable {
         }
         guard isMine else { return }
         let name = "probe:\(UInt64.random(in: 0...UInt64.max))"
-        let first = await claim(name)
+        let first = try? await sendClaim(name).get()
         var hasConditions: Bool?
-        if case .claimed = first {
-            switch await claim(name) {
-            case .absent: hasConditions = true
-            case .claimed: hasConditions = false
+        if first?.statusCode == 200 {
+            switch try? await sendClaim(name).get().statusCode {
+            case 409?, 412?: hasConditions = true
+            case 200?: hasConditions = false
             default: break
             }
             await remove(name)
+        } else if first?.isUnsupported ?? false {
+            hasConditions = false
         }
         state.withLock { state in
             state.isProbing = false
@@ -156,7 +182,7 @@ final class SharedStore: Sendable {
 
     // MARK: Writing
 
-    /// Stores an object behind the call, in place of one that still waits under its name.
+    /// Stores an object after the call. It replaces a waiting one of its name.
     func write(_ object: SharedObject) {
         state.withLock { state in
             enqueue(Write(name: object.texts.name, object: object), &state)
@@ -168,7 +194,7 @@ final class SharedStore: Sendable {
         startWriter()
     }
 
-    /// Removes an object behind the call.
+    /// Removes an object after the call.
     func removeLater(_ name: String) {
         state.withLock { enqueue(Write(name: name, object: nil), &$0) }
         startWriter()
@@ -184,90 +210,173 @@ final class SharedStore: Sendable {
 
     private func startWriter() {
         let starts = state.withLock { state in
-            guard state.writerCount < Self.writerCount, !state.pending.isEmpty else { return false }
+            guard state.writerCount < Self.writerCount, nextIndex(&state) != nil else { return false }
             state.writerCount += 1
             return true
         }
         guard starts else { return }
         Task {
             while let write = nextWrite() {
-                if let object = write.object {
-                    // Encoded here: its checksum would hold up the thread of the network, which calls `write`.
-                    let isWritten = await request(.put, write.name, body: object.encoded)?.statusCode == 200
-                    count { counters in if isWritten { counters.writes += 1 } else { counters.droppedWrites += 1 } }
-                } else {
-                    await remove(write.name)
+                await send(write)
+                release(write.name)
+            }
+        }
+    }
+
+    private func send(_ write: Write) async {
+        // Encoded here: `write` is called on the network thread, which the checksum would block.
+        let result =
+            if let object = write.object { await request(.put, write.name, body: object.encoded) } else {
+                await request(.delete, write.name)
+            }
+        switch result {
+        case .success(let response):
+            guard write.object != nil else { return }
+            count { counters in
+                if response.statusCode == 200 { counters.writes += 1 } else { counters.droppedWrites += 1 }
+            }
+        case .failure(.unreachable), .failure(.paused): sendAgain(write)
+        case .failure: count { counters in if write.object != nil { counters.droppedWrites += 1 } }
+        }
+    }
+
+    /// Puts a write back into the queue, unless a newer one of its name waits.
+    private func sendAgain(_ write: Write) {
+        state.withLock { state in
+            var write = write
+            write.attemptCount += 1
+            let isSuperseded = state.pending.contains { $0.name.hasSameBytes(as: write.name) }
+            let hasSpace = state.pendingByteCount + write.byteCount <= configuration.pendingByteLimit
+            guard write.attemptCount < Self.attemptLimit, !isSuperseded, hasSpace, state.waiters.isEmpty else {
+                if write.object != nil { state.counters.droppedWrites += 1 }
+                return
+            }
+            state.pending.insert(write, at: 0)
+            state.pendingByteCount += write.byteCount
+        }
+    }
+
+    /// Returns the first write that may be sent now. While the breaker allows none, a writer is scheduled for its end.
+    private func nextIndex(_ state: inout State) -> Int? {
+        guard !state.pending.isEmpty else { return nil }
+        guard !state.breaker.isPausing(at: clock.now) else {
+            // The end of a probe starts a writer itself.
+            if state.retry == nil, let time = state.breaker.reopening, time > clock.now {
+                state.retry = clock.schedule(at: time) { [weak self] in
+                    self?.state.withLock { $0.retry = nil }
+                    self?.startWriter()
                 }
-            }
-        }
-    }
-
-    /// Ends the writer if there is nothing left.
-    private func nextWrite() -> Write? {
-        let (next, waiters) = state.withLock {
-            state -> (Write?, [CheckedContinuation<Void, Never>]) in
-            guard !state.pending.isEmpty else {
-                state.writerCount -= 1
-                guard state.writerCount == 0 else { return (nil, []) }
-                defer { state.waiters = [] }
-                return (nil, state.waiters)
-            }
-            let next = state.pending.removeFirst()
-            state.pendingByteCount -= next.byteCount
-            return (next, [])
-        }
-        for waiter in waiters { waiter.resume() }
-        return next
-    }
-
-    func flush() async {
-        await withCheckedContinuation { continuation in
-            let isEmpty = state.withLock { state in
-                guard state.writerCount > 0 else { return true }
-                state.waiters.append(continuation)
-                return false
-            }
-            if isEmpty { continuation.resume() }
-        }
-    }
-
-    func remove(_ name: String) async { _ = await request(.delete, name) }
-
-    // MARK: Requests
-
-    /// Returns `nil` if the store is left alone, fails or is slow.
-    private func request(
-        _ method: LoaderRequest.Method, _ name: String, headers: [HTTPField] = [], body: Data? = nil,
-        byteLimit: Int = 1 << 20
-    ) async -> S3Client.Response? {
-        guard state.withLock({ $0.breaker.admits(at: clock.now) }) else { return nil }
-        do throws(S3Client.Failure) {
-            let response = try await client.send(
-                method, SharedObject.key(of: name), headers: headers, body: body, byteLimit: byteLimit)
-            // What the store refuses, it will refuse again: a wrong key, a missing bucket.
-            let isRefused =
-                response.statusCode >= 500 || [401, 403].contains(response.statusCode)
-                || response.isBucketMissing
-            note(failure: isRefused)
-            return response
-        } catch {
-            switch error {
-            case .cancelled: state.withLock { $0.breaker.forget() }
-            // The store works; the object is not ours.
-            case .tooLong:
-                note(failure: false)
-                count { $0.invalidObjects += 1 }
-            case .tooSlow, .unreachable, .refused: note(failure: true)
             }
             return nil
         }
+        return state.pending.firstIndex { write in !state.names.contains { $0.hasSameBytes(as: write.name) } }
     }
 
-    private func note(failure: Bool) {
-        state.withLock { state in
-            guard failure else { return state.breaker.succeed() }
-            state.counters.failures += 1
-            state.breaker.fail(at: clock.now)
+    /// Ends the writer if there is nothing that it may send.
+    private func nextWrite() -> Write? {
+        let next = state.withLock { state -> Write? in
+            guard let index = nextIndex(&state) else {
+                state.writerCount -= 1
+                return nil
+            }
+            let next = state.pending.remove(at: index)
+            state.pendingByteCount -= next.byteCount
+            state.names.append(next.name)
+            return next
         }
+        if next == nil { resumeWaiters() }
+        return next
+    }
+
+    /// Waits for the writes. Those that the breaker holds back are dropped.
+    func flush() async {
+        startWriter()
+        await withCheckedContinuation { continuation in
+            state.withLock { $0.waiters.append(continuation) }
+            resumeWaiters()
+        }
+    }
+
+    private func resumeWaiters() {
+        let waiters = state.withLock { state -> [CheckedContinuation<Void, Never>] in
+            guard state.writerCount == 0, state.names.isEmpty, !state.waiters.isEmpty else { return [] }
+            dropPending(&state)
+            defer { state.waiters = [] }
+            return state.waiters
+        }
+        for waiter in waiters { waiter.resume() }
+    }
+
+    private func dropPending(_ state: inout State) {
+        state.counters.droppedWrites += state.pending.count { $0.object != nil }
+        (state.pending, state.pendingByteCount) = ([], 0)
+    }
+
+    /// Removes an object, and the write that waits to replace it.
+    func remove(_ name: String) async {
+        state.withLock { state in
+            guard let index = state.pending.firstIndex(where: { $0.name.hasSameBytes(as: name) }) else { return }
+            state.pendingByteCount -= state.pending.remove(at: index).byteCount
+        }
+        if await sendNow(.delete, name) == nil { removeLater(name) }
+    }
+
+    /// Writes outside the queue; returns `nil` without a request if a write of the name waits or is in flight.
+    private func sendNow(
+        _ method: LoaderRequest.Method, _ name: String, body: Data? = nil
+    ) async -> Result<S3Client.Response, S3Client.Failure>? {
+        let isFree = state.withLock { state in
+            let isTaken =
+                state.names.contains { $0.hasSameBytes(as: name) }
+                || state.pending.contains { $0.name.hasSameBytes(as: name) }
+            if !isTaken { state.names.append(name) }
+            return !isTaken
+        }
+        guard isFree else { return nil }
+        let result = await request(method, name, body: body)
+        release(name)
+        startWriter()
+        resumeWaiters()
+        return result
+    }
+
+    private func release(_ name: String) {
+        state.withLock { state in state.names.removeAll { $0.hasSameBytes(as: name) } }
+    }
+
+    // MARK: Requests
+
+    private func request(
+        _ method: LoaderRequest.Method, _ name: String, headers: [HTTPField] = [], body: Data? = nil,
+        byteLimit: Int = 1 << 20
+    ) async -> Result<S3Client.Response, S3Client.Failure> {
+        guard state.withLock({ $0.breaker.admits(at: clock.now) }) else { return .failure(.paused) }
+        do throws(S3Client.Failure) {
+            let response = try await client.send(
+                method, SharedObject.key(of: name), headers: headers, body: body, byteLimit: byteLimit)
+            note(failure: response.isFailure, breaks: !response.isFull)
+            return .success(response)
+        } catch {
+            switch error {
+            case .cancelled:
+                state.withLock { $0.breaker.forget() }
+                startWriter()
+            // The store works; the object is not from this library.
+            case .tooLong:
+                note(failure: false)
+                count { $0.invalidObjects += 1 }
+            case .tooSlow, .unreachable, .refused, .paused: note(failure: true)
+            }
+            return .failure(error)
+        }
+    }
+
+    private func note(failure: Bool, breaks: Bool = true) {
+        state.withLock { state in
+            if failure { state.counters.failures += 1 }
+            // A full store can still be read.
+            if failure, breaks { state.breaker.fail(at: clock.now) } else { state.breaker.succeed() }
+        }
+        startWriter()
     }
 }
