@@ -24,7 +24,7 @@ Benchmarks_groups := $(filter-out $(TransportBenchmarks_groups) $(GTKBenchmarks_
 benchmarks := $(foreach program,$(programs),$(if $(GROUP),$(if $($(program)_groups),$(program)),$(program)))
 peers := $(if $(filter TransportBenchmarks,$(benchmarks)),URLSessionClient)
 
-.PHONY: help setup build test test-renderer stress fuzz test-tsan test-asan options-off trace build-time lint format pictures bench hit-rates demo examples docs snippets test-install install uninstall check-install clean
+.PHONY: help setup build test test-renderer stress fuzz test-tsan test-asan options-off trace build-time lint format pictures bench hit-rates demo examples fleet docs snippets test-install install uninstall check-install clean
 
 help: ## List these targets.
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' Makefile | expand -t 15
@@ -161,6 +161,12 @@ demo: ## Show photographs from a local server, first cold, then from disk.
 examples: ## Build the examples as an outside package, and check what they do.
 	@Scripts/setup build demo
 	@Examples/run $(scratch)/examples
+
+REQUESTS ?= 20000
+fleet: ## Load REQUESTS=… thumbnails from three servers and a store that are killed at random, and check each; SEED=… repeats a run.
+	@Scripts/setup build test
+	swift build --package-path Examples --scratch-path $(scratch)/examples --product ThumbnailServer
+	@Examples/Fleet/soak $(scratch)/examples/debug/ThumbnailServer $(REQUESTS) $(if $(SEED),500 $(SEED))
 
 docs: ## Build the documentation site in .build/docs.
 	@Scripts/setup build

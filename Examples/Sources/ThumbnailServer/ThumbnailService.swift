@@ -98,6 +98,7 @@ struct ThumbnailService: Sendable {
             ("hits", counters.hits), ("misses", counters.misses), ("failures", counters.failures),
             ("invalid_objects", counters.invalidObjects), ("writes", counters.writes),
             ("dropped_writes", counters.droppedWrites), ("shared_loads", counters.sharedLoads),
+            ("abandoned_waits", counters.abandonedWaits),
             ("interruptions", counters.interruptions), ("interrupted", counters.isInterrupted ? 1 : 0),
         ]
         return values.map { "webimage_shared_\($0) \($1)" }.joined(separator: "\n")
