@@ -19,13 +19,23 @@ extension BenchmarkGroup {
         // Filled once, and read by machines with nothing of their own.
         let full = fleet.cache(store, prefix: "full")
         fleet.load(count, from: near, with: fleet.manager(full), flushing: full)
-        table.compare("hit in the shared cache, against the origin", operationCount: count, roundCount: 7) {
+        table.compare(
+            "hit in the shared cache, against an origin fetch and decode", operationCount: count, roundCount: 7
+        ) {
             fleet.load(count, from: near, with: fleet.manager(full))
         } yardstick: {
             fleet.load(count, from: near, with: fleet.manager(nil))
         }
         guard full.counters.hits >= count * 7 else {
             throw WrongResult(description: "only \(full.counters.hits) hits: \(full.counters)")
+        }
+        let directory = try TemporaryDirectory()
+        let disk = DiskCache(configuration: DiskCache.Configuration(directory: directory.url("disk")))
+        fleet.load(count, from: near, with: fleet.manager(nil, disk: disk))
+        table.compare("hit in the shared cache, against a disk hit", operationCount: count, roundCount: 7) {
+            fleet.load(count, from: near, with: fleet.manager(full))
+        } yardstick: {
+            fleet.load(count, from: near, with: fleet.manager(nil, disk: disk), expecting: .diskCache)
         }
         table.compare(
             "hit, against curl for the same objects", yardstick: try fleet.curlTime(count), operationCount: count,
@@ -139,10 +149,10 @@ private struct BenchmarkFleet {
         return SharedImageCache(configuration)
     }
 
-    /// A machine with nothing of its own.
-    func manager(_ cache: SharedImageCache?) -> WebImageManager {
+    /// A machine with nothing in memory.
+    func manager(_ cache: SharedImageCache?, disk: DiskCache? = nil) -> WebImageManager {
         var configuration = WebImageManager.Configuration(
-            cache: ImageCache(memory: MemoryCache(configuration: .images), disk: nil))
+            cache: ImageCache(memory: MemoryCache(configuration: .images), disk: disk))
         if let cache { configuration.share(cache) }
         return WebImageManager(configuration: configuration)
     }
@@ -150,7 +160,7 @@ private struct BenchmarkFleet {
     /// One after the other.
     func load(
         _ count: Int, from port: Int, path: String = "", with manager: WebImageManager,
-        flushing cache: SharedImageCache? = nil
+        flushing cache: SharedImageCache? = nil, expecting origin: ImageOrigin = .remote
     ) {
         let end = DispatchSemaphore(value: 0)
         Task.detached {
@@ -158,7 +168,8 @@ private struct BenchmarkFleet {
                 guard let url = URL(string: "http://127.0.0.1:\(port)\(path)/\(index)photo.jpg") else { continue }
                 var request = WebImageRequest(url)
                 request.cachePolicy = .http
-                guard (try? await manager.image(for: request))?.width == 320 else { fatalError("no image") }
+                let response = try? await manager.response(for: request)
+                guard response?.image.width == 320, response?.origin == origin else { fatalError("no image") }
             }
             await cache?.flush()
             end.signal()
