@@ -211,11 +211,14 @@ if hasViews {
     targets += [
         .systemLibrary(name: "CWebImageGTK", pkgConfig: "gtk4", providers: [.apt(["libgtk-4-dev"])]),
         library("WebImageGTK", ["WebImage", "CWebImageGTK"]),
+        .systemLibrary(
+            name: "CWebImageAdwaita", pkgConfig: "libadwaita-1", providers: [.apt(["libadwaita-1-dev"])]),
         .executableTarget(
             name: "Gallery",
-            dependencies: ["WebImageGTK", "CWebImageGTK"] + (hasMap ? ["WebImageMap", "CWebImageShumate"] : [])
+            dependencies: ["WebImageGTK", "CWebImageGTK", "CWebImageAdwaita"]
+                + (hasMap ? ["WebImageMap", "CWebImageShumate"] : [])
                 + (hasFormats ? ["WebImageFormats"] : []),
-            exclude: hasMap ? [] : ["Map"],
+            exclude: hasMap ? [] : ["Pages/Map"],
             swiftSettings: settings + (hasMap ? [.define("WEBIMAGE_MAP")] : [])
                 + (hasFormats ? [.define("WEBIMAGE_FORMATS")] : [])),
         program(

@@ -1,1 +1,3 @@
+// GTK's types belong to its own module, so that both modules have the same.
+#include "../CWebImageGTK/umbrella.h"
 #include <shumate/shumate.h>

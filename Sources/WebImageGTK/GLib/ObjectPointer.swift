@@ -143,9 +143,9 @@ extension ObjectPointer {
         g_signal_handler_disconnect(address, connection.number)
     }
 
-    /// Connects a signal. The connection owns `handler`.
+    /// Connects a signal to a C function that gets `handler` as its last argument. The connection owns `handler`.
     @discardableResult
-    private func connect(_ signal: String, _ handler: AnyObject, _ callback: @escaping GCallback) -> SignalConnection {
+    package func connect(_ signal: String, _ handler: AnyObject, _ callback: @escaping GCallback) -> SignalConnection {
         SignalConnection(
             number: g_signal_connect_data(
                 address, signal, callback, Unmanaged.passRetained(handler).toOpaque(),
@@ -160,12 +160,12 @@ package struct SignalConnection: Sendable {
 }
 
 /// A closure that C code can hold.
-private final class SignalHandler<Body> {
-    let body: Body
+package final class SignalHandler<Body> {
+    package let body: Body
 
-    init(_ body: Body) { self.body = body }
+    package init(_ body: Body) { self.body = body }
 
-    static func of(_ data: UnsafeMutableRawPointer) -> SignalHandler {
+    package static func of(_ data: UnsafeMutableRawPointer) -> SignalHandler {
         Unmanaged<SignalHandler>.fromOpaque(data).takeUnretainedValue()
     }
 }

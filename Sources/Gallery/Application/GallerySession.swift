@@ -1,0 +1,28 @@
+import FoundationEssentials
+import WebImageGTK
+
+/// What the window's parts share: the images, their loads, and the settings.
+@MainActor final class GallerySession {
+    let manager: WebImageManager
+    let collection = PhotoCollection()
+    let loads = LoadLog()
+    let settings: GallerySettings
+    /// Shows a short message over the window.
+    var showToast: (_ message: String) -> Void = { _ in }
+
+    /// - Parameter cacheDirectory: the directory of the disk cache; `nil` for the program's default directory.
+    init(cacheDirectory: URL?, settings: GallerySettings = GallerySettings()) {
+        self.settings = settings
+        let disk = DiskCache(
+            configuration: cacheDirectory.map { DiskCache.Configuration(directory: $0) } ?? settings.diskConfiguration)
+        let cache = ImageCache(memory: MemoryCache(configuration: .images), disk: disk)
+        cache.memory.costLimit = settings.memoryByteLimit
+        var configuration = WebImageManager.Configuration(cache: cache)
+        let log = loads.writer
+        configuration.didFinish = { log.note($0, $1) }
+        manager = WebImageManager(configuration: configuration)
+    }
+
+    /// The manager's cache.
+    var cache: ImageCache { manager.configuration.cache as? ImageCache ?? .shared }
+}

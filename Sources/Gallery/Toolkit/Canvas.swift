@@ -1,0 +1,226 @@
+import CWebImageGTK
+import Glibc
+import WebImageGTK
+
+/// A widget whose layout and drawing are written in Swift. Subclasses override what they need.
+///
+/// It can be the child of a `GtkScrolledWindow`: it is a `GtkScrollable`, so it decides itself what a position shows. A list
+/// of 100,000 images has widgets only for those in sight.
+///
+///     GtkScrolledWindow ──► adjustments ──► Canvas.layOut(): places `children` for the position
+///                                                └─ configureScrolling(): says how large the content is
+///
+/// The widget owns the canvas.
+@MainActor class Canvas {
+    /// The `GtkWidget`, valid during the life of this object.
+    let widget: ObjectPointer
+    /// The widgets inside, drawn in this order.
+    private(set) var children: [ObjectPointer] = []
+    fileprivate(set) var adjustments: [GtkOrientation.RawValue: ObjectPointer] = [:]
+    fileprivate(set) var connections: [GtkOrientation.RawValue: SignalConnection] = [:]
+
+    /// - Parameter role: what the widget is for assistive technologies.
+    init(role: GtkAccessibleRole = GTK_ACCESSIBLE_ROLE_GROUP) {
+        var value = GValue()
+        g_value_init(&value, gtk_accessible_role_get_type())
+        g_value_set_enum(&value, gint(role.rawValue))
+        let name = strdup("accessible-role")
+        defer { free(name) }
+        var names: [UnsafePointer<CChar>?] = [UnsafePointer(name)]
+        widget = ObjectPointer(g_object_new_with_properties(CanvasClass.type, 1, &names, &value))
+        g_value_unset(&value)
+        CanvasClass.key.set(self, on: widget)
+    }
+
+    // MARK: For subclasses
+
+    /// The least and the natural length in points; 0 by default.
+    func measure(_ orientation: GtkOrientation, for length: Int) -> (least: Int, natural: Int) { (0, 0) }
+
+    /// Places the children in the size in points. Called by GTK's layout, so it must not change other widgets.
+    func layOut(width: Int, height: Int) {}
+
+    /// Draws below the children.
+    func draw(into snapshot: OpaquePointer) {}
+
+    // MARK: Children
+
+    func add(_ child: ObjectPointer) {
+        gtk_widget_set_parent(child.widget, widget.widget)
+        children.append(child)
+    }
+
+    func remove(_ child: ObjectPointer) {
+        guard let index = children.firstIndex(of: child) else { return }
+        children.remove(at: index)
+        gtk_widget_unparent(child.widget)
+    }
+
+    /// Gives a child its area in points.
+    func place(_ child: ObjectPointer, x: Double, y: Double, width: Int, height: Int) {
+        // GTK warns when a child was never measured.
+        var least: gint = 0
+        gtk_widget_measure(child.widget, GTK_ORIENTATION_HORIZONTAL, -1, &least, nil, nil, nil)
+        var point = graphene_point_t(x: Float(x), y: Float(y))
+        gtk_widget_allocate(child.widget, gint(width), gint(height), -1, gsk_transform_translate(nil, &point))
+    }
+
+    // MARK: State
+
+    var width: Int { Int(gtk_widget_get_width(widget.widget)) }
+    var height: Int { Int(gtk_widget_get_height(widget.widget)) }
+
+    func queueLayout() { gtk_widget_queue_allocate(widget.widget) }
+    func queueDraw() { gtk_widget_queue_draw(widget.widget) }
+
+    /// The color of text in the current theme.
+    var textColor: GdkRGBA {
+        var color = GdkRGBA()
+        web_image_widget_get_color(widget.widget, &color)
+        return color
+    }
+
+    // MARK: Scrolling
+
+    /// The position of the content's edge, in points.
+    func scrollPosition(_ orientation: GtkOrientation) -> Double {
+        adjustments[orientation.rawValue].map { gtk_adjustment_get_value($0.as()) } ?? 0
+    }
+
+    func scroll(_ orientation: GtkOrientation, to position: Double) {
+        if let adjustment = adjustments[orientation.rawValue] { gtk_adjustment_set_value(adjustment.as(), position) }
+    }
+
+    /// Says how long the content is; called from ``layOut(width:height:)``.
+    func configureScrolling(_ orientation: GtkOrientation, content: Double, page: Double, position: Double? = nil) {
+        guard let adjustment = adjustments[orientation.rawValue] else { return }
+        let content = max(content, page)
+        let value = min(position ?? gtk_adjustment_get_value(adjustment.as()), content - page)
+        gtk_adjustment_configure(adjustment.as(), max(0, value), 0, content, page / 10, page * 0.9, page)
+    }
+
+    fileprivate func setAdjustment(_ adjustment: ObjectPointer?, _ orientation: GtkOrientation) {
+        let key = orientation.rawValue
+        if let former = adjustments[key] {
+            if let connection = connections[key] { former.disconnect(connection) }
+            g_object_unref(former.address)
+        }
+        adjustments[key] = adjustment
+        guard let adjustment else { return connections[key] = nil }
+        g_object_ref_sink(adjustment.address)
+        connections[key] = adjustment.onSignal("value-changed") { [weak self] in self?.queueLayout() }
+        queueLayout()
+    }
+
+    fileprivate func dispose() {
+        for child in children { gtk_widget_unparent(child.widget) }
+        children = []
+        for orientation in [GTK_ORIENTATION_HORIZONTAL, GTK_ORIENTATION_VERTICAL] { setAdjustment(nil, orientation) }
+    }
+}
+
+/// The GObject class of all canvases.
+private enum CanvasClass {
+    static let key = AssociationKey<Canvas>("web-image-gallery-canvas")
+
+    static let type: GType = {
+        let type = g_type_register_static_simple(
+            gtk_widget_get_type(), "WebImageGalleryCanvas", guint(MemoryLayout<GtkWidgetClass>.size),
+            { pointer, _ in if let pointer { CanvasClass.initialize(pointer) } },
+            guint(MemoryLayout<GtkWidget>.size), nil, GTypeFlags(rawValue: 0))
+        var scrollable = GInterfaceInfo(interface_init: nil, interface_finalize: nil, interface_data: nil)
+        g_type_add_interface_static(type, gtk_scrollable_get_type(), &scrollable)
+        return type
+    }()
+
+    private enum Property: guint {
+        case horizontal = 1, vertical, horizontalPolicy, verticalPolicy
+
+        var orientation: GtkOrientation? {
+            switch self {
+            case .horizontal: GTK_ORIENTATION_HORIZONTAL
+            case .vertical: GTK_ORIENTATION_VERTICAL
+            case .horizontalPolicy, .verticalPolicy: nil
+            }
+        }
+    }
+
+    /// The widget whose class function GTK calls, on the main thread.
+    private static func with<Instance, Result: Sendable>(
+        _ instance: UnsafeMutablePointer<Instance>?, _ body: @MainActor (Canvas) -> Result
+    ) -> Result? {
+        guard let instance else { return nil }
+        nonisolated(unsafe) let pointer = ObjectPointer(instance)
+        nonisolated(unsafe) let body = body
+        return MainActor.assumeIsolated { key.value(of: pointer).map { body($0) } }
+    }
+
+    private static func initialize(_ pointer: gpointer) {
+        let widgetClass = pointer.assumingMemoryBound(to: GtkWidgetClass.self)
+        widgetClass.pointee.measure = { widget, orientation, length, least, natural, _, _ in
+            let lengths = CanvasClass.with(widget) { $0.measure(orientation, for: Int(length)) }
+            least?.pointee = gint(lengths?.least ?? 0)
+            natural?.pointee = gint(max(lengths?.least ?? 0, lengths?.natural ?? 0))
+        }
+        widgetClass.pointee.size_allocate = { widget, width, height, _ in
+            _ = CanvasClass.with(widget) { $0.layOut(width: Int(width), height: Int(height)) }
+        }
+        widgetClass.pointee.snapshot = { widget, snapshot in
+            nonisolated(unsafe) let snapshot = snapshot
+            _ = CanvasClass.with(widget) { canvas in
+                if let snapshot { canvas.draw(into: snapshot) }
+                for child in canvas.children {
+                    gtk_widget_snapshot_child(canvas.widget.widget, child.widget, snapshot)
+                }
+            }
+        }
+        widgetClass.pointee.focus = { widget, direction in
+            // The default of a widget with children, which GtkWidget's own class lacks: first itself, then they.
+            CanvasClass.with(widget) { $0.moveFocus(direction) } == true ? 1 : 0
+        }
+        let objectClass = pointer.assumingMemoryBound(to: GObjectClass.self)
+        objectClass.pointee.set_property = { object, identifier, value, _ in
+            guard let orientation = Property(rawValue: identifier)?.orientation, let value else { return }
+            nonisolated(unsafe) let adjustment = g_value_get_object(value).map { ObjectPointer($0) }
+            _ = CanvasClass.with(object) { $0.setAdjustment(adjustment, orientation) }
+        }
+        objectClass.pointee.get_property = { object, identifier, value, _ in
+            guard let value else { return }
+            guard let orientation = Property(rawValue: identifier)?.orientation else {
+                return g_value_set_enum(value, gint(GTK_SCROLL_NATURAL.rawValue))
+            }
+            nonisolated(unsafe) let result = value
+            _ = CanvasClass.with(object) {
+                g_value_set_object(result, $0.adjustments[orientation.rawValue]?.address)
+            }
+        }
+        objectClass.pointee.dispose = { object in
+            _ = CanvasClass.with(object) { $0.dispose() }
+            let parent = g_type_class_peek(gtk_widget_get_type())?.assumingMemoryBound(to: GObjectClass.self)
+            parent?.pointee.dispose(object)
+        }
+        for (property, name) in [
+            (Property.horizontal, "hadjustment"), (.vertical, "vadjustment"), (.horizontalPolicy, "hscroll-policy"),
+            (.verticalPolicy, "vscroll-policy"),
+        ] { g_object_class_override_property(objectClass, property.rawValue, name) }
+    }
+}
+
+extension Canvas {
+    /// Moves the keyboard focus to the next child, in the order of ``children``.
+    fileprivate func moveFocus(_ direction: GtkDirectionType) -> Bool {
+        if gtk_widget_get_focusable(widget.widget) != 0, gtk_widget_is_focus(widget.widget) == 0,
+            gtk_widget_get_focus_child(widget.widget) == nil
+        {
+            return gtk_widget_grab_focus(widget.widget) != 0
+        }
+        let isBackward = direction == GTK_DIR_TAB_BACKWARD || direction == GTK_DIR_LEFT || direction == GTK_DIR_UP
+        var order = isBackward ? children.reversed() : children
+        if let current = gtk_widget_get_focus_child(widget.widget),
+            let index = order.firstIndex(of: ObjectPointer(current))
+        {
+            order.removeFirst(index)
+        }
+        return order.contains { gtk_widget_child_focus($0.widget, direction) != 0 }
+    }
+}
