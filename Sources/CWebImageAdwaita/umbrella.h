@@ -1,3 +1,30 @@
 // GTK's types belong to its own module, so that both modules have the same.
 #include "../CWebImageGTK/umbrella.h"
+
+// Later versions deprecate what the oldest supported one, 1.2, needs.
+#define ADW_DISABLE_DEPRECATION_WARNINGS
 #include <adwaita.h>
+
+// GTK 4.10 deprecates its file chooser, whose successor 4.8 lacks.
+#pragma clang diagnostic push
+#pragma clang diagnostic ignored "-Wdeprecated-declarations"
+
+static inline GtkFileChooserNative *web_image_file_chooser_new(
+    const char *title, GtkWindow *parent, GtkFileChooserAction action, const char *accept, const char *cancel) {
+    return gtk_file_chooser_native_new(title, parent, action, accept, cancel);
+}
+
+static inline void web_image_file_chooser_set_select_multiple(GtkFileChooserNative *chooser, gboolean is_multiple) {
+    gtk_file_chooser_set_select_multiple(GTK_FILE_CHOOSER(chooser), is_multiple);
+}
+
+static inline void web_image_file_chooser_set_name(GtkFileChooserNative *chooser, const char *name) {
+    gtk_file_chooser_set_current_name(GTK_FILE_CHOOSER(chooser), name);
+}
+
+// The chosen files; the caller owns the list.
+static inline GListModel *web_image_file_chooser_get_files(GtkFileChooserNative *chooser) {
+    return gtk_file_chooser_get_files(GTK_FILE_CHOOSER(chooser));
+}
+
+#pragma clang diagnostic pop

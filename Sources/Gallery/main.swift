@@ -13,7 +13,7 @@ if CommandLine.arguments.contains("--help") {
 #endif
 do {
     let arguments = try GalleryArguments(parsing: CommandLine.arguments)
-    exit(Gallery(arguments: arguments).run())
+    exit(GalleryApplication(arguments: arguments).run())
 } catch {
     complain("\(error.reason)\nTry 'Gallery --help'.")
     exit(2)

@@ -1,20 +1,49 @@
+import CWebImageAdwaita
 import FoundationEssentials
 import WebImageGTK
 
 /// The arguments of the command line.
 struct GalleryArguments {
-    /// The URLs to show, in order.
-    var urls: [URL]
+    /// The paths and URLs to open, in order.
+    var locations: [String]
+    /// A file that lists locations.
+    var listPath: String?
     /// The directory of the disk cache; `nil` for the program's default directory.
     var cacheDirectory: URL?
     /// The file for a screenshot of the window. The program ends when it is saved.
     var screenshotPath: String?
     /// The file for the figures and the positions of the visible cells. Requires a screenshot.
     var reportPath: String?
-    /// The window's size in points. The default fits 30 cells.
+    /// The window's size in points. The default fits 30 photographs.
     var windowSize = PixelSize(width: 1280, height: 900)
-    /// The first page. Only the grid needs URLs.
-    var page = GalleryPageName.grid
+    /// The first page.
+    var page = Page.photos
+    /// The image to open in the viewer, counted from 0.
+    var viewedIndex: Int?
+    /// Light or dark; `nil` for the desktop's choice.
+    var colorScheme: ColorScheme?
+
+    enum Page: Equatable {
+        case photos, statistics
+        /// A page that teaches, or their list.
+        case learn(PageName?)
+
+        var name: String {
+            switch self {
+            case .photos: "photos"
+            case .statistics: "statistics"
+            case .learn(let name): name?.rawValue ?? "learn"
+            }
+        }
+
+        static let all: [Page] = [.photos, .learn(nil), .statistics] + PageName.allCases.map { .learn($0) }
+    }
+
+    enum ColorScheme: String {
+        case light, dark
+
+        var value: AdwColorScheme { self == .light ? ADW_COLOR_SCHEME_FORCE_LIGHT : ADW_COLOR_SCHEME_FORCE_DARK }
+    }
 
     /// The reason why arguments are invalid.
     struct Refusal: Error {
@@ -28,9 +57,9 @@ struct GalleryArguments {
             return name + String(repeating: " ", count: max(2, 22 - name.count)) + option.help
         }
         return """
-            Usage: Gallery [OPTION…] [URL…]
+            Usage: Gallery [OPTION…] [URL|FILE|FOLDER…]
 
-            Shows images from the web or from files in a grid, and the features of the views on separate pages.
+            Shows images from the web, from files, from folders and from web pages, and where each came from.
 
             \(lines.joined(separator: "\n"))
 
@@ -40,23 +69,30 @@ struct GalleryArguments {
     }
 
     private static let options: [(name: String, value: String, help: String)] = [
-        ("list", "FILE", "Show the URLs in FILE, one per line"),
+        ("list", "FILE", "Open the locations in FILE, one per line"),
         ("cache-dir", "DIR", "Use the disk cache in DIR"),
-        ("screenshot", "FILE", "Save the window as a PNG when all images have loaded, and exit"),
-        ("report", "FILE", "Save the figures and the positions of the cells as JSON"),
-        ("size", "WxH", "The window's size in points; 1280x900 by default"),
         ("page", "NAME", "The first page: \(pageNames)"),
+        ("view", "NUMBER", "Open this image in the viewer; 1 is the first"),
+        ("size", "WxH", "The window's size in points; 1280x900 by default"),
+        ("scheme", "NAME", "light or dark; by default the desktop's choice"),
+        ("screenshot", "FILE", "Save the window as a PNG when all images have loaded, and exit"),
+        ("report", "FILE", "Save the figures and the positions of the images as JSON"),
     ]
 
-    private static var pageNames: String { GalleryPageName.allCases.map(\.rawValue).joined(separator: ", ") }
+    private static var pageNames: String { Page.all.map(\.name).joined(separator: ", ") }
 
     /// Parses the command line.
     init(parsing arguments: [String]) throws(Refusal) {
-        var (values, texts) = ([String: String](), [String]())
+        var values: [String: String] = [:]
+        locations = []
         var rest = arguments.dropFirst()
         while let argument = rest.popFirst() {
-            guard argument.hasPrefix("--") else {
-                texts.append(argument)
+            guard argument.hasPrefix("--"), argument != "--" else {
+                if argument == "--" {
+                    locations += rest
+                    break
+                }
+                locations.append(argument)
                 continue
             }
             let parts = argument.dropFirst(2).split(separator: "=", maxSplits: 1).map(String.init)
@@ -68,41 +104,40 @@ struct GalleryArguments {
             }
             values[name] = value
         }
+        try apply(values)
+    }
+
+    private mutating func apply(_ values: [String: String]) throws(Refusal) {
         if let path = values["list"] {
-            guard let data = try? Data(contentsOf: URL(filePath: path)) else {
+            guard (try? Data(contentsOf: URL(filePath: path))) != nil else {
                 throw Refusal(reason: "the list \(path) can't be read")
             }
-            texts += String(decoding: data, as: UTF8.self).split(whereSeparator: \.isNewline).map(String.init)
+            listPath = path
         }
-        urls = []
-        for text in texts.map(Self.trimmed) where !text.isEmpty { urls.append(try Self.url(text)) }
         if let name = values["page"] {
-            guard let page = GalleryPageName(rawValue: name) else {
+            guard let page = Page.all.first(where: { $0.name == name }) else {
                 throw Refusal(reason: "--page takes \(Self.pageNames)")
             }
             self.page = page
         }
-        guard !urls.isEmpty || page != .grid else {
-            throw Refusal(reason: "no URL in the arguments or in a --list")
+        if let number = values["view"] {
+            guard let number = Int(number), number > 0 else { throw Refusal(reason: "--view takes a number from 1") }
+            viewedIndex = number - 1
+        }
+        if let name = values["scheme"] {
+            guard let scheme = ColorScheme(rawValue: name) else {
+                throw Refusal(reason: "--scheme takes light or dark")
+            }
+            colorScheme = scheme
         }
         cacheDirectory = values["cache-dir"].map { URL(filePath: $0) }
         screenshotPath = values["screenshot"]
         reportPath = values["report"]
         if reportPath != nil, screenshotPath == nil { throw Refusal(reason: "--report needs --screenshot") }
-        if reportPath != nil, page != .grid { throw Refusal(reason: "--report is for the grid") }
+        if reportPath != nil, page != .photos || viewedIndex != nil {
+            throw Refusal(reason: "--report is for the page photos")
+        }
         if let size = values["size"] { windowSize = try Self.size(size) }
-    }
-
-    private static func trimmed(_ text: String) -> String {
-        let isBlank: (Character) -> Bool = { $0 == " " || $0 == "\t" }
-        return String(text.drop(while: isBlank).reversed().drop(while: isBlank).reversed())
-    }
-
-    /// Returns the URL that `text` contains, or the file URL of a path.
-    private static func url(_ text: String) throws(Refusal) -> URL {
-        if !text.contains("://") { return URL(filePath: text) }
-        guard let url = URL(string: text) else { throw Refusal(reason: "'\(text)' is not a URL") }
-        return url
     }
 
     private static func size(_ text: String) throws(Refusal) -> PixelSize {

@@ -4,7 +4,8 @@ import WebImageGTK
 /// A load that has ended, for the inspector and the statistics.
 struct LoadRecord: Sendable {
     let url: URL
-    let date: Date
+    /// When the load started and ended.
+    let start, date: Date
     let operation: WebImageOperation
     let origin: ImageOrigin
     let error: WebImageError?
@@ -19,6 +20,7 @@ struct LoadRecord: Sendable {
     init(_ operation: WebImageOperation, _ result: Result<WebImageResponse, WebImageError>) {
         self.operation = operation
         (url, date) = (operation.request.url, Date())
+        start = date - operation.elapsedSeconds
         switch result {
         case .success(let response):
             (origin, error) = (response.origin, nil)

@@ -11,6 +11,13 @@ import WebImageGTK
         case shapes
     }
 
+    /// An image's size in pixels, and its place when it was read.
+    struct Shape: Sendable {
+        let index: Int
+        let url: URL
+        let size: PixelSize
+    }
+
     /// The URLs, in order.
     private(set) var urls: [URL] = []
     /// Width divided by height, for each image.
@@ -42,15 +49,29 @@ import WebImageGTK
         notify(.items)
     }
 
-    /// Notes an image's ratio of width to height.
-    func noteShape(of index: Int, width: Int, height: Int) {
-        guard urls.indices.contains(index), width > 0, height > 0, !knownShapes.contains(index) else { return }
-        knownShapes.insert(contentsOf: index..<index + 1)
-        // Panoramas and long scrolls are cropped in the grid.
-        let ratio = min(max(Float(width) / Float(height), 0.4), 3)
-        guard abs(ratio - aspectRatios[index]) > 0.001 else { return }
-        aspectRatios[index] = ratio
-        notify(.shapes)
+    func knowsShape(of index: Int) -> Bool { knownShapes.contains(index) }
+
+    /// Notes an image's size in pixels.
+    func noteShape(of index: Int, _ size: PixelSize) {
+        guard urls.indices.contains(index) else { return }
+        noteShapes(of: [Shape(index: index, url: urls[index], size: size)])
+    }
+
+    /// Notes the sizes of several images. Those that have left their place meanwhile are left out.
+    func noteShapes(of shapes: [Shape]) {
+        var hasChanged = false
+        for shape in shapes where urls.indices.contains(shape.index) && urls[shape.index] == shape.url {
+            let (index, size) = (shape.index, shape.size)
+            guard size.width > 0, size.height > 0, !knownShapes.contains(index) else { continue }
+            knownShapes.insert(contentsOf: index..<index + 1)
+            // Panoramas and long strips are cropped in the grid.
+            let ratio = min(max(Float(size.width) / Float(size.height), 0.4), 3)
+            if abs(ratio - aspectRatios[index]) > 0.001 {
+                aspectRatios[index] = ratio
+                hasChanged = true
+            }
+        }
+        if hasChanged { notify(.shapes) }
     }
 
     private func notify(_ change: Change) { for observer in observers { observer(change) } }

@@ -35,13 +35,13 @@ struct GalleryReport: Encodable {
     var isComplete: Bool { !cells.isEmpty && cells.allSatisfy { $0.state == "loaded" } }
 
     @MainActor init(of window: GalleryWindow, in screenshot: WindowScreenshot) {
-        figures = window.loads.figures
+        figures = LoadFigures(window.session.loads.records)
         (loaded, line) = (figures.loaded, figures.line)
         (width, height) = (screenshot.size.width, screenshot.size.height)
-        let view = screenshot.frame(of: window.grid.widget)
-        cells = window.grid.boundCells.filter(\.isOnScreen).compactMap { cell in
+        let view = screenshot.frame(of: window.photos.grid.widget.widget)
+        cells = window.photos.grid.boundCells.filter(\.isOnScreen).compactMap { cell in
             guard let item = cell.item else { return nil }
-            let frame = screenshot.frame(of: cell.picture.widget)
+            let frame = screenshot.frame(of: cell.widget.widget)
             var entry = Cell(
                 index: item.index, url: item.url.absoluteString, x: frame.x, y: frame.y, width: frame.width,
                 height: frame.height, isWhole: frame.y >= view.y && frame.y + frame.height <= view.y + view.height,
@@ -78,7 +78,7 @@ struct GalleryReport: Encodable {
     }
 }
 
-/// Counts and bytes of the loads since the last reset.
+/// Counts and bytes of loads.
 struct LoadFigures: Encodable {
     private(set) var memory = 0
     private(set) var disk = 0
@@ -90,37 +90,24 @@ struct LoadFigures: Encodable {
     /// The time from the start of the first load to the end of the last.
     private(set) var milliseconds = 0.0
 
-    private var start: ContinuousClock.Instant?
-
     var loaded: Int { memory + disk + network + files }
 
-    mutating func noteStart(at now: ContinuousClock.Instant = .now) { start = start ?? now }
-
-    /// Uncounts a failed load that is retried.
-    mutating func noteRetry() { failed = max(0, failed - 1) }
-
-    /// Counts a finished load. Cancelled loads are not counted.
-    mutating func note(
-        _ result: Result<WebImageResponse, WebImageError>, at now: ContinuousClock.Instant = .now
-    ) {
-        switch result {
-        case .success(let response):
-            bytes += response.data?.count ?? 0
-            switch response.origin {
+    init(_ records: [LoadRecord]) {
+        for record in records {
+            bytes += record.byteCount
+            switch record.origin {
             case .memoryCacheFast, .memoryCache: memory += 1
             case .diskCache: disk += 1
-            case .remote where response.url.isFileURL: files += 1
-            case .remote, .none: network += 1
+            case .remote where record.url.isFileURL: files += 1
+            case .remote: network += 1
+            case .none: failed += record.error == nil ? 0 : 1
             }
-        case .failure(.cancelled):
-            return
-        case .failure:
-            failed += 1
         }
-        if let start { milliseconds = (now - start) / .milliseconds(1) }
+        guard let first = records.map(\.start).min(), let last = records.map(\.date).max() else { return }
+        milliseconds = last.timeIntervalSince(first) * 1_000
     }
 
-    /// The text of the label, such as `24 loaded: 0 memory, 24 disk, 0 network · 12.3 MiB · 412 ms`.
+    /// Such as `24 loaded: 0 memory, 24 disk, 0 network · 12.3 MiB · 412 ms`.
     var line: String {
         let tenths = (Double(bytes) / 1_048_576 * 10).rounded() / 10
         return "\(loaded) loaded: \(memory) memory, \(disk) disk, \(network) network"

@@ -33,7 +33,7 @@ import WebImageGTK
 
     /// - Returns: non-zero to continue with the next frame.
     private func frameBegins(_ clock: ObjectPointer) -> gboolean {
-        settledFrameCount = window.page?.isSettled != false ? settledFrameCount + 1 : 0
+        settledFrameCount = window.isSettled ? settledFrameCount + 1 : 0
         let isLate = ContinuousClock.now > deadline
         if isLate { complain("some images are still loading after \(Self.timeLimit) s") }
         // The first settled frames still lay out and draw earlier changes.
@@ -51,7 +51,7 @@ import WebImageGTK
         let screenshot = WindowScreenshot(of: window.widget)
         var isWritten = screenshot.save(to: path)
         if !isWritten { complain("the screenshot can't be written to \(path)") }
-        guard window.page === window.grid else { return whenDone(isWritten && window.page?.isComplete == true) }
+        guard window.shownPage == "photos" else { return whenDone(isWritten && window.isComplete) }
         let report = GalleryReport(of: window, in: screenshot)
         if let reportPath, !report.write(to: reportPath) {
             isWritten = false

@@ -43,6 +43,26 @@ import WebImageGTK
     /// Draws below the children.
     func draw(into snapshot: OpaquePointer) {}
 
+    /// Called when the position has changed; requests a layout.
+    func scrollPositionDidChange() { queueLayout() }
+
+    /// Moves the keyboard focus to the next child, in the order of ``children``. Returns `false` if there is none.
+    func moveFocus(_ direction: GtkDirectionType) -> Bool {
+        if gtk_widget_get_focusable(widget.widget) != 0, gtk_widget_is_focus(widget.widget) == 0,
+            gtk_widget_get_focus_child(widget.widget) == nil
+        {
+            return gtk_widget_grab_focus(widget.widget) != 0
+        }
+        let isBackward = direction == GTK_DIR_TAB_BACKWARD || direction == GTK_DIR_LEFT || direction == GTK_DIR_UP
+        var order = isBackward ? children.reversed() : children
+        if let current = gtk_widget_get_focus_child(widget.widget),
+            let index = order.firstIndex(of: ObjectPointer(current))
+        {
+            order.removeFirst(index)
+        }
+        return order.contains { gtk_widget_child_focus($0.widget, direction) != 0 }
+    }
+
     // MARK: Children
 
     func add(_ child: ObjectPointer) {
@@ -108,7 +128,7 @@ import WebImageGTK
         adjustments[key] = adjustment
         guard let adjustment else { return connections[key] = nil }
         g_object_ref_sink(adjustment.address)
-        connections[key] = adjustment.onSignal("value-changed") { [weak self] in self?.queueLayout() }
+        connections[key] = adjustment.onSignal("value-changed") { [weak self] in self?.scrollPositionDidChange() }
         queueLayout()
     }
 
@@ -203,24 +223,5 @@ private enum CanvasClass {
             (Property.horizontal, "hadjustment"), (.vertical, "vadjustment"), (.horizontalPolicy, "hscroll-policy"),
             (.verticalPolicy, "vscroll-policy"),
         ] { g_object_class_override_property(objectClass, property.rawValue, name) }
-    }
-}
-
-extension Canvas {
-    /// Moves the keyboard focus to the next child, in the order of ``children``.
-    fileprivate func moveFocus(_ direction: GtkDirectionType) -> Bool {
-        if gtk_widget_get_focusable(widget.widget) != 0, gtk_widget_is_focus(widget.widget) == 0,
-            gtk_widget_get_focus_child(widget.widget) == nil
-        {
-            return gtk_widget_grab_focus(widget.widget) != 0
-        }
-        let isBackward = direction == GTK_DIR_TAB_BACKWARD || direction == GTK_DIR_LEFT || direction == GTK_DIR_UP
-        var order = isBackward ? children.reversed() : children
-        if let current = gtk_widget_get_focus_child(widget.widget),
-            let index = order.firstIndex(of: ObjectPointer(current))
-        {
-            order.removeFirst(index)
-        }
-        return order.contains { gtk_widget_child_focus($0.widget, direction) != 0 }
     }
 }

@@ -1,171 +1,326 @@
+import CWebImageAdwaita
 import CWebImageGTK
+import FoundationEssentials
 import WebImageGTK
 
-/// The window: a header bar with buttons, the figures and a spinner, above the grid and a page for each kind of view.
+/// The window: three pages, a viewer in front of them, and the inspector beside both.
+///
+///     AdwApplicationWindow
+///      └─ AdwToastOverlay
+///          └─ AdwFlap ────────────────── inspector
+///              └─ AdwLeaflet
+///                  ├─ main page: header, AdwViewStack (photos, learn, statistics), switcher at the bottom if narrow
+///                  └─ viewer
 @MainActor final class GalleryWindow {
     let widget: ObjectPointer
-    let grid: PhotoGrid
-    let loads: PhotoLoads
-    /// The pages that have been shown.
-    private var pages: [GalleryPageName: any GalleryPage] = [:]
-    private let stack = ObjectPointer(gtk_stack_new())
-    private let figuresLabel: ObjectPointer
-    private var isUpdateQueued = false
-    private var isClosed = false
+    let session: GallerySession
+    let photos: PhotosPage
+    let learn: LearnPage
+    let statistics: StatisticsPage
+    let viewer: PhotoViewer
+    private let inspector: LoadInspector
+    private let application: ObjectPointer
+    private let toasts = ObjectPointer(adw_toast_overlay_new())
+    private let flap = ObjectPointer(adw_flap_new())
+    private let leaflet = ObjectPointer(adw_leaflet_new())
+    private let stack = ObjectPointer(adw_view_stack_new())
+    private let mainPage = ObjectPointer.column()
+    private var actions: [Action] = []
 
-    init(application: ObjectPointer, arguments: GalleryArguments, loads: PhotoLoads) {
-        self.loads = loads
-        widget = ObjectPointer(
-            gtk_application_window_new(application.address.assumingMemoryBound(to: GtkApplication.self)))
-        grid = PhotoGrid(urls: arguments.urls, loads: loads)
-        figuresLabel = ObjectPointer(gtk_label_new(loads.figures.line))
+    init(application: ObjectPointer, session: GallerySession, size: PixelSize) {
+        (self.application, self.session) = (application, session)
+        widget = ObjectPointer(adw_application_window_new(application.as()))
+        photos = PhotosPage(session: session)
+        learn = LearnPage(session: session)
+        statistics = StatisticsPage(session: session)
+        viewer = PhotoViewer(session: session)
+        inspector = LoadInspector(session: session)
 
-        let window = widget.address.assumingMemoryBound(to: GtkWindow.self)
-        gtk_window_set_title(window, "Gallery")
-        gtk_window_set_default_size(window, gint(arguments.windowSize.width), gint(arguments.windowSize.height))
-        addPages()
-        stack.onChange(of: "visible-child") { [weak self] in self?.fillPage() }
-        gtk_stack_set_visible_child_name(stack.opaque, arguments.page.rawValue)
-        gtk_window_set_titlebar(window, makeHeaderBar())
-        gtk_window_set_child(window, stack.widget)
-        fillPage()
-        addStyle()
-        // A load that ends later must not access the destroyed label.
-        widget.onSignal("destroy") { [weak self] in self?.isClosed = true }
-        loads.onChange = { [weak self] in self?.queueUpdate() }
+        gtk_window_set_title(widget.as(), "Gallery")
+        gtk_window_set_icon_name(widget.as(), GalleryApplication.identifier)
+        gtk_window_set_default_size(widget.as(), gint(size.width), gint(size.height))
+        widget.sized(360, 294)
+        buildContent()
+        connectParts()
+        actions = makeActions()
+        Action.add(actions, to: widget, of: application)
+        acceptDrops()
+        GalleryStyle.add(to: gtk_widget_get_display(widget.widget))
+        session.showToast = { [weak self] in self?.showToast($0) }
     }
 
-    func present() { gtk_window_present(widget.address.assumingMemoryBound(to: GtkWindow.self)) }
+    func present() { gtk_window_present(widget.as()) }
 
-    // MARK: Pages
+    // MARK: Content
 
-    /// The page on display; `nil` if it can't be made.
-    var page: (any GalleryPage)? { shownName.flatMap { pages[$0] } }
-
-    private var shownName: GalleryPageName? {
-        gtk_stack_get_visible_child_name(stack.opaque).flatMap { GalleryPageName(rawValue: String(cString: $0)) }
-    }
-
-    private func addPages() {
-        for name in GalleryPageName.allCases {
-            gtk_stack_add_titled(stack.opaque, gtk_box_new(GTK_ORIENTATION_VERTICAL, 0), name.rawValue, name.title)
+    private func buildContent() {
+        for (name, title, icon, page) in [
+            ("photos", "Photos", "image-x-generic-symbolic", photos.widget),
+            ("learn", "Learn", "accessories-dictionary-symbolic", learn.widget),
+            ("statistics", "Statistics", "power-profile-performance-symbolic", statistics.widget),
+        ] {
+            let entry = ObjectPointer(adw_view_stack_add_titled(stack.opaque, page.widget, name, title))
+            entry.set("icon-name", icon)
         }
+        stack.expanding()
+        let switcher = ObjectPointer(adw_view_switcher_title_new()).set("title", "Gallery")
+        adw_view_switcher_title_set_stack(switcher.opaque, stack.opaque)
+        let bottom = ObjectPointer(adw_view_switcher_bar_new())
+        adw_view_switcher_bar_set_stack(bottom.opaque, stack.opaque)
+        // If the header is too narrow for the switcher, it is at the bottom.
+        g_object_bind_property(
+            switcher.address, "title-visible", bottom.address, "reveal", G_BINDING_SYNC_CREATE)
+        for part in [makeHeader(switcher), stack, bottom] { mainPage.append(part) }
+
+        leaflet.set("can-unfold", false).set("can-navigate-back", true).set("width-request", 300)
+        for page in [mainPage, viewer.widget] { adw_leaflet_append(leaflet.opaque, page.widget) }
+        adw_flap_set_content(flap.opaque, leaflet.widget)
+        adw_flap_set_flap(flap.opaque, inspector.widget.widget)
+        adw_flap_set_separator(flap.opaque, gtk_separator_new(GTK_ORIENTATION_VERTICAL))
+        flap.set("flap-position", 1).set("reveal-flap", false).set("swipe-to-open", false)
+        adw_toast_overlay_set_child(toasts.opaque, flap.widget)
+        adw_application_window_set_content(widget.as(), toasts.widget)
     }
 
-    /// Makes a page when it is first shown, because drawing its images takes time.
-    private func fillPage() {
-        guard let name = shownName, pages[name] == nil else { return }
-        do {
-            let page = try makePage(name)
-            pages[name] = page
-            gtk_widget_set_vexpand(page.widget, gboolean(1))
-            let box = gtk_stack_get_child_by_name(stack.opaque, name.rawValue)
-            gtk_box_append(box.map { UnsafeMutableRawPointer($0).assumingMemoryBound(to: GtkBox.self) }, page.widget)
-        } catch {
-            complain("the page \(name.rawValue) failed: \(error)")
-        }
-    }
-
-    private func makePage(_ name: GalleryPageName) throws(WebImageError) -> any GalleryPage {
-        switch name {
-        case .grid: grid
-        case .pictures: try PicturesPage(manager: loads.manager)
-        case .buttons: try ButtonsPage(manager: loads.manager)
-        case .animated: try AnimatedPage(manager: loads.manager)
-        case .progressive: try ProgressivePage()
-        #if WEBIMAGE_MAP
-            case .markers: try MarkersPage(manager: loads.manager)
-        #endif
-        }
-    }
-
-    // MARK: Header
-
-    private func makeHeaderBar() -> UnsafeMutablePointer<GtkWidget>? {
-        let bar = gtk_header_bar_new()
-        let header = bar.map { ObjectPointer($0).opaque }
-        gtk_header_bar_pack_start(header, button("Reload") { [weak self] in self?.reload() })
-        gtk_header_bar_pack_start(header, button("Clear caches") { [weak self] in self?.clearCaches() })
-        gtk_widget_add_css_class(figuresLabel.widget, "numeric")
-        gtk_label_set_ellipsize(figuresLabel.opaque, PANGO_ELLIPSIZE_END)
-        gtk_header_bar_set_title_widget(header, figuresLabel.widget)
-        gtk_header_bar_pack_end(header, makePageMenu())
+    private func makeHeader(_ title: ObjectPointer) -> ObjectPointer {
+        let header = ObjectPointer(adw_header_bar_new())
+        adw_header_bar_set_title_widget(header.opaque, title.widget)
+        let open = ObjectPointer.menuButton(
+            "document-open-symbolic", "Open",
+            .menu([
+                [("Open files…", "win.open-files"), ("Open folder…", "win.open-folder")],
+                [("Open location…", "win.open-location"), ("Paste", "win.paste")],
+            ]))
+        let menu = ObjectPointer.menuButton(
+            "open-menu-symbolic", "Main menu",
+            .menu([
+                [("Larger images", "win.zoom-in"), ("Smaller images", "win.zoom-out")],
+                [
+                    ("Reload", "win.reload"), ("Clear caches", "win.clear-caches"),
+                    ("Close all images", "win.close-all"),
+                ],
+                [
+                    ("Preferences", "win.preferences"), ("Keyboard shortcuts", "win.shortcuts"),
+                    ("About Gallery", "win.about"),
+                ],
+            ]))
+        menu.set("primary", true)
         let spinner = ObjectPointer(gtk_spinner_new())
-        gtk_header_bar_pack_start(header, spinner.widget)
         ImageIndicator.showNetworkActivity(in: spinner.widget, of: .shared)
-        return bar
+        let inspect = ObjectPointer.iconButton("dialog-information-symbolic", "Inspector").action("win.inspector")
+        for part in [open, spinner] { adw_header_bar_pack_start(header.opaque, part.widget) }
+        for part in [menu, inspect] { adw_header_bar_pack_end(header.opaque, part.widget) }
+        return header
     }
 
-    private func makePageMenu() -> UnsafeMutablePointer<GtkWidget> {
-        let names = gtk_string_list_new(nil)
-        for name in GalleryPageName.allCases { gtk_string_list_append(names, name.title) }
-        let menu = ObjectPointer(gtk_drop_down_new(names, nil))
-        let index = shownName.flatMap { GalleryPageName.allCases.firstIndex(of: $0) } ?? 0
-        gtk_drop_down_set_selected(menu.opaque, guint(index))
-        menu.onChange(of: "selected") { [weak self] in
-            let index = Int(gtk_drop_down_get_selected(menu.opaque))
-            guard let self, GalleryPageName.allCases.indices.contains(index) else { return }
-            gtk_stack_set_visible_child_name(stack.opaque, GalleryPageName.allCases[index].rawValue)
+    private func connectParts() {
+        photos.onOpen = { [weak self] in self?.view($0) }
+        photos.onCurrentChange = { [weak self] in self?.inspectCurrent() }
+        photos.onOpenLocation = { [weak self] in self?.open([$0]) }
+        viewer.onClose = { [weak self] in self?.closeViewer() }
+        viewer.onInspect = { [weak self] in self?.toggleInspector() }
+        viewer.onCurrentChange = { [weak self] _ in self?.inspectCurrent() }
+        inspector.onClose = { [weak self] in self?.flap.set("reveal-flap", false) }
+        inspector.onReload = { [weak self] in self?.reload($0, $1) }
+        flap.onChange(of: "reveal-flap") { [weak self] in self?.inspectCurrent() }
+        // The leaflet is also left by a swipe.
+        leaflet.onChange(of: "visible-child") { [weak self] in
+            guard let self, !isViewing else { return }
+            viewer.close()
+            updateActions()
         }
-        return menu.widget
+        stack.onChange(of: "visible-child") { [weak self] in self?.updateActions() }
     }
 
-    private func button(_ title: String, _ action: @escaping @MainActor () -> Void) -> UnsafeMutablePointer<GtkWidget>?
-    {
-        let button = gtk_button_new_with_label(title)
-        if let button { ObjectPointer(button).onSignal("clicked", action) }
-        return button
+    // MARK: Navigation
+
+    /// The page in front.
+    var shownPage: String {
+        isViewing ? "viewer" : adw_view_stack_get_visible_child_name(stack.opaque).map { String(cString: $0) } ?? ""
     }
 
-    private func addStyle() {
-        let style: UnsafeMutablePointer<GtkCssProvider> = gtk_css_provider_new()
-        web_image_css_provider_load(
-            style,
-            """
-            gridview > child { padding: 0; }
-            .image-frame { background-color: alpha(currentColor, 0.08); }
-            .photo { margin: 4px; background-color: \(PhotoCell.backdrop); }
-            .alps { background-color: #e9e6da; }
-            map-marker { border-radius: 50%; }
-            map-marker:focus-visible { outline: 3px solid #1c71d8; outline-offset: 2px; }
-            """)
-        // 600: GTK_STYLE_PROVIDER_PRIORITY_APPLICATION
-        gtk_style_context_add_provider_for_display(
-            gtk_widget_get_display(widget.widget), ObjectPointer(style).opaque, 600)
-        g_object_unref(style)
+    private var isViewing: Bool { adw_leaflet_get_visible_child(leaflet.opaque) == viewer.widget.widget }
+
+    /// Shows a page of the command line.
+    func show(_ page: GalleryArguments.Page) {
+        switch page {
+        case .photos, .statistics: adw_view_stack_set_visible_child_name(stack.opaque, page.name)
+        case .learn(let name):
+            adw_view_stack_set_visible_child_name(stack.opaque, "learn")
+            if let name { learn.open(name) }
+        }
+        updateActions()
+    }
+
+    /// Opens an image in the viewer, as soon as the collection has it.
+    func view(_ index: Int) {
+        guard session.collection.urls.indices.contains(index) else {
+            photos.whenItemsArrive { [weak self] in self?.view(index) }
+            return
+        }
+        viewer.open(index: index)
+        adw_leaflet_set_visible_child(leaflet.opaque, viewer.widget.widget)
+        updateActions()
+        inspectCurrent()
+    }
+
+    private func closeViewer() {
+        let url = viewer.currentURL
+        adw_leaflet_set_visible_child(leaflet.opaque, mainPage.widget)
+        if let url, let index = session.collection.urls.firstIndex(of: url) {
+            photos.grid.setCurrent(index, focusing: true)
+        }
+    }
+
+    private func toggleInspector() { flap.set("reveal-flap", !flap.get("reveal-flap", as: Bool.self)) }
+
+    /// Shows the inspector for the current image.
+    func inspect() { flap.set("reveal-flap", true) }
+
+    private func inspectCurrent() {
+        guard flap.get("reveal-flap", as: Bool.self) else { return inspector.show(nil) }
+        inspector.show(isViewing ? viewer.currentURL : photos.currentURL)
+    }
+
+    private func reload(_ url: URL, _ policy: CachePolicy) {
+        if isViewing { viewer.reload(cachePolicy: policy) }
+        photos.grid.cell(of: url)?.load(cachePolicy: policy)
+    }
+
+    // MARK: Locations
+
+    /// Opens locations, each after the other.
+    ///
+    /// - Parameter list: the path of a file that lists locations.
+    func open(_ locations: [String], list: String? = nil, replacing: Bool = true) {
+        guard !locations.isEmpty || list != nil else { return }
+        adw_view_stack_set_visible_child_name(stack.opaque, "photos")
+        photos.open(locations, list: list, replacing: replacing)
+    }
+
+    private func acceptDrops() {
+        var types = [gdk_file_list_get_type(), String.type]
+        let target = ObjectPointer(gtk_drop_target_new(types[0], GDK_ACTION_COPY))
+        gtk_drop_target_set_gtypes(target.opaque, &types, gsize(types.count))
+        target.onDrop { [weak self] value in
+            guard let locations = Clipboard.locations(in: value), !locations.isEmpty else { return false }
+            self?.open(locations, replacing: false)
+            return true
+        }
+        gtk_widget_add_controller(toasts.widget, target.opaque)
     }
 
     // MARK: Actions
 
-    /// Loads all cells of the grid again, bypassing the caches.
-    private func reload() {
-        loads.figures = LoadFigures()
-        for cell in grid.boundCells { cell.load(cachePolicy: .reload) }
+    private func makeActions() -> [Action] {
+        let dialogs = Dialogs(window: widget, session: session)
+        return [
+            Action("open-files", "Open files", .general, keys: ["<Control>o"]) { [weak self] in
+                dialogs.chooseFiles { self?.open($0) }
+            },
+            Action("open-folder", "Open a folder", .general, keys: ["<Control><Shift>o"]) { [weak self] in
+                dialogs.chooseFolder { self?.open([$0]) }
+            },
+            Action("open-location", "Open a location", .general, keys: ["<Control>l"]) { [weak self] in
+                dialogs.askForLocation { self?.open([$0]) }
+            },
+            Action("paste", "Open the links on the clipboard", .general, keys: ["<Control>v"]) { [weak self] in
+                self?.paste()
+            },
+            Action("inspector", "Show the inspector", .general, keys: ["F9", "<Control>i"]) { [weak self] in
+                self?.toggleInspector()
+            },
+            Action("preferences", "Preferences", .general, keys: ["<Control>comma"]) {
+                PreferencesWindow.present(over: dialogs.window, dialogs.session)
+            },
+            Action("shortcuts", "Keyboard shortcuts", .general, keys: ["<Control>question", "F1"]) { [weak self] in
+                self?.showShortcuts()
+            },
+            Action("about", "About Gallery", .general) { dialogs.showAbout() },
+            Action("close", "Close the window", .general, keys: ["<Control>w", "<Control>q"]) { [weak self] in
+                if let self { gtk_window_close(widget.as()) }
+            },
+            Action("page-photos", "Photos", .general, keys: ["<Alt>1"]) { [weak self] in self?.show(.photos) },
+            Action("page-learn", "Learn", .general, keys: ["<Alt>2"]) { [weak self] in self?.show(.learn(nil)) },
+            Action("page-statistics", "Statistics", .general, keys: ["<Alt>3"]) { [weak self] in
+                self?.show(.statistics)
+            },
+            Action("zoom-in", "Larger images", .photos, keys: ["<Control>plus", "<Control>equal"]) { [weak self] in
+                self?.photos.zoom(by: 1.25)
+            },
+            Action("zoom-out", "Smaller images", .photos, keys: ["<Control>minus"]) { [weak self] in
+                self?.photos.zoom(by: 0.8)
+            },
+            Action("zoom-reset", "Default size of images", .photos, keys: ["<Control>0"]) { [weak self] in
+                self?.photos.resetZoom()
+            },
+            Action("select-all", "Select all", .photos, keys: ["<Control>a"]) { [weak self] in
+                self?.photos.grid.selectAll()
+            },
+            Action("select-none", "Select nothing", .photos, keys: ["<Control><Shift>a"]) { [weak self] in
+                self?.photos.grid.clearSelection()
+            },
+            Action("reload", "Load the images in sight again", .photos, keys: ["<Control>r"]) { [weak self] in
+                self?.photos.reload()
+            },
+            Action("clear-caches", "Clear the caches", .photos) { [weak self] in self?.clearCaches() },
+            Action("close-all", "Close all images", .photos) { [weak self] in self?.photos.closeAll() },
+        ] + photos.actions + viewer.actions
+    }
+
+    private func updateActions() {
+        let isOnPhotos = shownPage == "photos"
+        let names = { (group: Action.Group) in self.actions.filter { $0.group == group }.map(\.name) }
+        Action.setEnabled(names(.photos), isOnPhotos, in: widget)
+        Action.setEnabled(names(.viewer), isViewing, in: widget)
+    }
+
+    private func showShortcuts() {
+        let shortcuts = Action.makeShortcutsWindow(actions)
+        gtk_window_set_transient_for(shortcuts.as(), widget.as())
+        gtk_window_present(shortcuts.as())
+    }
+
+    private func paste() {
+        Clipboard.readLocations(of: widget) { [weak self] locations in
+            guard let self else { return }
+            guard !locations.isEmpty else { return showToast("The clipboard has no link and no file") }
+            open(locations, replacing: false)
+        }
     }
 
     private func clearCaches() {
-        let cache = loads.manager.configuration.cache
-        Task {
+        let cache = session.cache
+        Task { [weak self] in
             await cache.clear()
-            show("Caches are empty")
+            self?.showToast("Memory and disk cache are empty")
         }
     }
 
-    /// Updates the label later, once for many changes. Cells are bound during a layout, when a label must not change.
-    private func queueUpdate() {
-        guard !isUpdateQueued else { return }
-        isUpdateQueued = true
-        ApplyQueue.main.enqueue { [weak self] in
-            MainActor.assumeIsolated {
-                guard let self else { return }
-                self.isUpdateQueued = false
-                self.show(self.loads.figures.line)
-            }
+    private func showToast(_ message: String) {
+        guard gtk_widget_get_root(toasts.widget) != nil else { return }
+        adw_toast_overlay_add_toast(toasts.opaque, adw_toast_new(message.escapedMarkup))
+    }
+
+    // MARK: State
+
+    /// Whether all loads and transitions of the page in front have ended. Animations may play.
+    var isSettled: Bool {
+        guard adw_leaflet_get_child_transition_running(leaflet.opaque) == 0 else { return false }
+        switch shownPage {
+        case "photos": return session.collection.isEmpty ? !photos.isReading : photos.isSettled
+        case "learn": return learn.isSettled
+        case "viewer": return viewer.isSettled
+        default: return true
         }
     }
 
-    private func show(_ line: String) {
-        guard !isClosed else { return }
-        gtk_label_set_text(figuresLabel.opaque, line)
+    /// Whether the page in front shows all its images.
+    var isComplete: Bool {
+        switch shownPage {
+        case "photos": photos.isComplete
+        case "learn": learn.isComplete
+        default: true
+        }
     }
 }

@@ -18,6 +18,9 @@ public final class WebImageOperation: Sendable {
 
     package var trace: LoadTrace { recorder.trace(from: start) }
 
+    /// The time since the start, in seconds.
+    package var elapsedSeconds: Double { (ContinuousClock.now - start).inExactSeconds }
+
     let recorder = TraceRecorder()
     private let start = ContinuousClock.now
 

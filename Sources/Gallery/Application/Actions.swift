@@ -1,0 +1,105 @@
+import CWebImageAdwaita
+import CWebImageGTK
+import WebImageGTK
+
+/// What a user can do by menu, key or button: the window's actions, their keys and their names.
+///
+/// Menus and buttons name actions as `win.NAME`. The window of keyboard shortcuts lists those with keys.
+@MainActor struct Action {
+    /// The part of the shortcuts window that lists it.
+    enum Group: String, CaseIterable {
+        case general = "General"
+        case photos = "Photos"
+        case viewer = "Viewer"
+    }
+
+    let name: String
+    let title: String
+    let group: Group
+    var keys: [String] = []
+    let body: @MainActor () -> Void
+
+    init(
+        _ name: String, _ title: String, _ group: Group, keys: [String] = [], _ body: @escaping @MainActor () -> Void
+    ) {
+        (self.name, self.title, self.group, self.keys, self.body) = (name, title, group, keys, body)
+    }
+
+    /// Adds the actions to a window, and their keys to its application.
+    static func add(_ actions: [Action], to window: ObjectPointer, of application: ObjectPointer) {
+        for action in actions {
+            let simple = ObjectPointer(g_simple_action_new(action.name, nil))
+            simple.onActivate(action.body)
+            g_action_map_add_action(window.opaque, simple.opaque)
+            g_object_unref(simple.address)
+            let keys = action.keys.map { strdup($0) } + [nil]
+            defer { for key in keys { free(key) } }
+            let list = keys.map { UnsafePointer<CChar>($0) }
+            gtk_application_set_accels_for_action(application.as(), "win.\(action.name)", list)
+        }
+    }
+
+    /// Makes actions available or not: those of the viewer where there is none, for example.
+    static func setEnabled(_ names: [String], _ isEnabled: Bool, in window: ObjectPointer) {
+        for name in names {
+            guard let action = g_action_map_lookup_action(window.opaque, name) else { continue }
+            ObjectPointer(action).set("enabled", isEnabled)
+        }
+    }
+
+    /// Returns the window that lists the keys.
+    static func makeShortcutsWindow(_ actions: [Action]) -> ObjectPointer {
+        // GTK builds this window only from XML: its sections have no functions.
+        var xml = "<interface><object class=\"GtkShortcutsWindow\" id=\"window\"><property name=\"modal\">1</property>"
+        xml += "<child><object class=\"GtkShortcutsSection\"><property name=\"section-name\">all</property>"
+        for group in Group.allCases {
+            let rows = actions.filter { $0.group == group && !$0.keys.isEmpty }
+            guard !rows.isEmpty else { continue }
+            xml += "<child><object class=\"GtkShortcutsGroup\"><property name=\"title\">\(group.rawValue)</property>"
+            for row in rows {
+                xml += "<child><object class=\"GtkShortcutsShortcut\"><property name=\"title\">"
+                xml += "\(row.title.escapedMarkup)</property><property name=\"accelerator\">"
+                xml += "\(row.keys.joined(separator: " ").escapedMarkup)</property></object></child>"
+            }
+            xml += "</object></child>"
+        }
+        xml += "</object></child></object></interface>"
+        let builder = ObjectPointer(gtk_builder_new_from_string(xml, -1))
+        defer { g_object_unref(builder.address) }
+        guard let window = gtk_builder_get_object(builder.opaque, "window") else {
+            preconditionFailure("the builder makes the window that its text names")
+        }
+        return ObjectPointer(window)
+    }
+}
+
+@MainActor extension ObjectPointer {
+    /// Calls `body` when a `GSimpleAction` is activated.
+    func onActivate(_ body: @escaping @MainActor () -> Void) {
+        let trampoline: @convention(c) (gpointer, gpointer?, gpointer) -> Void = { _, _, data in
+            nonisolated(unsafe) let data = data
+            MainActor.assumeIsolated { SignalHandler<() -> Void>.of(data).body() }
+        }
+        connect("activate", SignalHandler(body), unsafeBitCast(trampoline, to: GCallback.self))
+    }
+
+    /// Returns a menu of sections of titles with their actions.
+    static func menu(_ sections: [[(title: String, action: String)]]) -> ObjectPointer {
+        let menu = ObjectPointer(g_menu_new())
+        for section in sections {
+            let part = ObjectPointer(g_menu_new())
+            for item in section { g_menu_append(part.opaque, item.title, item.action) }
+            g_menu_append_section(menu.opaque, nil, part.as(GMenuModel.self))
+            g_object_unref(part.address)
+        }
+        return menu
+    }
+
+    /// Returns a button that opens a menu.
+    static func menuButton(_ icon: String, _ name: String, _ menu: ObjectPointer) -> ObjectPointer {
+        let button = ObjectPointer(gtk_menu_button_new()).set("icon-name", icon).named(name)
+        gtk_menu_button_set_menu_model(button.opaque, menu.as(GMenuModel.self))
+        g_object_unref(menu.address)
+        return button
+    }
+}

@@ -1,0 +1,65 @@
+import CWebImageAdwaita
+import CWebImageGTK
+import Glibc
+import WebImageGTK
+
+/// The application: one window on the images of the command line, or on nothing.
+@MainActor final class GalleryApplication {
+    /// The application's identifier: the name of its icon, of its desktop file and of its windows.
+    static let identifier = "io.github.swift_web_image.Gallery"
+
+    private let arguments: GalleryArguments
+    private var window: GalleryWindow?
+    private var recorder: ScreenshotRecorder?
+    private var exitStatus: Int32 = 0
+
+    init(arguments: GalleryArguments) { self.arguments = arguments }
+
+    /// Runs until the window is closed or the screenshot is saved.
+    ///
+    /// - Returns: the exit status.
+    func run() -> Int32 {
+        guard gtk_init_check() != 0 else {
+            complain("no display; set DISPLAY or WAYLAND_DISPLAY, or use xvfb-run")
+            return 1
+        }
+        MainLoop.install()
+        // Several instances may run at the same time, also without a session bus.
+        let application = ObjectPointer(adw_application_new(Self.identifier, G_APPLICATION_NON_UNIQUE))
+        defer { g_object_unref(application.address) }
+        application.onSignal("activate") { [unowned self] in activate(application) }
+        let status = g_application_run(application.as(GApplication.self), 0, nil)
+        return status == 0 ? exitStatus : status
+    }
+
+    private func activate(_ application: ObjectPointer) {
+        // A run for a screenshot must not depend on what the user chose before.
+        let settings = GallerySettings(file: arguments.screenshotPath == nil ? GallerySettings.userFile : nil)
+        let session = GallerySession(cacheDirectory: arguments.cacheDirectory, settings: settings)
+        MainLoop.observe(application.address, managers: [session.manager])
+        if let scheme = arguments.colorScheme {
+            adw_style_manager_set_color_scheme(adw_style_manager_get_default(), scheme.value)
+        }
+        let window = GalleryWindow(application: application, session: session, size: arguments.windowSize)
+        self.window = window
+        window.present()
+        window.show(arguments.page)
+        window.open(arguments.locations, list: arguments.listPath)
+        if let index = arguments.viewedIndex { window.view(index) }
+        guard let path = arguments.screenshotPath else { return }
+        recorder = ScreenshotRecorder(window: window, path: path, reportPath: arguments.reportPath) { isComplete in
+            self.exitStatus = isComplete ? 0 : 1
+            Task {
+                // Loaded images must be on disk for the next start.
+                await session.cache.disk?.flush()
+                g_application_quit(application.as(GApplication.self))
+            }
+        }
+    }
+}
+
+/// Prints the program's name and `message` to standard error.
+func complain(_ message: String) {
+    var line = "Gallery: \(message)\n"
+    line.withUTF8 { _ = write(STDERR_FILENO, $0.baseAddress, $0.count) }
+}

@@ -1,0 +1,105 @@
+/// The places of images in rows that are all as wide as the view: each row's height is the one at which its images fill it.
+///
+///     ┌────────┐┌───┐┌──────────┐
+///     │ 0      ││ 1 ││ 2        │   images keep their proportions
+///     └────────┘└───┘└──────────┘
+///     ┌─────┐┌───────┐
+///     │ 3   ││ 4     │              the last row is not stretched
+///     └─────┘└───────┘
+struct JustifiedLayout: Equatable {
+    struct Row: Equatable {
+        /// The images of the row.
+        var indices: Range<Int>
+        /// The upper edge and the height in points.
+        var y, height: Double
+    }
+
+    /// A place in whole points, from the upper left corner of the content.
+    struct Frame: Equatable {
+        var x, width, height: Int
+        var y: Double
+    }
+
+    let width, spacing: Double
+    private(set) var rows: [Row] = []
+    /// The height of all rows, in points.
+    private(set) var contentHeight = 0.0
+
+    /// - Parameters:
+    ///   - aspectRatios: width divided by height, for each image.
+    ///   - rowHeight: the height that rows come close to, in points.
+    ///   - spacing: the space between images, in points.
+    init(aspectRatios: [Float], width: Double, rowHeight: Double, spacing: Double = 4) {
+        (self.width, self.spacing) = (width, spacing)
+        guard width > 0, rowHeight > 0 else { return }
+        rows.reserveCapacity(aspectRatios.count * Int(rowHeight) / max(1, Int(width)) + 1)
+        var (start, sum, y) = (0, 0.0, 0.0)
+        /// Ends a row before image `end`. Its images have the sum of ratios.
+        func endRow(_ end: Int, _ sum: Double, isStretched: Bool) {
+            let free = max(1, width - spacing * Double(end - start - 1))
+            let height = (isStretched ? free / sum : min(rowHeight, free / sum)).rounded()
+            rows.append(Row(indices: start..<end, y: y, height: max(1, height)))
+            y += max(1, height) + spacing
+            start = end
+        }
+        for (index, ratio) in aspectRatios.enumerated() {
+            let ratio = Double(ratio)
+            /// How tall a row of these images is.
+            func height(_ sum: Double, _ count: Int) -> Double { (width - spacing * Double(count - 1)) / sum }
+            let count = index - start
+            guard count > 0, height(sum + ratio, count + 1) < rowHeight else {
+                sum += ratio
+                continue
+            }
+            // With this image the row is lower than wanted, without it taller; what comes closer is chosen.
+            let (with, without) = (height(sum + ratio, count + 1), height(sum, count))
+            if rowHeight / with < without / rowHeight {
+                sum += ratio
+                endRow(index + 1, sum, isStretched: true)
+                sum = 0
+            } else {
+                endRow(index, sum, isStretched: true)
+                sum = ratio
+            }
+        }
+        if start < aspectRatios.count { endRow(aspectRatios.count, sum, isStretched: false) }
+        contentHeight = max(0, y - spacing)
+    }
+
+    /// The rows that overlap a part of the content.
+    func rows(from top: Double, to bottom: Double) -> Range<Int> {
+        let first = rowIndex { $0.y + $0.height > top }
+        return first..<max(first, rowIndex { $0.y >= bottom })
+    }
+
+    /// The row of an image.
+    func row(of index: Int) -> Int { rowIndex { $0.indices.upperBound > index } }
+
+    /// The places of a row's images, in order.
+    func frames(ofRow number: Int, _ aspectRatios: [Float]) -> [Frame] {
+        let row = rows[number]
+        let isLast = number == rows.count - 1
+        let gaps = spacing * Double(row.indices.count - 1)
+        let sum = row.indices.reduce(0.0) { $0 + Double(aspectRatios[$1]) }
+        // Rounding the row's height left a rest, which all images share.
+        let isFull = !isLast || sum * row.height + gaps > width - 1
+        let factor = isFull ? (width - gaps) / sum : row.height
+        var x = 0.0
+        return row.indices.map { index in
+            let end = x + Double(aspectRatios[index]) * factor
+            defer { x = end + spacing }
+            let left = Int(x.rounded())
+            return Frame(x: left, width: max(1, Int(end.rounded()) - left), height: Int(row.height), y: row.y)
+        }
+    }
+
+    /// The first row for which `isAfter` holds; it holds for all rows behind it.
+    private func rowIndex(where isAfter: (Row) -> Bool) -> Int {
+        var (low, high) = (0, rows.count)
+        while low < high {
+            let middle = (low + high) / 2
+            if isAfter(rows[middle]) { high = middle } else { low = middle + 1 }
+        }
+        return low
+    }
+}

@@ -1,0 +1,166 @@
+import CWebImageGTK
+import FoundationEssentials
+import WebImageGTK
+
+/// An image of the grid: a single widget that draws the image, its progress, and whether it is selected. After a failure it
+/// has a button that says what is wrong and tries again.
+@MainActor final class PhotoCell: Canvas {
+    /// The background of transparent images, as a CSS color.
+    nonisolated static let backdrop = "#3d3846"
+    private static let backdropColor = GdkRGBA(red: 0x3d / 255.0, green: 0x38 / 255.0, blue: 0x46 / 255.0, alpha: 1)
+
+    /// The image on display; `nil` while the cell is unused.
+    private(set) var item: (index: Int, url: URL)?
+    private(set) lazy var picture = WebPaintable(in: widget.widget)
+    /// The height for which the image is decoded, in pixels.
+    private var decodedHeight = 0
+    private var failureButton: ObjectPointer?
+    private let session: GallerySession
+    private let onLoad: (_ index: Int, _ size: PixelSize) -> Void
+    var isSelected = false { didSet { if isSelected != oldValue { selectionDidChange() } } }
+
+    /// - Parameter onLoad: called when an image has loaded, with its size in pixels.
+    init(session: GallerySession, onLoad: @escaping (_ index: Int, _ size: PixelSize) -> Void) {
+        (self.session, self.onLoad) = (session, onLoad)
+        super.init(role: GTK_ACCESSIBLE_ROLE_LIST_ITEM)
+        gtk_widget_set_focusable(widget.widget, 1)
+        gtk_widget_set_overflow(widget.widget, GTK_OVERFLOW_HIDDEN)
+        widget.style("photo")
+        picture.contentMode = .scaleAspectFill
+        picture.loadsOffscreen = true
+        picture.autoplayFollowsSettings = true
+        picture.indicator = .bar(color: Color(red: 1, green: 1, blue: 1, alpha: 0.85))
+        picture.onLoadStateChange = { [weak self] in self?.show($0) }
+        ObjectPointer(picture.paintable).onSignal("invalidate-contents") { [weak self] in self?.queueDraw() }
+    }
+
+    /// Shows an image of the collection.
+    ///
+    /// - Parameter height: the cell's height in points.
+    func bind(index: Int, url: URL, height: Int) {
+        let pixels = Self.decodedHeight(for: height * Int(gtk_widget_get_scale_factor(widget.widget)))
+        let isSame = item?.url == url
+        item = (index, url)
+        // A larger image serves smaller cells.
+        guard !isSame || pixels > decodedHeight || pixels * 2 < decodedHeight else { return }
+        decodedHeight = pixels
+        if !isSame { setAccessibleName() }
+        load()
+    }
+
+    /// Cancels the load, and releases the image.
+    func unbind() {
+        item = nil
+        decodedHeight = 0
+        isSelected = false
+        picture.prepareForReuse()
+        picture.alternativeText = nil
+    }
+
+    /// Loads the image; again if `cachePolicy` requires it, or after a failure.
+    func load(cachePolicy: CachePolicy = .cacheFirst) {
+        guard let item else { return }
+        let request = WebImageRequest(
+            item.url, cachePolicy: cachePolicy,
+            thumbnail: Thumbnail(
+                .pixels(width: decodedHeight * 2 / 5, height: decodedHeight), mode: .aspectFill))
+        let index = item.index
+        picture.setImage(
+            request, placeholder: .cachedVariant, options: .fadeIn, manager: session.manager,
+            completion: { [weak self] result in
+                guard let self, self.item?.url == item.url, case .success(let response) = result else { return }
+                onLoad(index, response.image.pixels.size)
+            })
+    }
+
+    /// Images are decoded at one of a few heights, so that zooming does not decode them at each step.
+    nonisolated static func decodedHeight(for pixels: Int) -> Int {
+        var height = 128
+        while height < pixels { height += height < 256 ? 32 : height / 4 }
+        return height
+    }
+
+    // MARK: State
+
+    private func show(_ state: LoadState) {
+        guard case .failed(let error) = state else {
+            if let failureButton { remove(failureButton) }
+            failureButton = nil
+            return
+        }
+        let button = failureButton ?? makeFailureButton()
+        gtk_widget_set_tooltip_text(button.widget, "\(error)")
+        button.setAccessibleLabel("Loading failed. Click to try again. \(error)")
+    }
+
+    private func makeFailureButton() -> ObjectPointer {
+        let icon = ObjectPointer(gtk_image_new_from_icon_name("view-refresh-symbolic"))
+        let label = ObjectPointer.label("Loading failed", "caption").set("justify", 2).set("xalign", 0.5).set(
+            "lines", 2)
+        gtk_label_set_ellipsize(label.opaque, PANGO_ELLIPSIZE_END)
+        let button = ObjectPointer(gtk_button_new()).style("failure").style("flat")
+        gtk_button_set_child(
+            button.as(), ObjectPointer.column(spacing: 6, [icon, label]).aligned(nil, GTK_ALIGN_CENTER).widget)
+        button.onSignal("clicked") { [weak self] in _ = self?.picture.retry() }
+        add(button)
+        failureButton = button
+        return button
+    }
+
+    private func selectionDidChange() {
+        widget.setStyle("selected", isSelected)
+        widget.setAccessibleSelected(isSelected)
+        queueDraw()
+    }
+
+    private func setAccessibleName() { widget.setAccessibleLabel(item?.url.displayName) }
+
+    /// Whether the cell shows an image of the collection on screen.
+    var isOnScreen: Bool { item != nil && gtk_widget_get_mapped(widget.widget) != 0 }
+
+    /// Whether the load and its transition have ended. Off screen, a cancelled load counts as settled.
+    var isSettled: Bool {
+        switch picture.loadState {
+        case .loaded, .failed: !picture.imageSlot.isInTransition
+        case .loading: false
+        case .idle: !isOnScreen
+        }
+    }
+
+    // MARK: Canvas
+
+    override func layOut(width: Int, height: Int) {
+        if let failureButton { place(failureButton, x: 0, y: 0, width: width, height: height) }
+    }
+
+    override func draw(into snapshot: OpaquePointer) {
+        let (width, height) = (Float(width), Float(height))
+        var area = graphene_rect_t(
+            origin: graphene_point_t(x: 0, y: 0), size: graphene_size_t(width: width, height: height))
+        if picture.image?.pixels.isOpaque != true {
+            var color = picture.image == nil ? textColor : Self.backdropColor
+            if picture.image == nil { color.alpha = 0.1 }
+            gtk_snapshot_append_color(snapshot, &color, &area)
+        }
+        gdk_paintable_snapshot(picture.paintable, snapshot, Double(width), Double(height))
+        if isSelected { drawSelection(in: area, into: snapshot) }
+    }
+
+    private func drawSelection(in area: graphene_rect_t, into snapshot: OpaquePointer) {
+        var area = area
+        var tint = GdkRGBA(red: 0.21, green: 0.52, blue: 0.89, alpha: 0.3)
+        gtk_snapshot_append_color(snapshot, &tint, &area)
+        tint.alpha = 1
+        var outline = GskRoundedRect()
+        gsk_rounded_rect_init_from_rect(&outline, &area, 0)
+        gtk_snapshot_append_border(snapshot, &outline, [4, 4, 4, 4], [tint, tint, tint, tint])
+    }
+}
+
+extension URL {
+    /// The name for people: a file's name, or the host.
+    var displayName: String {
+        let name = path(percentEncoded: false).split(separator: "/").last.map(String.init) ?? ""
+        return name.isEmpty ? host() ?? absoluteString : name
+    }
+}

@@ -1,0 +1,285 @@
+import CWebImageAdwaita
+import CWebImageGTK
+import FoundationEssentials
+import WebImageGTK
+
+/// The page of the images: an empty state with recent locations, or the grid with a bar for what is selected.
+@MainActor final class PhotosPage {
+    let widget: ObjectPointer
+    let grid: PhotoGrid
+    var onOpen: (_ index: Int) -> Void = { _ in }
+    var onCurrentChange: () -> Void = {}
+    /// Called for a recent location.
+    var onOpenLocation: (_ location: String) -> Void = { _ in }
+
+    private let session: GallerySession
+    private let stack = ObjectPointer(gtk_stack_new())
+    private let recentGroup = ObjectPointer(adw_preferences_group_new()).set("title", "Recent")
+    private var recentRows: [ObjectPointer] = []
+    private let selectionBar = ObjectPointer(gtk_action_bar_new())
+    private let selectionLabel = ObjectPointer.label("", "numeric")
+    private let progress = ObjectPointer(gtk_progress_bar_new()).style("osd")
+    private let status = ObjectPointer.label("", "caption", "dim-label", "numeric")
+    private var menu: ObjectPointer?
+    private let shapes: ShapeReader
+    private var whenItems: [@MainActor () -> Void] = []
+    private var reading: Task<Void, Never>?
+
+    init(session: GallerySession) {
+        self.session = session
+        grid = PhotoGrid(session: session)
+        shapes = ShapeReader(of: session.collection)
+        let scroller = ObjectPointer(gtk_scrolled_window_new()).expanding()
+        gtk_scrolled_window_set_policy(scroller.opaque, GTK_POLICY_NEVER, GTK_POLICY_ALWAYS)
+        gtk_scrolled_window_set_child(scroller.opaque, grid.widget.widget)
+        widget = .column()
+        build(scroller)
+        connect()
+        showRecentLocations()
+        updateStatus()
+    }
+
+    private func build(_ scroller: ObjectPointer) {
+        gtk_stack_add_named(stack.opaque, makeEmptyState().widget, "empty")
+        gtk_stack_add_named(stack.opaque, scroller.widget, "grid")
+        stack.expanding()
+        // Over the grid, so that its appearance moves nothing.
+        let overlay = ObjectPointer(gtk_overlay_new()).expanding()
+        gtk_overlay_set_child(overlay.opaque, stack.widget)
+        progress.aligned(GTK_ALIGN_FILL, GTK_ALIGN_START).setAccessibleLabel("Looking for images")
+        progress.isVisible = false
+        gtk_overlay_add_overlay(overlay.opaque, progress.widget)
+
+        gtk_action_bar_pack_start(selectionBar.opaque, selectionLabel.widget)
+        for button in [
+            ObjectPointer.iconButton("edit-clear-symbolic", "Select nothing").action("win.select-none"),
+            ObjectPointer.iconButton("user-trash-symbolic", "Remove from the cache").action("win.remove-selected"),
+            ObjectPointer.iconButton("edit-copy-symbolic", "Copy links").action("win.copy-links"),
+        ] { gtk_action_bar_pack_end(selectionBar.opaque, button.widget) }
+        gtk_action_bar_set_revealed(selectionBar.opaque, 0)
+        status.margins(horizontal: 12, vertical: 4).set("ellipsize", 3).set("wrap", false)
+        for part in [overlay, selectionBar, status] { widget.append(part) }
+    }
+
+    private func makeEmptyState() -> ObjectPointer {
+        let page = ObjectPointer(adw_status_page_new()).set("icon-name", GalleryApplication.identifier + "-symbolic")
+            .set("title", "No images").set(
+                "description", "Open files, a folder, a list or a web page, or drop links and files here.")
+        let buttons = ObjectPointer.column(
+            spacing: 12,
+            [
+                ObjectPointer.button("Open _folder…") {}.action("win.open-folder").style("pill").style(
+                    "suggested-action"),
+                ObjectPointer.button("Open _location…") {}.action("win.open-location").style("pill"),
+            ])
+        buttons.aligned(GTK_ALIGN_CENTER)
+        let content = ObjectPointer.column(spacing: 24, [buttons, .clamped(recentGroup, width: 480)])
+        adw_status_page_set_child(page.opaque, content.widget)
+        return page
+    }
+
+    private func connect() {
+        grid.onOpen = { [weak self] in self?.onOpen($0) }
+        grid.onZoom = { [weak self] in self?.zoom(by: $0) }
+        grid.onMenu = { [weak self] index, cell in self?.showMenu(at: cell) }
+        grid.onSelectionChange = { [weak self] in self?.selectionDidChange() }
+        session.collection.observe { [weak self] change in if case .items = change { self?.itemsDidChange() } }
+        session.settings.observe { [weak self] _ in self?.showRecentLocations() }
+        session.loads.observe { [weak self] in self?.updateStatus() }
+    }
+
+    // MARK: Opening
+
+    /// Opens locations, each after the other, and shows their images as they are found.
+    func open(_ locations: [String], list: String?, replacing: Bool) {
+        reading?.cancel()
+        if replacing { session.collection.replace(with: []) }
+        progress.isVisible = true
+        let pulse = Pulse(of: progress)
+        let reader = LocationReader(manager: session.manager)
+        reading = Task { [weak self] in
+            let all = (list.map { [($0, true)] } ?? []) + locations.map { ($0, false) }
+            var failures: [String] = []
+            for (location, isList) in all {
+                do {
+                    try await reader.read(location, isList: isList) { urls in
+                        ApplyQueue.main.enqueue {
+                            MainActor.assumeIsolated { self?.session.collection.append(urls) }
+                        }
+                    }
+                    if !isList, all.count == 1 { self?.session.settings.noteLocation(location) }
+                } catch { failures.append("\(error)") }
+                if Task.isCancelled { return pulse.end() }
+            }
+            pulse.end()
+            self?.finishReading(failures)
+        }
+    }
+
+    /// Whether locations are being read.
+    var isReading: Bool { progress.isVisible }
+
+    private func finishReading(_ failures: [String]) {
+        // The images found last are in the queue.
+        ApplyQueue.main.enqueue { [weak self] in
+            MainActor.assumeIsolated {
+                self?.progress.isVisible = false
+                self?.reading = nil
+            }
+        }
+        guard let first = failures.first else { return }
+        session.showToast(failures.count == 1 ? first : "\(first) (and \(failures.count - 1) more)")
+    }
+
+    /// Calls `body` once, when the collection has more images.
+    func whenItemsArrive(_ body: @escaping @MainActor () -> Void) { whenItems.append(body) }
+
+    func closeAll() {
+        reading?.cancel()
+        session.collection.replace(with: [])
+    }
+
+    private func itemsDidChange() {
+        gtk_stack_set_visible_child_name(stack.opaque, session.collection.isEmpty ? "empty" : "grid")
+        updateStatus()
+        guard !session.collection.isEmpty else { return }
+        let bodies = whenItems
+        whenItems = []
+        for body in bodies { body() }
+    }
+
+    private func showRecentLocations() {
+        for row in recentRows { adw_preferences_group_remove(recentGroup.as(), row.widget) }
+        recentRows = session.settings.values.recentLocations.map { location in
+            let row = ObjectPointer(adw_action_row_new()).set("title", location.escapedMarkup).set("title-lines", 1)
+                .set("activatable", true)
+            row.onSignal("activated") { [weak self] in self?.onOpenLocation(location) }
+            adw_preferences_group_add(recentGroup.as(), row.widget)
+            return row
+        }
+        recentGroup.isVisible = !recentRows.isEmpty
+    }
+
+    // MARK: Grid
+
+    /// The image that the inspector shows: the one that keys start from.
+    var currentURL: URL? {
+        grid.current.flatMap { session.collection.urls.indices.contains($0) ? session.collection.urls[$0] : nil }
+    }
+
+    func zoom(by factor: Double) {
+        session.settings.change { $0.rowHeight = min(max(($0.rowHeight * factor).rounded(), 60), 600) }
+    }
+
+    func resetZoom() { session.settings.change { $0.rowHeight = GallerySettings.Values().rowHeight } }
+
+    func reload() { for cell in grid.boundCells where cell.isOnScreen { cell.load(cachePolicy: .reload) } }
+
+    private var selectedURLs: [URL] {
+        grid.selection.ranges.flatMap { session.collection.urls[$0.clamped(to: 0..<session.collection.count)] }
+    }
+
+    /// The images that a command means: those selected, or the current one.
+    private var targets: [URL] { grid.selection.isEmpty ? currentURL.map { [$0] } ?? [] : selectedURLs }
+
+    var actions: [Action] {
+        [
+            Action("view", "Open the image", .photos, keys: []) { [weak self] in
+                if let self, let index = grid.current { onOpen(index) }
+            },
+            Action("copy-links", "Copy the links", .photos, keys: ["<Control>c"]) { [weak self] in self?.copyLinks() },
+            Action("remove-selected", "Remove from the cache", .photos, keys: ["Delete"]) { [weak self] in
+                self?.removeFromCache()
+            },
+            Action("toggle-selection", "Select the image", .photos) { [weak self] in
+                if let self, let index = grid.current { grid.toggleSelection(of: index) }
+            },
+        ]
+    }
+
+    private func copyLinks() {
+        let urls = targets
+        guard !urls.isEmpty else { return }
+        Clipboard.copy(urls.map(\.absoluteString).joined(separator: "\n"), of: widget)
+        session.showToast(urls.count == 1 ? "Link copied" : "\(urls.count) links copied")
+    }
+
+    private func removeFromCache() {
+        let (urls, manager, cache) = (targets, session.manager, session.cache)
+        guard !urls.isEmpty else { return }
+        Task { [weak self] in
+            for url in urls { await cache.remove(for: manager.cacheKey(for: WebImageRequest(url)), from: .all) }
+            self?.session.showToast(
+                urls.count == 1 ? "Removed from the cache" : "\(urls.count) images removed from the cache")
+        }
+    }
+
+    private func selectionDidChange() {
+        let count = grid.selection.ranges.reduce(0) { $0 + $1.count }
+        selectionLabel.text = count == 1 ? "1 selected" : "\(count) selected"
+        gtk_action_bar_set_revealed(selectionBar.opaque, count > 0 ? 1 : 0)
+        onCurrentChange()
+    }
+
+    private func showMenu(at cell: ObjectPointer) {
+        if let menu { gtk_widget_unparent(menu.widget) }
+        let model = ObjectPointer.menu([
+            [("Open", "win.view"), ("Inspect", "win.inspector")],
+            [("Copy link", "win.copy-links"), ("Select", "win.toggle-selection")],
+            [("Remove from the cache", "win.remove-selected")],
+        ])
+        let popover = ObjectPointer(gtk_popover_menu_new_from_model(model.as(GMenuModel.self)))
+        g_object_unref(model.address)
+        // The grid gives its children places of their own, so the menu belongs to the page.
+        gtk_widget_set_parent(popover.widget, widget.widget)
+        var bounds = graphene_rect_t()
+        _ = gtk_widget_compute_bounds(cell.widget, widget.widget, &bounds)
+        var area = GdkRectangle(
+            x: gint(bounds.origin.x), y: gint(bounds.origin.y), width: gint(bounds.size.width),
+            height: gint(bounds.size.height))
+        gtk_popover_set_pointing_to(popover.as(), &area)
+        gtk_popover_popup(popover.as())
+        menu = popover
+    }
+
+    // MARK: Status
+
+    /// Counts what has loaded since the start, for people.
+    private func updateStatus() {
+        status.isVisible = !session.collection.isEmpty
+        status.text = LoadFigures(session.loads.records).line
+    }
+
+    /// Whether all images in sight have loaded or failed.
+    var isSettled: Bool {
+        let cells = grid.boundCells.filter(\.isOnScreen)
+        return !isReading && !cells.isEmpty && grid.boundCells.allSatisfy(\.isSettled)
+    }
+
+    var isComplete: Bool { grid.boundCells.filter(\.isOnScreen).allSatisfy { $0.picture.image != nil } }
+}
+
+/// Moves a progress bar back and forth until it ends.
+@MainActor private final class Pulse {
+    private var source: guint = 0
+
+    init(of bar: ObjectPointer) {
+        guard gtk_widget_get_settings(bar.widget).map({ ObjectPointer($0).get("gtk-enable-animations") }) != false
+        else {
+            gtk_progress_bar_set_fraction(bar.opaque, 1)
+            return
+        }
+        source = g_timeout_add(
+            80,
+            { data in
+                guard let data else { return 0 }
+                gtk_progress_bar_pulse(OpaquePointer(data))
+                return 1
+            }, bar.address)
+    }
+
+    func end() {
+        if source != 0 { g_source_remove(source) }
+        source = 0
+    }
+}

@@ -1,0 +1,20 @@
+// Until the parts of others are there: each removes its line with its first commit.
+import CWebImageGTK
+import FoundationEssentials
+import WebImageGTK
+@MainActor final class LearnPage {
+    let widget = ObjectPointer.column(); init(session: GallerySession) {}; func open(_ n: PageName) {};
+    var isSettled: Bool { true }; var isComplete: Bool { true }
+}
+enum PageName: String, CaseIterable { case views }
+@MainActor final class StatisticsPage { let widget = ObjectPointer.column(); init(session: GallerySession) {} }
+@MainActor final class PhotoViewer {
+    let widget = ObjectPointer.column(); init(session: GallerySession) {}; func open(index: Int) {}; func close() {};
+    var currentURL: URL?; var onClose: () -> Void = {}; var onInspect: () -> Void = {};
+    var onCurrentChange: (URL) -> Void = { _ in }; var isSettled: Bool { true }; var actions: [Action] { [] };
+    func reload(cachePolicy: CachePolicy) {}
+}
+@MainActor final class LoadInspector {
+    let widget = ObjectPointer.column(); init(session: GallerySession) {}; func show(_ u: URL?) {};
+    var onClose: () -> Void = {}; var onReload: (URL, CachePolicy) -> Void = { _, _ in }
+}

@@ -1,0 +1,96 @@
+import CWebImageAdwaita
+import CWebImageGTK
+import FoundationEssentials
+import WebImageGTK
+
+/// The dialogs that ask for a location, and the about window.
+@MainActor final class Dialogs {
+    let window: ObjectPointer
+    let session: GallerySession
+
+    init(window: ObjectPointer, session: GallerySession) { (self.window, self.session) = (window, session) }
+
+    func chooseFiles(_ body: @escaping @MainActor ([String]) -> Void) {
+        choose("Open files", GTK_FILE_CHOOSER_ACTION_OPEN, body)
+    }
+
+    func chooseFolder(_ body: @escaping @MainActor (String) -> Void) {
+        choose("Open folder", GTK_FILE_CHOOSER_ACTION_SELECT_FOLDER) { if let folder = $0.first { body(folder) } }
+    }
+
+    private func choose(
+        _ title: String, _ action: GtkFileChooserAction, _ body: @escaping @MainActor ([String]) -> Void
+    ) {
+        let chooser = ObjectPointer(web_image_file_chooser_new(title, window.as(), action, "_Open", "_Cancel"))
+        web_image_file_chooser_set_select_multiple(chooser.opaque, action == GTK_FILE_CHOOSER_ACTION_OPEN ? 1 : 0)
+        chooser.onResponse { response in
+            // The connection retains the dialog until here.
+            defer { g_object_unref(chooser.address) }
+            guard response == Int(GTK_RESPONSE_ACCEPT.rawValue),
+                let files = web_image_file_chooser_get_files(chooser.opaque)
+            else { return }
+            let list = ObjectPointer(files)
+            defer { g_object_unref(list.address) }
+            var locations: [String] = []
+            for index in 0..<g_list_model_get_n_items(list.opaque) {
+                guard let file = g_list_model_get_item(list.opaque, index) else { continue }
+                defer { g_object_unref(file) }
+                guard let uri = g_file_get_uri(OpaquePointer(file)) else { continue }
+                locations.append(String(cString: uri))
+                g_free(uri)
+            }
+            body(locations)
+        }
+        gtk_native_dialog_show(chooser.as())
+    }
+
+    /// Asks for a URL or path.
+    func askForLocation(_ body: @escaping @MainActor (String) -> Void) {
+        let dialog = ObjectPointer(
+            adw_message_dialog_new(
+                window.as(), "Open location", "An image, a folder, a list of links, or a web page with images"))
+        let entry = ObjectPointer(gtk_entry_new()).set("placeholder-text", "https://example.org/photo.jpg")
+            .set("activates-default", true)
+        entry.setAccessibleLabel("Location")
+        gtk_entry_set_input_purpose(entry.as(), GTK_INPUT_PURPOSE_URL)
+        adw_message_dialog_set_extra_child(dialog.as(), entry.widget)
+        for (name, title) in [("cancel", "_Cancel"), ("open", "_Open")] {
+            adw_message_dialog_add_response(dialog.as(), name, title)
+        }
+        adw_message_dialog_set_response_appearance(dialog.as(), "open", ADW_RESPONSE_SUGGESTED)
+        adw_message_dialog_set_default_response(dialog.as(), "open")
+        adw_message_dialog_set_close_response(dialog.as(), "cancel")
+        dialog.onText("response") { response in
+            let text = entry.get("text", as: String.self).trimmed
+            if response == "open", !text.isEmpty { body(text) }
+        }
+        gtk_window_present(dialog.as())
+        gtk_widget_grab_focus(entry.widget)
+    }
+
+    func showAbout() {
+        let about = ObjectPointer(adw_about_window_new())
+            .set("application-name", "Gallery").set("application-icon", GalleryApplication.identifier)
+            .set("version", LibraryVersion.text).set("developer-name", "The swift-web-image developers")
+            .set(
+                "comments",
+                "An image viewer that shows where pixels come from: which cache answered, what a server sent, and how long each step took."
+            )
+            .set("copyright", "© 2026 the swift-web-image developers")
+        about.set("license-type", Int(GTK_LICENSE_MIT_X11.rawValue))
+        gtk_window_set_transient_for(about.as(), window.as())
+        gtk_window_present(about.as())
+    }
+}
+
+@MainActor extension ObjectPointer {
+    /// Calls `body` with the text that is the only argument of a signal.
+    func onText(_ signal: String, _ body: @escaping @MainActor (String) -> Void) {
+        let trampoline: @convention(c) (gpointer, UnsafePointer<CChar>?, gpointer) -> Void = { _, text, data in
+            nonisolated(unsafe) let data = data
+            let text = text.map { String(cString: $0) } ?? ""
+            MainActor.assumeIsolated { SignalHandler<(String) -> Void>.of(data).body(text) }
+        }
+        connect(signal, SignalHandler(body), unsafeBitCast(trampoline, to: GCallback.self))
+    }
+}

@@ -1,0 +1,21 @@
+import CWebImageGTK
+import WebImageGTK
+
+/// The style sheet of what libadwaita has no style for.
+enum GalleryStyle {
+    @MainActor static func add(to display: OpaquePointer?) {
+        guard let display else { return }
+        let style: UnsafeMutablePointer<GtkCssProvider> = gtk_css_provider_new()
+        web_image_css_provider_load(style, text)
+        // 600: GTK_STYLE_PROVIDER_PRIORITY_APPLICATION
+        gtk_style_context_add_provider_for_display(display, ObjectPointer(style).opaque, 600)
+        g_object_unref(style)
+    }
+
+    private static let text = """
+        .photo { border-radius: 3px; }
+        .photo:focus-visible { outline: 3px solid @accent_color; outline-offset: -3px; }
+        .photo .failure { border-radius: 0; color: @error_color; }
+        .image-frame { background-color: alpha(currentColor, 0.08); border-radius: 6px; }
+        """
+}

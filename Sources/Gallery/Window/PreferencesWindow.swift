@@ -1,0 +1,53 @@
+import CWebImageAdwaita
+import CWebImageGTK
+import WebImageGTK
+
+/// The preferences: limits of the caches, connections, and the slide show.
+@MainActor enum PreferencesWindow {
+    static func present(over parent: ObjectPointer, _ session: GallerySession) {
+        let window = ObjectPointer(adw_preferences_window_new())
+        window.set("search-enabled", false)
+        gtk_window_set_default_size(window.as(), 480, 560)
+        gtk_window_set_transient_for(window.as(), parent.as())
+        gtk_window_set_modal(window.as(), 1)
+        let page = ObjectPointer(adw_preferences_page_new())
+        let settings = session.settings
+        func add(_ title: String, _ description: String, _ rows: [ObjectPointer]) {
+            adw_preferences_page_add(page.as(), ObjectPointer.group(title, description: description, rows).as())
+        }
+        add(
+            "Caches", "Images in memory appear at once. Files on disk are decoded again.",
+            [
+                row("Memory", "MiB", 16...4_096, step: 16, \.memoryMebibytes, settings),
+                row("Disk, after a restart", "MiB", 64...65_536, step: 64, \.diskMebibytes, settings),
+            ])
+        add(
+            "Connections", "Transfers at the same time, after a restart.",
+            [
+                row("In total", "", 1...64, step: 1, \.connections, settings),
+                row("For each server", "", 1...32, step: 1, \.connectionsPerHost, settings),
+            ])
+        add("Slide show", "", [row("Time for each image", "s", 1...60, step: 1, \.slideSeconds, settings)])
+        adw_preferences_window_add(window.as(), page.as())
+        gtk_window_present(window.as())
+    }
+
+    /// Returns a row with a number that changes a setting.
+    private static func row(
+        _ title: String, _ unit: String, _ range: ClosedRange<Int>, step: Int,
+        _ setting: WritableKeyPath<GallerySettings.Values, Int>, _ settings: GallerySettings
+    ) -> ObjectPointer {
+        let row = ObjectPointer(adw_action_row_new()).set("title", title)
+        let button = ObjectPointer(
+            gtk_spin_button_new_with_range(Double(range.lowerBound), Double(range.upperBound), Double(step)))
+        button.set("value", Double(settings.values[keyPath: setting])).aligned(nil, GTK_ALIGN_CENTER)
+        button.setAccessibleLabel(unit.isEmpty ? title : "\(title), \(unit)")
+        button.onSignal("value-changed") {
+            settings.change { $0[keyPath: setting] = Int(button.get("value", as: Double.self)) }
+        }
+        adw_action_row_add_suffix(row.as(), button.widget)
+        if !unit.isEmpty { adw_action_row_add_suffix(row.as(), ObjectPointer.label(unit, "dim-label").widget) }
+        adw_action_row_set_activatable_widget(row.as(), button.widget)
+        return row
+    }
+}
