@@ -7,14 +7,9 @@ import WebImageGTK
     var isSettled: Bool { true }; var isComplete: Bool { true }
 }
 enum PageName: String, CaseIterable { case views }
-@MainActor final class StatisticsPage { let widget = ObjectPointer.column(); init(session: GallerySession) {} }
 @MainActor final class PhotoViewer {
     let widget = ObjectPointer.column(); init(session: GallerySession) {}; func open(index: Int) {}; func close() {};
     var currentURL: URL?; var onClose: () -> Void = {}; var onInspect: () -> Void = {};
     var onCurrentChange: (URL) -> Void = { _ in }; var isSettled: Bool { true }; var actions: [Action] { [] };
     func reload(cachePolicy: CachePolicy) {}
-}
-@MainActor final class LoadInspector {
-    let widget = ObjectPointer.column(); init(session: GallerySession) {}; func show(_ u: URL?) {};
-    var onClose: () -> Void = {}; var onReload: (URL, CachePolicy) -> Void = { _, _ in }
 }
