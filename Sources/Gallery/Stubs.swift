@@ -2,11 +2,6 @@
 import CWebImageGTK
 import FoundationEssentials
 import WebImageGTK
-@MainActor final class LearnPage {
-    let widget = ObjectPointer.column(); init(session: GallerySession) {}; func open(_ n: PageName) {};
-    var isSettled: Bool { true }; var isComplete: Bool { true }
-}
-enum PageName: String, CaseIterable { case views }
 @MainActor final class PhotoViewer {
     let widget = ObjectPointer.column(); init(session: GallerySession) {}; func open(index: Int) {}; func close() {};
     var currentURL: URL?; var onClose: () -> Void = {}; var onInspect: () -> Void = {};

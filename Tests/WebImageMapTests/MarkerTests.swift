@@ -245,11 +245,11 @@ final class MarkersPageTests: GTKTestCase {
     func testTheCommandLineListsTheMarkerPage() throws {
         let help = try GalleryRun(["--help"], hasDisplay: false)
         let refusal = try GalleryRun(["--page", "nonsense"], hasDisplay: false)
-        for page in GalleryPageName.allCases {
+        for page in PageName.allCases {
             XCTAssertTrue(help.output.contains(page.rawValue), page.rawValue)
             XCTAssertTrue(refusal.errors.contains(page.rawValue), page.rawValue)
         }
-        XCTAssertTrue(GalleryPageName.allCases.contains(.markers))
+        XCTAssertTrue(PageName.allCases.contains(.markers))
     }
 }
 

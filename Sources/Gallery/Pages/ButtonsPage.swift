@@ -4,12 +4,13 @@ import WebImageGTK
 
 /// Buttons with an image and a background for each state: one to try out, and one fixed in each state.
 @MainActor final class ButtonsPage: GalleryPage {
-    let widget: UnsafeMutablePointer<GtkWidget>
+    let widget: ObjectPointer
     private var slots: [ImageSlot] = []
     private let manager: WebImageManager
     private let urls: [(state: WebButton.State, image: URL, background: URL)]
 
-    init(manager: WebImageManager) throws(WebImageError) {
+    init(session: GallerySession) throws(WebImageError) {
+        let manager = session.manager
         self.manager = manager
         var urls: [(state: WebButton.State, image: URL, background: URL)] = []
         for (number, state) in WebButton.State.allCases.reversed().enumerated() {
@@ -19,7 +20,7 @@ import WebImageGTK
         }
         self.urls = urls
         let (grid, attach) = Self.makeGrid()
-        widget = grid
+        widget = .scrolling(ObjectPointer(grid))
         let button = makeButton(WebButton(wrapping: gtk_toggle_button_new()))
         attach(Self.captioned(button.widget, "Hover, press, toggle or focus with Tab"), 1, 0)
         for (number, state) in WebButton.State.allCases.enumerated() {

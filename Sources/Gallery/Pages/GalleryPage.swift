@@ -1,25 +1,14 @@
 import CWebImageGTK
 import WebImageGTK
 
-/// A page of the window.
+/// A page that teaches.
 @MainActor protocol GalleryPage: AnyObject {
-    var widget: UnsafeMutablePointer<GtkWidget> { get }
+    var widget: ObjectPointer { get }
     /// Whether all loads and transitions have ended. Animations may play.
     var isSettled: Bool { get }
     /// Whether all images have loaded.
     var isComplete: Bool { get }
 }
-
-/// The pages by their names on the command line.
-enum GalleryPageName: String, CaseIterable {
-    case grid, pictures, buttons, animated, progressive
-    #if WEBIMAGE_MAP
-        case markers
-    #endif
-
-    var title: String { rawValue.prefix(1).uppercased() + rawValue.dropFirst() }
-}
-
 /// Attaches a widget to a column and row of a grid.
 typealias AttachToGrid = (_ child: UnsafeMutablePointer<GtkWidget>?, _ column: Int, _ row: Int) -> Void
 

@@ -4,16 +4,16 @@ import WebImageGTK
 
 /// Previews of incomplete files. The slider sets the part of each file that has arrived.
 @MainActor final class ProgressivePage: GalleryPage {
-    let widget: UnsafeMutablePointer<GtkWidget>
+    let widget: ObjectPointer
     private var files: [(name: String, data: Data, picture: WebPicture)] = []
     private let adjustment: ObjectPointer
 
     /// The slider's maximum. It lies beyond 1, as in YYImage's demo, so that the end is easy to reach.
     private static let rightEnd = 1.05
 
-    init() throws(WebImageError) {
+    init(session: GallerySession) throws(WebImageError) {
         let box = ObjectPointer(gtk_box_new(GTK_ORIENTATION_VERTICAL, 12))
-        widget = box.widget
+        widget = box
         let scale = ObjectPointer(gtk_scale_new_with_range(GTK_ORIENTATION_HORIZONTAL, 0, Self.rightEnd, 0.005))
         adjustment = ObjectPointer(gtk_range_get_adjustment(scale.address.assumingMemoryBound(to: GtkRange.self)))
         let (grid, attach) = Self.makeGrid()

@@ -5,7 +5,7 @@ import WebImageMap
 /// Peaks of the Alps on a map, each with an image. One image is an animation, and one marker is selected. A marker
 /// under the pointer or with the keyboard focus shows another image.
 @MainActor final class MarkersPage: GalleryPage {
-    let widget: UnsafeMutablePointer<GtkWidget>
+    let widget: ObjectPointer
     private var markers: [WebMarker] = []
 
     private struct Peak {
@@ -26,9 +26,10 @@ import WebImageMap
         Peak(name: "Dachstein", latitude: 47.4753, longitude: 13.6064),
     ]
 
-    init(manager: WebImageManager) throws(WebImageError) {
+    init(session: GallerySession) throws(WebImageError) {
+        let manager = session.manager
         let map = AlpineMap()
-        widget = map.widget
+        widget = ObjectPointer(map.widget)
         let moving = try Samples.animation(of: Samples.day(), .gif)
         let highlighted = try Samples.photograph(hour: 0.9, hue: 0.7, width: 240, height: 160)
         for (number, peak) in Self.peaks.enumerated() {

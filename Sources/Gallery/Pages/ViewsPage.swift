@@ -3,17 +3,18 @@ import FoundationEssentials
 import WebImageGTK
 
 /// Content modes, a highlighted image, a `GtkImage`, and indicators over loads that never end.
-@MainActor final class PicturesPage: GalleryPage {
-    let widget: UnsafeMutablePointer<GtkWidget>
+@MainActor final class ViewsPage: GalleryPage {
+    let widget: ObjectPointer
     private var pictures: [any ImageSlotOwner] = []
     private let manager: WebImageManager
 
-    init(manager: WebImageManager) throws(WebImageError) {
+    init(session: GallerySession) throws(WebImageError) {
+        let manager = session.manager
         var configuration = manager.configuration
         configuration.loaders = ImageLoaderGroup([HalfLoader(), DataURLLoader()])
         self.manager = WebImageManager(configuration: configuration)
         let (grid, attach) = Self.makeGrid()
-        widget = grid
+        widget = .scrolling(ObjectPointer(grid))
         let wide = try Samples.photograph(hour: 0.4)
         let modes: [(ImageContentMode, String)] = [
             (.scaleAspectFit, "Aspect fit"), (.scaleAspectFill, "Aspect fill"), (.scaleToFill, "Scale to fill"),

@@ -3,13 +3,14 @@ import FoundationEssentials
 import WebImageGTK
 
 /// Animations of every kind. A click plays or pauses an animation, and the slider below it selects a frame.
-@MainActor final class AnimatedPage: GalleryPage {
-    let widget: UnsafeMutablePointer<GtkWidget>
+@MainActor final class AnimationsPage: GalleryPage {
+    let widget: ObjectPointer
     private var pictures: [WebPicture] = []
 
-    init(manager: WebImageManager) throws(WebImageError) {
+    init(session: GallerySession) throws(WebImageError) {
+        let manager = session.manager
         let (grid, attach) = Self.makeGrid()
-        widget = grid
+        widget = .scrolling(ObjectPointer(grid))
         let files: [(ImageFormat, String)] = [(.gif, "GIF"), (.png, "APNG"), (.webp, "WebP")]
         let day = try Samples.day()
         for (column, (format, name)) in files.enumerated() {
