@@ -206,14 +206,15 @@ if hasDrawing {
 if hasViews {
     products += [
         .library(name: "WebImageGTK", targets: ["WebImageGTK"]),
-        .executable(name: "Gallery", targets: ["Gallery"]),
+        .executable(name: "Gallery", targets: ["GalleryProgram"]),
     ]
     targets += [
         .systemLibrary(name: "CWebImageGTK", pkgConfig: "gtk4", providers: [.apt(["libgtk-4-dev"])]),
         library("WebImageGTK", ["WebImage", "CWebImageGTK"]),
         .systemLibrary(
             name: "CWebImageAdwaita", pkgConfig: "libadwaita-1", providers: [.apt(["libadwaita-1-dev"])]),
-        .executableTarget(
+        // A library, so that tests and benchmarks can use its parts.
+        .target(
             name: "Gallery",
             dependencies: ["WebImageGTK", "CWebImageGTK", "CWebImageAdwaita"]
                 + (hasMap ? ["WebImageMap", "CWebImageShumate"] : [])
@@ -221,8 +222,9 @@ if hasViews {
             exclude: hasMap ? [] : ["Pages/Map"],
             swiftSettings: settings + (hasMap ? [.define("WEBIMAGE_MAP")] : [])
                 + (hasFormats ? [.define("WEBIMAGE_FORMATS")] : [])),
+        program("GalleryProgram", ["Gallery"]),
         program(
-            "GTKBenchmarks", ["WebImageGTK", "BenchmarkReport", "CWebImageGTK", "WebImageTestSupport"],
+            "GTKBenchmarks", ["WebImageGTK", "Gallery", "BenchmarkReport", "CWebImageGTK", "WebImageTestSupport"],
             path: "Benchmarks/GTKBenchmarks"),
         .systemLibrary(name: "CWebImageTrace", path: "Benchmarks/CWebImageTrace"),
         program(

@@ -3,8 +3,12 @@ import CWebImageGTK
 import Glibc
 import WebImageGTK
 
+#if WEBIMAGE_FORMATS
+    import WebImageFormats
+#endif
+
 /// The application: one window on the images of the command line, or on nothing.
-@MainActor final class GalleryApplication {
+@MainActor package final class GalleryApplication {
     /// The application's identifier: the name of its icon, of its desktop file and of its windows.
     static let identifier = "io.github.swift_web_image.Gallery"
 
@@ -14,6 +18,25 @@ import WebImageGTK
     private var exitStatus: Int32 = 0
 
     init(arguments: GalleryArguments) { self.arguments = arguments }
+
+    /// Runs the program.
+    ///
+    /// - Returns: the exit status.
+    package static func main(_ arguments: [String]) -> Int32 {
+        if arguments.contains("--help") {
+            print(GalleryArguments.help)
+            return 0
+        }
+        #if WEBIMAGE_FORMATS
+            CodecRegistry.shared.registerFormats()
+        #endif
+        do {
+            return GalleryApplication(arguments: try GalleryArguments(parsing: arguments)).run()
+        } catch {
+            complain("\(error.reason)\nTry 'Gallery --help'.")
+            return 2
+        }
+    }
 
     /// Runs until the window is closed or the screenshot is saved.
     ///

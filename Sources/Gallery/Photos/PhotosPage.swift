@@ -17,7 +17,7 @@ import WebImageGTK
     private let recentGroup = ObjectPointer(adw_preferences_group_new()).set("title", "Recent")
     private var recentRows: [ObjectPointer] = []
     private let selectionBar = ObjectPointer(gtk_action_bar_new())
-    private let selectionLabel = ObjectPointer.label("", "numeric")
+    private let selectionLabel = ObjectPointer.label("", "numeric").set("wrap", false)
     private let progress = ObjectPointer(gtk_progress_bar_new()).style("osd")
     private let status = ObjectPointer.label("", "caption", "dim-label", "numeric")
     private var menu: ObjectPointer?

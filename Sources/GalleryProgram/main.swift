@@ -1,0 +1,4 @@
+import Gallery
+import Glibc
+
+exit(GalleryApplication.main(CommandLine.arguments))
