@@ -4,6 +4,7 @@
 #include <dlfcn.h>
 #include <pthread.h>
 #include <string.h>
+#include <time.h>
 
 CURLcode cwi_curl_set_long(CURL *easy, CURLoption option, long value) {
     return curl_easy_setopt(easy, option, value);
@@ -82,6 +83,16 @@ CURLcode cwi_curl_message_result(const CURLMsg *message) {
 static struct {
     int (*pending)(const void *tls);
     int (*get_shutdown)(const void *tls);
+    const char *(*get_version)(const void *tls);
+    const void *(*get_cipher)(const void *tls);
+    const char *(*cipher_name)(const void *cipher);
+    void *(*get_certificate)(const void *tls);
+    void (*free_certificate)(void *certificate);
+    const void *(*subject)(const void *certificate);
+    const void *(*issuer)(const void *certificate);
+    int (*text)(const void *name, int part, char *text, int size);
+    const void *(*expiry)(const void *certificate);
+    int (*to_tm)(const void *time, struct tm *result);
 } openssl;
 static pthread_once_t openssl_once = PTHREAD_ONCE_INIT;
 
@@ -96,6 +107,16 @@ static void find_openssl(void) {
     if (strncmp(used + strlen(prefix), number, strlen(number)) != 0) return;
     openssl.pending = (int (*)(const void *))dlsym(RTLD_DEFAULT, "SSL_pending");
     openssl.get_shutdown = (int (*)(const void *))dlsym(RTLD_DEFAULT, "SSL_get_shutdown");
+    openssl.get_version = (const char *(*)(const void *))dlsym(RTLD_DEFAULT, "SSL_get_version");
+    openssl.get_cipher = (const void *(*)(const void *))dlsym(RTLD_DEFAULT, "SSL_get_current_cipher");
+    openssl.cipher_name = (const char *(*)(const void *))dlsym(RTLD_DEFAULT, "SSL_CIPHER_get_name");
+    openssl.get_certificate = (void *(*)(const void *))dlsym(RTLD_DEFAULT, "SSL_get1_peer_certificate");
+    openssl.free_certificate = (void (*)(void *))dlsym(RTLD_DEFAULT, "X509_free");
+    openssl.subject = (const void *(*)(const void *))dlsym(RTLD_DEFAULT, "X509_get_subject_name");
+    openssl.issuer = (const void *(*)(const void *))dlsym(RTLD_DEFAULT, "X509_get_issuer_name");
+    openssl.text = (int (*)(const void *, int, char *, int))dlsym(RTLD_DEFAULT, "X509_NAME_get_text_by_NID");
+    openssl.expiry = (const void *(*)(const void *))dlsym(RTLD_DEFAULT, "X509_get0_notAfter");
+    openssl.to_tm = (int (*)(const void *, struct tm *))dlsym(RTLD_DEFAULT, "ASN1_TIME_to_tm");
 }
 
 static const void *openssl_of(CURL *easy) {
@@ -114,4 +135,31 @@ int cwi_curl_tls_is_closed(CURL *easy) {
     const int received = 2;  // SSL_RECEIVED_SHUTDOWN
     const void *tls = openssl_of(easy);
     return tls && openssl.get_shutdown ? (openssl.get_shutdown(tls) & received) != 0 : -1;
+}
+
+static void copy_name(const void *name, char *text, int size) {
+    const int common_name = 13, organization = 17;  // NID_commonName, NID_organizationName
+    if (openssl.text(name, common_name, text, size) < 0 && openssl.text(name, organization, text, size) < 0) text[0] = 0;
+}
+
+int cwi_curl_get_security(CURL *easy, cwi_curl_security *security) {
+    memset(security, 0, sizeof *security);
+    const void *tls = openssl_of(easy);
+    if (!tls || !openssl.get_version || !openssl.get_cipher || !openssl.cipher_name) return 0;
+    security->version = openssl.get_version(tls);
+    security->cipher = openssl.cipher_name(openssl.get_cipher(tls));
+    if (!security->version || !security->cipher) return 0;
+    if (!openssl.get_certificate || !openssl.free_certificate || !openssl.subject || !openssl.issuer || !openssl.text ||
+        !openssl.expiry || !openssl.to_tm)
+        return 1;
+    void *certificate = openssl.get_certificate(tls);
+    if (!certificate) return 1;
+    struct tm expiry = {0};
+    if (openssl.to_tm(openssl.expiry(certificate), &expiry)) {
+        copy_name(openssl.subject(certificate), security->subject, sizeof security->subject);
+        copy_name(openssl.issuer(certificate), security->issuer, sizeof security->issuer);
+        security->expires = timegm(&expiry);
+    }
+    openssl.free_certificate(certificate);
+    return 1;
 }

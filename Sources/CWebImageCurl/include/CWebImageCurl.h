@@ -45,6 +45,17 @@ int cwi_curl_tls_pending(CURL *easy);
 /// Whether the server has announced the end of the connection (close_notify); -1 if unknown.
 int cwi_curl_tls_is_closed(CURL *easy);
 
+/// The encryption of a connection. Names are the common name or the organization.
+typedef struct {
+    /// Valid forever.
+    const char *version, *cipher;
+    char subject[128], issuer[128];
+    /// Seconds since 1970; 0 without a certificate.
+    long long expires;
+} cwi_curl_security;
+/// Returns 0 if it is unknown.
+int cwi_curl_get_security(CURL *easy, cwi_curl_security *security);
+
 /// Measurements of a transfer; 0 or NULL if unknown. Strings live as long as the handle's transfer.
 long cwi_curl_get_long(CURL *easy, CURLINFO info);
 curl_off_t cwi_curl_get_offset(CURL *easy, CURLINFO info);

@@ -16,7 +16,10 @@ public final class WebImageOperation: Sendable {
     /// What has happened so far, also after a failure: a line for each step, with its time, duration and result.
     public var traceDescription: String { trace.description }
 
-    package var trace: LoadTrace { recorder.trace(from: start) }
+    package var trace: LoadTrace { traceReader.trace }
+
+    /// Reads the trace without this operation, which holds its result.
+    package var traceReader: LoadTraceReader { LoadTraceReader(recorder: recorder, start: start) }
 
     /// The time since the start, in seconds.
     package var elapsedSeconds: Double { (ContinuousClock.now - start).inExactSeconds }

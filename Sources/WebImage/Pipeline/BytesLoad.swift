@@ -138,7 +138,7 @@ final class BytesLoad: Sendable {
             answer.isFromAlternative = answer.url != url
             let loader = answer.isFromAlternative ? pipeline.loaders.loader(for: answer.url) : context.loader
             answer.isCacheable = loader?.isCacheable(answer.url) ?? true
-            trace.note(.transfer, since: start, .answered(answer, conditions: conditions))
+            trace.note(.transfer, since: start, .answered(AnswerNote(answer, conditions: conditions)))
             receive(answer, question, stored)
         }
         job.run { priority in receiver.load(request, with: pipeline.loader(for: context), priority: priority) }

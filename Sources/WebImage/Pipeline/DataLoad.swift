@@ -32,7 +32,7 @@ extension Pipeline {
         let receiver = BodyReceiver(
             self, job, trace, url, storage: bodyStorage(for: context), history: nil
         ) { [self] answer in
-            trace.note(.transfer, since: start, .answered(answer, conditions: []))
+            trace.note(.transfer, since: start, .answered(AnswerNote(answer, conditions: [])))
             invalidate(after: answer, to: context, trace)
             job.finish(
                 answer.body.map { data in

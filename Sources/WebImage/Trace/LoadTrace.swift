@@ -1,4 +1,5 @@
 import WebImageCore
+package import WebImageLoading
 
 /// What happened during a load, stage by stage: which cache answered or why it did not, what the server was asked, and
 /// how long everything took.
@@ -79,6 +80,34 @@ extension LoadTrace: CustomStringConvertible {
     package var description: String { entries.map(\.description).joined(separator: "\n") }
 }
 
+/// The trace of an operation, read later. It holds neither the image nor the bytes.
+package struct LoadTraceReader: Sendable {
+    let recorder: TraceRecorder
+    let start: ContinuousClock.Instant
+
+    /// What has happened so far.
+    package var trace: LoadTrace { recorder.trace(from: start) }
+
+    /// The transfers so far, in order of their start.
+    package var transfers: [LoadTransfer] { recorder.transfers(from: start) }
+
+    /// Returns the seconds that were spent in a stage so far.
+    package func duration(of stage: LoadTrace.Stage) -> Double { recorder.duration(of: stage) }
+}
+
+/// A transfer in a trace.
+package struct LoadTransfer: Sendable {
+    /// When it started and how long it took, in seconds; like those of its ``LoadTrace/Entry``.
+    package var start, duration: Double
+    package var metrics: LoaderMetrics
+
+    package init(start: Double, duration: Double, metrics: LoaderMetrics) {
+        self.start = start
+        self.duration = duration
+        self.metrics = metrics
+    }
+}
+
 /// Notes what a piece of work does. Notes are facts, which become text only when the trace is read.
 ///
 /// Work that waits for other work includes its notes, which may still grow:
@@ -149,6 +178,21 @@ final class TraceRecorder: Sendable {
                 duration: note.start.duration(to: note.end).inExactSeconds, message: note.fact.description)
         }
         return LoadTrace(entries: entries)
+    }
+
+    func transfers(from start: ContinuousClock.Instant) -> [LoadTransfer] {
+        allNotes.sorted { $0.start < $1.start }.compactMap { note in
+            guard case .answered(let answer) = note.fact, let metrics = answer.metrics else { return nil }
+            return LoadTransfer(
+                start: start.duration(to: note.start).inExactSeconds,
+                duration: note.start.duration(to: note.end).inExactSeconds, metrics: metrics)
+        }
+    }
+
+    func duration(of stage: LoadTrace.Stage) -> Double {
+        allNotes.reduce(0) { sum, note in
+            sum + (note.stage == stage ? note.start.duration(to: note.end).inExactSeconds : 0)
+        }
     }
 
     private var allNotes: [Note] {

@@ -11,7 +11,7 @@ indirect enum TraceFact: Sendable {
     case diskRead(answerCount: Int, byteCount: Int?)
     case decided(HTTPCachePolicy.Decision, CachePolicy)
     case noDisk
-    case answered(LoaderAnswer, conditions: [HTTPField])
+    case answered(AnswerNote)
     /// The last attempt is about to start.
     case triedAgain([LoadAttempt])
     case confirmed
@@ -50,7 +50,7 @@ extension TraceFact: CustomStringConvertible {
             (byteCount.map { "\($0) bytes are stored" } ?? "a response is stored")
                 + (count > 1 ? ", one of \(count) responses for this URL" : "")
         case .decided(let decision, let policy): "\(policy): \(decision.words)"
-        case .answered(let answer, let conditions): answer.words(conditions: conditions)
+        case .answered(let answer): answer.words
         case .triedAgain(let attempts): attempts.words
         case .confirmed: "the server confirmed that the stored response is current"
         case .unconfirmed:
@@ -96,14 +96,26 @@ extension HTTPCachePolicy.Revalidation {
     }
 }
 
-extension LoaderAnswer {
-    fileprivate func words(conditions: [HTTPField]) -> String {
+/// What a loader answered, without the body, which a trace must not hold.
+struct AnswerNote: Sendable {
+    let statusCode: Int?
+    let byteCount: Result<Int, WebImageError>
+    let metrics: LoaderMetrics?
+    /// The validators that were sent.
+    let conditions: [HTTPField]
+
+    init(_ answer: LoaderAnswer, conditions: [HTTPField]) {
+        (statusCode, metrics) = (answer.head?.statusCode, answer.metrics)
+        byteCount = answer.body.map(\.count)
+        self.conditions = conditions
+    }
+
+    fileprivate var words: String {
         var words =
             conditions.isEmpty
             ? "" : "sent " + conditions.map { "\($0.name): \($0.value)" }.joined(separator: ", ") + "; "
-        switch body {
-        case .success(let data):
-            words += head?.statusCode.map { "status \($0), \(data.count) bytes" } ?? "\(data.count) bytes"
+        switch byteCount {
+        case .success(let count): words += statusCode.map { "status \($0), \(count) bytes" } ?? "\(count) bytes"
         // Error descriptions are complete sentences, and nothing more is known about a connection that failed.
         case .failure(let error): return words + error.description
         }

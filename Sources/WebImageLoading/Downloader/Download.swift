@@ -83,7 +83,7 @@ final class Download: TransferReceiver {
 
     func transferDidReceive(_ head: TransferHead) -> TransferDisposition {
         let early = state.withLock { state -> TransferDisposition? in
-            state.record.statusCode = head.statusCode
+            state.record.head = head
             if state.refusesTransferCoding(of: head) { return .stop }
             return state.answersRefusal(head) ? .proceed : nil
         }
@@ -121,7 +121,7 @@ final class Download: TransferReceiver {
     func transferDidEnd(_ end: TransferEnd, metrics: TransferMetrics?) {
         let (conclusion, url, origin) = state.withLock { state in
             let (url, origin) = (state.hop.url, state.hop.origin)
-            if let metrics { state.record.end(url, metrics) }
+            if let metrics { state.record.end(state.hop, metrics) }
             let conclusion = state.conclude(end, wireByteCount: metrics?.bodyByteCount)
             if case .redirected(let next) = conclusion { state.begin(next) }
             if case .retried(let next) = conclusion { state.beginAgain(next) }
@@ -224,8 +224,8 @@ final class DownloadTask: PausableTask {
 
 /// Records the times and exchanges of one load for its ``LoaderMetrics``.
 struct DownloadRecord {
-    /// The status of the current exchange.
-    var statusCode: Int?
+    /// The head of the current exchange.
+    var head: TransferHead?
     private let start: ContinuousClock.Instant
     private var waitingSince: ContinuousClock.Instant?
     private var hasBegun = false
@@ -250,9 +250,12 @@ struct DownloadRecord {
         return !hasBegun
     }
 
-    mutating func end(_ url: URL, _ transfer: TransferMetrics) {
-        exchanges.append(LoaderMetrics.Exchange(url: url, statusCode: statusCode, transfer))
-        statusCode = nil
+    mutating func end(_ hop: DownloadState.Hop, _ transfer: TransferMetrics) {
+        var exchange = LoaderMetrics.Exchange(url: hop.url, statusCode: head?.statusCode, transfer)
+        exchange.startDuration = max(.zero, .now - start - transfer.total)
+        (exchange.sentFields, exchange.responseHeaders) = (hop.headers.fields, head?.fields ?? [])
+        exchanges.append(exchange)
+        head = nil
         activeDuration += transfer.active
     }
 

@@ -53,6 +53,54 @@ public struct LoaderMetrics: Sendable {
         package var headerByteCount: Int64
         /// The size of the body in bytes on the wire, that is, before content decoding.
         package var bodyByteCount: Int64
+        /// The time from the start of the load to the start of the exchange.
+        package var startDuration = Duration.zero
+        /// The header fields of the response as received, in order.
+        package var responseHeaders: [HTTPField] = []
+        /// The encryption of the connection; `nil` without TLS, and if libcurl's TLS library does not tell.
+        package var security: Security?
+        var sentFields: [HTTPField] = []
+
+        /// The header fields of the request, without those that libcurl adds itself. Values that identify the user,
+        /// such as credentials and cookies, are replaced by an ellipsis.
+        package var requestHeaders: [HTTPField] {
+            sentFields.map { field in
+                Self.secretNames.contains(field.name.lowercased()) ? HTTPField(name: field.name, value: "…") : field
+            }
+        }
+
+        private static let secretNames: Set = ["authorization", "proxy-authorization", "cookie"]
+    }
+
+    /// The encryption of a connection.
+    package struct Security: Sendable, Equatable {
+        /// The version of TLS, such as `TLSv1.3`.
+        package var version: String
+        /// The cipher suite, such as `TLS_AES_256_GCM_SHA384`.
+        package var cipher: String
+        /// The server's certificate; `nil` if it is unknown.
+        package var certificate: Certificate?
+
+        package init(version: String, cipher: String, certificate: Certificate? = nil) {
+            self.version = version
+            self.cipher = cipher
+            self.certificate = certificate
+        }
+    }
+
+    /// A certificate.
+    package struct Certificate: Sendable, Equatable {
+        /// The common name or organization of the server.
+        package var subject: String
+        /// The common name or organization of the authority.
+        package var issuer: String
+        package var expires: Date
+
+        package init(subject: String, issuer: String, expires: Date) {
+            self.subject = subject
+            self.issuer = issuer
+            self.expires = expires
+        }
     }
 
     /// An HTTP version.
@@ -87,6 +135,7 @@ extension LoaderMetrics.Exchange {
         remotePort = transfer.remotePort
         headerByteCount = transfer.headerByteCount
         bodyByteCount = transfer.bodyByteCount
+        security = transfer.security
         if transfer.isConnectionReused {
             // libcurl also measures the moments that it takes to find the connection.
             (nameLookupDuration, connectDuration, secureDuration) = (.zero, .zero, .zero)

@@ -128,6 +128,7 @@ final class CurlEngine {
     private func end(_ id: TransferID, with end: TransferEnd) {
         guard let transfer = remove(id) else { return }
         var metrics = TransferMetrics(of: transfer.handle.easy)
+        metrics.security = transfer.security
         metrics.active = transfer.request.usedTime + transfer.activeDuration(at: MonotonicClock.milliseconds)
         if transfer.receivedCookieCount > 0 { cookies.trim(received: transfer.receivedCookieCount) }
         transfer.receiver.transferDidEnd(end, metrics: metrics)

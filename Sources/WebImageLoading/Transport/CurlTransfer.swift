@@ -92,6 +92,8 @@ final class CurlTransfer {
     private(set) var parser = TransferHeadParser()
     private var isStopped = false
     private var isHeadHeld = false
+    /// The encryption of the connection, once it is known.
+    private(set) var security: LoaderMetrics.Security?
     /// Why the head was refused.
     var headFailure: TransferEnd?
     let request: TransferRequest
@@ -173,6 +175,7 @@ final class CurlTransfer {
         }
         // Another address of the host was forbidden, which does not explain later failures.
         blockCause = nil
+        if request.url.scheme?.lowercased() == "https" { security = LoaderMetrics.Security(of: handle.easy) }
         return true
     }
 

@@ -213,6 +213,8 @@ package struct TransferMetrics: Sendable, Equatable {
     package var headerByteCount: Int64 = 0
     /// On the wire, without the framing of chunks.
     package var bodyByteCount: Int64 = 0
+    /// `nil` without TLS, and if libcurl's TLS library does not tell.
+    package var security: LoaderMetrics.Security?
 
     package init() {}
 }
@@ -235,6 +237,22 @@ extension TransferMetrics {
         remotePort = port > 0 ? port : nil
         headerByteCount = Int64(cwi_curl_get_long(easy, CURLINFO_HEADER_SIZE))
         bodyByteCount = Int64(cwi_curl_get_offset(easy, CURLINFO_SIZE_DOWNLOAD_T))
+    }
+}
+
+extension LoaderMetrics.Security {
+    /// Reads it from a handle with a connection.
+    init?(of easy: UnsafeMutableRawPointer) {
+        var facts = cwi_curl_security()
+        guard cwi_curl_get_security(easy, &facts) != 0 else { return nil }
+        func text<Characters>(_ characters: Characters) -> String {
+            withUnsafeBytes(of: characters) { String(decoding: $0.prefix { $0 != 0 }, as: UTF8.self) }
+        }
+        self.init(version: String(cString: facts.version), cipher: String(cString: facts.cipher))
+        guard facts.expires != 0 else { return }
+        certificate = LoaderMetrics.Certificate(
+            subject: text(facts.subject), issuer: text(facts.issuer),
+            expires: Date(timeIntervalSince1970: Double(facts.expires)))
     }
 }
 
