@@ -6,7 +6,8 @@ struct LoadRecord: Sendable {
     let url: URL
     /// When the load started and ended.
     let start, date: Date
-    let operation: WebImageOperation
+    let policy: CachePolicy
+    let cacheKey: ImageCacheKey
     let origin: ImageOrigin
     let error: WebImageError?
     let metrics: LoaderMetrics?
@@ -16,28 +17,34 @@ struct LoadRecord: Sendable {
     let format: ImageFormat?
     /// The size of the file in bytes; 0 for images from memory.
     let byteCount: Int
+    /// What has happened. The operation itself would hold its image.
+    private let reader: LoadTraceReader
 
     init(_ operation: WebImageOperation, _ result: Result<WebImageResponse, WebImageError>) {
-        self.operation = operation
         (url, date) = (operation.request.url, Date())
+        (policy, cacheKey) = (operation.request.cachePolicy, operation.cacheKey)
+        (reader, attempts) = (operation.traceReader, operation.attempts)
         start = date - operation.elapsedSeconds
         switch result {
         case .success(let response):
             (origin, error) = (response.origin, nil)
-            (metrics, attempts) = (response.metrics, response.attempts)
+            metrics = response.metrics
             (size, format) = (response.image.pixels.size, response.image.format)
             byteCount = response.data?.count ?? 0
         case .failure(let error):
-            (origin, self.error, metrics, attempts, size, format, byteCount) = (.none, error, nil, [], nil, nil, 0)
+            (origin, self.error, metrics, size, format, byteCount) = (.none, error, nil, nil, nil, 0)
         }
     }
 
     /// What happened, stage by stage.
-    var trace: LoadTrace { operation.trace }
+    var trace: LoadTrace { reader.trace }
+
+    /// The transfers from servers, also of a failed load.
+    var transfers: [LoadTransfer] { reader.transfers }
 
     /// The time in seconds that was spent in a stage.
     func duration(of stage: LoadTrace.Stage) -> Double {
-        trace.entries.reduce(0) { $0 + ($1.stage == stage ? $1.duration : 0) }
+        reader.duration(of: stage)
     }
 
     /// The tier that answered, in a word.
