@@ -16,13 +16,31 @@ import WebImageGTK
     let name: String
     let title: String
     let group: Group
+    /// The keys in the whole window. They take precedence over the keys of the focused widget.
     var keys: [String] = []
+    /// The keys in the page that has the action, unless its focused widget uses them. See ``addPageKeys(_:to:)``.
+    var pageKeys: [String] = []
     let body: @MainActor () -> Void
 
     init(
-        _ name: String, _ title: String, _ group: Group, keys: [String] = [], _ body: @escaping @MainActor () -> Void
+        _ name: String, _ title: String, _ group: Group, keys: [String] = [], pageKeys: [String] = [],
+        _ body: @escaping @MainActor () -> Void
     ) {
-        (self.name, self.title, self.group, self.keys, self.body) = (name, title, group, keys, body)
+        (self.name, self.title, self.group, self.body) = (name, title, group, body)
+        (self.keys, self.pageKeys) = (keys, pageKeys)
+    }
+
+    /// Adds the actions' keys for a page to the page.
+    static func addPageKeys(_ actions: [Action], to page: ObjectPointer) {
+        let controller = ObjectPointer(gtk_shortcut_controller_new())
+        for action in actions where !action.pageKeys.isEmpty {
+            guard let trigger = gtk_shortcut_trigger_parse_string(action.pageKeys.joined(separator: "|")) else {
+                preconditionFailure("\(action.name) has an invalid key")
+            }
+            gtk_shortcut_controller_add_shortcut(
+                controller.opaque, gtk_shortcut_new(trigger, gtk_named_action_new("win.\(action.name)")))
+        }
+        gtk_widget_add_controller(page.widget, controller.opaque)
     }
 
     /// Adds the actions to a window, and their keys to its application.
@@ -53,13 +71,13 @@ import WebImageGTK
         var xml = "<interface><object class=\"GtkShortcutsWindow\" id=\"window\"><property name=\"modal\">1</property>"
         xml += "<child><object class=\"GtkShortcutsSection\"><property name=\"section-name\">all</property>"
         for group in Group.allCases {
-            let rows = actions.filter { $0.group == group && !$0.keys.isEmpty }
+            let rows = actions.filter { $0.group == group && !($0.keys + $0.pageKeys).isEmpty }
             guard !rows.isEmpty else { continue }
             xml += "<child><object class=\"GtkShortcutsGroup\"><property name=\"title\">\(group.rawValue)</property>"
             for row in rows {
                 xml += "<child><object class=\"GtkShortcutsShortcut\"><property name=\"title\">"
                 xml += "\(row.title.escapedMarkup)</property><property name=\"accelerator\">"
-                xml += "\(row.keys.joined(separator: " ").escapedMarkup)</property></object></child>"
+                xml += "\((row.keys + row.pageKeys).joined(separator: " ").escapedMarkup)</property></object></child>"
             }
             xml += "</object></child>"
         }
@@ -76,11 +94,7 @@ import WebImageGTK
 @MainActor extension ObjectPointer {
     /// Calls `body` when a `GSimpleAction` is activated.
     func onActivate(_ body: @escaping @MainActor () -> Void) {
-        let trampoline: @convention(c) (gpointer, gpointer?, gpointer) -> Void = { _, _, data in
-            nonisolated(unsafe) let data = data
-            MainActor.assumeIsolated { SignalHandler<() -> Void>.of(data).body() }
-        }
-        connect("activate", SignalHandler(body), unsafeBitCast(trampoline, to: GCallback.self))
+        onEvent("activate", body)
     }
 
     /// Returns a menu of sections of titles with their actions.

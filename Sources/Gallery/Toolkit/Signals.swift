@@ -49,6 +49,25 @@ import WebImageGTK
         connect("key-pressed", SignalHandler(body), unsafeBitCast(trampoline, to: GCallback.self))
     }
 
+    /// Calls `body` for a signal whose only argument is not needed, and may be nothing: `begin`, `end`.
+    func onEvent(_ signal: String, _ body: @escaping @MainActor () -> Void) {
+        let trampoline: @convention(c) (gpointer, gpointer?, gpointer) -> Void = { _, _, data in
+            nonisolated(unsafe) let data = data
+            MainActor.assumeIsolated { SignalHandler<() -> Void>.of(data).body() }
+        }
+        connect(signal, SignalHandler(body), unsafeBitCast(trampoline, to: GCallback.self))
+    }
+
+    /// Calls `body` with the value that the user gives a `GtkRange`.
+    func onValueChange(_ body: @escaping @MainActor (_ value: Double) -> Void) {
+        let trampoline: @convention(c) (gpointer, gint, Double, gpointer) -> gboolean = { _, _, value, data in
+            nonisolated(unsafe) let data = data
+            MainActor.assumeIsolated { SignalHandler<(Double) -> Void>.of(data).body(value) }
+            return 0
+        }
+        connect("change-value", SignalHandler(body), unsafeBitCast(trampoline, to: GCallback.self))
+    }
+
     /// Calls `body` with one number: `scale-changed`, `angle-changed`.
     func onNumber(_ signal: String, _ body: @escaping @MainActor (_ number: Double) -> Void) {
         let trampoline: @convention(c) (gpointer, Double, gpointer) -> Void = { _, number, data in

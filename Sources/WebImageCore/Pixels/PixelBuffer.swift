@@ -39,7 +39,7 @@ public final class PixelBuffer: Sendable {
     /// Creates a buffer that shares a part of `whole`'s memory.
     ///
     /// - Precondition: `rect` is inside `whole`.
-    init(_ rect: PixelRect, of whole: PixelBuffer) {
+    package init(_ rect: PixelRect, of whole: PixelBuffer) {
         precondition(rect.clamped(to: whole.size) == rect, "\(rect.text) is outside \(whole.size)")
         width = rect.width
         height = rect.height

@@ -61,18 +61,18 @@ internal import Glibc
 }
 
 /// Calls a function once, later, on the main thread. Releasing this object cancels the call.
-@MainActor final class MainLoopCall {
+@MainActor package final class MainLoopCall {
     private let body: @MainActor () -> Void
     /// The ID of the source; 0 once it is removed.
     private var sourceID: guint = 0
 
     /// Returns a call for when the main loop has no work of higher priority, such as a layout or a frame.
-    static func whenIdle(_ body: @escaping @MainActor () -> Void) -> MainLoopCall {
+    package static func whenIdle(_ body: @escaping @MainActor () -> Void) -> MainLoopCall {
         MainLoopCall(body) { g_idle_add_full(G_PRIORITY_DEFAULT_IDLE, $0, $1, nil) }
     }
 
     /// - Parameter milliseconds: the minimum delay.
-    static func after(milliseconds: UInt32, _ body: @escaping @MainActor () -> Void) -> MainLoopCall {
+    package static func after(milliseconds: UInt32, _ body: @escaping @MainActor () -> Void) -> MainLoopCall {
         MainLoopCall(body) { g_timeout_add_full(G_PRIORITY_DEFAULT, milliseconds, $0, $1, nil) }
     }
 

@@ -1,0 +1,76 @@
+import CWebImageGTK
+import WebImageGTK
+
+/// What the user can do, by menu, button and key.
+extension PhotoViewer {
+    func makeActions() -> [Action] {
+        typealias Body = @MainActor (PhotoViewer) -> Void
+        /// - Parameter keepsShow: whether the slide show goes on.
+        func action(
+            _ name: String, _ title: String, keys: [String] = [], pageKeys: [String] = [], keepsShow: Bool = false,
+            _ body: @escaping Body
+        ) -> Action {
+            Action("viewer-\(name)", title, .viewer, keys: keys, pageKeys: pageKeys) { [weak self] in
+                guard let self, currentURL != nil else { return }
+                if !keepsShow { slideShow.stop() }
+                fullScreen.wake()
+                body(self)
+            }
+        }
+        let moves = [
+            action("next", "Next image", pageKeys: ["Right", "Page_Down", "n"]) { $0.move(by: 1) },
+            action("previous", "Previous image", pageKeys: ["Left", "Page_Up", "p"]) { $0.move(by: -1) },
+            action("first", "First image", pageKeys: ["Home"]) { $0.move(to: 0) },
+            action("last", "Last image", pageKeys: ["End"]) { $0.move(to: .max) },
+            action("back", "Back", pageKeys: ["Escape", "BackSpace", "<Alt>Left"], keepsShow: true) { $0.leave() },
+        ]
+        let zooms = [
+            action("zoom-in", "Zoom in", pageKeys: Self.keys("plus", "equal", "KP_Add")) { $0.zoom(by: 1.5) },
+            action("zoom-out", "Zoom out", pageKeys: Self.keys("minus", "KP_Subtract")) { $0.zoom(by: 1 / 1.5) },
+            action("fit", "Fit the image", pageKeys: Self.keys("0", "KP_0")) { viewer in
+                viewer.canvas.change(isAnimated: true) { $0.fit() }
+            },
+            action("actual-size", "Show at 100 %", pageKeys: Self.keys("1", "KP_1")) { viewer in
+                viewer.canvas.change(isAnimated: true) { $0.zoom(to: 1) }
+            },
+            action("toggle-fit", "Fit or 100 %") { $0.canvas.toggleFit() },
+            action("pan-left", "Move the view left", pageKeys: ["<Control>Left"]) { $0.pan(1, 0) },
+            action("pan-right", "Move the view right", pageKeys: ["<Control>Right"]) { $0.pan(-1, 0) },
+            action("pan-up", "Move the view up", pageKeys: ["Up", "<Control>Up"]) { $0.pan(0, 1) },
+            action("pan-down", "Move the view down", pageKeys: ["Down", "<Control>Down"]) { $0.pan(0, -1) },
+            action("rotate-right", "Rotate right", pageKeys: Self.keys("r")) { $0.rotate(by: 1) },
+            action("rotate-left", "Rotate left", pageKeys: ["<Shift>r", "<Control><Shift>r"]) { $0.rotate(by: -1) },
+        ]
+        let modes = [
+            action("full-screen", "Full screen", keys: ["F11"], pageKeys: ["f"], keepsShow: true) {
+                $0.fullScreen.toggle()
+            },
+            action("slide-show", "Slide show", keys: ["F5"], keepsShow: true) { $0.toggleSlideShow() },
+            action("play", "Play or pause an animation", pageKeys: ["space", "k"]) { $0.animationBar.togglePlay() },
+            action("frame-forward", "Next frame", pageKeys: ["period"]) { $0.animationBar.step(by: 1) },
+            action("frame-back", "Previous frame", pageKeys: ["comma"]) { $0.animationBar.step(by: -1) },
+            action("faster", "Play faster", pageKeys: ["bracketright"]) { $0.animationBar.changeRate(by: 1) },
+            action("slower", "Play slower", pageKeys: ["bracketleft"]) { $0.animationBar.changeRate(by: -1) },
+        ]
+        return moves + zooms + modes
+    }
+
+    /// Keys that work with and without Control.
+    private static func keys(_ names: String...) -> [String] { names + names.map { "<Control>\($0)" } }
+
+    func makeMenu() -> ObjectPointer {
+        .menu([
+            [("Rotate left", "win.viewer-rotate-left"), ("Rotate right", "win.viewer-rotate-right")],
+            [("Full screen", "win.viewer-full-screen"), ("Slide show", "win.viewer-slide-show")],
+        ])
+    }
+
+    private func zoom(by factor: Double) { canvas.change(isAnimated: true) { $0.zoom(by: factor) } }
+
+    private func rotate(by turns: Int) { canvas.change { $0.rotate(by: turns) } }
+
+    /// Moves the view by a part of its size.
+    private func pan(_ x: Double, _ y: Double) {
+        canvas.change(isAnimated: true) { $0.pan(by: ZoomGeometry.Vector(x, y) * $0.viewport * 0.2) }
+    }
+}

@@ -1,0 +1,266 @@
+import CWebImageAdwaita
+import CWebImageGTK
+import FoundationEssentials
+import WebImageGTK
+
+/// A page that shows one image of the collection at a time.
+///
+///     page ─┬─ header: back, name, "3 of 240", inspector, menu
+///           ├─ overlay ─┬─ stack: canvas, or what is wrong with a retry
+///           │           ├─ progress at the top
+///           │           ├─ previous, next at the sides
+///           │           └─ zoom and rotation at the bottom
+///           └─ controls of an animation
+@MainActor final class PhotoViewer {
+    let widget = ObjectPointer.column()
+    let session: GallerySession
+    let canvas = PhotoCanvas()
+    let header = ObjectPointer(adw_header_bar_new())
+    let controls = ViewerControls()
+    let animationBar = AnimationBar()
+    let slideShow = SlideShow()
+    let fullScreen: FullScreenMode
+    private let title = ObjectPointer(adw_window_title_new("", ""))
+    private let stack = ObjectPointer(gtk_stack_new())
+    private let failure = FailureView()
+    private let progress = ProgressIndicator()
+    private lazy var neighbors = ImagePrefetcher(manager: session.manager, maximumConcurrentCount: 2)
+    private var neighborBatch: PrefetchBatch?
+    private var labelCall: MainLoopCall?
+    private var layerCount = 0
+
+    /// The position in the collection; `nil` while the viewer is closed.
+    private(set) var index: Int?
+    /// The image on display; `nil` while the viewer is closed.
+    private(set) var currentURL: URL?
+    /// Called when the user leaves the viewer.
+    var onClose: () -> Void = {}
+    /// Called when the user asks for the inspector.
+    var onInspect: () -> Void = {}
+    var onCurrentChange: (URL) -> Void = { _ in }
+    /// The actions for the window, which has them as `win.NAME`.
+    private(set) lazy var actions = makeActions()
+
+    init(session: GallerySession) {
+        self.session = session
+        fullScreen = FullScreenMode(header: header, controls: controls, area: canvas.widget)
+        buildContent()
+        connectParts()
+        Action.addPageKeys(actions, to: widget)
+    }
+
+    // MARK: Content
+
+    private func buildContent() {
+        let back = ObjectPointer.iconButton("go-previous-symbolic", "Back") { [weak self] in self?.leave() }
+        let inspect = ObjectPointer.iconButton("dialog-information-symbolic", "Inspector") { [weak self] in
+            self?.onInspect()
+        }
+        let menu = ObjectPointer.menuButton("view-more-symbolic", "Image menu", makeMenu())
+        adw_header_bar_set_title_widget(header.opaque, title.widget)
+        adw_header_bar_pack_start(header.opaque, back.widget)
+        for part in [menu, inspect] { adw_header_bar_pack_end(header.opaque, part.widget) }
+
+        for part in [canvas.widget, failure.widget] { gtk_stack_add_child(stack.opaque, part.widget) }
+        let overlay = ObjectPointer(gtk_overlay_new()).expanding()
+        gtk_overlay_set_child(overlay.opaque, stack.widget)
+        for part in [progress.widget] + controls.parts { gtk_overlay_add_overlay(overlay.opaque, part.widget) }
+        for part in [header, overlay, animationBar.widget] { widget.append(part) }
+    }
+
+    private func connectParts() {
+        canvas.onSwipe = { [weak self] step in self?.userMoves(by: step) }
+        failure.onRetry = { [weak self] in self?.retry() }
+        slideShow.onAdvance = { [weak self] in self?.advanceSlideShow() }
+        slideShow.onChange = { [weak self] in self?.slideShowDidChange() }
+        session.collection.observe { [weak self] change in if change == .items { self?.itemsDidChange() } }
+        canvas.widget.onSignal("map") { [weak self] in self?.fullScreen.attach() }
+        // A page that is left by a swipe is not closed before its end.
+        widget.onSignal("unmap") { [weak self] in self?.slideShow.stop() }
+    }
+
+    // MARK: Opening
+
+    /// Shows an image of the collection.
+    func open(index: Int) {
+        guard session.collection.urls.indices.contains(index) else { return }
+        show(index)
+        gtk_widget_grab_focus(canvas.widget.widget)
+    }
+
+    /// Releases the image, and ends everything that is in progress.
+    func close() {
+        slideShow.stop()
+        fullScreen.leave()
+        neighborBatch?.cancel()
+        neighborBatch = nil
+        canvas.show(nil)
+        animationBar.show(nil)
+        progress.state = .hidden
+        (index, currentURL, labelCall) = (nil, nil, nil)
+    }
+
+    /// Goes back: from the slide show, then from the full screen, then from the viewer.
+    func leave() {
+        if slideShow.isPlaying { return slideShow.stop() }
+        if fullScreen.isActive { return fullScreen.leave() }
+        onClose()
+        close()
+    }
+
+    /// Shows the image at `index`.
+    private func show(_ index: Int, fading: Bool = false) {
+        let url = session.collection.urls[index]
+        self.index = index
+        currentURL = url
+        // Two paintables in turn, because one image fades into the other.
+        layerCount += 1
+        let layer = PhotoLayer(
+            url, in: canvas.widget, key: "photo-\(layerCount % 2)", viewport: canvas.viewport, session: session)
+        layer.onStateChange = { [weak self, weak layer] in if let layer { self?.stateDidChange(of: layer) } }
+        layer.onGeometryChange = { [weak self] in self?.updateLabelsLater() }
+        layer.onLaterFailure = { [weak self] in self?.session.showToast("\($0)") }
+        layer.picture.onAnimationEvent = { [weak self, weak layer] event in
+            if layer === self?.canvas.layer { self?.animationBar.handle(event) }
+        }
+        canvas.show(layer, fading: fading)
+        canvas.widget.setAccessibleLabel(url.displayName)
+        layer.load()
+        stateDidChange(of: layer)
+        fetchNeighbors(of: index)
+        updateTitle()
+        updateLabelsLater()
+        onCurrentChange(url)
+    }
+
+    /// Fetches the next and the previous image, at low priority. The image on display joins a load in progress before its
+    /// batch is cancelled.
+    private func fetchNeighbors(of index: Int) {
+        let urls = session.collection.urls
+        let box = PhotoLayer.box(canvas.viewport, Double(gtk_widget_get_scale_factor(canvas.widget.widget)))
+        let requests = [index + 1, index - 1].filter(urls.indices.contains).map {
+            PhotoLayer.request(urls[$0], box: box)
+        }
+        let former = neighborBatch
+        neighborBatch = requests.isEmpty ? nil : neighbors.prefetch(requests) { _ in }
+        former?.cancel()
+    }
+
+    private func itemsDidChange() {
+        guard let index, let url = currentURL else { return }
+        let urls = session.collection.urls
+        if urls.indices.contains(index), urls[index] == url { return updateTitle() }
+        guard let newIndex = urls.firstIndex(of: url) else { return leaveAll() }
+        self.index = newIndex
+        updateTitle()
+    }
+
+    private func leaveAll() {
+        onClose()
+        close()
+    }
+
+    // MARK: Moving
+
+    /// Moves by a number of images. It stops at the ends.
+    func move(by step: Int) {
+        guard let index else { return }
+        move(to: index + step)
+    }
+
+    /// Moves to a position; to the nearest one outside the collection.
+    func move(to position: Int) {
+        let target = min(max(position, 0), session.collection.count - 1)
+        guard let index, target != index, target >= 0 else { return }
+        show(target)
+    }
+
+    /// Moves on the user's request, which ends the slide show.
+    func userMoves(by step: Int) {
+        slideShow.stop()
+        move(by: step)
+    }
+
+    // MARK: State
+
+    private func stateDidChange(of layer: PhotoLayer) {
+        guard layer === canvas.layer else { return }
+        switch layer.state {
+        case .loading(let fraction):
+            progress.state = fraction.map { .fraction($0) } ?? .unknown
+            showPage(canvas.widget)
+        case .loaded, .paused:
+            progress.state = .hidden
+            showPage(canvas.widget)
+        case .failed(let error):
+            progress.state = .hidden
+            failure.show(error)
+            showPage(failure.widget)
+        }
+        controls.setHasImage(layer.picture.image != nil)
+        animationBar.show(layer.picture)
+        if case .loading = layer.state { return }
+        slideShow.imageDidSettle(after: .seconds(session.settings.values.slideSeconds))
+    }
+
+    private func showPage(_ page: ObjectPointer) {
+        guard gtk_stack_get_visible_child(stack.opaque) != page.widget else { return }
+        let hadFocus = gtk_stack_get_visible_child(stack.opaque).map { gtk_widget_get_focus_child(stack.widget) == $0 }
+        gtk_stack_set_visible_child(stack.opaque, page.widget)
+        if hadFocus == true { gtk_widget_child_focus(page.widget, GTK_DIR_TAB_FORWARD) }
+    }
+
+    private func updateTitle() {
+        guard let index, let url = currentURL else { return }
+        title.set("title", url.displayName).set("subtitle", "\(index + 1) of \(session.collection.count)")
+        controls.setEnds(isFirst: index == 0, isLast: index == session.collection.count - 1)
+    }
+
+    /// Updates labels after the layout, in which they must not change.
+    private func updateLabelsLater() {
+        guard labelCall == nil else { return }
+        labelCall = MainLoopCall.whenIdle { [weak self] in
+            guard let self else { return }
+            labelCall = nil
+            guard let layer = canvas.layer else { return }
+            controls.showZoom(layer.pixelSize == nil ? nil : layer.geometry.scale)
+        }
+    }
+
+    /// Loads a failed image again.
+    func retry() {
+        canvas.layer?.load()
+        gtk_widget_grab_focus(canvas.widget.widget)
+    }
+
+    /// Loads the image again.
+    func reload(cachePolicy: CachePolicy) { canvas.layer?.load(cachePolicy: cachePolicy) }
+
+    /// Whether all loads and transitions have ended. Animations may play.
+    var isSettled: Bool {
+        guard let layer = canvas.layer else { return true }
+        return !layer.isBusy && !canvas.isMoving && labelCall == nil
+    }
+
+    /// What is wrong with the image on display; `nil` if nothing is.
+    var shownError: WebImageError? {
+        if case .failed(let error) = canvas.layer?.state { error } else { nil }
+    }
+
+    // MARK: Slide show
+
+    func toggleSlideShow() {
+        guard index != nil else { return }
+        if slideShow.isPlaying { return slideShow.stop() }
+        slideShow.start()
+        fullScreen.enter()
+        if let layer = canvas.layer { stateDidChange(of: layer) }
+    }
+
+    private func advanceSlideShow() {
+        guard let index, session.collection.count > 1 else { return }
+        show((index + 1) % session.collection.count, fading: true)
+    }
+
+    private func slideShowDidChange() { controls.showSlideShow(slideShow.isPlaying) }
+}

@@ -1,0 +1,65 @@
+import CWebImageGTK
+import WebImageGTK
+
+/// The buttons over the image.
+@MainActor final class ViewerControls {
+    /// The widgets to lay over the image.
+    let parts: [ObjectPointer]
+    private let previous = ObjectPointer.iconButton("go-previous-symbolic", "Previous image")
+    private let next = ObjectPointer.iconButton("go-next-symbolic", "Next image")
+    private let zoomLabel = ObjectPointer(gtk_button_new_with_label("100 %"))
+    private let stopButton = ObjectPointer.iconButton("media-playback-stop-symbolic", "Stop the slide show")
+    private let fullScreenButton = ObjectPointer.iconButton("view-fullscreen-symbolic", "Full screen")
+    private let bar: ObjectPointer
+
+    init() {
+        let buttons = [
+            ("object-rotate-left-symbolic", "Rotate left", "win.viewer-rotate-left"),
+            ("object-rotate-right-symbolic", "Rotate right", "win.viewer-rotate-right"),
+            ("zoom-out-symbolic", "Zoom out", "win.viewer-zoom-out"),
+            ("zoom-in-symbolic", "Zoom in", "win.viewer-zoom-in"),
+        ].map { ObjectPointer.iconButton($0, $1).action($2) }
+        zoomLabel.action("win.viewer-toggle-fit").style("numeric").named("Fit or 100 %").sized(64, -1)
+        stopButton.action("win.viewer-slide-show").isVisible = false
+        fullScreenButton.action("win.viewer-full-screen")
+        bar = .row(
+            spacing: 2, [buttons[0], buttons[1], buttons[2], zoomLabel, buttons[3], stopButton, fullScreenButton])
+        bar.style("osd").style("toolbar").style("viewer-bar").aligned(GTK_ALIGN_CENTER, GTK_ALIGN_END).set(
+            "margin-bottom", 12)
+        for (button, action, side) in [
+            (previous, "win.viewer-previous", GTK_ALIGN_START), (next, "win.viewer-next", GTK_ALIGN_END),
+        ] {
+            button.action(action).style("osd").style("circular").aligned(side, GTK_ALIGN_CENTER).margins(horizontal: 12)
+        }
+        parts = [previous, next, bar]
+        for part in [zoomLabel, stopButton, fullScreenButton] + buttons { part.style("flat") }
+    }
+
+    /// - Parameter scale: `nil` while it is unknown.
+    func showZoom(_ scale: Double?) {
+        let text = scale.map { "\(Int(($0 * 100).rounded())) %" } ?? "Fit"
+        if zoomLabel.text != text { zoomLabel.text = text }
+        zoomLabel.setAccessibleLabel("Zoom \(text). Fit or 100 %")
+    }
+
+    /// Hides the buttons that lead nowhere.
+    func setEnds(isFirst: Bool, isLast: Bool) {
+        previous.isVisible = !isFirst
+        next.isVisible = !isLast
+    }
+
+    /// Hides what needs an image.
+    func setHasImage(_ hasImage: Bool) { bar.isVisible = hasImage }
+
+    /// Whether a button has the keyboard focus.
+    var hasFocus: Bool {
+        parts.contains { gtk_widget_get_focus_child($0.widget) != nil || gtk_widget_has_focus($0.widget) != 0 }
+    }
+
+    func showSlideShow(_ isPlaying: Bool) { stopButton.isVisible = isPlaying }
+
+    func showFullScreen(_ isActive: Bool) {
+        fullScreenButton.set("icon-name", isActive ? "view-restore-symbolic" : "view-fullscreen-symbolic")
+            .named(isActive ? "Leave full screen" : "Full screen")
+    }
+}
