@@ -3,16 +3,34 @@ import CWebImageGTK
 import FoundationEssentials
 import WebImageGTK
 
-/// A pane that shows what is known about the load of one image.
+/// A pane that shows how the image of a URL was loaded, and what the caches and the file have to say about it.
+///
+/// It follows the newest load of the URL while it is on screen.
 @MainActor final class LoadInspector {
     let widget: ObjectPointer
     var onClose: () -> Void = {}
-    /// Called to show the image of a URL again, with this policy.
-    var onReload: (_ url: URL, _ policy: CachePolicy) -> Void = { _, _ in }
+    /// Called to load the image again in the views that show it, with this policy. Returns whether there is one.
+    var onReload: (_ url: URL, _ policy: CachePolicy) -> Bool = { _, _ in false }
 
     private let session: GallerySession
     private let stack = ObjectPointer(gtk_stack_new()).expanding()
+    private let content = ObjectPointer.column(spacing: 18).margins(12)
+    private let address = ObjectPointer.label("", "caption").set("selectable", true)
+    private let summary = ObjectPointer.label("", "title-4")
+    private let result = ObjectPointer.label("", "caption")
+    private let failurePlace = ObjectPointer.column()
+    private let timelinePlace = ObjectPointer.column()
+    private let groupsPlace = ObjectPointer.column(spacing: 18)
+    private var reloadButtons: [ObjectPointer] = []
+
     private(set) var url: URL?
+    private(set) var inspection: LoadInspection?
+    private var timeline: TraceTimeline?
+    private var failure: FactGroup?
+    private var views: [FactGroupView] = []
+    private var reading: Task<Void, Never>?
+    /// The load that the user has asked for.
+    private var request: (policy: CachePolicy, date: Date)?
 
     init(session: GallerySession) {
         self.session = session
@@ -20,15 +38,186 @@ import WebImageGTK
             "show-end-title-buttons", false)
         adw_header_bar_set_title_widget(header.opaque, adw_window_title_new("Inspector", ""))
         widget = ObjectPointer.column([header, stack]).sized(300, -1)
+        widget.setAccessibleLabel("Inspector")
         let close = ObjectPointer.iconButton("window-close-symbolic", "Close the inspector") { [weak self] in
             self?.onClose()
         }
         adw_header_bar_pack_end(header.opaque, close.widget)
         let empty = ObjectPointer(adw_status_page_new()).set("icon-name", "dialog-information-symbolic")
             .set("title", "No image selected").set("description", "Select an image to see how it was loaded.")
+        empty.style("compact")
         gtk_stack_add_named(stack.opaque, empty.widget, "empty")
+        gtk_stack_add_named(stack.opaque, ObjectPointer.scrolling(content).widget, "content")
+        gtk_stack_set_hhomogeneous(stack.opaque, 0)
+        for part in [
+            ObjectPointer.column(spacing: 6, [summary, address]), makeButtons(), failurePlace, timelinePlace,
+            groupsPlace,
+        ] { content.append(part) }
+        result.isVisible = false
+        session.loads.observe { [weak self] in self?.loadsDidChange() }
+        widget.onSignal("map") { [weak self] in self?.refresh() }
     }
 
+    private func makeButtons() -> ObjectPointer {
+        let grid = ObjectPointer(gtk_grid_new()).set("column-homogeneous", true).set("row-spacing", 6).set(
+            "column-spacing", 6)
+        reloadButtons = [
+            .button("Re_validate") { [weak self] in self?.reload(.refresh) },
+            .button("Rel_oad") { [weak self] in self?.reload(.reload) },
+        ]
+        gtk_widget_set_tooltip_text(reloadButtons[0].widget, "Ask the server whether the stored image is current")
+        gtk_widget_set_tooltip_text(reloadButtons[1].widget, "Load the image from the server, past all caches")
+        let others = [
+            ObjectPointer.button("Re_move from cache") { [weak self] in self?.removeFromCache() },
+            ObjectPointer.button("_Copy trace") { [weak self] in self?.copyTrace() },
+        ]
+        for (index, button) in (reloadButtons + others).enumerated() {
+            // In narrow panes the text wraps instead of widening the pane.
+            if let label = gtk_button_get_child(button.as()) {
+                gtk_label_set_ellipsize(ObjectPointer(label).opaque, PANGO_ELLIPSIZE_END)
+            }
+            button.set("hexpand", true)
+            gtk_grid_attach(grid.as(), button.widget, gint(index % 2), gint(index / 2), 1, 1)
+        }
+        return .column(spacing: 6, [grid, result])
+    }
+
+    // MARK: Showing
+
     /// Shows the newest load of a URL; `nil` for none.
-    func show(_ url: URL?) { self.url = url }
+    func show(_ url: URL?) {
+        guard url != self.url else { return }
+        self.url = url
+        reading?.cancel()
+        (inspection, request) = (nil, nil)
+        showResult("")
+        gtk_stack_set_visible_child_name(stack.opaque, url == nil ? "empty" : "content")
+        refresh()
+    }
+
+    private var isOnScreen: Bool { gtk_widget_get_mapped(widget.widget) != 0 }
+
+    private func loadsDidChange() {
+        guard let url, isOnScreen, let record = session.loads.record(of: url), record.date != inspection?.record?.date
+        else { return }
+        refresh()
+        guard let request, record.policy == request.policy, record.start >= request.date else { return }
+        self.request = nil
+        showResult(LoadInspection.result(of: record))
+    }
+
+    /// Shows what is known at once, then what the disk has.
+    private func refresh() {
+        guard let url, isOnScreen else { return }
+        var inspection = LoadInspection(of: url, in: session.loads.records)
+        // Until it is read again.
+        if let former = self.inspection, former.url == url {
+            (inspection.entry, inspection.file) = (former.entry, former.file)
+        }
+        present(inspection)
+        reading?.cancel()
+        let key = inspection.record?.cacheKey ?? WebImageRequest(url).cacheKey
+        reading = Task { [weak self, cache = session.cache] in
+            let entry = await CacheEntry(for: key, in: cache)
+            let file = await OriginalReader.facts(of: url, key, in: cache)
+            guard !Task.isCancelled, let self, self.url == url else { return }
+            // The trace may have grown meanwhile.
+            inspection = LoadInspection(of: url, in: session.loads.records)
+            inspection.entry = entry
+            inspection.file =
+                file ?? [
+                    FactGroup(title: "File", description: "The cache has not the original file.")
+                ]
+            present(inspection)
+            reading = nil
+        }
+    }
+
+    private func present(_ inspection: LoadInspection) {
+        self.inspection = inspection
+        let record = inspection.record
+        address.text = inspection.url.absoluteString
+        summary.text = record.map(LoadFacts.summary) ?? "Not loaded yet"
+        let isRemote = !inspection.url.isFileURL
+        for button in reloadButtons {
+            gtk_widget_set_sensitive(button.widget, isRemote || button == reloadButtons[1] ? 1 : 0)
+        }
+
+        let timeline = inspection.timeline
+        if timeline != self.timeline {
+            self.timeline = timeline
+            Self.fill(timelinePlace, with: [timeline.map { TraceChart($0).widget }].compactMap(\.self))
+        }
+        let failure = record.flatMap { LoadFacts.failure($0.error, attempts: $0.attempts) }
+        if failure != self.failure {
+            self.failure = failure
+            Self.fill(failurePlace, with: [failure.map { FactGroupView($0).widget }].compactMap(\.self))
+        }
+        for (place, isUsed) in [(timelinePlace, timeline != nil), (failurePlace, failure != nil)] {
+            place.isVisible = isUsed
+        }
+        showGroups(inspection.groups(now: Date()))
+    }
+
+    /// Makes widgets only for groups that have changed, so that others stay opened and focused.
+    private func showGroups(_ groups: [FactGroup]) {
+        var former = views
+        var previous: ObjectPointer?
+        views = groups.map { group in
+            let view: FactGroupView
+            if let index = former.firstIndex(where: { $0.group == group }) {
+                view = former.remove(at: index)
+                gtk_box_reorder_child_after(groupsPlace.as(), view.widget.widget, previous?.widget)
+            } else {
+                view = FactGroupView(group)
+                gtk_box_insert_child_after(groupsPlace.as(), view.widget.widget, previous?.widget)
+            }
+            previous = view.widget
+            return view
+        }
+        for view in former { gtk_box_remove(groupsPlace.as(), view.widget.widget) }
+    }
+
+    private static func fill(_ place: ObjectPointer, with children: [ObjectPointer]) {
+        while let child = gtk_widget_get_first_child(place.widget) { gtk_box_remove(place.as(), child) }
+        for child in children { place.append(child) }
+    }
+
+    // MARK: Actions
+
+    /// Loads the image again, in the views that show it or else without one.
+    func reload(_ policy: CachePolicy) {
+        guard let url else { return }
+        request = (policy, Date())
+        showResult(policy == .refresh ? "Asking the server…" : "Loading…")
+        guard !onReload(url, policy) else { return }
+        let request = WebImageRequest(url, options: .ignoreDecoding, cachePolicy: policy)
+        // The log tells when it has ended.
+        _ = session.manager.load(request)
+    }
+
+    /// Removes the image from memory and disk. Views keep what they show.
+    func removeFromCache() {
+        guard let url else { return }
+        let key = inspection?.record?.cacheKey ?? WebImageRequest(url).cacheKey
+        showResult("Removing…")
+        Task { [weak self, manager = session.manager] in
+            await manager.removeImages(of: key)
+            guard let self, self.url == url else { return }
+            showResult("Removed from memory and disk.")
+            refresh()
+        }
+    }
+
+    func copyTrace() {
+        guard let inspection else { return }
+        Clipboard.copy(inspection.text(now: Date()), of: widget)
+        showResult("The trace is on the clipboard.")
+    }
+
+    /// - Parameter text: empty for none.
+    private func showResult(_ text: String) {
+        result.text = text
+        result.isVisible = !text.isEmpty
+    }
 }

@@ -121,7 +121,7 @@ import WebImageGTK
         viewer.onInspect = { [weak self] in self?.toggleInspector() }
         viewer.onCurrentChange = { [weak self] _ in self?.inspectCurrent() }
         inspector.onClose = { [weak self] in self?.flap.set("reveal-flap", false) }
-        inspector.onReload = { [weak self] in self?.reload($0, $1) }
+        inspector.onReload = { [weak self] in self?.reload($0, $1) ?? false }
         flap.onChange(of: "reveal-flap") { [weak self] in self?.inspectCurrent() }
         // The leaflet is also left by a swipe.
         leaflet.onChange(of: "visible-child") { [weak self] in
@@ -182,9 +182,13 @@ import WebImageGTK
         inspector.show(isViewing ? viewer.currentURL : photos.currentURL)
     }
 
-    private func reload(_ url: URL, _ policy: CachePolicy) {
-        if isViewing { viewer.reload(cachePolicy: policy) }
-        photos.grid.cell(of: url)?.load(cachePolicy: policy)
+    /// Loads an image again where it is shown; returns `false` if it is not.
+    private func reload(_ url: URL, _ policy: CachePolicy) -> Bool {
+        let isViewed = isViewing && viewer.currentURL == url
+        if isViewed { viewer.reload(cachePolicy: policy) }
+        let cell = photos.grid.cell(of: url)
+        cell?.load(cachePolicy: policy)
+        return isViewed || cell != nil
     }
 
     // MARK: Locations

@@ -70,6 +70,17 @@ extension WebImageManager {
     }
 }
 
+extension WebImageManager {
+    /// Removes what the caches have of an image: its original, and the variant of this key. Other variants in memory are
+    /// no longer used.
+    package func removeImages(of key: ImageCacheKey) async {
+        let pipeline = pipelines.standard
+        pipeline.supersedeAll(of: key.source)
+        await pipeline.cache.base.remove(for: key)
+        if key.variant != nil || !pipeline.hasOneCache { await pipeline.originals.base.remove(for: key.original) }
+    }
+}
+
 extension Pipeline {
     /// Whether memory has the image, or the animation that its first frame can be taken from.
     fileprivate func isInMemory(_ request: WebImageRequest) -> Bool {

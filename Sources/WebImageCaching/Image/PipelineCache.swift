@@ -418,6 +418,11 @@ extension ImageCache: PipelineCache {
     /// Statistics of the pixels on disk; `nil` if there are none.
     package func pixelStatistics() async -> DiskCache.Statistics? { await pixels?.statistics() }
 
+    /// Returns the entry of an image that is stored as pixels; `nil` if there is none. This does not count as a use.
+    package func pixelEntry(for key: ImageCacheKey) async -> DiskCache.Entry? {
+        await pixels?.entry(for: key.description)
+    }
+
     package func whenWritten(_ completion: @escaping @Sendable () -> Void) {
         if let disk { disk.submit { _ in completion() } } else { completion() }
     }

@@ -82,6 +82,9 @@ final class PixelCache: Sendable {
         disk.onReadingThread(priority: priority) { completion(self.find(key, madeFrom: original)) }
     }
 
+    /// Returns an entry, whether or not its original is still stored. This does not count as a use.
+    func entry(for key: String) async -> DiskCache.Entry? { mayHaveImages ? await disk.entry(for: key) : nil }
+
     // MARK: Changing
 
     /// Stores an image without delaying other work, on a decoding thread.

@@ -1,0 +1,101 @@
+import FoundationEssentials
+import WebImageGTK
+
+/// What the caches have of a URL.
+struct CacheEntry: Sendable {
+    let key: ImageCacheKey
+    /// The bytes of the decoded image in memory; `nil` if it is not there.
+    var memoryCost: Int?
+    /// The entry of the original bytes on disk.
+    var original: DiskCache.Entry?
+    /// The bytes of the pixels on disk; `nil` if there are none.
+    var pixelByteCount: Int?
+    var diskPath: String?
+
+    /// Reads what is known without counting as a use.
+    ///
+    /// - Parameter key: of the image as it was loaded.
+    @MainActor init(for key: ImageCacheKey, in cache: ImageCache) async {
+        self.key = key
+        memoryCost = cache.memory.peek(key)?.memoryCost
+        original = await cache.disk?.entry(for: key.original.description)
+        if key.variant != nil { pixelByteCount = await cache.pixelEntry(for: key)?.byteCount }
+        diskPath = cache.disk?.configuration.directory.path(percentEncoded: false)
+    }
+
+    init(key: ImageCacheKey) { self.key = key }
+
+    /// The response that was stored with the bytes.
+    var response: StoredResponse? {
+        original?.responseMetadata.flatMap { ResponseMetadata(encoded: $0) }?.response
+    }
+
+    func group(now: Date) -> FactGroup {
+        var facts = [Fact("In memory", memoryCost.map { "Yes, \(Amount.bytes($0)) as pixels" } ?? "No")]
+        guard let original else {
+            facts.append(Fact("On disk", diskPath == nil ? "There is no disk cache" : "No"))
+            return FactGroup(title: "Cache entry", facts: facts + keyFacts)
+        }
+        facts.append(Fact("On disk", "Yes, \(Amount.bytes(original.byteCount)), as they came"))
+        if let pixelByteCount { facts.append(Fact("Pixels on disk", Amount.bytes(pixelByteCount))) }
+        facts.append(Fact("Stored", DateText.text(original.created, now: now)))
+        if original.modified.timeIntervalSince(original.created) > 1 {
+            facts.append(Fact("Confirmed", DateText.text(original.modified, now: now)))
+        }
+        facts.append(Fact("Last used", DateText.text(original.lastAccess, now: now)))
+        facts.append(Fact("Removed at", original.expires.map { DateText.text($0, now: now) } ?? "When space is needed"))
+        if let response { facts += Self.facts(of: response, now: now) }
+        return FactGroup(title: "Cache entry", facts: facts + keyFacts)
+    }
+
+    private var keyFacts: [Fact] {
+        [Fact("Key", key.source)] + (key.variant.map { [Fact("Variant", $0)] } ?? [])
+    }
+
+    /// What HTTP says about the use of a stored response.
+    static func facts(of response: StoredResponse, now: Date) -> [Fact] {
+        let freshness = Freshness(of: response, now: now)
+        var text: String
+        if response.isInvalidated {
+            text = "It may have changed, so the server is asked before its next use"
+        } else if !response.isReusable {
+            text = "HTTP does not allow its reuse"
+        } else if freshness.isFresh {
+            text = "Fresh for another \(Amount.longDuration(-freshness.staleness)) (\(freshness.source.words))"
+        } else if freshness.source == .none {
+            text = "The server does not say how long it is good"
+        } else {
+            text = "Stale for \(Amount.longDuration(freshness.staleness)) (\(freshness.source.words))"
+        }
+        var facts = [Fact("Freshness", text)]
+        var validators = response.entityTag.map { ["ETag \($0.description)"] } ?? []
+        if let date = response.lastModified { validators.append("last modified \(DateText.text(date))") }
+        facts.append(
+            Fact(
+                "Validators",
+                validators.isEmpty ? "None; the whole file is loaded again" : validators.joined(separator: ", ")))
+        if !response.varyNames.isEmpty { facts.append(Fact("Varies by", response.varyNames.joined(separator: ", "))) }
+        if let url = response.finalURL { facts.append(Fact("Redirected to", url)) }
+        return facts
+    }
+
+    /// The head of the stored response; `nil` for bytes without one.
+    var headers: FactGroup? {
+        guard let response else { return nil }
+        var group = LoadFacts.headers("Stored response", response.headers)
+        group.description = "Status \(response.statusCode), \(group.description)"
+        return group
+    }
+}
+
+extension Freshness.Source {
+    fileprivate var words: String {
+        switch self {
+        case .maxAge: "max-age"
+        case .expires: "Expires"
+        case .heuristic: "a tenth of its age when it was received"
+        case .redirect: "the lifetime of a redirect"
+        case .none: "no lifetime"
+        }
+    }
+}

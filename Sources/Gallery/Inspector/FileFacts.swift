@@ -1,0 +1,110 @@
+import FoundationEssentials
+import WebImageGTK
+
+/// The facts in the header of an image file.
+enum FileFacts {
+    /// Reads them from the bytes of a file, without decoding it.
+    static func groups(of data: Data, codecs: CodecRegistry = .shared) -> [FactGroup] {
+        let info: ImageInfo
+        do throws(WebImageError) { info = try codecs.info(of: data) } catch {
+            let fact = Fact("Format", error.errorDescription ?? error.description)
+            return [FactGroup(title: "File", facts: [fact, Fact("Size", Amount.bytes(data.count))])]
+        }
+        var groups = [FactGroup(title: "File", facts: file(info, byteCount: data.count))]
+        if info.frameCount > 1 || info.loopCount != nil { groups.append(animation(info)) }
+        guard let metadata = try? codecs.metadata(of: data) else { return groups }
+        if let photograph = metadata.exif.flatMap({ EXIFFields($0) }).flatMap(photograph) { groups.append(photograph) }
+        if let xmp = metadata.xmp { groups[0].facts.append(Fact("XMP", Amount.bytes(xmp.count))) }
+        return groups
+    }
+
+    private static func file(_ info: ImageInfo, byteCount: Int) -> [Fact] {
+        let (size, pixelCount) = (info.size, info.size.width * info.size.height)
+        var facts = [
+            Fact("Format", "\(info.format.name) (\(info.format.mimeType))"),
+            Fact("Pixels", "\(size.width) × \(size.height), \(Amount.decimal(Double(pixelCount) / 1e6)) megapixels"),
+            Fact("Bytes", Amount.bytes(byteCount)),
+        ]
+        if pixelCount > 0 {
+            let bits = Double(byteCount) * 8 / Double(pixelCount * max(1, info.frameCount))
+            facts.append(Fact("Bits per pixel", Amount.decimal(bits)))
+        }
+        facts.append(Fact("Depth", "\(info.bitDepth) bits per channel\(info.hasAlpha ? ", with alpha" : "")"))
+        facts.append(
+            Fact(
+                "Color profile",
+                info.hasColorProfile ? info.colorProfileName ?? "Without a name" : "None; sRGB is assumed"))
+        facts.append(Fact("HDR", hdr(info)))
+        if info.orientation != .up { facts.append(Fact("Orientation", info.orientation.words)) }
+        if info.pageCount > 1 { facts.append(Fact("Images", "\(info.pageCount), the largest is shown")) }
+        return facts
+    }
+
+    private static func hdr(_ info: ImageInfo) -> String {
+        switch (info.isHDR, info.hasGainMap) {
+        case (true, _): "PQ or HLG, mapped to standard range"
+        case (false, true): "Gain map; the base image is shown"
+        case (false, false): "No"
+        }
+    }
+
+    private static func animation(_ info: ImageInfo) -> FactGroup {
+        let duration = info.frameDurations.reduce(0, +)
+        var facts = [Fact("Frames", "\(info.frameCount)")]
+        if let loopCount = info.loopCount {
+            facts.append(Fact("Plays", loopCount == 0 ? "Forever" : Amount.counted(loopCount, "time", "times")))
+        }
+        if duration > 0 {
+            facts.append(Fact("Duration", Amount.duration(duration)))
+            facts.append(Fact("Frames per second", Amount.decimal(Double(info.frameCount) / duration)))
+        }
+        return FactGroup(title: "Animation", facts: facts)
+    }
+
+    /// `nil` without any fact.
+    private static func photograph(_ exif: EXIFFields) -> FactGroup? {
+        var facts: [Fact] = []
+        func add(_ title: String, _ value: String?) { if let value { facts.append(Fact(title, value)) } }
+        add("Camera", exif.camera)
+        add("Lens", exif.lens)
+        add("Exposure", exposure(exif))
+        add(
+            "Focal length",
+            exif.focalLength.map { length in
+                "\(Amount.decimal(length)) mm" + (exif.focalLengthOnFilm.map { " (\($0) mm on 35 mm film)" } ?? "")
+            })
+        add("Taken", exif.date)
+        add("Software", exif.software)
+        if exif.hasLocation { facts.append(Fact("Place", "The file tells where it was taken (GPS)")) }
+        guard !facts.isEmpty else { return nil }
+        if !exif.hasLocation { facts.append(Fact("Place", "Not in the file")) }
+        return FactGroup(title: "Photograph", facts: facts)
+    }
+
+    /// Such as `1/250 s, f/2.8, ISO 100`.
+    private static func exposure(_ exif: EXIFFields) -> String? {
+        var parts: [String] = []
+        if let time = exif.exposureTime, time > 0 {
+            parts.append(time < 0.3 ? "1/\(Int((1 / time).rounded())) s" : "\(Amount.decimal(time)) s")
+        }
+        if let aperture = exif.aperture { parts.append("f/\(Amount.decimal(aperture))") }
+        if let sensitivity = exif.sensitivity { parts.append("ISO \(sensitivity)") }
+        return parts.isEmpty ? nil : parts.joined(separator: ", ")
+    }
+}
+
+extension ImageOrientation {
+    /// What is done to the stored pixels to show them upright.
+    fileprivate var words: String {
+        switch self {
+        case .up: "Upright"
+        case .upMirrored: "Mirrored"
+        case .down: "Turned by 180°"
+        case .downMirrored: "Mirrored and turned by 180°"
+        case .leftMirrored: "Mirrored and turned left"
+        case .right: "Turned right"
+        case .rightMirrored: "Mirrored and turned right"
+        case .left: "Turned left"
+        }
+    }
+}

@@ -1,0 +1,144 @@
+import FoundationEssentials
+import Glibc
+import WebImageGTK
+
+/// The facts of a load, as groups for the inspector.
+enum LoadFacts {
+    /// The result in one line: where the image came from, its size, the bytes and the time.
+    static func summary(of record: LoadRecord) -> String {
+        let duration = Amount.duration(record.date.timeIntervalSince(record.start))
+        if record.error != nil { return "Failed after \(duration)" }
+        var parts = [origin(of: record)]
+        if let size = record.size { parts.append("\(size.width) × \(size.height) pixels") }
+        if record.byteCount > 0 { parts.append(Amount.bytes(record.byteCount)) }
+        parts.append(duration)
+        return parts.joined(separator: " · ")
+    }
+
+    private static func origin(of record: LoadRecord) -> String {
+        switch record.originName {
+        case "memory": "From memory"
+        case "disk": "From the disk cache"
+        case "file": "From a file"
+        default: "From the network"
+        }
+    }
+
+    /// What went wrong and what to do; `nil` for a load without an error or a second attempt.
+    static func failure(_ error: WebImageError?, attempts: [LoadAttempt]) -> FactGroup? {
+        guard error != nil || attempts.count > 1 else { return nil }
+        var facts: [Fact] = []
+        if let error {
+            facts.append(Fact("What happened", error.errorDescription ?? error.description))
+            if let advice = error.recoverySuggestion { facts.append(Fact("What to do", advice)) }
+            facts.append(Fact("Error code", "\(error.code)"))
+        }
+        if attempts.count > 1 { facts += attempts.map(fact) }
+        return FactGroup(title: error == nil ? "Attempts" : "Failure", facts: facts)
+    }
+
+    private static func fact(of attempt: LoadAttempt) -> Fact {
+        var parts: [String] = []
+        switch attempt.wait {
+        case .none: break
+        case .backoff(let wait): parts.append("After a wait of \(Amount.duration(wait.inExactSeconds)).")
+        case .retryAfter(let wait):
+            parts.append("After a wait of \(Amount.duration(wait.inExactSeconds)), as the server asked for.")
+        case .connectivity(let wait):
+            parts.append("After \(wait.map { Amount.duration($0.inExactSeconds) } ?? "a wait") without a network.")
+        }
+        if let duration = attempt.duration { parts.append("Took \(Amount.duration(duration.inExactSeconds)).") }
+        parts.append(attempt.error.map { $0.errorDescription ?? $0.description } ?? "Succeeded.")
+        return Fact("Attempt \(attempt.number)", parts.joined(separator: " "))
+    }
+
+    /// Why each cache answered or did not.
+    static func caches(_ trace: LoadTrace) -> FactGroup? {
+        let stages: Set<LoadTrace.Stage> = [.memory, .disk, .policy, .validation, .store]
+        let facts = trace.entries.filter { stages.contains($0.stage) }.map { Fact($0.stage.title, $0.sentence) }
+        return facts.isEmpty
+            ? nil : FactGroup(title: "Caches", description: "Which cache answered, and why", facts: facts)
+    }
+}
+
+/// The facts of a transfer.
+extension LoadFacts {
+    static func transfer(_ metrics: LoaderMetrics) -> [FactGroup] {
+        guard let last = metrics.exchanges.last else { return [] }
+        var groups = [FactGroup(title: "Transfer", facts: connection(last) + totals(metrics))]
+        if metrics.redirectCount > 0 {
+            groups.append(
+                FactGroup(
+                    title: "Redirects",
+                    facts: metrics.exchanges.map { exchange in
+                        Fact(exchange.statusCode.map { "Status \($0)" } ?? "No answer", exchange.url.absoluteString)
+                    }))
+        }
+        if let security = last.security { groups.append(self.security(security)) }
+        groups.append(headers("Request headers", last.requestHeaders))
+        groups.append(headers("Response headers", last.responseHeaders))
+        return groups
+    }
+
+    private static func connection(_ exchange: LoaderMetrics.Exchange) -> [Fact] {
+        var facts: [Fact] = []
+        if let status = exchange.statusCode { facts.append(Fact("Status", "\(status)")) }
+        if let version = exchange.httpVersion { facts.append(Fact("HTTP version", version.rawValue)) }
+        if let address = exchange.remoteAddress {
+            facts.append(Fact("Server", address + (exchange.remotePort.map { ", port \($0)" } ?? "")))
+        }
+        facts.append(Fact("Connection", exchange.isConnectionReused ? "An existing one" : "A new one"))
+        return facts
+    }
+
+    private static func totals(_ metrics: LoaderMetrics) -> [Fact] {
+        var facts = [Fact("Bytes on the wire", Amount.bytes(metrics.wireByteCount))]
+        if metrics.decodedByteCount > 0 {
+            facts.append(Fact("Bytes of the file", Amount.bytes(metrics.decodedByteCount)))
+        }
+        facts.append(Fact("Time", Amount.duration(metrics.totalDuration.inExactSeconds)))
+        facts.append(Fact("Time in the queue", Amount.duration(metrics.queueDuration.inExactSeconds)))
+        let seconds = metrics.activeDuration.inExactSeconds
+        if seconds > 0, metrics.wireByteCount > 0 {
+            facts.append(Fact("Speed", Amount.bytes(Int(Double(metrics.wireByteCount) / seconds)) + "/s"))
+        }
+        return facts
+    }
+
+    private static func security(_ security: LoaderMetrics.Security) -> FactGroup {
+        var facts = [Fact("Version", security.version), Fact("Cipher", security.cipher)]
+        if let certificate = security.certificate {
+            facts.append(Fact("Certificate", certificate.subject.isEmpty ? "Without a name" : certificate.subject))
+            facts.append(
+                Fact("Issued by", certificate.issuer.isEmpty ? "An authority without a name" : certificate.issuer))
+            facts.append(Fact("Valid until", DateText.text(certificate.expires)))
+        }
+        return FactGroup(title: "Encryption", facts: facts)
+    }
+
+    static func headers(_ title: String, _ fields: [HTTPField]) -> FactGroup {
+        FactGroup(
+            title: title, description: Amount.counted(fields.count, "field", "fields"),
+            facts: fields.map { Fact($0.name, $0.value.isEmpty ? "(empty)" : $0.value) }, isFolded: true)
+    }
+}
+
+/// Dates for people.
+enum DateText {
+    /// In the local time zone, such as `2026-05-01 12:00:00`.
+    static func text(_ date: Date) -> String {
+        var seconds = time_t(date.timeIntervalSince1970)
+        var parts = tm()
+        localtime_r(&seconds, &parts)
+        func two(_ number: Int32) -> String { number < 10 ? "0\(number)" : "\(number)" }
+        let day = "\(parts.tm_year + 1900)-\(two(parts.tm_mon + 1))-\(two(parts.tm_mday))"
+        return "\(day) \(two(parts.tm_hour)):\(two(parts.tm_min)):\(two(parts.tm_sec))"
+    }
+
+    /// The date, and how long ago it was or how far ahead it is.
+    static func text(_ date: Date, now: Date) -> String {
+        let age = now.timeIntervalSince(date)
+        let distance = age >= 0 ? "\(Amount.longDuration(age)) ago" : "in \(Amount.longDuration(-age))"
+        return "\(text(date)) (\(distance))"
+    }
+}

@@ -1,0 +1,83 @@
+import FoundationEssentials
+import WebImageGTK
+
+/// Everything that the inspector shows about a URL.
+struct LoadInspection: Sendable {
+    let url: URL
+    /// The newest load; `nil` if there was none.
+    var record: LoadRecord?
+    /// The newest load that asked a server, which may be older.
+    var transfer: (record: LoadRecord, transfer: LoadTransfer)?
+    var entry: CacheEntry?
+    var file: [FactGroup] = []
+
+    init(of url: URL, in records: [LoadRecord]) {
+        self.url = url
+        let records = records.filter { $0.url == url }
+        record = records.last
+        for record in records.reversed() {
+            guard let last = record.transfers.last else { continue }
+            transfer = (record, last)
+            break
+        }
+    }
+
+    var timeline: TraceTimeline? { record.map { TraceTimeline($0.trace, transfers: $0.transfers) } }
+
+    /// The groups in the order in which they are shown.
+    ///
+    /// - Parameter now: the date that ages count to.
+    func groups(now: Date) -> [FactGroup] {
+        var groups: [FactGroup] = []
+        if let record { groups += [LoadFacts.caches(record.trace)].compactMap(\.self) }
+        if let transfer {
+            var facts = LoadFacts.transfer(transfer.transfer.metrics)
+            if transfer.record.date != record?.date, !facts.isEmpty {
+                facts[0].description = "Of an earlier load, \(DateText.text(transfer.record.date, now: now))"
+            }
+            groups += facts
+        }
+        if let entry { groups += [entry.group(now: now), entry.headers].compactMap(\.self) }
+        return groups + file
+    }
+
+    /// The text for the clipboard.
+    func text(now: Date) -> String {
+        var parts = [url.absoluteString]
+        if let record {
+            parts.append("\(LoadFacts.summary(of: record)), \(DateText.text(record.date)), policy \(record.policy)")
+            parts.append(record.trace.description)
+            if let failure = LoadFacts.failure(record.error, attempts: record.attempts) { parts.append(failure.text) }
+        }
+        return (parts + groups(now: now).map(\.text)).joined(separator: "\n\n") + "\n"
+    }
+
+    /// Returns what a load did that the user asked for.
+    static func result(of record: LoadRecord) -> String {
+        if let error = record.error { return error.errorDescription ?? error.description }
+        let trace = record.trace
+        if trace.entries.contains(where: { $0.stage == .validation }) {
+            return trace.entries.last { $0.stage == .validation }?.sentence ?? ""
+        }
+        guard let transfer = record.transfers.last?.metrics else {
+            return record.url.isFileURL ? "Read the file again." : "Answered without the server."
+        }
+        return "Loaded again: \(Amount.bytes(transfer.wireByteCount)) on the wire."
+    }
+}
+
+/// Reads the original bytes of an image where they are, which may block, and what their header tells.
+enum OriginalReader {
+    /// Returns `nil` if the bytes are neither in a file nor in the cache.
+    @MainActor static func facts(of url: URL, _ key: ImageCacheKey, in cache: ImageCache) async -> [FactGroup]? {
+        if url.isFileURL {
+            let path = url.path(percentEncoded: false)
+            return await DecodingQueue.run {
+                guard let data = try? Data(contentsOfRegularFile: path) else { return nil }
+                return FileFacts.groups(of: data)
+            }
+        }
+        guard let data = await cache.data(for: key.original, in: .disk)?.data else { return nil }
+        return await DecodingQueue.run { FileFacts.groups(of: data) }
+    }
+}

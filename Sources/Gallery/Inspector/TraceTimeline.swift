@@ -1,0 +1,172 @@
+import WebImageGTK
+
+/// The bars of a load on a time axis.
+///
+///     memory │▏
+///     disk   │▏▇
+///     load   │  ▇▇▇▇▇▇▇▇▇▇▇▇▇
+///       connect│▇▇
+///       wait │    ▇▇▇▇▇
+///       body │         ▇▇▇▇▇▇
+///     decode │               ▇▇▇
+struct TraceTimeline: Equatable, Sendable {
+    struct Bar: Equatable, Sendable {
+        let kind: Kind
+        let title: String
+        /// In seconds from the start of the request; negative for shared work that was already in progress.
+        let start: Double
+        /// In seconds; 0 for a decision.
+        let duration: Double
+        /// What happened.
+        var fact = ""
+        /// 0 for a stage, 1 for a part of it, 2 for a part of that.
+        var level = 0
+
+        var end: Double { start + duration }
+    }
+
+    /// What a bar stands for, which determines its color.
+    enum Kind: Equatable, Sendable {
+        case stage(LoadTrace.Stage)
+        case exchange
+        case queue, nameLookup, connect, secure, wait, body
+
+        var color: ChartColor {
+            switch self {
+            case .stage(.memory), .stage(.disk): .green
+            case .stage(.policy), .stage(.validation), .queue: .gray
+            case .stage(.transfer), .exchange, .body: .blue
+            case .stage(.retry): .red
+            case .stage(.store): .brown
+            case .stage(.decode), .connect: .orange
+            case .stage(.process), .secure: .purple
+            case .nameLookup: .yellow
+            case .wait: .green
+            }
+        }
+    }
+
+    let bars: [Bar]
+    /// The ends of the axis, in seconds; it includes 0.
+    let start, end: Double
+
+    init(_ trace: LoadTrace, transfers: [LoadTransfer] = []) {
+        bars = trace.entries.flatMap { entry in
+            let transfer = transfers.first {
+                entry.stage == .transfer && $0.start == entry.start && $0.duration == entry.duration
+            }
+            let bar = Bar(
+                kind: .stage(entry.stage), title: entry.stage.title, start: entry.start, duration: entry.duration,
+                fact: entry.sentence)
+            return [bar] + (transfer.map(Self.parts) ?? [])
+        }
+        start = min(0, bars.map(\.start).min() ?? 0)
+        // Not 0, so that there is an axis.
+        end = max(start + 1e-6, bars.map(\.end).max() ?? 0)
+    }
+
+    /// Whether the load joined work that was already in progress.
+    var hasJoined: Bool { start < 0 }
+
+    /// The bars of the exchanges of a transfer.
+    private static func parts(of transfer: LoadTransfer) -> [Bar] {
+        let metrics = transfer.metrics
+        // The metrics are those of the last attempt.
+        let origin = transfer.start + transfer.duration - metrics.totalDuration.inExactSeconds
+        var (bars, end): ([Bar], Double) = ([], origin)
+        for (index, exchange) in metrics.exchanges.enumerated() {
+            let start = max(end, origin + exchange.startDuration.inExactSeconds)
+            let hasSeveral = metrics.exchanges.count > 1
+            if start - end > shortestQueue {
+                bars.append(
+                    Bar(
+                        kind: .queue, title: "Queue", start: end, duration: start - end,
+                        fact: "Waited for a free connection.", level: 1))
+            }
+            if hasSeveral {
+                let isRedirect = index < metrics.exchanges.count - 1
+                let status = exchange.statusCode.map { "Status \($0) from " } ?? ""
+                bars.append(
+                    Bar(
+                        kind: .exchange, title: isRedirect ? "Request \(index + 1)" : "Last request", start: start,
+                        duration: exchange.totalDuration.inExactSeconds,
+                        fact: status + exchange.url.absoluteString, level: 1))
+            }
+            bars += phases(of: exchange, from: start, level: hasSeveral ? 2 : 1)
+            end = start + exchange.totalDuration.inExactSeconds
+        }
+        return bars
+    }
+
+    /// In seconds. Shorter waits are the time that it takes to start an exchange.
+    private static let shortestQueue = 0.0005
+
+    private static func phases(
+        of exchange: LoaderMetrics.Exchange, from start: Double, level: Int
+    ) -> [Bar] {
+        var (bars, time): ([Bar], Double) = ([], start)
+        func add(_ kind: Kind, _ title: String, _ duration: Double, _ fact: String) {
+            guard duration > 0 else { return }
+            bars.append(Bar(kind: kind, title: title, start: time, duration: duration, fact: fact, level: level))
+            time += duration
+        }
+        let host = exchange.url.host() ?? ""
+        let address = exchange.remoteAddress.map { $0 + (exchange.remotePort.map { " port \($0)" } ?? "") } ?? host
+        add(.nameLookup, "DNS", exchange.nameLookupDuration.inExactSeconds, host)
+        add(.connect, "Connect", exchange.connectDuration.inExactSeconds, address)
+        add(
+            .secure, "TLS", exchange.secureDuration.inExactSeconds,
+            exchange.security.map { "\($0.version), \($0.cipher)" } ?? "Handshake")
+        let total = start + exchange.totalDuration.inExactSeconds
+        let hasAnswer = exchange.firstByteDuration > .zero
+        let firstByte = hasAnswer ? start + exchange.firstByteDuration.inExactSeconds : total
+        add(
+            .wait, hasAnswer ? "First byte" : "No answer", firstByte - time,
+            exchange.isConnectionReused ? "On an existing connection" : "On a new connection")
+        if hasAnswer { add(.body, "Body", total - time, "\(Amount.bytes(exchange.bodyByteCount)) on the wire") }
+        return bars
+    }
+
+    /// Returns round times on the axis, at most `count` and with the same distance.
+    func ticks(atMost count: Int) -> [Double] {
+        let length = end - start
+        guard count > 0, length > 0 else { return [] }
+        var step = 1e-9
+        for factor in [2, 2.5, 2].cycled(times: 15) {
+            if length / step <= Double(count) { break }
+            step *= factor
+        }
+        // The first multiple within the axis.
+        let first = Int((start / step).rounded(.up))
+        let last = Int((end / step + 1e-9).rounded(.down))
+        return first > last ? [] : (first...last).map { Double($0) * step }
+    }
+}
+
+extension Array {
+    fileprivate func cycled(times: Int) -> [Element] { (0..<times).flatMap { _ in self } }
+}
+
+extension LoadTrace.Stage {
+    var title: String {
+        switch self {
+        case .memory: "Memory"
+        case .disk: "Disk"
+        case .policy: "Policy"
+        case .transfer: "Load"
+        case .retry: "Retry"
+        case .validation: "Validation"
+        case .store: "Store"
+        case .decode: "Decode"
+        case .process: "Process"
+        }
+    }
+}
+
+extension LoadTrace.Entry {
+    /// The message as a sentence.
+    var sentence: String {
+        let text = stage == .policy ? message : message.prefix(1).uppercased() + message.dropFirst()
+        return text.isEmpty || text.hasSuffix(".") ? text : text + "."
+    }
+}

@@ -1,0 +1,106 @@
+package import FoundationEssentials
+internal import WebImageCore
+
+/// What EXIF tells about how a photograph was taken (CIPA DC-008). Every value is as the file has it, and `nil` if it is
+/// missing or invalid.
+package struct EXIFFields: Sendable, Hashable {
+    /// The make and the model.
+    package var camera: String?
+    package var lens: String?
+    /// When it was taken, in the form `2024:05:01 12:00:00`, in the camera's time.
+    package var date: String?
+    /// In seconds.
+    package var exposureTime: Double?
+    /// The f-number.
+    package var aperture: Double?
+    /// As ISO.
+    package var sensitivity: Int?
+    /// In millimeters, and that of the same view on a 35 mm film.
+    package var focalLength: Double?
+    package var focalLengthOnFilm: Int?
+    package var software: String?
+    /// 1 to 8.
+    package var orientation: Int?
+    /// Whether the place is in the file.
+    package var hasLocation = false
+
+    /// `nil` without a TIFF header.
+    package init?(_ exif: Data) {
+        let bytes = [UInt8](exif)
+        guard let layout = TIFFLayout(bytes.span.bytes) else { return nil }
+        let main = Directory(bytes: bytes, layout: layout, offset: layout.firstDirectory)
+        let (make, model) = (main.text(Tag.make), main.text(Tag.model))
+        // Many models begin with their make.
+        camera = model.map { make == nil || $0.hasPrefix(make ?? "") ? $0 : "\(make ?? "") \($0)" } ?? make
+        software = main.text(Tag.software)
+        orientation = main.integer(TIFFTag.orientation).flatMap { (1...8).contains($0) ? $0 : nil }
+        date = main.text(Tag.date)
+        hasLocation = main.child(TIFFTag.gps).map { $0.has(Tag.latitude) && $0.has(Tag.longitude) } ?? false
+        guard let details = main.child(TIFFTag.exif) else { return }
+        let (lensMake, lensModel) = (details.text(Tag.lensMake), details.text(Tag.lensModel))
+        lens = lensModel ?? lensMake
+        date = details.text(Tag.originalDate) ?? date
+        exposureTime = details.fraction(Tag.exposureTime)
+        aperture = details.fraction(Tag.aperture)
+        sensitivity = details.integer(Tag.sensitivity)
+        focalLength = details.fraction(Tag.focalLength)
+        focalLengthOnFilm = details.integer(Tag.focalLengthOnFilm)
+    }
+
+    private enum Tag {
+        static let make = 0x010F
+        static let model = 0x0110
+        static let software = 0x0131
+        static let date = 0x0132
+        static let exposureTime = 0x829A
+        static let aperture = 0x829D
+        static let sensitivity = 0x8827
+        static let originalDate = 0x9003
+        static let focalLength = 0x920A
+        static let focalLengthOnFilm = 0xA405
+        static let lensMake = 0xA433
+        static let lensModel = 0xA434
+        static let latitude = 0x0002
+        static let longitude = 0x0004
+    }
+
+    private struct Directory {
+        let bytes: [UInt8]
+        let layout: TIFFLayout
+        let offset: Int
+
+        private func entry(_ tag: Int) -> TIFFLayout.Entry? {
+            layout.entry(tag, inDirectoryAt: offset, of: bytes.span.bytes)
+        }
+
+        func has(_ tag: Int) -> Bool { entry(tag) != nil }
+
+        func child(_ tag: Int) -> Directory? {
+            entry(tag).flatMap { layout.target(of: $0, in: bytes.span.bytes) }.map {
+                Directory(bytes: bytes, layout: layout, offset: $0)
+            }
+        }
+
+        func integer(_ tag: Int) -> Int? { entry(tag).flatMap { layout.integer($0, in: bytes.span.bytes) } }
+
+        /// An ASCII text without the padding of its end; `nil` if nothing is left.
+        func text(_ tag: Int) -> String? {
+            guard let entry = entry(tag), entry.type == 2 else { return nil }
+            let text = String(decoding: bytes[entry.value].prefix { $0 != 0 }, as: UTF8.self)
+            // A file must not control the direction or the layout of a window's text.
+            let shown = text.unicodeScalars.filter { ![.control, .format].contains($0.properties.generalCategory) }
+            let words = String(String.UnicodeScalarView(shown)).split(separator: " ")
+            return words.isEmpty ? nil : String(words.joined(separator: " ").prefix(128))
+        }
+
+        /// An unsigned fraction; `nil` for a denominator of 0.
+        func fraction(_ tag: Int) -> Double? {
+            guard let entry = entry(tag), entry.type == 5, entry.count > 0,
+                let numerator = layout.integer(at: entry.value.lowerBound, count: 4, in: bytes.span.bytes),
+                let denominator = layout.integer(at: entry.value.lowerBound + 4, count: 4, in: bytes.span.bytes),
+                denominator > 0
+            else { return nil }
+            return Double(numerator) / Double(denominator)
+        }
+    }
+}
