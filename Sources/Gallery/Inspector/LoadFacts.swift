@@ -52,12 +52,34 @@ enum LoadFacts {
         return Fact("Attempt \(attempt.number)", parts.joined(separator: " "))
     }
 
-    /// Why each cache answered or did not.
-    static func caches(_ trace: LoadTrace) -> FactGroup? {
-        let stages: Set<LoadTrace.Stage> = [.memory, .disk, .policy, .validation, .store]
-        let facts = trace.entries.filter { stages.contains($0.stage) }.map { Fact($0.stage.title, $0.sentence) }
-        return facts.isEmpty
-            ? nil : FactGroup(title: "Caches", description: "Which cache answered, and why", facts: facts)
+    /// Which cache answered, and why the others did not.
+    static func caches(_ record: LoadRecord) -> FactGroup {
+        let trace = record.trace
+        func sentences(_ stage: LoadTrace.Stage) -> String {
+            trace.entries.filter { $0.stage == stage }.map(\.sentence).joined(separator: " ")
+        }
+        var facts: [Fact] = []
+        let isFromMemory = record.originName == "memory"
+        let memory = sentences(.memory)
+        facts.append(
+            Fact(
+                "Memory: " + (isFromMemory ? "answered" : "did not answer"),
+                memory.isEmpty
+                    ? isFromMemory
+                        ? "The image was made from one in memory." : noMemory(record.policy) : memory))
+        let disk = sentences(.disk)
+        if !disk.isEmpty {
+            facts.append(Fact("Disk: " + (record.originName == "disk" ? "answered" : "did not answer"), disk))
+        }
+        for (stage, title) in [(LoadTrace.Stage.policy, "Policy"), (.validation, "Validation"), (.store, "Storing")] {
+            let text = sentences(stage)
+            if !text.isEmpty { facts.append(Fact(title, text)) }
+        }
+        return FactGroup(title: "Caches", description: "Which one answered, and why", facts: facts)
+    }
+
+    private static func noMemory(_ policy: CachePolicy) -> String {
+        policy == .reload ? "This policy does not use it." : "It had no image of this size that could be used."
     }
 }
 

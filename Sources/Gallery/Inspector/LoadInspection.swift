@@ -29,7 +29,7 @@ struct LoadInspection: Sendable {
     /// - Parameter now: the date that ages count to.
     func groups(now: Date) -> [FactGroup] {
         var groups: [FactGroup] = []
-        if let record { groups += [LoadFacts.caches(record.trace)].compactMap(\.self) }
+        if let record { groups.append(LoadFacts.caches(record)) }
         if let transfer {
             var facts = LoadFacts.transfer(transfer.transfer.metrics)
             if transfer.record.date != record?.date, !facts.isEmpty {

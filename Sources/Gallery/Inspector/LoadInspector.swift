@@ -37,7 +37,7 @@ import WebImageGTK
         let header = ObjectPointer(adw_header_bar_new()).set("show-start-title-buttons", false).set(
             "show-end-title-buttons", false)
         adw_header_bar_set_title_widget(header.opaque, adw_window_title_new("Inspector", ""))
-        widget = ObjectPointer.column([header, stack]).sized(300, -1)
+        widget = SidePane(.column([header, stack])).widget
         widget.setAccessibleLabel("Inspector")
         let close = ObjectPointer.iconButton("window-close-symbolic", "Close the inspector") { [weak self] in
             self?.onClose()
@@ -48,7 +48,6 @@ import WebImageGTK
         empty.style("compact")
         gtk_stack_add_named(stack.opaque, empty.widget, "empty")
         gtk_stack_add_named(stack.opaque, ObjectPointer.scrolling(content).widget, "content")
-        gtk_stack_set_hhomogeneous(stack.opaque, 0)
         for part in [
             ObjectPointer.column(spacing: 6, [summary, address]), makeButtons(), failurePlace, timelinePlace,
             groupsPlace,
@@ -68,9 +67,11 @@ import WebImageGTK
         gtk_widget_set_tooltip_text(reloadButtons[0].widget, "Ask the server whether the stored image is current")
         gtk_widget_set_tooltip_text(reloadButtons[1].widget, "Load the image from the server, past all caches")
         let others = [
-            ObjectPointer.button("Re_move from cache") { [weak self] in self?.removeFromCache() },
+            ObjectPointer.button("Re_move") { [weak self] in self?.removeFromCache() },
             ObjectPointer.button("_Copy trace") { [weak self] in self?.copyTrace() },
         ]
+        gtk_widget_set_tooltip_text(others[0].widget, "Remove the image from memory and from the disk cache")
+        gtk_widget_set_tooltip_text(others[1].widget, "Copy all that is shown here as text")
         for (index, button) in (reloadButtons + others).enumerated() {
             // In narrow panes the text wraps instead of widening the pane.
             if let label = gtk_button_get_child(button.as()) {
@@ -220,4 +221,24 @@ import WebImageGTK
         result.text = text
         result.isVisible = !text.isEmpty
     }
+}
+
+/// A child with a width of its own: however long its texts are, it is not wider.
+@MainActor private final class SidePane: Canvas {
+    private let child: ObjectPointer
+
+    init(_ child: ObjectPointer) {
+        self.child = child
+        super.init()
+        add(child)
+    }
+
+    override func measure(_ orientation: GtkOrientation, for length: Int) -> (least: Int, natural: Int) {
+        guard orientation == GTK_ORIENTATION_VERTICAL else { return (300, 360) }
+        var (least, natural): (gint, gint) = (0, 0)
+        gtk_widget_measure(child.widget, orientation, gint(length), &least, &natural, nil, nil)
+        return (Int(least), Int(natural))
+    }
+
+    override func layOut(width: Int, height: Int) { place(child, x: 0, y: 0, width: width, height: height) }
 }
