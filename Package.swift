@@ -216,7 +216,7 @@ if hasViews {
         // A library, so that tests and benchmarks can use its parts.
         .target(
             name: "Gallery",
-            dependencies: ["WebImageGTK", "CWebImageGTK", "CWebImageAdwaita"]
+            dependencies: ["WebImageGTK", "CWebImageGTK", "CWebImageAdwaita", "CWebImageDeflate"]
                 + (hasMap ? ["WebImageMap", "CWebImageShumate"] : [])
                 + (hasFormats ? ["WebImageFormats"] : []),
             exclude: hasMap ? [] : ["Pages/Map"],

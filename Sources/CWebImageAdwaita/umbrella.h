@@ -27,4 +27,15 @@ static inline GListModel *web_image_file_chooser_get_files(GtkFileChooserNative 
     return gtk_file_chooser_get_files(GTK_FILE_CHOOSER(chooser));
 }
 
+// GTK 4.10 deprecates its color button, too.
+static inline GtkWidget *web_image_color_button_new(const GdkRGBA *color) {
+    return gtk_color_button_new_with_rgba(color);
+}
+
+static inline GdkRGBA web_image_color_button_get_color(GtkWidget *button) {
+    GdkRGBA color;
+    gtk_color_chooser_get_rgba(GTK_COLOR_CHOOSER(button), &color);
+    return color;
+}
+
 #pragma clang diagnostic pop

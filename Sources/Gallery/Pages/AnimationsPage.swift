@@ -2,81 +2,254 @@ import CWebImageGTK
 import FoundationEssentials
 import WebImageGTK
 
-/// Animations of every kind. A click plays or pauses an animation, and the slider below it selects a frame.
-@MainActor final class AnimationsPage: GalleryPage {
-    let widget: ObjectPointer
-    private var pictures: [WebPicture] = []
+/// Animations of every format. Each can be paused, scrubbed, slowed down and reversed.
+@MainActor final class AnimationsPage: PhotographPage {
+    private var exhibits: [AnimationExhibit] = []
+    private nonisolated static let width = 320
 
-    init(session: GallerySession) throws(WebImageError) {
-        let manager = session.manager
-        let (grid, attach) = Self.makeGrid()
-        widget = .scrolling(ObjectPointer(grid))
-        let files: [(ImageFormat, String)] = [(.gif, "GIF"), (.png, "APNG"), (.webp, "WebP")]
-        let day = try Samples.day()
-        for (column, (format, name)) in files.enumerated() {
-            let picture = makePicture()
-            picture.setImage(try Samples.animation(of: day, format), manager: manager)
-            attach(cell(picture, name), column, 0)
+    init(samples: Samples) {
+        super.init(
+            samples: samples,
+            introduction:
+                "Each animation flies over another photograph. It plays while it is visible, and only the frames that come next are decoded. Its slider moves AnimationPlayer.seek(toFrame:), the menus change playback.mode and playback.rate."
+        )
+    }
+
+    override func fill(with photographs: [Photograph]) {
+        let formats: [(SampleFile.Encoding, String, String)] = [
+            (.webp, "WebP", "Full colors in small files; each frame is lossy or lossless."),
+            (.gif, "GIF", "256 colors for each frame, chosen and dithered by the encoder."),
+            (.png, "APNG", "Lossless, and therefore the longest file."),
+            (.avif, "AVIF", "A sequence of video frames, which refer to earlier ones."),
+            (.jxl, "JPEG XL", "Still images, one after the other."),
+        ]
+        for (encoding, title, explanation) in formats
+        where CodecRegistry.shared.canEncodeAnimation(as: encoding.format) {
+            let exhibit = AnimationExhibit(title, explanation)
+            let photograph = photographs[around: exhibits.count]
+            exhibit.load(
+                SampleFile(.animation, encoding, width: Self.width, of: photograph).url, of: photograph.name,
+                manager: samples.manager)
+            exhibits.append(exhibit)
         }
-        let (sequence, sheet) = (makePicture(), makePicture())
-        sequence.setImage(try Samples.frameSequence().image)
-        attach(cell(sequence, "JPEG sequence, back and forth"), 0, 1)
-        sequence.playback.mode = .bounce
-        sheet.setImage(try Samples.spriteSheet().image)
-        attach(cell(sheet, "Sprite sheet, reversed"), 1, 1)
-        sheet.playback.mode = .reverse
+        let sequence = AnimationExhibit(
+            "Sequence of JPEG files", "Frames are decoded one by one, with Image(frames:durations:).", mode: .bounce)
+        let sheet = AnimationExhibit(
+            "Sprite sheet", "Frames are parts of one image, with Image(spriteSheet:…).", mode: .reverse)
+        exhibits += [sequence, sheet]
+        make(sequence, photographs[around: 2]) { (flight) throws(WebImageError) in try flight.sequence() }
+        make(sheet, photographs[around: 3]) { (flight) throws(WebImageError) in try flight.spriteSheet() }
+        content.append(.flow(exhibits.map(\.card), columns: 3))
     }
 
-    private func makePicture() -> WebPicture {
-        let picture = WebPicture()
-        gtk_widget_set_size_request(picture.widget, 240, 160)
-        pictures.append(picture)
-        picture.togglesWhenClicked()
-        return picture
+    private func make(
+        _ exhibit: AnimationExhibit, _ photograph: Photograph,
+        _ body: @escaping @Sendable (PhotographFlight) throws(WebImageError) -> Image
+    ) {
+        let work = LatestWork<URL, Result<Image, WebImageError>>(
+            { url in
+                Result { () throws(WebImageError) in
+                    try body(PhotographFlight(over: url, width: Self.width, nil))
+                }
+            },
+            show: { [weak self] _, result in
+                guard let self, !isClosed else { return }
+                exhibit.show(result, of: photograph.name)
+            })
+        exhibit.work = work
+        work.start(photograph.url)
     }
 
-    private func cell(_ picture: WebPicture, _ name: String) -> UnsafeMutablePointer<GtkWidget>? {
-        let cell = Self.captioned(picture.widget, name)
-        guard let scale = gtk_scale_new_with_range(GTK_ORIENTATION_HORIZONTAL, 0, Double(Samples.frameCount - 1), 1)
-        else { return cell }
-        let range = ObjectPointer(scale)
-        gtk_scale_set_draw_value(range.address.assumingMemoryBound(to: GtkScale.self), gboolean(0))
-        let adjustment = ObjectPointer(
-            gtk_range_get_adjustment(range.address.assumingMemoryBound(to: GtkRange.self)))
-        adjustment.onSignal("value-changed") { [weak picture] in
-            picture?.player?.pause()
-            picture?.player?.seek(
-                toFrame: Int(
-                    gtk_adjustment_get_value(adjustment.address.assumingMemoryBound(to: GtkAdjustment.self))))
-        }
-        gtk_box_append(cell.map { UnsafeMutableRawPointer($0).assumingMemoryBound(to: GtkBox.self) }, scale)
-        return cell
-    }
-
-    /// Whether each animation shows a frame after the fifth or has failed. The first frames show little.
-    var isSettled: Bool { pictures.allSatisfy { ($0.player?.currentFrameIndex ?? 0) >= 5 || $0.loadState.isFailed } }
-    var isComplete: Bool { pictures.allSatisfy { $0.player != nil } }
+    override var isSettled: Bool { isFilled && exhibits.allSatisfy(\.isSettled) }
+    override var isComplete: Bool { isFilled && exhibits.allSatisfy { $0.picture.player != nil } }
 }
 
-extension LoadState {
-    fileprivate var isFailed: Bool { if case .failed = self { true } else { false } }
+/// An animation with its controls.
+@MainActor final class AnimationExhibit {
+    let picture: WebPicture
+    private(set) var card: ObjectPointer
+    /// What makes the animation; retained until it has.
+    var work: LatestWork<URL, Result<Image, WebImageError>>?
+    private let button = ObjectPointer.iconButton("media-playback-start-symbolic", "Play").style("flat")
+    private let scale = ObjectPointer(gtk_scale_new_with_range(GTK_ORIENTATION_HORIZONTAL, 0, 1, 1))
+    private let modeMenu: ObjectPointer
+    private let rateMenu: ObjectPointer
+    private let status = ObjectPointer.caption("", "caption", "dim-label")
+    /// Whether the slider follows the animation at the moment, so that its change moves nothing.
+    private var isFollowing = false
+    private var hasFailed = false
+
+    private static let modes: [(PlaybackMode, String)] = [
+        (.normal, "Forward"), (.reverse, "Reverse"), (.bounce, "Bounce"), (.reversedBounce, "Bounce from the end"),
+    ]
+    private static let rates: [Double] = [0.25, 0.5, 1, 2, 4]
+
+    init(_ title: String, _ explanation: String, mode: PlaybackMode = .normal) {
+        let frame = PictureFrame(width: 280, height: 175)
+        picture = frame.picture
+        modeMenu = .dropDown(Self.modes.map(\.1), "Order of frames of \(title)")
+        rateMenu = .dropDown(Self.rates.map { "\(Self.text($0))×" }, "Speed of \(title)")
+        card = .column()
+        scale.set("hexpand", true).setAccessibleLabel("Frame of \(title)")
+        gtk_scale_set_draw_value(scale.as(), 0)
+        card = .card(
+            frame.widget, title, explanation,
+            controls: [
+                .row(spacing: 6, [button, scale]),
+                .row(spacing: 6, [modeMenu.set("hexpand", true), rateMenu]),
+                status,
+            ])
+        picture.playback.mode = mode
+        modeMenu.set("selected", Self.modes.firstIndex { $0.0 == mode } ?? 0)
+        rateMenu.set("selected", Self.rates.firstIndex(of: 1) ?? 0)
+        picture.indicator = .ring()
+        connectControls()
+        setSensitive(false)
+        status.text = "Encoding…"
+    }
+
+    private static func text(_ rate: Double) -> String { rate == rate.rounded() ? "\(Int(rate))" : "\(rate)" }
+
+    private func connectControls() {
+        button.onSignal("clicked") { [weak self] in self?.toggle() }
+        scale.onSignal("value-changed") { [weak self] in self?.scrub() }
+        modeMenu.onChange(of: "selected") { [weak self] in
+            guard let self else { return }
+            picture.playback.mode = Self.modes[modeMenu.get("selected", as: Int.self)].0
+        }
+        rateMenu.onChange(of: "selected") { [weak self] in
+            guard let self else { return }
+            picture.playback.rate = Self.rates[rateMenu.get("selected", as: Int.self)]
+        }
+        picture.onAnimationEvent = { [weak self] event in
+            if case .frame(let index, _) = event { self?.follow(index) }
+        }
+    }
+
+    // MARK: Loading
+
+    func load(_ url: URL?, of name: String, manager: WebImageManager) {
+        picture.alternativeText = "Flight over \(name)"
+        picture.decodesAtDisplaySize = false
+        picture.setImage(
+            url, manager: manager,
+            completion: { [weak self] result in
+                switch result {
+                case .success(let response): self?.begin(response.image, byteCount: response.data?.count)
+                case .failure(.cancelled): break
+                case .failure(let error): self?.fail(error)
+                }
+            })
+    }
+
+    func show(_ result: Result<Image, WebImageError>, of name: String) {
+        work = nil
+        picture.alternativeText = "Flight over \(name)"
+        switch result {
+        case .success(let image):
+            picture.image = image
+            begin(image, byteCount: nil)
+        case .failure(let error): fail(error)
+        }
+    }
+
+    private func begin(_ image: Image, byteCount: Int?) {
+        gtk_range_set_range(scale.as(), 0, Double(max(image.frameCount - 1, 1)))
+        let size = byteCount.map { ", \($0 / 1024) KiB" } ?? ""
+        status.text = "\(image.frameCount) frames, \(image.width) × \(image.height) pixels\(size)"
+        setSensitive(true)
+        showState()
+    }
+
+    private func fail(_ error: WebImageError) {
+        hasFailed = true
+        status.text = "\(error)"
+    }
+
+    private func setSensitive(_ isSensitive: Bool) {
+        for control in [button, scale, modeMenu, rateMenu] { control.set("sensitive", isSensitive) }
+    }
+
+    // MARK: Playback
+
+    private func toggle() {
+        guard let player = picture.player else { return }
+        if player.isPlaying { player.pause() } else { player.play() }
+        showState()
+    }
+
+    private func scrub() {
+        guard !isFollowing, let player = picture.player else { return }
+        player.pause()
+        player.seek(toFrame: Int(gtk_range_get_value(scale.as())))
+        showState()
+    }
+
+    private func follow(_ index: Int) {
+        isFollowing = true
+        gtk_range_set_value(scale.as(), Double(index))
+        isFollowing = false
+        showState()
+    }
+
+    private func showState() {
+        let isPlaying = picture.player?.isPlaying == true
+        let icon = isPlaying ? "media-playback-pause-symbolic" : "media-playback-start-symbolic"
+        guard button.get("icon-name", as: String.self) != icon else { return }
+        button.set("icon-name", icon).named(isPlaying ? "Pause" : "Play")
+    }
+
+    /// Whether it shows a frame after the fifth, if it plays and is visible, or has failed.
+    var isSettled: Bool {
+        if hasFailed { return true }
+        guard let player = picture.player else { return work == nil && picture.loadState == .idle }
+        return !player.isPlaying || !player.isVisible || player.currentFrameIndex >= 5
+    }
 }
 
-extension WebPicture {
-    /// Plays or pauses the animation after each click.
-    fileprivate func togglesWhenClicked() {
-        let released: @convention(c) (gpointer, gint, Double, Double, gpointer) -> Void = { _, _, _, _, data in
-            nonisolated(unsafe) let data = data
-            MainActor.assumeIsolated {
-                let picture = Unmanaged<WebPicture>.fromOpaque(data).takeUnretainedValue()
-                if picture.player?.isPlaying == true { picture.player?.pause() } else { picture.player?.play() }
+@MainActor extension ObjectPointer {
+    /// Returns a menu of which one entry is chosen.
+    static func dropDown(_ titles: [String], _ name: String) -> ObjectPointer {
+        let model = gtk_string_list_new(nil)
+        for title in titles { gtk_string_list_append(model, title) }
+        let menu = ObjectPointer(gtk_drop_down_new(model.map { ObjectPointer($0).opaque }, nil))
+        menu.setAccessibleLabel(name)
+        return menu
+    }
+}
+
+extension PhotographFlight {
+    /// The frames as JPEG files, which are decoded one by one. Blocks the calling thread.
+    func sequence() throws(WebImageError) -> Image {
+        var files: [Data] = []
+        for index in 0..<Self.frameCount {
+            files.append(try CodecRegistry.shared.encode(frame(index, nil), as: .jpeg))
+        }
+        return try Image(frames: files, durations: [Self.frameDuration])
+    }
+
+    /// The frames on one image of four columns. Blocks the calling thread.
+    func spriteSheet() throws(WebImageError) -> Image {
+        let first = try frame(0, nil)
+        let (width, height, columns) = (first.width, first.height, 4)
+        var sheet = try MutablePixelBuffer(width: width * columns, height: height * Self.frameCount / columns)
+        let stride = sheet.bytesPerRow
+        var rects: [PixelRect] = []
+        for index in 0..<Self.frameCount {
+            let pixels = try frame(index, nil).pixels
+            let (x, y) = (index % columns * width, index / columns * height)
+            rects.append(PixelRect(x: x, y: y, width: width, height: height))
+            sheet.withUnsafeMutableBytes { bytes in
+                for row in 0..<height {
+                    for column in 0..<width {
+                        bytes.storeBytes(
+                            of: pixels[column, row], toByteOffset: (y + row) * stride + (x + column) * 4,
+                            as: SIMD4<UInt8>.self)
+                    }
+                }
             }
         }
-        // The widget owns both. The gesture is released before the picture.
-        let click = ObjectPointer(gtk_gesture_click_new())
-        g_signal_connect_data(
-            click.address, "released", unsafeBitCast(released, to: GCallback.self),
-            Unmanaged.passUnretained(self).toOpaque(), nil, GConnectFlags(rawValue: 0))
-        gtk_widget_add_controller(widget, click.opaque)
+        return try Image(
+            spriteSheet: sheet.freeze(isOpaque: true), contentRects: rects, durations: [Self.frameDuration])
     }
 }

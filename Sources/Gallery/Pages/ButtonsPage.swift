@@ -3,60 +3,101 @@ import FoundationEssentials
 import WebImageGTK
 
 /// Buttons with an image and a background for each state: one to try out, and one fixed in each state.
-@MainActor final class ButtonsPage: GalleryPage {
-    let widget: ObjectPointer
-    private var slots: [ImageSlot] = []
-    private let manager: WebImageManager
-    private let urls: [(state: WebButton.State, image: URL, background: URL)]
+@MainActor final class ButtonsPage: PhotographPage {
+    private var buttonSlots: [ImageSlot] = []
 
-    init(session: GallerySession) throws(WebImageError) {
-        let manager = session.manager
-        self.manager = manager
-        var urls: [(state: WebButton.State, image: URL, background: URL)] = []
-        for (number, state) in WebButton.State.allCases.reversed().enumerated() {
-            let part = Double(number) / Double(WebButton.State.allCases.count - 1)
-            let image = try Samples.photograph(hour: 0.5, hue: part, width: 96, height: 64)
-            urls.append((state, image, try Samples.photograph(hour: part, width: 300, height: 200)))
-        }
-        self.urls = urls
-        let (grid, attach) = Self.makeGrid()
-        widget = .scrolling(ObjectPointer(grid))
-        let button = makeButton(WebButton(wrapping: gtk_toggle_button_new()))
-        attach(Self.captioned(button.widget, "Hover, press, toggle or focus with Tab"), 1, 0)
-        for (number, state) in WebButton.State.allCases.enumerated() {
-            let held = makeButton(WebButton())
-            hold(held.widget, in: state)
-            attach(Self.captioned(held.widget, "State: \(state)"), number % 3, 1 + number / 3)
-        }
+    init(samples: Samples) {
+        super.init(
+            samples: samples,
+            introduction:
+                "A WebButton has an image and a background for each state of a button. It shows the first state that applies and has an image."
+        )
     }
 
-    private func makeButton(_ button: WebButton) -> WebButton {
-        gtk_widget_set_size_request(button.widget, 220, 140)
-        gtk_widget_set_size_request(button.imageWidget, 64, 64)
-        for (state, image, background) in urls {
-            button.imageSlot(for: state).setImage(
-                image, thumbnail: Thumbnail(.pixels(width: 64, height: 64), mode: .aspectFill),
-                processors: [.circle(border: Border(width: 2, color: .white))], manager: manager)
-            button.backgroundSlot(for: state).setImage(background, manager: manager)
-            slots += [button.imageSlot(for: state), button.backgroundSlot(for: state)]
+    override var slots: [ImageSlot] { buttonSlots }
+
+    override func fill(with photographs: [Photograph]) {
+        let button = makeButton(WebButton(wrapping: gtk_toggle_button_new()), photographs)
+        ObjectPointer(button.widget).aligned(GTK_ALIGN_START).sized(280, 160)
+        content.append(
+            .section(
+                "Try it", "Hover, press, toggle, or move the focus here with Tab.", [ObjectPointer(button.widget)]))
+        let cards = WebButton.State.allCases.reversed().map { state in
+            let button = makeButton(WebButton(), photographs)
+            hold(ObjectPointer(button.widget), in: state)
+            return ObjectPointer.card(
+                ObjectPointer(button.widget), state.title, state.explanation)
         }
-        button.alternativeText = "A landscape"
+        content.append(
+            .section(
+                "Every state", "Each button is held in one state, whatever the pointer does.",
+                [.flow(Array(cards), columns: 3)]))
+    }
+
+    private func makeButton(_ button: WebButton, _ photographs: [Photograph]) -> WebButton {
+        ObjectPointer(button.widget).sized(220, 140).style("picture-button")
+        gtk_widget_set_overflow(button.widget, GTK_OVERFLOW_HIDDEN)
+        ObjectPointer(button.imageWidget).sized(72, 72)
+        for (number, state) in WebButton.State.allCases.enumerated() {
+            let (image, background) = (button.imageSlot(for: state), button.backgroundSlot(for: state))
+            image.setImage(
+                photographs[around: number].url,
+                thumbnail: Thumbnail(.pixels(width: 144, height: 144), mode: .aspectFill),
+                processors: [
+                    .resize(toFill: .pixels(width: 72, height: 72)), .circle(border: Border(width: 2, color: .white)),
+                ],
+                manager: samples.manager)
+            // The image of the next photograph over the background of this one.
+            background.setImage(
+                photographs[around: number + 1].url,
+                thumbnail: Thumbnail(.pixels(width: 560, height: 320), mode: .aspectFill),
+                processors: state == .disabled ? [.grayscale()] : [], manager: samples.manager)
+            buttonSlots += [image, background]
+        }
+        button.alternativeText = "Photograph"
         return button
     }
 
-    private func hold(_ widget: UnsafeMutablePointer<GtkWidget>, in state: WebButton.State) {
-        let flags: GtkStateFlags
-        switch state {
-        case .disabled: return gtk_widget_set_sensitive(widget, gboolean(0))
-        case .highlighted: flags = GTK_STATE_FLAG_ACTIVE
-        case .selected: flags = GTK_STATE_FLAG_SELECTED
-        case .focused: flags = GTK_STATE_FLAG_FOCUS_VISIBLE
-        case .hovered: flags = GTK_STATE_FLAG_PRELIGHT
-        case .normal: return
+    private func hold(_ button: ObjectPointer, in state: WebButton.State) {
+        guard let flag = state.flag else { return gtk_widget_set_sensitive(button.widget, 0) }
+        gtk_widget_set_state_flags(button.widget, flag, 1)
+        gtk_widget_set_can_target(button.widget, 0)
+        gtk_widget_set_focusable(button.widget, 0)
+    }
+}
+
+extension WebButton.State {
+    fileprivate var title: String {
+        switch self {
+        case .disabled: "Disabled"
+        case .highlighted: "Pressed"
+        case .selected: "On"
+        case .focused: "Focused"
+        case .hovered: "Hovered"
+        case .normal: "Normal"
         }
-        gtk_widget_set_state_flags(widget, flags, gboolean(0))
     }
 
-    var isSettled: Bool { slots.allSatisfy(\.isSettled) }
-    var isComplete: Bool { slots.allSatisfy { $0.image != nil } }
+    fileprivate var explanation: String {
+        switch self {
+        case .disabled: "GTK_STATE_FLAG_INSENSITIVE. The background is also gray."
+        case .highlighted: "GTK_STATE_FLAG_ACTIVE, while the button is held down."
+        case .selected: "GTK_STATE_FLAG_CHECKED, such as a toggle button that is on."
+        case .focused: "GTK_STATE_FLAG_FOCUS_VISIBLE, for users of the keyboard."
+        case .hovered: "GTK_STATE_FLAG_PRELIGHT, under the pointer."
+        case .normal: "GTK_STATE_FLAG_NORMAL, and every state without its own image."
+        }
+    }
+
+    /// `nil` for a button that is insensitive.
+    fileprivate var flag: GtkStateFlags? {
+        switch self {
+        case .disabled: nil
+        case .highlighted: GTK_STATE_FLAG_ACTIVE
+        case .selected: GTK_STATE_FLAG_SELECTED
+        case .focused: GTK_STATE_FLAG_FOCUS_VISIBLE
+        case .hovered: GTK_STATE_FLAG_PRELIGHT
+        case .normal: GTK_STATE_FLAG_NORMAL
+        }
+    }
 }

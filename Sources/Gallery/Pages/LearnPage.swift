@@ -9,6 +9,7 @@ import WebImageGTK
 ///               └─ …
 @MainActor final class LearnPage {
     let widget: ObjectPointer
+    private let samples: Samples
     private let session: GallerySession
     private let stack = ObjectPointer(gtk_stack_new())
     /// The pages that have been shown.
@@ -19,6 +20,7 @@ import WebImageGTK
 
     init(session: GallerySession) {
         self.session = session
+        samples = Samples(session: session)
         widget = stack
         // Only the visible page counts for the size.
         stack.set("hhomogeneous", false).set("vhomogeneous", false)
@@ -30,7 +32,7 @@ import WebImageGTK
     /// Shows a page. It is made when it is first shown, because its images take time.
     func open(_ name: PageName) {
         if pages[name] == nil {
-            guard let page = try? makePage(name) else { return }
+            let page = makePage(name)
             pages[name] = page
             let column = ObjectPointer.column([makeBar(name), page.widget.expanding()])
             gtk_stack_add_named(stack.opaque, column.widget, name.rawValue)
@@ -64,14 +66,15 @@ import WebImageGTK
     /// Whether the visible page shows all its images.
     var isComplete: Bool { page?.isComplete ?? true }
 
-    private func makePage(_ name: PageName) throws(WebImageError) -> any GalleryPage {
+    private func makePage(_ name: PageName) -> any GalleryPage {
         switch name {
-        case .progressive: try ProgressivePage(session: session)
-        case .views: try ViewsPage(session: session)
-        case .buttons: try ButtonsPage(session: session)
-        case .animations: try AnimationsPage(session: session)
+        case .progressive: ProgressivePage(samples: samples)
+        case .processors: ProcessorsPage(samples: samples, session: session)
+        case .views: ViewsPage(samples: samples)
+        case .buttons: ButtonsPage(samples: samples)
+        case .animations: AnimationsPage(samples: samples)
         #if WEBIMAGE_MAP
-            case .markers: try MarkersPage(session: session)
+            case .markers: MarkersPage(samples: samples)
         #endif
         }
     }

@@ -2,82 +2,190 @@ import CWebImageGTK
 import FoundationEssentials
 import WebImageGTK
 
-/// Previews of incomplete files. The slider sets the part of each file that has arrived.
-@MainActor final class ProgressivePage: GalleryPage {
-    let widget: ObjectPointer
-    private var files: [(name: String, data: Data, picture: WebPicture)] = []
-    private let adjustment: ObjectPointer
+/// Previews of incomplete files. A slider sets the part of each file that has arrived.
+@MainActor final class ProgressivePage: PhotographPage {
+    /// A file, and what it shows.
+    @MainActor private struct Entry {
+        let example: Example
+        var data = Data()
+        let frame = PictureFrame(width: 200, height: 160)
+        var picture: WebPicture { frame.picture }
+        let caption = ObjectPointer.caption("Encoding…", "caption", "numeric")
+        let spinner = ObjectPointer(gtk_spinner_new()).set("spinning", true)
+        var work: LatestWork<FilePrefix, Image?>?
+    }
+
+    private struct Example {
+        let name: String
+        let encoding: SampleFile.Encoding
+        let explanation: String
+    }
+
+    private static let examples: [Example] = [
+        Example(
+            name: "Baseline JPEG", encoding: .jpeg,
+            explanation: "Rows arrive from the top. Nothing is known about the rest."),
+        Example(
+            name: "Progressive JPEG", encoding: .progressiveJPEG,
+            explanation: "The whole image arrives coarsely, then gets finer in each scan."),
+        Example(
+            name: "Interlaced PNG", encoding: .interlacedPNG,
+            explanation: "The first of seven passes has one of 64 pixels, the last has half of them."),
+        Example(
+            name: "Plain PNG", encoding: .png, explanation: "Rows arrive from the top. Shorter than an interlaced file."
+        ),
+        Example(
+            name: "GIF", encoding: .gif, explanation: "Rows arrive from the top, in 256 colors."),
+        Example(
+            name: "WebP", encoding: .webp,
+            explanation: "Rows arrive from the top, after a header that describes all blocks."),
+        Example(
+            name: "JPEG XL", encoding: .jxl,
+            explanation: "An eighth of the resolution first, then the details in square groups."),
+    ]
+
+    private var entries: [Entry] = []
+    private let scale: ObjectPointer
+    private let shareLabel = ObjectPointer.label("", "numeric")
+    private let blurSwitch = ObjectPointer(gtk_switch_new()).aligned(nil, GTK_ALIGN_CENTER)
+    private var finishedLoadCount = 0
 
     /// The slider's maximum. It lies beyond 1, as in YYImage's demo, so that the end is easy to reach.
     private static let rightEnd = 1.05
 
-    init(session: GallerySession) throws(WebImageError) {
-        let box = ObjectPointer(gtk_box_new(GTK_ORIENTATION_VERTICAL, 12))
-        widget = box
-        let scale = ObjectPointer(gtk_scale_new_with_range(GTK_ORIENTATION_HORIZONTAL, 0, Self.rightEnd, 0.005))
-        adjustment = ObjectPointer(gtk_range_get_adjustment(scale.address.assumingMemoryBound(to: GtkRange.self)))
-        let (grid, attach) = Self.makeGrid()
-        for child in [scale.widget, grid] {
-            gtk_box_append(box.address.assumingMemoryBound(to: GtkBox.self), child)
-        }
-        for setMargin in [gtk_widget_set_margin_start, gtk_widget_set_margin_end, gtk_widget_set_margin_top] {
-            setMargin(scale.widget, 24)
-        }
-        for (number, (name, data)) in try Self.makeFiles().enumerated() {
-            let picture = WebPicture()
-            gtk_widget_add_css_class(picture.widget, "image-frame")
-            files.append((name, data, picture))
-            let frame = Self.sized(picture.widget, width: 330, height: 220)
-            attach(Self.captioned(frame, "\(name), \(data.count / 1024) KiB"), number % 3, number / 3)
-        }
-        adjustment.onSignal("value-changed") { [weak self] in self?.showPrefixes() }
+    init(samples: Samples) {
+        scale = ObjectPointer(gtk_scale_new_with_range(GTK_ORIENTATION_HORIZONTAL, 0, Self.rightEnd, 0.01))
+        let controls = ObjectPointer.column(spacing: 6)
+        super.init(
+            samples: samples,
+            introduction:
+                "Move the slider to feed each decoder the first part of a file, as a slow network would. Requests with the option progressive show such previews; with progressiveBlur, coarse ones are blurred.",
+            controls: controls)
+        addControls(to: controls)
+        scale.onSignal("value-changed") { [weak self] in self?.showPrefixes() }
+        blurSwitch.onChange(of: "active") { [weak self] in self?.showPrefixes() }
         shownPart = 0.35
     }
 
+    // MARK: State
+
     /// The part of each file that is decoded: 0 is nothing, 1 or more the whole file.
     var shownPart: Double {
-        get { gtk_adjustment_get_value(adjustment.address.assumingMemoryBound(to: GtkAdjustment.self)) }
-        set { gtk_adjustment_set_value(adjustment.address.assumingMemoryBound(to: GtkAdjustment.self), newValue) }
+        get { gtk_range_get_value(scale.as()) }
+        set { gtk_range_set_value(scale.as(), newValue) }
+    }
+
+    /// Whether previews that show the whole image coarsely are blurred.
+    var blursPreviews: Bool {
+        get { blurSwitch.get("active") }
+        set { blurSwitch.set("active", newValue) }
     }
 
     /// The image on display of each file, with the file's name.
-    var images: [(name: String, image: Image?)] { files.map { ($0.name, $0.picture.image) } }
+    var images: [(name: String, image: Image?)] { entries.map { ($0.example.name, $0.picture.image) } }
 
-    private static func makeFiles() throws(WebImageError) -> [(String, Data)] {
-        let image = try Landscape(size: PixelSize(width: 660, height: 440), hour: 0.3).image()
-        let codecs = CodecRegistry.shared
-        var gif = EncodingOptions()
-        gif.dithering = .floydSteinberg
-        return [
-            ("JPEG", try codecs.encode(image, as: .jpeg)),
-            (
-                "Progressive JPEG",
-                try codecs.encode(image, as: .jpeg, options: EncodingOptions(isProgressive: true))
-            ),
-            ("PNG", try codecs.encode(image, as: .png)),
-            ("GIF", try codecs.encode(image, as: .gif, options: gif)),
-            ("WebP", try codecs.encode(image, as: .webp)),
-        ]
+    override var isSettled: Bool {
+        isFilled && finishedLoadCount == entries.count && entries.allSatisfy { $0.work?.isIdle ?? true }
+    }
+    override var isComplete: Bool { isSettled && entries.allSatisfy { !$0.data.isEmpty } }
+
+    // MARK: Widgets
+
+    private func addControls(to column: ObjectPointer) {
+        gtk_scale_set_draw_value(scale.as(), 0)
+        scale.set("hexpand", true).setAccessibleLabel("Part of each file that has arrived")
+        shareLabel.set("width-chars", 5).set("xalign", 1.0)
+        blurSwitch.setAccessibleLabel("Blur coarse previews")
+        let blurLabel = ObjectPointer.label("Blur coarse previews")
+        column.append(.row(spacing: 6, [scale, shareLabel]))
+        column.append(.row(spacing: 12, [blurSwitch, blurLabel]))
     }
 
-    /// Decodes on the main thread, because these small files take milliseconds. Apps decode on another thread.
-    private func showPrefixes() {
-        let part = min(shownPart, 1)
-        for (_, data, picture) in files {
-            let prefix = data.prefix(Int((Double(data.count) * part).rounded()))
-            if let image = try? Self.decode(prefix, isWhole: prefix.count == data.count) {
-                picture.setImage(image)
-            } else {
-                picture.prepareForReuse()
-            }
+    override func fill(with photographs: [Photograph]) {
+        let examples = Self.examples.filter { CodecRegistry.shared.canEncode($0.encoding.format) }
+        for (index, example) in examples.enumerated() {
+            var entry = Entry(example: example)
+            entry.work = LatestWork({ $0.image() }, show: { [weak self] in self?.show($1, of: $0, at: index) })
+            entry.picture.alternativeText = "\(example.name) of \(photographs[0].name)"
+            entries.append(entry)
+        }
+        content.append(
+            .flow(
+                entries.map { entry in
+                    let status = ObjectPointer.row(spacing: 6, [entry.spinner, entry.caption])
+                    return .card(
+                        entry.frame.widget, entry.example.name, entry.example.explanation, controls: [status])
+                }, columns: 3))
+        for (index, example) in examples.enumerated() {
+            load(SampleFile(.still, example.encoding, width: 720, of: photographs[0]), at: index)
         }
     }
 
-    private static func decode(_ prefix: Data, isWhole: Bool) throws(WebImageError) -> Image? {
-        if isWhole { return try CodecRegistry.shared.decode(prefix) }
-        return try CodecRegistry.shared.makeIncrementalDecoder(startingWith: prefix)?.preview()
+    private func load(_ file: SampleFile, at index: Int) {
+        Task { [weak self, manager = samples.manager] in
+            let result: Result<Data, any Error>
+            do {
+                guard let url = file.url else { throw WebImageError.invalidURL("\(file)") }
+                result = .success(try await manager.data(for: WebImageRequest(url)).data)
+            } catch {
+                result = .failure(error)
+            }
+            self?.take(result, at: index)
+        }
     }
 
-    var isSettled: Bool { true }
-    var isComplete: Bool { files.contains { $0.picture.image != nil } }
+    private func take(_ result: Result<Data, any Error>, at index: Int) {
+        finishedLoadCount += 1
+        guard !isClosed else { return }
+        gtk_widget_set_visible(entries[index].spinner.widget, 0)
+        switch result {
+        case .success(let data):
+            entries[index].data = data
+            showPrefix(at: index)
+        case .failure(let error):
+            entries[index].caption.text = "\(error)"
+        }
+    }
+
+    // MARK: Previews
+
+    private func showPrefixes() {
+        shareLabel.text = "\(Int((min(shownPart, 1) * 100).rounded())) %"
+        for index in entries.indices { showPrefix(at: index) }
+    }
+
+    private func showPrefix(at index: Int) {
+        let entry = entries[index]
+        guard !entry.data.isEmpty else { return }
+        let count = Int((Double(entry.data.count) * min(shownPart, 1)).rounded())
+        entry.caption.text = "\(count / 1024) of \(entry.data.count / 1024) KiB"
+        entry.work?.start(FilePrefix(file: entry.data, byteCount: count, isBlurred: blursPreviews))
+    }
+
+    private func show(_ image: Image?, of prefix: FilePrefix, at index: Int) {
+        guard !isClosed else { return }
+        if let image { entries[index].picture.image = image } else { entries[index].picture.prepareForReuse() }
+    }
+}
+
+/// The first bytes of a file.
+struct FilePrefix: Sendable, Equatable {
+    let file: Data
+    let byteCount: Int
+    /// Whether a preview that shows the whole image coarsely is blurred.
+    let isBlurred: Bool
+
+    /// Returns the image, or a preview of it; `nil` if there is none. Blocks the calling thread.
+    func image() -> Image? {
+        let codecs = CodecRegistry.shared
+        guard byteCount < file.count else { return try? codecs.decode(file) }
+        let prefix = file.prefix(byteCount)
+        guard var image = try? codecs.makeIncrementalDecoder(startingWith: prefix)?.preview() else { return nil }
+        guard isBlurred, PassOrder(startOf: prefix) == .coarseToFine else { return image }
+        // Before the end of the first pass, the lower part is empty.
+        guard image.pixels[image.width - 1, image.height - 1].w > 0 else { return nil }
+        let radius = BlurRadius.points(received: Int64(byteCount), expected: Int64(file.count), number: 1)
+        if let pixels = try? image.pixels.blurred(radius: radius) { image.pixels = pixels }
+        return image
+    }
 }

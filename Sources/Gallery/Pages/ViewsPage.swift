@@ -2,137 +2,259 @@ import CWebImageGTK
 import FoundationEssentials
 import WebImageGTK
 
-/// Content modes, a highlighted image, a `GtkImage`, and indicators over loads that never end.
-@MainActor final class ViewsPage: GalleryPage {
-    let widget: ObjectPointer
+/// What a view can do: content modes, transitions, placeholders, indicators, failures, a highlighted image.
+@MainActor final class ViewsPage: PhotographPage {
     private var pictures: [any ImageSlotOwner] = []
-    private let manager: WebImageManager
+    /// Tells slow loads of the same photograph apart.
+    private var loadNumber = 0
 
-    init(session: GallerySession) throws(WebImageError) {
-        let manager = session.manager
-        var configuration = manager.configuration
-        configuration.loaders = ImageLoaderGroup([HalfLoader(), DataURLLoader()])
-        self.manager = WebImageManager(configuration: configuration)
-        let (grid, attach) = Self.makeGrid()
-        widget = .scrolling(ObjectPointer(grid))
-        let wide = try Samples.photograph(hour: 0.4)
-        let modes: [(ImageContentMode, String)] = [
-            (.scaleAspectFit, "Aspect fit"), (.scaleAspectFill, "Aspect fill"), (.scaleToFill, "Scale to fill"),
-            (.bottomRight, "Bottom right"),
+    init(samples: Samples) {
+        super.init(
+            samples: samples,
+            introduction:
+                "A WebPicture shows the image of a URL in a GtkPicture. Each example names the property or option that it uses."
+        )
+    }
+
+    override var slots: [ImageSlot] { pictures.map(\.imageSlot) }
+
+    override func fill(with photographs: [Photograph]) {
+        for part in [
+            contentModes(photographs), transitions(photographs), placeholders(photographs), indicators(photographs),
+            failures(photographs), otherViews(photographs),
+        ] { content.append(part) }
+    }
+
+    // MARK: Examples
+
+    private func contentModes(_ photographs: [Photograph]) -> ObjectPointer {
+        let modes: [(ImageContentMode, String, String)] = [
+            (.scaleAspectFit, "Aspect fit", "The whole image, with space beside it."),
+            (.scaleAspectFill, "Aspect fill", "Fills the view; what extends beyond it is cut off."),
+            (.scaleToFill, "Scale to fill", "Fills the view, and ignores the proportions."),
+            (.center, "Center", "At its own size, in the middle."),
+            (.topLeft, "Top left", "At its own size, from a corner."),
+            (.bottom, "Bottom", "At its own size, at an edge."),
         ]
-        for (column, (mode, name)) in modes.enumerated() {
-            let picture = makePicture()
+        let cards = modes.map { mode, title, explanation in
+            let (picture, frame) = makePicture(of: photographs[0], isSquare: true)
             picture.contentMode = mode
-            picture.decodesAtDisplaySize = true
-            picture.alternativeText = "A sunrise over hills"
-            picture.setImage(wide, manager: self.manager)
-            attach(cell(picture, name), column, 0)
-            pictures.append(picture)
+            let usesOwnSize = ![.scaleAspectFit, .scaleAspectFill, .scaleToFill].contains(mode)
+            let thumbnail = usesOwnSize ? Thumbnail(.pixels(width: 320)) : nil
+            picture.setImage(photographs[0].url, thumbnail: thumbnail, manager: samples.manager)
+            return ObjectPointer.card(frame, title, explanation)
         }
-        let highlighted = makePicture()
-        highlighted.contentMode = .scaleAspectFill
-        highlighted.setImage(wide, manager: self.manager)
-        highlighted.highlighted.setImage(try Samples.photograph(hour: 0.9, hue: 0.7), manager: self.manager)
-        attach(cell(highlighted, "Highlighted image under the pointer"), 0, 1)
-
-        let changing = makePicture()
-        changing.contentMode = .scaleAspectFill
-        changing.transition = .flip(from: GTK_POS_LEFT)
-        let urls = [wide, try Samples.photograph(hour: 0.7, hue: 0.5)]
-        changing.setImage(wide, manager: self.manager)
-        let flip = gtk_button_new_with_label("Flip")
-        if let flip {
-            var number = 0
-            ObjectPointer(flip).onSignal("clicked") { [weak self, weak changing] in
-                guard let self else { return }
-                number += 1
-                changing?.setImage(
-                    urls[number % 2], options: [.forceTransition, .ignorePlaceholder], manager: self.manager)
-            }
-            attach(cell(changing, "Transition"), 1, 1)
-            attach(flip, 1, 2)
-        }
-        pictures += [highlighted, changing]
-        attachIcon(wide, attach)
-        attachIndicators(attach)
+        return .section(
+            "Content modes", "contentMode lays out the image in the view, here a wide photograph in square views.",
+            [.flow(cards, columns: 6)])
     }
 
-    private func makePicture() -> WebPicture {
-        let picture = WebPicture()
-        gtk_widget_add_css_class(picture.widget, "image-frame")
-        return picture
-    }
-
-    private func cell(_ picture: WebPicture, _ text: String) -> UnsafeMutablePointer<GtkWidget>? {
-        Self.captioned(Self.sized(picture.widget, width: 240, height: 240), text)
-    }
-
-    private func attachIcon(_ url: URL, _ attach: AttachToGrid) {
-        guard let image = gtk_image_new() else { return }
-        gtk_image_set_pixel_size(ObjectPointer(image).opaque, 96)
-        let icon = WebPaintable(in: image)
-        icon.contentMode = .scaleAspectFill
-        icon.setImage(
-            url, thumbnail: Thumbnail(.pixels(width: 192, height: 192), mode: .aspectFill), processors: [.circle()],
-            manager: manager)
-        attach(Self.captioned(image, "GtkImage with a circular image"), 2, 1)
-        pictures.append(icon)
-    }
-
-    private func attachIndicators(_ attach: AttachToGrid) {
-        let light = Color(red: 1, green: 1, blue: 1, alpha: 0.9)
-        let indicators: [ImageIndicator] = [
-            .ring(diameter: 48, color: light), .bar(color: light),
-            .spinner(diameter: 40, color: light),
+    private func transitions(_ photographs: [Photograph]) -> ObjectPointer {
+        let transitions: [(ImageTransition, String, String)] = [
+            (.fade(duration: .milliseconds(600)), "Fade", ".fade()"),
+            (.flip(from: GTK_POS_LEFT), "Flip", ".flip(from: GTK_POS_LEFT)"),
+            (.slide(from: GTK_POS_RIGHT), "Slide", ".slide(from: GTK_POS_RIGHT)"),
+            (.zoomIn(), "Zoom in", ".zoomIn()"),
+            (.zoomOut(), "Zoom out", ".zoomOut()"),
         ]
-        let box = ObjectPointer(gtk_box_new(GTK_ORIENTATION_HORIZONTAL, 6))
-        for (number, indicator) in indicators.enumerated() {
-            let picture = WebPicture()
-            gtk_widget_set_size_request(picture.widget, 76, 240)
+        let cards = transitions.enumerated().map { number, example in
+            let (transition, title, code) = example
+            let (picture, frame) = makePicture(of: photographs[around: number])
+            picture.setImage(photographs[around: number].url, manager: samples.manager)
+            picture.transition = transition
+            var shown = number
+            let button = ObjectPointer.button("Play transition") { [weak self, weak picture] in
+                guard let self, let picture else { return }
+                shown += 1
+                let photograph = photographs[around: shown]
+                picture.alternativeText = photograph.name
+                picture.setImage(
+                    photograph.url, options: [.forceTransition, .ignorePlaceholder], manager: samples.manager)
+            }
+            button.setAccessibleLabel("Play transition \(title)")
+            return ObjectPointer.card(frame, title, code, controls: [button])
+        }
+        return .section(
+            "Transitions",
+            "transition is how a new image replaces the former one. There is none if the desktop's animations are off.",
+            [.flow(cards)])
+    }
+
+    private func placeholders(_ photographs: [Photograph]) -> ObjectPointer {
+        let examples: [(String, String, (Photograph) -> Placeholder)] = [
+            (
+                "Color", "One color, such as the image's average.",
+                { _ in .color(Color(red: 0.35, green: 0.5, blue: 0.4)) }
+            ),
+            ("BlurHash", "About 30 characters, which a server sends with the URL.", { _ in .color(.clear) }),
+            ("ThumbHash", "Like a BlurHash, with the proportions and transparency.", { _ in .color(.clear) }),
+        ]
+        let cards = examples.enumerated().map { number, example in
+            let photograph = photographs[around: number + 1]
+            let (picture, frame) = makePicture(of: photograph)
+            let placeholder = LockBox(example.2(photograph))
+            let button = slowLoadButton(example.0, photograph, picture) { placeholder.withLock { $0 } }
+            picture.setImage(nil, placeholder: placeholder.withLock { $0 })
+            if number > 0 {
+                hash(photograph, usesThumbHash: number == 2) { [weak picture] hash in
+                    placeholder.withLock { $0 = hash }
+                    if picture?.image == nil { picture?.setImage(nil, placeholder: hash) }
+                }
+            }
+            return ObjectPointer.card(frame, example.0, example.1, controls: [button])
+        }
+        return .section(
+            "Placeholders", "setImage(_:placeholder:) shows something until the image has loaded.", [.flow(cards)])
+    }
+
+    /// Computes the hash of a photograph on another thread. A server does that once and stores it.
+    private func hash(
+        _ photograph: Photograph, usesThumbHash: Bool, _ body: @escaping @MainActor (Placeholder) -> Void
+    ) {
+        let request = WebImageRequest(photograph.url, thumbnail: Thumbnail(.pixels(width: 96)))
+        Task { [manager = samples.manager] in
+            guard let image = try? await manager.image(for: request) else { return }
+            let placeholder: Placeholder? =
+                usesThumbHash
+                ? (try? ThumbHash(of: image)).map { .thumbHash($0.base64) }
+                : (try? BlurHash(of: image)).map { .blurHash($0.string) }
+            if let placeholder { body(placeholder) }
+        }
+    }
+
+    private func indicators(_ photographs: [Photograph]) -> ObjectPointer {
+        let light = Color(red: 1, green: 1, blue: 1, alpha: 0.9)
+        let examples: [(ImageIndicator, String, String, isLengthKnown: Bool)] = [
+            (.ring(diameter: 48, color: light), "Ring", "Closes with the progress. .ring()", true),
+            (.bar(color: light), "Bar", "Fills with the progress. .bar()", true),
+            (.spinner(diameter: 40, color: light), "Spinner", "For loads of unknown length. .spinner()", false),
+        ]
+        let cards = examples.enumerated().map { number, example in
+            let (indicator, title, explanation, isLengthKnown) = example
+            let photograph = photographs[around: number + 3]
+            let (picture, frame) = makePicture(of: photograph)
             picture.indicator = indicator
-            picture.setImage(
-                "half:\(number < 2 ? "known" : "unknown")/\(number)",
-                placeholder: .color(Color(red: 0.2, green: 0.25, blue: 0.3)), manager: manager)
-            gtk_box_append(box.address.assumingMemoryBound(to: GtkBox.self), picture.widget)
+            let placeholder = Placeholder.color(Color(red: 0.24, green: 0.28, blue: 0.33))
+            if isLengthKnown {
+                var plan = SlowLoader.Plan(of: photograph.url)
+                (plan.milliseconds, plan.percent) = (0, 62)
+                pictures.removeLast()
+                picture.setImage(plan.url, placeholder: placeholder, manager: samples.manager)
+            } else {
+                picture.setImage(nil, placeholder: placeholder)
+            }
+            let button = slowLoadButton(title, photograph, picture, isLengthKnown: isLengthKnown) { placeholder }
+            return ObjectPointer.card(frame, title, explanation, controls: [button])
         }
-        attach(Self.captioned(box.widget, "Ring, bar and spinner"), 3, 1)
+        return .section(
+            "Indicators", "indicator shows that an image is loading. Two of these loads have stopped halfway.",
+            [.flow(cards)])
     }
 
-    var isSettled: Bool { pictures.allSatisfy { $0.imageSlot.isSettled } }
-    var isComplete: Bool { pictures.allSatisfy { $0.image != nil } }
-}
-
-extension ImageSlot {
-    /// Whether its load and transition have ended.
-    var isSettled: Bool {
-        switch loadState {
-        case .loaded, .failed: !isInTransition
-        case .idle, .loading: false
+    private func failures(_ photographs: [Photograph]) -> ObjectPointer {
+        let missing = URL(string: "file:///no/such/photograph.jpg")
+        let (broken, brokenFrame) = makePicture(of: photographs[0], isWaitedFor: false)
+        broken.alternativeText = "Missing photograph"
+        broken.failureImage = Self.failureImage
+        broken.retriesOnTap = true
+        let status = ObjectPointer.caption("", "caption", "dim-label")
+        var attempts = 0
+        broken.onLoadStateChange = { state in
+            guard case .failed(let error) = state else { return }
+            attempts += 1
+            status.text = "\(error) (attempt \(attempts))"
         }
+        broken.setImage(missing, manager: samples.manager)
+        let retry = ObjectPointer.button("Try again") { [weak broken] in _ = broken?.retry() }
+        retry.setAccessibleLabel("Try to load the missing photograph again")
+
+        let (mended, mendedFrame) = makePicture(of: photographs[around: 1], isWaitedFor: false)
+        mended.failureImage = Self.failureImage
+        mended.setImage(missing, manager: samples.manager)
+        let mend = ObjectPointer.button("Load the right URL") { [weak self, weak mended] in
+            guard let self else { return }
+            mended?.setImage(photographs[around: 1].url, options: .fadeIn, manager: samples.manager)
+        }
+        return .section(
+            "Failures", "An error says what is wrong. failureImage is shown instead of the image.",
+            [
+                .flow([
+                    .card(
+                        brokenFrame, "Retry", "retry() and, with retriesOnTap, a click load again.",
+                        controls: [status, retry]),
+                    .card(
+                        mendedFrame, "Another URL", "setImage(_:) replaces the failed load.", controls: [mend]),
+                ])
+            ])
     }
-}
 
-/// Delivers three fifths of a file and never ends, to show a load in progress. URLs that begin with `half:known` report
-/// the length, others do not.
-struct HalfLoader: ImageLoader {
-    func canLoad(_ url: URL) -> Bool { url.scheme == "half" }
+    private func otherViews(_ photographs: [Photograph]) -> ObjectPointer {
+        let (highlighted, highlightedFrame) = makePicture(of: photographs[0])
+        highlighted.setImage(photographs[0].url, manager: samples.manager)
+        highlighted.highlighted.setImage(
+            photographs[0].url, thumbnail: Thumbnail(.pixels(width: 480)), processors: [.sepia()],
+            manager: samples.manager)
+        let hold = ObjectPointer(gtk_toggle_button_new_with_label("Highlight"))
+        hold.onSignal("toggled") { [weak highlighted] in highlighted?.isHighlighted = hold.get("active") }
 
-    func isCacheable(_ url: URL) -> Bool { false }
-
-    func load(
-        _ request: LoaderRequest, priority: LoadPriority, handler: @escaping @Sendable (LoaderEvent) -> Void
-    ) -> any LoaderTask {
-        let length: Int64? = request.url.absoluteString.hasPrefix("half:known") ? 100 : nil
-        handler(.response(LoaderResponse(url: request.url, expectedByteCount: length)))
-        handler(.bytes(Data(count: 60)))
-        return HalfLoad(handler: handler)
+        let icon = ObjectPointer(gtk_image_new()).set("pixel-size", 140)
+        let paintable = WebPaintable(in: icon.widget)
+        paintable.contentMode = .scaleAspectFill
+        paintable.alternativeText = photographs[around: 2].name
+        paintable.setImage(
+            photographs[around: 2].url, thumbnail: Thumbnail(.pixels(width: 280, height: 280), mode: .aspectFill),
+            processors: [.circle()], manager: samples.manager)
+        pictures.append(paintable)
+        return .section(
+            "More",
+            "Any widget that draws a GdkPaintable can show images of URLs.",
+            [
+                .flow([
+                    .card(
+                        highlightedFrame, "Highlighted image",
+                        "highlighted is shown under the pointer, and while isHighlighted is set.", controls: [hold]),
+                    .card(icon, "Circle in a GtkImage", "WebPaintable with the processor .circle()."),
+                ])
+            ])
     }
 
-    private final class HalfLoad: LoaderTask {
-        private let handler: @Sendable (LoaderEvent) -> Void
+    // MARK: Parts of examples
 
-        init(handler: @escaping @Sendable (LoaderEvent) -> Void) { self.handler = handler }
+    /// - Parameter isWaitedFor: whether the page is settled and complete only with this image.
+    private func makePicture(
+        of photograph: Photograph, isSquare: Bool = false, isWaitedFor: Bool = true
+    ) -> (picture: WebPicture, frame: ObjectPointer) {
+        let frame = isSquare ? PictureFrame(width: 160, height: 160, isFlexible: false) : PictureFrame()
+        frame.picture.alternativeText = photograph.name
+        if isWaitedFor { pictures.append(frame.picture) }
+        return (frame.picture, frame.widget)
+    }
 
-        func cancel() { handler(.finished(.failure(.cancelled))) }
+    /// An exclamation mark.
+    private static let failureImage: Placeholder = {
+        let color = Color(red: 0.55, green: 0.16, blue: 0.18)
+        guard let ground = try? Image(color: color, size: PointSize(width: 220, height: 140)),
+            let mark = try? Image(color: .white, size: PointSize(width: 12, height: 44)),
+            let bar = try? mark.processed(by: [.roundedCorners(radius: 6)]),
+            let dot = try? mark.processed(by: [.circle()]),
+            let image = try? ground.processed(by: [.blend(bar, x: 104, y: 38), .blend(dot, x: 104, y: 90)])
+        else { return .color(color) }
+        return .image(image)
+    }()
+
+    /// Returns a button that loads a photograph slowly, each time anew.
+    private func slowLoadButton(
+        _ title: String, _ photograph: Photograph, _ picture: WebPicture, isLengthKnown: Bool = true,
+        placeholder: @escaping () -> Placeholder
+    ) -> ObjectPointer {
+        let button = ObjectPointer.button("Load slowly") { [weak self, weak picture] in
+            guard let self, let picture else { return }
+            loadNumber += 1
+            var plan = SlowLoader.Plan(of: photograph.url)
+            (plan.isLengthKnown, plan.number) = (isLengthKnown, loadNumber)
+            picture.setImage(plan.url, placeholder: placeholder(), options: .fadeIn, manager: samples.manager)
+        }
+        button.setAccessibleLabel("Load slowly: \(title)")
+        return button
     }
 }

@@ -1,0 +1,44 @@
+import WebImageGTK
+
+/// Does work on another thread, one piece at a time. Pieces that are asked for meanwhile are skipped, except the latest.
+///
+///     start(1) ─► body(1) ────────────► show(1) ─► body(3) ─► show(3)
+///     start(2)       │ waits                          ▲
+///     start(3)       └ replaces 2 ────────────────────┘
+@MainActor final class LatestWork<Input: Equatable & Sendable, Output: Sendable> {
+    private let body: @Sendable (Input) -> Output
+    private let show: @MainActor (Input, Output) -> Void
+    private var running: Input?
+    private var waiting: Input?
+
+    /// - Parameters:
+    ///   - body: called on another thread.
+    ///   - show: gets the result on the main thread.
+    init(
+        _ body: @escaping @Sendable (Input) -> Output, show: @escaping @MainActor (Input, Output) -> Void
+    ) { (self.body, self.show) = (body, show) }
+
+    var isIdle: Bool { running == nil }
+
+    func start(_ input: Input) {
+        if running == nil { run(input) } else { waiting = input }
+    }
+
+    private func run(_ input: Input) {
+        running = input
+        learnQueue.submit { [weak self, body] in
+            let output = body(input)
+            ApplyQueue.main.enqueue { MainActor.assumeIsolated { self?.finish(input, output) } }
+        }
+    }
+
+    private func finish(_ input: Input, _ output: Output) {
+        let next = waiting
+        (running, waiting) = (nil, nil)
+        show(input, output)
+        if let next, next != input { run(next) }
+    }
+}
+
+/// The threads of all pages.
+private let learnQueue = WorkQueue(label: "gallery-learn", threadCount: 2, niceness: 1)

@@ -1,0 +1,127 @@
+import CWebImageAdwaita
+import CWebImageGTK
+import Glibc
+import WebImageGTK
+
+/// A row of the chain: a processor with its parameters, which can be moved and removed.
+@MainActor final class ProcessorRow {
+    let widget = ObjectPointer(adw_expander_row_new())
+    /// Called with the parameters after each change.
+    private let onChange: (ProcessorValues) -> Void
+    private var values: ProcessorValues
+    private let kind: ProcessorKind
+
+    enum Move { case up, down, remove }
+
+    /// - Parameters:
+    ///   - moves: the moves that are possible.
+    ///   - onMove: called for a click on one of them.
+    init(
+        _ kind: ProcessorKind, _ values: ProcessorValues, moves: [Move], onMove: @escaping @MainActor (Move) -> Void,
+        onChange: @escaping (ProcessorValues) -> Void
+    ) {
+        (self.kind, self.values, self.onChange) = (kind, values, onChange)
+        widget.set("title", kind.title.escapedMarkup)
+        for field in kind.fields { adw_expander_row_add_row(widget.as(), makeRow(field).widget) }
+        let order = ObjectPointer(adw_action_row_new()).set("title", "Order")
+        for (move, icon, name) in [
+            (Move.up, "go-up-symbolic", "Move up"), (.down, "go-down-symbolic", "Move down"),
+            (.remove, "user-trash-symbolic", "Remove"),
+        ] {
+            let button = ObjectPointer.iconButton(icon, "\(name): \(kind.title)") { onMove(move) }
+            button.style("flat").aligned(nil, GTK_ALIGN_CENTER).set("sensitive", moves.contains(move))
+            adw_action_row_add_suffix(order.as(), button.widget)
+        }
+        adw_expander_row_add_row(widget.as(), order.widget)
+        showCode()
+    }
+
+    private func change(_ field: ProcessorField, to value: ProcessorValue) {
+        guard values[field.name] != value else { return }
+        values[field.name] = value
+        showCode()
+        onChange(values)
+    }
+
+    private func showCode() { widget.set("subtitle", kind.code(values).escapedMarkup) }
+
+    // MARK: Fields
+
+    private func makeRow(_ field: ProcessorField) -> ObjectPointer {
+        switch field.kind {
+        case .number(let range, let digits, let unit): return makeSlider(field, range, digits, unit)
+        case .choice(let titles): return makeMenu(field, titles)
+        case .flag:
+            let control = ObjectPointer(gtk_switch_new()).set("active", values.flag(field.name))
+            control.onChange(of: "active") { [weak self] in self?.change(field, to: .flag(control.get("active"))) }
+            return makeRow(field.title, control)
+        case .color:
+            let color = values.color(field.name)
+            var initial = GdkRGBA(
+                red: Float(color.red), green: Float(color.green), blue: Float(color.blue), alpha: Float(color.alpha))
+            let control = ObjectPointer(web_image_color_button_new(&initial))
+            control.onSignal("color-set") { [weak self] in
+                let color = web_image_color_button_get_color(control.widget)
+                func rounded(_ part: Float) -> Double { Self.rounded(Double(part), digits: 3) }
+                self?.change(
+                    field,
+                    to: .color(
+                        Color(red: rounded(color.red), green: rounded(color.green), blue: rounded(color.blue))))
+            }
+            return makeRow(field.title, control)
+        }
+    }
+
+    private func makeRow(_ title: String, _ control: ObjectPointer) -> ObjectPointer {
+        control.aligned(nil, GTK_ALIGN_CENTER).setAccessibleLabel("\(title), \(kind.title)")
+        let row = ObjectPointer(adw_action_row_new()).set("title", title.escapedMarkup)
+        adw_action_row_add_suffix(row.as(), control.widget)
+        adw_action_row_set_activatable_widget(row.as(), control.widget)
+        return row
+    }
+
+    private func makeSlider(
+        _ field: ProcessorField, _ range: ClosedRange<Double>, _ digits: Int, _ unit: String
+    ) -> ObjectPointer {
+        let step = pow(10, -Double(digits))
+        let scale = ObjectPointer(
+            gtk_scale_new_with_range(GTK_ORIENTATION_HORIZONTAL, range.lowerBound, range.upperBound, step))
+        gtk_scale_set_digits(scale.as(), gint(digits))
+        gtk_scale_set_draw_value(scale.as(), 1)
+        gtk_scale_set_value_pos(scale.as(), GTK_POS_RIGHT)
+        gtk_range_set_increments(scale.as(), step, step * 10)
+        gtk_range_set_value(scale.as(), values.number(field.name))
+        scale.sized(160, -1).set("hexpand", true)
+        scale.onSignal("value-changed") { [weak self] in
+            let value = Self.rounded(gtk_range_get_value(scale.as()), digits: digits)
+            self?.change(field, to: .number(value))
+        }
+        let row = makeRow(field.title, scale)
+        if !unit.isEmpty { row.set("subtitle", unit) }
+        return row
+    }
+
+    private func makeMenu(_ field: ProcessorField, _ titles: [String]) -> ObjectPointer {
+        let row = ObjectPointer(adw_combo_row_new()).set("title", field.title.escapedMarkup)
+        row.fillMenu(titles)
+        row.set("selected", values.choice(field.name))
+        row.onChange(of: "selected") { [weak self] in self?.change(field, to: .choice(row.get("selected"))) }
+        return row
+    }
+
+    /// The number that the slider shows, which is also the number in the code.
+    private nonisolated static func rounded(_ value: Double, digits: Int) -> Double {
+        let factor = pow(10, Double(digits))
+        return (value * factor).rounded() / factor
+    }
+}
+
+@MainActor extension ObjectPointer {
+    /// Sets the entries of an `AdwComboRow`.
+    func fillMenu(_ titles: [String]) {
+        let model = ObjectPointer(gtk_string_list_new(nil))
+        for title in titles { gtk_string_list_append(model.opaque, title) }
+        adw_combo_row_set_model(self.as(), model.opaque)
+        g_object_unref(model.address)
+    }
+}
