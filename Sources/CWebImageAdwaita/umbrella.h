@@ -38,4 +38,18 @@ static inline GdkRGBA web_image_color_button_get_color(GtkWidget *button) {
     return color;
 }
 
+static inline void web_image_file_chooser_set_folder(GtkFileChooserNative *chooser, GFile *folder) {
+    gtk_file_chooser_set_current_folder(GTK_FILE_CHOOSER(chooser), folder, NULL);
+}
+
+// GTK 4.10 deprecates its dialog of programs too.
+static inline GtkWidget *web_image_app_chooser_new(GtkWindow *parent, GFile *file) {
+    return gtk_app_chooser_dialog_new(parent, GTK_DIALOG_MODAL | GTK_DIALOG_USE_HEADER_BAR, file);
+}
+
+// The chosen program, or NULL; the caller owns it.
+static inline GAppInfo *web_image_app_chooser_get_app(GtkWidget *chooser) {
+    return gtk_app_chooser_get_app_info(GTK_APP_CHOOSER(chooser));
+}
+
 #pragma clang diagnostic pop

@@ -10,8 +10,13 @@ import WebImageGTK
     /// Shows a short message over the window.
     var showToast: (_ message: String) -> Void = { _ in }
 
-    /// - Parameter cacheDirectory: the directory of the disk cache; `nil` for the program's default directory.
-    init(cacheDirectory: URL?, settings: GallerySettings = GallerySettings()) {
+    /// - Parameters:
+    ///   - cacheDirectory: the directory of the disk cache; `nil` for the program's default directory.
+    ///   - configure: changes the manager's configuration.
+    init(
+        cacheDirectory: URL?, settings: GallerySettings = GallerySettings(),
+        configure: (inout WebImageManager.Configuration) -> Void = { _ in }
+    ) {
         self.settings = settings
         let disk = DiskCache(
             configuration: cacheDirectory.map { DiskCache.Configuration(directory: $0) } ?? settings.diskConfiguration)
@@ -20,6 +25,7 @@ import WebImageGTK
         var configuration = WebImageManager.Configuration(cache: cache)
         let log = loads.writer
         configuration.didFinish = { log.note($0, $1) }
+        configure(&configuration)
         manager = WebImageManager(configuration: configuration)
     }
 

@@ -25,6 +25,8 @@ import WebImageGTK
     private(set) var geometry: ZoomGeometry
     /// The size of the file's image, in pixels; `nil` while it is unknown.
     private(set) var pixelSize: PixelSize?
+    /// Whether the image itself has been on display, not only a preview of it.
+    private(set) var hasLoaded = false
     private let session: GallerySession
     private let scaleFactor: Double
     private var full: TiledImage?
@@ -115,7 +117,7 @@ import WebImageGTK
         case .loading: state = .loading(fraction: loadState.fraction)
         case .loaded: state = .loaded
         case .failed(let error):
-            if picture.image != nil {
+            if hasLoaded {
                 state = .loaded
                 onLaterFailure(error)
             } else {
@@ -129,6 +131,7 @@ import WebImageGTK
     private func loadDidEnd(_ result: Result<WebImageResponse, WebImageError>) {
         guard case .success(let response) = result else { return }
         let image = response.image
+        hasLoaded = true
         if image.isThumbnail {
             if pixelSize == nil { guessSize(from: image) }
             findSize(response.data)

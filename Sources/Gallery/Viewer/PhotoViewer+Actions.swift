@@ -52,7 +52,13 @@ extension PhotoViewer {
             action("faster", "Play faster", pageKeys: ["bracketright"]) { $0.animationBar.changeRate(by: 1) },
             action("slower", "Play slower", pageKeys: ["bracketleft"]) { $0.animationBar.changeRate(by: -1) },
         ]
-        return moves + zooms + modes
+        let exits = [
+            action("save-as", "Save as", keys: ["<Control>s", "<Control><Shift>s"]) { $0.saveAs() },
+            action("copy", "Copy the image", pageKeys: ["<Control>c"]) { viewer in Task { await viewer.copyImage() } },
+            action("copy-link", "Copy the link or path", pageKeys: ["<Control><Shift>c"]) { $0.copyLink() },
+            action("open-with", "Open with another program", pageKeys: ["<Control>e"]) { $0.openWith() },
+        ]
+        return moves + zooms + modes + exits
     }
 
     /// Keys that work with and without Control.
@@ -60,6 +66,10 @@ extension PhotoViewer {
 
     func makeMenu() -> ObjectPointer {
         .menu([
+            [
+                ("Save as…", "win.viewer-save-as"), ("Copy image", "win.viewer-copy"),
+                ("Copy link", "win.viewer-copy-link"), ("Open with…", "win.viewer-open-with"),
+            ],
             [("Rotate left", "win.viewer-rotate-left"), ("Rotate right", "win.viewer-rotate-right")],
             [("Full screen", "win.viewer-full-screen"), ("Slide show", "win.viewer-slide-show")],
         ])

@@ -23,7 +23,7 @@ import WebImageGTK
     private let title = ObjectPointer(adw_window_title_new("", ""))
     private let stack = ObjectPointer(gtk_stack_new())
     private let failure = FailureView()
-    private let progress = ProgressIndicator()
+    let progress = ProgressIndicator()
     private lazy var neighbors = ImagePrefetcher(manager: session.manager, maximumConcurrentCount: 2)
     private var neighborBatch: PrefetchBatch?
     private var labelCall: MainLoopCall?
@@ -46,6 +46,7 @@ import WebImageGTK
         fullScreen = FullScreenMode(header: header, controls: controls, area: canvas.widget)
         buildContent()
         connectParts()
+        addDragSource()
         Action.addPageKeys(actions, to: widget)
     }
 

@@ -30,10 +30,4 @@ import WebImageGTK
             self?.onAdvance()
         }
     }
-
-    /// Called when another image was chosen before its time.
-    func restart() { call = nil }
-
-    /// Whether the time of an image runs.
-    var isCounting: Bool { call != nil }
 }

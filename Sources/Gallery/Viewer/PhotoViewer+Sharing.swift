@@ -1,0 +1,198 @@
+import CWebImageAdwaita
+import CWebImageGTK
+import FoundationEssentials
+import WebImageGTK
+
+/// Images that leave the viewer: to files, the clipboard, other programs.
+extension PhotoViewer {
+    private var root: ObjectPointer? { gtk_widget_get_root(widget.widget).map { ObjectPointer($0) } }
+
+    // MARK: Files
+
+    func saveAs() {
+        guard let url = currentURL, let root, let layer = canvas.layer else { return }
+        let dialog = SaveDialog(
+            url, original: layer.picture.image?.format, quarterTurns: layer.geometry.quarterTurns, over: root
+        ) { [weak self] export, file in
+            Task { await self?.save(url, as: export, to: file) }
+        }
+        dialog.present()
+    }
+
+    /// Saves an image, and says what has happened.
+    func save(_ url: URL, as export: PhotoExport, to file: URL) async {
+        do {
+            try await export.write(url, to: file, manager: session.manager)
+            session.showToast("Saved as \(file.displayName)")
+        } catch {
+            session.showToast("\(file.displayName) can't be saved: \(error)")
+        }
+    }
+
+    // MARK: Clipboard
+
+    /// Copies the image, rotated as it is on screen, with its location.
+    func copyImage() async {
+        guard let url = currentURL, let layer = canvas.layer else { return }
+        do {
+            var image: Image
+            if let frame = layer.picture.player?.currentFrame {
+                image = Image(pixels: frame)
+            } else {
+                var request = WebImageRequest(url, options: [.avoidForcedDecode, .firstFrameOnly], priority: .high)
+                request.decodedByteLimit = PhotoLayer.fullByteLimit
+                request.keepsPixels = false
+                image = try await session.manager.image(for: request)
+            }
+            let turns = layer.geometry.quarterTurns
+            if turns != 0 { image = try await image.processed(by: [.rotate(degrees: Double(turns * 90))]) }
+            let content = Self.content(of: image, at: url)
+            gdk_clipboard_set_content(gtk_widget_get_clipboard(widget.widget), content)
+            content.map { g_object_unref($0) }
+            session.showToast("Image copied")
+        } catch {
+            session.showToast("The image can't be copied: \(error)")
+        }
+    }
+
+    func copyLink() {
+        guard let url = currentURL else { return }
+        Clipboard.copy(url.isFileURL ? url.path(percentEncoded: false) : url.absoluteString, of: widget)
+        session.showToast(url.isFileURL ? "Path copied" : "Link copied")
+    }
+
+    /// Returns an image as a texture and as its location, for the clipboard or a drag. The caller owns the provider.
+    private static func content(of image: Image, at url: URL) -> UnsafeMutablePointer<GdkContentProvider>? {
+        let texture = ObjectPointer(image.makeTexture())
+        defer { g_object_unref(texture.address) }
+        var value = GValue()
+        g_value_init(&value, gdk_texture_get_type())
+        g_value_set_object(&value, texture.address)
+        let pixels = gdk_content_provider_new_for_value(&value)
+        g_value_unset(&value)
+        var providers: [UnsafeMutablePointer<GdkContentProvider>?] = [location(url), pixels]
+        return gdk_content_provider_new_union(&providers, gsize(providers.count))
+    }
+
+    private static func location(_ url: URL) -> UnsafeMutablePointer<GdkContentProvider>? {
+        guard url.isFileURL else {
+            let text = "\(url.absoluteString)\r\n"
+            let bytes = g_bytes_new(text, gsize(text.utf8.count))
+            defer { g_bytes_unref(bytes) }
+            return gdk_content_provider_new_for_bytes("text/uri-list", bytes)
+        }
+        var files: [OpaquePointer?] = [g_file_new_for_path(url.path(percentEncoded: false))]
+        defer { for file in files { file.map { g_object_unref(ObjectPointer($0).address) } } }
+        var value = GValue()
+        g_value_init(&value, gdk_file_list_get_type())
+        g_value_take_boxed(&value, gdk_file_list_new_from_array(&files, 1).map { UnsafeMutableRawPointer($0) })
+        defer { g_value_unset(&value) }
+        return gdk_content_provider_new_for_value(&value)
+    }
+
+    // MARK: Drag
+
+    /// Lets the mouse drag a fitted image out of the window. One that is zoomed in moves instead.
+    func addDragSource() {
+        let source = ObjectPointer(gtk_drag_source_new())
+        gtk_drag_source_set_actions(source.opaque, GDK_ACTION_COPY)
+        source.onPrepare { [weak self] in
+            guard let self, let url = currentURL, let layer = canvas.layer, let image = layer.picture.image,
+                !layer.geometry.canPan, !source.isTouchEvent
+            else { return nil }
+            setDragIcon(of: source, layer)
+            return Self.content(of: image, at: url)
+        }
+        gtk_widget_add_controller(canvas.widget.widget, source.opaque)
+    }
+
+    private func setDragIcon(of source: ObjectPointer, _ layer: PhotoLayer) {
+        let side = 128.0
+        let area = layer.geometry.area
+        let scale = min(1, side / max(area.width, area.height))
+        let size = PointRect(x: 0, y: 0, width: area.width * scale, height: area.height * scale)
+        guard let snapshot = gtk_snapshot_new() else { return }
+        snapshot.draw(in: size, quarterTurns: layer.geometry.quarterTurns) { width, height in
+            gdk_paintable_snapshot(layer.picture.paintable, snapshot, width, height)
+        }
+        guard let icon = gtk_snapshot_free_to_paintable(snapshot, nil) else { return }
+        gtk_drag_source_set_icon(source.opaque, icon, 0, 0)
+        g_object_unref(ObjectPointer(icon).address)
+    }
+
+    // MARK: Programs
+
+    /// Lets the user choose a program for a file. Opens the web browser for other locations.
+    func openWith() {
+        guard let url = currentURL, let root else { return }
+        guard url.isFileURL else { return launchDefault(url) }
+        let file = ObjectPointer(g_file_new_for_path(url.path(percentEncoded: false)))
+        defer { g_object_unref(file.address) }
+        let dialog = ObjectPointer(web_image_app_chooser_new(root.as(), file.opaque))
+        gtk_window_set_title(dialog.as(), "Open with")
+        dialog.onResponse { [weak self] response in
+            if response == Int(GTK_RESPONSE_OK.rawValue), let app = web_image_app_chooser_get_app(dialog.widget) {
+                self?.launch(ObjectPointer(app), url)
+                g_object_unref(ObjectPointer(app).address)
+            }
+            gtk_window_destroy(dialog.as())
+        }
+        gtk_window_present(dialog.as())
+    }
+
+    private func launch(_ app: ObjectPointer, _ url: URL) {
+        let context = launchContext
+        defer { g_object_unref(context.address) }
+        let uri = strdup(url.absoluteString)
+        defer { free(uri) }
+        var uris = GList(data: uri, next: nil, prev: nil)
+        var error: UnsafeMutablePointer<GError>?
+        guard g_app_info_launch_uris(app.opaque, &uris, context.as(), &error) == 0 else { return }
+        reportLaunch(error)
+    }
+
+    private func launchDefault(_ url: URL) {
+        let context = launchContext
+        defer { g_object_unref(context.address) }
+        g_app_info_launch_default_for_uri_async(
+            url.absoluteString, context.as(), nil,
+            { _, result, data in
+                nonisolated(unsafe) let (result, data) = (result, data)
+                MainActor.assumeIsolated {
+                    guard let data else { return }
+                    let viewer = Unmanaged<PhotoViewer>.fromOpaque(data).takeRetainedValue()
+                    var error: UnsafeMutablePointer<GError>?
+                    if g_app_info_launch_default_for_uri_finish(result, &error) == 0 { viewer.reportLaunch(error) }
+                }
+            }, Unmanaged.passRetained(self).toOpaque())
+    }
+
+    private var launchContext: ObjectPointer {
+        ObjectPointer(gdk_display_get_app_launch_context(gtk_widget_get_display(widget.widget)))
+    }
+
+    private func reportLaunch(_ error: UnsafeMutablePointer<GError>?) {
+        let reason = error?.pointee.message.map { String(cString: $0) } ?? "unknown error"
+        if let error { g_error_free(error) }
+        session.showToast("No program opens the image: \(reason)")
+    }
+}
+
+@MainActor extension ObjectPointer {
+    /// Calls `body` when a `GtkDragSource` may begin a drag. `body` returns a content provider, which the source takes over,
+    /// or `nil` for no drag.
+    func onPrepare(_ body: @escaping @MainActor () -> UnsafeMutablePointer<GdkContentProvider>?) {
+        let trampoline: @convention(c) (gpointer, Double, Double, gpointer) -> UnsafeMutableRawPointer? = {
+            _, _, _, data in
+            nonisolated(unsafe) let data = data
+            nonisolated(unsafe) var result: UnsafeMutableRawPointer?
+            MainActor.assumeIsolated {
+                result = SignalHandler<() -> UnsafeMutablePointer<GdkContentProvider>?>.of(data).body().map {
+                    UnsafeMutableRawPointer($0)
+                }
+            }
+            return result
+        }
+        connect("prepare", SignalHandler(body), unsafeBitCast(trampoline, to: GCallback.self))
+    }
+}

@@ -1,0 +1,176 @@
+import CWebImageAdwaita
+import CWebImageGTK
+import FoundationEssentials
+import WebImageGTK
+
+/// Asks how an image is written, then where.
+@MainActor final class SaveDialog {
+    private let window = ObjectPointer(adw_window_new())
+    private let parent: ObjectPointer
+    private let url: URL
+    private let originalFormat: ImageFormat?
+    private let onSave: (PhotoExport, URL) -> Void
+    private let choices: [ImageFormat?]
+    private(set) var export: PhotoExport
+
+    private let formatRow = ObjectPointer(adw_combo_row_new())
+    private let qualitySlider = ObjectPointer(gtk_scale_new_with_range(GTK_ORIENTATION_HORIZONTAL, 1, 100, 1))
+    private let losslessSwitch = ObjectPointer(gtk_switch_new())
+    private let metadataSwitch = ObjectPointer(gtk_switch_new())
+    private let sideRow = ObjectPointer(adw_combo_row_new())
+    private let bytesRow = ObjectPointer(adw_combo_row_new())
+    private var qualityRow, losslessRow, metadataRow, conversion: ObjectPointer
+
+    private static let sides: [Int?] = [nil, 3_840, 2_560, 1_920, 1_280, 640]
+    private static let byteLimits: [(title: String, bytes: Int?)] = [
+        ("No limit", nil), ("5 MB", 5_000_000), ("2 MB", 2_000_000), ("1 MB", 1_000_000), ("500 kB", 500_000),
+        ("100 kB", 100_000),
+    ]
+
+    /// - Parameters:
+    ///   - original: the format of the file; `nil` if it is unknown.
+    ///   - onSave: called with the user's choice.
+    init(
+        _ url: URL, original: ImageFormat?, quarterTurns: Int, over parent: ObjectPointer,
+        onSave: @escaping (PhotoExport, URL) -> Void
+    ) {
+        (self.url, self.parent, self.onSave, originalFormat) = (url, parent, onSave, original)
+        let formats = PhotoExport.formats
+        // The bytes as they came are not rotated.
+        choices = quarterTurns == 0 ? [nil] + formats : formats
+        let own = original.flatMap { formats.contains($0) ? $0 : nil } ?? .png
+        export = PhotoExport(format: quarterTurns == 0 ? nil : own, quarterTurns: quarterTurns)
+        (qualityRow, losslessRow) = (Self.row("Quality", "", qualitySlider), Self.row("Lossless", "", losslessSwitch))
+        metadataRow = Self.row("Keep metadata", "Camera, date and place", metadataSwitch)
+        conversion = .group("Conversion", [qualityRow, losslessRow, sideRow, bytesRow, metadataRow])
+        buildWindow()
+        connectRows()
+        update()
+    }
+
+    func present() {
+        Self.key.set(self, on: window)
+        gtk_window_present(window.as())
+    }
+
+    /// The window owns the dialog.
+    private static let key = AssociationKey<SaveDialog>("web-image-gallery-save-dialog")
+
+    private static func row(_ title: String, _ subtitle: String, _ control: ObjectPointer) -> ObjectPointer {
+        let row = ObjectPointer(adw_action_row_new()).set("title", title).set("subtitle", subtitle)
+        control.aligned(nil, GTK_ALIGN_CENTER).setAccessibleLabel(title)
+        adw_action_row_add_suffix(row.as(), control.widget)
+        adw_action_row_set_activatable_widget(row.as(), control.widget)
+        return row
+    }
+
+    private static func fill(_ row: ObjectPointer, _ title: String, _ names: [String]) {
+        let list = ObjectPointer(gtk_string_list_new(nil))
+        for name in names { gtk_string_list_append(list.opaque, name) }
+        row.set("title", title).set("model", object: list)
+        g_object_unref(list.address)
+    }
+
+    private func buildWindow() {
+        gtk_window_set_title(window.as(), "Save as")
+        gtk_window_set_default_size(window.as(), 420, 520)
+        gtk_window_set_modal(window.as(), 1)
+        gtk_window_set_transient_for(window.as(), parent.as())
+        window.sized(300, 240)
+
+        let names = choices.map {
+            $0.map(Self.name) ?? "Original file" + (originalFormat.map { " (\(Self.name(of: $0)))" } ?? "")
+        }
+        Self.fill(formatRow, "Format", names)
+        Self.fill(sideRow, "Longest side", Self.sides.map { $0.map { "\($0) pixels" } ?? "As it is" })
+        Self.fill(bytesRow, "File size", Self.byteLimits.map(\.title))
+        gtk_scale_set_draw_value(qualitySlider.as(), 1)
+        gtk_scale_set_value_pos(qualitySlider.as(), GTK_POS_LEFT)
+        qualitySlider.sized(160, -1)
+        gtk_range_set_value(qualitySlider.as(), (export.quality * 100).rounded())
+        formatRow.set("selected", choices.firstIndex(of: export.format) ?? 0)
+        metadataSwitch.set("active", export.keepsMetadata)
+
+        let header = ObjectPointer(adw_header_bar_new())
+        header.set("show-end-title-buttons", false).set("show-start-title-buttons", false)
+        let cancel = ObjectPointer.button("_Cancel") { [weak self] in self?.close() }
+        let save = ObjectPointer.button("_Save…") { [weak self] in self?.chooseFile() }
+        save.style("suggested-action")
+        adw_header_bar_pack_start(header.opaque, cancel.widget)
+        adw_header_bar_pack_end(header.opaque, save.widget)
+        let groups = ObjectPointer.column(spacing: 18, [.group("", [formatRow]), conversion]).margins(12)
+        adw_window_set_content(
+            window.as(), ObjectPointer.column([header, .scrolling(.clamped(groups, width: 560))]).widget)
+        gtk_window_set_default_widget(window.as(), save.widget)
+        let keys = ObjectPointer(gtk_event_controller_key_new())
+        keys.onKey { [weak self] key, _ in
+            guard key == GDK_KEY_Escape else { return false }
+            self?.close()
+            return true
+        }
+        gtk_widget_add_controller(window.widget, keys.opaque)
+    }
+
+    private static func name(of format: ImageFormat) -> String {
+        switch format {
+        case .webp: "WebP"
+        case .jpegXL: "JPEG XL"
+        case .jpeg2000: "JPEG 2000"
+        default: format.name.uppercased()
+        }
+    }
+
+    private func connectRows() {
+        for row in [formatRow, sideRow, bytesRow] { row.onChange(of: "selected") { [weak self] in self?.update() } }
+        for button in [losslessSwitch, metadataSwitch] {
+            button.onChange(of: "active") { [weak self] in self?.update() }
+        }
+        qualitySlider.onSignal("value-changed") { [weak self] in self?.update() }
+    }
+
+    /// Takes over what is chosen, and hides what has no effect.
+    private func update() {
+        func selected<Value>(_ row: ObjectPointer, _ values: [Value]) -> Value {
+            values[min(Int(adw_combo_row_get_selected(row.as())), values.count - 1)]
+        }
+        export.format = selected(formatRow, choices)
+        export.longestSide = selected(sideRow, Self.sides)
+        export.byteLimit = selected(bytesRow, Self.byteLimits).bytes
+        export.isLossless = losslessSwitch.get("active") && export.canBeLossless
+        export.keepsMetadata = metadataSwitch.get("active")
+        export.quality = gtk_range_get_value(qualitySlider.as()) / 100
+        conversion.isVisible = export.format != nil
+        qualityRow.isVisible = export.usesQuality
+        losslessRow.isVisible = export.canBeLossless
+    }
+
+    func close() { gtk_window_destroy(window.as()) }
+
+    private func chooseFile() {
+        let chooser = ObjectPointer(
+            web_image_file_chooser_new("Save as", parent.as(), GTK_FILE_CHOOSER_ACTION_SAVE, "_Save", "_Cancel"))
+        web_image_file_chooser_set_name(chooser.opaque, export.fileName(for: url, original: originalFormat))
+        if url.isFileURL {
+            let folder = ObjectPointer(g_file_new_for_path(url.deletingLastPathComponent().path(percentEncoded: false)))
+            web_image_file_chooser_set_folder(chooser.opaque, folder.opaque)
+            g_object_unref(folder.address)
+        }
+        let (export, onSave) = (export, onSave)
+        chooser.onResponse { response in
+            // The connection retains the dialog until here.
+            defer { g_object_unref(chooser.address) }
+            guard response == Int(GTK_RESPONSE_ACCEPT.rawValue),
+                let files = web_image_file_chooser_get_files(chooser.opaque)
+            else { return }
+            let list = ObjectPointer(files)
+            defer { g_object_unref(list.address) }
+            guard let file = g_list_model_get_item(list.opaque, 0) else { return }
+            defer { g_object_unref(file) }
+            guard let path = g_file_get_path(OpaquePointer(file)) else { return }
+            defer { g_free(path) }
+            onSave(export, URL(filePath: String(cString: path)))
+        }
+        close()
+        gtk_native_dialog_show(chooser.as())
+    }
+}

@@ -1,0 +1,445 @@
+import CWebImageAdwaita
+import CWebImageGTK
+import Foundation
+import XCTest
+
+@testable import Gallery
+@testable import WebImageGTK
+
+/// The viewer in a window of its own, with files of one color or with a pattern.
+@MainActor private final class ViewerFixture {
+    let folder: URL
+    let session: GallerySession
+    let viewer: PhotoViewer
+    let window = TestWindow()
+    let loader = ManualLoader()
+    private(set) var toasts: [String] = []
+    private var answered = 0
+
+    /// - Parameter isManual: whether the test answers all requests through ``loader``.
+    init(isManual: Bool) throws {
+        adw_init()
+        folder = FileManager.default.temporaryDirectory.appendingPathComponent("Viewer-\(UUID().uuidString)")
+        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+        let loader = loader
+        session = GallerySession(cacheDirectory: folder.appendingPathComponent("cache")) {
+            if isManual { $0.loaders = [loader] }
+        }
+        viewer = PhotoViewer(session: session)
+        session.showToast = { [weak self] in self?.toasts.append($0) }
+        gtk_window_set_default_size(window.asWindow, 600, 500)
+        viewer.widget.expanding()
+        window.add(viewer.widget.widget)
+        window.present()
+        pump("the first layout") { viewer.canvas.width > 100 }
+    }
+
+    func close() {
+        viewer.close()
+        window.close()
+        try? FileManager.default.removeItem(at: folder)
+    }
+
+    func write(_ image: Image, _ name: String, as format: ImageFormat = .png) throws -> URL {
+        let file = folder.appendingPathComponent(name)
+        try CodecRegistry.shared.encode(image, as: format).write(to: file)
+        return file
+    }
+
+    func open(_ urls: [URL], at index: Int = 0) {
+        session.collection.replace(with: urls)
+        viewer.open(index: index)
+    }
+
+    func settle() { pump("the image") { viewer.isSettled } }
+
+    /// The pixel in the middle of the canvas.
+    var middle: SIMD4<UInt8> { pixel(0.5, 0.5) }
+
+    /// A pixel at fractions of the canvas.
+    func pixel(_ x: Double, _ y: Double) -> SIMD4<UInt8> {
+        let drawn = Rendering(of: viewer.canvas.widget.widget)
+        return drawn[Int(x * Double(viewer.canvas.width)), Int(y * Double(viewer.canvas.height))]
+    }
+
+    /// Answers the next request for a URL.
+    func answer(_ url: URL, with file: Data) {
+        let count = answered
+        pump("the request") { loader.loads.count > count }
+        answered = loader.loads.count
+        guard let load = loader.lastLoad(of: url) else { return }
+        load.begin(expectedByteCount: Int64(file.count))
+        load.send(file)
+        load.end()
+    }
+
+    /// Saves an image, and waits for the message.
+    func save(_ url: URL, _ export: PhotoExport, to file: URL) {
+        let count = toasts.count
+        Task { await viewer.save(url, as: export, to: file) }
+        pump("the file") { toasts.count > count }
+    }
+
+    func run(_ name: String) { viewer.actions.first { $0.name == "viewer-\(name)" }?.body() }
+}
+
+/// Returns an image whose pixels a closure chooses.
+private func picture(
+    _ width: Int, _ height: Int, _ pixel: (_ x: Int, _ y: Int) -> SIMD4<UInt8>
+) throws(WebImageError) -> Image {
+    var pixels = try MutablePixelBuffer(width: width, height: height)
+    pixels.withUnsafeMutableBytes { bytes in
+        for index in 0..<(width * height) {
+            bytes.storeBytes(of: pixel(index % width, index / width), toByteOffset: index * 4, as: SIMD4<UInt8>.self)
+        }
+    }
+    return Image(pixels: pixels.freeze(isOpaque: true))
+}
+
+private func shade(_ number: Int) -> SIMD4<UInt8> { SIMD4(UInt8(number * 5), UInt8(255 - number * 4), 77, 255) }
+
+final class GalleryViewerTests: GTKTestCase {
+    private func withFixture(isManual: Bool = false, _ body: @MainActor (ViewerFixture) throws -> Void) throws {
+        try MainActor.assumeIsolated {
+            let fixture = try ViewerFixture(isManual: isManual)
+            defer { fixture.close() }
+            try body(fixture)
+        }
+    }
+
+    // MARK: Order
+
+    func testMovesInTheOrderOfTheCollectionAndStopsAtItsEnds() throws {
+        try withFixture { fixture in
+            let urls = try (0..<4).map { number in
+                try fixture.write(try picture(8, 8) { _, _ in shade(number) }, "\(number).png")
+            }
+            var shown: [String] = []
+            fixture.viewer.onCurrentChange = { shown.append($0.lastPathComponent) }
+            fixture.open(urls, at: 1)
+            for action in ["next", "next", "next", "first", "previous", "last"] { fixture.run(action) }
+            XCTAssertEqual(shown, ["1.png", "2.png", "3.png", "0.png", "3.png"])
+            fixture.settle()
+            XCTAssertEqual(fixture.middle, shade(3))
+            fixture.session.collection.replace(with: Array(urls.reversed()))
+            XCTAssertEqual(fixture.viewer.index, 0, "the image stays at its new place")
+        }
+    }
+
+    func testQuickStepsNeverShowAStaleImage() throws {
+        try withFixture { fixture in
+            let urls = try (0..<51).map { number in
+                try fixture.write(try picture(40, 30) { _, _ in shade(number) }, "\(number).png")
+            }
+            fixture.open(urls)
+            fixture.settle()
+            for number in 1...50 {
+                fixture.run("next")
+                for _ in 0..<(number % 4) { g_main_context_iteration(nil, 0) }
+                if let image = fixture.viewer.canvas.layer?.picture.image {
+                    XCTAssertEqual(image.pixels[0, 0], shade(number), "image \(number)")
+                }
+            }
+            fixture.settle()
+            XCTAssertEqual(fixture.viewer.currentURL, urls[50])
+            XCTAssertEqual(fixture.middle, shade(50))
+        }
+    }
+
+    func testFetchesTheNeighbors() throws {
+        try withFixture { fixture in
+            let urls = try (0..<4).map { number in
+                try fixture.write(try picture(40, 30) { _, _ in shade(number) }, "\(number).png")
+            }
+            fixture.open(urls, at: 1)
+            let box = PhotoLayer.box(fixture.viewer.canvas.viewport, 1)
+            let isInMemory = { (index: Int) in
+                fixture.session.manager.isInMemory(PhotoLayer.request(urls[index], box: box))
+            }
+            pump("the neighbors") { isInMemory(0) && isInMemory(2) }
+            XCTAssertFalse(isInMemory(3))
+            fixture.run("next")
+            XCTAssertNotNil(fixture.viewer.canvas.layer?.picture.image, "a neighbor is on display at once")
+        }
+    }
+
+    func testClosesWhenItsImageLeavesTheCollection() throws {
+        try withFixture { fixture in
+            let urls = try (0..<2).map { number in
+                try fixture.write(try picture(8, 8) { _, _ in shade(number) }, "\(number).png")
+            }
+            var closeCount = 0
+            fixture.viewer.onClose = { closeCount += 1 }
+            fixture.open(urls)
+            fixture.session.collection.replace(with: [urls[1]])
+            XCTAssertEqual(closeCount, 1)
+            XCTAssertNil(fixture.viewer.currentURL)
+        }
+    }
+
+    // MARK: Loading
+
+    func testTheGridsThumbnailIsOnDisplayAtOnce() throws {
+        try withFixture(isManual: true) { fixture in
+            let url = try XCTUnwrap(URL(string: "manual://host/photo.png"))
+            let file = try CodecRegistry.shared.encode(try picture(1_600, 900) { _, _ in shade(4) }, as: .png)
+            var thumbnail: Image?
+            fixture.session.manager.load(
+                WebImageRequest(url, thumbnail: Thumbnail(.pixels(width: 40, height: 40))),
+                callbackQueue: ApplyQueue.main
+            ) { result in MainActor.assumeIsolated { thumbnail = try? result.get().image } }
+            fixture.answer(url, with: file)
+            pump("the thumbnail") { thumbnail?.width == 40 }
+
+            fixture.open([url])
+            for x in [0.01, 0.5, 0.99] { XCTAssertEqual(fixture.pixel(x, 0.5), shade(4), "as large as the image") }
+            XCTAssertEqual(fixture.viewer.canvas.layer?.state, .loading(fraction: nil))
+            fixture.answer(url, with: file)
+            fixture.settle()
+            XCTAssertEqual(fixture.viewer.canvas.layer?.pixelSize, PixelSize(width: 1_600, height: 900))
+            XCTAssertEqual(fixture.viewer.canvas.layer?.picture.image?.width, fixture.viewer.canvas.width)
+        }
+    }
+
+    func testShowsTheProgressOfASlowLoad() throws {
+        try withFixture(isManual: true) { fixture in
+            let url = try XCTUnwrap(URL(string: "manual://host/photo.png"))
+            fixture.open([url])
+            pump("the request") { fixture.loader.lastLoad(of: url) != nil }
+            let load = try XCTUnwrap(fixture.loader.lastLoad(of: url))
+            load.begin(expectedByteCount: 1_000)
+            load.send(Data(count: 250))
+            pump("the progress") { fixture.viewer.canvas.layer?.state == .loading(fraction: 0.25) }
+            pump("the bar") { fixture.viewer.progress.widget.isVisible }
+            XCTAssertEqual(gtk_progress_bar_get_fraction(fixture.viewer.progress.widget.opaque), 0.25)
+            load.end(.failure(.cancelled))
+        }
+    }
+
+    func testSaysWhatIsWrongAndTriesAgain() throws {
+        try withFixture { fixture in
+            let file = fixture.folder.appendingPathComponent("late.png")
+            fixture.open([file])
+            pump("the failure") { fixture.viewer.shownError != nil }
+            XCTAssertTrue("\(try XCTUnwrap(fixture.viewer.shownError))".contains("late.png"))
+            _ = try fixture.write(try picture(8, 8) { _, _ in shade(9) }, "late.png")
+            fixture.viewer.retry()
+            fixture.settle()
+            XCTAssertNil(fixture.viewer.shownError)
+            XCTAssertEqual(fixture.middle, shade(9))
+        }
+    }
+
+    func testZoomedInAllPixelsAreDrawn() throws {
+        try withFixture { fixture in
+            // Columns of one pixel: at another size, or between tiles that do not meet, they would be grey.
+            let columns = try picture(2_600, 1_500) { x, y in
+                let level: UInt8 = (x + y / 4) % 2 == 0 ? 0 : 255
+                return SIMD4(level, level, 200, 255)
+            }
+            let file = try fixture.write(columns, "columns.png")
+            fixture.open([file])
+            fixture.settle()
+            XCTAssertEqual(fixture.viewer.canvas.layer?.pixelSize, PixelSize(width: 2_600, height: 1_500))
+            XCTAssertEqual(fixture.viewer.canvas.layer?.showsFull, false)
+            fixture.viewer.canvas.change { geometry in
+                geometry.zoom(to: 1)
+                // The corner where four tiles meet.
+                geometry.pan(by: -geometry.origin - ZoomGeometry.Vector(900, 900))
+            }
+            pump("all pixels") { fixture.viewer.canvas.layer?.showsFull == true && fixture.viewer.isSettled }
+            let area = try XCTUnwrap(fixture.viewer.canvas.layer?.geometry.area)
+            let drawn = Rendering(of: fixture.viewer.canvas.widget.widget)
+            for y in stride(from: 0, to: fixture.viewer.canvas.height, by: 7) {
+                for x in 0..<fixture.viewer.canvas.width {
+                    let (column, row) = (x - Int(area.x.rounded()), y - Int(area.y.rounded()))
+                    guard drawn[x, y] != columns.pixels[column, row] else { continue }
+                    return XCTFail("\(drawn[x, y]) at \(column), \(row)")
+                }
+            }
+        }
+    }
+
+    // MARK: Rotation
+
+    func testRotatesOnScreen() throws {
+        try withFixture { fixture in
+            let halves = try picture(400, 200) { x, _ in x < 200 ? Swatch.red.pixel : Swatch.blue.pixel }
+            fixture.open([try fixture.write(halves, "halves.png")])
+            fixture.settle()
+            XCTAssertEqual(fixture.pixel(0.4, 0.5), Swatch.red.pixel)
+            fixture.run("rotate-right")
+            XCTAssertEqual(fixture.pixel(0.5, 0.4), Swatch.red.pixel)
+            XCTAssertEqual(fixture.pixel(0.5, 0.6), Swatch.blue.pixel)
+            fixture.run("rotate-left")
+            fixture.run("rotate-left")
+            XCTAssertEqual(fixture.pixel(0.5, 0.4), Swatch.blue.pixel)
+        }
+    }
+
+    // MARK: Animation
+
+    func testScrubbingShowsTheFrameAndPauses() throws {
+        try withFixture { fixture in
+            var animation = EncodableAnimation()
+            for number in 0..<8 { animation.append(try picture(24, 16) { _, _ in shade(number * 5) }, duration: 0.05) }
+            let file = fixture.folder.appendingPathComponent("clip.png")
+            try CodecRegistry.shared.encode(animation, as: .png).write(to: file)
+            fixture.open([file])
+            fixture.settle()
+            let bar = fixture.viewer.animationBar
+            let player = try XCTUnwrap(bar.player, "the controls are on display")
+            pump("the animation plays") { player.currentFrameIndex > 0 }
+            bar.scrub(to: 5)
+            pump("the frame") { player.currentFrameIndex == 5 && fixture.middle == shade(25) }
+            XCTAssertFalse(player.isPlaying)
+            fixture.run("frame-forward")
+            pump("the next frame") { player.currentFrameIndex == 6 }
+            fixture.run("faster")
+            XCTAssertEqual(fixture.viewer.canvas.layer?.picture.playback.rate, 1.5)
+            fixture.run("play")
+            XCTAssertTrue(player.isPlaying)
+            fixture.open([try fixture.write(try picture(8, 8) { _, _ in shade(1) }, "still.png")])
+            fixture.settle()
+            XCTAssertNil(bar.player, "a still image has no controls")
+        }
+    }
+
+    // MARK: Slide show
+
+    func testTheSlideShowAdvancesUntilTheUserActs() throws {
+        try withFixture { fixture in
+            fixture.session.settings.change { $0.slideSeconds = 0 }
+            let urls = try (0..<3).map { number in
+                try fixture.write(try picture(8, 8) { _, _ in shade(number) }, "\(number).png")
+            }
+            var shown: [Int] = []
+            fixture.viewer.onCurrentChange = { shown.append(urls.firstIndex(of: $0) ?? -1) }
+            fixture.open(urls, at: 1)
+            fixture.viewer.toggleSlideShow()
+            pump("four images") { shown.count >= 4 }
+            XCTAssertEqual(Array(shown.prefix(4)), [1, 2, 0, 1])
+            fixture.run("next")
+            XCTAssertFalse(fixture.viewer.slideShow.isPlaying)
+        }
+    }
+
+    // MARK: Saving
+
+    func testSavesTheBytesAsTheyCame() throws {
+        try withFixture { fixture in
+            let file = try fixture.write(try picture(60, 40) { x, y in shade((x + y) % 50) }, "a.png")
+            fixture.open([file])
+            fixture.settle()
+            let copy = fixture.folder.appendingPathComponent("copy.png")
+            fixture.save(file, PhotoExport(), to: copy)
+            XCTAssertEqual(try Data(contentsOf: copy), try Data(contentsOf: file))
+            XCTAssertEqual(fixture.toasts, ["Saved as copy.png"])
+        }
+    }
+
+    func testSavesConvertedPixels() throws {
+        try withFixture { fixture in
+            let image = try picture(60, 40) { x, y in SIMD4(UInt8(x * 4), UInt8(y * 6), 9, 255) }
+            let file = try fixture.write(image, "a.png")
+            let rotated = fixture.folder.appendingPathComponent("rotated.webp")
+            fixture.save(
+                file, PhotoExport(format: .webp, isLossless: true, quarterTurns: 1), to: rotated)
+            let result = try CodecRegistry.shared.decode(try Data(contentsOf: rotated))
+            XCTAssertEqual(result.format, .webp)
+            XCTAssertEqual(result.pixels.size, PixelSize(width: 40, height: 60))
+            for (x, y) in [(0, 0), (59, 0), (0, 39), (59, 39), (17, 23)] {
+                XCTAssertEqual(result.pixels[39 - y, x], image.pixels[x, y])
+            }
+            let small = fixture.folder.appendingPathComponent("small.jpg")
+            fixture.save(file, PhotoExport(format: .jpeg, longestSide: 30), to: small)
+            XCTAssertEqual(
+                try CodecRegistry.shared.info(of: try Data(contentsOf: small)).size, PixelSize(width: 30, height: 20))
+        }
+    }
+
+    func testSaysWhySavingFailed() throws {
+        try withFixture { fixture in
+            let file = try fixture.write(try picture(8, 8) { _, _ in shade(3) }, "a.png")
+            fixture.save(file, PhotoExport(), to: fixture.folder.appendingPathComponent("missing/b.png"))
+            XCTAssertEqual(fixture.toasts, ["b.png can't be saved: No such file or directory"])
+        }
+    }
+
+    func testSuggestsANameWithTheFormatsExtension() throws {
+        let url = try XCTUnwrap(URL(string: "https://host/a/photo.one.png?size=3"))
+        XCTAssertEqual(PhotoExport().fileName(for: url, original: .png), "photo.one.png")
+        XCTAssertEqual(PhotoExport(format: .jpeg).fileName(for: url, original: .png), "photo.one.jpg")
+        XCTAssertEqual(PhotoExport().fileName(for: url, original: .webp), "photo.one.webp")
+    }
+
+    func testTheDialogOffersOnlyWhatTheFormatHas() throws {
+        try withFixture { fixture in
+            let file = try fixture.write(try picture(8, 8) { _, _ in shade(3) }, "a.png")
+            let root = ObjectPointer(fixture.window.window)
+            let dialog = SaveDialog(file, original: .png, quarterTurns: 0, over: root) { _, _ in }
+            XCTAssertNil(dialog.export.format)
+            let turned = SaveDialog(file, original: .png, quarterTurns: 1, over: root) { _, _ in }
+            XCTAssertEqual(turned.export.format, .png, "rotated pixels must be encoded")
+            XCTAssertFalse(turned.export.usesQuality)
+            XCTAssertTrue(PhotoExport(format: .webp).canBeLossless)
+            XCTAssertFalse(PhotoExport(format: .jpeg).canBeLossless)
+            for dialog in [dialog, turned] { dialog.close() }
+        }
+    }
+
+    // MARK: Clipboard
+
+    func testCopiesTheImageAndItsLocation() throws {
+        try withFixture { fixture in
+            let file = try fixture.write(try picture(30, 20) { _, _ in shade(7) }, "a.png")
+            fixture.open([file])
+            fixture.settle()
+            Task { await fixture.viewer.copyImage() }
+            pump("the clipboard") { !fixture.toasts.isEmpty }
+            XCTAssertEqual(fixture.toasts, ["Image copied"])
+            let formats = gdk_clipboard_get_formats(gtk_widget_get_clipboard(fixture.viewer.widget.widget))
+            XCTAssertNotEqual(gdk_content_formats_contain_gtype(formats, gdk_texture_get_type()), 0)
+            XCTAssertNotEqual(gdk_content_formats_contain_gtype(formats, gdk_file_list_get_type()), 0)
+        }
+    }
+
+    // MARK: Accessibility
+
+    func testEveryButtonHasAName() throws {
+        try withFixture { fixture in
+            var widgets = [fixture.viewer.widget]
+            var buttonCount = 0
+            while let widget = widgets.popLast() {
+                var child = gtk_widget_get_first_child(widget.widget)
+                while let next = child {
+                    widgets.append(ObjectPointer(next))
+                    child = gtk_widget_get_next_sibling(next)
+                }
+                guard widget.isInstance(of: gtk_button_get_type()) else { continue }
+                // A menu button's name is that of its parent.
+                let parent = gtk_widget_get_parent(widget.widget).map { ObjectPointer($0) }
+                let hasName = [widget, parent].compactMap(\.self).contains {
+                    gtk_widget_get_tooltip_text($0.widget) != nil
+                }
+                let label = gtk_button_get_label(widget.as())
+                XCTAssertTrue(hasName || label != nil || parent?.isWindowControl == true)
+                buttonCount += 1
+            }
+            XCTAssertGreaterThan(buttonCount, 10)
+        }
+    }
+
+    func testAllKeysAreValid() throws {
+        try withFixture { fixture in
+            let keys = fixture.viewer.actions.flatMap { $0.keys + $0.pageKeys }
+            XCTAssertEqual(Set(keys).count, keys.count, "no key has two actions")
+            for key in keys { XCTAssertNotNil(gtk_shortcut_trigger_parse_string(key), key) }
+        }
+    }
+}
+
+extension ObjectPointer {
+    /// Whether a widget holds the buttons of a window's frame.
+    @MainActor fileprivate var isWindowControl: Bool { isInstance(of: gtk_window_controls_get_type()) }
+}
