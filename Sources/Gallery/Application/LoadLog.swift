@@ -29,7 +29,9 @@ struct LoadRecord: Sendable {
         case .success(let response):
             (origin, error) = (response.origin, nil)
             metrics = response.metrics
-            (size, format) = (response.image.pixels.size, response.image.format)
+            (size, format) = (
+                response.info?.size ?? response.image.pixels.size, response.info?.format ?? response.image.format
+            )
             byteCount = response.data?.count ?? 0
         case .failure(let error):
             (origin, self.error, metrics, size, format, byteCount) = (.none, error, nil, nil, nil, 0)
@@ -87,6 +89,10 @@ struct LoadRecord: Sendable {
 
         func note(_ operation: WebImageOperation, _ result: Result<WebImageResponse, WebImageError>) {
             if case .failure(.cancelled) = result { return }
+            // Such a request only reads the header of a cached file.
+            if operation.request.cachePolicy == .cacheOnly, operation.request.options.contains(.ignoreDecoding) {
+                return
+            }
             let record = LoadRecord(operation, result)
             records.withLock { records in
                 records.append(record)

@@ -138,7 +138,9 @@ import WebImageGTK
         self.inspection = inspection
         let record = inspection.record
         address.text = inspection.url.absoluteString
-        summary.text = record.map(LoadFacts.summary) ?? "Not loaded yet"
+        // Lines break between the parts.
+        summary.text = (record.map(LoadFacts.summary) ?? "Not loaded yet").split(separator: " · ")
+            .map { $0.replacing(" ", with: "\u{A0}") }.joined(separator: " · ")
         let isRemote = !inspection.url.isFileURL
         for button in reloadButtons {
             gtk_widget_set_sensitive(button.widget, isRemote || button == reloadButtons[1] ? 1 : 0)

@@ -65,8 +65,8 @@ struct TraceTimeline: Equatable, Sendable {
         end = max(start + 1e-6, bars.map(\.end).max() ?? 0)
     }
 
-    /// Whether the load joined work that was already in progress.
-    var hasJoined: Bool { start < 0 }
+    /// Whether the load joined work that was already in progress. Loads that start together do not count.
+    var hasJoined: Bool { start < -0.001 }
 
     /// The bars of the exchanges of a transfer.
     private static func parts(of transfer: LoadTransfer) -> [Bar] {
