@@ -218,6 +218,9 @@ import WebImageGTK
         showResult("The trace is on the clipboard.")
     }
 
+    /// What the last action did; empty for none.
+    var resultText: String { result.text }
+
     /// - Parameter text: empty for none.
     private func showResult(_ text: String) {
         result.text = text

@@ -121,7 +121,7 @@ public struct LoaderMetrics: Sendable {
 
 extension LoaderMetrics.Exchange {
     /// Computes the duration of each phase. The transport measures all of them from the start.
-    init(url: URL, statusCode: Int?, _ transfer: TransferMetrics) {
+    package init(url: URL, statusCode: Int?, _ transfer: TransferMetrics) {
         self.url = url
         self.statusCode = statusCode
         nameLookupDuration = transfer.nameLookup

@@ -206,6 +206,30 @@ import WebImageTestSupport
         #expect(exchange.secureDuration > .zero)
         #expect(exchange.secureDuration < exchange.firstByteDuration)
         #expect(exchange.bodyByteCount == 5000)
+        let security = try #require(exchange.security)
+        #expect(security.version.hasPrefix("TLSv1."))
+        #expect(security.cipher.contains("AES") || security.cipher.contains("CHACHA20"))
+        let certificate = try #require(security.certificate)
+        #expect(!certificate.subject.isEmpty && !certificate.issuer.isEmpty)
+        #expect(certificate.expires > Date())
+        // Also on the existing connection.
+        let second = downloader.record(try nginx.secureURL("/small.png?again")).recording
+        try await second.body()
+        let reused = try #require(second.metrics?.exchanges.first)
+        #expect(reused.isConnectionReused && reused.security == security)
+    }
+
+    @Test func reportsTheHeadersWithoutSecrets() async throws {
+        let nginx = try SharedServers.nginx.get()
+        var request = LoaderRequest(url: try nginx.url("/small.png?headers"))
+        request.headers = ["Authorization": "Bearer secret", "X-App": "photos"]
+        let recording = ImageDownloader.forTests().record(request).recording
+        try await recording.body()
+        let exchange = try #require(recording.metrics?.exchanges.first)
+        #expect(exchange.requestHeaders.contains(HTTPField(name: "X-App", value: "photos")))
+        #expect(exchange.requestHeaders.contains(HTTPField(name: "Authorization", value: "…")))
+        #expect(exchange.responseHeaders == recording.response?.headers)
+        #expect(exchange.security == nil)
     }
 
     @Test func listsEveryRedirect() async throws {
@@ -218,6 +242,9 @@ import WebImageTestSupport
         #expect(metrics.exchanges.map(\.statusCode) == [302, 302, 200])
         #expect(metrics.exchanges.map { $0.url.query() } == ["left=2", "left=1", "left=0"])
         #expect(metrics.exchanges.map(\.bodyByteCount) == [0, 0, 10])
+        let starts = metrics.exchanges.map(\.startDuration)
+        #expect(starts == starts.sorted() && starts.allSatisfy { $0 <= metrics.totalDuration })
+        #expect(metrics.exchanges[0].responseHeaders.contains { $0.name.lowercased() == "location" })
         #expect(metrics.totalDuration >= metrics.exchanges.reduce(.zero) { $0 + $1.totalDuration } - .milliseconds(5))
     }
 
