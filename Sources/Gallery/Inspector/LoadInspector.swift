@@ -28,6 +28,8 @@ import WebImageGTK
     private var timeline: TraceTimeline?
     private var failure: FactGroup?
     private var views: [FactGroupView] = []
+    /// No widget is changed off screen, where the window may be gone.
+    private var isOnScreen = false
     private var reading: Task<Void, Never>?
     /// The load that the user has asked for.
     private var request: (policy: CachePolicy, date: Date)?
@@ -54,7 +56,14 @@ import WebImageGTK
         ] { content.append(part) }
         result.isVisible = false
         session.loads.observe { [weak self] in self?.loadsDidChange() }
-        widget.onSignal("map") { [weak self] in self?.refresh() }
+        widget.onSignal("map") { [weak self] in
+            self?.isOnScreen = true
+            self?.refresh()
+        }
+        widget.onSignal("unmap") { [weak self] in
+            self?.isOnScreen = false
+            self?.reading?.cancel()
+        }
     }
 
     private func makeButtons() -> ObjectPointer {
@@ -96,8 +105,6 @@ import WebImageGTK
         refresh()
     }
 
-    private var isOnScreen: Bool { gtk_widget_get_mapped(widget.widget) != 0 }
-
     private func loadsDidChange() {
         guard let url, isOnScreen, let record = session.loads.record(of: url), record.date != inspection?.record?.date
         else { return }
@@ -121,7 +128,7 @@ import WebImageGTK
         reading = Task { [weak self, cache = session.cache] in
             let entry = await CacheEntry(for: key, in: cache)
             let file = await OriginalReader.facts(of: url, key, in: cache)
-            guard !Task.isCancelled, let self, self.url == url else { return }
+            guard !Task.isCancelled, let self, self.url == url, isOnScreen else { return }
             // The trace may have grown meanwhile.
             inspection = LoadInspection(of: url, in: session.loads.records)
             inspection.entry = entry
@@ -206,7 +213,7 @@ import WebImageGTK
         showResult("Removing…")
         Task { [weak self, manager = session.manager] in
             await manager.removeImages(of: key)
-            guard let self, self.url == url else { return }
+            guard let self, self.url == url, isOnScreen else { return }
             showResult("Removed from memory and disk.")
             refresh()
         }
