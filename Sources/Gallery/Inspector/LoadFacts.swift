@@ -31,7 +31,7 @@ enum LoadFacts {
         if let error {
             facts.append(Fact("What happened", error.errorDescription ?? error.description))
             if let advice = error.recoverySuggestion { facts.append(Fact("What to do", advice)) }
-            facts.append(Fact("Error code", "\(error.code)"))
+            facts.append(Fact("Error code of the library", "\(error.code)"))
         }
         if attempts.count > 1 { facts += attempts.map(fact) }
         return FactGroup(title: error == nil ? "Attempts" : "Failure", facts: facts)

@@ -40,7 +40,8 @@ import WebImageGTK
             "show-end-title-buttons", false)
         adw_header_bar_set_title_widget(header.opaque, adw_window_title_new("Inspector", ""))
         widget = SidePane(.column([header, stack])).widget
-        widget.setAccessibleLabel("Inspector")
+        // In narrow windows it is in front of the image.
+        widget.style("background").setAccessibleLabel("Inspector")
         let close = ObjectPointer.iconButton("window-close-symbolic", "Close the inspector") { [weak self] in
             self?.onClose()
         }

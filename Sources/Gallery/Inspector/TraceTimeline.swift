@@ -166,7 +166,9 @@ extension LoadTrace.Stage {
 extension LoadTrace.Entry {
     /// The message as a sentence.
     var sentence: String {
-        let text = stage == .policy ? message : message.prefix(1).uppercased() + message.dropFirst()
+        // The name of a policy and a URL stay as they are.
+        let isName = stage == .policy || message.prefix { $0 != " " }.contains("://")
+        let text = isName ? message : message.prefix(1).uppercased() + message.dropFirst()
         return text.isEmpty || text.hasSuffix(".") ? text : text + "."
     }
 }

@@ -200,6 +200,7 @@ import WebImageGTK
 
     /// Shows bytes.
     func show(_ count: Int, of limit: Int?) {
+        bar.widget.isVisible = limit != nil
         guard let limit, limit > 0 else { return show("\(Amount.bytes(count)), no limit", 0) }
         show("\(Amount.bytes(count)) of \(Amount.bytes(limit))", Double(count) / Double(limit))
     }
