@@ -228,3 +228,11 @@ final class LibraryIncrementalDecoder: ProbingIncrementalDecoder {
 
     func finish() throws(WebImageError) -> Image { try decoder.decode(data, options: options) }
 }
+
+extension LibraryDecoder: ProfileDecoder {
+    func colorProfile(of data: Data) throws(WebImageError) -> ColorProfile? {
+        try data.withBytes { (bytes) throws(WebImageError) in
+            try LibraryFile(library, bytes: bytes, limits: .default).profile
+        }
+    }
+}

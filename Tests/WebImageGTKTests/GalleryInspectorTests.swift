@@ -127,7 +127,11 @@ final class FileFactsTests: XCTestCase {
     func testTellsFormatSizeAndProfile() throws {
         let facts = try XCTUnwrap(try groups("color/p3.jpg")["File"])
         XCTAssertEqual(facts["Format"], "jpeg (image/jpeg)")
-        XCTAssertEqual(facts["Color profile"], "test", "the name in the profile")
+        XCTAssertEqual(facts["Color profile"], "test (RGB)", "the name in the profile")
+        XCTAssertEqual(try groups("color/gray.png")["File"]?["Color profile"]?.hasSuffix("(gray)"), true)
+        XCTAssertEqual(try groups("color/press.jpg")["File"]?["Color profile"]?.hasSuffix("(CMYK)"), true)
+        XCTAssertEqual(try groups("color/prophoto.webp")["File"]?["Color profile"]?.hasSuffix("(RGB)"), true)
+        XCTAssertEqual(try groups("images/photo.jpg")["File"]?["Color profile"], "None; sRGB is assumed")
         XCTAssertEqual(facts["HDR"], "No")
         XCTAssertEqual(facts["Depth"], "8 bits per channel")
     }

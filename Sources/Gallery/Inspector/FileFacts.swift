@@ -10,7 +10,9 @@ enum FileFacts {
             let fact = Fact("Format", error.errorDescription ?? error.description)
             return [FactGroup(title: "File", facts: [fact, Fact("Size", Amount.bytes(data.count))])]
         }
-        var groups = [FactGroup(title: "File", facts: file(info, byteCount: data.count))]
+        var groups = [
+            FactGroup(title: "File", facts: file(info, try? codecs.colorProfile(of: data), byteCount: data.count))
+        ]
         if info.frameCount > 1 || info.loopCount != nil { groups.append(animation(info)) }
         guard let metadata = try? codecs.metadata(of: data) else { return groups }
         if let photograph = metadata.exif.flatMap({ EXIFFields($0) }).flatMap(photograph) { groups.append(photograph) }
@@ -18,7 +20,7 @@ enum FileFacts {
         return groups
     }
 
-    private static func file(_ info: ImageInfo, byteCount: Int) -> [Fact] {
+    private static func file(_ info: ImageInfo, _ profile: ColorProfile?, byteCount: Int) -> [Fact] {
         let (size, pixelCount) = (info.size, info.size.width * info.size.height)
         var facts = [
             Fact("Format", "\(info.format.name) (\(info.format.mimeType))"),
@@ -30,14 +32,17 @@ enum FileFacts {
             facts.append(Fact("Bits per pixel", Amount.decimal(bits)))
         }
         facts.append(Fact("Depth", "\(info.bitDepth) bits per channel\(info.hasAlpha ? ", with alpha" : "")"))
-        facts.append(
-            Fact(
-                "Color profile",
-                info.hasColorProfile ? info.colorProfileName ?? "Without a name" : "None; sRGB is assumed"))
+        facts.append(Fact("Color profile", profileText(info, profile)))
         facts.append(Fact("HDR", hdr(info)))
         if info.orientation != .up { facts.append(Fact("Orientation", info.orientation.words)) }
         if info.pageCount > 1 { facts.append(Fact("Images", "\(info.pageCount), the largest is shown")) }
         return facts
+    }
+
+    /// The name and the space of the profile.
+    private static func profileText(_ info: ImageInfo, _ profile: ColorProfile?) -> String {
+        guard info.hasColorProfile else { return "None; sRGB is assumed" }
+        return (info.colorProfileName ?? "Without a name") + (profile.map { " (\($0.model.name))" } ?? "")
     }
 
     private static func hdr(_ info: ImageInfo) -> String {

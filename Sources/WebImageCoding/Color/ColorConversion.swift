@@ -76,6 +76,15 @@ package enum ColorModel: Sendable, Hashable {
     case rgb
     /// Each ink as 255 minus its amount.
     case cmyk
+
+    /// The name for people.
+    package var name: String {
+        switch self {
+        case .gray: "gray"
+        case .rgb: "RGB"
+        case .cmyk: "CMYK"
+        }
+    }
 }
 
 extension ColorEncoding {

@@ -96,6 +96,16 @@ public final class CodecRegistry: Sendable {
         }
     }
 
+    /// Returns the embedded color profile; `nil` without one that can be read, and for formats whose decoder has no
+    /// ``ProfileDecoder``.
+    ///
+    /// - Throws: the errors of ``info(of:)``.
+    package func colorProfile(of data: Data) throws(WebImageError) -> ColorProfile? {
+        try firstResult(for: data) { decoder throws(WebImageError) in
+            try (decoder as? any ProfileDecoder)?.colorProfile(of: data)
+        }
+    }
+
     /// Decodes `data`. Blocks the calling thread.
     ///
     /// - Throws: ``WebImageError/unrecognizedFormat(contentType:leadingBytes:url:)`` and the errors of
