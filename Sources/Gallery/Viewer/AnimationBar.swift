@@ -23,10 +23,13 @@ import WebImageGTK
         let forward = ObjectPointer.iconButton("media-skip-forward-symbolic", "Next frame")
         gtk_scale_set_draw_value(slider.as(), 0)
         slider.expanding(vertically: false).setAccessibleLabel("Frame")
-        slider.sized(60, -1)
-        label.set("wrap", false)
-        widget = .row(spacing: 4, [back, playButton, forward, slider, label, rateMenu])
-        widget.style("toolbar")
+        label.set("wrap", false).set("margin-start", 6)
+        let buttons = ObjectPointer(gtk_center_box_new())
+        gtk_center_box_set_start_widget(buttons.opaque, label.widget)
+        gtk_center_box_set_center_widget(
+            buttons.opaque, ObjectPointer.row(spacing: 4, [back, playButton, forward]).widget)
+        gtk_center_box_set_end_widget(buttons.opaque, rateMenu.widget)
+        widget = .column([slider, buttons]).margins(horizontal: 6).set("margin-bottom", 6)
         widget.isVisible = false
 
         for button in [back, playButton, forward] { button.style("flat") }

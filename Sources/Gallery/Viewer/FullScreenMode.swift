@@ -5,7 +5,8 @@ import WebImageGTK
 @MainActor final class FullScreenMode {
     private let header: ObjectPointer
     private let controls: ViewerControls
-    private let area: ObjectPointer
+    private let canvas: PhotoCanvas
+    private var area: ObjectPointer { canvas.widget }
     private var window: ObjectPointer?
     private var idleCall: MainLoopCall?
     private var position = SIMD2<Double>(-1, -1)
@@ -14,12 +15,11 @@ import WebImageGTK
 
     private static let idleMilliseconds: UInt32 = 2_500
 
-    /// - Parameter area: the widget that gets the pointer's events.
-    init(header: ObjectPointer, controls: ViewerControls, area: ObjectPointer) {
-        (self.header, self.controls, self.area) = (header, controls, area)
+    init(header: ObjectPointer, controls: ViewerControls, canvas: PhotoCanvas) {
+        (self.header, self.controls, self.canvas) = (header, controls, canvas)
         let motion = ObjectPointer(gtk_event_controller_motion_new())
         motion.onPoint("motion") { [weak self] x, y in self?.pointerDidMove(to: SIMD2(x, y)) }
-        gtk_widget_add_controller(area.widget, motion.opaque)
+        gtk_widget_add_controller(canvas.widget.widget, motion.opaque)
     }
 
     /// Follows the window of the viewer.
@@ -40,6 +40,7 @@ import WebImageGTK
         guard let window else { return }
         isActive = gtk_window_is_fullscreen(window.as()) != 0 && gtk_widget_get_mapped(area.widget) != 0
         header.isVisible = !isActive
+        canvas.isImmersive = isActive
         controls.showFullScreen(isActive)
         wake()
     }

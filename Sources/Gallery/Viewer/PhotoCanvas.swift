@@ -10,6 +10,8 @@ import WebImageGTK
     private var fadeProgress = 1.0
     /// A zoom in progress, from a geometry to that of the layer.
     private var zoom: (animation: TimedAnimation, from: ZoomGeometry, progress: Double)?
+    /// Whether the image is on black, as in a dark room.
+    var isImmersive = false { didSet { if isImmersive != oldValue { queueDraw() } } }
     /// The pointer in the widget; `nil` outside it.
     var pointer: ZoomGeometry.Vector?
     /// Called with 1 for the next image and -1 for the previous one.
@@ -108,6 +110,11 @@ import WebImageGTK
     }
 
     override func draw(into snapshot: OpaquePointer) {
+        if isImmersive {
+            var black = GdkRGBA(red: 0, green: 0, blue: 0, alpha: 1)
+            var area = graphene_rect_t(PointRect(x: 0, y: 0, width: Double(width), height: Double(height)))
+            gtk_snapshot_append_color(snapshot, &black, &area)
+        }
         guard let layer else { return }
         guard let outgoing, fadeProgress < 1 else { return layer.draw(into: snapshot, shownGeometry(of: layer)) }
         gtk_snapshot_push_cross_fade(snapshot, fadeProgress)

@@ -43,7 +43,7 @@ import WebImageGTK
 
     init(session: GallerySession) {
         self.session = session
-        fullScreen = FullScreenMode(header: header, controls: controls, area: canvas.widget)
+        fullScreen = FullScreenMode(header: header, controls: controls, canvas: canvas)
         buildContent()
         connectParts()
         addDragSource()
