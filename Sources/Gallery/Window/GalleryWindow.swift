@@ -207,7 +207,11 @@ import WebImageGTK
         let target = ObjectPointer(gtk_drop_target_new(types[0], GDK_ACTION_COPY))
         gtk_drop_target_set_gtypes(target.opaque, &types, gsize(types.count))
         target.onDrop { [weak self] value in
-            guard let locations = Clipboard.locations(in: value), !locations.isEmpty else { return false }
+            // An image that is dragged within the program is open already.
+            let drop = gtk_drop_target_get_current_drop(target.opaque)
+            guard drop.map({ gdk_drop_get_drag($0) == nil }) ?? true,
+                let locations = Clipboard.locations(in: value), !locations.isEmpty
+            else { return false }
             self?.open(locations, replacing: false)
             return true
         }
