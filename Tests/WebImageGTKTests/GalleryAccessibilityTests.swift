@@ -1,0 +1,159 @@
+import CWebImageAdwaita
+import CWebImageGTK
+import Foundation
+import XCTest
+
+@testable import Gallery
+@testable import WebImageGTK
+
+/// The whole window, page by page, for assistive technologies and for the keyboard.
+final class GalleryAccessibilityTests: GTKTestCase {
+    private static let pages: [GalleryArguments.Page] =
+        [.photos, .statistics, .learn(nil)] + PageName.allCases.map { .learn($0) }
+
+    /// A window with three images.
+    @MainActor private func withWindow(_ body: (GalleryWindow) throws -> Void) throws {
+        adw_init()
+        let folder = FileManager.default.temporaryDirectory.appendingPathComponent("Window-\(UUID().uuidString)")
+        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+        defer { try? FileManager.default.removeItem(at: folder) }
+        for number in 0..<3 {
+            let swatch = Swatch(red: UInt8(number), green: 90, blue: 0, width: 60)
+            try CodecRegistry.shared.encode(try swatch.image(), as: .png)
+                .write(to: folder.appendingPathComponent("\(number).png"))
+        }
+        let application = ObjectPointer(adw_application_new(nil, G_APPLICATION_NON_UNIQUE))
+        defer { g_object_unref(application.address) }
+        g_application_register(application.as(GApplication.self), nil, nil)
+        let session = GallerySession(cacheDirectory: folder.appendingPathComponent("cache"))
+        let window = GalleryWindow(
+            application: application, session: session, size: PixelSize(width: 1_000, height: 700))
+        window.present()
+        window.open([folder.path])
+        pump("the images") { window.isSettled && session.collection.count == 3 }
+        defer { gtk_window_destroy(window.widget.as()) }
+        try body(window)
+    }
+
+    func testEveryControlHasANameAndARole() throws {
+        try MainActor.assumeIsolated {
+            try withWindow { window in
+                for page in Self.pages {
+                    window.show(page)
+                    pumpUntilIdle()
+                    XCTAssertEqual(namelessControls(in: window.widget), [], page.name)
+                }
+                window.view(1)
+                window.inspect()
+                pump("the viewer") { window.isSettled }
+                XCTAssertEqual(namelessControls(in: window.widget), [], "viewer and inspector")
+            }
+        }
+    }
+
+    func testTabReachesEveryControl() throws {
+        try MainActor.assumeIsolated {
+            try withWindow { window in
+                for page in Self.pages {
+                    window.show(page)
+                    pumpUntilIdle()
+                    XCTAssertEqual(controlsWithoutKeyboard(in: window.widget), [], page.name)
+                }
+                window.view(1)
+                pump("the viewer") { window.isSettled }
+                XCTAssertEqual(controlsWithoutKeyboard(in: window.widget), [], "viewer")
+            }
+        }
+    }
+
+    // MARK: Widgets
+
+    /// What a user operates. Lists and menus give their own items names.
+    private static let controlTypes: [GType] = [
+        gtk_button_get_type(), gtk_scale_get_type(), gtk_switch_get_type(), gtk_spin_button_get_type(),
+        gtk_check_button_get_type(), gtk_drop_down_get_type(), gtk_menu_button_get_type(), gtk_toggle_button_get_type(),
+        gtk_entry_get_type(),
+    ]
+
+    @MainActor private func visit(_ widget: ObjectPointer, _ body: (ObjectPointer) -> Bool) {
+        guard gtk_widget_get_mapped(widget.widget) != 0, gtk_widget_get_child_visible(widget.widget) != 0, body(widget)
+        else { return }
+        var next = gtk_widget_get_first_child(widget.widget)
+        while let child = next {
+            visit(ObjectPointer(child), body)
+            next = gtk_widget_get_next_sibling(child)
+        }
+    }
+
+    @MainActor private func isControl(_ widget: ObjectPointer) -> Bool {
+        Self.controlTypes.contains { widget.isInstance(of: $0) }
+    }
+
+    @MainActor private func namelessControls(in root: ObjectPointer) -> [String] {
+        var found: [String] = []
+        visit(root) { widget in
+            guard isControl(widget) else { return true }
+            if gtk_accessible_get_accessible_role(widget.opaque) == GTK_ACCESSIBLE_ROLE_NONE || !hasName(widget) {
+                found.append(description(of: widget))
+            }
+            // Parts of a control, as the arrows of a spin button, belong to it.
+            return false
+        }
+        return found
+    }
+
+    @MainActor private func hasName(_ widget: ObjectPointer) -> Bool {
+        if gtk_test_accessible_has_property(widget.opaque, GTK_ACCESSIBLE_PROPERTY_LABEL) != 0
+            || gtk_test_accessible_has_relation(widget.opaque, GTK_ACCESSIBLE_RELATION_LABELLED_BY) != 0
+        {
+            return true
+        }
+        // A button is named by the text in it.
+        var hasText = false
+        visit(widget) { part in
+            if part.isInstance(of: gtk_label_get_type()), !part.text.isEmpty { hasText = true }
+            return true
+        }
+        return hasText
+    }
+
+    @MainActor private func controlsWithoutKeyboard(in root: ObjectPointer) -> [String] {
+        var expected: [ObjectPointer] = []
+        visit(root) { widget in
+            // Window buttons are reached by the window manager's keys.
+            if widget.isInstance(of: gtk_window_controls_get_type()) { return false }
+            guard isControl(widget) else { return true }
+            if gtk_widget_is_sensitive(widget.widget) != 0 { expected.append(widget) }
+            return false
+        }
+        var reached: Set<ObjectPointer> = []
+        gtk_window_set_focus(root.as(), nil)
+        for _ in 0..<400 {
+            guard gtk_widget_child_focus(root.widget, GTK_DIR_TAB_FORWARD) != 0,
+                let focus = gtk_window_get_focus(root.as())
+            else { break }
+            guard reached.insert(ObjectPointer(focus)).inserted || reached.count < 2 else { break }
+        }
+        return expected.filter { control in
+            !reached.contains { $0 == control || gtk_widget_is_ancestor($0.widget, control.widget) != 0 }
+                && !isReachedByArrows(control)
+        }.map { description(of: $0) }
+    }
+
+    /// A view switcher's buttons: GTK moves between them with the arrow keys.
+    @MainActor private func isReachedByArrows(_ control: ObjectPointer) -> Bool {
+        gtk_widget_get_ancestor(control.widget, adw_view_switcher_get_type()) != nil
+    }
+
+    @MainActor private func description(of widget: ObjectPointer) -> String {
+        var path: [String] = []
+        var next: UnsafeMutablePointer<GtkWidget>? = widget.widget
+        while let current = next, path.count < 5 {
+            let object = ObjectPointer(current)
+            path.append(String(cString: g_type_name_from_instance(object.as(GTypeInstance.self))))
+            next = gtk_widget_get_parent(current)
+        }
+        let tooltip = gtk_widget_get_tooltip_text(widget.widget).map { String(cString: $0) } ?? ""
+        return path.joined(separator: " < ") + (tooltip.isEmpty ? "" : " “\(tooltip)”")
+    }
+}

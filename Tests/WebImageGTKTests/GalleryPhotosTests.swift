@@ -1,0 +1,327 @@
+import CWebImageGTK
+import Foundation
+import XCTest
+
+@testable import Gallery
+@testable import WebImageGTK
+
+final class JustifiedLayoutTests: XCTestCase {
+    private func layout(_ ratios: [Float], width: Double = 1_000, rowHeight: Double = 150) -> JustifiedLayout {
+        JustifiedLayout(aspectRatios: ratios, width: width, rowHeight: rowHeight)
+    }
+
+    func testFullRowsFillTheWidthAndKeepProportions() {
+        var random = SystemRandomNumberGenerator()
+        for _ in 0..<50 {
+            let ratios = (0..<200).map { _ in Float.random(in: 0.4...3, using: &random) }
+            let width = Double(Int.random(in: 300...2_000, using: &random))
+            let layout = layout(ratios, width: width)
+            XCTAssertEqual(layout.rows.flatMap { Array($0.indices) }, Array(0..<200), "each image once, in order")
+            for number in layout.rows.indices.dropLast() {
+                let frames = layout.frames(ofRow: number, ratios)
+                XCTAssertEqual(frames.first?.x, 0)
+                XCTAssertEqual(frames.last.map { $0.x + $0.width }, Int(width))
+                for (former, next) in zip(frames, frames.dropFirst()) {
+                    XCTAssertTrue((3...5).contains(next.x - former.x - former.width), "the gap is 4, within rounding")
+                }
+                for (frame, ratio) in zip(frames, ratios[layout.rows[number].indices]) {
+                    // Half a point of each side is rounded away.
+                    let distortion = Double(frame.width) / Double(frame.height) / Double(ratio)
+                    XCTAssertEqual(distortion, 1, accuracy: 1.5 / Double(min(frame.width, frame.height)))
+                }
+            }
+        }
+    }
+
+    func testRowsAreAsCloseToTheHeightAsTheImagesAllow() {
+        let layout = layout(Array(repeating: 1.5, count: 1_000))
+        for row in layout.rows { XCTAssertTrue((120...190).contains(row.height), "\(row.height)") }
+    }
+
+    func testTheLastRowIsNotStretched() {
+        XCTAssertEqual(layout([1.5]).frames(ofRow: 0, [1.5]), [.init(x: 0, width: 225, height: 150, y: 0)])
+        // An image that is wider than the view is as wide as the view.
+        XCTAssertEqual(layout([3], width: 300).frames(ofRow: 0, [3]), [.init(x: 0, width: 300, height: 100, y: 0)])
+    }
+
+    func testFindsRowsByPosition() {
+        let ratios = [Float](repeating: 1, count: 100_000)
+        let layout = layout(ratios)
+        let middle = layout.contentHeight / 2
+        let rows = layout.rows(from: middle, to: middle + 700)
+        XCTAssertTrue((4...7).contains(rows.count))
+        XCTAssertLessThanOrEqual(layout.rows[rows.lowerBound].y, middle)
+        XCTAssertGreaterThan(layout.rows[rows.lowerBound].y + layout.rows[rows.lowerBound].height, middle)
+        XCTAssertEqual(layout.rows(from: 0, to: layout.contentHeight + 1), layout.rows.indices)
+        XCTAssertEqual(layout.rows[layout.row(of: 99_999)].indices.upperBound, 100_000)
+        XCTAssertTrue(layout.rows(from: layout.contentHeight + 10, to: layout.contentHeight + 20).isEmpty)
+    }
+
+    func testNothingHasNoRows() {
+        XCTAssertTrue(layout([]).rows.isEmpty)
+        XCTAssertTrue(layout([1, 2], width: 0).rows.isEmpty)
+    }
+}
+
+final class PageImagesTests: XCTestCase {
+    private func links(_ html: String, at address: String = "https://host/a/b.html") throws -> [String] {
+        let scanner = FolderScanner()
+        let url = try XCTUnwrap(URL(string: address))
+        return PageImages(html: html, url: url, isImage: scanner.isImage).urls.map(\.absoluteString)
+    }
+
+    func testFindsImagesAndLinksToImagesOnce() throws {
+        let html = """
+            <!doctype html><head><meta property="og:image" content="/og.jpg"><link rel=image_src href=share.png></head>
+            <IMG SRC='one.jpg' alt="a > b"><img src=two.png><a href="three.JPEG">x</a><a href="page.html">y</a>
+            <!-- <img src="hidden.jpg"> --><img src="one.jpg#top"><a href='four.webp?size=2'>z</a>
+            """
+        XCTAssertEqual(
+            try links(html),
+            [
+                "https://host/og.jpg", "https://host/a/share.png", "https://host/a/one.jpg", "https://host/a/two.png",
+                "https://host/a/three.JPEG", "https://host/a/four.webp?size=2",
+            ])
+    }
+
+    func testTakesTheLargestOfSeveralSizes() throws {
+        XCTAssertEqual(
+            try links("<img src=s.jpg srcset='s.jpg 320w, m,1.jpg 640w,l.jpg 1280w'>"), ["https://host/a/l.jpg"])
+        XCTAssertEqual(
+            try links("<picture><source srcset='a.avif, a2.avif 2x'><img src=a.jpg></picture>"),
+            ["https://host/a/a2.avif", "https://host/a/a.jpg"])
+        XCTAssertEqual(try links("<img data-src=lazy.jpg src='data:image/gif;base64,R0'>"), ["https://host/a/lazy.jpg"])
+    }
+
+    func testFollowsTheBaseAndDecodesReferences() throws {
+        XCTAssertEqual(
+            try links("<base href='https://cdn/x/'><img src='a.jpg?b=1&amp;c=2'>"), ["https://cdn/x/a.jpg?b=1&c=2"])
+    }
+
+    func testDamagedPagesEnd() throws {
+        for html in ["<", "<img", "<img src='a.jpg", "<!-- <img src=a.jpg>", "<img src", "<a =>", "<img \u{0} src=>"] {
+            _ = try links(html)
+        }
+        XCTAssertEqual(try links(String(repeating: "<", count: 100_000)), [])
+        XCTAssertEqual(try links("<img src='javascript:alert(1)'><img src='data:image/png;base64,AA'>"), [])
+    }
+}
+
+final class LocationReaderTests: XCTestCase {
+    private var folder = URL(fileURLWithPath: "/")
+
+    override func setUpWithError() throws {
+        folder = FileManager.default.temporaryDirectory.appendingPathComponent("Locations-\(UUID().uuidString)")
+        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+    }
+
+    override func tearDown() { try? FileManager.default.removeItem(at: folder) }
+
+    private func write(_ path: String, _ text: String = "x") throws {
+        let file = folder.appendingPathComponent(path)
+        try FileManager.default.createDirectory(
+            at: file.deletingLastPathComponent(), withIntermediateDirectories: true)
+        try Data(text.utf8).write(to: file)
+    }
+
+    /// The images at a location: paths inside of the folder, and other URLs whole.
+    private func read(_ location: String, manager: WebImageManager = .shared) async throws -> [String] {
+        let found = LockBox<[URL]>([])
+        try await LocationReader(manager: manager).read(location) { urls in found.withLock { $0 += urls } }
+        let prefix = folder.absoluteString
+        return found.withLock { $0 }.map { url in
+            url.absoluteString.hasPrefix(prefix) ? String(url.path.dropFirst(folder.path.count + 1)) : url.absoluteString
+        }
+    }
+
+    func testScansFoldersInNaturalOrder() async throws {
+        for path in ["10.jpg", "2.jpg", "b/1.PNG", "a/x.webp", ".hidden.jpg", ".git/a.jpg", "notes.txt", "jpg"] {
+            try write(path)
+        }
+        try FileManager.default.createSymbolicLink(
+            at: folder.appendingPathComponent("b/loop"), withDestinationURL: folder)
+        try FileManager.default.createSymbolicLink(
+            at: folder.appendingPathComponent("b/link.jpg"), withDestinationURL: folder.appendingPathComponent("2.jpg"))
+        let found = try await read(folder.path)
+        XCTAssertEqual(found, ["2.jpg", "10.jpg", "a/x.webp", "b/1.PNG", "b/link.jpg"])
+    }
+
+    func testReadsListsWithPathsAndURLs() async throws {
+        try write("list.txt", "# comment\nhttps://host/a.jpg\n\n  \(folder.path)/b c.png  \n")
+        let found = try await read(folder.path + "/list.txt")
+        XCTAssertEqual(found, ["https://host/a.jpg", "b c.png"])
+    }
+
+    func testReadsTheImagesOfASavedPage() async throws {
+        try write("page.html", "<img src='img/a.jpg'>")
+        let found = try await read(folder.path + "/page.html")
+        XCTAssertEqual(found, ["img/a.jpg"])
+    }
+
+    func testSaysWhatIsWrong() async throws {
+        try write("empty/notes.txt", "")
+        for (location, sentence) in [
+            ("/nonexistent", "/nonexistent: No such file or directory"),
+            (folder.path + "/empty", "has no images"), (folder.path + "/empty/notes.txt", "has no images"), ("  ", "neither"),
+        ] {
+            do {
+                _ = try await read(location)
+                XCTFail("\(location) has images")
+            } catch { XCTAssertTrue("\(error)".contains(sentence), "\(error)") }
+        }
+    }
+
+    func testAnAddressIsAURLAlsoWithoutItsScheme() {
+        XCTAssertEqual(LocationReader.remoteURL("example.org/a.jpg")?.absoluteString, "https://example.org/a.jpg")
+        XCTAssertEqual(LocationReader.remoteURL("http://host/a")?.absoluteString, "http://host/a")
+        for text in ["/etc/a.b/c", "./a.b/c", "~/a.b/c", "photo.jpg", "two words"] {
+            XCTAssertNil(LocationReader.remoteURL(text), text)
+        }
+    }
+}
+
+final class PhotoGridTests: GTKTestCase {
+    /// A grid of `count` files, in a window of 800 × 600 points.
+    @MainActor private func withGrid(
+        _ count: Int, _ body: (PhotoGrid, GallerySession) throws -> Void
+    ) throws {
+        let folder = try TemporaryFolder()
+        let session = GallerySession(cacheDirectory: folder.url)
+        let grid = PhotoGrid(session: session)
+        let window = TestWindow()
+        defer { window.close() }
+        let view = ObjectPointer(gtk_scrolled_window_new()).sized(800, 600)
+        gtk_scrolled_window_set_policy(view.opaque, GTK_POLICY_NEVER, GTK_POLICY_ALWAYS)
+        gtk_scrolled_window_set_child(view.opaque, grid.widget.widget)
+        window.add(view.widget)
+        let names = (0..<count).map { folder.url.appending(path: "\($0).png") }
+        if count <= 100 {
+            for (number, url) in names.enumerated() {
+                let swatch = Swatch(red: UInt8(number), green: 90, blue: 0, width: 30 + number % 3 * 20)
+                try CodecRegistry.shared.encode(try swatch.image(), as: .png).write(to: url)
+            }
+        }
+        session.collection.replace(with: names)
+        window.present()
+        pump("the layout") { !grid.boundCells.isEmpty }
+        try body(grid, session)
+    }
+
+    func testShowsEachImageAtItsPlace() throws {
+        try MainActor.assumeIsolated {
+            try withGrid(12) { grid, session in
+                pump("the images") { grid.boundCells.count == 12 && grid.boundCells.allSatisfy { $0.picture.image != nil } }
+                pumpUntilIdle()
+                for (number, cell) in grid.boundCells.enumerated() {
+                    XCTAssertEqual(cell.item?.url, session.collection.urls[number])
+                    XCTAssertEqual(cell.picture.image?.pixels[0, 0].x, UInt8(number))
+                    let ratio = Float(cell.width) / Float(cell.height)
+                    XCTAssertEqual(ratio, 1, accuracy: 0.05, "the shape of image \(number)")
+                }
+            }
+        }
+    }
+
+    func testAHundredThousandImagesNeedFewCells() throws {
+        try MainActor.assumeIsolated {
+            try withGrid(100_000) { grid, session in
+                XCTAssertLessThan(grid.boundCells.count, 80)
+                grid.setCurrent(99_999, focusing: true)
+                pump("the end") { grid.boundCells.last?.item?.index == 99_999 }
+                grid.setCurrent(50_000, focusing: true)
+                pump("the middle") { grid.cell(of: session.collection.urls[50_000])?.isOnScreen == true }
+                XCTAssertLessThan(grid.children.count, 160)
+            }
+        }
+    }
+
+    func testKeepsThePlaceWhenShapesBecomeKnown() throws {
+        try MainActor.assumeIsolated {
+            try withGrid(5_000) { grid, session in
+                grid.setCurrent(2_500, focusing: false)
+                pump("the middle") { grid.cell(of: session.collection.urls[2_500])?.isOnScreen == true }
+                pumpUntilIdle()
+                let first = grid.boundCells.first { $0.isOnScreen }?.item?.index
+                // All images before are now panoramas.
+                session.collection.noteShapes(
+                    of: (0..<2_000).map {
+                        .init(index: $0, url: session.collection.urls[$0], size: PixelSize(width: 300, height: 100))
+                    })
+                pumpUntilIdle()
+                let now = grid.boundCells.first { $0.isOnScreen }?.item?.index
+                XCTAssertEqual(try XCTUnwrap(first), try XCTUnwrap(now), accuracy: 8)
+            }
+        }
+    }
+
+    func testSelectsByKeysAndRanges() throws {
+        try MainActor.assumeIsolated {
+            try withGrid(5_000) { grid, _ in
+                grid.toggleSelection(of: 3)
+                grid.toggleSelection(of: 5)
+                XCTAssertEqual(Array(grid.selection.ranges), [3..<4, 5..<6])
+                grid.toggleSelection(of: 3)
+                XCTAssertEqual(Array(grid.selection.ranges), [5..<6])
+                grid.selectAll()
+                XCTAssertEqual(Array(grid.selection.ranges), [0..<5_000])
+                XCTAssertTrue(grid.boundCells.allSatisfy(\.isSelected))
+                grid.clearSelection()
+                XCTAssertTrue(grid.selection.isEmpty)
+                XCTAssertFalse(grid.boundCells.contains(where: \.isSelected))
+            }
+        }
+    }
+
+    func testABrokenImageHasAButtonThatTriesAgain() throws {
+        try MainActor.assumeIsolated {
+            try withGrid(3) { grid, session in
+                pump("the images") { grid.boundCells.allSatisfy { $0.picture.image != nil } }
+                let cell = try XCTUnwrap(grid.boundCells.first)
+                let url = try XCTUnwrap(cell.item?.url)
+                let file = try Data(contentsOf: url)
+                try Data("text".utf8).write(to: url)
+                cell.load(cachePolicy: .reload)
+                pump("the failure") { !cell.children.isEmpty }
+                try file.write(to: url)
+                let button = try XCTUnwrap(cell.children.first)
+                gtk_widget_activate(button.widget)
+                pump("the image") { cell.picture.image != nil && cell.children.isEmpty }
+            }
+        }
+    }
+
+    func testZoomingChangesTheRowsAndKeepsTheImages() throws {
+        try MainActor.assumeIsolated {
+            try withGrid(60) { grid, session in
+                pump("the images") { grid.boundCells.allSatisfy { !$0.isOnScreen || $0.picture.image != nil } }
+                let small = grid.boundCells.first?.height ?? 0
+                session.settings.change { $0.rowHeight = 400 }
+                pump("larger rows") { (grid.boundCells.first?.height ?? 0) > small + 100 }
+                XCTAssertNotNil(grid.boundCells.first?.picture.image)
+            }
+        }
+    }
+}
+
+final class PhotoCellTests: XCTestCase {
+    func testImagesAreDecodedAtFewHeightsThatAreLargeEnough() {
+        let heights = Set((60...1_200).map { PhotoCell.decodedHeight(for: $0) })
+        XCTAssertLessThan(heights.count, 16)
+        for pixels in 60...1_200 {
+            XCTAssertGreaterThanOrEqual(PhotoCell.decodedHeight(for: pixels), pixels)
+            XCTAssertLessThanOrEqual(PhotoCell.decodedHeight(for: pixels), max(128, pixels * 5 / 4 + 1))
+        }
+    }
+}
+
+/// A folder that is removed with its last reference.
+private final class TemporaryFolder {
+    let url: URL
+
+    init() throws {
+        url = FileManager.default.temporaryDirectory.appendingPathComponent("Grid-\(UUID().uuidString)")
+        try FileManager.default.createDirectory(at: url, withIntermediateDirectories: true)
+    }
+
+    deinit { try? FileManager.default.removeItem(at: url) }
+}
