@@ -224,7 +224,8 @@ if hasViews {
                 + (hasFormats ? [.define("WEBIMAGE_FORMATS")] : [])),
         program("GalleryProgram", ["Gallery"]),
         program(
-            "GTKBenchmarks", ["WebImageGTK", "Gallery", "BenchmarkReport", "CWebImageGTK", "WebImageTestSupport"],
+            "GTKBenchmarks",
+            ["WebImageGTK", "Gallery", "BenchmarkReport", "CWebImageGTK", "CWebImageAdwaita", "WebImageTestSupport"],
             path: "Benchmarks/GTKBenchmarks"),
         .systemLibrary(name: "CWebImageTrace", path: "Benchmarks/CWebImageTrace"),
         program(

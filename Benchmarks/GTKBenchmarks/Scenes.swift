@@ -161,6 +161,7 @@ enum MeasuredPart: String {
     case animations
     case warmGrid = "warm-grid"
     case firstPicture = "first-picture"
+    case gallery
 
     /// Runs the part that the arguments name, and ends the process.
     static func run(_ arguments: [String]) -> Never {
@@ -174,6 +175,7 @@ enum MeasuredPart: String {
                     case .warmGrid: try WarmGridRun(arguments).figures()
                     case .animations: try AnimationRun(arguments).figures()
                     case .firstPicture: try FirstPictureRun(arguments).figures()
+                    case .gallery: try GalleryRun(arguments).figures()
                     }
                 print(figures.map { "\($0.key)=\($0.value)" }.joined(separator: " "))
             }

@@ -39,6 +39,12 @@ extension BenchmarkGroup {
                     in: TemporaryDirectory(), seconds: seconds,
                     peers: isQuick ? [.files, .pixbuf] : AnimationRun.Peer.allCases)
             },
+            BenchmarkGroup(name: "gallery-views") { _ in
+                let directory = try TemporaryDirectory()
+                try measureGallery(
+                    of: photographs(isQuick ? 50 : 500, in: directory), count: isQuick ? 500 : 10_000,
+                    cache: directory.path("cache"), seconds: seconds)
+            },
             BenchmarkGroup(name: "start-views") { _ in
                 let directory = try TemporaryDirectory()
                 try measureFirstPictures(of: photographs(6, in: directory), roundCount: isQuick ? 1 : 7)
@@ -176,7 +182,7 @@ extension BenchmarkGroup {
         }
     }
 
-    private static func tenths(_ value: Double?) -> String { value.map { "\(($0 * 10).rounded() / 10)" } ?? "-" }
+    static func tenths(_ value: Double?) -> String { value.map { "\(($0 * 10).rounded() / 10)" } ?? "-" }
 }
 
 extension GridRun.Peer {

@@ -12,7 +12,7 @@ final class GalleryAccessibilityTests: GTKTestCase {
         [.photos, .statistics, .learn(nil)] + PageName.allCases.map { .learn($0) }
 
     /// A window with three images.
-    @MainActor private func withWindow(_ body: (GalleryWindow) throws -> Void) throws {
+    @MainActor private static func withWindow(_ body: (GalleryWindow) throws -> Void) throws {
         adw_init()
         let folder = FileManager.default.temporaryDirectory.appendingPathComponent("Window-\(UUID().uuidString)")
         try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
@@ -37,31 +37,31 @@ final class GalleryAccessibilityTests: GTKTestCase {
 
     func testEveryControlHasANameAndARole() throws {
         try MainActor.assumeIsolated {
-            try withWindow { window in
+            try Self.withWindow { window in
                 for page in Self.pages {
                     window.show(page)
                     pumpUntilIdle()
-                    XCTAssertEqual(namelessControls(in: window.widget), [], page.name)
+                    XCTAssertEqual(Self.namelessControls(in: window.widget), [], page.name)
                 }
                 window.view(1)
                 window.inspect()
                 pump("the viewer") { window.isSettled }
-                XCTAssertEqual(namelessControls(in: window.widget), [], "viewer and inspector")
+                XCTAssertEqual(Self.namelessControls(in: window.widget), [], "viewer and inspector")
             }
         }
     }
 
     func testTabReachesEveryControl() throws {
         try MainActor.assumeIsolated {
-            try withWindow { window in
+            try Self.withWindow { window in
                 for page in Self.pages {
                     window.show(page)
                     pumpUntilIdle()
-                    XCTAssertEqual(controlsWithoutKeyboard(in: window.widget), [], page.name)
+                    XCTAssertEqual(Self.controlsWithoutKeyboard(in: window.widget), [], page.name)
                 }
                 window.view(1)
                 pump("the viewer") { window.isSettled }
-                XCTAssertEqual(controlsWithoutKeyboard(in: window.widget), [], "viewer")
+                XCTAssertEqual(Self.controlsWithoutKeyboard(in: window.widget), [], "viewer")
             }
         }
     }
@@ -75,7 +75,7 @@ final class GalleryAccessibilityTests: GTKTestCase {
         gtk_entry_get_type(),
     ]
 
-    @MainActor private func visit(_ widget: ObjectPointer, _ body: (ObjectPointer) -> Bool) {
+    @MainActor private static func visit(_ widget: ObjectPointer, _ body: (ObjectPointer) -> Bool) {
         guard gtk_widget_get_mapped(widget.widget) != 0, gtk_widget_get_child_visible(widget.widget) != 0, body(widget)
         else { return }
         var next = gtk_widget_get_first_child(widget.widget)
@@ -85,11 +85,11 @@ final class GalleryAccessibilityTests: GTKTestCase {
         }
     }
 
-    @MainActor private func isControl(_ widget: ObjectPointer) -> Bool {
-        Self.controlTypes.contains { widget.isInstance(of: $0) }
+    @MainActor private static func isControl(_ widget: ObjectPointer) -> Bool {
+        controlTypes.contains { widget.isInstance(of: $0) }
     }
 
-    @MainActor private func namelessControls(in root: ObjectPointer) -> [String] {
+    @MainActor private static func namelessControls(in root: ObjectPointer) -> [String] {
         var found: [String] = []
         visit(root) { widget in
             guard isControl(widget) else { return true }
@@ -102,7 +102,7 @@ final class GalleryAccessibilityTests: GTKTestCase {
         return found
     }
 
-    @MainActor private func hasName(_ widget: ObjectPointer) -> Bool {
+    @MainActor private static func hasName(_ widget: ObjectPointer) -> Bool {
         if gtk_test_accessible_has_property(widget.opaque, GTK_ACCESSIBLE_PROPERTY_LABEL) != 0
             || gtk_test_accessible_has_relation(widget.opaque, GTK_ACCESSIBLE_RELATION_LABELLED_BY) != 0
         {
@@ -117,7 +117,7 @@ final class GalleryAccessibilityTests: GTKTestCase {
         return hasText
     }
 
-    @MainActor private func controlsWithoutKeyboard(in root: ObjectPointer) -> [String] {
+    @MainActor private static func controlsWithoutKeyboard(in root: ObjectPointer) -> [String] {
         var expected: [ObjectPointer] = []
         visit(root) { widget in
             // Window buttons are reached by the window manager's keys.
@@ -141,11 +141,11 @@ final class GalleryAccessibilityTests: GTKTestCase {
     }
 
     /// A view switcher's buttons: GTK moves between them with the arrow keys.
-    @MainActor private func isReachedByArrows(_ control: ObjectPointer) -> Bool {
+    @MainActor private static func isReachedByArrows(_ control: ObjectPointer) -> Bool {
         gtk_widget_get_ancestor(control.widget, adw_view_switcher_get_type()) != nil
     }
 
-    @MainActor private func description(of widget: ObjectPointer) -> String {
+    @MainActor private static func description(of widget: ObjectPointer) -> String {
         var path: [String] = []
         var next: UnsafeMutablePointer<GtkWidget>? = widget.widget
         while let current = next, path.count < 5 {

@@ -130,7 +130,8 @@ final class LocationReaderTests: XCTestCase {
         try await LocationReader(manager: manager).read(location) { urls in found.withLock { $0 += urls } }
         let prefix = folder.absoluteString
         return found.withLock { $0 }.map { url in
-            url.absoluteString.hasPrefix(prefix) ? String(url.path.dropFirst(folder.path.count + 1)) : url.absoluteString
+            url.absoluteString.hasPrefix(prefix)
+                ? String(url.path.dropFirst(folder.path.count + 1)) : url.absoluteString
         }
     }
 
@@ -162,7 +163,8 @@ final class LocationReaderTests: XCTestCase {
         try write("empty/notes.txt", "")
         for (location, sentence) in [
             ("/nonexistent", "/nonexistent: No such file or directory"),
-            (folder.path + "/empty", "has no images"), (folder.path + "/empty/notes.txt", "has no images"), ("  ", "neither"),
+            (folder.path + "/empty", "has no images"), (folder.path + "/empty/notes.txt", "has no images"),
+            ("  ", "neither"),
         ] {
             do {
                 _ = try await read(location)
@@ -182,7 +184,7 @@ final class LocationReaderTests: XCTestCase {
 
 final class PhotoGridTests: GTKTestCase {
     /// A grid of `count` files, in a window of 800 × 600 points.
-    @MainActor private func withGrid(
+    @MainActor private static func withGrid(
         _ count: Int, _ body: (PhotoGrid, GallerySession) throws -> Void
     ) throws {
         let folder = try TemporaryFolder()
@@ -197,8 +199,7 @@ final class PhotoGridTests: GTKTestCase {
         let names = (0..<count).map { folder.url.appending(path: "\($0).png") }
         if count <= 100 {
             for (number, url) in names.enumerated() {
-                let swatch = Swatch(red: UInt8(number), green: 90, blue: 0, width: 30 + number % 3 * 20)
-                try CodecRegistry.shared.encode(try swatch.image(), as: .png).write(to: url)
+                try CodecRegistry.shared.encode(try image(number), as: .png).write(to: url)
             }
         }
         session.collection.replace(with: names)
@@ -207,16 +208,30 @@ final class PhotoGridTests: GTKTestCase {
         try body(grid, session)
     }
 
+    /// An image whose color tells its number, 40 pixels high, and 30, 50 or 70 wide.
+    @MainActor private static func image(_ number: Int) throws -> Image {
+        var pixels = try MutablePixelBuffer(width: 30 + number % 3 * 20, height: 40)
+        pixels.withUnsafeMutableBytes { bytes in
+            for offset in stride(from: 0, to: bytes.count, by: 4) {
+                bytes.storeBytes(of: SIMD4(UInt8(number), 90, 0, 255), toByteOffset: offset, as: SIMD4<UInt8>.self)
+            }
+        }
+        return Image(pixels: pixels.freeze(isOpaque: true))
+    }
+
     func testShowsEachImageAtItsPlace() throws {
         try MainActor.assumeIsolated {
-            try withGrid(12) { grid, session in
-                pump("the images") { grid.boundCells.count == 12 && grid.boundCells.allSatisfy { $0.picture.image != nil } }
+            try Self.withGrid(12) { grid, session in
+                pump("the images") {
+                    grid.boundCells.count == 12 && grid.boundCells.allSatisfy { $0.picture.image != nil }
+                }
                 pumpUntilIdle()
                 for (number, cell) in grid.boundCells.enumerated() {
                     XCTAssertEqual(cell.item?.url, session.collection.urls[number])
                     XCTAssertEqual(cell.picture.image?.pixels[0, 0].x, UInt8(number))
                     let ratio = Float(cell.width) / Float(cell.height)
-                    XCTAssertEqual(ratio, 1, accuracy: 0.05, "the shape of image \(number)")
+                    XCTAssertEqual(
+                        ratio, Float(30 + number % 3 * 20) / 40, accuracy: 0.05, "the shape of image \(number)")
                 }
             }
         }
@@ -224,7 +239,7 @@ final class PhotoGridTests: GTKTestCase {
 
     func testAHundredThousandImagesNeedFewCells() throws {
         try MainActor.assumeIsolated {
-            try withGrid(100_000) { grid, session in
+            try Self.withGrid(100_000) { grid, session in
                 XCTAssertLessThan(grid.boundCells.count, 80)
                 grid.setCurrent(99_999, focusing: true)
                 pump("the end") { grid.boundCells.last?.item?.index == 99_999 }
@@ -237,7 +252,7 @@ final class PhotoGridTests: GTKTestCase {
 
     func testKeepsThePlaceWhenShapesBecomeKnown() throws {
         try MainActor.assumeIsolated {
-            try withGrid(5_000) { grid, session in
+            try Self.withGrid(5_000) { grid, session in
                 grid.setCurrent(2_500, focusing: false)
                 pump("the middle") { grid.cell(of: session.collection.urls[2_500])?.isOnScreen == true }
                 pumpUntilIdle()
@@ -256,7 +271,7 @@ final class PhotoGridTests: GTKTestCase {
 
     func testSelectsByKeysAndRanges() throws {
         try MainActor.assumeIsolated {
-            try withGrid(5_000) { grid, _ in
+            try Self.withGrid(5_000) { grid, _ in
                 grid.toggleSelection(of: 3)
                 grid.toggleSelection(of: 5)
                 XCTAssertEqual(Array(grid.selection.ranges), [3..<4, 5..<6])
@@ -274,7 +289,7 @@ final class PhotoGridTests: GTKTestCase {
 
     func testABrokenImageHasAButtonThatTriesAgain() throws {
         try MainActor.assumeIsolated {
-            try withGrid(3) { grid, session in
+            try Self.withGrid(3) { grid, session in
                 pump("the images") { grid.boundCells.allSatisfy { $0.picture.image != nil } }
                 let cell = try XCTUnwrap(grid.boundCells.first)
                 let url = try XCTUnwrap(cell.item?.url)
@@ -292,7 +307,7 @@ final class PhotoGridTests: GTKTestCase {
 
     func testZoomingChangesTheRowsAndKeepsTheImages() throws {
         try MainActor.assumeIsolated {
-            try withGrid(60) { grid, session in
+            try Self.withGrid(60) { grid, session in
                 pump("the images") { grid.boundCells.allSatisfy { !$0.isOnScreen || $0.picture.image != nil } }
                 let small = grid.boundCells.first?.height ?? 0
                 session.settings.change { $0.rowHeight = 400 }

@@ -65,8 +65,11 @@ import WebImageGTK
             thumbnail: Thumbnail(
                 .pixels(width: decodedHeight * 2 / 5, height: decodedHeight), mode: .aspectFill))
         let index = item.index
+        // A larger version of the image on display replaces it without a gap.
+        let isShown = picture.imageURL == item.url && picture.image != nil
         picture.setImage(
-            request, placeholder: .cachedVariant, options: .fadeIn, manager: session.manager,
+            request, placeholder: .cachedVariant, options: isShown ? .ignorePlaceholder : .fadeIn,
+            manager: session.manager,
             completion: { [weak self] result in
                 guard let self, self.item?.url == item.url, case .success(let response) = result else { return }
                 onLoad(index, response.image.pixels.size)
