@@ -18,11 +18,20 @@ import WebImageGTK
         configure: (inout WebImageManager.Configuration) -> Void = { _ in }
     ) {
         self.settings = settings
-        let disk = DiskCache(
-            configuration: cacheDirectory.map { DiskCache.Configuration(directory: $0) } ?? settings.diskConfiguration)
-        let cache = ImageCache(memory: MemoryCache(configuration: .images), disk: disk)
+        var storage = DiskCache.Configuration()
+        if let cacheDirectory { storage.directory = cacheDirectory }
+        storage.sizeLimit = Int64(settings.values.diskMebibytes) << 20
+        let cache = ImageCache(
+            memory: MemoryCache(configuration: .images), disk: DiskCache(configuration: storage))
         cache.memory.costLimit = settings.memoryByteLimit
+        settings.observe { [weak settings] _ in if let settings { cache.memory.costLimit = settings.memoryByteLimit } }
+        var downloads = ImageDownloader.Configuration()
+        downloads.maximumConnections = settings.values.connections
+        downloads.maximumConnectionsPerHost = settings.values.connectionsPerHost
         var configuration = WebImageManager.Configuration(cache: cache)
+        configuration.loaders = ImageLoaderGroup([
+            ImageDownloader(configuration: downloads), FileLoader(), DataURLLoader(),
+        ])
         let log = loads.writer
         configuration.didFinish = { log.note($0, $1) }
         configure(&configuration)

@@ -42,12 +42,6 @@ import WebImageGTK
 
     var memoryByteLimit: Int { values.memoryMebibytes << 20 }
 
-    var diskConfiguration: DiskCache.Configuration {
-        var configuration = DiskCache.Configuration()
-        configuration.sizeLimit = Int64(values.diskMebibytes) << 20
-        return configuration
-    }
-
     func observe(_ body: @escaping @MainActor (Values) -> Void) { observers.append(body) }
 
     /// Changes the values, stores them, and tells the observers.

@@ -71,9 +71,9 @@ import WebImageGTK
     /// What makes the animation; retained until it has.
     var work: LatestWork<URL, Result<Image, WebImageError>>?
     private let button = ObjectPointer.iconButton("media-playback-start-symbolic", "Play").style("flat")
-    private let scale = ObjectPointer(gtk_scale_new_with_range(GTK_ORIENTATION_HORIZONTAL, 0, 1, 1))
-    private let modeMenu: ObjectPointer
-    private let rateMenu: ObjectPointer
+    let scale = ObjectPointer(gtk_scale_new_with_range(GTK_ORIENTATION_HORIZONTAL, 0, 1, 1))
+    let modeMenu: ObjectPointer
+    let rateMenu: ObjectPointer
     private let status = ObjectPointer.caption("", "caption", "dim-label")
     /// Whether the slider follows the animation at the moment, so that its change moves nothing.
     private var isFollowing = false
@@ -172,7 +172,8 @@ import WebImageGTK
 
     // MARK: Playback
 
-    private func toggle() {
+    /// Plays or pauses.
+    func toggle() {
         guard let player = picture.player else { return }
         if player.isPlaying { player.pause() } else { player.play() }
         showState()

@@ -49,11 +49,14 @@ import WebImageGTK
     private let shareLabel = ObjectPointer.label("", "numeric")
     private let blurSwitch = ObjectPointer(gtk_switch_new()).aligned(nil, GTK_ALIGN_CENTER)
     private var finishedLoadCount = 0
+    private let width: Int
 
     /// The slider's maximum. It lies beyond 1, as in YYImage's demo, so that the end is easy to reach.
     private static let rightEnd = 1.05
 
-    init(samples: Samples) {
+    /// - Parameter width: of the files' images, in pixels.
+    init(samples: Samples, width: Int = 720) {
+        self.width = width
         scale = ObjectPointer(gtk_scale_new_with_range(GTK_ORIENTATION_HORIZONTAL, 0, Self.rightEnd, 0.01))
         let controls = ObjectPointer.column(spacing: 6)
         super.init(
@@ -117,7 +120,7 @@ import WebImageGTK
                         entry.frame.widget, entry.example.name, entry.example.explanation, controls: [status])
                 }, columns: 3))
         for (index, example) in examples.enumerated() {
-            load(SampleFile(.still, example.encoding, width: 720, of: photographs[0]), at: index)
+            load(SampleFile(.still, example.encoding, width: width, of: photographs[0]), at: index)
         }
     }
 

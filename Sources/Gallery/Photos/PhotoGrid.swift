@@ -224,6 +224,12 @@ import WebImageGTK
         onSelectionChange()
     }
 
+    /// Makes the first image in sight the current one, if there is none.
+    func chooseCurrent() { if current == nil, !collection.isEmpty { current = firstInSight } }
+
+    /// Takes the keyboard focus.
+    func focus() { gtk_widget_grab_focus(widget.widget) }
+
     private func reveal(_ index: Int) {
         guard !layout.rows.isEmpty else { return }
         let row = layout.rows[layout.row(of: index)]

@@ -90,7 +90,7 @@ import WebImageGTK
     }
 
     private func show(_ statistics: LoadStatistics) {
-        hitRate.text = statistics.hitRate.map(Amount.percent) ?? "No network"
+        hitRate.text = statistics.hitRate.map(Amount.percent) ?? "Local files"
         hitRateNote.text =
             statistics.hitRate == nil
             ? "All images came from files." : "of the images from the web needed no server"

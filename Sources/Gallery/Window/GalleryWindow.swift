@@ -174,11 +174,20 @@ import WebImageGTK
 
     private func toggleInspector() { flap.set("reveal-flap", !flap.get("reveal-flap", as: Bool.self)) }
 
+    /// Moves the keyboard focus to the images when they appear, unless the user has moved it elsewhere.
+    private func focusImages() {
+        guard shownPage == "photos", let focus = gtk_window_get_focus(widget.as()),
+            gtk_widget_is_ancestor(focus, photos.widget.widget) == 0
+        else { return }
+        photos.grid.focus()
+    }
+
     /// Shows the inspector for the current image.
     func inspect() { flap.set("reveal-flap", true) }
 
     private func inspectCurrent() {
         guard flap.get("reveal-flap", as: Bool.self) else { return inspector.show(nil) }
+        if !isViewing { photos.grid.chooseCurrent() }
         inspector.show(isViewing ? viewer.currentURL : photos.currentURL)
     }
 
@@ -200,6 +209,7 @@ import WebImageGTK
         guard !locations.isEmpty || list != nil else { return }
         adw_view_stack_set_visible_child_name(stack.opaque, "photos")
         photos.open(locations, list: list, replacing: replacing)
+        photos.whenItemsArrive { [weak self] in self?.focusImages() }
     }
 
     private func acceptDrops() {
