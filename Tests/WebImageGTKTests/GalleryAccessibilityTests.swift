@@ -36,6 +36,8 @@ final class GalleryAccessibilityTests: GTKTestCase {
     }
 
     func testEveryControlHasANameAndARole() throws {
+        try XCTSkipUnless(
+            ProcessInfo.processInfo.environment["GTK_A11Y"] == "test", "needs GTK's test back end: GTK_A11Y=test")
         try MainActor.assumeIsolated {
             try Self.withWindow { window in
                 for page in Self.pages {
@@ -123,7 +125,9 @@ final class GalleryAccessibilityTests: GTKTestCase {
             // Window buttons are reached by the window manager's keys.
             if widget.isInstance(of: gtk_window_controls_get_type()) { return false }
             guard isControl(widget) else { return true }
-            if gtk_widget_is_sensitive(widget.widget) != 0 { expected.append(widget) }
+            // Pictures of buttons, which the pointer can't use either.
+            let isUsable = gtk_widget_is_sensitive(widget.widget) != 0 && gtk_widget_get_can_target(widget.widget) != 0
+            if isUsable { expected.append(widget) }
             return false
         }
         var reached: Set<ObjectPointer> = []

@@ -77,7 +77,8 @@ import WebImageGTK
             for row in rows {
                 xml += "<child><object class=\"GtkShortcutsShortcut\"><property name=\"title\">"
                 xml += "\(row.title.escapedMarkup)</property><property name=\"accelerator\">"
-                xml += "\((row.keys + row.pageKeys).prefix(2).joined(separator: " ").escapedMarkup)</property></object></child>"
+                xml +=
+                    "\((row.keys + row.pageKeys).prefix(2).joined(separator: " ").escapedMarkup)</property></object></child>"
             }
             xml += "</object></child>"
         }

@@ -76,20 +76,7 @@ extension Array {
     ///
     /// - Parameter columns: the most columns.
     static func flow(_ children: [ObjectPointer], columns: Int = 4) -> ObjectPointer {
-        let flow = ObjectPointer(gtk_flow_box_new()).style("examples")
-        gtk_flow_box_set_selection_mode(flow.opaque, GTK_SELECTION_NONE)
-        gtk_flow_box_set_homogeneous(flow.opaque, 1)
-        gtk_flow_box_set_min_children_per_line(flow.opaque, 1)
-        gtk_flow_box_set_max_children_per_line(flow.opaque, guint(columns))
-        gtk_flow_box_set_column_spacing(flow.opaque, 18)
-        gtk_flow_box_set_row_spacing(flow.opaque, 24)
-        flow.aligned(nil, GTK_ALIGN_START)
-        for child in children {
-            gtk_flow_box_insert(flow.opaque, child.widget, -1)
-            // The keyboard goes to what is inside.
-            gtk_widget_set_focusable(gtk_widget_get_parent(child.widget), 0)
-        }
-        return flow
+        ColumnsView(children, columns: columns).widget.aligned(nil, GTK_ALIGN_START)
     }
 
     /// Returns an image above its title and an explanation.

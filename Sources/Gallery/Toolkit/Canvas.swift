@@ -37,6 +37,9 @@ import WebImageGTK
     /// The least and the natural length in points; 0 by default.
     func measure(_ orientation: GtkOrientation, for length: Int) -> (least: Int, natural: Int) { (0, 0) }
 
+    /// Whether the height follows from the width.
+    var dependsOnWidth: Bool { false }
+
     /// Places the children in the size in points. Called by GTK's layout, so it must not change other widgets.
     func layOut(width: Int, height: Int) {}
 
@@ -171,7 +174,6 @@ private enum CanvasClass {
     ) -> Result? {
         guard let instance else { return nil }
         nonisolated(unsafe) let pointer = ObjectPointer(instance)
-        nonisolated(unsafe) let body = body
         return MainActor.assumeIsolated { key.value(of: pointer).map { body($0) } }
     }
 
@@ -181,6 +183,10 @@ private enum CanvasClass {
             let lengths = CanvasClass.with(widget) { $0.measure(orientation, for: Int(length)) }
             least?.pointee = gint(lengths?.least ?? 0)
             natural?.pointee = gint(max(lengths?.least ?? 0, lengths?.natural ?? 0))
+        }
+        widgetClass.pointee.get_request_mode = { widget in
+            CanvasClass.with(widget) { $0.dependsOnWidth } == true
+                ? GTK_SIZE_REQUEST_HEIGHT_FOR_WIDTH : GTK_SIZE_REQUEST_CONSTANT_SIZE
         }
         widgetClass.pointee.size_allocate = { widget, width, height, _ in
             _ = CanvasClass.with(widget) { $0.layOut(width: Int(width), height: Int(height)) }

@@ -17,7 +17,6 @@ enum GalleryStyle {
         .photo:focus-visible { outline: 3px solid @accent_color; outline-offset: -3px; }
         .photo .failure { border-radius: 0; color: @error_color; }
         .image-frame { background-color: alpha(currentColor, 0.08); border-radius: 6px; }
-        .examples > flowboxchild { padding: 0; }
         .picture-button { padding: 0; }
         .alps { background-color: mix(@window_bg_color, #8ff0a4, 0.12); }
         map-marker { border-radius: 50%; }

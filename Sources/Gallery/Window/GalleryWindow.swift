@@ -174,12 +174,11 @@ import WebImageGTK
 
     private func toggleInspector() { flap.set("reveal-flap", !flap.get("reveal-flap", as: Bool.self)) }
 
-    /// Moves the keyboard focus to the images when they appear, unless the user has moved it elsewhere.
+    /// Moves the keyboard focus to the images when they appear.
     private func focusImages() {
-        guard shownPage == "photos", let focus = gtk_window_get_focus(widget.as()),
-            gtk_widget_is_ancestor(focus, photos.widget.widget) == 0
-        else { return }
-        photos.grid.focus()
+        guard shownPage == "photos" else { return }
+        let focus = gtk_window_get_focus(widget.as())
+        if focus.map({ gtk_widget_is_ancestor($0, photos.widget.widget) == 0 }) ?? true { photos.grid.focus() }
     }
 
     /// Shows the inspector for the current image.
