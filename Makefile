@@ -24,7 +24,7 @@ Benchmarks_groups := $(filter-out $(TransportBenchmarks_groups) $(GTKBenchmarks_
 benchmarks := $(foreach program,$(programs),$(if $(GROUP),$(if $($(program)_groups),$(program)),$(program)))
 peers := $(if $(filter TransportBenchmarks,$(benchmarks)),URLSessionClient)
 
-.PHONY: help setup build test test-renderer stress fuzz test-tsan test-asan options-off trace build-time lint format pictures bench hit-rates demo examples fleet docs snippets test-install install uninstall check-install clean
+.PHONY: help setup build test test-renderer stress fuzz test-tsan test-asan options-off trace build-time lint format pictures bench hit-rates demo screenshots examples fleet docs snippets test-install install uninstall check-install clean
 
 help: ## List these targets.
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' Makefile | expand -t 15
@@ -157,6 +157,12 @@ demo: ## Show photographs from a local server, first cold, then from disk.
 	@Scripts/setup build demo
 	$(build_installable)
 	@Demo/run $(installable)/release
+
+SCREENSHOTS ?= .build/screenshots
+screenshots: ## Photograph each page of the Gallery under Xvfb: 1280×900 and 480×700, light and dark, into SCREENSHOTS=…
+	@Scripts/setup build demo
+	$(build) -c release --product Gallery
+	@Scripts/screenshots $(scratch)/release/Gallery $(SCREENSHOTS) $(SCREENSHOT_OPTIONS)
 
 examples: ## Build the examples as an outside package, and check what they do.
 	@Scripts/setup build demo

@@ -50,6 +50,11 @@ struct GalleryArguments {
         let reason: String
     }
 
+    /// The name under which the program was started: it is installed as `webimage-gallery`.
+    static var programName: String {
+        CommandLine.arguments.first?.split(separator: "/").last.map(String.init) ?? "Gallery"
+    }
+
     /// The text of `--help`.
     static var help: String {
         let lines = options.map { option in
@@ -57,7 +62,7 @@ struct GalleryArguments {
             return name + String(repeating: " ", count: max(2, 22 - name.count)) + option.help
         }
         return """
-            Usage: Gallery [OPTION…] [URL|FILE|FOLDER…]
+            Usage: \(programName) [OPTION…] [URL|FILE|FOLDER…]
 
             Shows images from the web, from files, from folders and from web pages, and where each came from.
 
