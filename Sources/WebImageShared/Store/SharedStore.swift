@@ -33,24 +33,13 @@ final class SharedStore: Sendable {
         var isProbing = false
         /// The share of hits lately, from 0 to 1.
         var hitShare = 1.0
-        /// The writes that wait, oldest first.
-        var pending: [Write] = []
-        var pendingByteCount = 0
+        var pending = WriteQueue()
         /// The names that are being written.
         var names: [String] = []
         var writerCount = 0
         /// Starts a writer when the breaker lets one request through.
         var retry: ScheduledCall?
         var waiters: [CheckedContinuation<Void, Never>] = []
-    }
-
-    /// An object to write, or `nil` to remove the stored one.
-    private struct Write {
-        let name: String
-        let object: SharedObject?
-        var attemptCount = 0
-
-        var byteCount: Int { object?.content.count ?? 0 }
     }
 
     let client: S3Client
@@ -185,9 +174,8 @@ final class SharedStore: Sendable {
     /// Stores an object after the call. It replaces a waiting one of its name.
     func write(_ object: SharedObject) {
         state.withLock { state in
-            enqueue(Write(name: object.texts.name, object: object), &state)
-            while state.pendingByteCount > configuration.pendingByteLimit, !state.pending.isEmpty {
-                state.pendingByteCount -= state.pending.removeFirst().byteCount
+            state.pending.append(WriteQueue.Write(name: object.texts.name, object: object))
+            while state.pending.byteCount > configuration.pendingByteLimit, state.pending.removeFirst() != nil {
                 state.counters.droppedWrites += 1
             }
         }
@@ -196,21 +184,13 @@ final class SharedStore: Sendable {
 
     /// Removes an object after the call.
     func removeLater(_ name: String) {
-        state.withLock { enqueue(Write(name: name, object: nil), &$0) }
+        state.withLock { $0.pending.append(WriteQueue.Write(name: name, object: nil)) }
         startWriter()
-    }
-
-    private func enqueue(_ write: Write, _ state: inout State) {
-        if let index = state.pending.firstIndex(where: { $0.name.hasSameBytes(as: write.name) }) {
-            state.pendingByteCount -= state.pending.remove(at: index).byteCount
-        }
-        state.pending.append(write)
-        state.pendingByteCount += write.byteCount
     }
 
     private func startWriter() {
         let starts = state.withLock { state in
-            guard state.writerCount < Self.writerCount, nextIndex(&state) != nil else { return false }
+            guard state.writerCount < Self.writerCount, maySend(&state) else { return false }
             state.writerCount += 1
             return true
         }
@@ -223,7 +203,7 @@ final class SharedStore: Sendable {
         }
     }
 
-    private func send(_ write: Write) async {
+    private func send(_ write: WriteQueue.Write) async {
         // Encoded here: `write` is called on the network thread, which the checksum would block.
         let result =
             if let object = write.object { await request(.put, write.name, body: object.encoded) } else {
@@ -241,24 +221,23 @@ final class SharedStore: Sendable {
     }
 
     /// Puts a write back into the queue, unless a newer one of its name waits.
-    private func sendAgain(_ write: Write) {
+    private func sendAgain(_ write: WriteQueue.Write) {
         state.withLock { state in
             var write = write
             write.attemptCount += 1
-            let isSuperseded = state.pending.contains { $0.name.hasSameBytes(as: write.name) }
-            let hasSpace = state.pendingByteCount + write.byteCount <= configuration.pendingByteLimit
+            let isSuperseded = state.pending.contains(write.name)
+            let hasSpace = state.pending.byteCount + write.byteCount <= configuration.pendingByteLimit
             guard write.attemptCount < Self.attemptLimit, !isSuperseded, hasSpace, state.waiters.isEmpty else {
                 if write.object != nil { state.counters.droppedWrites += 1 }
                 return
             }
-            state.pending.insert(write, at: 0)
-            state.pendingByteCount += write.byteCount
+            state.pending.prepend(write)
         }
     }
 
-    /// Returns the first write that may be sent now. While the breaker allows none, a writer is scheduled for its end.
-    private func nextIndex(_ state: inout State) -> Int? {
-        guard !state.pending.isEmpty else { return nil }
+    /// Whether a write may be sent now. While the breaker allows none, a writer is scheduled for its end.
+    private func maySend(_ state: inout State) -> Bool {
+        guard !state.pending.isEmpty else { return false }
         guard !state.breaker.isPausing(at: clock.now) else {
             // The end of a probe starts a writer itself.
             if state.retry == nil, let time = state.breaker.reopening, time > clock.now {
@@ -267,20 +246,22 @@ final class SharedStore: Sendable {
                     self?.startWriter()
                 }
             }
-            return nil
+            return false
         }
-        return state.pending.firstIndex { write in !state.names.contains { $0.hasSameBytes(as: write.name) } }
+        let names = state.names
+        return state.pending.contains { name in !names.contains { $0.hasSameBytes(as: name) } }
     }
 
     /// Ends the writer if there is nothing that it may send.
-    private func nextWrite() -> Write? {
-        let next = state.withLock { state -> Write? in
-            guard let index = nextIndex(&state) else {
+    private func nextWrite() -> WriteQueue.Write? {
+        let next = state.withLock { state -> WriteQueue.Write? in
+            let names = state.names
+            guard maySend(&state),
+                let next = state.pending.removeFirst(where: { name in !names.contains { $0.hasSameBytes(as: name) } })
+            else {
                 state.writerCount -= 1
                 return nil
             }
-            let next = state.pending.remove(at: index)
-            state.pendingByteCount -= next.byteCount
             state.names.append(next.name)
             return next
         }
@@ -308,16 +289,13 @@ final class SharedStore: Sendable {
     }
 
     private func dropPending(_ state: inout State) {
-        state.counters.droppedWrites += state.pending.count { $0.object != nil }
-        (state.pending, state.pendingByteCount) = ([], 0)
+        state.counters.droppedWrites += state.pending.objectCount
+        state.pending = WriteQueue()
     }
 
     /// Removes an object, and the write that waits to replace it.
     func remove(_ name: String) async {
-        state.withLock { state in
-            guard let index = state.pending.firstIndex(where: { $0.name.hasSameBytes(as: name) }) else { return }
-            state.pendingByteCount -= state.pending.remove(at: index).byteCount
-        }
+        state.withLock { $0.pending.remove(name) }
         if await sendNow(.delete, name) == nil { removeLater(name) }
     }
 
@@ -327,8 +305,7 @@ final class SharedStore: Sendable {
     ) async -> Result<S3Client.Response, S3Client.Failure>? {
         let isFree = state.withLock { state in
             let isTaken =
-                state.names.contains { $0.hasSameBytes(as: name) }
-                || state.pending.contains { $0.name.hasSameBytes(as: name) }
+                state.names.contains { $0.hasSameBytes(as: name) } || state.pending.contains(name)
             if !isTaken { state.names.append(name) }
             return !isTaken
         }
