@@ -64,32 +64,6 @@ import WebImageGTK
             ObjectPointer(action).set("enabled", isEnabled)
         }
     }
-
-    /// Returns the window that lists the keys.
-    static func makeShortcutsWindow(_ actions: [Action]) -> ObjectPointer {
-        // GTK builds this window only from XML: its sections have no functions.
-        var xml = "<interface><object class=\"GtkShortcutsWindow\" id=\"window\"><property name=\"modal\">1</property>"
-        xml += "<child><object class=\"GtkShortcutsSection\"><property name=\"section-name\">all</property>"
-        for group in Group.allCases {
-            let rows = actions.filter { $0.group == group && !($0.keys + $0.pageKeys).isEmpty }
-            guard !rows.isEmpty else { continue }
-            xml += "<child><object class=\"GtkShortcutsGroup\"><property name=\"title\">\(group.rawValue)</property>"
-            for row in rows {
-                xml += "<child><object class=\"GtkShortcutsShortcut\"><property name=\"title\">"
-                xml += "\(row.title.escapedMarkup)</property><property name=\"accelerator\">"
-                xml +=
-                    "\((row.keys + row.pageKeys).prefix(2).joined(separator: " ").escapedMarkup)</property></object></child>"
-            }
-            xml += "</object></child>"
-        }
-        xml += "</object></child></object></interface>"
-        let builder = ObjectPointer(gtk_builder_new_from_string(xml, -1))
-        defer { g_object_unref(builder.address) }
-        guard let window = gtk_builder_get_object(builder.opaque, "window") else {
-            preconditionFailure("the builder makes the window that its text names")
-        }
-        return ObjectPointer(window)
-    }
 }
 
 @MainActor extension ObjectPointer {

@@ -250,7 +250,7 @@ import WebImageGTK
             Action("preferences", "Preferences", .general, keys: ["<Control>comma"]) {
                 PreferencesWindow.present(over: dialogs.window, dialogs.session)
             },
-            Action("shortcuts", "Keyboard shortcuts", .general, keys: ["<Control>question", "F1"]) { [weak self] in
+            Action("shortcuts", "Keyboard shortcuts", .general, keys: ["F1", "<Control>question"]) { [weak self] in
                 self?.showShortcuts()
             },
             Action("about", "About Gallery", .general) { dialogs.showAbout() },
@@ -292,11 +292,7 @@ import WebImageGTK
         Action.setEnabled(names(.viewer), isViewing, in: widget)
     }
 
-    private func showShortcuts() {
-        let shortcuts = Action.makeShortcutsWindow(actions)
-        gtk_window_set_transient_for(shortcuts.as(), widget.as())
-        gtk_window_present(shortcuts.as())
-    }
+    private func showShortcuts() { ShortcutsWindow.present(over: widget, actions) }
 
     private func paste() {
         Clipboard.readLocations(of: widget) { [weak self] locations in

@@ -46,7 +46,9 @@ import WebImageGTK
             settings.change { $0[keyPath: setting] = Int(button.get("value", as: Double.self)) }
         }
         adw_action_row_add_suffix(row.as(), button.widget)
-        if !unit.isEmpty { adw_action_row_add_suffix(row.as(), ObjectPointer.label(unit, "dim-label").widget) }
+        if !unit.isEmpty {
+            adw_action_row_add_suffix(row.as(), ObjectPointer.label(unit, "dim-label").set("wrap", false).widget)
+        }
         adw_action_row_set_activatable_widget(row.as(), button.widget)
         return row
     }
