@@ -29,6 +29,11 @@ import WebImageGTK
     private var cells: [Int: PhotoCell] = [:]
     private var spareCells: [PhotoCell] = []
     private var isUpdating = false
+    private var isUpdateQueued = false
+    /// Counts the layouts that were computed.
+    private var generation = 0
+    /// The layout and the view's height for which the cells were updated last.
+    private var updatedState = (generation: 0, height: 0)
 
     init(session: GallerySession) {
         self.session = session
@@ -75,6 +80,7 @@ import WebImageGTK
     private func refreshLayout(width: Int, height: Int) {
         guard isLayoutStale || layout.width != Double(width) else { return }
         isLayoutStale = false
+        generation += 1
         let position = scrollPosition(GTK_ORIENTATION_VERTICAL)
         let anchor = layout.rows(from: position, to: position + 1).first.map { row in
             (index: layout.rows[row].indices.lowerBound, offset: layout.rows[row].y - position)
@@ -91,8 +97,21 @@ import WebImageGTK
         isUpdating = false
     }
 
+    /// Updates the cells after a layout that has changed which images are near: cells can't be added during a layout.
+    private func updateBeforeNextFrame() {
+        guard !isUpdateQueued, updatedState.generation != generation || updatedState.height != height else { return }
+        isUpdateQueued = true
+        callBeforeNextFrame { [weak self] in
+            guard let self else { return }
+            isUpdateQueued = false
+            updateCells(height: height)
+            queueLayout()
+        }
+    }
+
     /// Binds cells to the images near the view.
     private func updateCells(height: Int) {
+        updatedState = (generation, height)
         let position = scrollPosition(GTK_ORIENTATION_VERTICAL)
         let page = Double(height)
         let near = layout.rows(from: position - page / 2, to: position + page * 1.5)
@@ -150,7 +169,7 @@ import WebImageGTK
 
     override func layOut(width: Int, height: Int) {
         refreshLayout(width: width, height: height)
-        updateCells(height: height)
+        updateBeforeNextFrame()
         let position = scrollPosition(GTK_ORIENTATION_VERTICAL)
         var placed = Set<Int>()
         for row in layout.rows(from: position - Double(height) / 2, to: position + Double(height) * 1.5) {

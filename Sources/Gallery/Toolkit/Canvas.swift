@@ -16,6 +16,7 @@ import WebImageGTK
     let widget: ObjectPointer
     /// The widgets inside, drawn in this order.
     private(set) var children: [ObjectPointer] = []
+    fileprivate var isInLayout = false
     fileprivate(set) var adjustments: [GtkOrientation.RawValue: ObjectPointer] = [:]
     fileprivate(set) var connections: [GtkOrientation.RawValue: SignalConnection] = [:]
 
@@ -93,7 +94,23 @@ import WebImageGTK
     var width: Int { Int(gtk_widget_get_width(widget.widget)) }
     var height: Int { Int(gtk_widget_get_height(widget.widget)) }
 
-    func queueLayout() { gtk_widget_queue_allocate(widget.widget) }
+    /// Calls `body` once, before the layout of the next frame.
+    func callBeforeNextFrame(_ body: @escaping @MainActor () -> Void) {
+        gtk_widget_add_tick_callback(
+            widget.widget,
+            { _, _, data in
+                nonisolated(unsafe) let data = data
+                MainActor.assumeIsolated { if let data { SignalHandler<() -> Void>.of(data).body() } }
+                return 0
+            }, Unmanaged.passRetained(SignalHandler(body)).toOpaque(),
+            { data in if let data { Unmanaged<AnyObject>.fromOpaque(data).release() } })
+    }
+
+    /// Requests a layout; during one, for the next frame, because GTK would draw before it.
+    func queueLayout() {
+        guard isInLayout else { return gtk_widget_queue_allocate(widget.widget) }
+        callBeforeNextFrame { [weak self] in self?.queueLayout() }
+    }
     func queueDraw() { gtk_widget_queue_draw(widget.widget) }
 
     /// The color of text in the current theme.
@@ -189,7 +206,11 @@ private enum CanvasClass {
                 ? GTK_SIZE_REQUEST_HEIGHT_FOR_WIDTH : GTK_SIZE_REQUEST_CONSTANT_SIZE
         }
         widgetClass.pointee.size_allocate = { widget, width, height, _ in
-            _ = CanvasClass.with(widget) { $0.layOut(width: Int(width), height: Int(height)) }
+            _ = CanvasClass.with(widget) { canvas in
+                canvas.isInLayout = true
+                defer { canvas.isInLayout = false }
+                canvas.layOut(width: Int(width), height: Int(height))
+            }
         }
         widgetClass.pointee.snapshot = { widget, snapshot in
             nonisolated(unsafe) let snapshot = snapshot
