@@ -5,7 +5,7 @@ import WebImageGTK
 /// Animations of every format. Each can be paused, scrubbed, slowed down and reversed.
 @MainActor final class AnimationsPage: PhotographPage {
     private var exhibits: [AnimationExhibit] = []
-    private nonisolated static let width = 320
+    private nonisolated static let width = 288
 
     init(samples: Samples) {
         super.init(
@@ -242,11 +242,9 @@ extension PhotographFlight {
             rects.append(PixelRect(x: x, y: y, width: width, height: height))
             sheet.withUnsafeMutableBytes { bytes in
                 for row in 0..<height {
-                    for column in 0..<width {
-                        bytes.storeBytes(
-                            of: pixels[column, row], toByteOffset: (y + row) * stride + (x + column) * 4,
-                            as: SIMD4<UInt8>.self)
-                    }
+                    let target = (y + row) * stride + x * 4
+                    UnsafeMutableRawBufferPointer(rebasing: bytes[target..<target + width * 4])
+                        .copyMemory(from: UnsafeRawBufferPointer(start: pixels.row(row), count: width * 4))
                 }
             }
         }

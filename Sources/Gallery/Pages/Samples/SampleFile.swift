@@ -114,9 +114,9 @@ struct SampleFile: Sendable, Hashable {
 
 /// A view that moves over a photograph and comes back to where it began.
 struct PhotographFlight: Sendable {
-    static let frameCount = 32
+    static let frameCount = 24
     /// In seconds.
-    static let frameDuration = 0.08
+    static let frameDuration = 0.1
 
     private let image: Image
     private let size: PointSize
