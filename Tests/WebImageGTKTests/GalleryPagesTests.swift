@@ -248,11 +248,40 @@ final class GalleryPageTests: GTKTestCase {
             XCTAssertFalse(learn.closePage())
             learn.open(.buttons)
             XCTAssertEqual(learn.shownName, .buttons)
+            XCTAssertTrue(learn.containsFocus(of: window), "Tab goes on from the button that leads back")
             let page = try XCTUnwrap(learn.page)
             XCTAssertTrue(learn.closePage())
             XCTAssertNil(learn.shownName)
+            XCTAssertTrue(learn.containsFocus(of: window), "the row of the page")
             learn.open(.buttons)
             XCTAssertTrue(learn.page === page)
+        }
+    }
+
+    func testAChangedChainChangesTheImageTheCodeAndTheRows() throws {
+        try MainActor.assumeIsolated {
+            let fixture = try PageFixture()
+            let page = fixture.show(ProcessorsPage(samples: fixture.samples, session: fixture.session))
+            defer { fixture.close() }
+            XCTAssertEqual(page.result?.pixels.size, PixelSize(width: 480, height: 300))
+            page.recipe = ProcessorRecipe(names: ["circle"])
+            pump("the circle") { page.isSettled }
+            XCTAssertEqual(page.result?.pixels.size, PixelSize(width: 450, height: 450))
+            XCTAssertTrue(page.code.contains(".circle()"))
+            XCTAssertEqual(page.rows.count, 1)
+            page.recipe.steps[0].values["border"] = .number(9)
+            pump("the border") { page.isSettled }
+            XCTAssertEqual(page.result?.pixels[225, 4], SIMD4(255, 255, 255, 255))
+
+            page.recipe = ProcessorRecipe(names: ["crop"])
+            page.recipe.steps[0].values["x"] = .number(9_000)
+            pump("an error") { page.isSettled }
+            XCTAssertNil(page.result)
+            XCTAssertFalse(page.isComplete)
+            page.recipe.steps.removeAll()
+            pump("the photograph") { page.isSettled }
+            XCTAssertEqual(page.result?.pixels.size, PixelSize(width: 720, height: 450))
+            XCTAssertTrue(page.rows.isEmpty)
         }
     }
 
@@ -294,5 +323,13 @@ final class GalleryPageTests: GTKTestCase {
             exhibit.toggle()
             XCTAssertFalse(player.isPlaying)
         }
+    }
+}
+
+extension LearnPage {
+    /// Whether the window's focus is on a widget of the page.
+    fileprivate func containsFocus(of window: TestWindow) -> Bool {
+        guard let focus = gtk_window_get_focus(window.asWindow) else { return false }
+        return gtk_widget_is_ancestor(focus, widget.widget) != 0
     }
 }

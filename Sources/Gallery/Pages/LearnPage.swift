@@ -15,6 +15,7 @@ import WebImageGTK
     /// The pages that have been shown.
     private var pages: [PageName: any GalleryPage] = [:]
     private var rows: [PageName: ObjectPointer] = [:]
+    private var backButtons: [PageName: ObjectPointer] = [:]
 
     private static let listName = "list"
 
@@ -38,7 +39,8 @@ import WebImageGTK
             gtk_stack_add_named(stack.opaque, column.widget, name.rawValue)
         }
         gtk_stack_set_visible_child_name(stack.opaque, name.rawValue)
-        gtk_widget_child_focus(pages[name]?.widget.widget, GTK_DIR_TAB_FORWARD)
+        // The row is hidden now, and the page may have nothing to focus yet.
+        gtk_widget_grab_focus(backButtons[name]?.widget)
     }
 
     /// Returns to the list.
@@ -102,6 +104,7 @@ import WebImageGTK
         let back = ObjectPointer.iconButton("go-previous-symbolic", "Back to the list") { [weak self] in
             self?.closePage()
         }
+        backButtons[name] = back
         let title = ObjectPointer.label(name.title, "heading").set("wrap", false)
         gtk_label_set_ellipsize(title.opaque, PANGO_ELLIPSIZE_END)
         return ObjectPointer.row(spacing: 6, [back.style("flat"), title]).margins(6)

@@ -13,7 +13,7 @@ import WebImageGTK
     private let codeLabel = ObjectPointer(gtk_label_new(""))
     private let photographRow = ObjectPointer(adw_combo_row_new()).set("title", "Photograph")
     private let session: GallerySession
-    private var rows: [ProcessorRow] = []
+    private(set) var rows: [ProcessorRow] = []
     private var photographs: [Photograph] = []
     /// The photograph at the size that is processed, and the images that are combined with it.
     private var material: Material?
