@@ -69,9 +69,12 @@ final class GalleryScreenshotTests: GTKTestCase {
         let pages = PageName.allCases.filter { $0.rawValue != "markers" }.map(\.rawValue)
         let files = pages.map { folder.appendingPathComponent("\($0).png") }
         // Side by side: each waits for decoding most of the time.
-        let runs = LockBox<[Int: GalleryRun]>([:])
+        let (runs, cache) = (LockBox<[Int: GalleryRun]>([:]), folder.appendingPathComponent("cache").path)
         DispatchQueue.concurrentPerform(iterations: pages.count) { number in
-            let arguments = ["--page", pages[number], "--size", "900x700", "--screenshot", files[number].path]
+            let arguments = [
+                "--page", pages[number], "--size", "900x700", "--cache-dir", cache + "-\(number)", "--screenshot",
+                files[number].path,
+            ]
             if let run = try? GalleryRun(arguments) { runs.withLock { $0[number] = run } }
         }
         for (number, page) in pages.enumerated() {
@@ -86,7 +89,8 @@ final class GalleryScreenshotTests: GTKTestCase {
 
     func testImagesAppearUnderTheDefaultRenderer() throws {
         let file = folder.appendingPathComponent("views.png")
-        let run = try GalleryRun(["--page", "views", "--screenshot", file.path], renderer: nil)
+        let run = try GalleryRun(
+            ["--page", "views", "--cache-dir", folder.path + "/cache", "--screenshot", file.path], renderer: nil)
         XCTAssertEqual(run.exitStatus, 0, run.errors)
         XCTAssertEqual(run.errors, "")
         let screenshot = try CodecRegistry.shared.decode(try Data(contentsOf: file))
