@@ -171,7 +171,6 @@ import WebImageGTK
         refreshLayout(width: width, height: height)
         updateBeforeNextFrame()
         let position = scrollPosition(GTK_ORIENTATION_VERTICAL)
-        var placed = Set<Int>()
         for row in layout.rows(from: position - Double(height) / 2, to: position + Double(height) * 1.5) {
             let frames = layout.frames(ofRow: row, collection.aspectRatios)
             for (index, frame) in zip(layout.rows[row].indices, frames) {
@@ -180,7 +179,6 @@ import WebImageGTK
                 let isInSight = y < Double(height) && y + Double(frame.height) > 0
                 gtk_widget_set_child_visible(cell.widget.widget, isInSight ? 1 : 0)
                 place(cell.widget, x: Double(frame.x), y: y, width: frame.width, height: frame.height)
-                placed.insert(index)
             }
         }
     }
