@@ -137,7 +137,9 @@ import WebImageGTK
             cell = spareCells.popLast() ?? makeCell()
             cells[index] = cell
         }
-        cell.bind(index: index, url: collection.urls[index], height: height)
+        // Rows change their height as shapes become known; most stay below this.
+        let tallest = Int(session.settings.values.rowHeight * 1.3)
+        cell.bind(index: index, url: collection.urls[index], height: max(height, tallest))
         cell.isSelected = selection.contains(index)
     }
 

@@ -108,7 +108,8 @@ import WebImageGTK
 
     /// Requests a layout; during one, for the next frame, because GTK would draw before it.
     func queueLayout() {
-        guard isInLayout else { return gtk_widget_queue_allocate(widget.widget) }
+        // Not gtk_widget_queue_allocate: it stops at a parent that waits for a layout which GTK 4.8 may have dropped.
+        guard isInLayout else { return gtk_widget_queue_resize(widget.widget) }
         callBeforeNextFrame { [weak self] in self?.queueLayout() }
     }
     func queueDraw() { gtk_widget_queue_draw(widget.widget) }
