@@ -5,8 +5,10 @@ import WebImageGTK
 @MainActor final class PhotoCollection {
     /// What has changed.
     enum Change {
-        /// Images were added at the end, or all are others.
-        case items
+        /// All images are others.
+        case replaced
+        /// Images were added at the end.
+        case appended
         /// The shapes of some images are known now.
         case shapes
     }
@@ -38,7 +40,7 @@ import WebImageGTK
         urls = newURLs
         aspectRatios = Array(repeating: Self.usualAspectRatio, count: newURLs.count)
         knownShapes = RangeSet()
-        notify(.items)
+        notify(.replaced)
     }
 
     /// Adds images at the end.
@@ -46,7 +48,7 @@ import WebImageGTK
         guard !newURLs.isEmpty else { return }
         urls += newURLs
         aspectRatios += Array(repeating: Self.usualAspectRatio, count: newURLs.count)
-        notify(.items)
+        notify(.appended)
     }
 
     func knowsShape(of index: Int) -> Bool { knownShapes.contains(index) }

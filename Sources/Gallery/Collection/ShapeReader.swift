@@ -16,7 +16,7 @@ import WebImageGTK
 
     init(of collection: PhotoCollection) {
         self.collection = collection
-        collection.observe { [weak self] change in if case .items = change { self?.restart() } }
+        collection.observe { [weak self] change in if change != .shapes { self?.restart() } }
     }
 
     private func restart() {

@@ -56,7 +56,7 @@ import WebImageGTK
     // MARK: Changes
 
     private func collectionDidChange(_ change: PhotoCollection.Change) {
-        if case .items = change, cells.contains(where: { $0.value.item?.url != url(at: $0.key) }) {
+        if change != .shapes, cells.contains(where: { $0.value.item?.url != url(at: $0.key) }) {
             for index in cells.keys { releaseCell(of: index) }
             (selection, selectionAnchor) = (RangeSet(), nil)
             current = nil

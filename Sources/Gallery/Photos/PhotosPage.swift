@@ -83,7 +83,7 @@ import WebImageGTK
         grid.onZoom = { [weak self] in self?.zoom(by: $0) }
         grid.onMenu = { [weak self] index, cell in self?.showMenu(at: cell) }
         grid.onSelectionChange = { [weak self] in self?.selectionDidChange() }
-        session.collection.observe { [weak self] change in if case .items = change { self?.itemsDidChange() } }
+        session.collection.observe { [weak self] change in if change != .shapes { self?.itemsDidChange() } }
         session.settings.observe { [weak self] _ in self?.showRecentLocations() }
         session.loads.observe { [weak self] in self?.updateStatus() }
     }

@@ -74,7 +74,7 @@ import WebImageGTK
         failure.onRetry = { [weak self] in self?.retry() }
         slideShow.onAdvance = { [weak self] in self?.advanceSlideShow() }
         slideShow.onChange = { [weak self] in self?.slideShowDidChange() }
-        session.collection.observe { [weak self] change in if change == .items { self?.itemsDidChange() } }
+        session.collection.observe { [weak self] change in if change != .shapes { self?.itemsDidChange() } }
         canvas.widget.onSignal("map") { [weak self] in self?.fullScreen.attach() }
         // A page that is left by a swipe is not closed before its end.
         widget.onSignal("unmap") { [weak self] in self?.slideShow.stop() }
