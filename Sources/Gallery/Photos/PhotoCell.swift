@@ -83,6 +83,12 @@ import WebImageGTK
         return height
     }
 
+    /// Loads a failed image again. Returns `false` if the image has not failed.
+    func retry() -> Bool {
+        guard case .failed = picture.loadState else { return false }
+        return picture.retry()
+    }
+
     // MARK: State
 
     private func show(_ state: LoadState) {
@@ -104,7 +110,7 @@ import WebImageGTK
         let button = ObjectPointer(gtk_button_new()).style("failure").style("flat")
         gtk_button_set_child(
             button.as(), ObjectPointer.column(spacing: 6, [icon, label]).aligned(nil, GTK_ALIGN_CENTER).widget)
-        button.onSignal("clicked") { [weak self] in _ = self?.picture.retry() }
+        button.onSignal("clicked") { [weak self] in _ = self?.retry() }
         add(button)
         failureButton = button
         return button
@@ -151,7 +157,9 @@ import WebImageGTK
 
     private func drawSelection(in area: graphene_rect_t, into snapshot: OpaquePointer) {
         var area = area
-        var tint = GdkRGBA(red: 0.21, green: 0.52, blue: 0.89, alpha: 0.3)
+        // The style sheet gives selected images the color of the accent.
+        var tint = textColor
+        tint.alpha = 0.3
         gtk_snapshot_append_color(snapshot, &tint, &area)
         tint.alpha = 1
         var outline = GskRoundedRect()

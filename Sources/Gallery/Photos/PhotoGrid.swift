@@ -1,11 +1,11 @@
 import CWebImageGTK
 import FoundationEssentials
+import Glibc
 import WebImageGTK
 
-/// The images of the collection in justified rows. Cells exist for the images in sight and for one view above and below,
-/// which load with low priority.
+/// The images of the collection in justified rows. Cells exist for the images in sight and for half a view above and below.
 ///
-///     scrolling ──► update(): which images are near ──► cells are bound and unbound
+///     scrolling ──► updateCells(): cells are bound to the images that are near, and released from the others
 ///     layout    ──► layOut(): each cell gets its place
 @MainActor final class PhotoGrid: Canvas {
     /// Called for an image to open.
@@ -21,19 +21,24 @@ import WebImageGTK
     private(set) var selection = RangeSet<Int>()
     /// The image that keys start from.
     private(set) var current: Int?
+    /// Where a range of the selection starts.
     private var selectionAnchor: Int?
+    /// The last range selected; another one from the same anchor replaces it.
+    private var selectedRange = 0..<0
 
     private let session: GallerySession
+    /// The places of the first images of the collection, which may have grown since.
     private var layout = JustifiedLayout(aspectRatios: [], width: 0, rowHeight: 1)
+    private var laidOutHeight = 0
     private var isLayoutStale = true
+    /// An image to scroll to when its place is known.
+    private var pendingReveal: (index: Int, focusing: Bool)?
     private var cells: [Int: PhotoCell] = [:]
     private var spareCells: [PhotoCell] = []
-    private var isUpdating = false
-    private var isUpdateQueued = false
-    /// Counts the layouts that were computed.
-    private var generation = 0
-    /// The layout and the view's height for which the cells were updated last.
-    private var updatedState = (generation: 0, height: 0)
+    private var isConfiguringScrolling = false
+
+    /// How far from the view images have cells, in heights of the view.
+    private static let margin = 0.5
 
     init(session: GallerySession) {
         self.session = session
@@ -56,31 +61,28 @@ import WebImageGTK
     // MARK: Changes
 
     private func collectionDidChange(_ change: PhotoCollection.Change) {
-        if change != .shapes, cells.contains(where: { $0.value.item?.url != url(at: $0.key) }) {
-            for index in cells.keys { releaseCell(of: index) }
-            (selection, selectionAnchor) = (RangeSet(), nil)
-            current = nil
-            scroll(GTK_ORIENTATION_VERTICAL, to: 0)
-            onSelectionChange()
-        }
+        if change == .replaced { removeAll() }
         invalidateLayout()
     }
 
-    private func url(at index: Int) -> URL? {
-        collection.urls.indices.contains(index) ? collection.urls[index] : nil
+    private func removeAll() {
+        for index in cells.keys { releaseCell(of: index) }
+        layout = JustifiedLayout(aspectRatios: [], width: 0, rowHeight: 1)
+        (selection, selectionAnchor, selectedRange) = (RangeSet(), nil, 0..<0)
+        (current, pendingReveal) = (nil, nil)
+        scroll(GTK_ORIENTATION_VERTICAL, to: 0)
+        onSelectionChange()
     }
 
     private func invalidateLayout() {
-        guard !isLayoutStale else { return }
         isLayoutStale = true
         queueLayout()
     }
 
     /// Computes the places again. The first image in sight stays where it is.
-    private func refreshLayout(width: Int, height: Int) {
-        guard isLayoutStale || layout.width != Double(width) else { return }
+    private func computeLayout(width: Int, height: Int) {
         isLayoutStale = false
-        generation += 1
+        laidOutHeight = height
         let position = scrollPosition(GTK_ORIENTATION_VERTICAL)
         let anchor = layout.rows(from: position, to: position + 1).first.map { row in
             (index: layout.rows[row].indices.lowerBound, offset: layout.rows[row].y - position)
@@ -88,45 +90,42 @@ import WebImageGTK
         layout = JustifiedLayout(
             aspectRatios: collection.aspectRatios, width: Double(width), rowHeight: session.settings.values.rowHeight)
         var newPosition = position
-        if position > 0, let anchor, anchor.index < collection.count {
+        if let pendingReveal {
+            newPosition = revealing(pendingReveal.index, from: position)
+        } else if position > 0, let anchor {
             newPosition = layout.rows[layout.row(of: anchor.index)].y - anchor.offset
         }
-        isUpdating = true
+        isConfiguringScrolling = true
         configureScrolling(
             GTK_ORIENTATION_VERTICAL, content: layout.contentHeight, page: Double(height), position: newPosition)
-        isUpdating = false
+        isConfiguringScrolling = false
     }
 
-    /// Updates the cells after a layout that has changed which images are near: cells can't be added during a layout.
-    private func updateBeforeNextFrame() {
-        guard !isUpdateQueued, updatedState.generation != generation || updatedState.height != height else { return }
-        isUpdateQueued = true
-        callBeforeNextFrame { [weak self] in
-            guard let self else { return }
-            isUpdateQueued = false
-            updateCells(height: height)
-            queueLayout()
-        }
+    /// The rows in sight, and those at most `margin` heights of the view away.
+    private func rows(within margin: Double) -> Range<Int> {
+        let (position, page) = (scrollPosition(GTK_ORIENTATION_VERTICAL), Double(height))
+        return layout.rows(from: position - page * margin, to: position + page * (1 + margin))
     }
 
     /// Binds cells to the images near the view.
-    private func updateCells(height: Int) {
-        updatedState = (generation, height)
-        let position = scrollPosition(GTK_ORIENTATION_VERTICAL)
-        let page = Double(height)
-        let near = layout.rows(from: position - page / 2, to: position + page * 1.5)
-        guard let first = near.first.map({ layout.rows[$0].indices.lowerBound }),
-            let last = near.last.map({ layout.rows[$0].indices.upperBound })
-        else {
-            for index in cells.keys { releaseCell(of: index) }
-            return
-        }
-        for index in cells.keys where !(first..<last).contains(index) { releaseCell(of: index) }
+    private func updateCells() {
+        let near = rows(within: Self.margin)
+        let images = near.isEmpty ? 0..<0 : firstImage(of: near.lowerBound)..<firstImage(of: near.upperBound)
+        for index in cells.keys where !images.contains(index) { releaseCell(of: index) }
         // Those in sight are bound first, so that they load first.
-        let inSight = layout.rows(from: position, to: position + page)
+        let inSight = rows(within: 0)
         for row in Array(inSight) + near.filter({ !inSight.contains($0) }) {
             for index in layout.rows[row].indices { bindCell(of: index, height: Int(layout.rows[row].height)) }
         }
+        if let pendingReveal, !isLayoutStale {
+            self.pendingReveal = nil
+            if pendingReveal.focusing { focusCell(of: pendingReveal.index) }
+        }
+    }
+
+    /// The first image of a row; behind the last row, the number of images.
+    private func firstImage(of row: Int) -> Int {
+        row < layout.rows.count ? layout.rows[row].indices.lowerBound : layout.rows.last?.indices.upperBound ?? 0
     }
 
     private func bindCell(of index: Int, height: Int) {
@@ -137,9 +136,7 @@ import WebImageGTK
             cell = spareCells.popLast() ?? makeCell()
             cells[index] = cell
         }
-        // Rows change their height as shapes become known; most stay below this.
-        let tallest = Int(session.settings.values.rowHeight * 1.3)
-        cell.bind(index: index, url: collection.urls[index], height: max(height, tallest))
+        cell.bind(index: index, url: collection.urls[index], height: height)
         cell.isSelected = selection.contains(index)
     }
 
@@ -164,23 +161,30 @@ import WebImageGTK
     // MARK: Canvas
 
     override func scrollPositionDidChange() {
-        guard !isUpdating else { return }
-        updateCells(height: height)
+        guard !isConfiguringScrolling else { return }
+        updateCells()
         super.scrollPositionDidChange()
     }
 
     override func layOut(width: Int, height: Int) {
-        refreshLayout(width: width, height: height)
-        updateBeforeNextFrame()
+        if isLayoutStale || layout.width != Double(width) || laidOutHeight != height {
+            computeLayout(width: width, height: height)
+            // Cells can't be added during a layout.
+            callBeforeNextFrame { [weak self] in
+                self?.updateCells()
+                self?.queueLayout()
+            }
+        }
         let position = scrollPosition(GTK_ORIENTATION_VERTICAL)
-        for row in layout.rows(from: position - Double(height) / 2, to: position + Double(height) * 1.5) {
+        for row in rows(within: Self.margin) {
             let frames = layout.frames(ofRow: row, collection.aspectRatios)
             for (index, frame) in zip(layout.rows[row].indices, frames) {
                 guard let cell = cells[index] else { continue }
+                let x = isRightToLeft ? width - frame.x - frame.width : frame.x
                 let y = (frame.y - position).rounded()
                 let isInSight = y < Double(height) && y + Double(frame.height) > 0
                 gtk_widget_set_child_visible(cell.widget.widget, isInSight ? 1 : 0)
-                place(cell.widget, x: Double(frame.x), y: y, width: frame.width, height: frame.height)
+                place(cell.widget, x: Double(x), y: y, width: frame.width, height: frame.height)
             }
         }
     }
@@ -192,11 +196,7 @@ import WebImageGTK
         return true
     }
 
-    private var firstInSight: Int {
-        let position = scrollPosition(GTK_ORIENTATION_VERTICAL)
-        return layout.rows(from: position, to: position + Double(height)).first
-            .map { layout.rows[$0].indices.lowerBound } ?? 0
-    }
+    private var firstInSight: Int { rows(within: 0).first.map(firstImage) ?? 0 }
 
     // MARK: Selection
 
@@ -217,14 +217,19 @@ import WebImageGTK
         } else {
             selection.insert(contentsOf: index..<index + 1)
         }
-        selectionAnchor = index
+        startRange(at: index)
         selectionDidChange()
     }
 
-    /// Selects the images from the last one selected to `index`.
+    private func startRange(at index: Int?) { (selectionAnchor, selectedRange) = (index, 0..<0) }
+
+    /// Selects the images from the anchor to `index`, in place of the last range from there.
     private func extendSelection(to index: Int) {
         let anchor = selectionAnchor ?? current ?? index
-        selection.insert(contentsOf: min(anchor, index)..<max(anchor, index) + 1)
+        selectionAnchor = anchor
+        selection.remove(contentsOf: selectedRange)
+        selectedRange = min(anchor, index)..<max(anchor, index) + 1
+        selection.insert(contentsOf: selectedRange)
         selectionDidChange()
     }
 
@@ -238,10 +243,18 @@ import WebImageGTK
         guard !collection.isEmpty else { return }
         let index = min(max(index, 0), collection.count - 1)
         current = index
-        reveal(index)
-        if focusing, let cell = cells[index] { gtk_widget_grab_focus(cell.widget.widget) }
+        if isLayoutStale || index >= firstImage(of: layout.rows.count) {
+            pendingReveal = (index, focusing)
+            invalidateLayout()
+        } else {
+            let position = scrollPosition(GTK_ORIENTATION_VERTICAL)
+            scroll(GTK_ORIENTATION_VERTICAL, to: revealing(index, from: position))
+            if focusing { focusCell(of: index) }
+        }
         onSelectionChange()
     }
+
+    private func focusCell(of index: Int) { if let cell = cells[index] { gtk_widget_grab_focus(cell.widget.widget) } }
 
     /// Makes the first image in sight the current one, if there is none.
     func chooseCurrent() { if current == nil, !collection.isEmpty { current = firstInSight } }
@@ -249,15 +262,11 @@ import WebImageGTK
     /// Takes the keyboard focus.
     func focus() { gtk_widget_grab_focus(widget.widget) }
 
-    private func reveal(_ index: Int) {
-        guard !layout.rows.isEmpty else { return }
+    /// The position nearest to `position` that shows the whole row of an image.
+    private func revealing(_ index: Int, from position: Double) -> Double {
+        guard index < firstImage(of: layout.rows.count) else { return position }
         let row = layout.rows[layout.row(of: index)]
-        let (position, page) = (scrollPosition(GTK_ORIENTATION_VERTICAL), Double(height))
-        if row.y < position {
-            scroll(GTK_ORIENTATION_VERTICAL, to: row.y)
-        } else if row.y + row.height > position + page {
-            scroll(GTK_ORIENTATION_VERTICAL, to: row.y + row.height - page)
-        }
+        return max(min(position, row.y), row.y + row.height - Double(height))
     }
 
     // MARK: Input
@@ -269,7 +278,10 @@ import WebImageGTK
         let hold = ObjectPointer(gtk_gesture_long_press_new())
         gtk_gesture_single_set_touch_only(hold.opaque, 1)
         hold.onPoint("pressed") { [weak self] x, y in
-            if let self, let index = index(x, y) { toggleSelection(of: index) }
+            guard let self, let index = index(x, y) else { return }
+            // The finger's release is not a click then.
+            gtk_gesture_set_state(hold.opaque, GTK_EVENT_SEQUENCE_CLAIMED)
+            toggleSelection(of: index)
         }
         let keys = ObjectPointer(gtk_event_controller_key_new())
         keys.onKey { [weak self] in self?.keyPressed($0, $1) ?? false }
@@ -278,7 +290,8 @@ import WebImageGTK
         wheel.onScroll { [weak self] _, y in
             let state = gtk_event_controller_get_current_event_state(wheel.opaque)
             guard state.rawValue & GDK_CONTROL_MASK.rawValue != 0 else { return false }
-            self?.onZoom(y < 0 ? 1.1 : 1 / 1.1)
+            let isWheel = gtk_event_controller_scroll_get_unit(wheel.opaque) == GDK_SCROLL_UNIT_WHEEL
+            self?.onZoom(pow(1.1, isWheel ? -y : -y / 40))
             return true
         }
         let pinch = ObjectPointer(gtk_gesture_zoom_new())
@@ -305,13 +318,17 @@ import WebImageGTK
 
     private func clicked(_ gesture: ObjectPointer, _ x: Double, _ y: Double) {
         guard let index = index(x, y) else { return clearSelection() }
-        let button = gtk_gesture_single_get_current_button(gesture.opaque)
         let state = gtk_event_controller_get_current_event_state(gesture.opaque).rawValue
+        let button = gtk_gesture_single_get_current_button(gesture.opaque)
+        // A tap adds to the images that a long press has started to select.
+        let isToggling =
+            state & GDK_CONTROL_MASK.rawValue != 0 || (gesture.isTouchEvent && !selection.isEmpty)
+        if button == 1, state & GDK_SHIFT_MASK.rawValue != 0 { extendSelection(to: index) }
         setCurrent(index, focusing: true)
         switch button {
         case 3: if let cell = cells[index] { onMenu(index, cell.widget) }
-        case 1 where state & GDK_SHIFT_MASK.rawValue != 0: extendSelection(to: index)
-        case 1 where state & GDK_CONTROL_MASK.rawValue != 0: toggleSelection(of: index)
+        case 1 where state & GDK_SHIFT_MASK.rawValue != 0: break
+        case 1 where isToggling: toggleSelection(of: index)
         case 1: onOpen(index)
         default: break
         }
@@ -321,18 +338,18 @@ import WebImageGTK
         guard !collection.isEmpty, modifiers.rawValue & (GDK_CONTROL_MASK.rawValue | GDK_ALT_MASK.rawValue) == 0 else {
             return false
         }
-        let isExtending = modifiers.rawValue & GDK_SHIFT_MASK.rawValue != 0
+        let hasShift = modifiers.rawValue & GDK_SHIFT_MASK.rawValue != 0
+        if hasShift, key == GDK_KEY_F10 { return act(on: GDK_KEY_Menu) }
         guard let target = target(of: key) else { return act(on: key) }
-        if isExtending { selectionAnchor = selectionAnchor ?? current }
+        if hasShift { extendSelection(to: min(max(target, 0), collection.count - 1)) } else { startRange(at: nil) }
         setCurrent(target, focusing: true)
-        if isExtending { extendSelection(to: target) } else { selectionAnchor = target }
         return true
     }
 
     private func act(on key: Int32) -> Bool {
         guard let current else { return false }
         switch key {
-        case GDK_KEY_Return, GDK_KEY_KP_Enter: onOpen(current)
+        case GDK_KEY_Return, GDK_KEY_KP_Enter: if cells[current]?.retry() != true { onOpen(current) }
         case GDK_KEY_space: toggleSelection(of: current)
         case GDK_KEY_Menu: if let cell = cells[current] { onMenu(current, cell.widget) }
         case GDK_KEY_Escape where !selection.isEmpty: clearSelection()
@@ -343,7 +360,6 @@ import WebImageGTK
 
     /// The image that a key leads to.
     private func target(of key: Int32) -> Int? {
-        let isRightToLeft = gtk_widget_get_direction(widget.widget) == GTK_TEXT_DIR_RTL
         let index = current ?? firstInSight
         switch key {
         case GDK_KEY_Left, GDK_KEY_KP_Left: return current == nil ? index : index + (isRightToLeft ? 1 : -1)
@@ -362,7 +378,7 @@ import WebImageGTK
 
     /// The image of another row that is nearest to the middle of `index`.
     private func vertical(from index: Int, by rows: Int) -> Int {
-        guard !layout.rows.isEmpty else { return index }
+        guard index < firstImage(of: layout.rows.count) else { return index }
         let row = layout.row(of: index)
         let target = min(max(row + rows, 0), layout.rows.count - 1)
         guard target != row else { return index }

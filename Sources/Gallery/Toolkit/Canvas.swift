@@ -94,6 +94,9 @@ import WebImageGTK
     var width: Int { Int(gtk_widget_get_width(widget.widget)) }
     var height: Int { Int(gtk_widget_get_height(widget.widget)) }
 
+    /// Whether the text runs from right to left, and with it all rows.
+    var isRightToLeft: Bool { gtk_widget_get_direction(widget.widget) == GTK_TEXT_DIR_RTL }
+
     /// Calls `body` once, before the layout of the next frame.
     func callBeforeNextFrame(_ body: @escaping @MainActor () -> Void) {
         gtk_widget_add_tick_callback(
@@ -108,8 +111,7 @@ import WebImageGTK
 
     /// Requests a layout; during one, for the next frame, because GTK would draw before it.
     func queueLayout() {
-        // Not gtk_widget_queue_allocate: it stops at a parent that waits for a layout which GTK 4.8 may have dropped.
-        guard isInLayout else { return gtk_widget_queue_resize(widget.widget) }
+        guard isInLayout else { return gtk_widget_queue_allocate(widget.widget) }
         callBeforeNextFrame { [weak self] in self?.queueLayout() }
     }
     func queueDraw() { gtk_widget_queue_draw(widget.widget) }
@@ -136,8 +138,16 @@ import WebImageGTK
     func configureScrolling(_ orientation: GtkOrientation, content: Double, page: Double, position: Double? = nil) {
         guard let adjustment = adjustments[orientation.rawValue] else { return }
         let content = max(content, page)
-        let value = min(position ?? gtk_adjustment_get_value(adjustment.as()), content - page)
-        gtk_adjustment_configure(adjustment.as(), max(0, value), 0, content, page / 10, page * 0.9, page)
+        let former = gtk_adjustment_get_value(adjustment.as())
+        let value = max(0, min(position ?? former, content - page))
+        let isSame =
+            value == former && content == gtk_adjustment_get_upper(adjustment.as())
+            && page == gtk_adjustment_get_page_size(adjustment.as())
+        guard !isSame else { return }
+        gtk_adjustment_configure(adjustment.as(), value, 0, content, page / 10, page * 0.9, page)
+        // The scrollbar has requested a layout during this one. GTK 4.8 may then leave parents marked as waiting for a
+        // layout that is not to come, and gtk_widget_queue_allocate stops at such a mark. A resize passes it.
+        callBeforeNextFrame { [weak self] in if let self { gtk_widget_queue_resize(widget.widget) } }
     }
 
     fileprivate func setAdjustment(_ adjustment: ObjectPointer?, _ orientation: GtkOrientation) {

@@ -34,9 +34,9 @@ import WebImageGTK
         var y = 0
         for (row, rowHeight) in rowHeights(width: width).enumerated() {
             for (column, child) in children.dropFirst(row * count).prefix(count).enumerated() {
-                place(
-                    child, x: Double(column * (columnWidth + Self.columnSpacing)), y: Double(y), width: columnWidth,
-                    height: rowHeight)
+                let start = column * (columnWidth + Self.columnSpacing)
+                let x = isRightToLeft ? width - start - columnWidth : start
+                place(child, x: Double(x), y: Double(y), width: columnWidth, height: rowHeight)
             }
             y += rowHeight + Self.rowSpacing
         }

@@ -115,7 +115,6 @@ extension PhotoCanvas {
 
     /// - Parameter distance: how far the content moves to its start; negative for its end.
     private func swipe(by distance: Double) {
-        let isRightToLeft = gtk_widget_get_direction(widget.widget) == GTK_TEXT_DIR_RTL
         onSwipe((distance > 0) != isRightToLeft ? 1 : -1)
     }
 }

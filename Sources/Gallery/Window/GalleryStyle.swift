@@ -14,6 +14,7 @@ enum GalleryStyle {
 
     private static let text = """
         .photo { border-radius: 3px; }
+        .photo.selected { color: @accent_bg_color; }
         .photo:focus-visible { outline: 3px solid @accent_color; outline-offset: -3px; }
         .photo .failure { border-radius: 0; color: @error_color; }
         .image-frame { background-color: alpha(currentColor, 0.08); border-radius: 6px; }
