@@ -58,10 +58,14 @@ struct WebImageTool {
         if let type = commands.first(where: { $0.name == name }) { return type }
         guard name.hasPrefix("-") else {
             let question = Suggestion.question(about: name, among: commands.map { $0.name })
-            throw .usage(command: CommandSyntax.program, reason: "there is no command '\(name)'" + question)
+            throw .usage(command: CommandSyntax.program, reason: "unknown command '\(name)'" + question)
         }
-        let word = String(name.drop { $0 == "-" })
-        let question = Suggestion.question(about: word, among: ["help", "version"], prefix: "--")
-        throw .usage(command: CommandSyntax.program, reason: "there is no option '\(name)'" + question)
+        let option = String(name.prefix { $0 != "=" })
+        let word = String(option.drop { $0 == "-" })
+        let hint =
+            HelpCommand.syntax.options.contains { $0.name == word && $0.name != "help" }
+            ? "; use '\(CommandSyntax.program) help \(option)'"
+            : Suggestion.question(about: word, among: ["help", "version"], prefix: "--")
+        throw .usage(command: CommandSyntax.program, reason: "unknown option '\(option)'" + hint)
     }
 }

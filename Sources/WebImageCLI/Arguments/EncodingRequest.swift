@@ -94,9 +94,13 @@ extension EncodingRequest {
         private let dithering, palette, colors, loop, maximum, background, frame, metadata: OptionParser.Option
         private let lossless, optimized, wholeFrames, firstFrame: OptionParser.Flag
         private let progressive: OptionParser.Flag?
+        /// The names of the options.
+        let names: [String]
 
         /// - Parameter canBeProgressive: whether `--progressive` selects progressive JPEG.
         init(in parser: OptionParser, canBeProgressive: Bool) {
+            let first = parser.syntax.options.count
+            parser.group = "Encoding"
             format = parser.option(
                 "format", value: "NAME", completion: .words(ImageFormat.writable.map(\.name)),
                 help: "Write \(ImageFormat.writableNames)")
@@ -104,38 +108,6 @@ extension EncodingRequest {
                 "quality", value: "0…100",
                 help: "Quality of JPEG, WebP, AVIF, HEIC, JPEG XL and JPEG 2000; 85 by default")
             lossless = parser.flag("lossless", help: "Lossless WebP, AVIF, HEIC, JPEG XL and JPEG 2000")
-            progressive =
-                canBeProgressive
-                ? parser.flag("progressive", help: "Progressive JPEG") : nil
-            optimized = parser.flag("optimize", help: "Optimize the Huffman codes of JPEG; smaller, slower")
-            chroma = parser.option(
-                "chroma", words: ["444", "422", "420"],
-                help: "Chroma subsampling of JPEG; 420 below quality 90, else 444")
-            level = parser.option("level", value: "0…12", help: "Compression level of PNG; 4 by default")
-            filter = parser.option(
-                "filter", value: "NAME", completion: .words(EncodingOptions.PNGFilter.allCases.map(\.rawValue)),
-                help: "PNG filter: adaptive (default), none, sub, up, average or paeth")
-            effort = parser.option("effort", value: "0…6", help: "Compression effort of WebP; 4 by default")
-            speed = parser.option(
-                "speed", value: "0…10",
-                help: "Speed of AVIF, HEIC, JPEG XL and TIFF, 10 is fastest; 7 by default")
-            alphaQuality = parser.option(
-                "alpha-quality", value: "0…100",
-                help: "Quality of transparency in lossy WebP and AVIF; 100 by default")
-            dithering = parser.option(
-                "dither", value: "NAME", completion: .words(EncodingOptions.Dithering.allCases.map(\.rawValue)),
-                help: "GIF dithering: none, ordered or floyd-steinberg (default)")
-            palette = parser.option(
-                "palette", words: EncodingOptions.Palette.allCases.map(\.rawValue),
-                help: "One GIF palette per frame (default), or one for all frames")
-            colors = parser.option("colors", value: "2…256", help: "Number of colors in a GIF palette; 256 by default")
-            loop = parser.option(
-                "loop", value: "N", help: "Play an animation N times; 0 is forever; unchanged by default")
-            wholeFrames = parser.flag("whole-frames", help: "Write complete frames instead of only the changes")
-            frame = parser.option("frame", value: "N", help: "Write only the Nth frame, counting from 1")
-            firstFrame = parser.flag("first-frame", help: "Write only the first frame")
-            iconSizes = parser.option(
-                "icon-sizes", value: "N,N…", help: "Sides of the images in an ICO, such as 16,32,48; at most 256")
             maximum = parser.option(
                 "max-bytes", value: "SIZE",
                 help: "Lower quality, then size, until the file has SIZE bytes (or 500K, 2M)")
@@ -145,6 +117,45 @@ extension EncodingRequest {
             background = parser.option(
                 "background", value: "#rrggbb",
                 help: "Color behind transparent pixels in JPEG and GIF; white by default")
+
+            parser.group = "JPEG and PNG"
+            progressive = canBeProgressive ? parser.flag("progressive", help: "Progressive JPEG") : nil
+            optimized = parser.flag("optimize", help: "Optimize the Huffman codes of JPEG; smaller, slower")
+            chroma = parser.option(
+                "chroma", words: ["444", "422", "420"],
+                help: "Chroma subsampling of JPEG; 420 below quality 90, else 444")
+            level = parser.option("level", value: "0…12", help: "Compression level of PNG; 4 by default")
+            filter = parser.option(
+                "filter", value: "NAME", completion: .words(EncodingOptions.PNGFilter.allCases.map(\.rawValue)),
+                help: "PNG filter: adaptive (default), none, sub, up, average or paeth")
+
+            parser.group = "WebP, AVIF, HEIC, JPEG XL and TIFF"
+            effort = parser.option("effort", value: "0…6", help: "Compression effort of WebP; 4 by default")
+            speed = parser.option(
+                "speed", value: "0…10",
+                help: "Speed of AVIF, HEIC, JPEG XL and TIFF, 10 is fastest; 7 by default")
+            alphaQuality = parser.option(
+                "alpha-quality", value: "0…100",
+                help: "Quality of transparency in lossy WebP and AVIF; 100 by default")
+
+            parser.group = "GIF and icons"
+            dithering = parser.option(
+                "dither", value: "NAME", completion: .words(EncodingOptions.Dithering.allCases.map(\.rawValue)),
+                help: "GIF dithering: none, ordered or floyd-steinberg (default)")
+            palette = parser.option(
+                "palette", words: EncodingOptions.Palette.allCases.map(\.rawValue),
+                help: "One GIF palette per frame (default), or one for all frames")
+            colors = parser.option("colors", value: "2…256", help: "Number of colors in a GIF palette; 256 by default")
+            iconSizes = parser.option(
+                "icon-sizes", value: "N,N…", help: "Sides of the images in an ICO, such as 16,32,48; at most 256")
+
+            parser.group = "Animations"
+            loop = parser.option(
+                "loop", value: "N", help: "Play an animation N times; 0 is forever; unchanged by default")
+            wholeFrames = parser.flag("whole-frames", help: "Write complete frames instead of only the changes")
+            frame = parser.option("frame", value: "N", help: "Write only the Nth frame, counting from 1")
+            firstFrame = parser.flag("first-frame", help: "Write only the first frame")
+            names = parser.syntax.options[first...].map(\.name)
         }
 
         func request(from parser: OptionParser, isResized: Bool) throws(ArgumentError) -> EncodingRequest {
@@ -180,8 +191,10 @@ extension EncodingRequest {
                 note("metadata", kept != .none, .jpeg, .png, .webp, .avif, .heic, .jpegXL, .tiff, .jpeg2000)
             }
             if lossless.isSet {
-                if request.hasQuality { throw parser.error("--lossless and --quality exclude each other") }
-                if alphaQuality.value != nil { throw parser.error("--lossless and --alpha-quality exclude each other") }
+                if request.hasQuality { throw parser.error("--lossless and --quality cannot be used together") }
+                if alphaQuality.value != nil {
+                    throw parser.error("--lossless and --alpha-quality cannot be used together")
+                }
             }
             try readAnimation(into: &request, from: parser)
             if let text = maximum.value {
@@ -218,7 +231,7 @@ extension EncodingRequest {
             request.options.framing = wholeFrames.isSet ? .whole : .changes
             request.frameNumber = try parser.count(frame, named: "frame", in: 1...1_000_000_000)
             if firstFrame.isSet {
-                if frame.value != nil { throw parser.error("--frame and --first-frame exclude each other") }
+                if frame.value != nil { throw parser.error("--frame and --first-frame cannot be used together") }
                 request.frameNumber = 1
             }
             if request.frameNumber != nil, loop.value != nil || wholeFrames.isSet {

@@ -20,7 +20,9 @@ extension OptionParser {
         if let text = texts.first(where: \.isGiven) {
             throw error("--\(text.name) prints to standard output, where the image is written; name a file")
         }
-        if isatty(STDOUT_FILENO) == 1 { throw error("the image would fill the terminal with bytes; name a file") }
+        if isatty(STDOUT_FILENO) == 1 {
+            throw error("will not write an image to a terminal; name a file, or redirect the output")
+        }
     }
 
     /// Parses `--size WxH`, `Wx` or `xH`, with `--mode`.

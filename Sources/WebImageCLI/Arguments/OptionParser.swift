@@ -43,6 +43,8 @@ final class OptionParser {
     private(set) var syntax: CommandSyntax
     /// The results of ``CommandSyntax/options``, in the same order.
     private var targets: [Target] = []
+    /// The heading of the options that are declared next.
+    var group = CommandSyntax.defaultGroup
 
     /// - Parameters:
     ///   - command: the name after `webimage`.
@@ -64,7 +66,7 @@ final class OptionParser {
 
     func flag(_ name: String, letter: Character? = nil, help: String) -> Flag {
         let flag = Flag()
-        syntax.options.append(CommandSyntax.Option(name: name, letter: letter, help: help))
+        syntax.options.append(CommandSyntax.Option(name: name, letter: letter, help: help, group: group))
         targets.append(.flag(flag))
         return flag
     }
@@ -80,7 +82,8 @@ final class OptionParser {
         let option = Option()
         syntax.options.append(
             CommandSyntax.Option(
-                name: name, alias: alias, letter: letter, valueName: valueName, completion: completion, help: help))
+                name: name, alias: alias, letter: letter, valueName: valueName, completion: completion, help: help,
+                group: group))
         targets.append(.option(option))
         return option
     }
@@ -160,7 +163,17 @@ final class OptionParser {
             about: String(option.drop { $0 == "-" }),
             among: syntax.options.flatMap { [$0.name] + ($0.alias.map { [$0] } ?? []) },
             prefix: "--")
-        return "there is no option '\(option)'" + question
+        return "unknown option '\(option)'" + question
+    }
+
+    /// The names of the given options, in the order of their declaration.
+    var givenNames: [String] {
+        zip(syntax.options, targets).filter { _, target in
+            switch target {
+            case .flag(let flag): flag.isSet
+            case .option(let option): !option.values.isEmpty
+            }
+        }.map(\.0.name)
     }
 
     /// Returns a usage error of this command.

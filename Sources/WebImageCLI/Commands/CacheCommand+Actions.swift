@@ -36,7 +36,7 @@ extension CacheCommand {
                 [
                     "key": .string(key), "bytes": .optional(byteCount),
                     "path": failure == nil ? .optional(path) : .null,
-                    "error": failure.map(\.json) ?? .null,
+                    "error": failure.map { $0.json(about: key) } ?? .null,
                 ])
         }
         return failure == nil
@@ -55,7 +55,7 @@ extension CacheCommand {
             if failure != nil { areAllRemoved = false }
             report(
                 failure == nil ? "\(key): removed" : nil,
-                ["key": .string(key), "error": failure.map(\.json) ?? .null])
+                ["key": .string(key), "error": failure.map { $0.json(about: key) } ?? .null])
         }
         return areAllRemoved
     }
@@ -99,7 +99,7 @@ extension CacheCommand {
                 let name = CredentialRedaction.removingUserInformation(from: key)
                 Console.standard.complain("\(name) is not in the cache; 'webimage cache list' prints the keys.")
             } else {
-                Console.standard.complain(error.description(about: key))
+                Console.standard.complain(error.shellDescription(about: key))
             }
             return error
         }

@@ -72,12 +72,15 @@ struct CacheCommand: Command {
         if directory.value?.isEmpty == true { throw parser.error("--cache-dir takes a directory") }
         cache = directory.value.map(SourceOptions.Cache.directory) ?? .standard
         shared = try parser.location(sharedOption)
-        if shared != nil, directory.value != nil { throw parser.error("--shared and --cache-dir exclude each other") }
+        if shared != nil, directory.value != nil {
+            throw parser.error("--shared and --cache-dir cannot be used together")
+        }
         isJSON = json.isSet
         isQuiet = quiet.isSet
-        if isJSON, isQuiet { throw parser.error("--json and --quiet exclude each other") }
+        if isJSON, isQuiet { throw parser.error("--json and --quiet cannot be used together") }
         guard let name = operands.first else {
-            throw parser.error("no action given: " + parser.syntax.actions.map(\.name).joined(separator: ", "))
+            throw parser.error(
+                "no action given; the actions are " + parser.syntax.actions.map(\.name).joined(separator: ", "))
         }
         let limits = Limits(
             count: try parser.count(count, named: "count", in: 0...Int.max), age: try parser.days(age, named: "age"))
@@ -89,7 +92,7 @@ struct CacheCommand: Command {
         }
         switch action {
         case .clear where shared != nil, .trim where shared != nil:
-            throw parser.error("'\(name)' is not for a shared cache; a lifecycle rule of its bucket empties it")
+            throw parser.error("'\(name)' is not available for a shared cache; use a lifecycle rule of its bucket")
         default: break
         }
         guard case .get(_, let path) = action else {
@@ -98,7 +101,7 @@ struct CacheCommand: Command {
         }
         if path == nil, isJSON { throw parser.error("'get' with --json needs --output") }
         if path == nil, isatty(STDOUT_FILENO) == 1 {
-            throw parser.error("'get' would fill the terminal with bytes; name a file with --output")
+            throw parser.error("will not write an image to a terminal; name a file with --output")
         }
     }
 
@@ -123,12 +126,13 @@ struct CacheCommand: Command {
         case ("trim", _): throw parser.error("'trim' takes one size")
         default:
             let question = Suggestion.question(about: name, among: parser.syntax.actions.map(\.name))
-            throw parser.error("there is no action '\(name)'" + question)
+            throw parser.error("unknown action '\(name)'" + question)
         }
     }
 
     /// Returns an error text if there is no cache in the directory; `nil` if there is one, or if this is unknown.
-    private static func absence(of path: String) -> String? {
+    private static func absence(of cache: SourceOptions.Cache) -> String? {
+        let path = cache.path
         var status = stat()
         guard stat(path + "/index.sqlite", &status) != 0, errno == ENOENT else { return nil }
         return "\(path): there is no cache in this directory."
@@ -156,14 +160,14 @@ struct CacheCommand: Command {
             let cache = SharedImageCache(configuration)
             return await perform(on: cache) ? .success : .failure
         }
-        // Opening would create a cache in a mistyped directory.
-        if case .directory(let path) = cache, let failure = Self.absence(of: path) {
+        // Opening would create a cache, also in a mistyped directory.
+        if let failure = Self.absence(of: cache) {
             Console.standard.complain(failure)
             return .failure
         }
         let disk = cache.open { [failures] error in
             failures.withLock { $0.append(error) }
-            Console.standard.complain(error.description)
+            Console.standard.complain(error.shellDescription())
         }
         let isDone = await perform(on: disk)
         await disk.flush()

@@ -26,18 +26,24 @@ struct ConvertCommand: Command {
                 With DIR the files have the names of the inputs, and no input is replaced. '-' is standard input and
                 output.
 
-                Animations stay animated in GIF, PNG and WebP, with their durations; JPEG gets the first frame. Images
-                are scaled first, then processed with --rotate, --flip, --grayscale, --tint, --blur and --round, every
-                frame of an animation. The result is sRGB, upright, and without metadata. An option that OUT's format
-                does not support is an error; with DIR and without --format it has no effect.
+                Animations stay animated in GIF, PNG, WebP, AVIF and JPEG XL, with their durations; other formats get
+                the first frame. Images are scaled first, then processed with --rotate, --flip, --grayscale, --tint,
+                --blur and --round, every frame of an animation. The result is sRGB, upright, and without metadata
+                unless --metadata keeps it. An option that OUT's format does not support is an error; with DIR and
+                without --format it has no effect.
 
                 --json prints an object for each image: input, path, format, width, height, frames, bytes, milliseconds,
                 error (null, or code and message).
                 """)
+        parser.group = "Output"
         let directory = parser.option(
             "output", letter: "o", value: "FILE|DIR", completion: .file,
             help: "Write to FILE, or into DIR (if it exists, ends with / or there are several inputs)")
-        let size = parser.option("size", value: "WxH", help: "Scale to this size in pixels; never enlarges")
+        let noClobber = parser.flag("no-clobber", help: "Never replace a file; fail if it exists")
+        parser.group = "Pixels"
+        let size = parser.option(
+            "size", value: "WxH",
+            help: "Scale to this size in pixels (640x480, or 640x or x480 for one side); never enlarges")
         let mode = parser.option(
             "mode", words: ["fit", "fill", "stretch"], help: "How to fit the size; fit by default")
         let page = parser.option(
@@ -45,7 +51,7 @@ struct ConvertCommand: Command {
         )
         let processing = ProcessorOptions(in: parser)
         let encoding = EncodingRequest.Declaration(in: parser, canBeProgressive: true)
-        let noClobber = parser.flag("no-clobber", help: "Never replace a file; fail if it exists")
+        parser.group = "Reports"
         let quiet = parser.flag("quiet", letter: "q", help: "Print errors only")
         let json = parser.flag("json", help: "Print one JSON object per line")
 
@@ -56,13 +62,13 @@ struct ConvertCommand: Command {
             path = value
         } else {
             guard operands.count == 2 else {
-                throw parser.error("it takes two files, IN and OUT, or any number of them with --output DIR")
+                throw parser.error("convert takes two files, IN and OUT, or any number of files with --output DIR")
             }
             path = operands.removeLast()
         }
         inputs = try operands.map { (text) throws(ArgumentError) in try Self.input(text, parser) }
         isJSON = json.isSet
-        if isJSON, quiet.isSet { throw parser.error("--json and --quiet exclude each other") }
+        if isJSON, quiet.isSet { throw parser.error("--json and --quiet cannot be used together") }
         try parser.checkStreams(inputs: operands, output: path, printing: [("json", isJSON)])
         printsLines = directory.value != nil && path != OutputFile.standardOutput && !isJSON && !quiet.isSet
         thumbnail = try parser.thumbnail(size: size, mode: mode)
@@ -144,7 +150,7 @@ struct ConversionReport: Sendable {
     @MainActor
     func print(on console: Console, isJSON: Bool, printsLine: Bool) {
         if isJSON { console.print(json.text) }
-        if let error { console.complain(error.description(about: input)) }
+        if let error { console.complain(error.shellDescription(about: input)) }
         if error == nil, printsLine { console.print(line) }
     }
 
@@ -162,7 +168,7 @@ struct ConversionReport: Sendable {
             "input": .string(input), "path": .optional(path), "format": .optional((info?.format ?? format)?.name),
             "width": .optional(info?.size.width), "height": .optional(info?.size.height),
             "frames": .optional(info?.frameCount), "bytes": .optional(byteCount),
-            "milliseconds": .decimal(duration.milliseconds), "error": error.map(\.json) ?? .null,
+            "milliseconds": .decimal(duration.milliseconds), "error": error.map { $0.json(about: input) } ?? .null,
         ]
     }
 }

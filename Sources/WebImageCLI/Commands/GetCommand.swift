@@ -33,17 +33,21 @@ struct GetCommand: Command {
                 unless the server forbids it. --explain prints what happened, when and why; with --json this is in
                 trace: stage, start and duration in milliseconds, message.
                 """)
+        parser.group = "Output"
         let output = parser.option(
             "output", letter: "o", value: "FILE|DIR", completion: .file,
             help: "Write to FILE, or into DIR (if it exists, ends with / or there are several images)")
-        let size = parser.option("size", value: "WxH", help: "Decode at this size in pixels; never enlarges")
+        let noClobber = parser.flag("no-clobber", help: "Never replace a file; fail if it exists")
+        let size = parser.option(
+            "size", value: "WxH",
+            help: "Decode at this size in pixels (640x480, or 640x or x480 for one side); never enlarges")
         let mode = parser.option(
             "mode", words: ["fit", "fill", "stretch"], help: "How to fit the size; fit by default")
         let encodingOptions = EncodingRequest.Declaration(in: parser, canBeProgressive: false)
         let source = SourceOptions.Declaration(in: parser)
         let concurrency = parser.option("concurrency", value: "N", help: "Number of concurrent loads; 6 by default")
+        parser.group = "Reports"
         let explain = parser.flag("explain", help: "Explain each stage of the load")
-        let noClobber = parser.flag("no-clobber", help: "Never replace a file; fail if it exists")
         let quiet = parser.flag("quiet", letter: "q", help: "Print errors only")
         let json = parser.flag("json", help: "Print one JSON object per line")
 
@@ -52,21 +56,22 @@ struct GetCommand: Command {
         isJSON = json.isSet
         explains = explain.isSet
         isQuiet = quiet.isSet
-        if isQuiet, isJSON || explains { throw parser.error("--quiet excludes --json and --explain") }
+        if isQuiet, isJSON || explains { throw parser.error("--quiet cannot be used with --json or --explain") }
         try parser.checkStreams(
             inputs: inputs, output: output.value, printing: [("json", isJSON), ("explain", explains)])
         thumbnail = try parser.thumbnail(size: size, mode: mode)
         var options = try source.options(from: parser)
         options.concurrency = try parser.count(concurrency, named: "concurrency", in: 1...256) ?? options.concurrency
         self.source = options
-        var encoding = try encodingOptions.request(from: parser, isResized: thumbnail != nil)
+        let encoding = try encodingOptions.request(from: parser, isResized: thumbnail != nil)
         if let path = output.value {
             self.output = try ImageOutput(
                 path: path, inputs: inputs, encoding: encoding, replaces: !noClobber.isSet, parser: parser)
         } else {
             if noClobber.isSet { throw parser.error("--no-clobber needs --output") }
-            encoding.isResized = false
-            if encoding.isNeeded { throw parser.error("--format and other options of encoding need --output") }
+            if let name = parser.givenNames.first(where: encodingOptions.names.contains) {
+                throw parser.error("--\(name) needs --output")
+            }
             self.output = nil
         }
     }
@@ -146,7 +151,7 @@ struct LoadReport: Sendable {
     @MainActor
     func print(on console: Console, isJSON: Bool, isQuiet: Bool) {
         if isJSON { console.print(json.text) }
-        if let error { console.complain(error.description(about: url)) }
+        if let error { console.complain(error.shellDescription(about: url)) }
         if isQuiet { return }
         if error == nil, !isJSON { console.print(line) }
         if !isJSON, let trace { for entry in trace.entries { console.print("  \(entry)") } }
@@ -165,7 +170,7 @@ struct LoadReport: Sendable {
             ("url", .string(url)), ("source", .string(source)), ("format", .optional(format?.name)),
             ("width", .optional(size?.width)), ("height", .optional(size?.height)), ("frames", .optional(frameCount)),
             ("bytes", .optional(byteCount)), ("milliseconds", .decimal(duration.milliseconds)),
-            ("path", .optional(path)), ("error", error.map(\.json) ?? .null),
+            ("path", .optional(path)), ("error", error.map { $0.json(about: url) } ?? .null),
         ]
         return .object((facts + (trace.map { [("trace", $0.json)] } ?? [])).map { JSON.Field(name: $0.0, value: $0.1) })
     }

@@ -20,7 +20,7 @@ struct HelpCommand: Command {
             help: "Print the completions for this shell")
         let operands = try parser.parse(arguments)
         guard operands.count + (man.isSet ? 1 : 0) + (shell.value == nil ? 0 : 1) <= 1 else {
-            throw parser.error("it takes one of a command, --man and --completions")
+            throw parser.error("help takes either a command, --man or --completions")
         }
         if let shell: ShellCompletions.Shell = try parser.choice(shell, named: "completions") {
             text = ShellCompletions(commands: WebImageTool.syntaxes).text(for: shell)

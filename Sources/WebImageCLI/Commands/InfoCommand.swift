@@ -25,13 +25,14 @@ struct InfoCommand: Command {
                 --quiet only the exit status tells whether all are images.
                 """)
         let source = SourceOptions.Declaration(in: parser)
+        parser.group = "Reports"
         let quiet = parser.flag("quiet", letter: "q", help: "Print errors only")
         let json = parser.flag("json", help: "Print one JSON object per line")
         inputs = try parser.parse(arguments)
         guard !inputs.isEmpty else { throw parser.error("no file or URL given") }
         isJSON = json.isSet
         isQuiet = quiet.isSet
-        if isJSON, isQuiet { throw parser.error("--json and --quiet exclude each other") }
+        if isJSON, isQuiet { throw parser.error("--json and --quiet cannot be used together") }
         try parser.checkStreams(inputs: inputs, output: nil, printing: [])
         self.source = try source.options(from: parser)
     }
@@ -79,7 +80,7 @@ struct InfoReport {
     func print(on console: Console, isJSON: Bool, isQuiet: Bool) {
         if isJSON { console.print(json.text) }
         if let error {
-            console.complain(error.description(about: url))
+            console.complain(error.shellDescription(about: url))
         } else if let info, !isJSON, !isQuiet {
             console.print("\(url == ImageInput.standardInput ? StandardInput.name : url): \(line(info))")
         }
@@ -124,7 +125,7 @@ struct InfoReport {
             "alpha": info.map { .bool($0.hasAlpha) } ?? .null, "orientation": .optional(info?.orientation.rawValue),
             "colorProfile": info.map { .bool($0.hasColorProfile) } ?? .null,
             "colorProfileName": .optional(info?.colorProfileName), "bytes": .optional(byteCount),
-            "error": error.map(\.json) ?? .null,
+            "error": error.map { $0.json(about: url) } ?? .null,
         ]
     }
 }

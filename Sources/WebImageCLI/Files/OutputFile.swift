@@ -167,7 +167,7 @@ struct FileDescriptor {
                     while true {
                         let count = Glibc.write(number, rest.baseAddress, rest.count)
                         guard count < 0, errno == EAGAIN else { return count }
-                        waitForRoom()
+                        waitUntilWritable()
                     }
                 }
                 return 0
@@ -178,7 +178,7 @@ struct FileDescriptor {
     }
 
     /// Returns early after a signal or an error, which the next write encounters again.
-    private func waitForRoom() {
+    private func waitUntilWritable() {
         var request = pollfd(fd: number, events: Int16(POLLOUT), revents: 0)
         poll(&request, 1, -1)
     }

@@ -12,7 +12,7 @@ final class LoadingSession: Sendable {
 
     init(options: SourceOptions) {
         self.options = options
-        disk = options.cache?.open { Console.standard.complain($0.description) }
+        disk = options.cache?.open { Console.standard.complain($0.shellDescription()) }
         let cache = ImageCache(disk: disk)
         let loaders: ImageLoaderGroup = [DataURLLoader(), fileLoader, options.downloader]
         var configuration = WebImageManager.Configuration(cache: cache, loaders: loaders)

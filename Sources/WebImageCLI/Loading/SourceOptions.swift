@@ -43,6 +43,7 @@ struct SourceOptions: Sendable {
         private let noCache, cookies, insecure: OptionParser.Flag
 
         init(in parser: OptionParser) {
+            parser.group = "Cache"
             directory = parser.option(
                 "cache-dir", value: "DIR", completion: .directory, help: "Use this disk cache instead of the user's")
             shared = parser.option(
@@ -52,6 +53,8 @@ struct SourceOptions: Sendable {
             policy = parser.option(
                 "policy", value: "NAME", completion: .words(CachePolicy.allCases.map { "\($0)" }),
                 help: "Cache policy: cacheFirst (default), http, refresh, reload, cacheOnly or offline")
+
+            parser.group = "Server"
             header = parser.option("header", value: "'K: V'", help: "Send this header; may be given several times")
             user = parser.option(
                 "user", value: "NAME:PASSWORD", help: "Credentials for HTTP authentication (Basic or Digest)")
@@ -73,7 +76,7 @@ struct SourceOptions: Sendable {
         func options(from parser: OptionParser) throws(ArgumentError) -> SourceOptions {
             var options = SourceOptions()
             if let path = directory.value {
-                if noCache.isSet { throw parser.error("--cache-dir and --no-cache exclude each other") }
+                if noCache.isSet { throw parser.error("--cache-dir and --no-cache cannot be used together") }
                 if path.isEmpty { throw parser.error("--cache-dir takes a directory") }
                 options.cache = .directory(path)
             } else if noCache.isSet {
@@ -92,7 +95,7 @@ struct SourceOptions: Sendable {
             options.handlesCookies = cookies.isSet
             options.allowsInvalidCertificates = insecure.isSet
             if let path = authorities.value {
-                if insecure.isSet { throw parser.error("--cacert and --insecure exclude each other") }
+                if insecure.isSet { throw parser.error("--cacert and --insecure cannot be used together") }
                 if path.isEmpty { throw parser.error("--cacert takes a file") }
                 options.authorities = path
             }
@@ -118,16 +121,18 @@ extension OptionParser {
 }
 
 extension SourceOptions.Cache {
-    /// - Parameter onFailure: called once for each cause when the cache cannot be used.
-    func open(onFailure: @escaping @Sendable (WebImageError) -> Void) -> DiskCache {
-        var configuration: DiskCache.Configuration
+    /// The directory of the cache, which may not exist yet.
+    var path: String {
         switch self {
         case .standard:
-            let directory = DiskCache.Configuration.defaultDirectory(application: "webimage")
-            configuration = DiskCache.Configuration(directory: directory)
-        case .directory(let path):
-            configuration = DiskCache.Configuration(directory: URL(filePath: path, directoryHint: .isDirectory))
+            DiskCache.Configuration.defaultDirectory(application: CommandSyntax.program).path(percentEncoded: false)
+        case .directory(let path): path
         }
+    }
+
+    /// - Parameter onFailure: called once for each cause when the cache cannot be used.
+    func open(onFailure: @escaping @Sendable (WebImageError) -> Void) -> DiskCache {
+        var configuration = DiskCache.Configuration(directory: URL(filePath: path, directoryHint: .isDirectory))
         let reported = LockBox<[WebImageError]>([])
         configuration.onFailure = { error in
             let isNew = reported.withLock { reported in

@@ -62,15 +62,9 @@ extension JSON: ExpressibleByDictionaryLiteral {
 }
 
 extension WebImageError {
-    /// `{"code":…,"message":…}`.
-    var json: JSON { ["code": .integer(code), "message": .string(description)] }
-
-    /// The description, preceded by the subject unless it contains it.
-    func description(about subject: String) -> String {
-        // Neither contains the password of a URL.
-        let subject = ImageInput.displayName(of: subject)
-        return description.contains(subject) || url?.absoluteString == subject
-            ? description : "\(subject): \(description)"
+    /// `{"code":…,"message":…}`, with the message that is printed about the argument.
+    func json(about argument: String) -> JSON {
+        ["code": .integer(code), "message": .string(shellDescription(about: argument))]
     }
 }
 

@@ -19,6 +19,8 @@ struct CommandSyntax: Sendable {
         var valueName: String?
         var completion = Completion.text
         let help: String
+        /// The heading above the option in the help, which consecutive options share.
+        var group = CommandSyntax.defaultGroup
     }
 
     /// A word that is the first operand of a command with several actions.
@@ -42,6 +44,19 @@ struct CommandSyntax: Sendable {
 
     /// The command as typed, such as `webimage get`.
     var command: String { "\(Self.program) \(name)" }
+
+    /// The heading of options without a group.
+    static let defaultGroup = "Options"
+
+    /// The options in the order of the help, by heading.
+    var groups: [(heading: String, options: [Option])] {
+        var groups: [(heading: String, options: [Option])] = []
+        for option in options {
+            if groups.last?.heading != option.group { groups.append((option.group, [])) }
+            groups[groups.count - 1].options.append(option)
+        }
+        return groups
+    }
 
     /// The name of the tool.
     static let program = "webimage"

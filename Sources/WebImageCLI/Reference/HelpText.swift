@@ -6,7 +6,10 @@ enum HelpText {
     static func text(for syntax: CommandSyntax) -> String {
         var text = "Usage:\n  \(syntax.command) [OPTION…] \(syntax.operands)\n\n\(wrapped(syntax.summary + "."))\n"
         if !syntax.actions.isEmpty { text += "\nActions:\n" + table(syntax.actions.map { ($0.usage, $0.help) }) }
-        text += "\nOptions:\n" + table(syntax.options.map { ($0.usage, $0.help) })
+        let column = column(for: syntax.options.map(\.usage))
+        for group in syntax.groups {
+            text += "\n\(group.heading):\n" + table(group.options.map { ($0.usage, $0.help) }, column: column)
+        }
         for paragraph in syntax.paragraphs { text += "\n\(wrapped(paragraph))\n" }
         return text
     }
@@ -23,15 +26,22 @@ enum HelpText {
     }
 
     /// Returns rows of two columns. A term that is too long for the first column has a line of its own.
-    static func table(_ rows: [(term: String, text: String)]) -> String {
-        let longest = 25
-        let column = min(rows.map(\.term.count).max() ?? 0, longest) + 4
+    ///
+    /// - Parameter column: where the second column begins; `nil` to make room for the terms.
+    static func table(_ rows: [(term: String, text: String)], column: Int? = nil) -> String {
+        let column = column ?? Self.column(for: rows.map(\.term))
         let indent = String(repeating: " ", count: column)
         return rows.map { term, text in
             let description = wrapped(text, indent: indent)
             guard term.count + 4 <= column else { return "  \(term)\n\(indent)\(description)\n" }
             return "  \(term)" + indent.dropFirst(term.count + 2) + description + "\n"
         }.joined()
+    }
+
+    /// Returns where the column after these terms begins, unless a term is too long.
+    private static func column(for terms: [String]) -> Int {
+        let longest = 25
+        return min(terms.map(\.count).max() ?? 0, longest) + 4
     }
 
     /// Breaks a paragraph into lines.

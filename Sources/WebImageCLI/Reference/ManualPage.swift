@@ -44,13 +44,19 @@ struct ManualPage {
             text += ".TP\n\\fB\(escaped(action.name))\\fR"
             text += (action.operands.isEmpty ? "" : " \\fI\(escaped(action.operands))\\fR") + "\n\(line(action.help))\n"
         }
-        for option in syntax.options {
-            text +=
-                ".TP\n" + (option.letter.map { "\\fB\\-\($0)\\fR, " } ?? "") + "\\fB\\-\\-\(escaped(option.name))\\fR"
-            text += (option.valueName.map { "=\\fI\(escaped($0))\\fR" } ?? "") + "\n\(line(option.help))\n"
+        for group in syntax.groups {
+            text += ".PP\n.B \(escaped(group.heading)):\n.RS 3\n"
+            for option in group.options { text += paragraph(about: option) }
+            text += ".RE\n"
         }
         for paragraph in syntax.paragraphs { text += ".PP\n\(line(paragraph))\n" }
         return text
+    }
+
+    private static func paragraph(about option: CommandSyntax.Option) -> String {
+        let letter = option.letter.map { "\\fB\\-\($0)\\fR, " } ?? ""
+        let value = option.valueName.map { "=\\fI\(escaped($0))\\fR" } ?? ""
+        return ".TP\n\(letter)\\fB\\-\\-\(escaped(option.name))\\fR\(value)\n\(line(option.help))\n"
     }
 
     /// Returns a paragraph in short lines. One that begins with a period would be a request.

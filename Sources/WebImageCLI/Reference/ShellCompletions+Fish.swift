@@ -51,7 +51,7 @@ extension ShellCompletions {
         return lines.joined(separator: "\n") + "\n"
     }
 
-    /// Quotes a text for fish, which knows backslashes within quotation marks, unlike the other shells.
+    /// Quotes a text for fish, where backslashes also escape within quotation marks.
     private static func fishQuoted(_ text: String) -> String {
         "'" + text.replacing("\\", with: "\\\\").replacing("'", with: "\\'") + "'"
     }

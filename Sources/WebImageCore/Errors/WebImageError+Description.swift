@@ -17,7 +17,7 @@ extension WebImageError: LocalizedError, CustomStringConvertible {
     public var recoverySuggestion: String? { advice.map(CredentialRedaction.removingUserInformation(from:)) }
 
     /// The URL, file or cache key that the sentence of ``problem`` is about.
-    private var subject: String? {
+    package var subject: String? {
         switch self {
         case .invalidURL(_, let reason): reason == nil ? nil : "data: URL"
         case .file(let path, _): path
@@ -28,7 +28,7 @@ extension WebImageError: LocalizedError, CustomStringConvertible {
     }
 
     /// One sentence, which begins with a small letter.
-    private var problem: String {
+    package var problem: String {
         switch self {
         case .invalidURL("", _): "no URL was given."
         case .invalidURL(let text, nil): "'\(CredentialRedaction.removingAll(from: text))' is not a valid URL."
@@ -72,8 +72,8 @@ extension WebImageError: LocalizedError, CustomStringConvertible {
         case .invalidResponse(let reason, _): reason.advice
         case .file(_, let errno): errno == EEXIST ? "Remove it, or choose another name." : nil
         case .outOfResources(let reason, _): reason.advice
-        case .unrecognizedFormat(let contentType, let bytes, _):
-            Self.isWebPage(contentType: contentType, leadingBytes: bytes)
+        case .unrecognizedFormat:
+            isWebPage
                 ? "Check the address, and whether the page requires a login."
                 : "Check the address, or register a decoder for the format."
         case .decoding(_, let reason, _): reason.advice
@@ -130,6 +130,12 @@ extension WebImageError {
         }
     }
 
+    /// Whether the image turned out to be a web page.
+    package var isWebPage: Bool {
+        guard case .unrecognizedFormat(let contentType, let bytes, _) = self else { return false }
+        return Self.isWebPage(contentType: contentType, leadingBytes: bytes)
+    }
+
     private static func isWebPage(contentType: String?, leadingBytes: [UInt8]) -> Bool {
         let text = String(decoding: leadingBytes, as: UTF8.self).lowercased()
         return text.contains("<!doctype") || text.contains("<html") || contentType?.hasPrefix("text/html") == true
@@ -142,6 +148,6 @@ extension WebImageError {
         }
         let digits = leadingBytes.prefix(8).map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }
         return
-            "no registered decoder recognizes the data\(name); it begins with \(digits.isEmpty ? "nothing" : digits.joined(separator: " "))."
+            "the data is not an image in a known format\(name); it begins with \(digits.isEmpty ? "nothing" : digits.joined(separator: " "))."
     }
 }

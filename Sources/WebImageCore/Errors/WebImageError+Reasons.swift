@@ -222,7 +222,7 @@ extension WebImageError.EncodingFailure {
     var advice: String? {
         switch self {
         case .metadataTooLong: "Write it without, or choose PNG, WebP or AVIF."
-        case .noAnimation: "Write a single frame, or choose GIF, PNG or WebP."
+        case .noAnimation: "Write a single frame, or choose GIF, PNG, WebP, AVIF or JPEG XL."
         case .tooLong: "Allow more bytes."
         case .noEncoder, .tooLarge, .frameNumber, .invalidMetadata, .codec: nil
         }
@@ -300,7 +300,7 @@ extension WebImageError.DiskCacheFailure {
     var advice: String? {
         switch self {
         case .foreignDirectory:
-            "Give the directory to the user of this process, or set DiskCache.Configuration.allowsForeignDirectory."
+            "Give the directory to the user of this process, or choose another one."
         case .archiving, .unarchiving: "Check its archiver."
         default: nil
         }

@@ -69,13 +69,15 @@ import WebImage
         (["fetch"], "'fetch'"),
         (["infp", "a.png"], "did you mean 'info'?"),
         (["--verison"], "did you mean '--version'?"),
+        (["--man"], "; use 'webimage help --man'"),
+        (["--completions=bash"], "; use 'webimage help --completions'"),
         (["get", "--qualtiy", "5", "x.png"], "did you mean '--quality'?"),
         (["get", "--no-cahce", "x.png"], "did you mean '--no-cache'?"),
-        (["get", "--timout=5", "x.png"], "there is no option '--timout'; did you mean '--timeout'?"),
+        (["get", "--timout=5", "x.png"], "unknown option '--timout'; did you mean '--timeout'?"),
         (["convert", "--progress", "a.png", "b.jpg"], "did you mean '--progressive'?"),
         (["cache", "stat"], "did you mean 'stats'?"),
         (["get", "--quiet", "--json", "x.png"], "--quiet"),
-        (["info", "--quiet", "--json", "x.png"], "exclude"),
+        (["info", "--quiet", "--json", "x.png"], "cannot be used together"),
         (["get", "--no-clobber", "x.png"], "--output"),
         (["get", "-", "-"], "only once"),
         (["convert", "-", "-", "-o", "d"], "only once"),
@@ -96,7 +98,7 @@ import WebImage
         (["get", "--size", "70000x1", "x.png"], "65535"),
         (["get", "--size", "5x5", "--mode", "crop", "x.png"], "fit, fill or stretch"),
         (["get", "--mode", "fit", "x.png"], "--size"),
-        (["get", "--format", "png", "x.png"], "--output"),
+        (["get", "--format", "png", "x.png"], "--format needs --output"),
         (["get", "--format", "psd", "-o", "y", "x.png"], "--format"),
         (["convert", "--icon-sizes", "16,300", "x.png", "y.ico"], "--icon-sizes"),
         (["convert", "--icon-sizes", "16", "x.png", "y.png"], "--icon-sizes"),
@@ -115,7 +117,7 @@ import WebImage
         (["get", "--retries", "-1", "x.png"], "--retries"),
         (["get", "--header", "no colon", "x.png"], "--header"),
         (["get", "--header", "A: b\r\nC: d", "x.png"], "--header"),
-        (["get", "--cache-dir", "d", "--no-cache", "x.png"], "exclude"),
+        (["get", "--cache-dir", "d", "--no-cache", "x.png"], "cannot be used together"),
         (["get", "--size"], "--size"),
         (["info"], "no file"),
         (["convert", "a.png"], "IN and OUT"),
@@ -129,23 +131,24 @@ import WebImage
         (["convert", "a.png", "b.png", "--level", "13"], "0 to 12"),
         (["convert", "a.png", "b.png", "--filter", "best"], "adaptive, none, sub, up, average or paeth"),
         (["convert", "a.png", "b.webp", "--effort", "7"], "0 to 6"),
-        (["convert", "a.png", "b.webp", "--lossless", "--quality", "9"], "exclude"),
+        (["convert", "a.png", "b.webp", "--lossless", "--quality", "9"], "cannot be used together"),
         (["convert", "a.png", "b.gif", "--dither", "some"], "none, ordered or floyd-steinberg"),
         (["convert", "a.png", "b.gif", "--colors", "1"], "2 to 256"),
         (["convert", "a.png", "b.jpg", "--loop", "1"], "--loop"),
         (["convert", "a.png", "b.gif", "--loop", "-1"], "--loop"),
         (["convert", "a.png", "b.gif", "--frame", "0"], "--frame"),
-        (["convert", "a.png", "b.gif", "--frame", "1", "--first-frame"], "exclude"),
+        (["convert", "a.png", "b.gif", "--frame", "1", "--first-frame"], "cannot be used together"),
         (["convert", "a.png", "b.gif", "--frame", "1", "--loop", "2"], "single frame"),
         (["convert", "a.png", "b.gif", "--max-bytes", "few"], "500K"),
         (["convert", "a.png", "b.gif", "--background", "red"], "#rrggbb"),
         (["convert", "a.png", "b.png", "--background", "#ff0000"], "JPEG and GIF"),
-        (["get", "--level", "3", "x.png"], "--output"),
+        (["get", "--level", "3", "x.png"], "--level needs --output"),
+        (["get", "--metadata", "none", "x.png"], "--metadata needs --output"),
         (["convert", "a.png", "b.png", "--sharpen", "3"], "--sharpen"),
-        (["help", "xyzzy"], "there is no command 'xyzzy'"),
-        (["help", "get", "--man"], "one of"),
+        (["help", "xyzzy"], "unknown command 'xyzzy'"),
+        (["help", "get", "--man"], "either a command, --man or --completions"),
         (["help", "--completions", "csh"], "bash, fish or zsh"),
-        (["cache"], "no action given: stats, list, get, remove, clear, trim"),
+        (["cache"], "no action given; the actions are stats, list, get, remove, clear, trim"),
         (["cache", "shrink"], "shrink"),
         (["cache", "get"], "one key"),
         (["cache", "get", "a", "--json"], "--output"),
@@ -171,6 +174,17 @@ import WebImage
         #expect(help.status == 0)
         #expect(try await tool.run(command, "--help").output == help.output)
         for line in help.output.split(separator: "\n") { #expect(line.count <= 80, "\(line)") }
+    }
+
+    @Test(arguments: [
+        ("get", ["Output", "Encoding", "JPEG and PNG", "Animations", "Cache", "Server", "Reports"]),
+        ("info", ["Cache", "Server", "Reports"]),
+        ("convert", ["Output", "Pixels", "Encoding", "GIF and icons", "Reports"]),
+        ("cache", ["Options"]),
+    ])
+    func helpHasEachHeadingOnce(command: String, headings: [String]) async throws {
+        let lines = try await tool.run("help", command).output.split(separator: "\n").map(String.init)
+        for heading in headings { #expect(lines.count { $0 == heading + ":" } == 1, "\(heading)") }
     }
 
     @Test func argumentsAfterTwoDashesAreFiles() async throws {

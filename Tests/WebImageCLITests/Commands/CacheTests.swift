@@ -219,6 +219,12 @@ import WebImageTestSupport
         }
         #expect(!tool.names(in: ".").contains { $0 == "mistyped" || $0.hasPrefix("index") })
         #expect(try await tool.run("cache", action, "--cache-dir", "").status == 2)
+
+        let user = try Tool()
+        let run = try await user.run("cache", action)
+        #expect(run.status == 1)
+        #expect(run.errors.contains("\(user.path("cache-home/webimage/images")): there is no cache in this directory."))
+        #expect(user.names(in: ".").isEmpty)
     }
 
     @Test func failsIfTheDirectoryIsUnusable() async throws {

@@ -24,8 +24,8 @@ import WebImageTestSupport
         #expect(run.errors.contains(error.message))
         #expect([object.format, object.path] == [nil, nil])
         #expect(tool.names(in: ".").allSatisfy { !$0.hasPrefix("out.png") })
-        let stats = try await tool.run("cache", "stats", "--json").object(StatsObject.self)
-        #expect(stats.entries == 0)
+        let stats = try await tool.run("cache", "stats", "--json")
+        #expect(try stats.errors.contains("there is no cache") || stats.object(StatsObject.self).entries == 0)
     }
 
     @Test(arguments: [
@@ -46,16 +46,16 @@ import WebImageTestSupport
     }
 
     @Test(arguments: [
-        (["get", "--max-time", "1"], "/drip/max-time?size=1000", "totalTimeout"),
-        (["info", "--max-time", "1"], "/drip/max-time?size=1000", "totalTimeout"),
-        (["get", "--idle-timeout", "1"], "/stall-body/idle", "idleTimeout"),
-        (["info", "--idle-timeout", "1", "--max-time", "60"], "/stall-body/idle", "idleTimeout"),
+        (["get", "--max-time", "1"], "/drip/max-time?size=1000", "--max-time"),
+        (["info", "--max-time", "1"], "/drip/max-time?size=1000", "--max-time"),
+        (["get", "--idle-timeout", "1"], "/stall-body/idle", "--idle-timeout"),
+        (["info", "--idle-timeout", "1", "--max-time", "60"], "/stall-body/idle", "--idle-timeout"),
     ])
-    func keepsToTheTimeLimits(arguments: [String], path: String, setting: String) async throws {
+    func keepsToTheTimeLimits(arguments: [String], path: String, option: String) async throws {
         let address = try faults.url(path).absoluteString
         let run = try await tool.run(arguments + [address])
         #expect(run.status == 1)
-        #expect(run.errors.contains("1.0 s") && run.errors.contains(setting), "\(run.errors)")
+        #expect(run.errors.contains("1.0 s") && run.errors.contains(option), "\(run.errors)")
     }
 
     @Test func reportsAHostThatCannotBeReached() async throws {
@@ -95,7 +95,7 @@ import WebImageTestSupport
     @Test(arguments: [
         ("127.0.0.1:8091/a.jpg", "Did you mean http://127.0.0.1:8091/a.jpg?"),
         ("www.example.org", "Did you mean https://www.example.org?"),
-        ("localhost:80", "Did you mean http://localhost:80?"), ("", "No URL was given."),
+        ("localhost:80", "Did you mean http://localhost:80?"), ("", "no URL was given."),
         ("folder.d/a.jpg", "folder.d/a.jpg: No such file or directory."),
     ])
     func suggestsAURLForAnInvalidOne(text: String, message: String) async throws {
@@ -106,7 +106,15 @@ import WebImageTestSupport
     @Test func namesAnEmptyFileOnce() async throws {
         let path = try tool.write(Data(), to: "empty.png")
         let run = try await tool.run("get", "file://" + path)
-        #expect(run.errors == "webimage: \(path): the file is empty.\n")
+        #expect(run.errors == "webimage: file://\(path): the file is empty.\n")
+    }
+
+    @Test(arguments: ["get", "info"]) func describesAFileThatIsNotAnImage(command: String) async throws {
+        _ = try tool.write(Data("hi\n".utf8), to: "t.txt")
+        let run = try await tool.run(command, "t.txt", "--json")
+        let message = "t.txt: the data is not an image in a known format; it begins with 68 69 0a."
+        #expect(run.errors == "webimage: \(message)\n")
+        #expect(run.output.contains(message))
     }
 
     @Test func failsIfTheOutputCannotBeWritten() async throws {

@@ -36,7 +36,8 @@ import WebImage
             let options = try await tool.optionNames(of: name)
             #expect(!options.isEmpty)
             for option in options {
-                #expect(section.contains(try Regex("\n {7}(-., )?--\(option)[= \n]")), "\(name) --\(option) is missing")
+                #expect(
+                    section.contains(try Regex("\n {7,10}(-., )?--\(option)[= \n]")), "\(name) --\(option) is missing")
             }
         }
     }

@@ -1,0 +1,73 @@
+internal import FoundationEssentials
+internal import WebImage
+internal import WebImageCore
+
+extension WebImageError {
+    /// What happened to an argument and what to do about it, with the options of the tool instead of the library's API.
+    ///
+    /// - Parameter argument: the text on the command line; `nil` for an error that is not about an argument.
+    func shellDescription(about argument: String? = nil) -> String {
+        var names: [String] = []
+        if let argument, !isQuoting { names.append(ImageInput.displayName(of: argument)) }
+        if let subject, !(argument.map { isAbout($0, subject: subject) } ?? false) { names.append(subject) }
+        let text = (names + [shellProblem]).joined(separator: ": ")
+        return CredentialRedaction.removingUserInformation(
+            from: [text, shellAdvice].compactMap(\.self).joined(separator: " "))
+    }
+
+    /// Whether the sentence contains the argument.
+    private var isQuoting: Bool {
+        if case .invalidURL(_, nil) = self { return true }
+        return false
+    }
+
+    /// Whether `subject` is another name of the argument.
+    private func isAbout(_ argument: String, subject: String) -> Bool {
+        switch self {
+        case .notInCache, .invalidURL: return true
+        default:
+            guard subject != argument, let url = try? ImageInput(argument).url else { return true }
+            return subject == url.absoluteString || url.isFileURL && subject == url.path(percentEncoded: false)
+        }
+    }
+
+    private var shellProblem: String {
+        // The tool counts from 1.
+        guard case .decoding(_, .page(let index, let count), _) = self else { return problem }
+        return "there is no image \(index + 1); " + (count == 1 ? "the file has one." : "there are \(count).")
+    }
+
+    private var shellAdvice: String? {
+        switch self {
+        case .invalidRequest(.unsupportedScheme, _): "Use an https, http, file or data URL, or a path."
+        case .blocked(.insecureRedirect, _): "If you trust the network, load the redirect's target."
+        case .httpStatus(401, _): "Use --user NAME:PASSWORD."
+        case .httpStatus(407, _): "Write NAME:PASSWORD@ into the proxy's URL, such as in https_proxy."
+        case .timedOut(let reason, _, _): reason.shellAdvice
+        case .certificate(.selfSigned, _), .certificate(.unknownIssuer, _):
+            "If you know its authority, use --cacert FILE."
+        case .invalidResponse(.bodyTooLong, _): nil
+        case .invalidResponse(.contentCoding(let name), _) where ["gzip", "deflate"].contains(name):
+            "Use --header 'Accept-Encoding: \(name)'."
+        case .unrecognizedFormat: isWebPage ? recoverySuggestion : nil
+        case .decoding(_, .page, _): nil
+        case .decoding(_, .noDecoder, _): "This \(CommandSyntax.program) was built without that format."
+        case .outOfResources(.memory, _), .limitExceeded(.memory, _): "Use --size to decode a smaller image."
+        case .limitExceeded: nil
+        case .diskCache(_, .foreignDirectory): "Use another directory with --cache-dir."
+        case .notInCache: "Use another --policy to load it."
+        default: recoverySuggestion
+        }
+    }
+}
+
+extension WebImageError.TimeoutReason {
+    fileprivate var shellAdvice: String {
+        switch self {
+        case .connecting, .idle: "Try again, or with a longer --idle-timeout."
+        case .slow: "Try again."
+        case .total: "Use a longer --max-time."
+        case .offline: "Connect, and try again."
+        }
+    }
+}
