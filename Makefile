@@ -44,7 +44,7 @@ build: ## Build webimage and the Gallery for installing.
 
 # The variables of the command line and of the environment, for Scripts/install.
 export PREFIX DESTDIR
-install: ## Install what `make build` has built, into PREFIX=… (/usr/local), below DESTDIR=… (nothing).
+install: ## Install what `make build` built into PREFIX=… (/usr/local by default), below DESTDIR=… (empty by default).
 	@Scripts/install $(installable)/release
 
 uninstall: ## Remove what `make install` has installed, with the same PREFIX and DESTDIR.
@@ -74,7 +74,7 @@ test: ## Build and run all tests; FILTER=… runs some.
 	$(build_tests)
 	GTK_A11Y=test $(headless) $(if $(FILTER),$(run_tests) --scratch-path $(scratch) $(test_flags) --filter '$(FILTER)',$(run_all_tests))
 
-# Animations, and what they must not delay, and whole windows.
+# Tests of animations, of what animations must not delay, and of whole windows.
 renderer_tests := ApplyQueueTests|BusyWindowTests|IndicatorTests|TransitionTests|SetImageTests|PictureAnimationTests|TextureTests|WebPictureFactoryTests
 test-renderer: ## Run the views' tests with GTK's default renderer; RENDERER=… names another, FILTER=… runs some.
 	@Scripts/setup build test
@@ -88,7 +88,7 @@ stress: ## Load 100,000 times with random faults and cancellations, and check ev
 	$(build_tests)
 	WEBIMAGE_STRESS_REQUESTS=100000 $(run_tests) --scratch-path $(scratch) --filter StressTests
 
-# Some tests ask for more memory than can exist.
+# Some tests try to allocate more memory than exists.
 tsan_flags := --scratch-path .build/tsan --sanitize thread
 tsan_environment := WEBIMAGE_TSAN=1 WEBIMAGE_WITHOUT=gtk,drawing,formats
 # The skipped suites are slow and use one thread, or another process.
@@ -112,7 +112,7 @@ test-asan: ## Run the transport's tests under AddressSanitizer; FILTER=… runs 
 	$(asan_environment) ASAN_OPTIONS='allocator_may_return_null=1 detect_leaks=0 exitcode=66' \
 		$(run_tests) $(asan_flags) --disable-xctest --filter '$(asan_filter)' --skip aDecompressionBombStopsAtTheLimitOfDecodedBytes
 
-options-off: ## Turn each option and hook off in turn, and check that its tests fail; NAME=… names some.
+options-off: ## Disable each option and hook in turn, and check that its tests fail; NAME=… selects some.
 	@Scripts/setup build test
 	@Scripts/options-off $(NAME)
 
@@ -141,7 +141,7 @@ pictures: ## Generate Documentation/Processing.md and its images.
 	$(build_tests)
 	WEBIMAGE_PICTURES=1 $(run_tests) --scratch-path $(scratch) --disable-xctest --filter ProcessingPageTests
 
-bench: ## Measure beside yardsticks in the same run, and write Documentation/Benchmarks.md. GROUP=… names groups, QUICK=1 is less exact; neither writes.
+bench: ## Compare with other libraries, and write Documentation/Benchmarks.md; GROUP=… selects groups, QUICK=1 is shorter, neither writes.
 	@Scripts/setup build test bench
 	@for program in $(benchmarks) $(peers); do WEBIMAGE_WITH=peers $(build) -c release --product $$program || exit; done
 	@rm -f $(scratch)/benchmarks.txt
@@ -159,12 +159,12 @@ demo: ## Show photographs from a local server, first cold, then from disk.
 	@Demo/run $(installable)/release
 
 SCREENSHOTS ?= .build/screenshots
-screenshots: ## Photograph each page of the Gallery under Xvfb: 1280×900 and 480×700, light and dark, into SCREENSHOTS=…
+screenshots: ## Take screenshots of each page of the Gallery under Xvfb: 1280×900 and 480×700, light and dark, into SCREENSHOTS=…
 	@Scripts/setup build demo
 	$(build) -c release --product Gallery
 	@Scripts/screenshots $(scratch)/release/Gallery $(SCREENSHOTS) $(SCREENSHOT_OPTIONS)
 
-examples: ## Build the examples as an outside package, and check what they do.
+examples: ## Build the examples as a separate package, and check what they do.
 	@Scripts/setup build demo
 	@Examples/run $(scratch)/examples
 

@@ -2,8 +2,8 @@
 
 import PackageDescription
 
-// A package of its own, so that the library's has nothing to do with fuzzing. `make fuzz` builds it with
-// `swift build --sanitize fuzzer --sanitize address -Xswiftc -parse-as-library`: libFuzzer brings the main function.
+// A separate package, so that the library does not depend on fuzzing. `make fuzz` builds it with
+// `swift build --sanitize fuzzer --sanitize address -Xswiftc -parse-as-library`: libFuzzer provides the main function.
 func fuzzer(_ name: String) -> Target {
     .executableTarget(
         name: name, dependencies: [.product(name: "FuzzSupport", package: "swift-web-image")])

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""extract_profiles.py PICTURE... DIRECTORY: writes the colour profiles of pictures to DIRECTORY, for libFuzzer to begin with."""
+"""extract_profiles.py PICTURE... DIRECTORY: writes the color profiles of images to DIRECTORY, for libFuzzer to begin with."""
 
 import pathlib
 import sys

@@ -9,7 +9,7 @@ import subprocess
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
-# The modules that lead to all others, and the parts that they belong to.
+# The modules to build, which import all others, and the optional parts that each needs.
 ROOTS = {
     "WebImage": [], "WebImageShared": [], "WebImageFormats": ["formats"], "WebImageDrawing": ["drawing"], "WebImageGTK": ["gtk"], "WebImageMap": ["gtk", "map"],
 }
