@@ -2,7 +2,7 @@
 
 import PackageDescription
 
-// A package of its own, so that the examples see only the public interface.
+// A separate package, so that the examples see only the public interface.
 
 /// The parts of the library that are left out.
 let without = Set((Context.environment["WEBIMAGE_WITHOUT"] ?? "").split(separator: ","))

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""extract_profiles.py PICTURE... DIRECTORY: writes the color profiles of images to DIRECTORY, for libFuzzer to begin with."""
+"""extract_profiles.py IMAGE... DIRECTORY: writes the color profiles of images to DIRECTORY, for libFuzzer to begin with."""
 
 import pathlib
 import sys
@@ -38,9 +38,9 @@ def of_webp(data):
     return b""
 
 
-*pictures, directory = map(pathlib.Path, sys.argv[1:])
-for picture in pictures:
-    read = {".jpg": of_jpeg, ".png": of_png, ".webp": of_webp}.get(picture.suffix)
-    profile = read(picture.read_bytes()) if read else b""
+*images, directory = map(pathlib.Path, sys.argv[1:])
+for image in images:
+    read = {".jpg": of_jpeg, ".png": of_png, ".webp": of_webp}.get(image.suffix)
+    profile = read(image.read_bytes()) if read else b""
     if profile:
-        (directory / (picture.name + ".icc")).write_bytes(profile)
+        (directory / (image.name + ".icc")).write_bytes(profile)

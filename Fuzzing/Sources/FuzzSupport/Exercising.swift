@@ -78,18 +78,18 @@ private let pixel = {
     return pixels.freeze(isOpaque: false)
 }()
 
-/// Shows pictures with what libFuzzer made for their colour profile.
+/// Decodes images with the color profile that libFuzzer made.
 public func exerciseProfile(with bytes: UnsafePointer<UInt8>?, _ count: Int) -> CInt {
     let faults = profileExercise.faults(of: data(bytes, count))
     if !faults.isEmpty { fatalError(faults.joined(separator: "; ")) }
     return 0
 }
 
-/// With pictures of every kind of colours; `Fuzzing/run` starts this in its own directory.
+/// With gray, RGB and CMYK images; `Fuzzing/run` starts this in its own directory.
 private let profileExercise = ProfileExercise(
     images: ["grey.jpg", "baseline-444.jpg", "cmyk-adobe.jpg"].map { name in
         guard let data = try? Data(contentsOf: URL(filePath: "../Tests/Fixtures/images/" + name)) else {
-            fatalError("no picture \(name): run this with Fuzzing/run")
+            fatalError("no image \(name); start this with Fuzzing/run")
         }
         return [UInt8](data)
     })
