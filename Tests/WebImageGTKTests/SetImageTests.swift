@@ -276,6 +276,40 @@ final class SetImageTests: GTKTestCase {
         }
     }
 
+    func testAnotherSizeOfTheSameURLSharesItsTransfer() throws {
+        try MainActor.assumeIsolated {
+            let (fixture, picture) = (PictureFixture(), WebPicture())
+            let url = try fixture.url("red")
+            let (first, second) = (Outcomes(), Outcomes())
+            for (width, outcomes) in [(1, first), (2, second)] {
+                picture.setImage(
+                    url, thumbnail: Thumbnail(.pixels(width: width, height: width)), manager: fixture.manager,
+                    completion: { outcomes.append($0) })
+            }
+            pump("the first completion") { first.results.count == 1 }
+            fixture.loader.loads.first?.answer(.red)
+            pump("the second completion") { second.results.count == 1 }
+            XCTAssertEqual(first.errors, [.cancelled])
+            XCTAssertEqual(second.successCount, 1)
+            XCTAssertEqual(fixture.loader.loads.count, 1)
+            XCTAssertEqual(fixture.loader.loads.first?.isCancelled, false)
+            destroyUnparented(picture)
+        }
+    }
+
+    func testAnotherSizeOfTheSameURLEndsTheFormerLoad() throws {
+        try MainActor.assumeIsolated {
+            let (fixture, picture) = (PictureFixture(), WebPicture())
+            let url = try fixture.url("red")
+            picture.setImage(url, manager: fixture.manager)
+            picture.setImage(url, thumbnail: Thumbnail(.pixels(width: 2, height: 2)), manager: fixture.manager)
+            picture.prepareForReuse()
+            pump("the cancellation") { fixture.loader.loads.first?.isCancelled == true }
+            XCTAssertEqual(fixture.loader.loads.count, 1)
+            destroyUnparented(picture)
+        }
+    }
+
     func testReloadLoadsTheSameURLAgain() throws {
         try MainActor.assumeIsolated {
             let (fixture, picture) = (PictureFixture(), WebPicture())

@@ -3,7 +3,7 @@ import FoundationEssentials
 import Glibc
 import WebImageGTK
 
-/// The images of the collection in justified rows. Cells exist for the images in sight and for half a view above and below.
+/// The images of the collection in justified rows. Cells exist for the images in sight and for some above and below.
 ///
 ///     scrolling ──► updateCells(): cells are bound to the images that are near, and released from the others
 ///     layout    ──► layOut(): each cell gets its place
@@ -37,8 +37,9 @@ import WebImageGTK
     private var spareCells: [PhotoCell] = []
     private var isConfiguringScrolling = false
 
-    /// How far from the view images have cells, in heights of the view.
-    private static let margin = 0.5
+    /// How far from the view images get cells, and how far they keep them, in heights of the view. Rows that grow as shapes become
+    /// known move images away, whose loads need not start anew when they come back.
+    private static let (margin, keptMargin) = (0.5, 1.0)
 
     init(session: GallerySession) {
         self.session = session
@@ -109,9 +110,10 @@ import WebImageGTK
 
     /// Binds cells to the images near the view.
     private func updateCells() {
-        let near = rows(within: Self.margin)
-        let images = near.isEmpty ? 0..<0 : firstImage(of: near.lowerBound)..<firstImage(of: near.upperBound)
+        let kept = rows(within: Self.keptMargin)
+        let images = kept.isEmpty ? 0..<0 : firstImage(of: kept.lowerBound)..<firstImage(of: kept.upperBound)
         for index in cells.keys where !images.contains(index) { releaseCell(of: index) }
+        let near = rows(within: Self.margin)
         // Those in sight are bound first, so that they load first.
         let inSight = rows(within: 0)
         for row in Array(inSight) + near.filter({ !inSight.contains($0) }) {
@@ -176,7 +178,7 @@ import WebImageGTK
             }
         }
         let position = scrollPosition(GTK_ORIENTATION_VERTICAL)
-        for row in rows(within: Self.margin) {
+        for row in rows(within: Self.keptMargin) {
             let frames = layout.frames(ofRow: row, collection.aspectRatios)
             for (index, frame) in zip(layout.rows[row].indices, frames) {
                 guard let cell = cells[index] else { continue }

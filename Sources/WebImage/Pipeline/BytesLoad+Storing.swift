@@ -29,12 +29,22 @@ extension BytesLoad {
         let share = pipeline.undecoded.hold(answer.isInFile ? 0 : data.count)
         let bytes = LoadedBytes(
             data, head: answer.head, metrics: answer.metrics, record: ResponseRecord(response), arrival: arrival,
-            share: share)
+            share: share, listing: maySpareLoads(disk) ? (pipeline.unstored, key) : nil)
         // Images are stored once they have been decoded.
         if rules.wantsImage || disk == .none {
             job.finish(.success(bytes))
         } else {
             store(bytes, andFinish: .success(bytes))
+        }
+    }
+
+    /// Whether the bytes serve other requests before they are stored, as they do afterwards.
+    private func maySpareLoads(_ disk: Arrival.DiskUse) -> Bool {
+        guard rules.wantsImage else { return false }
+        return switch rules.policy {
+        case .cacheFirst: true
+        case .http: disk == .stores || disk == .storesBesideOthers
+        case .reload, .refresh, .cacheOnly, .offline: false
         }
     }
 

@@ -6,7 +6,7 @@ import WebImageLoading
 /// The work of a bytes job: what is stored, by the request's cache policy, or what a loader brings.
 ///
 /// ```
-///  start ─► admitted ─► read disk ─► decide ─┬─► serve ─────────────────────────────────────► finish
+///  start ─► arrived? ─► admitted ─► read disk ─► decide ─┬─► serve ─────────────────────────────────────► finish
 ///                                            ├─► serve and revalidate: provisional ─┐
 ///                                            ├─► revalidate ────────────────────────┼─► ask the loader ─► 304 ─► finish
 ///                                            ├─► load ──────────────────────────────┘        └─► new ─► store ─► finish
@@ -18,23 +18,28 @@ final class BytesLoad: Sendable {
     let context: LoadContext
     let rules: AnswerRules
     let trace = TraceRecorder()
-    private let sources: ByteSources
+    let key: BytesJobKey
     private let request: LoaderRequest
     private let history = LoadHistory()
 
-    init(_ pipeline: Pipeline, _ job: Job<LoadedBytes, LoadNews>, _ context: LoadContext, sources: ByteSources) {
+    init(_ pipeline: Pipeline, _ job: Job<LoadedBytes, LoadNews>, _ context: LoadContext, _ key: BytesJobKey) {
         self.pipeline = pipeline
         self.job = job
         self.context = context
-        self.sources = sources
+        self.key = key
         request = pipeline.loaderRequest(for: context)
         rules = pipeline.rules(for: context, headers: context.loader.headersSent(for: request))
     }
 
     var originals: any PipelineCache { pipeline.originals }
+    private var sources: ByteSources { key.sources }
 
     func start() {
         job.report(LoadNews(trace: trace))
+        if let bytes = pipeline.unstored[key] {
+            trace.note(.transfer, .arrivedBefore(byteCount: bytes.data.count))
+            return job.finish(.success(bytes))
+        }
         guard sources.contains(.disk), originals.hasDisk else { return startWithoutDisk() }
         job.run { priority in
             pipeline.undecoded.admit(priority: priority) { [self] share in read(share) }

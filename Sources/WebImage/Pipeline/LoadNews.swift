@@ -122,28 +122,38 @@ final class LoadedBytes: Sendable {
     let arrival: Arrival?
     private let isArrivalClaimed: Atomic<Bool>
     private let share: ByteBudget.Share
+    /// Where other loads find the bytes until they are stored.
+    private let listing: (table: UnstoredBytes, key: BytesJobKey)?
 
     /// From a loader.
+    ///
+    /// - Parameter listing: where other loads find the bytes until they are stored; `nil` for nowhere.
     init(
         _ data: Data, head: LoaderResponse?, metrics: LoaderMetrics?, record: ResponseRecord, arrival: Arrival,
-        share: ByteBudget.Share
+        share: ByteBudget.Share, listing: (table: UnstoredBytes, key: BytesJobKey)? = nil
     ) {
+        self.listing = listing
         (self.data, self.head, self.metrics, self.record, self.arrival) = (data, head, metrics, record, arrival)
         (origin, stored, isConfirmed, self.share) = (.remote, nil, false, share)
         isArrivalClaimed = Atomic(false)
+        if let (table, key) = listing { table.insert(self, for: key) }
     }
+
+    deinit { if let (table, key) = listing { table.removeReleased(key) } }
 
     /// From a cache.
     init(_ stored: StoredImage, record: ResponseRecord, share: ByteBudget.Share) {
         (data, self.stored, self.record, self.share) = (stored.data, stored, record, share)
         (origin, head, metrics, arrival, isConfirmed) = (.diskCache, nil, nil, nil, false)
         isArrivalClaimed = Atomic(false)
+        listing = nil
     }
 
     private init(confirming other: LoadedBytes, _ answer: LoaderAnswer) {
         (data, stored, record, share) = (other.data, other.stored, other.record, other.share)
         (origin, head, metrics, arrival, isConfirmed) = (other.origin, answer.head, answer.metrics, nil, true)
         isArrivalClaimed = Atomic(false)
+        listing = nil
     }
 
     /// The same bytes after the server has confirmed them.

@@ -33,6 +33,7 @@ final class Pipeline: Sendable {
     let decodingQueue = DecodingQueue.shared
     let imageJobs = JobTable<ImageJobKey, WebImageResponse, LoadNews>()
     let byteJobs = JobTable<BytesJobKey, LoadedBytes, LoadNews>()
+    let unstored = UnstoredBytes()
 
     /// - Parameters:
     ///   - originals: the configuration's cache by default.
@@ -94,10 +95,9 @@ final class Pipeline: Sendable {
         objection: Job<LoadedBytes, LoadNews>.Objection? = nil,
         handler: @escaping Job<LoadedBytes, LoadNews>.Handler
     ) -> (any LoaderTask)? {
-        byteJobs.join(
-            context.bytesKey(sources: sources), priority: priority, objection: objection, handler: handler
-        ) { job in
-            BytesLoad(self, job, context, sources: sources).start()
+        let key = context.bytesKey(sources: sources)
+        return byteJobs.join(key, priority: priority, objection: objection, handler: handler) { job in
+            BytesLoad(self, job, context, key).start()
         }
     }
 

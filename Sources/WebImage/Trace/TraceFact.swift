@@ -12,6 +12,7 @@ indirect enum TraceFact: Sendable {
     case decided(HTTPCachePolicy.Decision, CachePolicy)
     case noDisk
     case answered(AnswerNote)
+    case arrivedBefore(byteCount: Int)
     /// The last attempt is about to start.
     case triedAgain([LoadAttempt])
     case confirmed
@@ -51,6 +52,7 @@ extension TraceFact: CustomStringConvertible {
                 + (count > 1 ? ", one of \(count) responses for this URL" : "")
         case .decided(let decision, let policy): "\(policy): \(decision.words)"
         case .answered(let answer): answer.words
+        case .arrivedBefore(let byteCount): "another load of the URL has just received its \(byteCount) bytes"
         case .triedAgain(let attempts): attempts.words
         case .confirmed: "the server confirmed that the stored response is current"
         case .unconfirmed:

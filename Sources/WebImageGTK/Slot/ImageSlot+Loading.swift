@@ -92,9 +92,12 @@ extension ImageSlot {
         // An image that is revalidated stays on display until the load ends.
         let keepsImage = isSame && phase.showsImage
         if new.options.contains(.avoidAutoCancel) { leaveRunning() }
-        abandonLoad()
+        let operation = new.request.url == current?.request.url ? phase.operation : nil
+        abandonLoad(keeping: operation)
         current = new
         start(keepingImage: keepsImage)
+        former = operation
+        if phase.operation == nil { endFormer() }
     }
 
     /// Shows an image without loading.
@@ -205,8 +208,9 @@ extension ImageSlot {
         phase = .ended(isShown: false)
     }
 
-    func abandonLoad(keepsWork: Bool = false) {
-        stopLoading(keepsWork: keepsWork)
+    /// - Parameter keeping: an operation that is not cancelled.
+    func abandonLoad(keepsWork: Bool = false, keeping kept: WebImageOperation? = nil) {
+        stopLoading(keepsWork: keepsWork, keeping: kept)
         if !phase.isEnded { cancelRequest() }
         phase = .ended(isShown: false)
         hasPreview = false
@@ -342,9 +346,10 @@ extension ImageSlot {
 
     /// - Parameter keepsWork: whether a load with ``WebImageOptions/continueInBackground`` continues, to fill the
     ///   caches.
-    private func stopLoading(keepsWork: Bool = false) {
+    private func stopLoading(keepsWork: Bool = false, keeping kept: WebImageOperation? = nil) {
         sentinel += 1
-        guard let operation = phase.operation else { return }
+        endFormer()
+        guard let operation = phase.operation, operation !== kept else { return }
         if keepsWork, operation.request.options.contains(.continueInBackground) {
             operation.priority = .low
         } else {
@@ -352,8 +357,14 @@ extension ImageSlot {
         }
     }
 
+    private func endFormer() {
+        former?.cancel()
+        former = nil
+    }
+
     private func loadDidProgress(_ number: Int, _ received: Int64, _ expected: Int64?) {
         guard number == sentinel else { return }
+        endFormer()
         move(to: .loading(received: received, expected: expected))
         // The observer may have set another URL.
         guard number == sentinel else { return }
@@ -397,6 +408,7 @@ extension ImageSlot {
 
     private func loadDidEnd(_ number: Int, _ result: Result<WebImageResponse, WebImageError>) {
         guard number == sentinel else { return }
+        endFormer()
         switch result {
         case .success(let response):
             succeed(with: response)

@@ -1,0 +1,68 @@
+import FoundationEssentials
+import Testing
+import WebImageTestSupport
+
+@testable import WebImage
+
+/// Bytes that have arrived and are not stored yet, because they are being decoded.
+@Suite(.timeLimit(.minutes(1))) struct UnstoredBytesTests {
+    private let decoder = ProbeDecoder(holdsFirst: true)
+    private let fixture: ManagerFixture
+    private let pipeline: Pipeline
+    private let url: URL
+
+    init() throws {
+        // Without a disk, only the bytes in progress can spare a load.
+        fixture = try ManagerFixture(decoder: decoder, hasDisk: false)
+        pipeline = Pipeline(fixture.manager.configuration)
+        url = try ManagerFixture.url("photograph")
+    }
+
+    /// Loads the image at a size, until its decoding begins.
+    private func beginDecoding(width: Int) async throws -> (Countdown, (any LoaderTask)?) {
+        let end = Countdown()
+        let task = try load(WebImageRequest(url, thumbnail: Thumbnail(.pixels(width: width, height: width))), end)
+        try await fixture.nextLoad().answer(SolidPicture(1).png())
+        try await decoder.starts.first()
+        return (end, task)
+    }
+
+    private func load(_ request: WebImageRequest, _ end: Countdown) throws -> (any LoaderTask)? {
+        pipeline.join(try #require(pipeline.context(for: request))) { event in
+            if case .finished = event { end.signal() }
+        }
+    }
+
+    @Test func anotherSizeIsDecodedFromThem() async throws {
+        let (first, task) = try await beginDecoding(width: 1)
+        let second = Countdown()
+        let other = try load(WebImageRequest(url, thumbnail: Thumbnail(.pixels(width: 2, height: 2))), second)
+        decoder.release()
+        try await first.wait()
+        try await second.wait()
+        #expect(fixture.loader.loadCount == 1)
+        #expect(decoder.decodeCount == 2)
+        withExtendedLifetime((task, other)) {}
+    }
+
+    @Test func aReloadAsksTheServer() async throws {
+        let (first, task) = try await beginDecoding(width: 1)
+        let second = Countdown()
+        let other = try load(WebImageRequest(url, cachePolicy: .reload), second)
+        try await fixture.nextLoad().answer(SolidPicture(2).png())
+        decoder.release()
+        try await first.wait()
+        try await second.wait()
+        #expect(fixture.loader.loadCount == 2)
+        withExtendedLifetime((task, other)) {}
+    }
+
+    @Test func theyAreReleasedWithTheLoadThatDecodesThem() async throws {
+        let (_, task) = try await beginDecoding(width: 1)
+        #expect(pipeline.unstored.count == 1)
+        task?.cancel()
+        try await decoder.cancellations.first()
+        // The decoding thread releases them after it has seen the cancellation.
+        while pipeline.unstored.count > 0 { await Task.yield() }
+    }
+}
