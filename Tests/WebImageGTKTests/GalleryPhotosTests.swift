@@ -270,7 +270,76 @@ final class PhotoGridTests: GTKTestCase {
         }
     }
 
-    func testSelectsByKeysAndRanges() throws {
+    func testAReplacedCollectionStartsAtTheTop() throws {
+        try MainActor.assumeIsolated {
+            try Self.withGrid(5_000) { grid, session in
+                grid.setCurrent(4_000, focusing: true)
+                pump("the end") { grid.cell(of: session.collection.urls[4_000])?.isOnScreen == true }
+                let urls = session.collection.urls
+                session.collection.replace(with: [])
+                XCTAssertTrue(grid.boundCells.isEmpty)
+                XCTAssertEqual(grid.scrollPosition(GTK_ORIENTATION_VERTICAL), 0)
+                XCTAssertNil(grid.current)
+                session.collection.replace(with: Array(urls.prefix(7)))
+                pump("the other images") { grid.boundCells.count == 7 }
+            }
+        }
+    }
+
+    func testShowsAnImageThatHasNoPlaceYetAfterTheLayout() throws {
+        try MainActor.assumeIsolated {
+            try Self.withGrid(100) { grid, session in
+                let new = (0..<5_000).map { session.collection.urls[0].appending(path: "../new-\($0).png") }
+                session.collection.append(new)
+                grid.setCurrent(5_099, focusing: true)
+                XCTAssertEqual(grid.current, 5_099)
+                pump("the last image") { grid.cell(of: new[4_999])?.isOnScreen == true }
+                let cell = try XCTUnwrap(grid.cell(of: new[4_999]))
+                XCTAssertNotEqual(gtk_widget_has_focus(cell.widget.widget), 0)
+            }
+        }
+    }
+
+    func testRowsStartWhereTheTextStarts() throws {
+        try MainActor.assumeIsolated {
+            try Self.withGrid(12) { grid, _ in
+                /// The distance of the first image's edges to those of the grid.
+                @MainActor func edges() -> (left: Double, right: Double) {
+                    var bounds = graphene_rect_t()
+                    guard let cell = grid.boundCells.first,
+                        gtk_widget_compute_bounds(cell.widget.widget, grid.widget.widget, &bounds) != 0
+                    else { return (-1, -1) }
+                    let left = Double(bounds.origin.x)
+                    return (left, Double(grid.width) - left - Double(bounds.size.width))
+                }
+                pump("the layout") { edges().left == 0 }
+                gtk_widget_set_direction(grid.widget.widget, GTK_TEXT_DIR_RTL)
+                grid.queueLayout()
+                pump("the mirrored layout") { edges().right == 0 }
+                XCTAssertGreaterThan(edges().left, 0)
+            }
+        }
+    }
+
+    func testKeysExtendASelectionFromWhereItStarted() throws {
+        try MainActor.assumeIsolated {
+            try Self.withGrid(5_000) { grid, _ in
+                let (shift, none) = (GDK_SHIFT_MASK, GdkModifierType(rawValue: 0))
+                grid.setCurrent(3, focusing: true)
+                for key in [GDK_KEY_Right, GDK_KEY_Right] { XCTAssertTrue(grid.keyPressed(key, shift)) }
+                XCTAssertEqual(Array(grid.selection.ranges), [3..<6])
+                XCTAssertTrue(grid.keyPressed(GDK_KEY_Left, shift))
+                XCTAssertEqual(Array(grid.selection.ranges), [3..<5], "the range shrinks")
+                for _ in 0..<3 { XCTAssertTrue(grid.keyPressed(GDK_KEY_Left, shift)) }
+                XCTAssertEqual(Array(grid.selection.ranges), [1..<4], "the other side of the start")
+                XCTAssertTrue(grid.keyPressed(GDK_KEY_Home, none))
+                XCTAssertTrue(grid.keyPressed(GDK_KEY_Right, shift))
+                XCTAssertEqual(Array(grid.selection.ranges), [0..<4], "another range")
+            }
+        }
+    }
+
+    func testSelectsSingleImagesAndAll() throws {
         try MainActor.assumeIsolated {
             try Self.withGrid(5_000) { grid, _ in
                 grid.toggleSelection(of: 3)

@@ -16,8 +16,10 @@ import XCTest
     private(set) var toasts: [String] = []
     private var answered = 0
 
-    /// - Parameter isManual: whether the test answers all requests through ``loader``.
-    init(isManual: Bool) throws {
+    /// - Parameters:
+    ///   - isManual: whether the test answers all requests through ``loader``.
+    ///   - hasLayout: whether the viewer has its size already.
+    init(isManual: Bool, hasLayout: Bool) throws {
         adw_init()
         folder = FileManager.default.temporaryDirectory.appendingPathComponent("Viewer-\(UUID().uuidString)")
         try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
@@ -31,7 +33,8 @@ import XCTest
         viewer.widget.expanding()
         window.add(viewer.widget.widget)
         window.present()
-        pump("the first layout") { viewer.canvas.width > 100 }
+        viewer.onClose = { [weak self] in self?.viewer.close() }
+        if hasLayout { pump("the first layout") { viewer.canvas.width > 100 } }
     }
 
     func close() {
@@ -66,6 +69,11 @@ import XCTest
     func answer(_ url: URL, with file: Data) {
         let count = answered
         pump("the request") { loader.loads.count > count }
+        answerLast(url, with: file)
+    }
+
+    /// Answers the last request for a URL.
+    func answerLast(_ url: URL, with file: Data) {
         answered = loader.loads.count
         guard let load = loader.lastLoad(of: url) else { return }
         load.begin(expectedByteCount: Int64(file.count))
@@ -99,9 +107,11 @@ private func picture(
 private func shade(_ number: Int) -> SIMD4<UInt8> { SIMD4(UInt8(number * 5), UInt8(255 - number * 4), 77, 255) }
 
 final class GalleryViewerTests: GTKTestCase {
-    private func withFixture(isManual: Bool = false, _ body: @MainActor (ViewerFixture) throws -> Void) throws {
+    private func withFixture(
+        isManual: Bool = false, hasLayout: Bool = true, _ body: @MainActor (ViewerFixture) throws -> Void
+    ) throws {
         try MainActor.assumeIsolated {
-            let fixture = try ViewerFixture(isManual: isManual)
+            let fixture = try ViewerFixture(isManual: isManual, hasLayout: hasLayout)
             defer { fixture.close() }
             try body(fixture)
         }
@@ -163,6 +173,35 @@ final class GalleryViewerTests: GTKTestCase {
         }
     }
 
+    func testTheFirstImageIsDecodedForTheSizeOfTheViewer() throws {
+        try withFixture(hasLayout: false) { fixture in
+            let url = try fixture.write(try picture(2_000, 1_000) { _, _ in shade(1) }, "large.png")
+            fixture.open([url])
+            XCTAssertNil(fixture.viewer.canvas.layer, "the size is unknown before the first layout")
+            XCTAssertFalse(fixture.viewer.isSettled)
+            pump("the image") { fixture.viewer.canvas.layer?.picture.image != nil }
+            XCTAssertEqual(fixture.viewer.canvas.layer?.picture.image?.width, fixture.viewer.canvas.width)
+        }
+    }
+
+    func testTheSlideShowFadesToAnImageThatHasLoaded() throws {
+        try withFixture(isManual: true) { fixture in
+            let urls = try (0..<2).map { try XCTUnwrap(URL(string: "manual://host/\($0).png")) }
+            fixture.open(urls)
+            let file = try CodecRegistry.shared.encode(try picture(8, 8) { _, _ in shade(1) }, as: .png)
+            fixture.answer(urls[0], with: file)
+            fixture.settle()
+            fixture.session.settings.change { $0.slideSeconds = 1 }
+            fixture.viewer.toggleSlideShow()
+            pump("the next image") { fixture.viewer.currentURL == urls[1] }
+            XCTAssertEqual(
+                fixture.viewer.canvas.layer?.url, urls[0], "the former image stays until the next has loaded")
+            fixture.viewer.slideShow.stop()
+            fixture.answerLast(urls[1], with: file)
+            pump("the fade") { fixture.viewer.canvas.layer?.url == urls[1] && fixture.viewer.isSettled }
+        }
+    }
+
     func testClosesWhenItsImageLeavesTheCollection() throws {
         try withFixture { fixture in
             let urls = try (0..<2).map { number in
@@ -173,7 +212,6 @@ final class GalleryViewerTests: GTKTestCase {
             fixture.open(urls)
             fixture.session.collection.replace(with: [urls[1]])
             XCTAssertEqual(closeCount, 1)
-            XCTAssertNil(fixture.viewer.currentURL)
         }
     }
 

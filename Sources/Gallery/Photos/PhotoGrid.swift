@@ -336,7 +336,8 @@ import WebImageGTK
         }
     }
 
-    private func keyPressed(_ key: Int32, _ modifiers: GdkModifierType) -> Bool {
+    /// Returns whether the grid uses the key.
+    func keyPressed(_ key: Int32, _ modifiers: GdkModifierType) -> Bool {
         guard !collection.isEmpty, modifiers.rawValue & (GDK_CONTROL_MASK.rawValue | GDK_ALT_MASK.rawValue) == 0 else {
             return false
         }

@@ -20,6 +20,11 @@ import WebImageGTK
         let motion = ObjectPointer(gtk_event_controller_motion_new())
         motion.onPoint("motion") { [weak self] x, y in self?.pointerDidMove(to: SIMD2(x, y)) }
         gtk_widget_add_controller(canvas.widget.widget, motion.opaque)
+        for part in controls.parts {
+            let focus = ObjectPointer(gtk_event_controller_focus_new())
+            focus.onSignal("enter") { [weak self] in self?.wake() }
+            gtk_widget_add_controller(part.widget, focus.opaque)
+        }
     }
 
     /// Follows the window of the viewer.

@@ -14,6 +14,7 @@ import WebImageGTK
     var isImmersive = false { didSet { if isImmersive != oldValue { queueDraw() } } }
     /// The pointer in the widget; `nil` outside it.
     var pointer: ZoomGeometry.Vector?
+    private var sizedBody: (@MainActor () -> Void)?
     /// Called with 1 for the next image and -1 for the previous one.
     var onSwipe: (_ step: Int) -> Void = { _ in }
 
@@ -27,6 +28,12 @@ import WebImageGTK
         gtk_widget_set_overflow(widget.widget, GTK_OVERFLOW_HIDDEN)
         widget.expanding().style("photo-canvas")
         addGestures()
+    }
+
+    /// Calls `body` when the canvas has its size: at once, or after the first layout.
+    func whenSized(_ body: @escaping @MainActor () -> Void) {
+        sizedBody = nil
+        if width > 0 { body() } else { sizedBody = body }
     }
 
     var viewport: PointSize { PointSize(width: Double(max(1, width)), height: Double(max(1, height))) }
@@ -107,6 +114,9 @@ import WebImageGTK
     override func layOut(width: Int, height: Int) {
         zoom = nil
         for layer in [layer, outgoing] { layer?.changeGeometry { $0.resize(to: viewport) } }
+        guard let sizedBody else { return }
+        self.sizedBody = nil
+        callBeforeNextFrame(sizedBody)
     }
 
     override func draw(into snapshot: OpaquePointer) {

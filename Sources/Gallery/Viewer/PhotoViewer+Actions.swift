@@ -3,34 +3,40 @@ import WebImageGTK
 
 /// What the user can do, by menu, button and key.
 extension PhotoViewer {
-    func makeActions() -> [Action] {
+    /// - Parameter viewer: returns the viewer, if there is one by then.
+    static func actions(of viewer: @escaping @MainActor () -> PhotoViewer?) -> [Action] {
         typealias Body = @MainActor (PhotoViewer) -> Void
         /// - Parameter keepsShow: whether the slide show goes on.
         func action(
             _ name: String, _ title: String, keys: [String] = [], pageKeys: [String] = [], keepsShow: Bool = false,
             _ body: @escaping Body
         ) -> Action {
-            Action("viewer-\(name)", title, .viewer, keys: keys, pageKeys: pageKeys) { [weak self] in
-                guard let self, currentURL != nil else { return }
-                if !keepsShow { slideShow.stop() }
-                fullScreen.wake()
-                body(self)
+            Action("viewer-\(name)", title, .viewer, keys: keys, pageKeys: pageKeys) {
+                guard let viewer = viewer(), viewer.currentURL != nil else { return }
+                if !keepsShow { viewer.slideShow.stop() }
+                viewer.fullScreen.wake()
+                body(viewer)
             }
         }
+        // Like the buttons and swipes, the arrows follow the direction of the text.
+        let isRightToLeft = gtk_widget_get_default_direction() == GTK_TEXT_DIR_RTL
+        let (forward, backward) = isRightToLeft ? ("Left", "Right") : ("Right", "Left")
         let moves = [
-            action("next", "Next image", pageKeys: ["Right", "Page_Down", "n"]) { $0.move(by: 1) },
-            action("previous", "Previous image", pageKeys: ["Left", "Page_Up", "p"]) { $0.move(by: -1) },
+            action("next", "Next image", pageKeys: [forward, "Page_Down", "n"]) { $0.move(by: 1) },
+            action("previous", "Previous image", pageKeys: [backward, "Page_Up", "p"]) { $0.move(by: -1) },
             action("first", "First image", pageKeys: ["Home"]) { $0.move(to: 0) },
             action("last", "Last image", pageKeys: ["End"]) { $0.move(to: .max) },
-            action("back", "Back", pageKeys: ["Escape", "BackSpace", "<Alt>Left"], keepsShow: true) { $0.leave() },
+            action("back", "Back", pageKeys: ["Escape", "BackSpace", "<Alt>\(backward)"], keepsShow: true) {
+                $0.leave()
+            },
         ]
         let zooms = [
-            action("zoom-in", "Zoom in", pageKeys: Self.keys("plus", "equal", "KP_Add")) { $0.zoom(by: 1.5) },
-            action("zoom-out", "Zoom out", pageKeys: Self.keys("minus", "KP_Subtract")) { $0.zoom(by: 1 / 1.5) },
-            action("fit", "Fit the image", pageKeys: Self.keys("0", "KP_0")) { viewer in
+            action("zoom-in", "Zoom in", pageKeys: keys("plus", "equal", "KP_Add")) { $0.zoom(by: 1.5) },
+            action("zoom-out", "Zoom out", pageKeys: keys("minus", "KP_Subtract")) { $0.zoom(by: 1 / 1.5) },
+            action("fit", "Fit the image", pageKeys: keys("0", "KP_0")) { viewer in
                 viewer.canvas.change(isAnimated: true) { $0.fit() }
             },
-            action("actual-size", "Show at 100 %", pageKeys: Self.keys("1", "KP_1")) { viewer in
+            action("actual-size", "Show at 100 %", pageKeys: keys("1", "KP_1")) { viewer in
                 viewer.canvas.change(isAnimated: true) { $0.zoom(to: 1) }
             },
             action("toggle-fit", "Fit or 100 %") { $0.canvas.toggleFit() },
@@ -38,7 +44,7 @@ extension PhotoViewer {
             action("pan-right", "Move the view right", pageKeys: ["<Control>Right"]) { $0.pan(-1, 0) },
             action("pan-up", "Move the view up", pageKeys: ["Up", "<Control>Up"]) { $0.pan(0, 1) },
             action("pan-down", "Move the view down", pageKeys: ["Down", "<Control>Down"]) { $0.pan(0, -1) },
-            action("rotate-right", "Rotate right", pageKeys: Self.keys("r")) { $0.rotate(by: 1) },
+            action("rotate-right", "Rotate right", pageKeys: keys("r")) { $0.rotate(by: 1) },
             action("rotate-left", "Rotate left", pageKeys: ["<Shift>r", "<Control><Shift>r"]) { $0.rotate(by: -1) },
         ]
         let modes = [

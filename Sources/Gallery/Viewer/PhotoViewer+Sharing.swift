@@ -19,8 +19,15 @@ extension PhotoViewer {
         dialog.present()
     }
 
-    /// Saves an image, and says what has happened.
+    /// Saves an image, and says what has happened. The program runs until then, although its window may be closed.
     func save(_ url: URL, as export: PhotoExport, to file: URL) async {
+        let application = g_application_get_default()
+        application.map { g_application_hold($0) }
+        saveCount += 1
+        defer {
+            saveCount -= 1
+            application.map { g_application_release($0) }
+        }
         do {
             try await export.write(url, to: file, manager: session.manager)
             session.showToast("Saved as \(file.displayName)")

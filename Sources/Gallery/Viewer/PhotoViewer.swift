@@ -26,8 +26,16 @@ import WebImageGTK
     let progress = ProgressIndicator()
     private lazy var neighbors = ImagePrefetcher(manager: session.manager, maximumConcurrentCount: 2)
     private var neighborBatch: PrefetchBatch?
+    /// The size in pixels at which the neighbors are fetched.
+    private var neighborBox: PixelSize?
     private var labelCall: MainLoopCall?
     private var layerCount = 0
+    /// The next image of the slide show, which fades in when it has loaded.
+    private var incoming: PhotoLayer?
+    /// How many images are being saved.
+    var saveCount = 0 { didSet { updateProgress() } }
+    /// Keeps the screen on during a slide show; 0 if there is none.
+    private var inhibition: guint = 0
 
     /// The position in the collection; `nil` while the viewer is closed.
     private(set) var index: Int?
@@ -39,7 +47,7 @@ import WebImageGTK
     var onInspect: () -> Void = {}
     var onCurrentChange: (URL) -> Void = { _ in }
     /// The actions for the window, which has them as `win.NAME`.
-    private(set) lazy var actions = makeActions()
+    private(set) lazy var actions = Self.actions { [weak self] in self }
 
     init(session: GallerySession) {
         self.session = session
@@ -76,7 +84,6 @@ import WebImageGTK
         slideShow.onChange = { [weak self] in self?.slideShowDidChange() }
         session.collection.observe { [weak self] change in if change != .shapes { self?.itemsDidChange() } }
         canvas.widget.onSignal("map") { [weak self] in self?.fullScreen.attach() }
-        // A page that is left by a swipe is not closed before its end.
         widget.onSignal("unmap") { [weak self] in self?.slideShow.stop() }
     }
 
@@ -94,52 +101,68 @@ import WebImageGTK
         slideShow.stop()
         fullScreen.leave()
         neighborBatch?.cancel()
-        neighborBatch = nil
+        (neighborBatch, neighborBox) = (nil, nil)
         canvas.show(nil)
+        incoming?.clear()
+        incoming = nil
         animationBar.show(nil)
         progress.state = .hidden
         (index, currentURL, labelCall) = (nil, nil, nil)
     }
 
-    /// Goes back: from the slide show, then from the full screen, then from the viewer.
+    /// Goes back: from the slide show, then from the full screen, then from the viewer, whose owner closes it.
     func leave() {
         if slideShow.isPlaying { return slideShow.stop() }
         if fullScreen.isActive { return fullScreen.leave() }
         onClose()
-        close()
     }
 
     /// Shows the image at `index`.
     private func show(_ index: Int, fading: Bool = false) {
         let url = session.collection.urls[index]
-        self.index = index
-        currentURL = url
-        // Two paintables in turn, because one image fades into the other.
+        (self.index, currentURL) = (index, url)
+        updateTitle()
+        // Before the first layout, the size to decode at is unknown.
+        canvas.whenSized { [weak self] in if self?.currentURL == url { self?.showLayer(url, fading: fading) } }
+        onCurrentChange(url)
+    }
+
+    private func showLayer(_ url: URL, fading: Bool) {
+        // Three paintables in turn: one image fades into another, while the next one loads.
         layerCount += 1
         let layer = PhotoLayer(
-            url, in: canvas.widget, key: "photo-\(layerCount % 2)", viewport: canvas.viewport, session: session)
+            url, in: canvas.widget, key: "photo-\(layerCount % 3)", viewport: canvas.viewport, session: session)
         layer.onStateChange = { [weak self, weak layer] in if let layer { self?.stateDidChange(of: layer) } }
         layer.onGeometryChange = { [weak self] in self?.updateLabelsLater() }
         layer.onLaterFailure = { [weak self] in self?.session.showToast("\($0)") }
         layer.picture.onAnimationEvent = { [weak self, weak layer] event in
             if layer === self?.canvas.layer { self?.animationBar.handle(event) }
         }
-        canvas.show(layer, fading: fading)
-        canvas.widget.setAccessibleLabel(url.displayName)
+        incoming?.clear()
+        incoming = fading ? layer : nil
+        if !fading { present(layer, fading: false) }
         layer.load()
         stateDidChange(of: layer)
-        fetchNeighbors(of: index)
-        updateTitle()
-        updateLabelsLater()
-        onCurrentChange(url)
+        neighborBox = nil
+        fetchNeighbors()
     }
 
-    /// Fetches the next and the previous image, at low priority. The image on display joins a load in progress before its
-    /// batch is cancelled.
-    private func fetchNeighbors(of index: Int) {
-        let urls = session.collection.urls
+    private func present(_ layer: PhotoLayer, fading: Bool) {
+        canvas.show(layer, fading: fading)
+        canvas.widget.setAccessibleLabel(layer.url.displayName)
+        updateLabelsLater()
+    }
+
+    /// Fetches the next and the previous image, at low priority; again when the viewer has another size. The image on display
+    /// joins a load in progress before its batch is cancelled.
+    private func fetchNeighbors() {
         let box = PhotoLayer.box(canvas.viewport, Double(gtk_widget_get_scale_factor(canvas.widget.widget)))
-        let requests = [index + 1, index - 1].filter(urls.indices.contains).map {
+        guard let index, box != neighborBox else { return }
+        neighborBox = box
+        let urls = session.collection.urls
+        // The slide show starts again after the last image.
+        let next = slideShow.isPlaying && index + 1 == urls.count ? 0 : index + 1
+        let requests = [next, index - 1].filter { $0 != index && urls.indices.contains($0) }.map {
             PhotoLayer.request(urls[$0], box: box)
         }
         let former = neighborBatch
@@ -151,14 +174,9 @@ import WebImageGTK
         guard let index, let url = currentURL else { return }
         let urls = session.collection.urls
         if urls.indices.contains(index), urls[index] == url { return updateTitle() }
-        guard let newIndex = urls.firstIndex(of: url) else { return leaveAll() }
+        guard let newIndex = urls.firstIndex(of: url) else { return onClose() }
         self.index = newIndex
         updateTitle()
-    }
-
-    private func leaveAll() {
-        onClose()
-        close()
     }
 
     // MARK: Moving
@@ -185,23 +203,31 @@ import WebImageGTK
     // MARK: State
 
     private func stateDidChange(of layer: PhotoLayer) {
+        if layer === incoming {
+            if case .loading = layer.state { return }
+            incoming = nil
+            present(layer, fading: true)
+        }
         guard layer === canvas.layer else { return }
-        switch layer.state {
-        case .loading(let fraction):
-            progress.state = fraction.map { .fraction($0) } ?? .unknown
-            showPage(canvas.widget)
-        case .loaded, .paused:
-            progress.state = .hidden
-            showPage(canvas.widget)
-        case .failed(let error):
-            progress.state = .hidden
+        if case .failed(let error) = layer.state {
             failure.show(error)
             showPage(failure.widget)
+        } else {
+            showPage(canvas.widget)
         }
+        updateProgress()
         controls.setHasImage(layer.picture.image != nil)
         animationBar.show(layer.picture)
         if case .loading = layer.state { return }
         slideShow.imageDidSettle(after: .seconds(session.settings.values.slideSeconds))
+    }
+
+    private func updateProgress() {
+        if case .loading(let fraction) = canvas.layer?.state {
+            progress.state = fraction.map { .fraction($0) } ?? .unknown
+        } else {
+            progress.state = saveCount > 0 ? .unknown : .hidden
+        }
     }
 
     private func showPage(_ page: ObjectPointer) {
@@ -224,6 +250,7 @@ import WebImageGTK
             guard let self else { return }
             labelCall = nil
             guard let layer = canvas.layer else { return }
+            fetchNeighbors()
             controls.showZoom(layer.pixelSize == nil ? nil : layer.geometry.scale)
         }
     }
@@ -239,8 +266,8 @@ import WebImageGTK
 
     /// Whether all loads and transitions have ended. Animations may play.
     var isSettled: Bool {
-        guard let layer = canvas.layer else { return true }
-        return !layer.isBusy && !canvas.isMoving && labelCall == nil
+        guard let layer = canvas.layer else { return currentURL == nil }
+        return incoming == nil && !layer.isBusy && !canvas.isMoving && labelCall == nil
     }
 
     /// What is wrong with the image on display; `nil` if nothing is.
@@ -263,5 +290,14 @@ import WebImageGTK
         show((index + 1) % session.collection.count, fading: true)
     }
 
-    private func slideShowDidChange() { controls.showSlideShow(slideShow.isPlaying) }
+    private func slideShowDidChange() {
+        controls.showSlideShow(slideShow.isPlaying)
+        guard let application = g_application_get_default() else { return }
+        let pointer = ObjectPointer(application)
+        if inhibition != 0 { gtk_application_uninhibit(pointer.as(), inhibition) }
+        let window = gtk_widget_get_root(widget.widget).map { ObjectPointer($0) }
+        inhibition =
+            slideShow.isPlaying
+            ? gtk_application_inhibit(pointer.as(), window?.as(), GTK_APPLICATION_INHIBIT_IDLE, "Slide show") : 0
+    }
 }

@@ -11,30 +11,32 @@ import WebImageGTK
 ///              └─ AdwLeaflet
 ///                  ├─ main page: header, AdwViewStack (photos, learn, statistics), switcher at the bottom if narrow
 ///                  └─ viewer
+///
+/// The inspector, the viewer, and the pages but that of photos are made when they are first shown.
 @MainActor final class GalleryWindow {
     let widget: ObjectPointer
     let session: GallerySession
     let photos: PhotosPage
-    let learn: LearnPage
-    let statistics: StatisticsPage
-    let viewer: PhotoViewer
-    private let inspector: LoadInspector
+    private(set) lazy var learn = LearnPage(session: session)
+    private lazy var statistics = StatisticsPage(session: session)
+    private var openedViewer: PhotoViewer?
+    private var openedInspector: LoadInspector?
     private let application: ObjectPointer
     private let toasts = ObjectPointer(adw_toast_overlay_new())
     private let flap = ObjectPointer(adw_flap_new())
     private let leaflet = ObjectPointer(adw_leaflet_new())
     private let stack = ObjectPointer(adw_view_stack_new())
     private let mainPage = ObjectPointer.column()
+    private let bins = ["learn": ObjectPointer(adw_bin_new()), "statistics": ObjectPointer(adw_bin_new())]
     private var actions: [Action] = []
 
     init(application: ObjectPointer, session: GallerySession, size: PixelSize) {
         (self.application, self.session) = (application, session)
         widget = ObjectPointer(adw_application_window_new(application.as()))
         photos = PhotosPage(session: session)
-        learn = LearnPage(session: session)
-        statistics = StatisticsPage(session: session)
-        viewer = PhotoViewer(session: session)
-        inspector = LoadInspector(session: session)
+        // Loads and scans may end after the window is closed, whose parts they change then.
+        g_object_ref(widget.address)
+        g_object_ref_sink(toasts.address)
 
         gtk_window_set_title(widget.as(), "Gallery")
         gtk_window_set_icon_name(widget.as(), GalleryApplication.identifier)
@@ -49,16 +51,22 @@ import WebImageGTK
         session.showToast = { [weak self] in self?.showToast($0) }
     }
 
+    isolated deinit {
+        g_object_unref(toasts.address)
+        g_object_unref(widget.address)
+    }
+
     func present() { gtk_window_present(widget.as()) }
 
     // MARK: Content
 
     private func buildContent() {
-        for (name, title, icon, page) in [
-            ("photos", "Photos", "image-x-generic-symbolic", photos.widget),
-            ("learn", "Learn", "accessories-dictionary-symbolic", learn.widget),
-            ("statistics", "Statistics", "power-profile-performance-symbolic", statistics.widget),
+        for (name, title, icon) in [
+            ("photos", "Photos", "image-x-generic-symbolic"),
+            ("learn", "Learn", "accessories-dictionary-symbolic"),
+            ("statistics", "Statistics", "power-profile-performance-symbolic"),
         ] {
+            let page = bins[name] ?? photos.widget
             let entry = ObjectPointer(adw_view_stack_add_titled(stack.opaque, page.widget, name, title))
             entry.set("icon-name", icon)
         }
@@ -73,9 +81,8 @@ import WebImageGTK
         for part in [makeHeader(switcher), stack, bottom] { mainPage.append(part) }
 
         leaflet.set("can-unfold", false).set("can-navigate-back", true).set("width-request", 300)
-        for page in [mainPage, viewer.widget] { adw_leaflet_append(leaflet.opaque, page.widget) }
+        adw_leaflet_append(leaflet.opaque, mainPage.widget)
         adw_flap_set_content(flap.opaque, leaflet.widget)
-        adw_flap_set_flap(flap.opaque, inspector.widget.widget)
         adw_flap_set_separator(flap.opaque, gtk_separator_new(GTK_ORIENTATION_VERTICAL))
         flap.set("flap-position", 1).set("reveal-flap", false).set("swipe-to-open", false)
         adw_toast_overlay_set_child(toasts.opaque, flap.widget)
@@ -117,19 +124,47 @@ import WebImageGTK
         photos.onOpen = { [weak self] in self?.view($0) }
         photos.onCurrentChange = { [weak self] in self?.inspectCurrent() }
         photos.onOpenLocation = { [weak self] in self?.open([$0]) }
-        viewer.onClose = { [weak self] in self?.closeViewer() }
+        flap.onChange(of: "reveal-flap") { [weak self] in self?.inspectCurrent() }
+        // A swipe changes the visible child before it ends, and back if it is cancelled.
+        leaflet.onChange(of: "visible-child") { [weak self] in
+            self?.updateActions()
+            self?.closeViewerAfterTransition()
+        }
+        leaflet.onChange(of: "child-transition-running") { [weak self] in self?.closeViewerAfterTransition() }
+        widget.onSignal("destroy") { [weak self] in self?.openedViewer?.close() }
+        stack.onChange(of: "visible-child") { [weak self] in
+            self?.fillPage()
+            self?.updateActions()
+        }
+    }
+
+    // MARK: Parts that are made when they are first shown
+
+    private var viewer: PhotoViewer {
+        if let openedViewer { return openedViewer }
+        let viewer = PhotoViewer(session: session)
+        viewer.onClose = { [weak self] in self?.leaveViewer() }
         viewer.onInspect = { [weak self] in self?.toggleInspector() }
         viewer.onCurrentChange = { [weak self] _ in self?.inspectCurrent() }
+        adw_leaflet_append(leaflet.opaque, viewer.widget.widget)
+        openedViewer = viewer
+        return viewer
+    }
+
+    private var inspector: LoadInspector {
+        if let openedInspector { return openedInspector }
+        let inspector = LoadInspector(session: session)
         inspector.onClose = { [weak self] in self?.flap.set("reveal-flap", false) }
         inspector.onReload = { [weak self] in self?.reload($0, $1) ?? false }
-        flap.onChange(of: "reveal-flap") { [weak self] in self?.inspectCurrent() }
-        // The leaflet is also left by a swipe.
-        leaflet.onChange(of: "visible-child") { [weak self] in
-            guard let self, !isViewing else { return }
-            viewer.close()
-            updateActions()
-        }
-        stack.onChange(of: "visible-child") { [weak self] in self?.updateActions() }
+        adw_flap_set_flap(flap.opaque, inspector.widget.widget)
+        openedInspector = inspector
+        return inspector
+    }
+
+    private func fillPage() {
+        let name = shownPage
+        guard let bin = bins[name], adw_bin_get_child(bin.as()) == nil else { return }
+        adw_bin_set_child(bin.as(), (name == "learn" ? learn.widget : statistics.widget).widget)
     }
 
     // MARK: Navigation
@@ -139,7 +174,7 @@ import WebImageGTK
         isViewing ? "viewer" : adw_view_stack_get_visible_child_name(stack.opaque).map { String(cString: $0) } ?? ""
     }
 
-    private var isViewing: Bool { adw_leaflet_get_visible_child(leaflet.opaque) == viewer.widget.widget }
+    private var isViewing: Bool { adw_leaflet_get_visible_child(leaflet.opaque) != mainPage.widget }
 
     /// Shows a page of the command line.
     func show(_ page: GalleryArguments.Page) {
@@ -158,21 +193,27 @@ import WebImageGTK
             photos.whenItemsArrive { [weak self] in self?.view(index) }
             return
         }
-        viewer.open(index: index)
+        let viewer = viewer
         adw_leaflet_set_visible_child(leaflet.opaque, viewer.widget.widget)
-        updateActions()
+        viewer.open(index: index)
         inspectCurrent()
     }
 
-    private func closeViewer() {
-        let url = viewer.currentURL
-        adw_leaflet_set_visible_child(leaflet.opaque, mainPage.widget)
-        if let url, let index = session.collection.urls.firstIndex(of: url) {
-            photos.grid.setCurrent(index, focusing: true)
-        }
+    private func leaveViewer() { adw_leaflet_set_visible_child(leaflet.opaque, mainPage.widget) }
+
+    /// Releases the viewer's image, and goes on from it in the grid.
+    private func closeViewerAfterTransition() {
+        guard !isViewing, adw_leaflet_get_child_transition_running(leaflet.opaque) == 0, let viewer = openedViewer,
+            let url = viewer.currentURL
+        else { return }
+        viewer.close()
+        if let index = session.collection.urls.firstIndex(of: url) { photos.grid.setCurrent(index, focusing: true) }
+        inspectCurrent()
     }
 
-    private func toggleInspector() { flap.set("reveal-flap", !flap.get("reveal-flap", as: Bool.self)) }
+    private func toggleInspector() {
+        if flap.get("reveal-flap", as: Bool.self) { flap.set("reveal-flap", false) } else { inspect() }
+    }
 
     /// Moves the keyboard focus to the images when they appear.
     private func focusImages() {
@@ -182,18 +223,22 @@ import WebImageGTK
     }
 
     /// Shows the inspector for the current image.
-    func inspect() { flap.set("reveal-flap", true) }
+    func inspect() {
+        _ = inspector
+        flap.set("reveal-flap", true)
+    }
 
     private func inspectCurrent() {
+        guard let inspector = openedInspector else { return }
         guard flap.get("reveal-flap", as: Bool.self) else { return inspector.show(nil) }
         if !isViewing { photos.grid.chooseCurrent() }
-        inspector.show(isViewing ? viewer.currentURL : photos.currentURL)
+        inspector.show(isViewing ? openedViewer?.currentURL : photos.currentURL)
     }
 
     /// Loads an image again where it is shown; returns `false` if it is not.
     private func reload(_ url: URL, _ policy: CachePolicy) -> Bool {
-        let isViewed = isViewing && viewer.currentURL == url
-        if isViewed { viewer.reload(cachePolicy: policy) }
+        let isViewed = isViewing && openedViewer?.currentURL == url
+        if isViewed { openedViewer?.reload(cachePolicy: policy) }
         let cell = photos.grid.cell(of: url)
         cell?.load(cachePolicy: policy)
         return isViewed || cell != nil
@@ -282,7 +327,7 @@ import WebImageGTK
             },
             Action("clear-caches", "Clear the caches", .photos) { [weak self] in self?.clearCaches() },
             Action("close-all", "Close all images", .photos) { [weak self] in self?.photos.closeAll() },
-        ] + photos.actions + viewer.actions
+        ] + photos.actions + PhotoViewer.actions { [weak self] in self?.openedViewer }
     }
 
     private func updateActions() {
@@ -323,7 +368,7 @@ import WebImageGTK
         switch shownPage {
         case "photos": return session.collection.isEmpty ? !photos.isReading : photos.isSettled
         case "learn": return learn.isSettled
-        case "viewer": return viewer.isSettled
+        case "viewer": return openedViewer?.isSettled ?? true
         default: return true
         }
     }
