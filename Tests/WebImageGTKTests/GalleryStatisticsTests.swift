@@ -10,20 +10,24 @@ final class LoadStatisticsTests: XCTestCase {
     private let date = Date(timeIntervalSince1970: 1_800_000_000)
 
     private func sample(
-        _ source: LoadSample.Source, at seconds: Double = 0, format: String? = nil, decode: Double = 0,
+        _ source: LoadSource, isOnServer: Bool = true, at seconds: Double = 0, format: String? = nil,
+        decode: Double = 0,
         bytes: Int64 = 0
     ) -> LoadSample {
         LoadSample(
-            source: source, date: date + seconds, format: format, decodeDuration: decode, wireByteCount: bytes)
+            source: source, isOnServer: isOnServer, date: date + seconds, format: format, decodeDuration: decode,
+            wireByteCount: bytes)
     }
 
     func testCountsHitsOfWhatCameFromTheWeb() throws {
         let statistics = LoadStatistics(
-            [.memory, .memory, .disk, .network, .file, .failed].map { sample($0) })
+            [.memory, .memory, .disk, .network, .failed].map { sample($0) } + [sample(.file, isOnServer: false)])
         XCTAssertEqual(statistics.loadCount, 6)
         XCTAssertEqual(statistics.counts, [.memory: 2, .disk: 1, .network: 1, .file: 1, .failed: 1])
         XCTAssertEqual(try XCTUnwrap(statistics.hitRate), 0.75)
-        XCTAssertNil(LoadStatistics([sample(.file), sample(.failed)]).hitRate)
+        XCTAssertNil(LoadStatistics([sample(.file, isOnServer: false), sample(.failed)]).hitRate)
+        // Memory answers for files, too, and has saved no request.
+        XCTAssertNil(LoadStatistics([sample(.memory, isOnServer: false)]).hitRate)
         XCTAssertNil(LoadStatistics([]).hitRate)
     }
 
@@ -139,6 +143,22 @@ final class GalleryStatisticsTests: GTKTestCase {
             pumpUntilIdle()
             XCTAssertFalse(fixture.page.meter.isTicking)
             XCTAssertEqual(fixture.page.meter.statistics.loadCount, 2, "nothing is computed out of sight")
+        }
+    }
+
+    func testCountsImagesThatViewsGetFromMemoryAtOnce() throws {
+        try withFixture { fixture in
+            let url = try XCTUnwrap(URL(string: "https://host.invalid/a.png"))
+            fixture.session.manager.store(try Swatch.red.image(), for: WebImageRequest(url))
+            let picture = WebPicture()
+            picture.setImage(url, manager: fixture.session.manager)
+            XCTAssertNotNil(picture.image)
+            XCTAssertEqual(fixture.session.loads.samples.map(\.source), [.memory])
+            XCTAssertEqual(LoadStatistics(fixture.session.loads.samples).hitRate, 1)
+            fixture.load()
+            let samples = fixture.session.loads.samples
+            XCTAssertEqual(samples.map(\.isOnServer), [true, false])
+            XCTAssertGreaterThan(samples[1].decodeDuration, 0)
         }
     }
 

@@ -1,14 +1,37 @@
 import FoundationEssentials
 import WebImageGTK
 
-/// A load that has ended, for the inspector and the statistics.
+/// What answered a load.
+enum LoadSource: String, CaseIterable, Sendable {
+    case memory, disk, network
+    /// A file, or an image that the program makes.
+    case file
+    case failed
+
+    /// - Parameter origin: where the image came from; ``ImageOrigin/none`` after a failure.
+    init(_ origin: ImageOrigin, of url: URL) {
+        switch origin {
+        case .none: self = .failed
+        case .memoryCacheFast, .memoryCache: self = .memory
+        case .diskCache: self = .disk
+        case .remote: self = url.isOnServer ? .network : .file
+        }
+    }
+}
+
+extension URL {
+    /// Whether its image comes from a server.
+    var isOnServer: Bool { ["http", "https"].contains(scheme?.lowercased()) }
+}
+
+/// A load that has ended, for the inspector.
 struct LoadRecord: Sendable {
     let url: URL
     /// When the load started and ended.
     let start, date: Date
     let policy: CachePolicy
     let cacheKey: ImageCacheKey
-    let origin: ImageOrigin
+    let source: LoadSource
     let error: WebImageError?
     let metrics: LoaderMetrics?
     let attempts: [LoadAttempt]
@@ -27,14 +50,14 @@ struct LoadRecord: Sendable {
         start = date - operation.elapsedSeconds
         switch result {
         case .success(let response):
-            (origin, error) = (response.origin, nil)
+            (source, error) = (LoadSource(response.origin, of: operation.request.url), nil)
             metrics = response.metrics
             (size, format) = (
                 response.info?.size ?? response.image.pixels.size, response.info?.format ?? response.image.format
             )
             byteCount = response.data?.count ?? 0
         case .failure(let error):
-            (origin, self.error, metrics, size, format, byteCount) = (.none, error, nil, nil, nil, 0)
+            (source, self.error, metrics, size, format, byteCount) = (.failed, error, nil, nil, nil, 0)
         }
     }
 
@@ -48,21 +71,14 @@ struct LoadRecord: Sendable {
     func duration(of stage: LoadTrace.Stage) -> Double {
         reader.duration(of: stage)
     }
-
-    /// The tier that answered, in a word.
-    var originName: String {
-        switch origin {
-        case .none: "none"
-        case .memoryCacheFast, .memoryCache: "memory"
-        case .diskCache: "disk"
-        case .remote: url.isFileURL ? "file" : "network"
-        }
-    }
 }
 
 /// The loads that have ended lately, newest last. Cancelled loads are left out.
+///
+///     load ends ──────────────► record ─┬─► records, for the inspector
+///     view answered by memory ──────────┴─► samples, for the statistics
 @MainActor final class LoadLog {
-    /// Adds records from any thread.
+    /// Adds loads from any thread.
     let writer = Writer()
     /// Called once for each group of changes, on the main thread.
     private var observers: [@MainActor () -> Void] = []
@@ -75,18 +91,31 @@ struct LoadRecord: Sendable {
     func observe(_ body: @escaping @MainActor () -> Void) { observers.append(body) }
 
     /// All records, oldest first.
-    var records: [LoadRecord] { writer.records.withLock { $0 } }
+    var records: [LoadRecord] { writer.entries.withLock { $0.records.values } }
+
+    /// The loads for the statistics, oldest first. Unlike ``records``, they contain those that memory answered at once.
+    var samples: [LoadSample] { writer.entries.withLock { $0.samples.values } }
+
+    /// The URLs whose newest load has failed.
+    var failedURLs: Set<URL> { writer.entries.withLock { $0.failedURLs } }
 
     /// Returns the newest record of a URL.
-    func record(of url: URL) -> LoadRecord? { writer.records.withLock { $0.last { $0.url == url } } }
+    func record(of url: URL) -> LoadRecord? { writer.entries.withLock { $0.records.values.last { $0.url == url } } }
 
     private func notify() { for observer in observers { observer() } }
 
+    fileprivate struct Entries {
+        var records = Latest<LoadRecord>(limit: LoadLog.limit)
+        var samples = Latest<LoadSample>(limit: LoadStatistics.loadLimit)
+        var failedURLs: Set<URL> = []
+    }
+
     final class Writer: Sendable {
-        fileprivate let records = LockBox<[LoadRecord]>([])
+        fileprivate let entries = LockBox(Entries())
         fileprivate let onChange = LockBox<(@MainActor () -> Void)?>(nil)
         private let isNotifying = LockBox(false)
 
+        /// Notes the end of an operation.
         func note(_ operation: WebImageOperation, _ result: Result<WebImageResponse, WebImageError>) {
             if case .failure(.cancelled) = result { return }
             // Such a request only reads the header of a cached file.
@@ -94,11 +123,30 @@ struct LoadRecord: Sendable {
                 return
             }
             let record = LoadRecord(operation, result)
-            records.withLock { records in
-                records.append(record)
-                // In steps, so that a full log costs nothing per load.
-                if records.count > LoadLog.limit + 256 { records.removeFirst(records.count - LoadLog.limit) }
+            let sample = LoadSample(record)
+            entries.withLock { entries in
+                entries.records.append(record)
+                entries.samples.append(sample)
+                if record.error != nil {
+                    entries.failedURLs.insert(record.url)
+                } else {
+                    entries.failedURLs.remove(record.url)
+                }
             }
+            notify()
+        }
+
+        /// Notes an image that a view got at once.
+        func note(_ response: WebImageResponse) {
+            let sample = LoadSample(
+                source: LoadSource(response.origin, of: response.url), isOnServer: response.url.isOnServer,
+                date: Date(),
+                format: response.image.format?.name)
+            entries.withLock { $0.samples.append(sample) }
+            notify()
+        }
+
+        private func notify() {
             let isFirst = isNotifying.withLock { isNotifying in
                 defer { isNotifying = true }
                 return !isNotifying
@@ -109,5 +157,19 @@ struct LoadRecord: Sendable {
                 MainActor.assumeIsolated { onChange.withLock { $0 }?() }
             }
         }
+    }
+}
+
+/// The last values that were added.
+private struct Latest<Value> {
+    let limit: Int
+    private(set) var values: [Value] = []
+
+    init(limit: Int) { self.limit = limit }
+
+    mutating func append(_ value: Value) {
+        values.append(value)
+        // In steps, so that a full list costs nothing per value.
+        if values.count > limit + 256 { values.removeFirst(values.count - limit) }
     }
 }

@@ -31,19 +31,19 @@ struct CacheEntry: Sendable {
     }
 
     func group(now: Date) -> FactGroup {
-        var facts = [Fact("In memory", memoryCost.map { "Yes, \(Amount.bytes($0)) as pixels" } ?? "No")]
+        var facts = [Fact("In memory", memoryCost.map { "\(Amount.bytes($0)) (pixels)" } ?? "No")]
         guard let original else {
             facts.append(Fact("On disk", diskPath == nil ? "There is no disk cache" : "No"))
             return FactGroup(title: "Cache entry", facts: facts + keyFacts)
         }
-        facts.append(Fact("On disk", "Yes, \(Amount.bytes(original.byteCount)), as they came"))
+        facts.append(Fact("On disk", "\(Amount.bytes(original.byteCount)) (original file)"))
         if let pixelByteCount { facts.append(Fact("Pixels on disk", Amount.bytes(pixelByteCount))) }
         facts.append(Fact("Stored", DateText.text(original.created, now: now)))
         if original.modified.timeIntervalSince(original.created) > 1 {
             facts.append(Fact("Confirmed", DateText.text(original.modified, now: now)))
         }
         facts.append(Fact("Last used", DateText.text(original.lastAccess, now: now)))
-        facts.append(Fact("Removed at", original.expires.map { DateText.text($0, now: now) } ?? "When space is needed"))
+        facts.append(Fact("Expires", original.expires.map { DateText.text($0, now: now) } ?? "No date"))
         if let response { facts += Self.facts(of: response, now: now) }
         return FactGroup(title: "Cache entry", facts: facts + keyFacts)
     }

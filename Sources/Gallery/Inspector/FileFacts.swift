@@ -21,14 +21,15 @@ enum FileFacts {
     }
 
     private static func file(_ info: ImageInfo, _ profile: ColorProfile?, byteCount: Int) -> [Fact] {
-        let (size, pixelCount) = (info.size, info.size.width * info.size.height)
+        // A header may tell any size, and its product may exceed an Int.
+        let (size, pixelCount) = (info.size, Double(info.size.width) * Double(info.size.height))
         var facts = [
             Fact("Format", "\(info.format.name) (\(info.format.mimeType))"),
-            Fact("Pixels", "\(size.width) × \(size.height), \(Amount.decimal(Double(pixelCount) / 1e6)) megapixels"),
+            Fact("Pixels", "\(size.width) × \(size.height), \(Amount.decimal(pixelCount / 1e6)) megapixels"),
             Fact("Bytes", Amount.bytes(byteCount)),
         ]
         if pixelCount > 0 {
-            let bits = Double(byteCount) * 8 / Double(pixelCount * max(1, info.frameCount))
+            let bits = Double(byteCount) * 8 / (pixelCount * Double(max(1, info.frameCount)))
             facts.append(Fact("Bits per pixel", Amount.decimal(bits)))
         }
         facts.append(Fact("Depth", "\(info.bitDepth) bits per channel\(info.hasAlpha ? ", with alpha" : "")"))
@@ -42,7 +43,7 @@ enum FileFacts {
     /// The name and the space of the profile.
     private static func profileText(_ info: ImageInfo, _ profile: ColorProfile?) -> String {
         guard info.hasColorProfile else { return "None; sRGB is assumed" }
-        return (info.colorProfileName ?? "Without a name") + (profile.map { " (\($0.model.name))" } ?? "")
+        return (info.colorProfileName ?? "Unnamed") + (profile.map { " (\($0.model.name))" } ?? "")
     }
 
     private static func hdr(_ info: ImageInfo) -> String {

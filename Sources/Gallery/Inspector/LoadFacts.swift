@@ -16,11 +16,12 @@ enum LoadFacts {
     }
 
     private static func origin(of record: LoadRecord) -> String {
-        switch record.originName {
-        case "memory": "From memory"
-        case "disk": "From the disk cache"
-        case "file": "From a file"
-        default: "From the network"
+        switch record.source {
+        case .memory: "From memory"
+        case .disk: "From the disk cache"
+        case .network: "From the network"
+        case .file: record.url.isFileURL ? "From a file" : "Made by the program"
+        case .failed: "Failed"
         }
     }
 
@@ -59,7 +60,7 @@ enum LoadFacts {
             trace.entries.filter { $0.stage == stage }.map(\.sentence).joined(separator: " ")
         }
         var facts: [Fact] = []
-        let isFromMemory = record.originName == "memory"
+        let isFromMemory = record.source == .memory
         let memory = sentences(.memory)
         facts.append(
             Fact(
@@ -69,7 +70,7 @@ enum LoadFacts {
                         ? "The image was made from one in memory." : noMemory(record.policy) : memory))
         let disk = sentences(.disk)
         if !disk.isEmpty {
-            facts.append(Fact("Disk: " + (record.originName == "disk" ? "answered" : "did not answer"), disk))
+            facts.append(Fact("Disk: " + (record.source == .disk ? "answered" : "did not answer"), disk))
         }
         for (stage, title) in [(LoadTrace.Stage.policy, "Policy"), (.validation, "Validation"), (.store, "Storing")] {
             let text = sentences(stage)
@@ -109,7 +110,7 @@ extension LoadFacts {
         if let address = exchange.remoteAddress {
             facts.append(Fact("Server", address + (exchange.remotePort.map { ", port \($0)" } ?? "")))
         }
-        facts.append(Fact("Connection", exchange.isConnectionReused ? "An existing one" : "A new one"))
+        facts.append(Fact("Connection", exchange.isConnectionReused ? "Reused" : "New"))
         return facts
     }
 
@@ -130,9 +131,8 @@ extension LoadFacts {
     private static func security(_ security: LoaderMetrics.Security) -> FactGroup {
         var facts = [Fact("Version", security.version), Fact("Cipher", security.cipher)]
         if let certificate = security.certificate {
-            facts.append(Fact("Certificate", certificate.subject.isEmpty ? "Without a name" : certificate.subject))
-            facts.append(
-                Fact("Issued by", certificate.issuer.isEmpty ? "An authority without a name" : certificate.issuer))
+            facts.append(Fact("Certificate", certificate.subject.isEmpty ? "Unnamed" : certificate.subject))
+            facts.append(Fact("Issued by", certificate.issuer.isEmpty ? "Unknown" : certificate.issuer))
             facts.append(Fact("Valid until", DateText.text(certificate.expires)))
         }
         return FactGroup(title: "Encryption", facts: facts)
@@ -145,7 +145,7 @@ extension LoadFacts {
     }
 }
 
-/// Dates for people.
+/// Dates for users.
 enum DateText {
     /// In the local time zone, such as `2026-05-01 12:00:00`.
     static func text(_ date: Date) -> String {

@@ -24,7 +24,7 @@ struct GalleryReport: Encodable {
     var figures: LoadFigures
     /// The number of loaded images.
     var loaded: Int
-    /// The text of the label in the header bar.
+    /// The line that the program prints.
     var line: String
     var width: Int
     var height: Int
@@ -49,7 +49,7 @@ struct GalleryReport: Encodable {
             switch cell.picture.loadState {
             case .loaded(let origin):
                 entry.state = "loaded"
-                entry.source = Self.name(of: origin, for: item.url)
+                entry.source = LoadSource(origin, of: item.url).rawValue
             case .failed(let error):
                 entry.state = "failed"
                 entry.error = "\(error)"
@@ -57,15 +57,6 @@ struct GalleryReport: Encodable {
                 break
             }
             return entry
-        }
-    }
-
-    private static func name(of origin: ImageOrigin, for url: URL) -> String? {
-        switch origin {
-        case .none: nil
-        case .memoryCacheFast, .memoryCache: "memory"
-        case .diskCache: "disk"
-        case .remote: url.isFileURL ? "file" : "network"
         }
     }
 
@@ -78,7 +69,7 @@ struct GalleryReport: Encodable {
     }
 }
 
-/// Counts and bytes of loads.
+/// Counts and bytes of the loads of a run.
 struct LoadFigures: Encodable {
     private(set) var memory = 0
     private(set) var disk = 0
@@ -95,12 +86,12 @@ struct LoadFigures: Encodable {
     init(_ records: [LoadRecord]) {
         for record in records {
             bytes += record.byteCount
-            switch record.origin {
-            case .memoryCacheFast, .memoryCache: memory += 1
-            case .diskCache: disk += 1
-            case .remote where record.url.isFileURL: files += 1
-            case .remote: network += 1
-            case .none: failed += record.error == nil ? 0 : 1
+            switch record.source {
+            case .memory: memory += 1
+            case .disk: disk += 1
+            case .network: network += 1
+            case .file: files += 1
+            case .failed: failed += 1
             }
         }
         guard let first = records.map(\.start).min(), let last = records.map(\.date).max() else { return }
@@ -109,10 +100,9 @@ struct LoadFigures: Encodable {
 
     /// Such as `24 loaded: 0 memory, 24 disk, 0 network · 12.3 MiB · 412 ms`.
     var line: String {
-        let tenths = (Double(bytes) / 1_048_576 * 10).rounded() / 10
         return "\(loaded) loaded: \(memory) memory, \(disk) disk, \(network) network"
             + (files > 0 ? ", \(files) files" : "") + (failed > 0 ? ", \(failed) failed" : "")
-            + " · \(tenths) MiB · \(Int(milliseconds.rounded())) ms"
+            + " · \(Amount.bytes(bytes)) · \(Int(milliseconds.rounded())) ms"
     }
 
     enum CodingKeys: CodingKey {

@@ -42,7 +42,7 @@ import WebImageGTK
         for (index, counts) in steps.enumerated() {
             let total = Double(counts.values.reduce(0, +))
             var bottom = height
-            for source in LoadSample.Source.allCases {
+            for source in LoadSource.allCases {
                 let share = Double(counts[source, default: 0]) / total * height
                 let gap = stepWidth > 4 ? 1.0 : 0
                 fill(
@@ -54,7 +54,7 @@ import WebImageGTK
     }
 }
 
-extension LoadSample.Source {
+extension LoadSource {
     var color: ChartColor {
         switch self {
         case .memory: .green

@@ -3,12 +3,9 @@ import WebImageGTK
 
 /// What a load says about the caches and the decoders.
 struct LoadSample: Equatable, Sendable {
-    /// What answered a load.
-    enum Source: CaseIterable, Sendable {
-        case memory, disk, network, file, failed
-    }
-
-    var source: Source
+    var source: LoadSource
+    /// Whether the image is a server's. Others do not count for the hit rate, whatever answered.
+    var isOnServer = true
     /// When it ended.
     var date: Date
     /// The name of the format; `nil` without an image.
@@ -21,17 +18,7 @@ struct LoadSample: Equatable, Sendable {
 
 extension LoadSample {
     init(_ record: LoadRecord) {
-        source =
-            if record.error != nil {
-                .failed
-            } else {
-                switch record.originName {
-                case "memory": .memory
-                case "disk": .disk
-                case "file": .file
-                default: .network
-                }
-            }
+        (source, isOnServer) = (record.source, record.url.isOnServer)
         (date, format) = (record.date, record.format?.name)
         decodeDuration = record.error == nil ? record.duration(of: .decode) : 0
         wireByteCount = record.metrics?.wireByteCount ?? 0
@@ -40,11 +27,13 @@ extension LoadSample {
 
 /// The figures of the latest loads.
 struct LoadStatistics: Equatable, Sendable {
-    typealias Counts = [LoadSample.Source: Int]
+    typealias Counts = [LoadSource: Int]
 
     /// The loads that count.
     let loadCount: Int
     let counts: Counts
+    /// The fraction of images of servers that needed no server; `nil` without one. Failures do not count.
+    let hitRate: Double?
     /// The shares over time, oldest first: each of as many loads as the others, the last of fewer.
     let steps: [Counts]
     let formats: [FormatTime]
@@ -73,6 +62,7 @@ struct LoadStatistics: Equatable, Sendable {
         let samples = samples.suffix(Self.loadLimit)
         loadCount = samples.count
         counts = Self.counts(samples)
+        hitRate = Self.hitRate(samples)
         let stepLength = max(1, (samples.count + Self.stepCount - 1) / Self.stepCount)
         steps = stride(from: samples.startIndex, to: samples.endIndex, by: stepLength).map {
             Self.counts(samples[$0..<min($0 + stepLength, samples.endIndex)])
@@ -82,11 +72,9 @@ struct LoadStatistics: Equatable, Sendable {
         wireByteCount = samples.reduce(0) { $0 + $1.wireByteCount }
     }
 
-    /// The fraction of loads of URLs that needed no server; `nil` before the first. Failures and files do not count.
-    var hitRate: Double? {
-        let hits = counts[.memory, default: 0] + counts[.disk, default: 0]
-        let all = hits + counts[.network, default: 0]
-        return all == 0 ? nil : Double(hits) / Double(all)
+    private static func hitRate(_ samples: ArraySlice<LoadSample>) -> Double? {
+        let loaded = samples.filter { $0.isOnServer && $0.source != .failed }
+        return loaded.isEmpty ? nil : Double(loaded.count { $0.source != .network }) / Double(loaded.count)
     }
 
     private static func counts(_ samples: ArraySlice<LoadSample>) -> Counts {

@@ -80,8 +80,7 @@ import WebImageGTK
 
     /// Returns whether the figures of the loads have changed.
     @discardableResult private func update() -> Bool {
-        let records = session.loads.records.suffix(LoadStatistics.loadLimit)
-        let new = LoadStatistics(records.filter { $0.date >= startDate }.map { LoadSample($0) })
+        let new = LoadStatistics(session.loads.samples.filter { $0.date >= startDate })
         defer { statistics = new }
         return new != statistics
     }

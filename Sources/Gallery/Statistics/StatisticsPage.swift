@@ -9,7 +9,7 @@ import WebImageGTK
     let meter: StatisticsMeter
 
     private let shares = ShareChart()
-    private let shareLegend: [LoadSample.Source: ChartLegend]
+    private let shareLegend: [LoadSource: ChartLegend]
     private let hitRate = ObjectPointer.label("", "title-1", "numeric")
     private let hitRateNote = ObjectPointer.label("", "dim-label", "caption")
     private let memory = BarRow("Memory", .green)
@@ -28,7 +28,7 @@ import WebImageGTK
     init(session: GallerySession) {
         meter = StatisticsMeter(session: session)
         shareLegend = Dictionary(
-            uniqueKeysWithValues: LoadSample.Source.allCases.map { ($0, ChartLegend($0.title, $0.color)) })
+            uniqueKeysWithValues: LoadSource.allCases.map { ($0, ChartLegend($0.title, $0.color)) })
         let empty = ObjectPointer(adw_status_page_new()).set("icon-name", "power-profile-performance-symbolic")
             .set("title", "No loads yet").set("description", "Open images to see what the caches save.")
         gtk_stack_add_named(widget.opaque, empty.widget, "empty")
@@ -55,7 +55,7 @@ import WebImageGTK
                 .row(spacing: 12, [rate, reset]),
                 Self.card(
                     "Where images came from", "The latest loads, from left to right",
-                    [shares.widget] + LoadSample.Source.allCases.compactMap { shareLegend[$0]?.widget }),
+                    [shares.widget] + LoadSource.allCases.compactMap { shareLegend[$0]?.widget }),
                 Self.card(
                     "Bytes in the caches", "Used, of the limit", [memory.widget, disk.widget, pixels.widget]),
                 Self.card(
@@ -94,7 +94,7 @@ import WebImageGTK
         hitRateNote.text =
             statistics.hitRate == nil
             ? "All images came from files." : "of the images from the web needed no server"
-        for source in LoadSample.Source.allCases {
+        for source in LoadSource.allCases {
             let count = statistics.counts[source, default: 0]
             let share = Amount.percent(Double(count) / Double(statistics.loadCount))
             shareLegend[source]?.show("\(Amount.counted(count, "load", "loads")), \(share)", isVisible: count > 0)
@@ -102,7 +102,7 @@ import WebImageGTK
         shares.show(statistics.steps)
         shares.describe(
             "Where images came from: "
-                + LoadSample.Source.allCases.filter { statistics.counts[$0] != nil }.map {
+                + LoadSource.allCases.filter { statistics.counts[$0] != nil }.map {
                     "\($0.title) \(Amount.counted(statistics.counts[$0, default: 0], "load", "loads"))"
                 }.joined(separator: ", "))
         show(statistics.formats)

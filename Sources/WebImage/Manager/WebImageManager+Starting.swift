@@ -201,13 +201,14 @@ extension WebImageManager {
     private func noteAnswer(
         _ image: Image, to request: WebImageRequest, _ pipeline: Pipeline, origin: ImageOrigin = .memoryCache
     ) -> Image {
-        let result = Result<WebImageResponse, WebImageError>.success(
-            WebImageResponse(image: image, url: request.url, origin: origin))
+        let response = WebImageResponse(image: image, url: request.url, origin: origin)
+        let result = Result<WebImageResponse, WebImageError>.success(response)
         pipeline.counters.change { counters in
             counters.requests += 1
             counters.count(result)
         }
         note(result, of: request)
+        configuration.didAnswer?(response)
         return image
     }
 
