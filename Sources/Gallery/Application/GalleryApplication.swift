@@ -20,11 +20,16 @@ import WebImageGTK
     }
 
     private let arguments: GalleryArguments
+    private let settings: GallerySettings
     private var window: GalleryWindow?
     private var recorder: ScreenshotRecorder?
     private var exitStatus: Int32 = 0
 
-    init(arguments: GalleryArguments) { self.arguments = arguments }
+    init(arguments: GalleryArguments) {
+        self.arguments = arguments
+        // A run for a screenshot must not depend on what the user chose before.
+        settings = GallerySettings(file: arguments.screenshotPath == nil ? GallerySettings.userFile : nil)
+    }
 
     /// Runs the program.
     ///
@@ -32,6 +37,10 @@ import WebImageGTK
     package static func main(_ arguments: [String]) -> Int32 {
         if arguments.contains("--help") {
             print(GalleryArguments.help)
+            return 0
+        }
+        if arguments.contains("--version") {
+            print("\(GalleryArguments.programName) \(LibraryVersion.text)")
             return 0
         }
         #if WEBIMAGE_FORMATS
@@ -59,12 +68,11 @@ import WebImageGTK
         defer { g_object_unref(application.address) }
         application.onSignal("activate") { [unowned self] in activate(application) }
         let status = g_application_run(application.as(GApplication.self), 0, nil)
+        settings.flush()
         return status == 0 ? exitStatus : status
     }
 
     private func activate(_ application: ObjectPointer) {
-        // A run for a screenshot must not depend on what the user chose before.
-        let settings = GallerySettings(file: arguments.screenshotPath == nil ? GallerySettings.userFile : nil)
         let session = GallerySession(cacheDirectory: arguments.cacheDirectory, settings: settings)
         MainLoop.observe(application.address, managers: [session.manager])
         if let scheme = arguments.colorScheme {
@@ -74,7 +82,7 @@ import WebImageGTK
         self.window = window
         window.present()
         window.show(arguments.page)
-        window.open(arguments.locations, list: arguments.listPath)
+        window.open(arguments.locations, list: arguments.list)
         if let index = arguments.viewedIndex { window.view(index) }
         guard let path = arguments.screenshotPath else { return }
         recorder = ScreenshotRecorder(window: window, path: path, reportPath: arguments.reportPath) { isComplete in

@@ -1,8 +1,12 @@
+import Dispatch
 import FoundationEssentials
 import Glibc
 import WebImageGTK
 
 /// What the user has chosen, kept in a JSON file in the user's configuration directory.
+///
+///     change ─► values ─► observers of what changed
+///                  └─ 0.5 s without a further change, or the program's end ─► file, on another thread
 @MainActor final class GallerySettings {
     struct Values: Codable, Equatable {
         /// The limit of the memory cache, in MiB.
@@ -20,9 +24,25 @@ import WebImageGTK
         var recentLocations: [String] = []
     }
 
+    /// The ranges of the values.
+    enum Limits {
+        static let memoryMebibytes = 16...4_096
+        static let diskMebibytes = 64...65_536
+        static let connections = 1...64
+        static let connectionsPerHost = 1...32
+        static let slideSeconds = 1...60
+        static let rowHeight = 60.0...600.0
+        static let recentLocationCount = 10
+    }
+
     private(set) var values: Values
     private let file: URL?
-    private var observers: [@MainActor (Values) -> Void] = []
+    private var observers: [@MainActor (_ former: Values, _ values: Values) -> Void] = []
+    private var saving: MainLoopCall?
+
+    /// One thread, so that the newest values are written last.
+    private static let queue = WorkQueue(label: "gallery-settings", threadCount: 1)
+    nonisolated static let saveDelayMilliseconds: UInt32 = 500
 
     /// - Parameter file: the file to read and write; `nil` keeps nothing.
     init(file: URL? = nil) {
@@ -42,33 +62,102 @@ import WebImageGTK
 
     var memoryByteLimit: Int { values.memoryMebibytes << 20 }
 
-    func observe(_ body: @escaping @MainActor (Values) -> Void) { observers.append(body) }
+    /// Calls `body` after each change, of any setting.
+    func observe(_ body: @escaping @MainActor (Values) -> Void) { observers.append { body($1) } }
 
-    /// Changes the values, stores them, and tells the observers.
+    /// Calls `body` after each change of a setting.
+    func observe<Value: Equatable>(
+        _ setting: KeyPath<Values, Value>, _ body: @escaping @MainActor (Value) -> Void
+    ) {
+        observers.append { former, values in
+            if former[keyPath: setting] != values[keyPath: setting] { body(values[keyPath: setting]) }
+        }
+    }
+
+    /// Changes the values within their ranges, and tells the observers. They are stored soon.
     func change(_ body: (inout Values) -> Void) {
         let former = values
         body(&values)
+        values.clamp()
         guard values != former else { return }
-        save()
-        for observer in observers { observer(values) }
+        if file != nil {
+            saving = .after(milliseconds: Self.saveDelayMilliseconds) { [weak self] in
+                self?.saving = nil
+                self?.save()
+            }
+        }
+        for observer in observers { observer(former, values) }
     }
 
-    /// Puts a location at the front of the recent ones.
+    /// Puts a location at the front of the recent ones, without a password. Images that are their own URL are left out.
     func noteLocation(_ location: String) {
+        let url = LocationReader.remoteURL(location.trimmed)
+        guard url?.isData != true else { return }
+        let location = url?.user() == nil ? location : url?.displayText ?? location
         change { values in
             values.recentLocations.removeAll { $0 == location }
             values.recentLocations.insert(location, at: 0)
-            values.recentLocations = Array(values.recentLocations.prefix(10))
         }
+    }
+
+    // MARK: File
+
+    /// Stores a change that was not stored yet. Blocks until the file is written; called at the program's end.
+    func flush() {
+        if saving != nil {
+            saving = nil
+            save()
+        }
+        let end = DispatchSemaphore(value: 0)
+        Self.queue.submit { end.signal() }
+        end.wait()
     }
 
     private func save() {
         guard let file else { return }
-        let encoder = JSONEncoder()
-        encoder.outputFormatting = [.prettyPrinted, .sortedKeys, .withoutEscapingSlashes]
-        guard let data = try? encoder.encode(values) else { return }
-        let folder = file.deletingLastPathComponent()
-        try? FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
-        try? data.write(to: file, options: .atomic)
+        Self.queue.submit { [values] in
+            let encoder = JSONEncoder()
+            encoder.outputFormatting = [.prettyPrinted, .sortedKeys, .withoutEscapingSlashes]
+            guard let data = try? encoder.encode(values) else { return }
+            let folder = file.deletingLastPathComponent()
+            try? FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+            try? data.write(to: file, options: .atomic)
+        }
+    }
+}
+
+extension GallerySettings.Values {
+    /// A value that is missing or has another type is the default.
+    init(from decoder: any Decoder) throws {
+        let container = try decoder.container(keyedBy: CodingKeys.self)
+        func read<Value: Decodable>(_ key: CodingKeys, _ value: inout Value) {
+            if let stored = try? container.decode(Value.self, forKey: key) { value = stored }
+        }
+        self.init()
+        read(.memoryMebibytes, &memoryMebibytes)
+        read(.diskMebibytes, &diskMebibytes)
+        read(.connections, &connections)
+        read(.connectionsPerHost, &connectionsPerHost)
+        read(.slideSeconds, &slideSeconds)
+        read(.rowHeight, &rowHeight)
+        read(.recentLocations, &recentLocations)
+        clamp()
+    }
+
+    fileprivate mutating func clamp() {
+        typealias Limits = GallerySettings.Limits
+        memoryMebibytes.clamp(to: Limits.memoryMebibytes)
+        diskMebibytes.clamp(to: Limits.diskMebibytes)
+        connections.clamp(to: Limits.connections)
+        connectionsPerHost.clamp(to: Limits.connectionsPerHost)
+        slideSeconds.clamp(to: Limits.slideSeconds)
+        rowHeight.clamp(to: Limits.rowHeight)
+        recentLocations = Array(recentLocations.prefix(Limits.recentLocationCount))
+    }
+}
+
+extension Comparable {
+    fileprivate mutating func clamp(to range: ClosedRange<Self>) {
+        self = min(max(self, range.lowerBound), range.upperBound)
     }
 }

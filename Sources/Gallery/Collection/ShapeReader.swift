@@ -3,36 +3,55 @@ import Glibc
 import WebImageGTK
 
 /// Reads the sizes of local files from their headers, so that rows have their final shape before images are decoded.
+///
+/// Each group of images that is added to the collection is read once. A collection of other images ends the reading.
 @MainActor final class ShapeReader {
     typealias Shape = PhotoCollection.Shape
 
     private let collection: PhotoCollection
-    private var task: (any LoaderTask)?
-    private static let queue = WorkQueue(label: "gallery.shapes", threadCount: 1, niceness: 10)
-    /// How many files are read before their shapes are applied.
+    /// How many images were queued.
+    private var queuedCount = 0
+    private var cancellation = Cancellation()
+    private static let queue = WorkQueue(label: "gallery-shapes", threadCount: 1, niceness: 10)
+    /// How many sizes are applied at once.
     private nonisolated static let groupSize = 256
     /// The part of a file that is read: the size is usually in its first few hundred bytes.
     private nonisolated static let byteLimit = 64 << 10
 
-    init(of collection: PhotoCollection) {
-        self.collection = collection
-        collection.observe { [weak self] change in if change != .shapes { self?.restart() } }
+    private let readSize: @Sendable (URL) -> PixelSize?
+
+    /// - Parameter readSize: reads the size of a file, on a background thread; replaced in tests.
+    init(
+        of collection: PhotoCollection, readSize: @escaping @Sendable (URL) -> PixelSize? = { ShapeReader.size(of: $0) }
+    ) {
+        (self.collection, self.readSize) = (collection, readSize)
+        collection.observe { [weak self] in self?.collectionDidChange($0) }
     }
 
-    private func restart() {
-        task?.cancel()
-        // In groups as the collection grows: the files read before are known already and cost little.
-        let files = collection.urls.enumerated().filter { $1.isFileURL && !collection.knowsShape(of: $0) }
-            .map { (index: $0, url: $1) }
+    private func collectionDidChange(_ change: PhotoCollection.Change) {
+        switch change {
+        case .replaced:
+            cancellation.cancel()
+            (cancellation, queuedCount) = (Cancellation(), 0)
+            readNewImages()
+        case .appended: readNewImages()
+        case .shapes: break
+        }
+    }
+
+    private func readNewImages() {
+        let files = (queuedCount..<collection.count).filter { collection.urls[$0].isFileURL }
+            .map { (index: $0, url: collection.urls[$0]) }
+        queuedCount = collection.count
         guard !files.isEmpty else { return }
         let apply: @Sendable ([Shape]) -> Void = { [weak self] shapes in
             ApplyQueue.main.enqueue { MainActor.assumeIsolated { self?.collection.noteShapes(of: shapes) } }
         }
-        task = Self.queue.run(priority: .low) { cancellation in
+        Self.queue.submit(priority: .low) { [cancellation, readSize] in
             var found: [Shape] = []
             for (index, url) in files {
                 guard !cancellation.isCancelled else { return }
-                if let size = Self.size(of: url) { found.append(Shape(index: index, url: url, size: size)) }
+                if let size = readSize(url) { found.append(Shape(index: index, url: url, size: size)) }
                 if found.count == Self.groupSize {
                     apply(found)
                     found = []

@@ -4,6 +4,8 @@ import WebImageGTK
 
 /// The preferences: limits of the caches, connections, and the slide show.
 @MainActor enum PreferencesWindow {
+    private typealias Limits = GallerySettings.Limits
+
     static func present(over parent: ObjectPointer, _ session: GallerySession) {
         let window = ObjectPointer(adw_preferences_window_new())
         window.set("search-enabled", false)
@@ -18,16 +20,16 @@ import WebImageGTK
         add(
             "Caches", "Images in memory appear at once. Files on disk are decoded again.",
             [
-                row("Memory", "MiB", 16...4_096, step: 16, \.memoryMebibytes, settings),
-                row("Disk, after a restart", "MiB", 64...65_536, step: 64, \.diskMebibytes, settings),
+                row("Memory", "MiB", Limits.memoryMebibytes, step: 16, \.memoryMebibytes, settings),
+                row("Disk, after a restart", "MiB", Limits.diskMebibytes, step: 64, \.diskMebibytes, settings),
             ])
         add(
             "Connections", "Transfers at the same time, after a restart.",
             [
-                row("In total", "", 1...64, step: 1, \.connections, settings),
-                row("For each server", "", 1...32, step: 1, \.connectionsPerHost, settings),
+                row("In total", "", Limits.connections, step: 1, \.connections, settings),
+                row("For each server", "", Limits.connectionsPerHost, step: 1, \.connectionsPerHost, settings),
             ])
-        add("Slide show", "", [row("Time for each image", "s", 1...60, step: 1, \.slideSeconds, settings)])
+        add("Slide show", "", [row("Time for each image", "s", Limits.slideSeconds, step: 1, \.slideSeconds, settings)])
         adw_preferences_window_add(window.as(), page.as())
         gtk_window_present(window.as())
     }
