@@ -42,7 +42,7 @@ final class GalleryAccessibilityTests: GTKTestCase {
             try Self.withWindow { window in
                 for page in Self.pages {
                     window.show(page)
-                    pumpUntilIdle()
+                    pump(page.name) { window.isSettled }
                     XCTAssertEqual(Self.namelessControls(in: window.widget), [], page.name)
                 }
                 window.view(1)
@@ -58,7 +58,7 @@ final class GalleryAccessibilityTests: GTKTestCase {
             try Self.withWindow { window in
                 for page in Self.pages {
                     window.show(page)
-                    pumpUntilIdle()
+                    pump(page.name) { window.isSettled }
                     XCTAssertEqual(Self.controlsWithoutKeyboard(in: window.widget), [], page.name)
                 }
                 window.view(1)

@@ -161,7 +161,7 @@ final class GalleryArgumentsTests: XCTestCase {
     func testWrongArgumentsAreRefused() throws {
         let cases = [
             (["--nonsense"], "--nonsense"),
-            (["--list", "/nonexistent"], "/nonexistent can't be read"),
+            (["--list", "/nonexistent"], "can't be read: /nonexistent: No such file"),
             (["--size", "big", "a.png"], "--size takes"),
             (["--report", "r.json", "a.png"], "--report needs --screenshot"),
             (["--page", "nonsense"], "--page takes photos, learn"),
@@ -182,6 +182,25 @@ final class GalleryArgumentsTests: XCTestCase {
         for name in ["--list", "--cache-dir", "--screenshot", "--report", "--size", "--page", "--view", "--scheme"] {
             XCTAssertTrue(run.output.contains(name), name)
         }
+        for line in run.output.split(separator: "\n") { XCTAssertLessThanOrEqual(line.count, 120, "\(line)") }
+        for page in GalleryArguments.Page.all { XCTAssertTrue(run.output.contains(page.name), page.name) }
+    }
+
+    func testTellsItsVersion() throws {
+        let run = try GalleryRun(["--version"], hasDisplay: false)
+        XCTAssertEqual(run.exitStatus, 0)
+        XCTAssertEqual(run.output, "Gallery \(LibraryVersion.text)\n")
+    }
+
+    func testAListMayBeAPipe() throws {
+        var ends: [Int32] = [0, 0]
+        XCTAssertEqual(pipe(&ends), 0)
+        let (input, output) = (FileHandle(fileDescriptor: ends[0]), FileHandle(fileDescriptor: ends[1]))
+        output.write(Data("/a.png\n".utf8))
+        try output.close()
+        let arguments = try GalleryArguments(parsing: ["Gallery", "--list", "/dev/fd/\(input.fileDescriptor)"])
+        XCTAssertEqual(arguments.list?.urls.map(\.path), ["/a.png"])
+        try input.close()
     }
 }
 

@@ -28,7 +28,7 @@ import XCTest
             if isManual { $0.loaders = [loader] }
         }
         viewer = PhotoViewer(session: session)
-        session.showToast = { [weak self] in self?.toasts.append($0) }
+        session.onToast = { [weak self] message, _ in self?.toasts.append(message) }
         gtk_window_set_default_size(window.asWindow, 600, 500)
         viewer.widget.expanding()
         window.add(viewer.widget.widget)

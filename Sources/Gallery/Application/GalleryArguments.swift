@@ -6,8 +6,8 @@ import WebImageGTK
 struct GalleryArguments {
     /// The paths and URLs to open, in order.
     var locations: [String]
-    /// A file that lists locations.
-    var listPath: String?
+    /// The list of locations. It is read once, because it may be a pipe.
+    var list: LocationList?
     /// The directory of the disk cache; `nil` for the program's default directory.
     var cacheDirectory: URL?
     /// The file for a screenshot of the window. The program ends when it is saved.
@@ -67,6 +67,11 @@ struct GalleryArguments {
             Shows images from the web, from files, from folders and from web pages, and where each came from.
 
             \(lines.joined(separator: "\n"))
+              --help              Show this help
+              --version           Show the version
+
+            Pages: photos, statistics, learn, and the pages that learn lists:
+            \(PageName.allCases.map(\.rawValue).joined(separator: ", ")).
 
             Exit status: 0 for success; with --screenshot, if all visible images have loaded. 1 for failures or a missing
             display. 2 for invalid arguments.
@@ -76,7 +81,7 @@ struct GalleryArguments {
     private static let options: [(name: String, value: String, help: String)] = [
         ("list", "FILE", "Open the locations in FILE, one per line"),
         ("cache-dir", "DIR", "Use the disk cache in DIR"),
-        ("page", "NAME", "The first page: \(pageNames)"),
+        ("page", "NAME", "The first page, such as photos or statistics"),
         ("view", "NUMBER", "Open this image in the viewer; 1 is the first"),
         ("size", "WxH", "The window's size in points; 1280x900 by default"),
         ("scheme", "NAME", "light or dark; by default the desktop's choice"),
@@ -114,10 +119,9 @@ struct GalleryArguments {
 
     private mutating func apply(_ values: [String: String]) throws(Refusal) {
         if let path = values["list"] {
-            guard (try? Data(contentsOf: URL(filePath: path))) != nil else {
-                throw Refusal(reason: "the list \(path) can't be read")
+            do { list = try LocationList(path: path) } catch {
+                throw Refusal(reason: "the list can't be read: \(error)")
             }
-            listPath = path
         }
         if let name = values["page"] {
             guard let page = Page.all.first(where: { $0.name == name }) else {

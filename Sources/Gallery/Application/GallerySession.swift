@@ -7,8 +7,8 @@ import WebImageGTK
     let collection = PhotoCollection()
     let loads = LoadLog()
     let settings: GallerySettings
-    /// Shows a short message over the window.
-    var showToast: (_ message: String) -> Void = { _ in }
+    /// Shows a short message over the window, with a button that tries again if there is something to try.
+    var onToast: (_ message: String, _ retry: (@MainActor () -> Void)?) -> Void = { _, _ in }
 
     /// - Parameters:
     ///   - cacheDirectory: the directory of the disk cache; `nil` for the program's default directory.
@@ -24,7 +24,7 @@ import WebImageGTK
         let cache = ImageCache(
             memory: MemoryCache(configuration: .images), disk: DiskCache(configuration: storage))
         cache.memory.costLimit = settings.memoryByteLimit
-        settings.observe { [weak settings] _ in if let settings { cache.memory.costLimit = settings.memoryByteLimit } }
+        settings.observe(\.memoryMebibytes) { cache.memory.costLimit = $0 << 20 }
         var downloads = ImageDownloader.Configuration()
         downloads.maximumConnections = settings.values.connections
         downloads.maximumConnectionsPerHost = settings.values.connectionsPerHost
@@ -34,8 +34,16 @@ import WebImageGTK
         ])
         let log = loads.writer
         configuration.didFinish = { log.note($0, $1) }
+        configuration.didAnswer = { log.note($0) }
         configure(&configuration)
         manager = WebImageManager(configuration: configuration)
+    }
+
+    func showToast(_ message: String, retry: (@MainActor () -> Void)? = nil) { onToast(message, retry) }
+
+    /// Removes an image from memory and disk, at every size. Views keep what they show.
+    func removeImages(of url: URL) async {
+        await manager.removeImages(of: loads.record(of: url)?.cacheKey ?? manager.cacheKey(for: WebImageRequest(url)))
     }
 
     /// The manager's cache.

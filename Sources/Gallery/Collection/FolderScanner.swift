@@ -28,11 +28,12 @@ struct FolderScanner: Sendable {
         return extensions.contains(name[name.index(after: dot)...].lowercased())
     }
 
-    /// Calls `body` with the images of each folder, in the order that people expect of names: 2 before 10. Blocks the thread.
+    /// Calls `body` with the images of each folder, in the order that users expect of names: 2 before 10. Blocks the
+    /// thread.
     ///
-    /// - Parameter body: returns whether to continue.
+    /// - Parameter cancellation: stops the scan at the next entry of a folder.
     /// - Returns: the error number if the folder itself can't be read.
-    func scan(_ folder: String, _ body: ([URL]) -> Bool) -> Int32? {
+    func scan(_ folder: String, _ cancellation: Cancellation, _ body: ([URL]) -> Void) -> Int32? {
         var pending = [folder]
         while let path = pending.popLast() {
             guard let directory = opendir(path) else {
@@ -41,7 +42,7 @@ struct FolderScanner: Sendable {
                 continue
             }
             var (files, folders): ([String], [String]) = ([], [])
-            while let entry = readdir(directory) {
+            while !cancellation.isCancelled, let entry = readdir(directory) {
                 let name = withUnsafePointer(to: &entry.pointee.d_name) {
                     $0.withMemoryRebound(to: CChar.self, capacity: 256) { String(cString: $0) }
                 }
@@ -53,8 +54,9 @@ struct FolderScanner: Sendable {
                 }
             }
             closedir(directory)
+            guard !cancellation.isCancelled else { return nil }
             let urls = Self.inNaturalOrder(files).map { URL(filePath: path + "/" + $0) }
-            if !urls.isEmpty, !body(urls) { return nil }
+            if !urls.isEmpty { body(urls) }
             pending += Self.inNaturalOrder(folders).reversed().map { path + "/" + $0 }
         }
         return nil

@@ -3,11 +3,16 @@ import Glibc
 import WebImageGTK
 
 /// Finds the images at a location: an image, a folder, a list of locations, or a web page.
+///
+/// A cancelled task stops at the next folder. What it has found by then may still be reported.
 struct LocationReader: Sendable {
     let manager: WebImageManager
     var scanner = FolderScanner()
 
-    /// Why a location has no images, for people.
+    /// The images found, in groups.
+    typealias Report = @Sendable ([URL]) -> Void
+
+    /// Why a location has no images, for users.
     enum Failure: Error, CustomStringConvertible {
         case invalid(String)
         case unreadable(path: String, errorNumber: Int32)
@@ -24,69 +29,77 @@ struct LocationReader: Sendable {
         }
     }
 
-    /// Calls `body` with the images at a location, in groups, on any thread.
+    /// Calls `report` with the images at a location, on any thread.
     ///
-    /// - Parameters:
-    ///   - location: a path, a URL, or `-` for nothing.
-    ///   - isList: whether a local file is a list, whatever its name.
-    func read(
-        _ location: String, isList: Bool = false, _ body: @escaping @Sendable ([URL]) -> Void
-    ) async throws(Failure) {
+    /// - Parameter location: a path or a URL.
+    func read(_ location: String, _ report: @escaping Report) async throws(Failure) {
         let text = location.trimmed
         guard !text.isEmpty else { throw .invalid(location) }
-        if let url = Self.remoteURL(text) { return try await readRemote(url, body) }
+        if let url = Self.remoteURL(text) { return try await readRemote(url, report) }
         let path = text.hasPrefix("file:") ? URL(string: text)?.path(percentEncoded: false) : Self.expanded(text)
         guard let path else { throw .invalid(text) }
-        let result: Result<Void, Failure> = await withCheckedContinuation { continuation in
-            Self.queue.submit {
-                continuation.resume(
-                    returning: Result { () throws(Failure) in try readLocal(path, isList: isList, body) })
+        try await onFileThread { cancellation throws(Failure) in try readLocal(path, cancellation, report) }
+    }
+
+    /// Calls `report` with the images of a list, on any thread.
+    func read(_ list: LocationList, _ report: @escaping Report) async throws(Failure) {
+        try await onFileThread { _ throws(Failure) in
+            let urls = list.urls
+            guard !urls.isEmpty else { throw .noImages(list.name) }
+            report(urls)
+        }
+    }
+
+    /// Work with files, which blocks, and with long texts. A server that does not answer blocks one of its threads.
+    private static let queue = WorkQueue(label: "gallery-files", threadCount: 4)
+
+    private func onFileThread(
+        _ body: @escaping @Sendable (Cancellation) throws(Failure) -> Void
+    ) async throws(Failure) {
+        let cancellation = Cancellation()
+        let result: Result<Void, Failure> = await withTaskCancellationHandler {
+            await withCheckedContinuation { continuation in
+                Self.queue.submit {
+                    continuation.resume(
+                        returning: Result { () throws(Failure) in
+                            if !cancellation.isCancelled { try body(cancellation) }
+                        })
+                }
             }
+        } onCancel: {
+            cancellation.cancel()
         }
         try result.get()
     }
 
-    /// Blocking work with files.
-    private static let queue = WorkQueue(label: "gallery.files", threadCount: 1)
-
-    /// The images that a list names, a line each. Empty lines and those that begin with `#` are left out.
-    static func urls(inList text: String) -> [URL] {
-        text.split(whereSeparator: \.isNewline).map { String($0).trimmed }
-            .filter { !$0.isEmpty && !$0.hasPrefix("#") }
-            .compactMap { line in
-                line.contains("://") ? URL(string: line) : URL(filePath: expanded(line))
-            }
-    }
-
     // MARK: Files
 
-    private func readLocal(_ path: String, isList: Bool, _ body: ([URL]) -> Void) throws(Failure) {
+    private func readLocal(_ path: String, _ cancellation: Cancellation, _ report: Report) throws(Failure) {
         var status = stat()
         guard stat(path, &status) == 0 else { throw .unreadable(path: path, errorNumber: errno) }
         guard status.st_mode & S_IFMT != S_IFDIR else {
             var isEmpty = true
-            let failure = scanner.scan(path) { urls in
+            let failure = scanner.scan(path, cancellation) { urls in
                 isEmpty = false
-                body(urls)
-                return true
+                report(urls)
             }
             if let failure { throw .unreadable(path: path, errorNumber: failure) }
-            if isEmpty { throw .noImages(path) }
+            if isEmpty, !cancellation.isCancelled { throw .noImages(path) }
             return
         }
-        let isText = ["txt", "list", "urls"].contains { path.lowercased().hasSuffix("." + $0) }
+        let isList = ["txt", "list", "urls"].contains { path.lowercased().hasSuffix("." + $0) }
         let isPage = ["html", "htm", "xhtml"].contains { path.lowercased().hasSuffix("." + $0) }
-        guard isList || isText || isPage else { return body([URL(filePath: path)]) }
-        guard let data = try? Data(contentsOf: URL(filePath: path)) else {
-            throw .unreadable(path: path, errorNumber: errno)
-        }
-        let text = String(decoding: data, as: UTF8.self)
-        let urls = isPage ? images(in: text, of: URL(filePath: path)) : Self.urls(inList: text)
+        guard isList || isPage else { return report([URL(filePath: path)]) }
+        let urls =
+            isPage
+            ? images(in: try Data(contentsOfFileOrPipe: path), of: URL(filePath: path))
+            : try LocationList(path: path).urls
         guard !urls.isEmpty else { throw .noImages(path) }
-        body(urls)
+        report(urls)
     }
 
-    private static func expanded(_ path: String) -> String {
+    /// Returns the path without `~`.
+    static func expanded(_ path: String) -> String {
         guard path == "~" || path.hasPrefix("~/"), let home = ProcessInfo.processInfo.environment["HOME"] else {
             return path
         }
@@ -109,34 +122,35 @@ struct LocationReader: Sendable {
         return URL(string: "https://" + text)
     }
 
-    private func readRemote(_ url: URL, _ body: ([URL]) -> Void) async throws(Failure) {
+    private func readRemote(_ url: URL, _ report: @escaping Report) async throws(Failure) {
         // Most addresses tell by their name; others are asked for their type. The response is cached, so an image is not
         // loaded twice.
-        guard url.scheme?.lowercased() != "data", !scanner.isImage(named: url.lastPathComponent) else {
-            return body([url])
-        }
-        let response: (data: Data, response: LoaderResponse, origin: ImageOrigin)
-        do { response = try await manager.data(for: WebImageRequest(url)) } catch { throw .load(error) }
-        if let status = response.response.statusCode, !(200..<300).contains(status) {
+        guard !url.isData, !scanner.isImage(named: url.lastPathComponent) else { return report([url]) }
+        let answer: (data: Data, response: LoaderResponse, origin: ImageOrigin)
+        do { answer = try await manager.data(for: WebImageRequest(url)) } catch { throw .load(error) }
+        let (data, response) = (answer.data, answer.response)
+        if let status = response.statusCode, !(200..<300).contains(status) {
             throw .load(.httpStatus(code: status, url: url))
         }
-        let type = response.response.headers.last { $0.name.lowercased() == "content-type" }?.value.lowercased() ?? ""
-        let final = response.response.url
-        if type.hasPrefix("text/html") || type.hasPrefix("application/xhtml") {
-            let urls = images(in: String(decoding: response.data, as: UTF8.self), of: final)
-            guard !urls.isEmpty else { throw .noImages(url.absoluteString) }
-            return body(urls)
+        let type = response.headers.last { $0.name.lowercased() == "content-type" }?.value.lowercased() ?? ""
+        let isPage = type.hasPrefix("text/html") || type.hasPrefix("application/xhtml")
+        guard isPage || type.hasPrefix("text/plain") && ImageFormat(signatureOf: data) == nil else {
+            return report([url])
         }
-        if type.hasPrefix("text/plain"), ImageFormat(signatureOf: response.data) == nil {
-            let urls = Self.urls(inList: String(decoding: response.data, as: UTF8.self)).filter { !$0.isFileURL }
-            guard !urls.isEmpty else { throw .noImages(url.absoluteString) }
-            return body(urls)
+        try await onFileThread { _ throws(Failure) in
+            let urls =
+                isPage
+                ? images(in: data, of: response.url)
+                // A server must not name files of this computer.
+                : LocationList(name: url.displayText, text: String(decoding: data, as: UTF8.self)).urls
+                    .filter { !$0.isFileURL }
+            guard !urls.isEmpty else { throw .noImages(url.displayText) }
+            report(urls)
         }
-        body([url])
     }
 
-    private func images(in html: String, of url: URL) -> [URL] {
-        PageImages(html: html, url: url, isImage: scanner.isImage).urls
+    private func images(in html: Data, of url: URL) -> [URL] {
+        PageImages(html: [UInt8](html), url: url, isImage: scanner.isImage).urls
     }
 }
 

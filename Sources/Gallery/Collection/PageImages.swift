@@ -3,43 +3,47 @@ import FoundationEssentials
 /// The image links of a web page.
 ///
 /// It reads tags as they come, without building a document, so that any text is read in one pass: `img` and `source` with
-/// their `srcset`, `a` that leads to an image, `link` and `meta` that name one, relative to `base`.
+/// their `srcset`, `a` that leads to an image, `link` and `meta` that name one, relative to `base`. Of a `picture` it has
+/// one link.
 struct PageImages {
     /// The links in the order of the page, each once.
     private(set) var urls: [URL] = []
     private var base: URL
+    private let schemes: Set<String>
     private var known: Set<String> = []
+    /// The link of the `source` to use in the current `picture`; `nil` outside.
+    private var picture: Picture?
     private let isImage: (String) -> Bool
 
+    private struct Picture {
+        var link: String?
+        var hasImage = false
+    }
+
     /// - Parameters:
-    ///   - html: the page's text.
-    ///   - url: the page's URL, which its links are relative to.
+    ///   - html: the page's text, in UTF-8 or another encoding that contains ASCII.
+    ///   - url: the page's URL, which its links are relative to. Only a page in a file may name files.
     ///   - isImage: whether a file name is that of an image.
-    init(html: String, url: URL, isImage: @escaping (String) -> Bool) {
+    init(html: [UInt8], url: URL, isImage: @escaping (String) -> Bool) {
         (base, self.isImage) = (url, isImage)
-        var rest = Substring(html)
-        while let start = rest.firstIndex(of: "<") {
-            rest = rest[rest.index(after: start)...]
-            if rest.hasPrefix("!--") {
-                guard let end = rest.firstRange(of: "-->") else { return }
-                rest = rest[end.upperBound...]
-                continue
-            }
-            guard let (tag, end) = Self.tag(in: rest) else { return }
-            rest = rest[end...]
-            note(tag)
-        }
+        schemes = url.isFileURL ? ["http", "https", "file"] : ["http", "https"]
+        var reader = TagReader(html)
+        while let tag = reader.next() { note(tag) }
     }
 
     // MARK: Links
 
-    private mutating func note(_ tag: Tag) {
+    private mutating func note(_ tag: TagReader.Tag) {
         switch tag.name {
         case "base": if let link = tag["href"], let url = resolved(link) { base = url }
+        case "picture": picture = Picture()
+        case "/picture":
+            if let picture, !picture.hasImage { add(picture.link) }
+            picture = nil
         case "img":
-            // The largest of several sizes; lazily loaded images have their address in a data attribute.
-            add(Self.largest(in: tag["srcset"] ?? tag["data-srcset"]) ?? tag["data-src"] ?? tag["src"])
-        case "source": add(Self.largest(in: tag["srcset"]))
+            add(picture?.hasImage == false ? picture?.link ?? Self.link(of: tag) : Self.link(of: tag))
+            picture?.hasImage = true
+        case "source": note(source: tag)
         case "a": if let link = tag["href"], isImage(Self.fileName(of: link)) { add(link) }
         case "link": if let kind = tag["rel"]?.lowercased(), kind == "image_src" { add(tag["href"]) }
         case "meta":
@@ -49,18 +53,33 @@ struct PageImages {
         }
     }
 
+    /// The largest of several sizes; lazily loaded images have their address in a data attribute.
+    private static func link(of image: TagReader.Tag) -> String? {
+        largest(in: image["srcset"] ?? image["data-srcset"]) ?? image["data-src"] ?? image["src"]
+    }
+
+    /// Like a browser, takes the first source of a format that can be shown, unless it is for some windows only.
+    private mutating func note(source tag: TagReader.Tag) {
+        let link = Self.largest(in: tag["srcset"])
+        guard picture != nil else { return add(link) }
+        guard picture?.link == nil, tag["media"] == nil, let link else { return }
+        let type = tag["type"]?.lowercased().split(separator: "/").last?.prefix { $0 != "+" && $0 != ";" }
+        if isImage(type.map { "image.\($0)" } ?? Self.fileName(of: link)) { picture?.link = link }
+    }
+
     private mutating func add(_ link: String?) {
-        guard let link, let url = resolved(link), ["http", "https", "file"].contains(url.scheme?.lowercased() ?? ""),
-            known.insert(url.absoluteString).inserted
-        else { return }
+        guard let link, let url = resolved(link), known.insert(url.absoluteString).inserted else { return }
         urls.append(url)
     }
 
+    /// Returns `nil` for a scheme that the page may not use.
     private func resolved(_ link: String) -> URL? {
         let text =
             link.split(separator: "#", maxSplits: 1, omittingEmptySubsequences: false).first.map(String.init) ?? ""
-        guard !text.isEmpty else { return nil }
-        return URL(string: text, relativeTo: base)?.absoluteURL
+        guard !text.isEmpty, let url = URL(string: text, relativeTo: base)?.absoluteURL,
+            schemes.contains(url.scheme?.lowercased() ?? "")
+        else { return nil }
+        return url
     }
 
     private static func fileName(of link: String) -> String {
@@ -91,65 +110,5 @@ struct PageImages {
         }
         end(1)
         return best.map { String($0.link) }
-    }
-
-    // MARK: Tags
-
-    private struct Tag {
-        var name: String
-        var attributes: [String: String] = [:]
-
-        subscript(name: String) -> String? {
-            attributes[name].flatMap { value in value.isEmpty ? nil : value }
-        }
-    }
-
-    /// Reads a tag after its `<`. Returns it with the index after its `>`; `nil` if the text ends inside.
-    private static func tag(in text: Substring) -> (tag: Tag, end: Substring.Index)? {
-        var index = text.startIndex
-        func skip(while isWanted: (Character) -> Bool) -> Substring {
-            let start = index
-            while index < text.endIndex, isWanted(text[index]) { index = text.index(after: index) }
-            return text[start..<index]
-        }
-        var tag = Tag(name: skip { $0.isLetter || $0.isNumber || $0 == "/" || $0 == "!" }.lowercased())
-        while index < text.endIndex {
-            _ = skip { $0.isWhitespace || $0 == "/" }
-            guard index < text.endIndex else { return nil }
-            if text[index] == ">" { return (tag, text.index(after: index)) }
-            let name = skip { !$0.isWhitespace && $0 != "=" && $0 != ">" && $0 != "/" }.lowercased()
-            _ = skip(while: \.isWhitespace)
-            guard index < text.endIndex, text[index] == "=" else {
-                // An attribute without a value, or a character that begins none.
-                if name.isEmpty { index = text.index(after: index) }
-                continue
-            }
-            index = text.index(after: index)
-            _ = skip(while: \.isWhitespace)
-            guard index < text.endIndex else { return nil }
-            let value: Substring
-            if let quote = ["\"", "'"].first(where: { $0 == text[index] }) {
-                index = text.index(after: index)
-                value = skip { $0 != quote }
-                guard index < text.endIndex else { return nil }
-                index = text.index(after: index)
-            } else {
-                value = skip { !$0.isWhitespace && $0 != ">" }
-            }
-            if tag.attributes[name] == nil { tag.attributes[name] = decoded(value) }
-        }
-        return nil
-    }
-
-    /// Replaces the character references that addresses contain.
-    private static func decoded(_ value: Substring) -> String {
-        let text = value.drop(while: \.isWhitespace)
-        let trimmed = String(text.reversed().drop(while: \.isWhitespace).reversed())
-        guard trimmed.contains("&") else { return trimmed }
-        return [
-            ("&quot;", "\""), ("&#39;", "'"), ("&apos;", "'"), ("&lt;", "<"), ("&gt;", ">"), ("&#38;", "&"),
-            ("&amp;", "&"),
-        ]
-        .reduce(trimmed) { $0.replacing($1.0, with: $1.1) }
     }
 }

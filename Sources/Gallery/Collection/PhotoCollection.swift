@@ -25,6 +25,8 @@ import WebImageGTK
     /// Width divided by height, for each image.
     private(set) var aspectRatios: [Float] = []
     private var knownShapes = RangeSet<Int>()
+    /// Made when it is first needed.
+    private var urlSet: Set<URL>?
     private var observers: [@MainActor (Change) -> Void] = []
 
     /// The ratio of an image until its own is known: that of most cameras.
@@ -40,6 +42,7 @@ import WebImageGTK
         urls = newURLs
         aspectRatios = Array(repeating: Self.usualAspectRatio, count: newURLs.count)
         knownShapes = RangeSet()
+        urlSet = nil
         notify(.replaced)
     }
 
@@ -47,8 +50,15 @@ import WebImageGTK
     func append(_ newURLs: [URL]) {
         guard !newURLs.isEmpty else { return }
         urls += newURLs
+        urlSet?.formUnion(newURLs)
         aspectRatios += Array(repeating: Self.usualAspectRatio, count: newURLs.count)
         notify(.appended)
+    }
+
+    func contains(_ url: URL) -> Bool {
+        let set = urlSet ?? Set(urls)
+        urlSet = set
+        return set.contains(url)
     }
 
     func knowsShape(of index: Int) -> Bool { knownShapes.contains(index) }

@@ -43,7 +43,7 @@ struct LoadInspection: Sendable {
 
     /// The text for the clipboard.
     func text(now: Date) -> String {
-        var parts = [url.absoluteString]
+        var parts = [url.displayText]
         if let record {
             parts.append("\(LoadFacts.summary(of: record)), \(DateText.text(record.date)), policy \(record.policy)")
             parts.append(record.trace.description)

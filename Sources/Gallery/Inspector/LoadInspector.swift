@@ -135,7 +135,7 @@ import WebImageGTK
             inspection.entry = entry
             inspection.file =
                 file ?? [
-                    FactGroup(title: "File", description: "The cache has not the original file.")
+                    FactGroup(title: "File", description: "The original file is not in the cache.")
                 ]
             present(inspection)
             reading = nil
@@ -145,7 +145,7 @@ import WebImageGTK
     private func present(_ inspection: LoadInspection) {
         self.inspection = inspection
         let record = inspection.record
-        address.text = inspection.url.absoluteString
+        address.text = inspection.url.displayText
         // Lines break between the parts.
         summary.text = (record.map(LoadFacts.summary) ?? "Not loaded yet").split(separator: " · ")
             .map { $0.replacing(" ", with: "\u{A0}") }.joined(separator: " · ")
@@ -210,10 +210,9 @@ import WebImageGTK
     /// Removes the image from memory and disk. Views keep what they show.
     func removeFromCache() {
         guard let url else { return }
-        let key = inspection?.record?.cacheKey ?? WebImageRequest(url).cacheKey
         showResult("Removing…")
-        Task { [weak self, manager = session.manager] in
-            await manager.removeImages(of: key)
+        Task { [weak self, session] in
+            await session.removeImages(of: url)
             guard let self, self.url == url, isOnScreen else { return }
             showResult("Removed from memory and disk.")
             refresh()

@@ -167,11 +167,3 @@ import WebImageGTK
         gtk_snapshot_append_border(snapshot, &outline, [4, 4, 4, 4], [tint, tint, tint, tint])
     }
 }
-
-extension URL {
-    /// The name for people: a file's name, or the host.
-    var displayName: String {
-        let name = path(percentEncoded: false).split(separator: "/").last.map(String.init) ?? ""
-        return name.isEmpty ? host() ?? absoluteString : name
-    }
-}

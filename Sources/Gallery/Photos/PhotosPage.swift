@@ -3,7 +3,8 @@ import CWebImageGTK
 import FoundationEssentials
 import WebImageGTK
 
-/// The page of the images: an empty state with recent locations, or the grid with a bar for what is selected.
+/// The page of the images: an empty state with recent locations, the reason why a location was not opened, or the grid
+/// with a bar for what is selected.
 @MainActor final class PhotosPage {
     let widget: ObjectPointer
     let grid: PhotoGrid
@@ -18,17 +19,19 @@ import WebImageGTK
     private var recentRows: [ObjectPointer] = []
     private let selectionBar = ObjectPointer(gtk_action_bar_new())
     private let selectionLabel = ObjectPointer.label("", "numeric").set("wrap", false)
-    private let progress = ObjectPointer(gtk_progress_bar_new()).style("osd")
+    private let progress = ProgressIndicator("Looking for images")
+    let failure = FailureView("Nothing to show")
     private let status = ObjectPointer.label("", "caption", "dim-label", "numeric")
     private var menu: ObjectPointer?
     private let shapes: ShapeReader
     private var whenItems: [@MainActor () -> Void] = []
-    private var reading: Task<Void, Never>?
+    let opener: LocationOpener
 
     init(session: GallerySession) {
         self.session = session
         grid = PhotoGrid(session: session)
         shapes = ShapeReader(of: session.collection)
+        opener = LocationOpener(session: session)
         let scroller = ObjectPointer(gtk_scrolled_window_new()).expanding()
         gtk_scrolled_window_set_policy(scroller.opaque, GTK_POLICY_NEVER, GTK_POLICY_ALWAYS)
         gtk_scrolled_window_set_child(scroller.opaque, grid.widget.widget)
@@ -41,18 +44,17 @@ import WebImageGTK
 
     private func build(_ scroller: ObjectPointer) {
         gtk_stack_add_named(stack.opaque, makeEmptyState().widget, "empty")
+        gtk_stack_add_named(stack.opaque, failure.widget.widget, "failure")
         gtk_stack_add_named(stack.opaque, scroller.widget, "grid")
         stack.expanding()
         // Over the grid, so that its appearance moves nothing.
         let overlay = ObjectPointer(gtk_overlay_new()).expanding()
         gtk_overlay_set_child(overlay.opaque, stack.widget)
-        progress.aligned(GTK_ALIGN_FILL, GTK_ALIGN_START).setAccessibleLabel("Looking for images")
-        progress.isVisible = false
-        gtk_overlay_add_overlay(overlay.opaque, progress.widget)
+        gtk_overlay_add_overlay(overlay.opaque, progress.widget.widget)
 
         gtk_action_bar_pack_start(selectionBar.opaque, selectionLabel.widget)
         for button in [
-            ObjectPointer.iconButton("edit-clear-symbolic", "Select nothing").action("win.select-none"),
+            ObjectPointer.iconButton("edit-clear-symbolic", "Clear selection").action("win.select-none"),
             ObjectPointer.iconButton("user-trash-symbolic", "Remove from the cache").action("win.remove-selected"),
             ObjectPointer.iconButton("edit-copy-symbolic", "Copy links").action("win.copy-links"),
         ] { gtk_action_bar_pack_end(selectionBar.opaque, button.widget) }
@@ -84,63 +86,54 @@ import WebImageGTK
         grid.onMenu = { [weak self] index, cell in self?.showMenu(at: cell) }
         grid.onSelectionChange = { [weak self] in self?.selectionDidChange() }
         session.collection.observe { [weak self] change in if change != .shapes { self?.itemsDidChange() } }
-        session.settings.observe { [weak self] _ in self?.showRecentLocations() }
+        session.settings.observe(\.recentLocations) { [weak self] _ in self?.showRecentLocations() }
         session.loads.observe { [weak self] in self?.updateStatus() }
+        opener.onChange = { [weak self] in self?.readingDidChange() }
+        opener.onFailure = { [weak self] in self?.show($0, retrying: $1) }
     }
 
     // MARK: Opening
 
-    /// Opens locations, each after the other, and shows their images as they are found.
-    func open(_ locations: [String], list: String?, replacing: Bool) {
-        reading?.cancel()
-        if replacing { session.collection.replace(with: []) }
-        progress.isVisible = true
-        let pulse = Pulse(of: progress)
-        let reader = LocationReader(manager: session.manager)
-        reading = Task { [weak self] in
-            let all = (list.map { [($0, true)] } ?? []) + locations.map { ($0, false) }
-            var failures: [String] = []
-            for (location, isList) in all {
-                do {
-                    try await reader.read(location, isList: isList) { urls in
-                        ApplyQueue.main.enqueue {
-                            MainActor.assumeIsolated { self?.session.collection.append(urls) }
-                        }
-                    }
-                    if !isList, all.count == 1 { self?.session.settings.noteLocation(location) }
-                } catch { failures.append("\(error)") }
-                if Task.isCancelled { return pulse.end() }
-            }
-            pulse.end()
-            self?.finishReading(failures)
-        }
-    }
+    /// Opens locations, and shows their images as they are found.
+    func open(_ request: OpenRequest) { opener.open(request) }
 
     /// Whether locations are being read.
-    var isReading: Bool { progress.isVisible }
+    var isReading: Bool { opener.isReading }
 
-    private func finishReading(_ failures: [String]) {
-        // The images found last are in the queue.
-        ApplyQueue.main.enqueue { [weak self] in
-            MainActor.assumeIsolated {
-                self?.progress.isVisible = false
-                self?.reading = nil
-            }
+    private func readingDidChange() {
+        progress.state = isReading ? .unknown : .hidden
+        if isReading { showPage() }
+    }
+
+    /// Says why locations were not opened: in place of the images, or over them.
+    private func show(_ reason: String, retrying failed: OpenRequest) {
+        guard session.collection.isEmpty else {
+            return session.showToast(reason) { [weak self] in self?.open(failed) }
         }
-        guard let first = failures.first else { return }
-        session.showToast(failures.count == 1 ? first : "\(first) (and \(failures.count - 1) more)")
+        failure.show(reason)
+        failure.onRetry = { [weak self] in self?.open(failed) }
+        gtk_stack_set_visible_child_name(stack.opaque, "failure")
+    }
+
+    /// The name of what is shown: `empty`, `failure` or `grid`.
+    var shownChild: String {
+        gtk_stack_get_visible_child_name(stack.opaque).map { String(cString: $0) } ?? ""
+    }
+
+    private func showPage() {
+        gtk_stack_set_visible_child_name(stack.opaque, session.collection.isEmpty ? "empty" : "grid")
     }
 
     /// Calls `body` once, when the collection has more images.
     func whenItemsArrive(_ body: @escaping @MainActor () -> Void) { whenItems.append(body) }
 
     func closeAll() {
-        reading?.cancel()
+        opener.cancel()
         session.collection.replace(with: [])
     }
 
     private func itemsDidChange() {
-        gtk_stack_set_visible_child_name(stack.opaque, session.collection.isEmpty ? "empty" : "grid")
+        showPage()
         updateStatus()
         guard !session.collection.isEmpty else { return }
         let bodies = whenItems
@@ -168,7 +161,7 @@ import WebImageGTK
     }
 
     func zoom(by factor: Double) {
-        session.settings.change { $0.rowHeight = min(max(($0.rowHeight * factor).rounded(), 60), 600) }
+        session.settings.change { $0.rowHeight = ($0.rowHeight * factor).rounded() }
     }
 
     func resetZoom() { session.settings.change { $0.rowHeight = GallerySettings.Values().rowHeight } }
@@ -205,10 +198,10 @@ import WebImageGTK
     }
 
     private func removeFromCache() {
-        let (urls, manager, cache) = (targets, session.manager, session.cache)
+        let urls = targets
         guard !urls.isEmpty else { return }
-        Task { [weak self] in
-            for url in urls { await cache.remove(for: manager.cacheKey(for: WebImageRequest(url)), from: .all) }
+        Task { [weak self, session] in
+            for url in urls { await session.removeImages(of: url) }
             self?.session.showToast(
                 urls.count == 1 ? "Removed from the cache" : "\(urls.count) images removed from the cache")
         }
@@ -244,11 +237,16 @@ import WebImageGTK
 
     // MARK: Status
 
-    /// Counts what has loaded since the start, for people.
     private func updateStatus() {
-        status.isVisible = !session.collection.isEmpty
-        status.text = LoadFigures(session.loads.records).line
+        let collection = session.collection
+        status.isVisible = !collection.isEmpty
+        let failureCount = session.loads.failedURLs.count { collection.contains($0) }
+        status.text =
+            Amount.counted(collection.count, "image", "images") + (failureCount > 0 ? ", \(failureCount) failed" : "")
     }
+
+    /// What the line below the images says.
+    var statusText: String { status.text }
 
     /// Whether all images in sight have loaded or failed.
     var isSettled: Bool {
@@ -257,29 +255,4 @@ import WebImageGTK
     }
 
     var isComplete: Bool { grid.boundCells.filter(\.isOnScreen).allSatisfy { $0.picture.image != nil } }
-}
-
-/// Moves a progress bar back and forth until it ends.
-@MainActor private final class Pulse {
-    private var source: guint = 0
-
-    init(of bar: ObjectPointer) {
-        guard gtk_widget_get_settings(bar.widget).map({ ObjectPointer($0).get("gtk-enable-animations") }) != false
-        else {
-            gtk_progress_bar_set_fraction(bar.opaque, 1)
-            return
-        }
-        source = g_timeout_add(
-            80,
-            { data in
-                guard let data else { return 0 }
-                gtk_progress_bar_pulse(OpaquePointer(data))
-                return 1
-            }, bar.address)
-    }
-
-    func end() {
-        if source != 0 { g_source_remove(source) }
-        source = 0
-    }
 }

@@ -1,7 +1,7 @@
 import CWebImageGTK
 import WebImageGTK
 
-/// The progress of a load at the top of the image. It appears after a moment, because most loads end before.
+/// The progress of a load at the top of its place. It appears after a moment, because most loads end before.
 @MainActor final class ProgressIndicator {
     enum State: Equatable {
         case hidden
@@ -17,9 +17,10 @@ import WebImageGTK
     private static let delayMilliseconds: UInt32 = 200
     private static let pulseMilliseconds: UInt32 = 80
 
-    init() {
+    /// - Parameter label: the label for assistive technologies.
+    init(_ label: String = "Loading") {
         widget.style("osd").aligned(GTK_ALIGN_FILL, GTK_ALIGN_START)
-        widget.setAccessibleLabel("Loading")
+        widget.setAccessibleLabel(label)
         widget.isVisible = false
         gtk_widget_set_can_target(widget.widget, 0)
         widget.onSignal("unmap") { [weak self] in self?.pulse = nil }

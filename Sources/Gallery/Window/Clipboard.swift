@@ -34,10 +34,7 @@ import WebImageGTK
             var locations: [String] = []
             var next = g_value_get_boxed(value)?.assumingMemoryBound(to: GSList.self)
             while let entry = next {
-                if let file = entry.pointee.data, let uri = g_file_get_uri(OpaquePointer(file)) {
-                    locations.append(String(cString: uri))
-                    g_free(uri)
-                }
+                if let file = entry.pointee.data { locations.append(location(of: OpaquePointer(file))) }
                 next = entry.pointee.next
             }
             return locations
@@ -46,7 +43,14 @@ import WebImageGTK
         return locations(in: String.load(from: value))
     }
 
-    /// The links in a text: one a line, or within a web page's source that was copied or dropped.
+    /// Returns the path of a `GFile`, also where a device or a share is mounted; without one, its URL.
+    static func location(of file: OpaquePointer) -> String {
+        guard let text = g_file_get_path(file) ?? g_file_get_uri(file) else { return "" }
+        defer { g_free(text) }
+        return String(cString: text)
+    }
+
+    /// The paths and links in a text, one a line. Other lines are left out.
     static func locations(in text: String) -> [String] {
         text.split(whereSeparator: \.isNewline).map { String($0).trimmed }.filter { line in
             line.hasPrefix("/") || line.hasPrefix("file:") || LocationReader.remoteURL(line) != nil

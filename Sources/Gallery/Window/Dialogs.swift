@@ -24,7 +24,7 @@ import WebImageGTK
         let chooser = ObjectPointer(web_image_file_chooser_new(title, window.as(), action, "_Open", "_Cancel"))
         web_image_file_chooser_set_select_multiple(chooser.opaque, action == GTK_FILE_CHOOSER_ACTION_OPEN ? 1 : 0)
         chooser.onResponse { response in
-            // The connection retains the dialog until here.
+            // GTK does not own a native dialog; the creator's reference keeps it until the answer.
             defer { g_object_unref(chooser.address) }
             guard response == Int(GTK_RESPONSE_ACCEPT.rawValue),
                 let files = web_image_file_chooser_get_files(chooser.opaque)
@@ -35,9 +35,7 @@ import WebImageGTK
             for index in 0..<g_list_model_get_n_items(list.opaque) {
                 guard let file = g_list_model_get_item(list.opaque, index) else { continue }
                 defer { g_object_unref(file) }
-                guard let uri = g_file_get_uri(OpaquePointer(file)) else { continue }
-                locations.append(String(cString: uri))
-                g_free(uri)
+                locations.append(Clipboard.location(of: OpaquePointer(file)))
             }
             body(locations)
         }

@@ -48,7 +48,7 @@ import WebImageGTK
         Action.add(actions, to: widget, of: application)
         acceptDrops()
         GalleryStyle.add(to: gtk_widget_get_display(widget.widget))
-        session.showToast = { [weak self] in self?.showToast($0) }
+        session.onToast = { [weak self] in self?.showToast($0, retry: $1) }
     }
 
     isolated deinit {
@@ -247,12 +247,11 @@ import WebImageGTK
     // MARK: Locations
 
     /// Opens locations, each after the other.
-    ///
-    /// - Parameter list: the path of a file that lists locations.
-    func open(_ locations: [String], list: String? = nil, replacing: Bool = true) {
-        guard !locations.isEmpty || list != nil else { return }
+    func open(_ locations: [String], list: LocationList? = nil, replacing: Bool = true) {
+        let request = OpenRequest(list: list, locations: locations, replaces: replacing)
+        guard !request.isEmpty else { return }
         adw_view_stack_set_visible_child_name(stack.opaque, "photos")
-        photos.open(locations, list: list, replacing: replacing)
+        photos.open(request)
         photos.whenItemsArrive { [weak self] in self?.focusImages() }
     }
 
@@ -319,10 +318,10 @@ import WebImageGTK
             Action("select-all", "Select all", .photos, keys: ["<Control>a"]) { [weak self] in
                 self?.photos.grid.selectAll()
             },
-            Action("select-none", "Select nothing", .photos, keys: ["<Control><Shift>a"]) { [weak self] in
+            Action("select-none", "Clear selection", .photos, keys: ["<Control><Shift>a"]) { [weak self] in
                 self?.photos.grid.clearSelection()
             },
-            Action("reload", "Load the images in sight again", .photos, keys: ["<Control>r"]) { [weak self] in
+            Action("reload", "Reload visible images", .photos, keys: ["<Control>r"]) { [weak self] in
                 self?.photos.reload()
             },
             Action("clear-caches", "Clear the caches", .photos) { [weak self] in self?.clearCaches() },
@@ -355,9 +354,14 @@ import WebImageGTK
         }
     }
 
-    private func showToast(_ message: String) {
+    private func showToast(_ message: String, retry: (@MainActor () -> Void)? = nil) {
         guard gtk_widget_get_root(toasts.widget) != nil else { return }
-        adw_toast_overlay_add_toast(toasts.opaque, adw_toast_new(message.escapedMarkup))
+        let toast = ObjectPointer(adw_toast_new(message.escapedMarkup))
+        if let retry {
+            adw_toast_set_button_label(toast.opaque, "_Try again")
+            toast.onSignal("button-clicked", retry)
+        }
+        adw_toast_overlay_add_toast(toasts.opaque, toast.opaque)
     }
 
     // MARK: State

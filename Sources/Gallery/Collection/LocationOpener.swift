@@ -1,0 +1,111 @@
+import FoundationEssentials
+import WebImageGTK
+
+/// Locations to open, each after the other.
+struct OpenRequest: Sendable {
+    var list: LocationList?
+    var locations: [String] = []
+    /// Whether the images replace those in the collection. These stay until the first new ones are found.
+    var replaces = true
+
+    var isEmpty: Bool { list == nil && locations.isEmpty }
+}
+
+/// Opens locations, and puts their images into the collection as they are found.
+///
+///     open(request) ─► Reading ─► LocationReader ─► ApplyQueue ─► still the current reading? ─► collection
+@MainActor final class LocationOpener {
+    /// Called when ``isReading`` has changed.
+    var onChange: () -> Void = {}
+    /// Called at the end of a request of which some locations have no images: with the reason, and with those to try
+    /// again.
+    var onFailure: (_ reason: String, _ failed: OpenRequest) -> Void = { _, _ in }
+
+    private let session: GallerySession
+    /// The request that is being read.
+    private(set) var current: Reading?
+    /// Requests that add their images to those of the current one.
+    private var waiting: [OpenRequest] = []
+
+    /// What is found for a request. It is dropped if another request has taken its place.
+    @MainActor final class Reading {
+        fileprivate var replaces: Bool
+        fileprivate var task: Task<Void, Never>?
+
+        fileprivate init(_ request: OpenRequest) { replaces = request.replaces }
+    }
+
+    init(session: GallerySession) { self.session = session }
+
+    /// Whether locations are being read.
+    var isReading: Bool { current != nil }
+
+    /// Opens locations. A request that replaces the images ends all former ones; others follow them.
+    func open(_ request: OpenRequest) {
+        guard !request.isEmpty else { return }
+        if isReading, !request.replaces { return waiting.append(request) }
+        stop()
+        start(request)
+        onChange()
+    }
+
+    /// Ends all requests.
+    func cancel() {
+        stop()
+        onChange()
+    }
+
+    private func stop() {
+        current?.task?.cancel()
+        current = nil
+        waiting = []
+    }
+
+    private func start(_ request: OpenRequest) {
+        let reading = Reading(request)
+        current = reading
+        let report: LocationReader.Report = { [weak self] urls in
+            ApplyQueue.main.enqueue { MainActor.assumeIsolated { self?.add(urls, of: reading) } }
+        }
+        reading.task = Task { [weak self, reader = LocationReader(manager: session.manager)] in
+            var failed = OpenRequest(locations: [])
+            var reasons: [String] = []
+            if let list = request.list {
+                do { try await reader.read(list, report) } catch {
+                    failed.list = list
+                    reasons.append("\(error)")
+                }
+            }
+            for location in request.locations where !Task.isCancelled {
+                do { try await reader.read(location, report) } catch {
+                    failed.locations.append(location)
+                    reasons.append("\(error)")
+                }
+            }
+            // After the images that were found last.
+            ApplyQueue.main.enqueue { [failed, reasons] in
+                MainActor.assumeIsolated { self?.finish(reading, request, failed, reasons) }
+            }
+        }
+    }
+
+    private func add(_ urls: [URL], of reading: Reading) {
+        guard reading === current else { return }
+        if reading.replaces { session.collection.replace(with: urls) } else { session.collection.append(urls) }
+        reading.replaces = false
+    }
+
+    private func finish(_ reading: Reading, _ request: OpenRequest, _ failed: OpenRequest, _ reasons: [String]) {
+        guard reading === current else { return }
+        current = nil
+        if let location = request.locations.first, request.list == nil, request.locations.count == 1, failed.isEmpty {
+            session.settings.noteLocation(location)
+        }
+        if !waiting.isEmpty { start(waiting.removeFirst()) }
+        onChange()
+        guard let first = reasons.first else { return }
+        var failed = failed
+        failed.replaces = reading.replaces
+        onFailure(reasons.count == 1 ? first : "\(first) (and \(reasons.count - 1) more)", failed)
+    }
+}

@@ -1,0 +1,20 @@
+import FoundationEssentials
+import WebImageGTK
+
+extension URL {
+    /// The name for users: a file's name, or the host.
+    var displayName: String {
+        guard !isData else { return "Image data" }
+        let name = path(percentEncoded: false).split(separator: "/").last.map(String.init) ?? ""
+        return name.isEmpty ? host() ?? displayText : name
+    }
+
+    /// The URL for users: without `user:password@`, and without the bytes that a `data:` URL contains.
+    var displayText: String {
+        guard !isData else { return absoluteString.prefix { $0 != "," } + ",…" }
+        return separatedFromUserInfo.url.absoluteString
+    }
+
+    /// Whether the URL contains the file.
+    var isData: Bool { scheme?.lowercased() == "data" }
+}

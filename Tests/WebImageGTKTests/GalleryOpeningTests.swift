@@ -1,0 +1,206 @@
+import CWebImageAdwaita
+import CWebImageGTK
+import Foundation
+import Glibc
+import XCTest
+
+@testable import Gallery
+@testable import WebImageGTK
+
+/// Opening locations, on the page of the images.
+final class GalleryOpeningTests: GTKTestCase {
+    @MainActor private final class PageFixture {
+        let folder: TemporaryFolder
+        let session: GallerySession
+        let page: PhotosPage
+        let window = TestWindow()
+        private(set) var toasts: [(message: String, retry: (@MainActor () -> Void)?)] = []
+
+        init() throws {
+            adw_init()
+            folder = try TemporaryFolder()
+            session = GallerySession(cacheDirectory: folder.url.appendingPathComponent("cache"))
+            page = PhotosPage(session: session)
+            session.onToast = { [weak self] in self?.toasts.append(($0, $1)) }
+            gtk_window_set_default_size(window.asWindow, 600, 500)
+            page.widget.expanding()
+            window.add(page.widget.widget)
+            window.present()
+            pump("the map") { gtk_widget_get_mapped(page.widget.widget) != 0 }
+        }
+
+        var names: [String] { session.collection.urls.map(\.lastPathComponent) }
+
+        func open(_ locations: String..., replacing: Bool = true) {
+            page.open(OpenRequest(locations: locations.map { folder.path + "/" + $0 }, replaces: replacing))
+        }
+
+        func run(_ action: String) { page.actions.first { $0.name == action }?.body() }
+    }
+
+    private func withPage(_ body: @MainActor (PageFixture) throws -> Void) throws {
+        try MainActor.assumeIsolated {
+            let fixture = try PageFixture()
+            defer { fixture.window.close() }
+            try body(fixture)
+        }
+    }
+
+    /// A list that is being read, and ends when the test says so.
+    @MainActor private struct SlowList {
+        private let writer: Int32
+        private weak let reading: LocationOpener.Reading?
+
+        /// Opens the list on the page.
+        init(_ fixture: PageFixture) throws {
+            let path = fixture.folder.path + "/slow.txt"
+            XCTAssertEqual(mkfifo(path, 0o600), 0)
+            fixture.open("slow.txt")
+            reading = fixture.page.opener.current
+            XCTAssertTrue(fixture.page.isReading)
+            var descriptor: Int32 = -1
+            // Fails until the pipe has a reader.
+            pump("the reader") {
+                descriptor = open(path, O_WRONLY | O_NONBLOCK | O_CLOEXEC)
+                return descriptor >= 0
+            }
+            writer = descriptor
+        }
+
+        func end(with text: String) {
+            XCTAssertEqual(write(writer, text, text.utf8.count), text.utf8.count)
+            close(writer)
+            pump("the end of the list") { reading == nil }
+        }
+    }
+
+    func testImagesOfAnEndedRequestAreDropped() throws {
+        try withPage { fixture in
+            try fixture.folder.writeImage("a/a.png")
+            let list = try SlowList(fixture)
+            fixture.open("a")
+            pump("the folder, although the list is not read") { !fixture.page.isReading }
+            XCTAssertEqual(fixture.names, ["a.png"])
+
+            list.end(with: "/late.png\n")
+            XCTAssertEqual(fixture.names, ["a.png"])
+        }
+    }
+
+    func testClosingAllImagesEndsTheReading() throws {
+        try withPage { fixture in
+            let list = try SlowList(fixture)
+            fixture.page.closeAll()
+            XCTAssertFalse(fixture.page.isReading)
+            list.end(with: "/late.png\n")
+            XCTAssertTrue(fixture.session.collection.isEmpty)
+        }
+    }
+
+    func testAFailureKeepsTheImagesAndCanBeTriedAgain() throws {
+        try withPage { fixture in
+            try fixture.folder.writeImage("a/a.png")
+            fixture.open("a")
+            pump("the images") { !fixture.page.isReading }
+            fixture.open("b")
+            pump("the failure") { !fixture.toasts.isEmpty }
+            XCTAssertEqual(fixture.names, ["a.png"])
+            XCTAssertTrue(fixture.toasts[0].message.contains("No such file"), fixture.toasts[0].message)
+
+            try fixture.folder.writeImage("b/b.png")
+            fixture.toasts[0].retry?()
+            pump("the new images") { fixture.names == ["b.png"] }
+        }
+    }
+
+    func testWithoutImagesAFailureIsOnThePage() throws {
+        try withPage { fixture in
+            fixture.open("b")
+            pump("the failure") { fixture.page.shownChild == "failure" }
+            XCTAssertEqual(fixture.toasts.count, 0)
+            XCTAssertTrue(fixture.page.failure.widget.get("description", as: String.self).contains("No such file"))
+            try fixture.folder.writeImage("b/b.png")
+            fixture.page.failure.onRetry()
+            pump("the images") { fixture.page.shownChild == "grid" }
+            XCTAssertEqual(fixture.names, ["b.png"])
+        }
+    }
+
+    func testAddedLocationsFollowTheCurrentOne() throws {
+        try withPage { fixture in
+            for name in ["a", "b", "c"] { try fixture.folder.writeImage("\(name)/\(name).png") }
+            fixture.open("a")
+            fixture.open("b", replacing: false)
+            fixture.open("c", replacing: false)
+            pump("the images") { !fixture.page.isReading }
+            XCTAssertEqual(fixture.names, ["a.png", "b.png", "c.png"])
+        }
+    }
+
+    func testNotesASingleLocationThatHasImages() throws {
+        try withPage { fixture in
+            try fixture.folder.writeImage("a/a.png")
+            for locations in [["nothing"], ["a", "a"], ["a"]] {
+                let paths = locations.map { fixture.folder.path + "/" + $0 }
+                fixture.page.open(OpenRequest(locations: paths))
+                pump("the end") { !fixture.page.isReading }
+            }
+            XCTAssertEqual(fixture.session.settings.values.recentLocations, [fixture.folder.path + "/a"])
+        }
+    }
+
+    // MARK: Images
+
+    func testRemovingFromTheCacheRemovesTheImagesOfTheGrid() throws {
+        try withPage { fixture in
+            let url = try fixture.folder.writeImage("a/a.png")
+            fixture.open("a")
+            pump("the image") { fixture.page.grid.cell(of: url)?.picture.image != nil }
+            let key = try XCTUnwrap(fixture.session.loads.record(of: url)?.cacheKey)
+            XCTAssertNotNil(key.variant, "a thumbnail")
+            // Another size of it.
+            let other = WebImageRequest(url, thumbnail: Thumbnail(.pixels(width: 2, height: 1)))
+            _ = fixture.session.manager.load(other)
+            pump("the other size") { fixture.session.cache.isInMemory(other.cacheKey) }
+            fixture.page.grid.selectAll()
+            fixture.run("remove-selected")
+            pump("the removal") { fixture.toasts.last?.message == "Removed from the cache" }
+            XCTAssertFalse(fixture.session.cache.isInMemory(key))
+            XCTAssertFalse(fixture.session.cache.isInMemory(other.cacheKey))
+        }
+    }
+
+    func testTheStatusCountsTheImagesOfThePage() throws {
+        try withPage { fixture in
+            try fixture.folder.writeImage("a/1.png")
+            try fixture.folder.write("a/2.png", Data("text".utf8))
+            let other = try fixture.folder.write("other.png", Data("text".utf8))
+            _ = fixture.session.manager.load(WebImageRequest(other))
+            fixture.open("a")
+            pump("the failures") { fixture.session.loads.failedURLs.count == 2 }
+            pump("the count") { fixture.page.statusText == "2 images, 1 failed" }
+            try fixture.folder.writeImage("a/2.png")
+            fixture.page.reload()
+            pump("the image") { fixture.page.statusText == "2 images" }
+        }
+    }
+
+    func testShapesAreReadOnce() {
+        MainActor.assumeIsolated {
+            let (reads, collection) = (LockBox<[URL]>([]), PhotoCollection())
+            let reader = ShapeReader(of: collection) { url in
+                reads.withLock { $0.append(url) }
+                return PixelSize(width: 300, height: 100)
+            }
+            let urls = (0..<6).map { URL(filePath: "/photos/\($0).jpg") }
+            collection.replace(with: Array(urls[..<2]))
+            collection.append(Array(urls[2..<3]))
+            collection.append(Array(urls[3...]))
+            pump("the shapes") { urls.indices.allSatisfy(collection.knowsShape) }
+            XCTAssertEqual(reads.withLock { $0 }, urls)
+            collection.replace(with: [urls[5]])
+            pump("the shape after the replacement") { collection.knowsShape(of: 0) }
+            withExtendedLifetime(reader) {}
+        }
+    }
+}
