@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
-"""Checks what the demo's two starts left behind, and prints a line of figures for each.
+"""Checks the reports and screenshots of the demo's two starts, and prints a line of figures for each.
 
-Fails unless the cold start loaded everything from the server, the second start asked the server for nothing, and what
-was shown, or written, is what the server has.
+Fails unless the first start loaded everything from the server, the second sent no request, and the images shown or
+written equal those of the server.
 """
 
 import argparse
@@ -62,11 +62,11 @@ class Verifier:
         }
         wrong = [f"{url} ({psnr:.1f} dB)" for url, psnr in closeness.items() if psnr <= PSNR_WANTED]
         check(not wrong, f"in {name}.png these do not look like their files: {', '.join(wrong)}")
-        check(len(closeness) >= CELLS_WANTED, f"{name}.png shows {len(closeness)} pictures, not {CELLS_WANTED}")
+        check(len(closeness) >= CELLS_WANTED, f"{name}.png shows {len(closeness)} images, not {CELLS_WANTED}")
         print(f"      {len(closeness)} cells of {name}.png look like their files (at least {min(closeness.values()):.1f} dB)")
 
     def psnr(self, screenshot, cell, backdrop):
-        """How close a cell is to its file, in dB; 0 where it shows one flat colour, as the placeholder does."""
+        """How close a cell is to its file, in dB; 0 where it shows one flat color, as the placeholder does."""
         size = cell["width"], cell["height"]
         shown = screenshot.crop((cell["x"], cell["y"], cell["x"] + size[0], cell["y"] + size[1]))
         if max(high - low for low, high in shown.getextrema()) < FLAT:
@@ -87,7 +87,7 @@ class Verifier:
             size = sum(load["bytes"] or 0 for load in loads)
             elapsed = (self.arguments.output / f"{name}.milliseconds").read_text().strip()
             print(f"{name}: {len(loads)} loaded from {source}, {size / 2**20:.1f} MiB, {elapsed} ms")
-            check(len(loads) >= CELLS_WANTED, f"only {len(loads)} pictures were loaded")
+            check(len(loads) >= CELLS_WANTED, f"only {len(loads)} images were loaded")
             for load in loads:
                 check(load["error"] is None, f"{load['url']} failed: {load['error']}")
                 check(load["source"] == source, f"{load['url']} came from {load['source']}, not from {source}")
@@ -98,7 +98,7 @@ class Verifier:
     def verify_requests(self, count):
         cold, disk = self.arguments.cold_requests, self.arguments.disk_requests
         print(f"nginx: {cold} requests in the cold start, {disk} in the second")
-        check(cold == count, f"{count} pictures took {cold} requests")
+        check(cold == count, f"{count} images took {cold} requests")
         check(disk == 0, f"the second start made {disk} requests")
 
 
@@ -107,7 +107,7 @@ def main():
     verifier = Verifier(arguments)
     if (arguments.output / "cold.png").exists():
         verifier.verify_gallery()
-        print(f"The pictures are {arguments.output}/cold.png and {arguments.output}/disk.png.")
+        print(f"The screenshots are {arguments.output}/cold.png and {arguments.output}/disk.png.")
     else:
         verifier.verify_tool()
 
