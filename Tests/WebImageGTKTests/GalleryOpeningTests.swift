@@ -149,6 +149,24 @@ final class GalleryOpeningTests: GTKTestCase {
         }
     }
 
+    func testRecentLocationsAreInTheMenu() throws {
+        try withPage { fixture in
+            let actions = ObjectPointer(g_simple_action_group_new())
+            defer { g_object_unref(actions.address) }
+            fixture.page.recent.addAction(to: actions)
+            let location = "https://host/a_b/" + String(repeating: "long", count: 20)
+            fixture.session.settings.noteLocation("/photos/a_b")
+            fixture.session.settings.noteLocation(location)
+            XCTAssertEqual(fixture.page.recent.menuTitles[1], "/photos/a__b")
+            XCTAssertEqual(fixture.page.recent.menuTitles[0].count, 50)
+            XCTAssertTrue(fixture.page.recent.group.isVisible)
+            var opened: [String] = []
+            fixture.page.recent.onOpen = { opened.append($0) }
+            g_action_group_activate_action(actions.opaque, "open-recent", g_variant_new_string(location))
+            XCTAssertEqual(opened, [location])
+        }
+    }
+
     // MARK: Images
 
     func testRemovingFromTheCacheRemovesTheImagesOfTheGrid() throws {

@@ -10,13 +10,10 @@ import WebImageGTK
     let grid: PhotoGrid
     var onOpen: (_ index: Int) -> Void = { _ in }
     var onCurrentChange: () -> Void = {}
-    /// Called for a recent location.
-    var onOpenLocation: (_ location: String) -> Void = { _ in }
+    let recent: RecentLocations
 
     private let session: GallerySession
     private let stack = ObjectPointer(gtk_stack_new())
-    private let recentGroup = ObjectPointer(adw_preferences_group_new()).set("title", "Recent")
-    private var recentRows: [ObjectPointer] = []
     private let selectionBar = ObjectPointer(gtk_action_bar_new())
     private let selectionLabel = ObjectPointer.label("", "numeric").set("wrap", false)
     private let progress = ProgressIndicator("Looking for images")
@@ -32,13 +29,13 @@ import WebImageGTK
         grid = PhotoGrid(session: session)
         shapes = ShapeReader(of: session.collection)
         opener = LocationOpener(session: session)
+        recent = RecentLocations(settings: session.settings)
         let scroller = ObjectPointer(gtk_scrolled_window_new()).expanding()
         gtk_scrolled_window_set_policy(scroller.opaque, GTK_POLICY_NEVER, GTK_POLICY_ALWAYS)
         gtk_scrolled_window_set_child(scroller.opaque, grid.widget.widget)
         widget = .column()
         build(scroller)
         connect()
-        showRecentLocations()
         updateStatus()
     }
 
@@ -75,7 +72,7 @@ import WebImageGTK
                 ObjectPointer.button("Open _location…") {}.action("win.open-location").style("pill"),
             ])
         buttons.aligned(GTK_ALIGN_CENTER)
-        let content = ObjectPointer.column(spacing: 24, [buttons, .clamped(recentGroup, width: 480)])
+        let content = ObjectPointer.column(spacing: 24, [buttons, .clamped(recent.group, width: 480)])
         adw_status_page_set_child(page.opaque, content.widget)
         return page
     }
@@ -86,7 +83,6 @@ import WebImageGTK
         grid.onMenu = { [weak self] index, cell in self?.showMenu(at: cell) }
         grid.onSelectionChange = { [weak self] in self?.selectionDidChange() }
         session.collection.observe { [weak self] change in if change != .shapes { self?.itemsDidChange() } }
-        session.settings.observe(\.recentLocations) { [weak self] _ in self?.showRecentLocations() }
         session.loads.observe { [weak self] in self?.updateStatus() }
         opener.onChange = { [weak self] in self?.readingDidChange() }
         opener.onFailure = { [weak self] in self?.show($0, retrying: $1) }
@@ -139,18 +135,6 @@ import WebImageGTK
         let bodies = whenItems
         whenItems = []
         for body in bodies { body() }
-    }
-
-    private func showRecentLocations() {
-        for row in recentRows { adw_preferences_group_remove(recentGroup.as(), row.widget) }
-        recentRows = session.settings.values.recentLocations.map { location in
-            let row = ObjectPointer(adw_action_row_new()).set("title", location.escapedMarkup).set("title-lines", 1)
-                .set("activatable", true)
-            row.onSignal("activated") { [weak self] in self?.onOpenLocation(location) }
-            adw_preferences_group_add(recentGroup.as(), row.widget)
-            return row
-        }
-        recentGroup.isVisible = !recentRows.isEmpty
     }
 
     // MARK: Grid

@@ -46,6 +46,7 @@ import WebImageGTK
         connectParts()
         actions = makeActions()
         Action.add(actions, to: widget, of: application)
+        photos.recent.addAction(to: widget)
         acceptDrops()
         GalleryStyle.add(to: gtk_widget_get_display(widget.widget))
         session.onToast = { [weak self] in self?.showToast($0, retry: $1) }
@@ -92,12 +93,12 @@ import WebImageGTK
     private func makeHeader(_ title: ObjectPointer) -> ObjectPointer {
         let header = ObjectPointer(adw_header_bar_new())
         adw_header_bar_set_title_widget(header.opaque, title.widget)
-        let open = ObjectPointer.menuButton(
-            "document-open-symbolic", "Open",
-            .menu([
-                [("Open files…", "win.open-files"), ("Open folder…", "win.open-folder")],
-                [("Open location…", "win.open-location"), ("Paste", "win.paste")],
-            ]))
+        let locations = ObjectPointer.menu([
+            [("Open files…", "win.open-files"), ("Open folder…", "win.open-folder")],
+            [("Open location…", "win.open-location"), ("Paste", "win.paste")],
+        ])
+        photos.recent.addSection(to: locations)
+        let open = ObjectPointer.menuButton("document-open-symbolic", "Open", locations)
         let menu = ObjectPointer.menuButton(
             "open-menu-symbolic", "Main menu",
             .menu([
@@ -123,7 +124,7 @@ import WebImageGTK
     private func connectParts() {
         photos.onOpen = { [weak self] in self?.view($0) }
         photos.onCurrentChange = { [weak self] in self?.inspectCurrent() }
-        photos.onOpenLocation = { [weak self] in self?.open([$0]) }
+        photos.recent.onOpen = { [weak self] in self?.open([$0]) }
         flap.onChange(of: "reveal-flap") { [weak self] in self?.inspectCurrent() }
         // A swipe changes the visible child before it ends, and back if it is cancelled.
         leaflet.onChange(of: "visible-child") { [weak self] in
