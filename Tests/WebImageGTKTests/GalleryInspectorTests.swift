@@ -126,7 +126,7 @@ final class FileFactsTests: XCTestCase {
 
     func testTellsFormatSizeAndProfile() throws {
         let facts = try XCTUnwrap(try groups("color/p3.jpg")["File"])
-        XCTAssertEqual(facts["Format"], "jpeg (image/jpeg)")
+        XCTAssertEqual(facts["Format"], "JPEG (image/jpeg)")
         XCTAssertEqual(facts["Color profile"], "test (RGB)", "the name in the profile")
         XCTAssertEqual(try groups("color/gray.png")["File"]?["Color profile"]?.hasSuffix("(gray)"), true)
         XCTAssertEqual(try groups("color/press.jpg")["File"]?["Color profile"]?.hasSuffix("(CMYK)"), true)
@@ -195,7 +195,7 @@ final class FileFactsTests: XCTestCase {
         var configuration = ImageDownloader.Configuration()
         configuration.proxy = .none
         let downloader = ImageDownloader(configuration: configuration)
-        session = GallerySession(cacheDirectory: folder) { $0.loaders = [downloader] }
+        session = GallerySession(cacheDirectory: folder) { $0.loaders = [downloader, DataURLLoader()] }
         inspector = LoadInspector(session: session)
         gtk_window_set_default_size(window.asWindow, 360, 500)
         inspector.widget.expanding()
@@ -251,7 +251,7 @@ final class GalleryInspectorTests: GTKTestCase {
             XCTAssertTrue(try XCTUnwrap(entry["On disk"]).hasSuffix(" B (original file)"))
             XCTAssertTrue(try XCTUnwrap(entry["Validators"]).hasPrefix("ETag"))
             XCTAssertEqual(entry["Redirected to"], try fixture.server.url("/a.png").absoluteString)
-            XCTAssertEqual(fixture.facts("File")["Format"], "png (image/png)")
+            XCTAssertEqual(fixture.facts("File")["Format"], "PNG (image/png)")
             XCTAssertEqual(fixture.facts("Caches")["Memory: did not answer"] != nil, true)
             let text = try XCTUnwrap(fixture.inspector.inspection).text(now: Date())
             for part in [url.absoluteString, "policy cacheFirst", "transfer: status 200", "  ETag: "] {
@@ -367,6 +367,28 @@ final class GalleryInspectorTests: GTKTestCase {
             fixture.load(url)
             pump("the newer record") { fixture.inspector.inspection?.record?.source == .memory }
             XCTAssertEqual(fixture.facts("Transfer")["Status"], "200", "the earlier transfer stays in sight")
+        }
+    }
+
+    func testTheFactsOfADataURLAreThoseOfItsBytes() throws {
+        try withFixture { fixture in
+            let bytes = try CodecRegistry.shared.encode(try Swatch.red.image(), as: .png)
+            fixture.show(try XCTUnwrap(URL(string: "data:image/png;base64,\(bytes.base64EncodedString())")))
+            XCTAssertEqual(fixture.facts("File")["Format"], "PNG (image/png)")
+            XCTAssertEqual(fixture.inspector.inspection?.text(now: Date()).contains(bytes.base64EncodedString()), false)
+        }
+    }
+
+    func testWaitsForTheLastOfSeveralImages() throws {
+        try withFixture { fixture in
+            let urls = (0..<4).map { URL(filePath: "/nothing/\($0).png") }
+            fixture.inspector.show(urls[0])
+            XCTAssertEqual(fixture.inspector.inspection?.url, urls[0], "the first one is there at once")
+            for url in urls[1...] {
+                fixture.inspector.show(url)
+                XCTAssertNil(fixture.inspector.inspection, "nothing is built on the way")
+            }
+            pump("the last image") { fixture.inspector.inspection?.url == urls[3] }
         }
     }
 

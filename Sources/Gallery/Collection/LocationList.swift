@@ -1,5 +1,4 @@
 import FoundationEssentials
-import Glibc
 import WebImageGTK
 
 /// A text that lists images, one path or URL a line. Empty lines and those that begin with `#` are left out.
@@ -11,8 +10,8 @@ struct LocationList: Sendable {
     init(name: String, text: String) { (self.name, self.text) = (name, text) }
 
     /// Reads a file, also a pipe such as that of `<(find …)`, which can be read only once. Blocks the calling thread.
-    init(path: String) throws(LocationReader.Failure) {
-        self.init(name: path, text: String(decoding: try Data(contentsOfFileOrPipe: path), as: UTF8.self))
+    init(path: String) throws(WebImageError) {
+        self.init(name: path, text: String(decoding: try Data(contentsOfFile: path), as: UTF8.self))
     }
 
     /// The images, in order.
@@ -22,25 +21,5 @@ struct LocationList: Sendable {
             .compactMap { line in
                 line.contains("://") ? URL(string: line) : URL(filePath: LocationReader.expanded(line))
             }
-    }
-}
-
-extension Data {
-    /// Unlike Foundation's initializer, also reads pipes.
-    init(contentsOfFileOrPipe path: String) throws(LocationReader.Failure) {
-        self.init()
-        let descriptor = open(path, O_RDONLY | O_CLOEXEC)
-        guard descriptor >= 0 else { throw .unreadable(path: path, errorNumber: errno) }
-        defer { close(descriptor) }
-        var part = [UInt8](repeating: 0, count: 64 << 10)
-        while true {
-            let count = read(descriptor, &part, part.count)
-            if count == 0 { return }
-            if count > 0 {
-                append(contentsOf: part[..<count])
-            } else if errno != EINTR {
-                throw .unreadable(path: path, errorNumber: errno)
-            }
-        }
     }
 }

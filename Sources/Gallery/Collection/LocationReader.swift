@@ -38,43 +38,22 @@ struct LocationReader: Sendable {
         if let url = Self.remoteURL(text) { return try await readRemote(url, report) }
         let path = text.hasPrefix("file:") ? URL(string: text)?.path(percentEncoded: false) : Self.expanded(text)
         guard let path else { throw .invalid(text) }
-        try await onFileThread { cancellation throws(Failure) in try readLocal(path, cancellation, report) }
+        try await FileQueue.run { cancellation throws(Failure) in try readLocal(path, cancellation, report) }
     }
 
     /// Calls `report` with the images of a list, on any thread.
     func read(_ list: LocationList, _ report: @escaping Report) async throws(Failure) {
-        try await onFileThread { _ throws(Failure) in
+        try await FileQueue.run { _ throws(Failure) in
             let urls = list.urls
             guard !urls.isEmpty else { throw .noImages(list.name) }
             report(urls)
         }
     }
 
-    /// Work with files, which blocks, and with long texts. A server that does not answer blocks one of its threads.
-    private static let queue = WorkQueue(label: "gallery-files", threadCount: 4)
-
-    private func onFileThread(
-        _ body: @escaping @Sendable (Cancellation) throws(Failure) -> Void
-    ) async throws(Failure) {
-        let cancellation = Cancellation()
-        let result: Result<Void, Failure> = await withTaskCancellationHandler {
-            await withCheckedContinuation { continuation in
-                Self.queue.submit {
-                    continuation.resume(
-                        returning: Result { () throws(Failure) in
-                            if !cancellation.isCancelled { try body(cancellation) }
-                        })
-                }
-            }
-        } onCancel: {
-            cancellation.cancel()
-        }
-        try result.get()
-    }
-
     // MARK: Files
 
     private func readLocal(_ path: String, _ cancellation: Cancellation, _ report: Report) throws(Failure) {
+        guard !cancellation.isCancelled else { return }
         var status = stat()
         guard stat(path, &status) == 0 else { throw .unreadable(path: path, errorNumber: errno) }
         guard status.st_mode & S_IFMT != S_IFDIR else {
@@ -90,10 +69,13 @@ struct LocationReader: Sendable {
         let isList = ["txt", "list", "urls"].contains { path.lowercased().hasSuffix("." + $0) }
         let isPage = ["html", "htm", "xhtml"].contains { path.lowercased().hasSuffix("." + $0) }
         guard isList || isPage else { return report([URL(filePath: path)]) }
-        let urls =
-            isPage
-            ? images(in: try Data(contentsOfFileOrPipe: path), of: URL(filePath: path))
-            : try LocationList(path: path).urls
+        let urls: [URL]
+        do throws(WebImageError) {
+            urls =
+                isPage
+                ? images(in: try Data(contentsOfFile: path, cancellation), of: URL(filePath: path))
+                : try LocationList(path: path).urls
+        } catch { throw .load(error) }
         guard !urls.isEmpty else { throw .noImages(path) }
         report(urls)
     }
@@ -137,7 +119,7 @@ struct LocationReader: Sendable {
         guard isPage || type.hasPrefix("text/plain") && ImageFormat(signatureOf: data) == nil else {
             return report([url])
         }
-        try await onFileThread { _ throws(Failure) in
+        try await FileQueue.run { _ throws(Failure) in
             let urls =
                 isPage
                 ? images(in: data, of: response.url)

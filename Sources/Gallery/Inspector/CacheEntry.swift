@@ -49,7 +49,8 @@ struct CacheEntry: Sendable {
     }
 
     private var keyFacts: [Fact] {
-        [Fact("Key", key.source)] + (key.variant.map { [Fact("Variant", $0)] } ?? [])
+        [Fact("Key", URL(string: key.source)?.displayText ?? key.source)]
+            + (key.variant.map { [Fact("Variant", $0)] } ?? [])
     }
 
     /// What HTTP says about the use of a stored response.

@@ -24,7 +24,7 @@ enum FileFacts {
         // A header may tell any size, and its product may exceed an Int.
         let (size, pixelCount) = (info.size, Double(info.size.width) * Double(info.size.height))
         var facts = [
-            Fact("Format", "\(info.format.name) (\(info.format.mimeType))"),
+            Fact("Format", "\(info.format.title) (\(info.format.mimeType))"),
             Fact("Pixels", "\(size.width) × \(size.height), \(Amount.decimal(pixelCount / 1e6)) megapixels"),
             Fact("Bytes", Amount.bytes(byteCount)),
         ]

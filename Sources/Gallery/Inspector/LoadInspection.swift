@@ -1,4 +1,5 @@
 import FoundationEssentials
+import Glibc
 import WebImageGTK
 
 /// Everything that the inspector shows about a URL.
@@ -66,18 +67,28 @@ struct LoadInspection: Sendable {
     }
 }
 
-/// Reads the original bytes of an image where they are, which may block, and what their header tells.
+/// Reads the original bytes of an image where they are, and what their header tells.
 enum OriginalReader {
-    /// Returns `nil` if the bytes are neither in a file nor in the cache.
-    @MainActor static func facts(of url: URL, _ key: ImageCacheKey, in cache: ImageCache) async -> [FactGroup]? {
+    /// Returns `nil` if the bytes are neither in a file, nor in the URL, nor in the cache.
+    static func facts(of url: URL, _ key: ImageCacheKey, in manager: WebImageManager) async -> [FactGroup]? {
         if url.isFileURL {
             let path = url.path(percentEncoded: false)
-            return await DecodingQueue.run {
-                guard let data = try? Data(contentsOfRegularFile: path) else { return nil }
+            return await FileQueue.run { cancellation in
+                guard isFile(path), let data = try? Data(contentsOfFile: path, cancellation) else { return nil }
                 return FileFacts.groups(of: data)
             }
         }
-        guard let data = await cache.data(for: key.original, in: .disk)?.data else { return nil }
-        return await DecodingQueue.run { FileFacts.groups(of: data) }
+        let data =
+            url.isData
+            ? try? await manager.data(for: WebImageRequest(url)).data
+            : await manager.configuration.cache.data(for: key.original, in: .disk)?.data
+        guard let data else { return nil }
+        return await FileQueue.run { _ in FileFacts.groups(of: data) }
+    }
+
+    /// Whether it is a regular file: a pipe must not be read twice.
+    private static func isFile(_ path: String) -> Bool {
+        var status = stat()
+        return stat(path, &status) == 0 && status.st_mode & S_IFMT == S_IFREG
     }
 }

@@ -31,6 +31,10 @@ import WebImageGTK
     /// No widget is changed off screen, where the window may be gone.
     private var isOnScreen = false
     private var reading: Task<Void, Never>?
+    /// Ends the time in which a change of the image is one of several.
+    private var pause: MainLoopCall?
+    /// Whether the pane waits for the last of several images.
+    private var isWaiting = false
     /// The load that the user has asked for.
     private var request: (policy: CachePolicy, date: Date)?
 
@@ -103,11 +107,21 @@ import WebImageGTK
         (inspection, request) = (nil, nil)
         showResult("")
         gtk_stack_set_visible_child_name(stack.opaque, url == nil ? "empty" : "content")
-        refresh()
+        // The first image is shown at once. While the user moves on, the pane is not rebuilt for each.
+        isWaiting = pause != nil
+        pause = .after(milliseconds: Self.pauseMilliseconds) { [weak self] in
+            guard let self else { return }
+            pause = nil
+            if isWaiting { refresh() }
+        }
+        if !isWaiting { refresh() }
     }
 
+    private static let pauseMilliseconds: UInt32 = 150
+
     private func loadsDidChange() {
-        guard let url, isOnScreen, let record = session.loads.record(of: url), record.date != inspection?.record?.date
+        guard let url, isOnScreen, !isWaiting, let record = session.loads.record(of: url),
+            record.date != inspection?.record?.date
         else { return }
         refresh()
         guard let request, record.policy == request.policy, record.start >= request.date else { return }
@@ -117,6 +131,7 @@ import WebImageGTK
 
     /// Shows what is known at once, then what the disk has.
     private func refresh() {
+        isWaiting = false
         guard let url, isOnScreen else { return }
         var inspection = LoadInspection(of: url, in: session.loads.records)
         // Until it is read again.
@@ -126,17 +141,14 @@ import WebImageGTK
         present(inspection)
         reading?.cancel()
         let key = inspection.record?.cacheKey ?? WebImageRequest(url).cacheKey
-        reading = Task { [weak self, cache = session.cache] in
-            let entry = await CacheEntry(for: key, in: cache)
-            let file = await OriginalReader.facts(of: url, key, in: cache)
+        reading = Task { [weak self, session] in
+            let entry = await CacheEntry(for: key, in: session.cache)
+            let file = await OriginalReader.facts(of: url, key, in: session.manager)
             guard !Task.isCancelled, let self, self.url == url, isOnScreen else { return }
             // The trace may have grown meanwhile.
             inspection = LoadInspection(of: url, in: session.loads.records)
             inspection.entry = entry
-            inspection.file =
-                file ?? [
-                    FactGroup(title: "File", description: "The original file is not in the cache.")
-                ]
+            inspection.file = file ?? [FactGroup(title: "File", description: "The original file is not in the cache.")]
             present(inspection)
             reading = nil
         }

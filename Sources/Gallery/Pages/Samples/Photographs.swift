@@ -66,7 +66,6 @@ struct PhotographSearch: Sendable {
     let manager: WebImageManager
     private let search: PhotographSearch
     private var found: Task<[Photograph], Never>?
-    nonisolated private static let queue = WorkQueue(label: "gallery-samples", threadCount: 1)
 
     init(session: GallerySession, search: PhotographSearch = PhotographSearch()) {
         self.search = search
@@ -78,12 +77,7 @@ struct PhotographSearch: Sendable {
     /// Returns at least one photograph.
     func photographs() async -> [Photograph] {
         if let found { return await found.value }
-        let search = search
-        let task = Task {
-            await withCheckedContinuation { continuation in
-                Self.queue.submit { continuation.resume(returning: search.photographs()) }
-            }
-        }
+        let task = Task { [search] in await FileQueue.run { _ in search.photographs() } }
         found = task
         return await task.value
     }

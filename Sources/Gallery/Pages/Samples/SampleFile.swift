@@ -4,7 +4,7 @@ import WebImageGTK
 
 /// A file that the program encodes from a photograph, by its URL.
 ///
-///     sample:2/still/progressive-jpeg/720/file:///usr/share/backgrounds/…
+///     sample:1/still/progressive-jpeg/720/file:///usr/share/backgrounds/…
 ///            │   │        │           │   └─ photograph
 ///            │   │        │           └─ width in pixels
 ///            │   │        └─ encoding
