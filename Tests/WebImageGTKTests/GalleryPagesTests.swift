@@ -285,6 +285,29 @@ final class GalleryPageTests: GTKTestCase {
         }
     }
 
+    func testAMovedProcessorStaysOpenAndFocused() throws {
+        try MainActor.assumeIsolated {
+            let fixture = try PageFixture()
+            let page = fixture.show(ProcessorsPage(samples: fixture.samples, session: fixture.session))
+            defer { fixture.close() }
+            page.recipe = ProcessorRecipe(names: ["circle", "grayscale", "circle"])
+            page.recipe.steps[2].values["border"] = .number(9)
+            page.rows[2].isExpanded = true
+            page.move(2, .up)
+            XCTAssertEqual(page.recipe.steps.map(\.name), ["circle", "circle", "grayscale"])
+            XCTAssertEqual(page.rows.map(\.isExpanded), [false, true, false])
+            XCTAssertTrue(page.rows[1].containsFocus)
+            // Two of the same kind trade their parameters.
+            page.move(1, .up)
+            XCTAssertEqual(page.rows[0].values.number("border"), 9)
+            XCTAssertTrue(page.rows[0].isExpanded)
+            XCTAssertTrue(page.rows[0].containsFocus, "at the end, on the button that is left")
+            page.move(0, .remove)
+            XCTAssertEqual(page.rows.map(\.isExpanded), [false, false])
+            XCTAssertTrue(page.rows[0].containsFocus)
+        }
+    }
+
     func testViewsShowTheirPhotographsAndButtonsTheirStates() throws {
         try MainActor.assumeIsolated {
             for make in [{ ViewsPage(samples: $0) }, { ButtonsPage(samples: $0) }] as [(Samples) -> PhotographPage] {
@@ -323,6 +346,13 @@ final class GalleryPageTests: GTKTestCase {
             exhibit.toggle()
             XCTAssertFalse(player.isPlaying)
         }
+    }
+}
+
+extension ProcessorRow {
+    fileprivate var containsFocus: Bool {
+        gtk_widget_get_root(widget.widget).flatMap { gtk_root_get_focus($0) }
+            .map { $0 == widget.widget || gtk_widget_is_ancestor($0, widget.widget) != 0 } ?? false
     }
 }
 

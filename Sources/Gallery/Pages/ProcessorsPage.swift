@@ -67,7 +67,10 @@ import WebImageGTK
     /// The processors, with their parameters.
     var recipe = ProcessorRecipe.example {
         didSet {
-            if recipe.steps.map(\.name) != oldValue.steps.map(\.name) { makeRows() }
+            // A row that changes a parameter has it already.
+            if rows.map(\.kind.name) != recipe.steps.map(\.name) || rows.map(\.values) != recipe.steps.map(\.values) {
+                makeRows()
+            }
             update()
         }
     }
@@ -154,16 +157,29 @@ import WebImageGTK
         if !former.isEmpty, rows.count > former.count { rows.last?.widget.set("expanded", true) }
     }
 
-    private func move(_ index: Int, _ move: ProcessorRow.Move) {
+    func move(_ index: Int, _ move: ProcessorRow.Move) {
         guard recipe.steps.indices.contains(index) else { return }
         var steps = recipe.steps
+        // The rows that are open stay open.
+        var expansions = rows.map(\.isExpanded)
+        let target: Int
         switch move {
-        case .remove: steps.remove(at: index)
-        case .up where index > 0: steps.swapAt(index, index - 1)
-        case .down where index < steps.count - 1: steps.swapAt(index, index + 1)
+        case .remove:
+            steps.remove(at: index)
+            expansions.remove(at: index)
+            target = min(index, steps.count - 1)
+        case .up where index > 0: target = index - 1
+        case .down where index < steps.count - 1: target = index + 1
         case .up, .down: return
         }
+        if move != .remove {
+            steps.swapAt(index, target)
+            expansions.swapAt(index, target)
+        }
         recipe.steps = steps
+        for (row, isExpanded) in zip(rows, expansions) { row.isExpanded = isExpanded }
+        guard rows.indices.contains(target) else { return }
+        rows[target].focus(move)
     }
 
     // MARK: Processing
@@ -214,8 +230,8 @@ import WebImageGTK
         switch outcome.result {
         case .success(let image):
             after.picture.image = image
-            let milliseconds = (outcome.duration / .milliseconds(1) * 10).rounded() / 10
-            afterLabel.text = "\(image.width) × \(image.height) pixels, \(milliseconds) ms"
+            let duration = Amount.duration(outcome.duration / .seconds(1))
+            afterLabel.text = "\(image.width) × \(image.height) pixels, \(duration)"
         case .failure(let error):
             after.picture.prepareForReuse()
             afterLabel.text = "\(error)"

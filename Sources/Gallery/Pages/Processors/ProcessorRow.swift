@@ -8,8 +8,9 @@ import WebImageGTK
     let widget = ObjectPointer(adw_expander_row_new())
     /// Called with the parameters after each change.
     private let onChange: (ProcessorValues) -> Void
-    private var values: ProcessorValues
-    private let kind: ProcessorKind
+    private(set) var values: ProcessorValues
+    let kind: ProcessorKind
+    private var buttons: [Move: ObjectPointer] = [:]
 
     enum Move { case up, down, remove }
 
@@ -31,9 +32,27 @@ import WebImageGTK
             let button = ObjectPointer.iconButton(icon, "\(name): \(kind.title)") { onMove(move) }
             button.style("flat").aligned(nil, GTK_ALIGN_CENTER).set("sensitive", moves.contains(move))
             adw_action_row_add_suffix(order.as(), button.widget)
+            buttons[move] = button
         }
         adw_expander_row_add_row(widget.as(), order.widget)
         showCode()
+    }
+
+    /// Whether the parameters are in sight.
+    var isExpanded: Bool {
+        get { widget.get("expanded") }
+        set { widget.set("expanded", newValue) }
+    }
+
+    /// Moves the keyboard focus to the button for a move, or to another one if that move is not possible; to the row if
+    /// it is closed.
+    func focus(_ move: Move) {
+        guard isExpanded else {
+            gtk_widget_child_focus(widget.widget, GTK_DIR_TAB_FORWARD)
+            return
+        }
+        let button = [move, .up, .down, .remove].compactMap { buttons[$0] }.first { $0.get("sensitive") }
+        if let button { gtk_widget_grab_focus(button.widget) }
     }
 
     private func change(_ field: ProcessorField, to value: ProcessorValue) {
@@ -54,7 +73,7 @@ import WebImageGTK
         case .flag:
             let control = ObjectPointer(gtk_switch_new()).set("active", values.flag(field.name))
             control.onChange(of: "active") { [weak self] in self?.change(field, to: .flag(control.get("active"))) }
-            return makeRow(field.title, control)
+            return makeRow(field, control)
         case .color:
             let color = values.color(field.name)
             var initial = GdkRGBA(
@@ -68,16 +87,12 @@ import WebImageGTK
                     to: .color(
                         Color(red: rounded(color.red), green: rounded(color.green), blue: rounded(color.blue))))
             }
-            return makeRow(field.title, control)
+            return makeRow(field, control)
         }
     }
 
-    private func makeRow(_ title: String, _ control: ObjectPointer) -> ObjectPointer {
-        control.aligned(nil, GTK_ALIGN_CENTER).setAccessibleLabel("\(title), \(kind.title)")
-        let row = ObjectPointer(adw_action_row_new()).set("title", title.escapedMarkup)
-        adw_action_row_add_suffix(row.as(), control.widget)
-        adw_action_row_set_activatable_widget(row.as(), control.widget)
-        return row
+    private func makeRow(_ field: ProcessorField, _ control: ObjectPointer, unit: String = "") -> ObjectPointer {
+        .row(field.title, subtitle: unit, control, name: "\(field.title), \(kind.title)")
     }
 
     private func makeSlider(
@@ -96,9 +111,7 @@ import WebImageGTK
             let value = Self.rounded(gtk_range_get_value(scale.as()), digits: digits)
             self?.change(field, to: .number(value))
         }
-        let row = makeRow(field.title, scale)
-        if !unit.isEmpty { row.set("subtitle", unit) }
-        return row
+        return makeRow(field, scale, unit: unit)
     }
 
     private func makeMenu(_ field: ProcessorField, _ titles: [String]) -> ObjectPointer {
@@ -113,15 +126,5 @@ import WebImageGTK
     private nonisolated static func rounded(_ value: Double, digits: Int) -> Double {
         let factor = pow(10, Double(digits))
         return (value * factor).rounded() / factor
-    }
-}
-
-@MainActor extension ObjectPointer {
-    /// Sets the entries of an `AdwComboRow`.
-    func fillMenu(_ titles: [String]) {
-        let model = ObjectPointer(gtk_string_list_new(nil))
-        for title in titles { gtk_string_list_append(model.opaque, title) }
-        adw_combo_row_set_model(self.as(), model.opaque)
-        g_object_unref(model.address)
     }
 }
