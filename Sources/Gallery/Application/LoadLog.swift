@@ -141,7 +141,7 @@ struct LoadRecord: Sendable {
             let sample = LoadSample(
                 source: LoadSource(response.origin, of: response.url), isOnServer: response.url.isOnServer,
                 date: Date(),
-                format: response.image.format?.name)
+                format: response.image.format?.title)
             entries.withLock { $0.samples.append(sample) }
             notify()
         }

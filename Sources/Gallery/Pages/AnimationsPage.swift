@@ -155,7 +155,7 @@ import WebImageGTK
 
     private func begin(_ image: Image, byteCount: Int?) {
         gtk_range_set_range(scale.as(), 0, Double(max(image.frameCount - 1, 1)))
-        let size = byteCount.map { ", \($0 / 1024) KiB" } ?? ""
+        let size = byteCount.map { ", \(Amount.bytes($0))" } ?? ""
         status.text = "\(image.frameCount) frames, \(image.width) × \(image.height) pixels\(size)"
         setSensitive(true)
         showState()
@@ -205,17 +205,6 @@ import WebImageGTK
         if hasFailed { return true }
         guard let player = picture.player else { return work == nil && picture.loadState == .idle }
         return !player.isPlaying || !player.isVisible || player.currentFrameIndex >= 5
-    }
-}
-
-@MainActor extension ObjectPointer {
-    /// Returns a menu of which one entry is chosen.
-    static func dropDown(_ titles: [String], _ name: String) -> ObjectPointer {
-        let model = gtk_string_list_new(nil)
-        for title in titles { gtk_string_list_append(model, title) }
-        let menu = ObjectPointer(gtk_drop_down_new(model.map { ObjectPointer($0).opaque }, nil))
-        menu.setAccessibleLabel(name)
-        return menu
     }
 }
 

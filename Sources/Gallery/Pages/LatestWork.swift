@@ -40,5 +40,5 @@ import WebImageGTK
     }
 }
 
-/// The threads of all pages.
-private let learnQueue = WorkQueue(label: "gallery-learn", threadCount: 2, niceness: 1)
+/// The threads of all pages that teach.
+let learnQueue = WorkQueue(label: "gallery-learn", threadCount: 2, niceness: 1)

@@ -2,6 +2,15 @@ import CWebImageAdwaita
 import CWebImageGTK
 import WebImageGTK
 
+/// A page that teaches.
+@MainActor protocol GalleryPage: AnyObject {
+    var widget: ObjectPointer { get }
+    /// Whether all loads and transitions have ended. Animations may play.
+    var isSettled: Bool { get }
+    /// Whether all images have loaded.
+    var isComplete: Bool { get }
+}
+
 /// The list of the pages that teach, and the page on display.
 ///
 ///     GtkStack ─┬─ list of rows

@@ -24,8 +24,18 @@ import WebImageGTK
             widget.append(ObjectPointer(gtk_separator_new(GTK_ORIENTATION_HORIZONTAL)))
             widget.append(.clamped(controls.margins(horizontal: 12, vertical: 6), width: 1_100))
         }
+        begin()
+    }
+
+    /// A page of other parts.
+    init(samples: Samples, widget: ObjectPointer) {
+        (self.samples, self.widget) = (samples, widget)
+        begin()
+    }
+
+    private func begin() {
         widget.onSignal("destroy") { [weak self] in self?.isClosed = true }
-        Task { [weak self] in
+        Task { [weak self, samples] in
             let photographs = await samples.photographs()
             guard let self, !isClosed else { return }
             fill(with: photographs)

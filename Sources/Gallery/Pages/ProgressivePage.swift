@@ -161,7 +161,7 @@ import WebImageGTK
         let entry = entries[index]
         guard !entry.data.isEmpty else { return }
         let count = Int((Double(entry.data.count) * min(shownPart, 1)).rounded())
-        entry.caption.text = "\(count / 1024) of \(entry.data.count / 1024) KiB"
+        entry.caption.text = "\(Amount.bytes(count)) of \(Amount.bytes(entry.data.count))"
         entry.work?.start(FilePrefix(file: entry.data, byteCount: count, isBlurred: blursPreviews))
     }
 

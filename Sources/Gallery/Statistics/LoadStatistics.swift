@@ -19,7 +19,7 @@ struct LoadSample: Equatable, Sendable {
 extension LoadSample {
     init(_ record: LoadRecord) {
         (source, isOnServer) = (record.source, record.url.isOnServer)
-        (date, format) = (record.date, record.format?.name)
+        (date, format) = (record.date, record.format?.title)
         decodeDuration = record.error == nil ? record.duration(of: .decode) : 0
         wireByteCount = record.metrics?.wireByteCount ?? 0
     }

@@ -122,7 +122,7 @@ import WebImageGTK
             if let row = decodingRows.removeValue(forKey: name) { gtk_box_remove(decoding.as(), row.widget.widget) }
         }
         for format in formats {
-            let row = decodingRows[format.name] ?? BarRow(format.name.uppercased(), .orange)
+            let row = decodingRows[format.name] ?? BarRow(format.name, .orange)
             if decodingRows.updateValue(row, forKey: format.name) == nil { decoding.append(row.widget) }
             row.show(
                 "\(Amount.duration(format.median)), 95 %: \(Amount.duration(format.high))",

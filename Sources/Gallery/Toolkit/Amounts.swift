@@ -1,6 +1,6 @@
 import FoundationEssentials
 
-/// Numbers with units, for people.
+/// Numbers with units, for users.
 enum Amount {
     /// A number of bytes: `512 B`, `1.5 KiB`, `12.3 MiB`.
     static func bytes(_ count: some BinaryInteger) -> String {

@@ -39,19 +39,12 @@ import WebImageGTK
         _ title: String, _ unit: String, _ range: ClosedRange<Int>, step: Int,
         _ setting: WritableKeyPath<GallerySettings.Values, Int>, _ settings: GallerySettings
     ) -> ObjectPointer {
-        let row = ObjectPointer(adw_action_row_new()).set("title", title)
         let button = ObjectPointer(
             gtk_spin_button_new_with_range(Double(range.lowerBound), Double(range.upperBound), Double(step)))
-        button.set("value", Double(settings.values[keyPath: setting])).aligned(nil, GTK_ALIGN_CENTER)
-        button.setAccessibleLabel(unit.isEmpty ? title : "\(title), \(unit)")
+        button.set("value", Double(settings.values[keyPath: setting]))
         button.onSignal("value-changed") {
             settings.change { $0[keyPath: setting] = Int(button.get("value", as: Double.self)) }
         }
-        adw_action_row_add_suffix(row.as(), button.widget)
-        if !unit.isEmpty {
-            adw_action_row_add_suffix(row.as(), ObjectPointer.label(unit, "dim-label").set("wrap", false).widget)
-        }
-        adw_action_row_set_activatable_widget(row.as(), button.widget)
-        return row
+        return .row(title, button, name: unit.isEmpty ? nil : "\(title), \(unit)", unit: unit)
     }
 }

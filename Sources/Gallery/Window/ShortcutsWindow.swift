@@ -25,7 +25,7 @@ import WebImageGTK
         return row
     }
 
-    /// A key's name for people, such as `Ctrl+O`.
+    /// A key's name for users, such as `Ctrl+O`.
     private static func label(of accelerator: String) -> String {
         var (key, modifiers) = (guint(), GdkModifierType(rawValue: 0))
         guard gtk_accelerator_parse(accelerator, &key, &modifiers) != 0,

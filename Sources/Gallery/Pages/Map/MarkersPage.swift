@@ -4,12 +4,9 @@ import WebImageMap
 
 /// Peaks of the Alps on a map, each with an image. One image is an animation, and one marker is selected. A marker
 /// under the pointer or with the keyboard focus shows another image.
-@MainActor final class MarkersPage: GalleryPage {
-    let widget: ObjectPointer
-    private let samples: Samples
+@MainActor final class MarkersPage: PhotographPage {
     private let map = AlpineMap()
     private var markers: [WebMarker] = []
-    private var isClosed = false
 
     private struct Peak {
         let name: String
@@ -30,22 +27,17 @@ import WebImageMap
     ]
 
     init(samples: Samples) {
-        self.samples = samples
         let introduction = ObjectPointer.label(
             "A WebMarker shows an image at a place. Its load is paused while it is off the map. Hover a marker, or move the focus to it with Tab, to see its highlighted image; drag and scroll to move the map."
         )
         let frame = ObjectPointer(map.widget).expanding()
-        widget = .column(spacing: 12, [.clamped(introduction.margins(horizontal: 12), width: 1_100), frame])
-        widget.onSignal("destroy") { [weak self] in self?.isClosed = true }
         map.center(latitude: 46.7, longitude: 10.3, zoomLevel: 7.4)
-        Task { [weak self] in
-            let photographs = await samples.photographs()
-            guard let self, !isClosed else { return }
-            addMarkers(photographs)
-        }
+        super.init(
+            samples: samples,
+            widget: .column(spacing: 12, [.clamped(introduction.margins(horizontal: 12), width: 1_100), frame]))
     }
 
-    private func addMarkers(_ photographs: [Photograph]) {
+    override func fill(with photographs: [Photograph]) {
         for (number, peak) in Self.peaks.enumerated() {
             let marker = WebMarker(latitude: peak.latitude, longitude: peak.longitude)
             marker.size = PointSize(width: 84, height: 84)
@@ -76,8 +68,8 @@ import WebImageMap
     private var markersInSight: [WebMarker] { markers.filter { gtk_widget_get_mapped($0.widget) != 0 } }
 
     /// Whether all visible markers are settled. Markers off screen do not load.
-    var isSettled: Bool {
+    override var isSettled: Bool {
         !markersInSight.isEmpty && markersInSight.allSatisfy { $0.imageSlot.isSettled && $0.highlighted.isSettled }
     }
-    var isComplete: Bool { !markersInSight.isEmpty && markersInSight.allSatisfy { $0.image != nil } }
+    override var isComplete: Bool { !markersInSight.isEmpty && markersInSight.allSatisfy { $0.image != nil } }
 }

@@ -44,12 +44,10 @@ struct ProcessorOperands: Sendable {
 }
 
 extension ProcessorOperands {
-    private static let queue = WorkQueue(label: "gallery-operands", threadCount: 1)
-
     /// Like ``init(from:)``, on another thread.
     static func make(from photograph: Image) async throws -> ProcessorOperands {
         try await withCheckedThrowingContinuation { continuation in
-            queue.submit {
+            learnQueue.submit {
                 continuation.resume(
                     with: Result { () throws(WebImageError) in try ProcessorOperands(from: photograph) }.mapError { $0 }
                 )
