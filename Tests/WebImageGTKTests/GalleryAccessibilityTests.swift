@@ -12,7 +12,7 @@ final class GalleryAccessibilityTests: GTKTestCase {
         [.photos, .statistics, .learn(nil)] + PageName.allCases.map { .learn($0) }
 
     /// A window with three images.
-    @MainActor private static func withWindow(_ body: (GalleryWindow) throws -> Void) throws {
+    @MainActor private static func withWindow(_ body: @MainActor (GalleryWindow) throws -> Void) throws {
         adw_init()
         let folder = FileManager.default.temporaryDirectory.appendingPathComponent("Window-\(UUID().uuidString)")
         try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
@@ -35,36 +35,59 @@ final class GalleryAccessibilityTests: GTKTestCase {
         try body(window)
     }
 
-    func testEveryControlHasANameAndARole() throws {
-        try XCTSkipUnless(
-            ProcessInfo.processInfo.environment["GTK_A11Y"] == "test", "needs GTK's test back end: GTK_A11Y=test")
-        try MainActor.assumeIsolated {
-            try Self.withWindow { window in
-                for page in Self.pages {
-                    window.show(page)
-                    pump(page.name) { window.isSettled }
-                    XCTAssertEqual(Self.namelessControls(in: window.widget), [], page.name)
-                }
-                window.view(1)
-                window.inspect()
-                pump("the viewer") { window.isSettled }
-                XCTAssertEqual(Self.namelessControls(in: window.widget), [], "viewer and inspector")
+    /// What is wrong with the controls of a page.
+    private struct Faults {
+        let page: String
+        let nameless, withoutKeyboard: [String]
+    }
+
+    /// Filling the pages takes seconds, so the tests share a visit.
+    @MainActor private static var visit: Result<[Faults], any Error>?
+
+    @MainActor private static func faults() throws -> [Faults] {
+        if let visit { return try visit.get() }
+        let new = Result { try visitPages() }
+        visit = new
+        return try new.get()
+    }
+
+    @MainActor private static func visitPages() throws -> [Faults] {
+        var faults: [Faults] = []
+        try withWindow { window in
+            @MainActor func note(_ page: String) {
+                faults.append(
+                    Faults(
+                        page: page, nameless: hasTestBackEnd ? namelessControls(in: window.widget) : [],
+                        withoutKeyboard: controlsWithoutKeyboard(in: window.widget)))
             }
+            for page in pages {
+                window.show(page)
+                // The animations are encoded, in a debug build.
+                pump(page.name, seconds: 60) { window.isSettled }
+                note(page.name)
+            }
+            window.view(1)
+            pump("the viewer") { window.isSettled }
+            note("viewer")
+            window.inspect()
+            pump("the inspector") { window.isSettled }
+            note("viewer and inspector")
+        }
+        return faults
+    }
+
+    private static var hasTestBackEnd: Bool { ProcessInfo.processInfo.environment["GTK_A11Y"] == "test" }
+
+    func testEveryControlHasANameAndARole() throws {
+        try XCTSkipUnless(Self.hasTestBackEnd, "needs GTK's test back end: GTK_A11Y=test")
+        try MainActor.assumeIsolated {
+            for fault in try Self.faults() { XCTAssertEqual(fault.nameless, [], fault.page) }
         }
     }
 
     func testTabReachesEveryControl() throws {
         try MainActor.assumeIsolated {
-            try Self.withWindow { window in
-                for page in Self.pages {
-                    window.show(page)
-                    pump(page.name) { window.isSettled }
-                    XCTAssertEqual(Self.controlsWithoutKeyboard(in: window.widget), [], page.name)
-                }
-                window.view(1)
-                pump("the viewer") { window.isSettled }
-                XCTAssertEqual(Self.controlsWithoutKeyboard(in: window.widget), [], "viewer")
-            }
+            for fault in try Self.faults() { XCTAssertEqual(fault.withoutKeyboard, [], fault.page) }
         }
     }
 

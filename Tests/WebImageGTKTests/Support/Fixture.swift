@@ -17,14 +17,15 @@ class GTKTestCase: XCTestCase {
     }
 }
 
-/// Runs the main loop until `condition` holds; fails after 10 s, which is a safety net.
+/// Runs the main loop until `condition` holds; fails after `seconds`, which are a safety net.
 ///
 /// What happens on other threads, such as a request that reaches a loader, does not wake the main loop; a timer does.
 @MainActor func pump(
-    _ what: String, file: StaticString = #filePath, line: UInt = #line, until condition: @MainActor () -> Bool
+    _ what: String, seconds: Int = 10, file: StaticString = #filePath, line: UInt = #line,
+    until condition: @MainActor () -> Bool
 ) {
     MainLoop.install()
-    let deadline = g_get_monotonic_time() + 10_000_000
+    let deadline = g_get_monotonic_time() + gint64(seconds) * 1_000_000
     let timer = g_timeout_add_full(G_PRIORITY_HIGH, 20, { _ in gboolean(1) }, nil, nil)
     defer { g_source_remove(timer) }
     var holds = condition()
