@@ -193,13 +193,18 @@ final class GalleryOpeningTests: GTKTestCase {
             try fixture.folder.writeImage("a/1.png")
             try fixture.folder.write("a/2.png", Data("text".utf8))
             let other = try fixture.folder.write("other.png", Data("text".utf8))
-            _ = fixture.session.manager.load(WebImageRequest(other))
             fixture.open("a")
+            pump("the failure") { fixture.session.loads.failedURLs.count == 1 }
+            _ = fixture.session.manager.load(WebImageRequest(other))
             pump("the failures") { fixture.session.loads.failedURLs.count == 2 }
             pump("the count") { fixture.page.statusText == "2 images, 1 failed" }
             try fixture.folder.writeImage("a/2.png")
             fixture.page.reload()
             pump("the image") { fixture.page.statusText == "2 images" }
+            XCTAssertEqual(fixture.session.loads.failedURLs, [other])
+            fixture.open("a/1.png")
+            pump("the other collection") { fixture.page.statusText == "1 image" }
+            XCTAssertEqual(fixture.session.loads.failedURLs, [], "none of this collection")
         }
     }
 

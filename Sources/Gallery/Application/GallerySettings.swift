@@ -91,9 +91,10 @@ import WebImageGTK
 
     /// Puts a location at the front of the recent ones, without a password. Images that are their own URL are left out.
     func noteLocation(_ location: String) {
-        let url = LocationReader.remoteURL(location.trimmed)
+        let text = location.trimmed
+        let url = LocationReader.remoteURL(text)
         guard url?.isData != true else { return }
-        let location = url?.user() == nil ? location : url?.displayText ?? location
+        let location = url?.user() == nil ? text : url?.displayText ?? text
         change { values in
             values.recentLocations.removeAll { $0 == location }
             values.recentLocations.insert(location, at: 0)

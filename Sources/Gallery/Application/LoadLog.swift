@@ -99,6 +99,13 @@ struct LoadRecord: Sendable {
     /// The URLs whose newest load has failed.
     var failedURLs: Set<URL> { writer.entries.withLock { $0.failedURLs } }
 
+    /// Forgets the failures of other URLs, which a new collection does not need.
+    func forgetFailures(except isKept: (URL) -> Bool) {
+        writer.entries.withLock { entries in
+            if !entries.failedURLs.isEmpty { entries.failedURLs = entries.failedURLs.filter(isKept) }
+        }
+    }
+
     /// Returns the newest record of a URL.
     func record(of url: URL) -> LoadRecord? { writer.entries.withLock { $0.records.values.last { $0.url == url } } }
 

@@ -4,7 +4,7 @@ import WebImageGTK
 
 /// Finds the images at a location: an image, a folder, a list of locations, or a web page.
 ///
-/// A cancelled task stops at the next folder. What it has found by then may still be reported.
+/// A cancelled task stops at the next entry of a folder. What it has found by then may still be reported.
 struct LocationReader: Sendable {
     let manager: WebImageManager
     var scanner = FolderScanner()
@@ -112,7 +112,7 @@ struct LocationReader: Sendable {
         do { answer = try await manager.data(for: WebImageRequest(url)) } catch { throw .load(error) }
         let (data, response) = (answer.data, answer.response)
         if let status = response.statusCode, !(200..<300).contains(status) {
-            throw .load(.httpStatus(code: status, url: url))
+            throw .load(.httpStatus(code: status, url: url.separatedFromUserInfo.url))
         }
         let type = response.headers.last { $0.name.lowercased() == "content-type" }?.value.lowercased() ?? ""
         let isPage = type.hasPrefix("text/html") || type.hasPrefix("application/xhtml")

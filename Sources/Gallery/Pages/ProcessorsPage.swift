@@ -153,8 +153,10 @@ import WebImageGTK
                 onChange: { [weak self] in self?.recipe.steps[index].values = $0 })
         }
         for row in rows { adw_preferences_group_add(group.as(), row.widget.widget) }
+        guard !former.isEmpty, rows.count > former.count else { return }
+        for (row, former) in zip(rows, former) { row.isExpanded = former.isExpanded }
         // The parameters of a processor that was just added.
-        if !former.isEmpty, rows.count > former.count { rows.last?.widget.set("expanded", true) }
+        rows.last?.isExpanded = true
     }
 
     func move(_ index: Int, _ move: ProcessorRow.Move) {

@@ -82,7 +82,7 @@ import WebImageGTK
         grid.onZoom = { [weak self] in self?.zoom(by: $0) }
         grid.onMenu = { [weak self] index, cell in self?.showMenu(at: cell) }
         grid.onSelectionChange = { [weak self] in self?.selectionDidChange() }
-        session.collection.observe { [weak self] change in if change != .shapes { self?.itemsDidChange() } }
+        session.collection.observe { [weak self] in self?.collectionDidChange($0) }
         session.loads.observe { [weak self] in self?.updateStatus() }
         opener.onChange = { [weak self] in self?.readingDidChange() }
         opener.onFailure = { [weak self] in self?.show($0, retrying: $1) }
@@ -128,7 +128,9 @@ import WebImageGTK
         session.collection.replace(with: [])
     }
 
-    private func itemsDidChange() {
+    private func collectionDidChange(_ change: PhotoCollection.Change) {
+        guard change != .shapes else { return }
+        if change == .replaced { session.loads.forgetFailures(except: session.collection.contains) }
         showPage()
         updateStatus()
         guard !session.collection.isEmpty else { return }

@@ -43,7 +43,7 @@ struct GalleryReport: Encodable {
             guard let item = cell.item else { return nil }
             let frame = screenshot.frame(of: cell.widget.widget)
             var entry = Cell(
-                index: item.index, url: item.url.absoluteString, x: frame.x, y: frame.y, width: frame.width,
+                index: item.index, url: item.url.displayText, x: frame.x, y: frame.y, width: frame.width,
                 height: frame.height, isWhole: frame.y >= view.y && frame.y + frame.height <= view.y + view.height,
                 state: "loading")
             switch cell.picture.loadState {

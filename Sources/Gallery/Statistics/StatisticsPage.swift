@@ -90,10 +90,10 @@ import WebImageGTK
     }
 
     private func show(_ statistics: LoadStatistics) {
-        hitRate.text = statistics.hitRate.map(Amount.percent) ?? "Local files"
+        hitRate.text = statistics.hitRate.map(Amount.percent) ?? "No hit rate"
         hitRateNote.text =
             statistics.hitRate == nil
-            ? "All images came from files." : "of the images from the web needed no server"
+            ? "No image of a server has loaded." : "of the images from servers came from a cache"
         for source in LoadSource.allCases {
             let count = statistics.counts[source, default: 0]
             let share = Amount.percent(Double(count) / Double(statistics.loadCount))
