@@ -23,14 +23,15 @@ import WebImageGTK
         widget.setAccessibleLabel(label)
         widget.isVisible = false
         gtk_widget_set_can_target(widget.widget, 0)
-        widget.onSignal("unmap") { [weak self] in self?.pulse = nil }
+        widget.onSignal("unmap") { [weak self] in self?.stopPulsing() }
         widget.onSignal("map") { [weak self] in self?.update() }
     }
 
     var state = State.hidden {
         didSet {
             if state == .hidden {
-                (delay, pulse) = (nil, nil)
+                delay = nil
+                stopPulsing()
                 widget.isVisible = false
             } else if widget.isVisible {
                 update()
@@ -45,7 +46,7 @@ import WebImageGTK
 
     private func update() {
         switch state {
-        case .hidden: pulse = nil
+        case .hidden: stopPulsing()
         case .fraction(let fraction):
             pulse = nil
             gtk_progress_bar_set_fraction(widget.opaque, fraction)
@@ -53,6 +54,13 @@ import WebImageGTK
             guard widget.allowsMotion else { return gtk_progress_bar_set_fraction(widget.opaque, 1) }
             if pulse == nil { moveOn() }
         }
+    }
+
+    /// A bar that has pulsed asks for each frame, even while it is hidden, until it gets a fraction.
+    private func stopPulsing() {
+        guard pulse != nil else { return }
+        pulse = nil
+        gtk_progress_bar_set_fraction(widget.opaque, 0)
     }
 
     private func moveOn() {
