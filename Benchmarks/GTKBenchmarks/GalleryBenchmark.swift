@@ -37,8 +37,8 @@ import WebImageGTK
         figures.merge(scrolled) { $1 }
         try wait("the images after the scrolling", atMost: 60) { preview.isSettled }
         figures["anonymous"] = Self.anonymousMebibytes
-        // A second to settle, then nothing may run.
-        run(for: 1.5)
+        // GTK fades its scrollbar out within three seconds after the last scrolling; then nothing may run.
+        run(for: 4)
         let before = ProcessFigures()
         run(for: min(seconds, 5))
         figures["idle"] = ProcessFigures().shares(since: before).all * 100
