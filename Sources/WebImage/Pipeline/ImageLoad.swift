@@ -207,6 +207,7 @@ final class ImageLoad: Sendable {
                 if let change { pipeline.originals.apply(change, for: context.key) }
                 cache.storeLoaded(kept, original: nil, for: context.key)
             }
+            if change != nil { bytes.unlist() }
         }
         pipeline.noteVariant(kept, context)
         // The pixels last, because a stored variant replaces earlier ones.

@@ -141,6 +141,9 @@ final class LoadedBytes: Sendable {
 
     deinit { if let (table, key) = listing { table.removeReleased(key) } }
 
+    /// Ends the listing: other loads find the bytes in a cache from now on.
+    func unlist() { if let (table, key) = listing { table.remove(self, for: key) } }
+
     /// From a cache.
     init(_ stored: StoredImage, record: ResponseRecord, share: ByteBudget.Share) {
         (data, self.stored, self.record, self.share) = (stored.data, stored, record, share)

@@ -57,6 +57,23 @@ import WebImageTestSupport
         withExtendedLifetime((task, other)) {}
     }
 
+    @Test func storedBytesAreReadFromTheDisk() async throws {
+        let decoder = ProbeDecoder(holdsFirst: true)
+        let fixture = try ManagerFixture(decoder: decoder)
+        let pipeline = Pipeline(fixture.manager.configuration)
+        let context = try #require(pipeline.context(for: WebImageRequest(url)))
+        let end = Countdown()
+        let task = pipeline.join(context) { event in if case .finished = event { end.signal() } }
+        try await fixture.nextLoad().answer(SolidPicture(1).png())
+        try await decoder.starts.first()
+        // Someone may hold them longer than the load.
+        let bytes = try #require(pipeline.unstored[context.bytesKey(sources: context.byteSources)])
+        decoder.release()
+        try await end.wait()
+        #expect(pipeline.unstored.count == 0)
+        withExtendedLifetime((task, bytes)) {}
+    }
+
     @Test func theyAreReleasedWithTheLoadThatDecodesThem() async throws {
         let (_, task) = try await beginDecoding(width: 1)
         #expect(pipeline.unstored.count == 1)
