@@ -5,20 +5,23 @@ import Synchronization
 ///
 /// The table does not keep the bytes. An entry ends when they are stored, or with the last load that decodes them.
 final class UnstoredBytes: Sendable {
-    private struct Entry { weak var bytes: LoadedBytes? }
+    private struct Entry {
+        weak var bytes: LoadedBytes?
+        /// Identifies the bytes without retaining them: their last release under the lock would take it again.
+        let id: ObjectIdentifier
+    }
     private let entries = Mutex<[BytesJobKey: Entry]>([:])
 
     subscript(key: BytesJobKey) -> LoadedBytes? { entries.withLock { $0[key]?.bytes } }
 
-    func insert(_ bytes: LoadedBytes, for key: BytesJobKey) { entries.withLock { $0[key] = Entry(bytes: bytes) } }
-
-    /// Removes the entry of these bytes.
-    func remove(_ bytes: LoadedBytes, for key: BytesJobKey) {
-        entries.withLock { if $0[key]?.bytes === bytes { $0[key] = nil } }
+    func insert(_ bytes: LoadedBytes, for key: BytesJobKey) {
+        entries.withLock { $0[key] = Entry(bytes: bytes, id: ObjectIdentifier(bytes)) }
     }
 
-    /// Removes the entry of released bytes, unless others have taken it.
-    func removeReleased(_ key: BytesJobKey) { entries.withLock { if $0[key]?.bytes == nil { $0[key] = nil } } }
+    /// Removes the entry of some bytes, unless others have taken it.
+    func remove(_ id: ObjectIdentifier, for key: BytesJobKey) {
+        entries.withLock { if $0[key]?.id == id { $0[key] = nil } }
+    }
 
     var count: Int { entries.withLock(\.count) }
 }
