@@ -139,10 +139,10 @@ final class LoadedBytes: Sendable {
         if let (table, key) = listing { table.insert(self, for: key) }
     }
 
-    deinit { unlist() }
+    deinit { if let (table, key) = listing { table.remove(nil, for: key) } }
 
     /// Ends the listing: other loads find the bytes in a cache from now on.
-    func unlist() { if let (table, key) = listing { table.remove(ObjectIdentifier(self), for: key) } }
+    func unlist() { if let (table, key) = listing { table.remove(self, for: key) } }
 
     /// From a cache.
     init(_ stored: StoredImage, record: ResponseRecord, share: ByteBudget.Share) {

@@ -5,22 +5,22 @@ import Synchronization
 ///
 /// The table does not keep the bytes. An entry ends when they are stored, or with the last load that decodes them.
 final class UnstoredBytes: Sendable {
-    private struct Entry {
-        weak var bytes: LoadedBytes?
-        /// Identifies the bytes without retaining them: their last release under the lock would take it again.
-        let id: ObjectIdentifier
-    }
+    private struct Entry { weak var bytes: LoadedBytes? }
     private let entries = Mutex<[BytesJobKey: Entry]>([:])
 
     subscript(key: BytesJobKey) -> LoadedBytes? { entries.withLock { $0[key]?.bytes } }
 
-    func insert(_ bytes: LoadedBytes, for key: BytesJobKey) {
-        entries.withLock { $0[key] = Entry(bytes: bytes, id: ObjectIdentifier(bytes)) }
-    }
+    func insert(_ bytes: LoadedBytes, for key: BytesJobKey) { entries.withLock { $0[key] = Entry(bytes: bytes) } }
 
-    /// Removes the entry of some bytes, unless others have taken it.
-    func remove(_ id: ObjectIdentifier, for key: BytesJobKey) {
-        entries.withLock { if $0[key]?.id == id { $0[key] = nil } }
+    /// Removes the entry of some bytes, and of released ones.
+    func remove(_ bytes: LoadedBytes?, for key: BytesJobKey) {
+        let current = entries.withLock { entries in
+            let current = entries[key]?.bytes
+            if current == nil || current === bytes { entries[key] = nil }
+            return current
+        }
+        // If this is their last release, it takes the lock again.
+        withExtendedLifetime(current) {}
     }
 
     var count: Int { entries.withLock(\.count) }
