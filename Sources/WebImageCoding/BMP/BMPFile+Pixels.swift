@@ -1,5 +1,5 @@
 internal import CWebImageKernels
-package import FoundationEssentials
+internal import FoundationEssentials
 package import WebImageCore
 
 extension BMPFile {

@@ -1,5 +1,5 @@
 internal import CWebImageKernels
-package import FoundationEssentials
+internal import FoundationEssentials
 package import WebImageCore
 
 /// The headers of a bitmap (Microsoft's "Bitmap Storage", OS/2's `BITMAPINFOHEADER2`), and its bytes.

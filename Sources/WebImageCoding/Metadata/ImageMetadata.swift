@@ -1,6 +1,6 @@
 internal import CWebImageLCMS
 public import FoundationEssentials
-public import WebImageCore
+package import WebImageCore
 
 /// What a file tells about its picture beside the pixels. Read it with ``CodecRegistry/metadata(of:)``, and write it with
 /// ``EncodingOptions/metadata``.

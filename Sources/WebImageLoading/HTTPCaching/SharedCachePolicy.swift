@@ -1,4 +1,4 @@
-package import WebImageCore
+internal import WebImageCore
 
 /// What differs for a cache that several users share (RFC 9111, 3.5, 5.2.2.7, 5.2.2.8, 5.2.2.10).
 extension HTTPCachePolicy {
