@@ -141,8 +141,9 @@ import WebImageGTK
     }
 
     private func makeRows() {
-        let former = rows
-        for row in former { adw_preferences_group_remove(group.as(), row.widget.widget) }
+        // Removing a row destroys its widget.
+        let expansions = rows.map(\.isExpanded)
+        for row in rows { adw_preferences_group_remove(group.as(), row.widget.widget) }
         rows = recipe.steps.enumerated().compactMap { index, step in
             guard let kind = step.kind else { return nil }
             var moves: [ProcessorRow.Move] = [.remove]
@@ -153,8 +154,8 @@ import WebImageGTK
                 onChange: { [weak self] in self?.recipe.steps[index].values = $0 })
         }
         for row in rows { adw_preferences_group_add(group.as(), row.widget.widget) }
-        guard !former.isEmpty, rows.count > former.count else { return }
-        for (row, former) in zip(rows, former) { row.isExpanded = former.isExpanded }
+        guard !expansions.isEmpty, rows.count > expansions.count else { return }
+        for (row, isExpanded) in zip(rows, expansions) { row.isExpanded = isExpanded }
         // The parameters of a processor that was just added.
         rows.last?.isExpanded = true
     }
