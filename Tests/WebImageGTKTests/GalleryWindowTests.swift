@@ -10,7 +10,7 @@ import XCTest
 final class GalleryWindowTests: GTKTestCase {
     /// A window with `count` images.
     @MainActor private static func withWindow(
-        _ count: Int = 3, configure: (inout WebImageManager.Configuration) -> Void = { _ in },
+        _ count: Int = 3, width: Int = 1_000, configure: (inout WebImageManager.Configuration) -> Void = { _ in },
         _ body: (GalleryWindow, [URL]) throws -> Void
     ) throws {
         adw_init()
@@ -28,7 +28,7 @@ final class GalleryWindowTests: GTKTestCase {
         let session = GallerySession(
             cacheDirectory: folder.appendingPathComponent("cache"), configure: configure)
         let window = GalleryWindow(
-            application: application, session: session, size: PixelSize(width: 1_000, height: 700))
+            application: application, session: session, size: PixelSize(width: width, height: 700))
         window.present()
         session.collection.replace(with: urls)
         pump("the images") { window.isSettled && window.photos.grid.boundCells.count == count }
@@ -67,6 +67,16 @@ final class GalleryWindowTests: GTKTestCase {
                 pump("the viewer") { window.shownPage == "viewer" && window.isSettled }
                 window.session.collection.replace(with: [])
                 pump("the empty page") { window.shownPage == "photos" && window.isSettled }
+            }
+        }
+    }
+
+    func testTheInspectorOpensOverTheImagesOfANarrowWindow() throws {
+        try MainActor.assumeIsolated {
+            try Self.withWindow(width: 400) { window, _ in
+                window.inspect()
+                pump("the folding") { window.flap.get("folded") && window.flap.get("reveal-progress") == 1.0 }
+                XCTAssertTrue(window.flap.get("reveal-flap"))
             }
         }
     }

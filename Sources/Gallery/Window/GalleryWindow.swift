@@ -23,7 +23,7 @@ import WebImageGTK
     private var openedInspector: LoadInspector?
     private let application: ObjectPointer
     private let toasts = ObjectPointer(adw_toast_overlay_new())
-    private let flap = ObjectPointer(adw_flap_new())
+    let flap = ObjectPointer(adw_flap_new())
     private let leaflet = ObjectPointer(adw_leaflet_new())
     private let stack = ObjectPointer(adw_view_stack_new())
     private let mainPage = ObjectPointer.column()
@@ -85,7 +85,8 @@ import WebImageGTK
         adw_leaflet_append(leaflet.opaque, mainPage.widget)
         adw_flap_set_content(flap.opaque, leaflet.widget)
         adw_flap_set_separator(flap.opaque, gtk_separator_new(GTK_ORIENTATION_VERTICAL))
-        flap.set("flap-position", 1).set("reveal-flap", false).set("swipe-to-open", false)
+        // Unless it is locked, the flap closes when the window has no space for both, and opens when it has.
+        flap.set("flap-position", 1).set("reveal-flap", false).set("swipe-to-open", false).set("locked", true)
         adw_toast_overlay_set_child(toasts.opaque, flap.widget)
         adw_application_window_set_content(widget.as(), toasts.widget)
     }
