@@ -461,7 +461,7 @@ final class GalleryViewerTests: GTKTestCase {
                     gtk_widget_get_tooltip_text($0.widget) != nil
                 }
                 let label = gtk_button_get_label(widget.as())
-                XCTAssertTrue(hasName || label != nil || parent?.isWindowControl == true)
+                XCTAssertTrue(hasName || label != nil || parent?.holdsButtonsOfHeader == true)
                 buttonCount += 1
             }
             XCTAssertGreaterThan(buttonCount, 10)
@@ -478,6 +478,10 @@ final class GalleryViewerTests: GTKTestCase {
 }
 
 extension ObjectPointer {
-    /// Whether a widget holds the buttons of a window's frame.
-    @MainActor fileprivate var isWindowControl: Bool { isInstance(of: gtk_window_controls_get_type()) }
+    /// Whether a widget holds the buttons that a header bar adds to its own: the window's, and since libadwaita 1.4 a
+    /// back button, which is hidden here.
+    @MainActor fileprivate var holdsButtonsOfHeader: Bool {
+        let backButton = g_type_from_name("AdwBackButton")
+        return isInstance(of: gtk_window_controls_get_type()) || (backButton != 0 && isInstance(of: backButton))
+    }
 }
