@@ -45,13 +45,18 @@ import WebImageGTK
     /// Asks for a URL or path.
     func askForLocation(_ body: @escaping @MainActor (String) -> Void) {
         let dialog = ObjectPointer(
-            adw_message_dialog_new(
-                window.as(), "Open location", "An image, a folder, a list of links, or a web page with images"))
+            adw_message_dialog_new(window.as(), nil, nil))
+        dialog.set("title", "Open location")
+        // libadwaita 1.7 measures a heading of its own at widths that are too narrow for it, and GTK warns.
+        let heading = ObjectPointer.label("Open location", "title-2")
+        let explanation = ObjectPointer.label("An image, a folder, a list of links, or a web page with images")
+        for label in [heading, explanation] { label.set("xalign", 0.5).set("justify", 2) }
         let entry = ObjectPointer(gtk_entry_new()).set("placeholder-text", "https://example.org/photo.jpg")
             .set("activates-default", true)
         entry.setAccessibleLabel("Location")
         gtk_entry_set_input_purpose(entry.as(), GTK_INPUT_PURPOSE_URL)
-        adw_message_dialog_set_extra_child(dialog.as(), entry.widget)
+        let content = ObjectPointer.column(spacing: 12, [heading, explanation, entry])
+        adw_message_dialog_set_extra_child(dialog.as(), content.widget)
         for (name, title) in [("cancel", "_Cancel"), ("open", "_Open")] {
             adw_message_dialog_add_response(dialog.as(), name, title)
         }
