@@ -159,10 +159,10 @@ demo: ## Show photographs from a local server, first cold, then from disk.
 	@Demo/run $(installable)/release
 
 SCREENSHOTS ?= .build/screenshots
-screenshots: ## Take screenshots of each page of the Gallery under Xvfb: 1280×900 and 480×700, light and dark, into SCREENSHOTS=…
+screenshots: ## Take screenshots of each page of the Gallery under Xvfb: 1280×900 and 480×700, light and dark, into SCREENSHOTS=…; QUICK=1 takes few.
 	@Scripts/setup build demo
-	$(build) -c release --product Gallery
-	@Scripts/screenshots $(scratch)/release/Gallery $(SCREENSHOTS) $(SCREENSHOT_OPTIONS)
+	$(if $(QUICK),$(build) $(WEBIMAGE_DEBUG_FLAGS),$(build) -c release) --product Gallery
+	@Scripts/screenshots $(scratch)/$(if $(QUICK),debug,release)/Gallery $(SCREENSHOTS) $(if $(QUICK),--quick) $(SCREENSHOT_OPTIONS)
 
 examples: ## Build the examples as a separate package, and check what they do.
 	@Scripts/setup build demo
