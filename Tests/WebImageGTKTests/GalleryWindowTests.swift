@@ -81,6 +81,26 @@ final class GalleryWindowTests: GTKTestCase {
         }
     }
 
+    func testTheKeysOfThePhotosAreThoseOfTheirPageOnly() throws {
+        try MainActor.assumeIsolated {
+            try Self.withWindow { window, _ in
+                let actions = window.photos.actions
+                XCTAssertTrue(
+                    actions.allSatisfy { $0.keys.isEmpty }, "the inspector's texts have Ctrl+C and Ctrl+A too")
+                XCTAssertTrue(actions.allSatisfy { !$0.pageKeys.isEmpty }, "the shortcuts window lists each")
+                window.photos.grid.setCurrent(1, focusing: true)
+                Self.run("toggle-selection", in: window)
+                XCTAssertEqual(Array(window.photos.grid.selection.ranges), [1..<2])
+                Self.run("select-all", in: window)
+                XCTAssertEqual(Array(window.photos.grid.selection.ranges), [0..<3])
+                Self.run("select-none", in: window)
+                XCTAssertTrue(window.photos.grid.selection.isEmpty)
+                Self.run("view", in: window)
+                pump("the viewer") { window.shownPage == "viewer" && window.isSettled }
+            }
+        }
+    }
+
     func testPartsAreMadeWhenTheyAreShown() throws {
         try MainActor.assumeIsolated {
             try Self.withWindow { window, _ in

@@ -62,9 +62,6 @@ import WebImageGTK
 
     var memoryByteLimit: Int { values.memoryMebibytes << 20 }
 
-    /// Calls `body` after each change, of any setting.
-    func observe(_ body: @escaping @MainActor (Values) -> Void) { observers.append { body($1) } }
-
     /// Calls `body` after each change of a setting.
     func observe<Value: Equatable>(
         _ setting: KeyPath<Values, Value>, _ body: @escaping @MainActor (Value) -> Void

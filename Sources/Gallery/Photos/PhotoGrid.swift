@@ -10,8 +10,8 @@ import WebImageGTK
 @MainActor final class PhotoGrid: Canvas {
     /// Called for an image to open.
     var onOpen: (_ index: Int) -> Void = { _ in }
-    /// Called for an image under a context menu or its key.
-    var onMenu: (_ index: Int, _ cell: ObjectPointer) -> Void = { _, _ in }
+    /// Called for a cell to show the menu of its image.
+    var onMenu: (_ cell: ObjectPointer) -> Void = { _ in }
     /// Called after the selection or the current image has changed.
     var onSelectionChange: () -> Void = {}
     /// Called to change the zoom by a factor.
@@ -48,7 +48,7 @@ import WebImageGTK
         gtk_widget_set_focusable(widget.widget, 1)
         gtk_widget_set_overflow(widget.widget, GTK_OVERFLOW_HIDDEN)
         session.collection.observe { [weak self] in self?.collectionDidChange($0) }
-        session.settings.observe { [weak self] _ in self?.invalidateLayout() }
+        session.settings.observe(\.rowHeight) { [weak self] _ in self?.invalidateLayout() }
         addControllers()
     }
 
@@ -56,6 +56,9 @@ import WebImageGTK
 
     /// The cells in use, in the order of their images.
     var boundCells: [PhotoCell] { cells.sorted { $0.key < $1.key }.map(\.value) }
+
+    /// The cell of the current image, if that is near the view.
+    var currentCell: PhotoCell? { current.flatMap { cells[$0] } }
 
     func cell(of url: URL) -> PhotoCell? { cells.values.first { $0.item?.url == url } }
 
@@ -328,7 +331,7 @@ import WebImageGTK
         if button == 1, state & GDK_SHIFT_MASK.rawValue != 0 { extendSelection(to: index) }
         setCurrent(index, focusing: true)
         switch button {
-        case 3: if let cell = cells[index] { onMenu(index, cell.widget) }
+        case 3: if let cell = cells[index] { onMenu(cell.widget) }
         case 1 where state & GDK_SHIFT_MASK.rawValue != 0: break
         case 1 where isToggling: toggleSelection(of: index)
         case 1: onOpen(index)
@@ -342,22 +345,9 @@ import WebImageGTK
             return false
         }
         let hasShift = modifiers.rawValue & GDK_SHIFT_MASK.rawValue != 0
-        if hasShift, key == GDK_KEY_F10 { return act(on: GDK_KEY_Menu) }
-        guard let target = target(of: key) else { return act(on: key) }
+        guard let target = target(of: key) else { return false }
         if hasShift { extendSelection(to: min(max(target, 0), collection.count - 1)) } else { startRange(at: nil) }
         setCurrent(target, focusing: true)
-        return true
-    }
-
-    private func act(on key: Int32) -> Bool {
-        guard let current else { return false }
-        switch key {
-        case GDK_KEY_Return, GDK_KEY_KP_Enter: if cells[current]?.retry() != true { onOpen(current) }
-        case GDK_KEY_space: toggleSelection(of: current)
-        case GDK_KEY_Menu: if let cell = cells[current] { onMenu(current, cell.widget) }
-        case GDK_KEY_Escape where !selection.isEmpty: clearSelection()
-        default: return false
-        }
         return true
     }
 

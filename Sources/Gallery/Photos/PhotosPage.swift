@@ -36,6 +36,7 @@ import WebImageGTK
         widget = .column()
         build(scroller)
         connect()
+        Action.addPageKeys(actions, to: widget)
         updateStatus()
     }
 
@@ -80,7 +81,7 @@ import WebImageGTK
     private func connect() {
         grid.onOpen = { [weak self] in self?.onOpen($0) }
         grid.onZoom = { [weak self] in self?.zoom(by: $0) }
-        grid.onMenu = { [weak self] index, cell in self?.showMenu(at: cell) }
+        grid.onMenu = { [weak self] cell in self?.showMenu(at: cell) }
         grid.onSelectionChange = { [weak self] in self?.selectionDidChange() }
         session.collection.observe { [weak self] in self?.collectionDidChange($0) }
         session.loads.observe { [weak self] in self?.updateStatus() }
@@ -162,17 +163,26 @@ import WebImageGTK
     private var targets: [URL] { grid.selection.isEmpty ? currentURL.map { [$0] } ?? [] : selectedURLs }
 
     var actions: [Action] {
-        [
-            Action("view", "Open the image", .photos, keys: []) { [weak self] in
-                if let self, let index = grid.current { onOpen(index) }
+        typealias Body = @MainActor (PhotosPage) -> Void
+        // Keys of the page, not of the window: the inspector's texts and the location's entry have some of them too.
+        func action(_ name: String, _ title: String, _ keys: [String], _ body: @escaping Body) -> Action {
+            Action(name, title, .photos, pageKeys: keys) { [weak self] in if let self { body(self) } }
+        }
+        return [
+            action("view", "Open the image, or load it again if it failed", ["Return", "KP_Enter"]) { page in
+                guard let index = page.grid.current, page.grid.currentCell?.retry() != true else { return }
+                page.onOpen(index)
             },
-            Action("copy-links", "Copy the links", .photos, keys: ["<Control>c"]) { [weak self] in self?.copyLinks() },
-            Action("remove-selected", "Remove from the cache", .photos, keys: ["Delete"]) { [weak self] in
-                self?.removeFromCache()
+            action("image-menu", "Menu of the image", ["Menu", "<Shift>F10"]) { page in
+                if let cell = page.grid.currentCell { page.showMenu(at: cell.widget) }
             },
-            Action("toggle-selection", "Select the image", .photos) { [weak self] in
-                if let self, let index = grid.current { grid.toggleSelection(of: index) }
+            action("toggle-selection", "Select the image", ["space"]) { page in
+                if let index = page.grid.current { page.grid.toggleSelection(of: index) }
             },
+            action("select-all", "Select all", ["<Control>a"]) { $0.grid.selectAll() },
+            action("select-none", "Clear selection", ["Escape", "<Control><Shift>a"]) { $0.grid.clearSelection() },
+            action("copy-links", "Copy the links", ["<Control>c"]) { $0.copyLinks() },
+            action("remove-selected", "Remove from the cache", ["Delete"]) { $0.removeFromCache() },
         ]
     }
 

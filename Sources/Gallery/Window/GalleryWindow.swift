@@ -317,12 +317,6 @@ import WebImageGTK
             Action("zoom-reset", "Default size of images", .photos, keys: ["<Control>0"]) { [weak self] in
                 self?.photos.resetZoom()
             },
-            Action("select-all", "Select all", .photos, keys: ["<Control>a"]) { [weak self] in
-                self?.photos.grid.selectAll()
-            },
-            Action("select-none", "Clear selection", .photos, keys: ["<Control><Shift>a"]) { [weak self] in
-                self?.photos.grid.clearSelection()
-            },
             Action("reload", "Reload visible images", .photos, keys: ["<Control>r"]) { [weak self] in
                 self?.photos.reload()
             },
