@@ -11,30 +11,6 @@ final class GalleryAccessibilityTests: GTKTestCase {
     private static let pages: [GalleryArguments.Page] =
         [.photos, .statistics, .learn(nil)] + PageName.allCases.map { .learn($0) }
 
-    /// A window with three images.
-    @MainActor private static func withWindow(_ body: @MainActor (GalleryWindow) throws -> Void) throws {
-        adw_init()
-        let folder = FileManager.default.temporaryDirectory.appendingPathComponent("Window-\(UUID().uuidString)")
-        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
-        defer { try? FileManager.default.removeItem(at: folder) }
-        for number in 0..<3 {
-            let swatch = Swatch(red: UInt8(number), green: 90, blue: 0, width: 60)
-            try CodecRegistry.shared.encode(try swatch.image(), as: .png)
-                .write(to: folder.appendingPathComponent("\(number).png"))
-        }
-        let application = ObjectPointer(adw_application_new(nil, G_APPLICATION_NON_UNIQUE))
-        defer { g_object_unref(application.address) }
-        g_application_register(application.as(GApplication.self), nil, nil)
-        let session = GallerySession(cacheDirectory: folder.appendingPathComponent("cache"))
-        let window = GalleryWindow(
-            application: application, session: session, size: PixelSize(width: 1_000, height: 700))
-        window.present()
-        window.open([folder.path])
-        pump("the images") { window.isSettled && session.collection.count == 3 }
-        defer { gtk_window_destroy(window.widget.as()) }
-        try body(window)
-    }
-
     /// What is wrong with the controls of a page.
     private struct Faults {
         let page: String
@@ -53,7 +29,7 @@ final class GalleryAccessibilityTests: GTKTestCase {
 
     @MainActor private static func visitPages() throws -> [Faults] {
         var faults: [Faults] = []
-        try withWindow { window in
+        try GalleryWindowTests.withWindow { window, _ in
             @MainActor func note(_ page: String) {
                 faults.append(
                     Faults(

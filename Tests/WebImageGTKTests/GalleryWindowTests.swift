@@ -8,10 +8,10 @@ import XCTest
 
 /// What the window does with its parts: the grid, the viewer and the inspector.
 final class GalleryWindowTests: GTKTestCase {
-    /// A window with `count` images.
-    @MainActor private static func withWindow(
+    /// Opens a window with `count` images of a folder, for the tests of whole windows.
+    @MainActor static func withWindow(
         _ count: Int = 3, width: Int = 1_000, configure: (inout WebImageManager.Configuration) -> Void = { _ in },
-        _ body: (GalleryWindow, [URL]) throws -> Void
+        _ body: @MainActor (GalleryWindow, [URL]) throws -> Void
     ) throws {
         adw_init()
         let folder = FileManager.default.temporaryDirectory.appendingPathComponent("Window-\(UUID().uuidString)")
@@ -30,11 +30,13 @@ final class GalleryWindowTests: GTKTestCase {
         let window = GalleryWindow(
             application: application, session: session, size: PixelSize(width: width, height: 700))
         window.present()
-        session.collection.replace(with: urls)
+        window.open([folder.path])
         pump("the images") { window.isSettled && window.photos.grid.boundCells.count == count }
+        defer {
+            gtk_window_destroy(window.widget.as())
+            pumpUntilIdle()
+        }
         try body(window, urls)
-        gtk_window_destroy(window.widget.as())
-        pumpUntilIdle()
     }
 
     @MainActor private static func run(_ action: String, in window: GalleryWindow) {

@@ -83,12 +83,6 @@ import WebImageGTK
         return height
     }
 
-    /// Loads a failed image again. Returns `false` if the image has not failed.
-    func retry() -> Bool {
-        guard case .failed = picture.loadState else { return false }
-        return picture.retry()
-    }
-
     // MARK: State
 
     private func show(_ state: LoadState) {
@@ -110,7 +104,7 @@ import WebImageGTK
         let button = ObjectPointer(gtk_button_new()).style("failure").style("flat")
         gtk_button_set_child(
             button.as(), ObjectPointer.column(spacing: 6, [icon, label]).aligned(nil, GTK_ALIGN_CENTER).widget)
-        button.onSignal("clicked") { [weak self] in _ = self?.retry() }
+        button.onSignal("clicked") { [weak self] in _ = self?.picture.retry() }
         add(button)
         failureButton = button
         return button

@@ -35,7 +35,6 @@ import WebImageGTK
     private var pendingReveal: (index: Int, focusing: Bool)?
     private var cells: [Int: PhotoCell] = [:]
     private var spareCells: [PhotoCell] = []
-    private var isConfiguringScrolling = false
 
     /// How far from the view images get cells, and how far they keep them, in heights of the view. Rows that grow as shapes become
     /// known move images away, whose loads need not start anew when they come back.
@@ -99,10 +98,8 @@ import WebImageGTK
         } else if position > 0, let anchor {
             newPosition = layout.rows[layout.row(of: anchor.index)].y - anchor.offset
         }
-        isConfiguringScrolling = true
         configureScrolling(
             GTK_ORIENTATION_VERTICAL, content: layout.contentHeight, page: Double(height), position: newPosition)
-        isConfiguringScrolling = false
     }
 
     /// The rows in sight, and those at most `margin` heights of the view away.
@@ -166,7 +163,6 @@ import WebImageGTK
     // MARK: Canvas
 
     override func scrollPositionDidChange() {
-        guard !isConfiguringScrolling else { return }
         updateCells()
         super.scrollPositionDidChange()
     }

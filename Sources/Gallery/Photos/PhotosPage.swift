@@ -170,7 +170,7 @@ import WebImageGTK
         }
         return [
             action("view", "Open the image, or load it again if it failed", ["Return", "KP_Enter"]) { page in
-                guard let index = page.grid.current, page.grid.currentCell?.retry() != true else { return }
+                guard let index = page.grid.current, page.grid.currentCell?.picture.retry() != true else { return }
                 page.onOpen(index)
             },
             action("image-menu", "Menu of the image", ["Menu", "<Shift>F10"]) { page in

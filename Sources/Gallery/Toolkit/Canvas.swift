@@ -47,7 +47,7 @@ import WebImageGTK
     /// Draws below the children.
     func draw(into snapshot: OpaquePointer) {}
 
-    /// Called when the position has changed; requests a layout.
+    /// Called when the position has changed, but not by the layout itself; requests a layout.
     func scrollPositionDidChange() { queueLayout() }
 
     /// Moves the keyboard focus to the next child, in the order of ``children``. Returns `false` if there is none.
@@ -159,7 +159,9 @@ import WebImageGTK
         adjustments[key] = adjustment
         guard let adjustment else { return connections[key] = nil }
         g_object_ref_sink(adjustment.address)
-        connections[key] = adjustment.onSignal("value-changed") { [weak self] in self?.scrollPositionDidChange() }
+        connections[key] = adjustment.onSignal("value-changed") { [weak self] in
+            if let self, !isInLayout { scrollPositionDidChange() }
+        }
         queueLayout()
     }
 
