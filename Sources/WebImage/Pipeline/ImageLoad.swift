@@ -190,7 +190,10 @@ final class ImageLoad: Sendable {
     private func store(_ image: Image, _ bytes: LoadedBytes, _ watch: Watch) -> Job<Bool, NoNews>? {
         if context.isForPart { return nil }
         // Bytes that decode only in part are not stored.
-        guard !image.isPartial || context.request.options.contains(.ignoreDecoding) else { return nil }
+        guard !image.isPartial || context.request.options.contains(.ignoreDecoding) else {
+            bytes.unlist()
+            return nil
+        }
         let isWanted = job.isResultWanted && bytes.isForMemory
         let kept = pipeline.imageToKeep(image, context, isWanted: isWanted)
         if let stored = bytes.stored {
@@ -221,6 +224,8 @@ final class ImageLoad: Sendable {
         // The bytes are good.
         case .decoding(_, .page, _): break
         case .decoding, .unrecognizedFormat:
+            // A caller may try again at once, and then the server is asked.
+            bytes.unlist()
             guard let stored = bytes.stored else { break }
             pipeline.originals.discard(stored, because: error)
             guard context.byteSources.contains(.loader) else { break }

@@ -141,7 +141,7 @@ final class LoadedBytes: Sendable {
 
     deinit { if let (table, key) = listing { table.remove(nil, for: key) } }
 
-    /// Ends the listing: other loads find the bytes in a cache from now on.
+    /// Ends the listing: other loads find the bytes in a cache from now on, or load them again because they are damaged.
     func unlist() { if let (table, key) = listing { table.remove(self, for: key) } }
 
     /// From a cache.

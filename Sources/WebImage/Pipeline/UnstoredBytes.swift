@@ -3,7 +3,8 @@ import Synchronization
 /// Bytes that have arrived and are being decoded. No cache has them yet, because images are stored once they have been
 /// decoded, and their bytes job has ended: a request for another size of the image would load them again.
 ///
-/// The table does not keep the bytes. An entry ends when they are stored, or with the last load that decodes them.
+/// The table does not keep the bytes. An entry ends when they are stored, when they turn out to be damaged, or with the
+/// last load that decodes them.
 final class UnstoredBytes: Sendable {
     private struct Entry { weak var bytes: LoadedBytes? }
     private let entries = Mutex<[BytesJobKey: Entry]>([:])

@@ -434,7 +434,7 @@ struct DiskCacheFullDiskTests {
         for key in keys { #expect(await version(of: key, in: next) == 1) }
         await cache.flush()
         await next.flush()
-        #expect(fixture.reported.allSatisfy { $0 == .system(errno: ENOSPC) })
+        #expect(fixture.reported.filter { $0 != .system(errno: ENOSPC) } == [])
     }
 
     /// Values that do not fit are not stored, and the values they replace are removed.
@@ -511,6 +511,6 @@ struct DiskCacheFullDiskTests {
         #expect(await version(of: "last", in: cache) == 9)
         let entries = await cache.entries()
         #expect(await cache.count == entries.count)
-        #expect(fixture.reported.allSatisfy { $0 == .system(errno: ENOSPC) })
+        #expect(fixture.reported.filter { $0 != .system(errno: ENOSPC) } == [])
     }
 }

@@ -57,6 +57,29 @@ import WebImageTestSupport
         withExtendedLifetime((task, other)) {}
     }
 
+    /// The first load still has its bytes while it reports its end.
+    @Test(arguments: [false, true]) func aRetryAsksTheServerForDamagedBytes(allowsDamage: Bool) async throws {
+        let fixture = try ManagerFixture(allowsDamage: allowsDamage, hasDisk: false)
+        let pipeline = Pipeline(fixture.manager.configuration)
+        let context = try #require(pipeline.context(for: WebImageRequest(url)))
+        let (first, second) = (Results(), Results())
+        let retry = LockBox<(any LoaderTask)?>(nil)
+        let task = pipeline.join(context) { event in
+            guard case .finished(let result) = event else { return }
+            let other = pipeline.join(context) { event in
+                if case .finished(let result) = event { second.note(result) }
+            }
+            retry.withLock { $0 = other }
+            first.note(result)
+        }
+        let damaged = try SolidPicture(1, size: PixelSize(width: 64, height: 64)).png()
+        try await fixture.nextLoad().answer(damaged.prefix(damaged.count / 2))
+        #expect(await first.wait(for: 1).first.flatMap { try? $0.get().image.isPartial } == (allowsDamage ? true : nil))
+        try await fixture.nextLoad().answer(SolidPicture(2).png())
+        #expect(try await second.wait(for: 1).first?.get().image.isPartial == false)
+        withExtendedLifetime((task, retry)) {}
+    }
+
     @Test func storedBytesAreReadFromTheDisk() async throws {
         let decoder = ProbeDecoder(holdsFirst: true)
         let fixture = try ManagerFixture(decoder: decoder)
