@@ -53,16 +53,10 @@ final class DiskReader {
     ) throws(DiskFault) {
         self.identity = identity
         self.checksAll = checksAll
-        let settledIndex = directory.isReadOnly ? directory.settledIndex : nil
-        self.settledIndex = settledIndex
-        connection =
-            if settledIndex != nil {
-                try SQLiteConnection(unchanging: directory.indexPath)
-            } else {
-                try SQLiteConnection(path: directory.indexPath, creates: false, busyTimeoutMilliseconds: 2_000)
-            }
+        let (connection, settledIndex, version) = try Self.connect(to: directory)
         // 0 while another thread creates the tables.
-        guard try connection.integer("PRAGMA user_version") == DiskIndex.version else { return nil }
+        guard version == DiskIndex.version else { return nil }
+        (self.connection, self.settledIndex) = (connection, settledIndex)
         // The writer is responsible for the log.
         connection.leaveLog()
         try connection.execute("PRAGMA cache_size = -8192; PRAGMA query_only = 1")
@@ -78,6 +72,24 @@ final class DiskReader {
         find = try connection.prepare("SELECT \(DiskIndex.Row.columns), key, \(order.column) FROM entry WHERE hash = ?")
         describe = try connection.prepare("SELECT created, modified, accessed FROM entry WHERE id = ?")
         attachment = try connection.prepare("SELECT extended, metadata FROM attachment WHERE id = ?")
+    }
+
+    /// Opens the index; as an immutable one where SQLite cannot create the files that it shares with writers.
+    private static func connect(
+        to directory: DiskDirectory
+    ) throws(DiskFault) -> (SQLiteConnection, DiskDirectory.SettledIndex?, version: Int64?) {
+        let settled = directory.settledIndex
+        if settled == nil || !directory.isReadOnly {
+            do throws(DiskFault) {
+                let connection = try SQLiteConnection(
+                    path: directory.indexPath, creates: false, busyTimeoutMilliseconds: 2_000)
+                return (connection, nil, try connection.integer("PRAGMA user_version"))
+            } catch let fault {
+                guard fault.isFullDisk, settled != nil else { throw fault }
+            }
+        }
+        let connection = try SQLiteConnection(unchanging: directory.indexPath)
+        return (connection, settled, try connection.integer("PRAGMA user_version"))
     }
 
     /// Whether an index that is read as immutable has changed.

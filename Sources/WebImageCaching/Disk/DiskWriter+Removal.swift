@@ -169,8 +169,7 @@ extension DiskWriter {
                 return true
             }
         }
-        // On a full disk, SQLite cannot even record that rows are deleted. The next use creates a new index with its
-        // own generation, and sweeps the files of this one.
+        // On a full disk, SQLite cannot even record that rows are deleted.
         if needsSpace == true { discardIndex() }
         return needsSpace == false
     }
@@ -234,17 +233,24 @@ extension DiskWriter {
         return isDone == true
     }
 
-    /// Deletes the index, and with it all entries. The next use creates a new one and sweeps the files of this one.
+    /// Deletes the index, and with it all entries. The next use creates a new one.
+    ///
+    /// Their files are deleted now, since a new index may have no space otherwise.
     func discardIndex() {
-        let discarded = indexIdentity
+        let (discarded, values) = (indexIdentity, index.map { directory.valuesPath(generation: $0.generation) })
+        var isDiscarded = false
         do throws(DiskFault) {
-            try directory.withExclusiveLock { () throws(DiskFault) in
-                if directory.indexIdentity == discarded { directory.removeIndex() }
+            isDiscarded = try directory.withExclusiveLock { () throws(DiskFault) in
+                guard directory.indexIdentity == discarded else { return false }
+                directory.removeIndex()
+                return true
             }
         } catch let fault {
             report(fault.failure)
         }
         close()
+        // The generation belongs to the deleted index alone.
+        if isDiscarded, let values { DiskDirectory.removeValues(values) }
     }
 
     /// Deletes files without a row and data after the ends of segments, left by a process that died between writing a

@@ -66,7 +66,10 @@ final class SQLiteConnection {
     var isInTransaction: Bool { sqlite3_get_autocommit(handle) == 0 }
 
     func fault() -> DiskFault {
-        .index(code: sqlite3_extended_errcode(handle), message: String(cString: sqlite3_errmsg(handle)))
+        let code = sqlite3_extended_errcode(handle)
+        // SQLite has its own code for a full disk, but not where the file that processes share cannot grow.
+        let cause = DiskFault.system(errno: code & 0xFF == SQLITE_IOERR ? sqlite3_system_errno(handle) : 0)
+        return cause.isFullDisk ? cause : .index(code: code, message: String(cString: sqlite3_errmsg(handle)))
     }
 }
 

@@ -486,6 +486,40 @@ struct DiskCacheFullDiskTests {
         #expect(await version(of: "new", in: cache) == 2)
     }
 
+    /// SQLite shares a file with other processes, which cannot be created then.
+    @Test func aCacheThatIsOpenedOnAFullDiskFindsItsValues() async throws {
+        var cache: DiskCache? = makeCache()
+        for number in 0..<20 {
+            await cache?.storeNow(Data(number % 2 == 0 ? 1_000 : 60_000, of: UInt8(number)), for: "\(number)")
+        }
+        try await fixture.end(&cache)
+        try disk.fill()
+        let next = makeCache()
+        for number in 0..<20 {
+            #expect(await next.data(for: "\(number)") == Data(number % 2 == 0 ? 1_000 : 60_000, of: UInt8(number)))
+        }
+        await next.flush()
+        #expect(fixture.reported.filter { $0 != .system(errno: ENOSPC) } == [])
+        disk.clear()
+        await next.storeNow(Data(60_000, of: 99), for: "3")
+        #expect(await next.data(for: "3") == Data(60_000, of: 99))
+    }
+
+    /// The old index keeps its space while another process reads it.
+    @Test func storesAfterAFullDiskIsClearedWhileTheOldIndexIsInUse() async throws {
+        let cache = makeCache()
+        for number in 0..<20 { await store("key \(number)", version: 1, byteCount: 100_000, in: cache) }
+        await cache.flush()
+        let reader = try SQLiteConnection(
+            path: disk.path + "/cache/index.sqlite", creates: false, busyTimeoutMilliseconds: 0)
+        try reader.execute("BEGIN; SELECT count(*) FROM entry")
+        try disk.fill()
+        await cache.removeAll()
+        await store("new", version: 2, byteCount: 100_000, in: cache)
+        #expect(await version(of: "new", in: cache) == 2)
+        try reader.execute("COMMIT")
+    }
+
     /// Makes small changes until the disk is full, repeatedly. Each must be complete or absent.
     @Test(.timeLimit(.minutes(1)))
     func everyEntryIsCompleteOrAbsentAfterManyFullDisks() async throws {
