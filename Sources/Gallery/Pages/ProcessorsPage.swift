@@ -126,7 +126,8 @@ import WebImageGTK
     }
 
     private func makeCodeView() -> ObjectPointer {
-        codeLabel.set("selectable", true).set("xalign", 0.0).set("yalign", 0.0).style("monospace").margins(12)
+        codeLabel.set("selectable", true).set("xalign", 0.0).set("yalign", 0.0).style("monospace").style("caption")
+            .margins(12)
         codeLabel.setAccessibleLabel("Code")
         let view = ObjectPointer(gtk_scrolled_window_new()).style("card")
         gtk_scrolled_window_set_policy(view.opaque, GTK_POLICY_AUTOMATIC, GTK_POLICY_NEVER)
