@@ -11,7 +11,7 @@ import WebImageGTK
     private let afterLabel = ObjectPointer.caption("", "caption", "dim-label", "numeric")
     private let group = ObjectPointer.group("Processors")
     private let codeLabel = ObjectPointer(gtk_label_new(""))
-    private let photographRow = ObjectPointer(adw_combo_row_new()).set("title", "Photograph")
+    private let photographRow = ObjectPointer.menuRow("Photograph", [])
     private let session: GallerySession
     private(set) var rows: [ProcessorRow] = []
     private var photographs: [Photograph] = []

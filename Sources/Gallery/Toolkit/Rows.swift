@@ -23,6 +23,13 @@ import WebImageGTK
         return row
     }
 
+    /// Returns a row with a menu of which one entry is chosen.
+    static func menuRow(_ title: String, _ entries: [String]) -> ObjectPointer {
+        let row = ObjectPointer(adw_combo_row_new()).set("title", title.escapedMarkup)
+        row.fillMenu(entries)
+        return row
+    }
+
     /// Returns a menu of which one entry is chosen.
     static func dropDown(_ titles: [String], _ name: String) -> ObjectPointer {
         let menu = ObjectPointer(gtk_drop_down_new(nil, nil))

@@ -13,13 +13,14 @@ import WebImageGTK
     private let choices: [ImageFormat?]
     private(set) var export: PhotoExport
 
-    private let formatRow = ObjectPointer(adw_combo_row_new())
+    private let formatRow: ObjectPointer
     private let qualitySlider = ObjectPointer(gtk_scale_new_with_range(GTK_ORIENTATION_HORIZONTAL, 1, 100, 1))
     private let losslessSwitch = ObjectPointer(gtk_switch_new())
     private let metadataSwitch = ObjectPointer(gtk_switch_new())
-    private let sideRow = ObjectPointer(adw_combo_row_new())
-    private let bytesRow = ObjectPointer(adw_combo_row_new())
-    private var qualityRow, losslessRow, metadataRow, conversion: ObjectPointer
+    private let sideRow = ObjectPointer.menuRow(
+        "Longest side", sides.map { $0.map { "\($0) pixels" } ?? "Original size" })
+    private let bytesRow = ObjectPointer.menuRow("File size", byteLimits.map(\.title))
+    private let qualityRow, losslessRow, conversion: ObjectPointer
 
     private static let sides: [Int?] = [nil, 3_840, 2_560, 1_920, 1_280, 640]
     private static let byteLimits: [(title: String, bytes: Int?)] = [
@@ -40,9 +41,13 @@ import WebImageGTK
         choices = quarterTurns == 0 ? [nil] + formats : formats
         let own = original.flatMap { formats.contains($0) ? $0 : nil } ?? .png
         export = PhotoExport(format: quarterTurns == 0 ? nil : own, quarterTurns: quarterTurns)
-        (qualityRow, losslessRow) = (Self.row("Quality", "", qualitySlider), Self.row("Lossless", "", losslessSwitch))
-        metadataRow = Self.row("Keep metadata", "Camera, date and place", metadataSwitch)
+        formatRow = .menuRow(
+            "Format", choices.map { $0?.title ?? "Original file" + (original.map { " (\($0.title))" } ?? "") })
+        (qualityRow, losslessRow) = (.row("Quality", qualitySlider), .row("Lossless", losslessSwitch))
+        let metadataRow = ObjectPointer.row(
+            "Keep metadata", subtitle: "Camera, date and place", metadataSwitch)
         conversion = .group("Conversion", [qualityRow, losslessRow, sideRow, bytesRow, metadataRow])
+        showExport()
         buildWindow()
         connectRows()
         update()
@@ -56,19 +61,13 @@ import WebImageGTK
     /// The window owns the dialog.
     private static let key = AssociationKey<SaveDialog>("web-image-gallery-save-dialog")
 
-    private static func row(_ title: String, _ subtitle: String, _ control: ObjectPointer) -> ObjectPointer {
-        let row = ObjectPointer(adw_action_row_new()).set("title", title).set("subtitle", subtitle)
-        control.aligned(nil, GTK_ALIGN_CENTER).setAccessibleLabel(title)
-        adw_action_row_add_suffix(row.as(), control.widget)
-        adw_action_row_set_activatable_widget(row.as(), control.widget)
-        return row
-    }
-
-    private static func fill(_ row: ObjectPointer, _ title: String, _ names: [String]) {
-        let list = ObjectPointer(gtk_string_list_new(nil))
-        for name in names { gtk_string_list_append(list.opaque, name) }
-        row.set("title", title).set("model", object: list)
-        g_object_unref(list.address)
+    private func showExport() {
+        gtk_scale_set_draw_value(qualitySlider.as(), 1)
+        gtk_scale_set_value_pos(qualitySlider.as(), GTK_POS_LEFT)
+        qualitySlider.sized(160, -1)
+        gtk_range_set_value(qualitySlider.as(), (export.quality * 100).rounded())
+        formatRow.set("selected", choices.firstIndex(of: export.format) ?? 0)
+        metadataSwitch.set("active", export.keepsMetadata)
     }
 
     private func buildWindow() {
@@ -77,19 +76,6 @@ import WebImageGTK
         gtk_window_set_modal(window.as(), 1)
         gtk_window_set_transient_for(window.as(), parent.as())
         window.sized(300, 240)
-
-        let names = choices.map {
-            $0.map(Self.name) ?? "Original file" + (originalFormat.map { " (\(Self.name(of: $0)))" } ?? "")
-        }
-        Self.fill(formatRow, "Format", names)
-        Self.fill(sideRow, "Longest side", Self.sides.map { $0.map { "\($0) pixels" } ?? "As it is" })
-        Self.fill(bytesRow, "File size", Self.byteLimits.map(\.title))
-        gtk_scale_set_draw_value(qualitySlider.as(), 1)
-        gtk_scale_set_value_pos(qualitySlider.as(), GTK_POS_LEFT)
-        qualitySlider.sized(160, -1)
-        gtk_range_set_value(qualitySlider.as(), (export.quality * 100).rounded())
-        formatRow.set("selected", choices.firstIndex(of: export.format) ?? 0)
-        metadataSwitch.set("active", export.keepsMetadata)
 
         let header = ObjectPointer(adw_header_bar_new())
         header.set("show-end-title-buttons", false).set("show-start-title-buttons", false)
@@ -109,15 +95,6 @@ import WebImageGTK
             return true
         }
         gtk_widget_add_controller(window.widget, keys.opaque)
-    }
-
-    private static func name(of format: ImageFormat) -> String {
-        switch format {
-        case .webp: "WebP"
-        case .jpegXL: "JPEG XL"
-        case .jpeg2000: "JPEG 2000"
-        default: format.name.uppercased()
-        }
     }
 
     private func connectRows() {
@@ -156,21 +133,10 @@ import WebImageGTK
             g_object_unref(folder.address)
         }
         let (export, onSave) = (export, onSave)
-        chooser.onResponse { response in
-            // The connection retains the dialog until here.
-            defer { g_object_unref(chooser.address) }
-            guard response == Int(GTK_RESPONSE_ACCEPT.rawValue),
-                let files = web_image_file_chooser_get_files(chooser.opaque)
-            else { return }
-            let list = ObjectPointer(files)
-            defer { g_object_unref(list.address) }
-            guard let file = g_list_model_get_item(list.opaque, 0) else { return }
-            defer { g_object_unref(file) }
-            guard let path = g_file_get_path(OpaquePointer(file)) else { return }
-            defer { g_free(path) }
-            onSave(export, URL(filePath: String(cString: path)))
-        }
         close()
-        gtk_native_dialog_show(chooser.as())
+        chooser.chooseFiles { locations in
+            // A server that is not mounted has no path.
+            if let path = locations.first, path.hasPrefix("/") { onSave(export, URL(filePath: path)) }
+        }
     }
 }

@@ -34,20 +34,15 @@ import WebImageGTK
             var locations: [String] = []
             var next = g_value_get_boxed(value)?.assumingMemoryBound(to: GSList.self)
             while let entry = next {
-                if let file = entry.pointee.data { locations.append(location(of: OpaquePointer(file))) }
+                if let file = entry.pointee.data {
+                    locations.append(ObjectPointer.location(ofFile: OpaquePointer(file)))
+                }
                 next = entry.pointee.next
             }
             return locations
         }
         guard g_type_check_value_holds(value, String.type) != 0 else { return nil }
         return locations(in: String.load(from: value))
-    }
-
-    /// Returns the path of a `GFile`, also where a device or a share is mounted; without one, its URL.
-    static func location(of file: OpaquePointer) -> String {
-        guard let text = g_file_get_path(file) ?? g_file_get_uri(file) else { return "" }
-        defer { g_free(text) }
-        return String(cString: text)
     }
 
     /// The paths and links in a text, one a line. Other lines are left out.

@@ -23,23 +23,7 @@ import WebImageGTK
     ) {
         let chooser = ObjectPointer(web_image_file_chooser_new(title, window.as(), action, "_Open", "_Cancel"))
         web_image_file_chooser_set_select_multiple(chooser.opaque, action == GTK_FILE_CHOOSER_ACTION_OPEN ? 1 : 0)
-        chooser.onResponse { response in
-            // GTK does not own a native dialog; the creator's reference keeps it until the answer.
-            defer { g_object_unref(chooser.address) }
-            guard response == Int(GTK_RESPONSE_ACCEPT.rawValue),
-                let files = web_image_file_chooser_get_files(chooser.opaque)
-            else { return }
-            let list = ObjectPointer(files)
-            defer { g_object_unref(list.address) }
-            var locations: [String] = []
-            for index in 0..<g_list_model_get_n_items(list.opaque) {
-                guard let file = g_list_model_get_item(list.opaque, index) else { continue }
-                defer { g_object_unref(file) }
-                locations.append(Clipboard.location(of: OpaquePointer(file)))
-            }
-            body(locations)
-        }
-        gtk_native_dialog_show(chooser.as())
+        chooser.chooseFiles(body)
     }
 
     /// Asks for a URL or path.

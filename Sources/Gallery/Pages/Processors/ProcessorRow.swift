@@ -115,8 +115,7 @@ import WebImageGTK
     }
 
     private func makeMenu(_ field: ProcessorField, _ titles: [String]) -> ObjectPointer {
-        let row = ObjectPointer(adw_combo_row_new()).set("title", field.title.escapedMarkup)
-        row.fillMenu(titles)
+        let row = ObjectPointer.menuRow(field.title, titles)
         row.set("selected", values.choice(field.name))
         row.onChange(of: "selected") { [weak self] in self?.change(field, to: .choice(row.get("selected"))) }
         return row
