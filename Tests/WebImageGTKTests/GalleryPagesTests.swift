@@ -330,23 +330,24 @@ final class GalleryPageTests: GTKTestCase {
             defer { window.close() }
             window.add(exhibit.card.widget)
             window.present()
-            XCTAssertFalse(exhibit.scale.get("sensitive", as: Bool.self))
+            let controls = exhibit.controls
+            XCTAssertFalse(controls.widget.get("sensitive", as: Bool.self))
             let animation = TestAnimation([.red, .green, .blue, .red], frameDuration: 0.01)
             exhibit.show(.success(try animation.image()), of: "colors")
-            let player = try XCTUnwrap(exhibit.picture.player)
-            pump("a later frame") { gtk_range_get_value(exhibit.scale.as()) > 1 }
+            let player = try XCTUnwrap(controls.player)
+            XCTAssertTrue(controls.widget.get("sensitive", as: Bool.self))
+            pump("a later frame") { gtk_range_get_value(controls.slider.as()) > 1 }
             XCTAssertTrue(player.isPlaying, "following is no scrubbing")
-            gtk_range_set_value(exhibit.scale.as(), 2)
-            gtk_range_set_value(exhibit.scale.as(), 1)
+            controls.scrub(to: 1)
             XCTAssertFalse(player.isPlaying)
             pump("the frame of the slider") { player.currentFrameIndex == 1 }
             exhibit.modeMenu.set("selected", 1)
-            exhibit.rateMenu.set("selected", 4)
+            controls.rateMenu.set("selected", AnimationControls.rates.firstIndex(of: 4) ?? 0)
             XCTAssertEqual(player.configuration.mode, .reverse)
             XCTAssertEqual(player.configuration.rate, 4)
-            exhibit.toggle()
+            controls.togglePlay()
             XCTAssertTrue(player.isPlaying)
-            exhibit.toggle()
+            controls.togglePlay()
             XCTAssertFalse(player.isPlaying)
         }
     }

@@ -325,10 +325,10 @@ final class GalleryViewerTests: GTKTestCase {
             try CodecRegistry.shared.encode(animation, as: .png).write(to: file)
             fixture.open([file])
             fixture.settle()
-            let bar = fixture.viewer.animationBar
-            let player = try XCTUnwrap(bar.player, "the controls are on display")
+            let controls = fixture.viewer.animationControls
+            let player = try XCTUnwrap(controls.player, "the controls are on display")
             pump("the animation plays") { player.currentFrameIndex > 0 }
-            bar.scrub(to: 5)
+            controls.scrub(to: 5)
             pump("the frame") { player.currentFrameIndex == 5 && fixture.middle == shade(25) }
             XCTAssertFalse(player.isPlaying)
             fixture.run("frame-forward")
@@ -339,7 +339,7 @@ final class GalleryViewerTests: GTKTestCase {
             XCTAssertTrue(player.isPlaying)
             fixture.open([try fixture.write(try picture(8, 8) { _, _ in shade(1) }, "still.png")])
             fixture.settle()
-            XCTAssertNil(bar.player, "a still image has no controls")
+            XCTAssertNil(controls.player, "a still image has no controls")
         }
     }
 

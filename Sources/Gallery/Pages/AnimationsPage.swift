@@ -11,7 +11,7 @@ import WebImageGTK
         super.init(
             samples: samples,
             introduction:
-                "Each animation flies over another photograph. It plays while it is visible, and only the frames that come next are decoded. Its slider moves AnimationPlayer.seek(toFrame:), the menus change playback.mode and playback.rate."
+                "Each animation flies over another photograph. It plays while it is visible, and only the frames that come next are decoded. Its slider and buttons call AnimationPlayer.seek(toFrame:), the menus change playback.rate and playback.mode."
         )
     }
 
@@ -67,62 +67,30 @@ import WebImageGTK
 /// An animation with its controls.
 @MainActor final class AnimationExhibit {
     let picture: WebPicture
-    private(set) var card: ObjectPointer
+    let card: ObjectPointer
     /// What makes the animation; retained until it has.
     var work: LatestWork<URL, Result<Image, WebImageError>>?
-    private let button = ObjectPointer.iconButton("media-playback-start-symbolic", "Play").style("flat")
-    let scale = ObjectPointer(gtk_scale_new_with_range(GTK_ORIENTATION_HORIZONTAL, 0, 1, 1))
+    let controls: AnimationControls
     let modeMenu: ObjectPointer
-    let rateMenu: ObjectPointer
-    private let status = ObjectPointer.caption("", "caption", "dim-label")
-    /// Whether the slider follows the animation at the moment, so that its change moves nothing.
-    private var isFollowing = false
+    private let status = ObjectPointer.caption("Encoding…", "caption", "dim-label")
     private var hasFailed = false
 
     private static let modes: [(PlaybackMode, String)] = [
         (.normal, "Forward"), (.reverse, "Reverse"), (.bounce, "Bounce"), (.reversedBounce, "Bounce from the end"),
     ]
-    private static let rates: [Double] = [0.25, 0.5, 1, 2, 4]
 
     init(_ title: String, _ explanation: String, mode: PlaybackMode = .normal) {
         let frame = PictureFrame(width: 280, height: 175)
         picture = frame.picture
-        modeMenu = .dropDown(Self.modes.map(\.1), "Order of frames of \(title)")
-        rateMenu = .dropDown(Self.rates.map { "\(Self.text($0))×" }, "Speed of \(title)")
-        card = .column()
-        scale.set("hexpand", true).setAccessibleLabel("Frame of \(title)")
-        gtk_scale_set_draw_value(scale.as(), 0)
-        card = .card(
-            frame.widget, title, explanation,
-            controls: [
-                .row(spacing: 6, [button, scale]),
-                .row(spacing: 6, [modeMenu.set("hexpand", true), rateMenu]),
-                status,
-            ])
+        controls = AnimationControls(of: title)
+        modeMenu = .dropDown(Self.modes.map(\.1), "Order of frames of \(title)").set("sensitive", false)
+        card = .card(frame.widget, title, explanation, controls: [controls.widget, modeMenu, status])
         picture.playback.mode = mode
-        modeMenu.set("selected", Self.modes.firstIndex { $0.0 == mode } ?? 0)
-        rateMenu.set("selected", Self.rates.firstIndex(of: 1) ?? 0)
         picture.indicator = .ring()
-        connectControls()
-        setSensitive(false)
-        status.text = "Encoding…"
-    }
-
-    private static func text(_ rate: Double) -> String { rate == rate.rounded() ? "\(Int(rate))" : "\(rate)" }
-
-    private func connectControls() {
-        button.onSignal("clicked") { [weak self] in self?.toggle() }
-        scale.onSignal("value-changed") { [weak self] in self?.scrub() }
+        modeMenu.set("selected", Self.modes.firstIndex { $0.0 == mode } ?? 0)
         modeMenu.onChange(of: "selected") { [weak self] in
             guard let self else { return }
             picture.playback.mode = Self.modes[modeMenu.get("selected", as: Int.self)].0
-        }
-        rateMenu.onChange(of: "selected") { [weak self] in
-            guard let self else { return }
-            picture.playback.rate = Self.rates[rateMenu.get("selected", as: Int.self)]
-        }
-        picture.onAnimationEvent = { [weak self] event in
-            if case .frame(let index, _) = event { self?.follow(index) }
         }
     }
 
@@ -154,50 +122,15 @@ import WebImageGTK
     }
 
     private func begin(_ image: Image, byteCount: Int?) {
-        gtk_range_set_range(scale.as(), 0, Double(max(image.frameCount - 1, 1)))
         let size = byteCount.map { ", \(Amount.bytes($0))" } ?? ""
         status.text = "\(image.frameCount) frames, \(image.width) × \(image.height) pixels\(size)"
-        setSensitive(true)
-        showState()
+        modeMenu.set("sensitive", true)
+        controls.show(picture)
     }
 
     private func fail(_ error: WebImageError) {
         hasFailed = true
         status.text = "\(error)"
-    }
-
-    private func setSensitive(_ isSensitive: Bool) {
-        for control in [button, scale, modeMenu, rateMenu] { control.set("sensitive", isSensitive) }
-    }
-
-    // MARK: Playback
-
-    /// Plays or pauses.
-    func toggle() {
-        guard let player = picture.player else { return }
-        if player.isPlaying { player.pause() } else { player.play() }
-        showState()
-    }
-
-    private func scrub() {
-        guard !isFollowing, let player = picture.player else { return }
-        player.pause()
-        player.seek(toFrame: Int(gtk_range_get_value(scale.as())))
-        showState()
-    }
-
-    private func follow(_ index: Int) {
-        isFollowing = true
-        gtk_range_set_value(scale.as(), Double(index))
-        isFollowing = false
-        showState()
-    }
-
-    private func showState() {
-        let isPlaying = picture.player?.isPlaying == true
-        let icon = isPlaying ? "media-playback-pause-symbolic" : "media-playback-start-symbolic"
-        guard button.get("icon-name", as: String.self) != icon else { return }
-        button.set("icon-name", icon).named(isPlaying ? "Pause" : "Play")
     }
 
     /// Whether it shows a frame after the fifth, if it plays and is visible, or has failed.

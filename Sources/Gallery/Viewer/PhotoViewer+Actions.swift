@@ -52,11 +52,13 @@ extension PhotoViewer {
                 $0.fullScreen.toggle()
             },
             action("slide-show", "Slide show", keys: ["F5"], keepsShow: true) { $0.toggleSlideShow() },
-            action("play", "Play or pause an animation", pageKeys: ["space", "k"]) { $0.animationBar.togglePlay() },
-            action("frame-forward", "Next frame", pageKeys: ["period"]) { $0.animationBar.step(by: 1) },
-            action("frame-back", "Previous frame", pageKeys: ["comma"]) { $0.animationBar.step(by: -1) },
-            action("faster", "Play faster", pageKeys: ["bracketright"]) { $0.animationBar.changeRate(by: 1) },
-            action("slower", "Play slower", pageKeys: ["bracketleft"]) { $0.animationBar.changeRate(by: -1) },
+            action("play", "Play or pause an animation", pageKeys: ["space", "k"]) {
+                $0.animationControls.togglePlay()
+            },
+            action("frame-forward", "Next frame", pageKeys: ["period"]) { $0.animationControls.step(by: 1) },
+            action("frame-back", "Previous frame", pageKeys: ["comma"]) { $0.animationControls.step(by: -1) },
+            action("faster", "Play faster", pageKeys: ["bracketright"]) { $0.animationControls.changeRate(by: 1) },
+            action("slower", "Play slower", pageKeys: ["bracketleft"]) { $0.animationControls.changeRate(by: -1) },
         ]
         let exits = [
             action("save-as", "Save as", keys: ["<Control>s", "<Control><Shift>s"]) { $0.saveAs() },

@@ -17,7 +17,7 @@ import WebImageGTK
     let canvas = PhotoCanvas()
     let header = ObjectPointer(adw_header_bar_new())
     let controls = ViewerControls()
-    let animationBar = AnimationBar()
+    let animationControls = AnimationControls()
     let slideShow = SlideShow()
     let fullScreen: FullScreenMode
     private let title = ObjectPointer(adw_window_title_new("", ""))
@@ -74,7 +74,8 @@ import WebImageGTK
         let overlay = ObjectPointer(gtk_overlay_new()).expanding()
         gtk_overlay_set_child(overlay.opaque, stack.widget)
         for part in [progress.widget] + controls.parts { gtk_overlay_add_overlay(overlay.opaque, part.widget) }
-        for part in [header, overlay, animationBar.widget] { widget.append(part) }
+        animationControls.widget.margins(horizontal: 6).set("margin-bottom", 6).isVisible = false
+        for part in [header, overlay, animationControls.widget] { widget.append(part) }
     }
 
     private func connectParts() {
@@ -105,7 +106,7 @@ import WebImageGTK
         canvas.show(nil)
         incoming?.clear()
         incoming = nil
-        animationBar.show(nil)
+        showAnimation(nil)
         progress.state = .hidden
         (index, currentURL, labelCall) = (nil, nil, nil)
     }
@@ -135,9 +136,6 @@ import WebImageGTK
         layer.onStateChange = { [weak self, weak layer] in if let layer { self?.stateDidChange(of: layer) } }
         layer.onGeometryChange = { [weak self] in self?.updateLabelsLater() }
         layer.onLaterFailure = { [weak self] in self?.session.showToast("\($0)") }
-        layer.picture.onAnimationEvent = { [weak self, weak layer] event in
-            if layer === self?.canvas.layer { self?.animationBar.handle(event) }
-        }
         incoming?.clear()
         incoming = fading ? layer : nil
         if !fading { present(layer, fading: false) }
@@ -217,9 +215,14 @@ import WebImageGTK
         }
         updateProgress()
         controls.setHasImage(layer.picture.image != nil)
-        animationBar.show(layer.picture)
+        showAnimation(layer.picture)
         if case .loading = layer.state { return }
         slideShow.imageDidSettle(after: .seconds(session.settings.values.slideSeconds))
+    }
+
+    private func showAnimation(_ picture: WebPaintable?) {
+        animationControls.show(picture)
+        animationControls.widget.isVisible = animationControls.player != nil
     }
 
     private func updateProgress() {

@@ -1,91 +1,87 @@
 import CWebImageGTK
 import WebImageGTK
 
-/// The controls of an animation: play, step, scrub, rate.
-@MainActor final class AnimationBar {
+/// The controls of an animation: play, step, scrub, rate. Without an animation they are insensitive.
+@MainActor final class AnimationControls {
     let widget: ObjectPointer
+    let slider = ObjectPointer(gtk_scale_new(GTK_ORIENTATION_HORIZONTAL, nil))
+    let rateMenu: ObjectPointer
     private let playButton = ObjectPointer.iconButton("media-playback-start-symbolic", "Play")
-    private let slider = ObjectPointer(gtk_scale_new(GTK_ORIENTATION_HORIZONTAL, nil))
     private let label = ObjectPointer.label("", "numeric", "dim-label")
-    private let rateMenu: ObjectPointer
-    private var picture: WebPaintable?
+    private var picture: (any ImageSlotOwner)?
     private var frameCount = 0
-    private var shownStatus: Bool?
 
     static let rates = [0.25, 0.5, 1, 1.5, 2, 4]
 
-    init() {
-        let names = ObjectPointer(gtk_string_list_new(nil))
-        for rate in Self.rates { gtk_string_list_append(names.opaque, Self.name(of: rate)) }
-        rateMenu = ObjectPointer(gtk_drop_down_new(names.opaque, nil))
-        rateMenu.named("Rate").style("flat").set("selected", Self.rates.firstIndex(of: 1) ?? 0)
+    /// - Parameter subject: what is controlled, where there are several animations.
+    init(of subject: String? = nil) {
+        let suffix = subject.map { " of \($0)" } ?? ""
+        rateMenu = .dropDown(Self.rates.map { "\($0 == $0.rounded() ? "\(Int($0))" : "\($0)")×" }, "Rate\(suffix)")
+        rateMenu.named("Rate\(suffix)").set("selected", Self.rates.firstIndex(of: 1) ?? 0)
         let back = ObjectPointer.iconButton("media-skip-backward-symbolic", "Previous frame")
         let forward = ObjectPointer.iconButton("media-skip-forward-symbolic", "Next frame")
         gtk_scale_set_draw_value(slider.as(), 0)
-        slider.expanding(vertically: false).setAccessibleLabel("Frame")
+        slider.expanding(vertically: false).setAccessibleLabel("Frame\(suffix)")
         label.set("wrap", false).set("margin-start", 6)
         let buttons = ObjectPointer(gtk_center_box_new())
         gtk_center_box_set_start_widget(buttons.opaque, label.widget)
         gtk_center_box_set_center_widget(
             buttons.opaque, ObjectPointer.row(spacing: 4, [back, playButton, forward]).widget)
         gtk_center_box_set_end_widget(buttons.opaque, rateMenu.widget)
-        widget = .column([slider, buttons]).margins(horizontal: 6).set("margin-bottom", 6)
-        widget.isVisible = false
+        widget = .column([slider, buttons]).set("sensitive", false)
 
-        for button in [back, playButton, forward] { button.style("flat") }
+        for control in [back, playButton, forward, rateMenu] { control.style("flat") }
         playButton.onSignal("clicked") { [weak self] in self?.togglePlay() }
         back.onSignal("clicked") { [weak self] in self?.step(by: -1) }
         forward.onSignal("clicked") { [weak self] in self?.step(by: 1) }
         slider.onValueChange { [weak self] in self?.scrub(to: Int($0.rounded())) }
-        rateMenu.onChange(of: "selected") { [weak self] in self?.rateDidChange() }
-    }
-
-    private static func name(of rate: Double) -> String {
-        let text = rate == rate.rounded() ? "\(Int(rate))" : "\(rate)"
-        return "\(text)×"
+        rateMenu.onChange(of: "selected") { [weak self] in
+            guard let self else { return }
+            picture?.playback.rate = rate
+        }
     }
 
     // MARK: Image
 
-    /// Shows the controls if the image is an animation.
-    func show(_ picture: WebPaintable?) {
-        self.picture = picture
-        guard let picture, let player = picture.player, let image = picture.image, image.frameCount > 1 else {
-            widget.isVisible = false
-            return
+    /// Controls and follows the animation of `picture`, if it has one, in place of the former.
+    func show(_ new: (any ImageSlotOwner)?) {
+        if picture !== new {
+            picture?.onAnimationEvent = nil
+            picture = new
+            new?.onAnimationEvent = { [weak self] in self?.handle($0) }
         }
-        if picture.playback.rate != rate { picture.playback.rate = rate }
-        frameCount = image.frameCount
+        frameCount = new?.player == nil ? 0 : new?.image?.frameCount ?? 0
+        widget.set("sensitive", player != nil)
+        guard let new, let player else { return }
+        if new.playback.rate != rate { new.playback.rate = rate }
         gtk_range_set_range(slider.as(), 0, Double(frameCount - 1))
         gtk_range_set_increments(slider.as(), 1, max(1, Double(frameCount / 10)))
         label.set("width-chars", "\(frameCount) / \(frameCount)".count)
-        widget.isVisible = true
         update(frame: player.currentFrameIndex)
     }
 
-    /// Follows the player.
-    func handle(_ event: AnimationPlayer.Event) {
+    /// The player of the animation; `nil` without one.
+    var player: AnimationPlayer? { frameCount > 1 ? picture?.player : nil }
+
+    private func handle(_ event: AnimationPlayer.Event) {
         switch event {
         case .frame(let index, _): update(frame: index)
-        case .finished: update(frame: player?.currentFrameIndex ?? 0)
+        case .finished: updatePlayButton()
         case .loopEnded, .frameFailed: break
         }
     }
 
-    var player: AnimationPlayer? { widget.isVisible ? picture?.player : nil }
-
     private func update(frame: Int) {
         gtk_range_set_value(slider.as(), Double(frame))
-        gtk_label_set_text(label.opaque, "\(frame + 1) / \(frameCount)")
+        label.text = "\(frame + 1) / \(frameCount)"
         updatePlayButton()
     }
 
     private func updatePlayButton() {
         let isPlaying = player?.isPlaying == true
-        guard isPlaying != shownStatus else { return }
-        shownStatus = isPlaying
-        playButton.set("icon-name", isPlaying ? "media-playback-pause-symbolic" : "media-playback-start-symbolic")
-            .named(isPlaying ? "Pause" : "Play")
+        let icon = isPlaying ? "media-playback-pause-symbolic" : "media-playback-start-symbolic"
+        guard playButton.get("icon-name", as: String.self) != icon else { return }
+        playButton.set("icon-name", icon).named(isPlaying ? "Pause" : "Play")
     }
 
     // MARK: Control
@@ -98,7 +94,7 @@ import WebImageGTK
 
     /// Pauses, and shows another frame; after the last one the first.
     func step(by count: Int) {
-        guard let player, frameCount > 0 else { return }
+        guard let player else { return }
         scrub(to: ((player.currentFrameIndex + count) % frameCount + frameCount) % frameCount)
     }
 
@@ -112,16 +108,13 @@ import WebImageGTK
 
     /// The rate of all animations.
     var rate: Double {
-        let index = Int(gtk_drop_down_get_selected(rateMenu.opaque))
+        let index = rateMenu.get("selected", as: Int.self)
         return Self.rates.indices.contains(index) ? Self.rates[index] : 1
     }
 
     /// Chooses the next higher or lower rate.
     func changeRate(by step: Int) {
-        let index = Int(gtk_drop_down_get_selected(rateMenu.opaque)) + step
-        guard player != nil, Self.rates.indices.contains(index) else { return }
-        gtk_drop_down_set_selected(rateMenu.opaque, guint(index))
+        let index = rateMenu.get("selected", as: Int.self) + step
+        if player != nil, Self.rates.indices.contains(index) { rateMenu.set("selected", index) }
     }
-
-    private func rateDidChange() { picture?.playback.rate = rate }
 }
