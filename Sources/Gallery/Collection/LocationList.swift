@@ -11,7 +11,8 @@ struct LocationList: Sendable {
 
     /// Reads a file, also a pipe such as that of `<(find …)`, which can be read only once. Blocks the calling thread.
     init(path: String) throws(WebImageError) {
-        self.init(name: path, text: String(decoding: try Data(contentsOfFile: path), as: UTF8.self))
+        let data = try Data(contentsOfFile: path, allowsStreams: true)
+        self.init(name: path, text: String(decoding: data, as: UTF8.self))
     }
 
     /// The images, in order.

@@ -73,7 +73,7 @@ struct LocationReader: Sendable {
         do throws(WebImageError) {
             urls =
                 isPage
-                ? images(in: try Data(contentsOfFile: path, cancellation), of: URL(filePath: path))
+                ? images(in: try Data(contentsOfFile: path, cancellation: cancellation), of: URL(filePath: path))
                 : try LocationList(path: path).urls
         } catch { throw .load(error) }
         guard !urls.isEmpty else { throw .noImages(path) }

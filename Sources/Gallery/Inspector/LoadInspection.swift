@@ -1,5 +1,4 @@
 import FoundationEssentials
-import Glibc
 import WebImageGTK
 
 /// Everything that the inspector shows about a URL.
@@ -74,8 +73,8 @@ enum OriginalReader {
         if url.isFileURL {
             let path = url.path(percentEncoded: false)
             return await FileQueue.run { cancellation in
-                guard isFile(path), let data = try? Data(contentsOfFile: path, cancellation) else { return nil }
-                return FileFacts.groups(of: data)
+                // Not a pipe, which must not be read twice.
+                (try? Data(contentsOfFile: path, cancellation: cancellation)).map { FileFacts.groups(of: $0) }
             }
         }
         let data =
@@ -84,11 +83,5 @@ enum OriginalReader {
             : await manager.configuration.cache.data(for: key.original, in: .disk)?.data
         guard let data else { return nil }
         return await FileQueue.run { _ in FileFacts.groups(of: data) }
-    }
-
-    /// Whether it is a regular file: a pipe must not be read twice.
-    private static func isFile(_ path: String) -> Bool {
-        var status = stat()
-        return stat(path, &status) == 0 && status.st_mode & S_IFMT == S_IFREG
     }
 }

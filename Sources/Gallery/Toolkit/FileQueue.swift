@@ -1,5 +1,3 @@
-import FoundationEssentials
-import Glibc
 import WebImageGTK
 
 /// Runs work with files, which blocks, on threads of its own. A mount that does not answer blocks one of them.
@@ -23,26 +21,5 @@ enum FileQueue {
             cancellation.cancel()
         }
         return try result.get()
-    }
-}
-
-extension Data {
-    /// Reads a file, also a pipe, which Foundation's initializer refuses. Blocks the calling thread.
-    init(contentsOfFile path: String, _ cancellation: Cancellation? = nil) throws(WebImageError) {
-        self.init()
-        let descriptor = open(path, O_RDONLY | O_CLOEXEC)
-        guard descriptor >= 0 else { throw .file(path: path, errno: errno) }
-        defer { close(descriptor) }
-        var part = [UInt8](repeating: 0, count: 256 << 10)
-        while true {
-            try cancellation?.check()
-            let count = read(descriptor, &part, part.count)
-            if count == 0 { return }
-            if count > 0 {
-                append(contentsOf: part[..<count])
-            } else if errno != EINTR {
-                throw .file(path: path, errno: errno)
-            }
-        }
     }
 }

@@ -89,7 +89,7 @@ enum EncodedImage: Sendable {
 
     func contents() throws(WebImageError) -> Data {
         switch self {
-        case .file(let path): try Data(contentsOfRegularFile: path)
+        case .file(let path): try Data(contentsOfFile: path)
         case .data(let data): data
         }
     }
@@ -98,7 +98,7 @@ enum EncodedImage: Sendable {
     func size(_ registry: CodecRegistry) throws(WebImageError) -> PixelSize {
         // WebP has its orientation at the end, so that a probe would be preliminary.
         if case .file(let path) = self,
-            let probe = try registry.probe(Data(contentsOfRegularFile: path, upTo: 64 << 10)),
+            let probe = try registry.probe(Data(contentsOfFile: path, upTo: 64 << 10)),
             probe.format != .webp
         {
             return probe.size

@@ -44,7 +44,7 @@ package struct BundledImages: Sendable {
     /// Returns the bytes of a file; `nil` if it does not exist, is not a regular file, or is longer than ``byteLimit``.
     /// Blocks.
     static func read(_ path: String) -> Data? {
-        isFile(path) ? try? Data(contentsOfRegularFile: path, upTo: byteLimit) : nil
+        isFile(path) ? try? Data(contentsOfFile: path, upTo: byteLimit) : nil
     }
 
     /// Whether there is a regular file that is not too long. Blocks.

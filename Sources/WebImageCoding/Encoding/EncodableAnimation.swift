@@ -142,7 +142,7 @@ package struct EncodableFrameReader {
         case .pixels(let pixels): return pixels
         case .data(let data, let registry): return try decoded(data, by: registry)
         case .file(let file, let registry):
-            return try decoded(Data(contentsOfRegularFile: file.path(percentEncoded: false)), by: registry)
+            return try decoded(Data(contentsOfFile: file.path(percentEncoded: false)), by: registry)
         case .part(let source, let index):
             if reader?.source !== source { reader = (source, source.source.makeFrameReader()) }
             guard let reader = reader?.reader else { throw .invalidFrames(reason: .none) }
