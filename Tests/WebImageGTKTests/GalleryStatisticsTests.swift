@@ -167,7 +167,7 @@ final class GalleryStatisticsTests: GTKTestCase {
             fixture.load()
             fixture.show()
             pump("the sizes") { fixture.page.meter.sizes.memory > 0 }
-            XCTAssertEqual(fixture.page.meter.sizes.memoryLimit, fixture.session.settings.memoryByteLimit)
+            XCTAssertEqual(fixture.page.meter.sizes.memoryLimit, fixture.session.settings.values.memoryByteLimit)
         }
     }
 

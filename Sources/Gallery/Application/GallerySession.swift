@@ -20,11 +20,11 @@ import WebImageGTK
         self.settings = settings
         var storage = DiskCache.Configuration()
         if let cacheDirectory { storage.directory = cacheDirectory }
-        storage.sizeLimit = Int64(settings.values.diskMebibytes) << 20
+        storage.sizeLimit = settings.values.diskByteLimit
         let cache = ImageCache(
             memory: MemoryCache(configuration: .images), disk: DiskCache(configuration: storage))
-        cache.memory.costLimit = settings.memoryByteLimit
-        settings.observe(\.memoryMebibytes) { cache.memory.costLimit = $0 << 20 }
+        cache.memory.costLimit = settings.values.memoryByteLimit
+        settings.observe(\.memoryByteLimit) { cache.memory.costLimit = $0 }
         var downloads = ImageDownloader.Configuration()
         downloads.maximumConnections = settings.values.connections
         downloads.maximumConnectionsPerHost = settings.values.connectionsPerHost

@@ -22,6 +22,10 @@ import WebImageGTK
         var rowHeight = 150.0
         /// The locations opened lately, newest first.
         var recentLocations: [String] = []
+
+        /// The limits of the caches, in bytes.
+        var memoryByteLimit: Int { memoryMebibytes << 20 }
+        var diskByteLimit: Int64 { Int64(diskMebibytes) << 20 }
     }
 
     /// The ranges of the values.
@@ -59,8 +63,6 @@ import WebImageGTK
             ?? (environment["HOME"] ?? "/") + "/.config"
         return URL(filePath: home).appending(path: "swift-web-image/gallery.json")
     }
-
-    var memoryByteLimit: Int { values.memoryMebibytes << 20 }
 
     /// Calls `body` after each change of a setting.
     func observe<Value: Equatable>(
