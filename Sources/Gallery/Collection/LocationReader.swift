@@ -38,12 +38,12 @@ struct LocationReader: Sendable {
         if let url = Self.remoteURL(text) { return try await readRemote(url, report) }
         let path = text.hasPrefix("file:") ? URL(string: text)?.path(percentEncoded: false) : Self.expanded(text)
         guard let path else { throw .invalid(text) }
-        try await FileQueue.run { cancellation throws(Failure) in try readLocal(path, cancellation, report) }
+        try await WorkQueue.files.run { cancellation throws(Failure) in try readLocal(path, cancellation, report) }
     }
 
     /// Calls `report` with the images of a list, on any thread.
     func read(_ list: LocationList, _ report: @escaping Report) async throws(Failure) {
-        try await FileQueue.run { _ throws(Failure) in
+        try await WorkQueue.files.run { _ throws(Failure) in
             let urls = list.urls
             guard !urls.isEmpty else { throw .noImages(list.name) }
             report(urls)
@@ -119,7 +119,7 @@ struct LocationReader: Sendable {
         guard isPage || type.hasPrefix("text/plain") && ImageFormat(signatureOf: data) == nil else {
             return report([url])
         }
-        try await FileQueue.run { _ throws(Failure) in
+        try await WorkQueue.files.run { _ throws(Failure) in
             let urls =
                 isPage
                 ? images(in: data, of: response.url)

@@ -72,7 +72,7 @@ enum OriginalReader {
     static func facts(of url: URL, _ key: ImageCacheKey, in manager: WebImageManager) async -> [FactGroup]? {
         if url.isFileURL {
             let path = url.path(percentEncoded: false)
-            return await FileQueue.run { cancellation in
+            return await WorkQueue.files.run { cancellation in
                 // Not a pipe, which must not be read twice.
                 (try? Data(contentsOfFile: path, cancellation: cancellation)).map { FileFacts.groups(of: $0) }
             }
@@ -82,6 +82,6 @@ enum OriginalReader {
             ? try? await manager.data(for: WebImageRequest(url)).data
             : await manager.configuration.cache.data(for: key.original, in: .disk)?.data
         guard let data else { return nil }
-        return await FileQueue.run { _ in FileFacts.groups(of: data) }
+        return await WorkQueue.files.run { _ in FileFacts.groups(of: data) }
     }
 }

@@ -197,10 +197,12 @@ import WebImageGTK
         let urls = [photograph.url, other.url]
         (material, hasFailedToLoad) = (nil, false)
         Task { [weak self, manager = samples.manager] in
-            do {
+            do throws(WebImageError) {
                 let image = try await manager.image(for: WebImageRequest(urls[0], thumbnail: thumbnail))
                 let texture = try await manager.image(for: WebImageRequest(urls[1], thumbnail: thumbnail))
-                let operands = try await ProcessorOperands.make(from: texture)
+                let operands = try await learnQueue.run { _ throws(WebImageError) in
+                    try ProcessorOperands(from: texture)
+                }
                 self?.take(image, operands, of: index)
             } catch {
                 self?.fail(error, at: index)
@@ -217,7 +219,7 @@ import WebImageGTK
         update()
     }
 
-    private func fail(_ error: any Error, at index: Int) {
+    private func fail(_ error: WebImageError, at index: Int) {
         guard !isClosed, index == photographRow.get("selected", as: Int.self) else { return }
         hasFailedToLoad = true
         beforeLabel.text = "\(error)"

@@ -126,8 +126,8 @@ import WebImageGTK
 
     private func load(_ file: SampleFile, at index: Int) {
         Task { [weak self, manager = samples.manager] in
-            let result: Result<Data, any Error>
-            do {
+            let result: Result<Data, WebImageError>
+            do throws(WebImageError) {
                 guard let url = file.url else { throw WebImageError.invalidURL("\(file)") }
                 result = .success(try await manager.data(for: WebImageRequest(url)).data)
             } catch {
@@ -137,7 +137,7 @@ import WebImageGTK
         }
     }
 
-    private func take(_ result: Result<Data, any Error>, at index: Int) {
+    private func take(_ result: Result<Data, WebImageError>, at index: Int) {
         finishedLoadCount += 1
         guard !isClosed else { return }
         gtk_widget_set_visible(entries[index].spinner.widget, 0)

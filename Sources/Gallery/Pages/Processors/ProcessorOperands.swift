@@ -42,16 +42,3 @@ struct ProcessorOperands: Sendable {
         return Image(pixels: pixels.freeze(isOpaque: true))
     }
 }
-
-extension ProcessorOperands {
-    /// Like ``init(from:)``, on another thread.
-    static func make(from photograph: Image) async throws -> ProcessorOperands {
-        try await withCheckedThrowingContinuation { continuation in
-            learnQueue.submit {
-                continuation.resume(
-                    with: Result { () throws(WebImageError) in try ProcessorOperands(from: photograph) }.mapError { $0 }
-                )
-            }
-        }
-    }
-}

@@ -77,7 +77,7 @@ struct PhotographSearch: Sendable {
     /// Returns at least one photograph.
     func photographs() async -> [Photograph] {
         if let found { return await found.value }
-        let task = Task { [search] in await FileQueue.run { _ in search.photographs() } }
+        let task = Task { [search] in await WorkQueue.files.run { _ in search.photographs() } }
         found = task
         return await task.value
     }
