@@ -24,7 +24,7 @@ struct LocationReader: Sendable {
             case .invalid(let text): "“\(text)” is neither a path nor a URL. A URL begins with https://."
             case .unreadable(let path, let number): "\(path): \(String(cString: strerror(number)))"
             case .noImages(let location): "\(location) has no images that can be shown."
-            case .load(let error): error.description
+            case .load(let error): error.userDescription
             }
         }
     }

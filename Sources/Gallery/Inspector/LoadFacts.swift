@@ -31,7 +31,7 @@ enum LoadFacts {
         var facts: [Fact] = []
         if let error {
             facts.append(Fact("What happened", error.errorDescription ?? error.description))
-            if let advice = error.recoverySuggestion { facts.append(Fact("What to do", advice)) }
+            if let advice = error.galleryAdvice { facts.append(Fact("What to do", advice)) }
             facts.append(Fact("Error code of the library", "\(error.code)"))
         }
         if attempts.count > 1 { facts += attempts.map(fact) }

@@ -130,7 +130,7 @@ import WebImageGTK
 
     private func fail(_ error: WebImageError) {
         hasFailed = true
-        status.text = "\(error)"
+        status.text = error.userDescription
     }
 
     /// Whether it shows a frame after the fifth, if it plays and is visible, or has failed.

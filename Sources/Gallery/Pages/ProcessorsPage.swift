@@ -222,7 +222,7 @@ import WebImageGTK
     private func fail(_ error: WebImageError, at index: Int) {
         guard !isClosed, index == photographRow.get("selected", as: Int.self) else { return }
         hasFailedToLoad = true
-        beforeLabel.text = "\(error)"
+        beforeLabel.text = error.userDescription
     }
 
     private func update() {
@@ -240,7 +240,7 @@ import WebImageGTK
             afterLabel.text = "\(image.width) × \(image.height) pixels, \(duration)"
         case .failure(let error):
             after.picture.prepareForReuse()
-            afterLabel.text = "\(error)"
+            afterLabel.text = error.userDescription
         }
     }
 }

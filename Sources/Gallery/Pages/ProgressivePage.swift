@@ -146,7 +146,7 @@ import WebImageGTK
             entries[index].data = data
             showPrefix(at: index)
         case .failure(let error):
-            entries[index].caption.text = "\(error)"
+            entries[index].caption.text = error.userDescription
         }
     }
 

@@ -162,7 +162,7 @@ import WebImageGTK
         broken.onLoadStateChange = { state in
             guard case .failed(let error) = state else { return }
             attempts += 1
-            status.text = "\(error) (attempt \(attempts))"
+            status.text = "\(error.userDescription) (attempt \(attempts))"
         }
         broken.setImage(missing, manager: samples.manager)
         let retry = ObjectPointer.button("Try again") { [weak broken] in _ = broken?.retry() }

@@ -92,8 +92,8 @@ import WebImageGTK
             return
         }
         let button = failureButton ?? makeFailureButton()
-        gtk_widget_set_tooltip_text(button.widget, "\(error)")
-        button.setAccessibleLabel("Loading failed. Click to try again. \(error)")
+        gtk_widget_set_tooltip_text(button.widget, error.userDescription)
+        button.setAccessibleLabel("Loading failed. Click to try again. \(error.userDescription)")
     }
 
     private func makeFailureButton() -> ObjectPointer {

@@ -14,7 +14,7 @@ import WebImageGTK
         adw_status_page_set_child(widget.opaque, button.widget)
     }
 
-    func show(_ error: WebImageError) { show("\(error)") }
+    func show(_ error: WebImageError) { show(error.userDescription) }
 
     func show(_ sentence: String) { widget.set("description", sentence.escapedMarkup) }
 }

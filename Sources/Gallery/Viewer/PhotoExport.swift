@@ -41,7 +41,7 @@ struct PhotoExport: Sendable, Equatable {
 
         var description: String {
             switch self {
-            case .image(let error): "\(error)"
+            case .image(let error): error.userDescription
             case .file(let reason): reason
             }
         }

@@ -58,7 +58,7 @@ extension PhotoViewer {
             content.map { g_object_unref($0) }
             session.showToast("Image copied")
         } catch {
-            session.showToast("The image can't be copied: \(error)")
+            session.showToast("The image can't be copied: \(error.userDescription)")
         }
     }
 

@@ -135,7 +135,7 @@ import WebImageGTK
             url, in: canvas.widget, key: "photo-\(layerCount % 3)", viewport: canvas.viewport, session: session)
         layer.onStateChange = { [weak self, weak layer] in if let layer { self?.stateDidChange(of: layer) } }
         layer.onGeometryChange = { [weak self] in self?.updateLabelsLater() }
-        layer.onLaterFailure = { [weak self] in self?.session.showToast("\($0)") }
+        layer.onLaterFailure = { [weak self] in self?.session.showToast($0.userDescription) }
         incoming?.clear()
         incoming = fading ? layer : nil
         if !fading { present(layer, fading: false) }

@@ -39,35 +39,18 @@ extension WebImageError {
 
     private var shellAdvice: String? {
         switch self {
-        case .invalidRequest(.unsupportedScheme, _): "Use an https, http, file or data URL, or a path."
-        case .blocked(.insecureRedirect, _): "If you trust the network, load the redirect's target."
         case .httpStatus(401, _): "Use --user NAME:PASSWORD."
-        case .httpStatus(407, _): "Write NAME:PASSWORD@ into the proxy's URL, such as in https_proxy."
-        case .timedOut(let reason, _, _): reason.shellAdvice
+        case .timedOut(.connecting, _, _), .timedOut(.idle, _, _): "Try again, or with a longer --idle-timeout."
+        case .timedOut(.total, _, _): "Use a longer --max-time."
         case .certificate(.selfSigned, _), .certificate(.unknownIssuer, _):
             "If you know its authority, use --cacert FILE."
-        case .invalidResponse(.bodyTooLong, _): nil
         case .invalidResponse(.contentCoding(let name), _) where ["gzip", "deflate"].contains(name):
             "Use --header 'Accept-Encoding: \(name)'."
-        case .unrecognizedFormat: isWebPage ? recoverySuggestion : nil
-        case .decoding(_, .page, _): nil
-        case .decoding(_, .noDecoder, _): "This \(CommandSyntax.program) was built without that format."
+        case .invalidResponse(.contentCoding, _): recoverySuggestion
         case .outOfResources(.memory, _), .limitExceeded(.memory, _): "Use --size to decode a smaller image."
-        case .limitExceeded: nil
         case .diskCache(_, .foreignDirectory): "Use another directory with --cache-dir."
         case .notInCache: "Use another --policy to load it."
-        default: recoverySuggestion
-        }
-    }
-}
-
-extension WebImageError.TimeoutReason {
-    fileprivate var shellAdvice: String {
-        switch self {
-        case .connecting, .idle: "Try again, or with a longer --idle-timeout."
-        case .slow: "Try again."
-        case .total: "Use a longer --max-time."
-        case .offline: "Connect, and try again."
+        default: userAdvice
         }
     }
 }

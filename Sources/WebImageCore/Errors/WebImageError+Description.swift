@@ -4,13 +4,18 @@ public import FoundationEssentials
 
 extension WebImageError: LocalizedError, CustomStringConvertible {
     /// What happened and what to do about it, for logs and messages. Never contains the user name or password of a URL.
-    public var description: String { [errorDescription, recoverySuggestion].compactMap { $0 }.joined(separator: " ") }
+    public var description: String { description(advice: recoverySuggestion) }
 
     /// What happened, with the URL. Never contains a user name or password.
     public var errorDescription: String? {
         let text = problem
         return CredentialRedaction.removingUserInformation(
             from: subject.map { "\($0): \(text)" } ?? text.prefix(1).uppercased() + text.dropFirst())
+    }
+
+    /// What happened, and another advice than the library's.
+    package func description(advice: String?) -> String {
+        [errorDescription, advice].compactMap(\.self).joined(separator: " ")
     }
 
     /// What to do about it; `nil` where there is no advice.

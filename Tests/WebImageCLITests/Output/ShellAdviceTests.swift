@@ -27,7 +27,7 @@ import WebImage
         (.certificate(reason: .unknownIssuer, url: url), "If you know its authority, use --cacert FILE."),
         (.invalidResponse(reason: .bodyTooLong(byteCount: 2, limit: 1), url: url), nil),
         (.invalidResponse(reason: .contentCoding("gzip"), url: url), "Use --header 'Accept-Encoding: gzip'."),
-        (.decoding(format: .avif, reason: .noDecoder), "This webimage was built without that format."),
+        (.decoding(format: .avif, reason: .noDecoder), "This program was built without that format."),
         (.limitExceeded(reason: .memory(byteCount: 2, limit: 1)), "Use --size to decode a smaller image."),
         (.limitExceeded(reason: .frames(limit: 1)), nil), (.limitExceeded(reason: .scans(limit: 1)), nil),
         (.limitExceeded(reason: .processorTime(seconds: 1)), nil),

@@ -56,6 +56,26 @@ import WebImageCore
         #expect(WebImageError.cancelled.url == nil)
     }
 
+    /// Names of the library have a capital letter inside.
+    @Test func advicesForUsersNameNoAPI() throws {
+        let url = try #require(URL(string: "https://host/a.png"))
+        let further: [WebImageError] = [
+            .blocked(reason: .failedBefore(code: 7), url: url), .timedOut(reason: .connecting, seconds: 1, url: url),
+            .timedOut(reason: .slow(bytesPerSecond: 1), seconds: 1, url: url),
+            .outOfResources(reason: .memory(byteCount: 1), url: url),
+            .unrecognizedFormat(contentType: nil, leadingBytes: [0], url: url),
+            .decoding(format: .avif, reason: .noDecoder, url: url),
+            .limitExceeded(reason: .memory(byteCount: 2, limit: 1), url: url),
+            .limitExceeded(reason: .scans(limit: 1), url: url), .httpStatus(code: 401, url: url),
+        ]
+        for error in Self.errors(url) + further {
+            let advice = error.userAdvice ?? ""
+            #expect(
+                advice.firstMatch(of: /[a-z][A-Z]|[Dd]ecoder|[Ll]imit|[Tt]humbnail|[Cc]redential/) == nil, "\(advice)")
+        }
+        #expect(WebImageError.httpStatus(code: 404, url: url).userAdvice == "Check the address.")
+    }
+
     @Test func isALocalizedErrorWithDescriptionAndAdvice() throws {
         let url = try #require(URL(string: "https://host/a.png"))
         let error: any LocalizedError = WebImageError.httpStatus(code: 404, url: url)

@@ -1,0 +1,25 @@
+extension WebImageError {
+    /// What the user of a program can do about the error, without the library's API. A program adds what its own options
+    /// and controls can do. `nil` where there is no advice.
+    package var userAdvice: String? {
+        switch self {
+        case .invalidRequest(.unsupportedScheme, _): "Use an https, http, file or data URL, or a path."
+        case .blocked(.insecureRedirect, _): "If you trust the network, load the redirect's target."
+        case .blocked(.failedBefore, _): "Try again in some minutes."
+        case .httpStatus(401, _): nil
+        case .httpStatus(407, _): "Write NAME:PASSWORD@ into the proxy's URL, such as in https_proxy."
+        case .timedOut(.offline, _, _): recoverySuggestion
+        case .timedOut: "Try again."
+        case .invalidResponse(.contentType, _): "Check the address."
+        case .invalidResponse(.bodyTooLong, _), .invalidResponse(.contentCoding, _), .invalidResponse(.decryption, _):
+            nil
+        case .outOfResources(.memory, _): "Free memory, and try again."
+        case .outOfResources(.thread, _): "Try again."
+        case .unrecognizedFormat: isWebPage ? recoverySuggestion : nil
+        case .decoding(_, .page, _): nil
+        case .decoding(_, .noDecoder, _): "This program was built without that format."
+        case .limitExceeded: nil
+        default: recoverySuggestion
+        }
+    }
+}
