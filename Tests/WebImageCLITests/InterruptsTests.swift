@@ -7,6 +7,8 @@ import WebImageTestSupport
     let faults: FaultServer
 
     init() throws {
+        // A shell that runs the tests in the background makes them ignore it, and programs inherit that.
+        signal(SIGINT, SIG_DFL)
         tool = try Tool()
         faults = try FaultServer()
     }
