@@ -20,6 +20,8 @@ enum GalleryStyle {
         .image-frame { background-color: alpha(currentColor, 0.08); border-radius: 6px; }
         .picture-button { padding: 0; }
         .alps { background-color: mix(@window_bg_color, #8ff0a4, 0.12); }
+        /* Above the viewer's controls, and the bar of pages in narrow windows. */
+        toast { margin-bottom: 96px; }
         map-marker { border-radius: 50%; }
         map-marker:focus-visible { outline: 3px solid @accent_color; outline-offset: 2px; }
         """
