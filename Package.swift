@@ -102,9 +102,12 @@ var targets: [Target] = [
         ]),
 
     library("WebImageShared", ["WebImage", "WebImageCore", "WebImageCaching", "WebImageLoading"]),
+    // The help and the manual pages of programs.
+    library("CommandReference", ["WebImageCore"]),
     .executableTarget(
         name: "WebImageCLI",
-        dependencies: ["WebImage", "WebImageShared", "CWebImageGLib"] + (hasFormats ? ["WebImageFormats"] : []),
+        dependencies: ["WebImage", "WebImageShared", "CommandReference", "CWebImageGLib"]
+            + (hasFormats ? ["WebImageFormats"] : []),
         swiftSettings: settings + (hasFormats ? [.define("WEBIMAGE_FORMATS")] : [])),
     .target(
         name: "CWebImageBenchmarkPeers", path: "Benchmarks/CWebImageBenchmarkPeers", exclude: hasPeers ? [] : ["gif.c"],
@@ -150,7 +153,7 @@ var targets: [Target] = [
     tests("WebImageAnimationTests", ["WebImageAnimation", "WebImageCoding", "WebImageProcessing"]),
     tests("WebImageTests", ["WebImage"]),
     tests("WebImageSharedTests", ["WebImageShared", "WebImage"]),
-    tests("WebImageCLITests", ["WebImage", "WebImageCLI", "CWebImageSQLite"]),
+    tests("WebImageCLITests", ["WebImage", "WebImageCLI", "CommandReference", "CWebImageSQLite"]),
 ]
 
 // Fuzzing is a package of its own, whose targets share code that uses declarations of this package.
@@ -216,7 +219,9 @@ if hasViews {
         // A library, so that tests and benchmarks can use its parts.
         .target(
             name: "Gallery",
-            dependencies: ["WebImageGTK", "CWebImageGTK", "CWebImageAdwaita", "CWebImageDeflate"]
+            dependencies: [
+                "WebImageGTK", "CommandReference", "CWebImageGTK", "CWebImageAdwaita", "CWebImageDeflate",
+            ]
                 + (hasMap ? ["WebImageMap", "CWebImageShumate"] : [])
                 + (hasFormats ? ["WebImageFormats"] : []),
             exclude: hasMap ? [] : ["Pages/Map"],

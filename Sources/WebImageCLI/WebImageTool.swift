@@ -1,3 +1,4 @@
+internal import CommandReference
 internal import Glibc
 internal import WebImage
 #if WEBIMAGE_FORMATS
@@ -34,10 +35,10 @@ struct WebImageTool {
         let console = Console.standard
         do throws(ArgumentError) {
             switch arguments.first {
-            case nil: throw .usage(command: CommandSyntax.program, reason: "no command given")
+            case nil: throw .usage(command: ProgramDescription.webimage.name, reason: "no command given")
             case "--help", "-h": return try await HelpCommand(Array(arguments.dropFirst())).run()
             case "--version":
-                console.print("\(CommandSyntax.program) \(LibraryVersion.text)")
+                console.print("\(ProgramDescription.webimage.name) \(LibraryVersion.text)")
                 return .success
             case let name?: return try await command(named: name).init(Array(arguments.dropFirst())).run()
             }
@@ -58,14 +59,14 @@ struct WebImageTool {
         if let type = commands.first(where: { $0.name == name }) { return type }
         guard name.hasPrefix("-") else {
             let question = Suggestion.question(about: name, among: commands.map { $0.name })
-            throw .usage(command: CommandSyntax.program, reason: "unknown command '\(name)'" + question)
+            throw .usage(command: ProgramDescription.webimage.name, reason: "unknown command '\(name)'" + question)
         }
         let option = String(name.prefix { $0 != "=" })
         let word = String(option.drop { $0 == "-" })
         let hint =
             HelpCommand.syntax.options.contains { $0.name == word && $0.name != "help" }
-            ? "; use '\(CommandSyntax.program) help \(option)'"
+            ? "; use '\(ProgramDescription.webimage.name) help \(option)'"
             : Suggestion.question(about: word, among: ["help", "version"], prefix: "--")
-        throw .usage(command: CommandSyntax.program, reason: "unknown option '\(option)'" + hint)
+        throw .usage(command: ProgramDescription.webimage.name, reason: "unknown option '\(option)'" + hint)
     }
 }

@@ -160,7 +160,7 @@ final class GalleryArgumentsTests: XCTestCase {
 
     func testWrongArgumentsAreRefused() throws {
         let cases = [
-            (["--nonsense"], "--nonsense"),
+            (["--nonsense"], "--nonsense"), (["--help=me"], "unknown option --help=me"),
             (["--list", "/nonexistent"], "can't be read: /nonexistent: No such file"),
             (["--size", "big", "a.png"], "--size takes"),
             (["--report", "r.json", "a.png"], "--report needs --screenshot"),
@@ -182,8 +182,22 @@ final class GalleryArgumentsTests: XCTestCase {
         for name in ["--list", "--cache-dir", "--screenshot", "--report", "--size", "--page", "--view", "--scheme"] {
             XCTAssertTrue(run.output.contains(name), name)
         }
-        for line in run.output.split(separator: "\n") { XCTAssertLessThanOrEqual(line.count, 120, "\(line)") }
+        for line in run.output.split(separator: "\n") { XCTAssertLessThanOrEqual(line.count, 80, "\(line)") }
         for page in GalleryArguments.Page.all { XCTAssertTrue(run.output.contains(page.name), page.name) }
+    }
+
+    func testTheManualPageHasEveryOptionAndTheInstalledName() throws {
+        let run = try GalleryRun(["--man"], hasDisplay: false)
+        XCTAssertEqual(run.exitStatus, 0)
+        XCTAssertTrue(run.output.contains(".TH WEBIMAGE\\-GALLERY 1 \(LibraryVersion.date)"), run.output)
+        for option in GalleryArguments.options {
+            let name = option.name.replacingOccurrences(of: "-", with: "\\-")
+            let value = option.valueName.map { "=\\fI\($0)\\fR" } ?? ""
+            XCTAssertTrue(run.output.contains("\n.TP\n\\fB\\-\\-\(name)\\fR\(value)\n"), option.name)
+        }
+        for heading in ["SYNOPSIS", "OPTIONS", "EXIT STATUS", "FILES", "EXAMPLES"] {
+            XCTAssertTrue(run.output.contains("\n.SH \(heading)\n"), heading)
+        }
     }
 
     func testTellsItsVersion() throws {

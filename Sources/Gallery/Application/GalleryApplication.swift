@@ -35,12 +35,8 @@ import WebImageGTK
     ///
     /// - Returns: the exit status.
     package static func main(_ arguments: [String]) -> Int32 {
-        if arguments.contains("--help") {
-            print(GalleryArguments.help)
-            return 0
-        }
-        if arguments.contains("--version") {
-            print("\(GalleryArguments.programName) \(LibraryVersion.text)")
+        if let text = GalleryArguments.text(for: arguments) {
+            print(text, terminator: "")
             return 0
         }
         #if WEBIMAGE_FORMATS

@@ -55,40 +55,6 @@ struct GalleryArguments {
         CommandLine.arguments.first?.split(separator: "/").last.map(String.init) ?? "Gallery"
     }
 
-    /// The text of `--help`.
-    static var help: String {
-        let lines = options.map { option in
-            let name = "  --\(option.name) \(option.value)"
-            return name + String(repeating: " ", count: max(2, 22 - name.count)) + option.help
-        }
-        return """
-            Usage: \(programName) [OPTION…] [URL|FILE|FOLDER…]
-
-            Shows images from the web, from files, from folders and from web pages, and where each came from.
-
-            \(lines.joined(separator: "\n"))
-              --help              Show this help
-              --version           Show the version
-
-            Pages: photos, statistics, learn, and the pages that learn lists:
-            \(PageName.allCases.map(\.rawValue).joined(separator: ", ")).
-
-            Exit status: 0 for success; with --screenshot, if all visible images have loaded. 1 for failures or a missing
-            display. 2 for invalid arguments.
-            """
-    }
-
-    private static let options: [(name: String, value: String, help: String)] = [
-        ("list", "FILE", "Open the locations in FILE, one per line"),
-        ("cache-dir", "DIR", "Use the disk cache in DIR"),
-        ("page", "NAME", "The first page, such as photos or statistics"),
-        ("view", "NUMBER", "Open this image in the viewer; 1 is the first"),
-        ("size", "WxH", "The window's size in points; 1280x900 by default"),
-        ("scheme", "NAME", "light or dark; by default the desktop's choice"),
-        ("screenshot", "FILE", "Save the window as a PNG when all images have loaded, and exit"),
-        ("report", "FILE", "Save the figures and the positions of the images as JSON"),
-    ]
-
     private static var pageNames: String { Page.all.map(\.name).joined(separator: ", ") }
 
     /// Parses the command line.
@@ -106,9 +72,9 @@ struct GalleryArguments {
                 continue
             }
             let parts = argument.dropFirst(2).split(separator: "=", maxSplits: 1).map(String.init)
-            guard let name = parts.first, Self.options.contains(where: { $0.name == name }) else {
-                throw Refusal(reason: "unknown option \(argument)")
-            }
+            guard let name = parts.first,
+                Self.options.contains(where: { $0.name == name && $0.valueName != nil })
+            else { throw Refusal(reason: "unknown option \(argument)") }
             guard let value = parts.count > 1 ? parts[1] : rest.popFirst() else {
                 throw Refusal(reason: "--\(name) needs a value")
             }

@@ -1,3 +1,4 @@
+internal import CommandReference
 internal import CWebImageGLib
 
 /// Declares the arguments of a command and parses them with GLib's option parser (`GOptionContext`).
@@ -56,7 +57,8 @@ final class OptionParser {
         details: String = ""
     ) {
         syntax = CommandSyntax(
-            name: command, summary: summary, operands: operands, operandCompletion: completion, details: details)
+            program: ProgramDescription.webimage.name, name: command, summary: summary, operands: operands,
+            operandCompletion: completion, details: details)
     }
 
     /// Declares a word that can be the first operand.

@@ -1,3 +1,4 @@
+internal import CommandReference
 internal import WebImage
 internal import WebImageCore
 

@@ -1,3 +1,5 @@
+internal import CommandReference
+
 /// `webimage help`: prints the help of a command, the manual page, or the completions of a shell.
 struct HelpCommand: Command {
     static let name = "help"
@@ -25,7 +27,7 @@ struct HelpCommand: Command {
         if let shell: ShellCompletions.Shell = try parser.choice(shell, named: "completions") {
             text = ShellCompletions(commands: WebImageTool.syntaxes).text(for: shell)
         } else if man.isSet {
-            text = ManualPage(commands: WebImageTool.syntaxes).text
+            text = ManualPage(.webimage, commands: WebImageTool.syntaxes, origin: "webimage help --man").text
         } else if let name = operands.first {
             text = HelpText.text(for: try WebImageTool.command(named: name).syntax)
         } else {

@@ -1,3 +1,4 @@
+internal import CommandReference
 internal import FoundationEssentials
 internal import WebImage
 internal import WebImageShared
@@ -125,7 +126,8 @@ extension SourceOptions.Cache {
     var path: String {
         switch self {
         case .standard:
-            DiskCache.Configuration.defaultDirectory(application: CommandSyntax.program).path(percentEncoded: false)
+            DiskCache.Configuration.defaultDirectory(application: ProgramDescription.webimage.name).path(
+                percentEncoded: false)
         case .directory(let path): path
         }
     }

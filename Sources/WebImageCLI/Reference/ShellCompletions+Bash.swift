@@ -1,3 +1,5 @@
+internal import CommandReference
+
 extension ShellCompletions {
     /// A function for `complete -F`. It needs no package of completions. Where it suggests nothing, bash completes files.
     var bash: String {
@@ -35,7 +37,7 @@ extension ShellCompletions {
                 mapfile -t COMPREPLY < <(compgen -W "$actions" -- "$current")
             fi
         }
-        complete -o default -F _webimage \(CommandSyntax.program)
+        complete -o default -F _webimage \(ProgramDescription.webimage.name)
 
         """
     }

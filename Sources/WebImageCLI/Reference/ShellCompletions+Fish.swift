@@ -1,7 +1,9 @@
+internal import CommandReference
+
 extension ShellCompletions {
     /// A `complete` command for each word and option.
     var fish: String {
-        let program = CommandSyntax.program
+        let program = ProgramDescription.webimage.name
         var lines = [
             """
             # Whether the command is one of the arguments. An action of 'cache' may have the name of a command.

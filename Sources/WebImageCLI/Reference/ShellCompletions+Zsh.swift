@@ -1,9 +1,11 @@
+internal import CommandReference
+
 extension ShellCompletions {
     /// A function for zsh's `_arguments`.
     var zsh: String {
         let list = commands.map { "        \(Self.quoted("\($0.name):\(Self.zshEscaped($0.summary))"))" }
         return """
-            _\(CommandSyntax.program)() {
+            _\(ProgramDescription.webimage.name)() {
                 local context state state_descr line ret=1
                 local -A opt_args
                 local -a commands actions
@@ -27,10 +29,10 @@ extension ShellCompletions {
             }
 
             # As a completion file the function's body runs; after 'source' it is only declared.
-            if [[ $funcstack[1] == _\(CommandSyntax.program) ]]; then
-                _\(CommandSyntax.program) "$@"
+            if [[ $funcstack[1] == _\(ProgramDescription.webimage.name) ]]; then
+                _\(ProgramDescription.webimage.name) "$@"
             else
-                compdef _\(CommandSyntax.program) \(CommandSyntax.program)
+                compdef _\(ProgramDescription.webimage.name) \(ProgramDescription.webimage.name)
             fi
 
             """

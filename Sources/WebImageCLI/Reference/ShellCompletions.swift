@@ -1,3 +1,5 @@
+internal import CommandReference
+
 /// The script that makes a shell complete the arguments of `webimage`.
 struct ShellCompletions {
     enum Shell: String, CaseIterable {
@@ -8,12 +10,12 @@ struct ShellCompletions {
 
     func text(for shell: Shell) -> String {
         let header =
-            "Completions of \(CommandSyntax.program), printed by 'webimage help --completions \(shell.rawValue)'."
+            "Completions of \(ProgramDescription.webimage.name), printed by 'webimage help --completions \(shell.rawValue)'."
         return switch shell {
         case .bash: "# \(header)\n" + bash
         case .fish: "# \(header)\n" + fish
         // The first line tells zsh which program the file completes.
-        case .zsh: "#compdef \(CommandSyntax.program)\n# \(header)\n" + zsh
+        case .zsh: "#compdef \(ProgramDescription.webimage.name)\n# \(header)\n" + zsh
         }
     }
 

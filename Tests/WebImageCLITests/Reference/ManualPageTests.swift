@@ -1,3 +1,4 @@
+import CommandReference
 import Testing
 import WebImage
 
@@ -45,8 +46,9 @@ import WebImage
     @MainActor @Test func escapesWhatRoffInterprets() {
         let option = CommandSyntax.Option(name: "a-b", valueName: "'x'", help: ".first \\ 'second' – \u{1F600}")
         let syntax = CommandSyntax(
-            name: "try", summary: "Try", operands: "[A]", operandCompletion: .text, details: "", options: [option])
-        let text = ManualPage(commands: [syntax]).text
+            program: "webimage", name: "try", summary: "Try", operands: "[A]", operandCompletion: .text, details: "",
+            options: [option])
+        let text = ManualPage(.webimage, commands: [syntax], origin: "a test").text
         #expect(text.contains("\n\\fB\\-\\-a\\-b\\fR=\\fI\\(aqx\\(aq\\fR\n"))
         #expect(text.contains("\n\\&.first \\e \\(aqsecond\\(aq \\[u2013] \\[u1F600]\n"))
         #expect(text.utf8.allSatisfy { $0 < 0x80 })

@@ -1,9 +1,9 @@
 /// Formats help for a terminal of 80 columns.
-enum HelpText {
+package enum HelpText {
     static let width = 80
 
     /// Returns the text that `--help` prints for a command.
-    static func text(for syntax: CommandSyntax) -> String {
+    package static func text(for syntax: CommandSyntax) -> String {
         var text = "Usage:\n  \(syntax.command) [OPTION…] \(syntax.operands)\n\n\(wrapped(syntax.summary + "."))\n"
         if !syntax.actions.isEmpty { text += "\nActions:\n" + table(syntax.actions.map { ($0.usage, $0.help) }) }
         let column = column(for: syntax.options.map(\.usage))
@@ -14,21 +14,10 @@ enum HelpText {
         return text
     }
 
-    /// Returns the text that `webimage --help` prints.
-    @MainActor
-    static func overview(of commands: [any Command.Type]) -> String {
-        let program = CommandSyntax.program
-        var text = "Usage:\n  \(program) COMMAND [OPTION…] …\n  \(program) --version\n"
-        text += "\nCommands:\n" + table(commands.map { ($0.name, $0.summary) })
-        for paragraph in CommandSyntax.paragraphs(of: ToolDescription.text) { text += "\n\(wrapped(paragraph))\n" }
-        text += "\nExit status:\n" + table(ToolDescription.statuses)
-        return text + "\n\(wrapped("'\(program) COMMAND --help' describes a command."))\n"
-    }
-
     /// Returns rows of two columns. A term that is too long for the first column has a line of its own.
     ///
     /// - Parameter column: where the second column begins; `nil` to make room for the terms.
-    static func table(_ rows: [(term: String, text: String)], column: Int? = nil) -> String {
+    package static func table(_ rows: [(term: String, text: String)], column: Int? = nil) -> String {
         let column = column ?? Self.column(for: rows.map(\.term))
         let indent = String(repeating: " ", count: column)
         return rows.map { term, text in
@@ -47,7 +36,7 @@ enum HelpText {
     /// Breaks a paragraph into lines.
     ///
     /// - Parameter indent: the beginning of each line but the first, which counts as indented.
-    static func wrapped(_ text: String, indent: String = "") -> String {
+    package static func wrapped(_ text: String, indent: String = "") -> String {
         var lines = [""]
         for word in text.split(separator: " ") {
             let line = lines[lines.count - 1]

@@ -1,45 +1,68 @@
 internal import WebImageCore
 
-/// The manual page `webimage(1)`, in the `man` macros of roff.
-struct ManualPage {
-    let commands: [CommandSyntax]
+/// The page of a program in section 1 of the manual, in the `man` macros of roff.
+package struct ManualPage {
+    private let program: ProgramDescription
+    private let commands: [CommandSyntax]
+    private let origin: String
 
-    var text: String {
+    /// - Parameters:
+    ///   - commands: those of the program, or the syntax of a program without commands.
+    ///   - origin: the command that prints the page.
+    package init(_ program: ProgramDescription, commands: [CommandSyntax], origin: String) {
+        (self.program, self.commands, self.origin) = (program, commands, origin)
+    }
+
+    package var text: String {
+        let name = Self.escaped(program.name)
         var page = """
-            .\\" Printed by 'webimage help --man'.
-            .TH WEBIMAGE 1 \(LibraryVersion.date) "\(CommandSyntax.program) \(LibraryVersion.text)" "User Commands"
+            .\\" Printed by '\(origin)'.
+            .TH \(Self.escaped(program.name.uppercased())) 1 \(LibraryVersion.date) "\(name) \(LibraryVersion.text)" "User Commands"
             .nh
             .ad l
             .SH NAME
-            \(CommandSyntax.program) \\- \(Self.escaped(ToolDescription.tagline))
+            \(name) \\- \(Self.escaped(program.tagline))
             .SH SYNOPSIS
-            .B \(CommandSyntax.program)
-            .I COMMAND
-            .RI [ OPTION \\[u2026]]
-            \\[u2026]
-            .SH DESCRIPTION
 
             """
-        page += CommandSyntax.paragraphs(of: ToolDescription.text).map(Self.line).joined(separator: "\n.PP\n") + "\n"
-        page += ".SH COMMANDS\n"
-        for command in commands { page += Self.section(for: command) }
-        for (heading, rows) in ToolDescription.sections {
+        let own = commands.first { $0.name.isEmpty }
+        page +=
+            own.map(Self.synopsis) ?? """
+                .B \(name)
+                .I COMMAND
+                .RI [ OPTION \\[u2026]]
+                \\[u2026]
+
+                """
+        page += ".SH DESCRIPTION\n" + program.paragraphs.map(Self.line).joined(separator: "\n.PP\n") + "\n"
+        if let own {
+            for group in own.groups {
+                page += ".SH \(Self.escaped(group.heading.uppercased()))\n"
+                for option in group.options { page += Self.paragraph(about: option) }
+            }
+            for paragraph in own.paragraphs { page += ".PP\n\(Self.line(paragraph))\n" }
+        } else {
+            page += ".SH COMMANDS\n"
+            for command in commands { page += Self.section(for: command) }
+        }
+        for (heading, rows) in [("EXIT STATUS", program.statuses)] + program.sections {
             page += ".SH \(heading)\n"
             for row in rows { page += ".TP\n.B \(Self.escaped(row.term))\n\(Self.line(row.text))\n" }
         }
         return page
     }
 
-    private static func section(for syntax: CommandSyntax) -> String {
-        var text = """
-            .SS \(escaped(syntax.command))
-            .B \(escaped(syntax.command))
-            .RI [ OPTION \\[u2026]]
-            .I \(escaped(syntax.operands))
-            .PP
-            \(line(syntax.summary + "."))
+    private static func synopsis(of syntax: CommandSyntax) -> String {
+        """
+        .B \(escaped(syntax.command))
+        .RI [ OPTION \\[u2026]]
+        .I \(escaped(syntax.operands))
 
-            """
+        """
+    }
+
+    private static func section(for syntax: CommandSyntax) -> String {
+        var text = ".SS \(escaped(syntax.command))\n" + synopsis(of: syntax) + ".PP\n\(line(syntax.summary + "."))\n"
         for action in syntax.actions {
             text += ".TP\n\\fB\(escaped(action.name))\\fR"
             text += (action.operands.isEmpty ? "" : " \\fI\(escaped(action.operands))\\fR") + "\n\(line(action.help))\n"

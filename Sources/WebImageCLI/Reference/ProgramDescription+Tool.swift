@@ -1,0 +1,59 @@
+internal import CommandReference
+
+extension ProgramDescription {
+    static let webimage = ProgramDescription(
+        name: "webimage", tagline: "load, describe and convert images",
+        text: """
+            Loads images from servers and files, caches them, and converts them. Files can be '-' for standard input and
+            output.
+
+            Results go to standard output, errors to standard error.
+            """,
+        statuses: [
+            ("0", "Everything succeeded."),
+            ("1", "Something failed; standard error has the reason."),
+            ("2", "The arguments are invalid, and nothing was done."),
+            ("128+N", "Signal N ended the run."),
+        ],
+        sections: [
+            (
+                "ENVIRONMENT",
+                [
+                    (
+                        "AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY, AWS_SESSION_TOKEN",
+                        "The keys of the S3 store of '--shared'."
+                    ),
+                    ("AWS_REGION, AWS_ENDPOINT_URL", "The region and the endpoint of an S3URL that states none."),
+                    ("AWS_CA_BUNDLE", "A PEM file with the authorities that sign certificates of the S3 store."),
+                    (
+                        "http_proxy, https_proxy, all_proxy, no_proxy",
+                        "The proxies to use, and the hosts that are reached without one."
+                    ),
+                    ("XDG_CACHE_HOME", "The directory of caches, instead of ~/.cache."),
+                ]
+            ),
+            (
+                "FILES",
+                [("~/.cache/webimage/images", "The disk cache. 'webimage cache' lists and removes its entries.")]
+            ),
+            (
+                "EXAMPLES",
+                [
+                    (
+                        "webimage get --explain http://127.0.0.1:8080/photo.jpg",
+                        "Load an image into the cache, and explain which caches and servers were asked, and why."
+                    ),
+                    (
+                        "webimage get --size 400x --format webp --output thumbnails/ *.jpg",
+                        "Write thumbnails that are 400 pixels wide into a directory."
+                    ),
+                    ("webimage info --json photo.heic", "Print the properties of a file for a program to read."),
+                    (
+                        "webimage convert --max-bytes 200K photo.png photo.avif",
+                        "Convert an image, and lower its quality until the file has at most 200 KiB."
+                    ),
+                    ("webimage cache trim 500M", "Remove the least recently used entries beyond 500 MiB."),
+                ]
+            ),
+        ])
+}
