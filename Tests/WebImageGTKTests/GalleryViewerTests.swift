@@ -6,121 +6,11 @@ import XCTest
 @testable import Gallery
 @testable import WebImageGTK
 
-/// The viewer in a window of its own, with files of one color or with a pattern.
-@MainActor private final class ViewerFixture {
-    let folder: URL
-    let session: GallerySession
-    let viewer: PhotoViewer
-    let window = TestWindow()
-    let loader = ManualLoader()
-    private(set) var toasts: [String] = []
-    private var answered = 0
-
-    /// - Parameters:
-    ///   - isManual: whether the test answers all requests through ``loader``.
-    ///   - hasLayout: whether the viewer has its size already.
-    init(isManual: Bool, hasLayout: Bool) throws {
-        adw_init()
-        folder = FileManager.default.temporaryDirectory.appendingPathComponent("Viewer-\(UUID().uuidString)")
-        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
-        let loader = loader
-        session = GallerySession(cacheDirectory: folder.appendingPathComponent("cache")) {
-            if isManual { $0.loaders = [loader] }
-        }
-        viewer = PhotoViewer(session: session)
-        session.onToast = { [weak self] message, _ in self?.toasts.append(message) }
-        gtk_window_set_default_size(window.asWindow, 600, 500)
-        viewer.widget.expanding()
-        window.add(viewer.widget.widget)
-        window.present()
-        viewer.onClose = { [weak self] in self?.viewer.close() }
-        if hasLayout { pump("the first layout") { viewer.canvas.width > 100 } }
-    }
-
-    func close() {
-        viewer.close()
-        window.close()
-        try? FileManager.default.removeItem(at: folder)
-    }
-
-    func write(_ image: Image, _ name: String, as format: ImageFormat = .png) throws -> URL {
-        let file = folder.appendingPathComponent(name)
-        try CodecRegistry.shared.encode(image, as: format).write(to: file)
-        return file
-    }
-
-    func open(_ urls: [URL], at index: Int = 0) {
-        session.collection.replace(with: urls)
-        viewer.open(index: index)
-    }
-
-    func settle() { pump("the image") { viewer.isSettled } }
-
-    /// The pixel in the middle of the canvas.
-    var middle: SIMD4<UInt8> { pixel(0.5, 0.5) }
-
-    /// A pixel at fractions of the canvas.
-    func pixel(_ x: Double, _ y: Double) -> SIMD4<UInt8> {
-        let drawn = Rendering(of: viewer.canvas.widget.widget)
-        return drawn[Int(x * Double(viewer.canvas.width)), Int(y * Double(viewer.canvas.height))]
-    }
-
-    /// Answers the next request for a URL.
-    func answer(_ url: URL, with file: Data) {
-        let count = answered
-        pump("the request") { loader.loads.count > count }
-        answerLast(url, with: file)
-    }
-
-    /// Answers the last request for a URL.
-    func answerLast(_ url: URL, with file: Data) {
-        answered = loader.loads.count
-        guard let load = loader.lastLoad(of: url) else { return }
-        load.begin(expectedByteCount: Int64(file.count))
-        load.send(file)
-        load.end()
-    }
-
-    /// Saves an image, and waits for the message.
-    func save(_ url: URL, _ export: PhotoExport, to file: URL) {
-        let count = toasts.count
-        Task { await viewer.save(url, as: export, to: file) }
-        pump("the file") { toasts.count > count }
-    }
-
-    func run(_ name: String) { viewer.actions.first { $0.name == "viewer-\(name)" }?.body() }
-}
-
-/// Returns an image whose pixels a closure chooses.
-private func picture(
-    _ width: Int, _ height: Int, _ pixel: (_ x: Int, _ y: Int) -> SIMD4<UInt8>
-) throws(WebImageError) -> Image {
-    var pixels = try MutablePixelBuffer(width: width, height: height)
-    pixels.withUnsafeMutableBytes { bytes in
-        for index in 0..<(width * height) {
-            bytes.storeBytes(of: pixel(index % width, index / width), toByteOffset: index * 4, as: SIMD4<UInt8>.self)
-        }
-    }
-    return Image(pixels: pixels.freeze(isOpaque: true))
-}
-
-private func shade(_ number: Int) -> SIMD4<UInt8> { SIMD4(UInt8(number * 5), UInt8(255 - number * 4), 77, 255) }
-
 final class GalleryViewerTests: GTKTestCase {
-    private func withFixture(
-        isManual: Bool = false, hasLayout: Bool = true, _ body: @MainActor (ViewerFixture) throws -> Void
-    ) throws {
-        try MainActor.assumeIsolated {
-            let fixture = try ViewerFixture(isManual: isManual, hasLayout: hasLayout)
-            defer { fixture.close() }
-            try body(fixture)
-        }
-    }
-
     // MARK: Order
 
     func testMovesInTheOrderOfTheCollectionAndStopsAtItsEnds() throws {
-        try withFixture { fixture in
+        try ViewerFixture.with { fixture in
             let urls = try (0..<4).map { number in
                 try fixture.write(try picture(8, 8) { _, _ in shade(number) }, "\(number).png")
             }
@@ -137,7 +27,7 @@ final class GalleryViewerTests: GTKTestCase {
     }
 
     func testQuickStepsNeverShowAStaleImage() throws {
-        try withFixture { fixture in
+        try ViewerFixture.with { fixture in
             let urls = try (0..<51).map { number in
                 try fixture.write(try picture(40, 30) { _, _ in shade(number) }, "\(number).png")
             }
@@ -157,7 +47,7 @@ final class GalleryViewerTests: GTKTestCase {
     }
 
     func testFetchesTheNeighbors() throws {
-        try withFixture { fixture in
+        try ViewerFixture.with { fixture in
             let urls = try (0..<4).map { number in
                 try fixture.write(try picture(40, 30) { _, _ in shade(number) }, "\(number).png")
             }
@@ -174,7 +64,7 @@ final class GalleryViewerTests: GTKTestCase {
     }
 
     func testTheFirstImageIsDecodedForTheSizeOfTheViewer() throws {
-        try withFixture(hasLayout: false) { fixture in
+        try ViewerFixture.with(hasLayout: false) { fixture in
             let url = try fixture.write(try picture(2_000, 1_000) { _, _ in shade(1) }, "large.png")
             fixture.open([url])
             XCTAssertNil(fixture.viewer.canvas.layer, "the size is unknown before the first layout")
@@ -185,7 +75,7 @@ final class GalleryViewerTests: GTKTestCase {
     }
 
     func testTheSlideShowFadesToAnImageThatHasLoaded() throws {
-        try withFixture(isManual: true) { fixture in
+        try ViewerFixture.with(isManual: true) { fixture in
             let urls = try (0..<2).map { try XCTUnwrap(URL(string: "manual://host/\($0).png")) }
             fixture.open(urls)
             let file = try CodecRegistry.shared.encode(try picture(8, 8) { _, _ in shade(1) }, as: .png)
@@ -203,7 +93,7 @@ final class GalleryViewerTests: GTKTestCase {
     }
 
     func testClosesWhenItsImageLeavesTheCollection() throws {
-        try withFixture { fixture in
+        try ViewerFixture.with { fixture in
             let urls = try (0..<2).map { number in
                 try fixture.write(try picture(8, 8) { _, _ in shade(number) }, "\(number).png")
             }
@@ -218,7 +108,7 @@ final class GalleryViewerTests: GTKTestCase {
     // MARK: Loading
 
     func testTheGridsThumbnailIsOnDisplayAtOnce() throws {
-        try withFixture(isManual: true) { fixture in
+        try ViewerFixture.with(isManual: true) { fixture in
             let url = try XCTUnwrap(URL(string: "manual://host/photo.png"))
             let file = try CodecRegistry.shared.encode(try picture(1_600, 900) { _, _ in shade(4) }, as: .png)
             var thumbnail: Image?
@@ -240,7 +130,7 @@ final class GalleryViewerTests: GTKTestCase {
     }
 
     func testShowsTheProgressOfASlowLoad() throws {
-        try withFixture(isManual: true) { fixture in
+        try ViewerFixture.with(isManual: true) { fixture in
             let url = try XCTUnwrap(URL(string: "manual://host/photo.png"))
             fixture.open([url])
             pump("the request") { fixture.loader.lastLoad(of: url) != nil }
@@ -255,7 +145,7 @@ final class GalleryViewerTests: GTKTestCase {
     }
 
     func testSaysWhatIsWrongAndTriesAgain() throws {
-        try withFixture { fixture in
+        try ViewerFixture.with { fixture in
             let file = fixture.folder.appendingPathComponent("late.png")
             fixture.open([file])
             pump("the failure") { fixture.viewer.shownError != nil }
@@ -269,7 +159,7 @@ final class GalleryViewerTests: GTKTestCase {
     }
 
     func testZoomedInAllPixelsAreDrawn() throws {
-        try withFixture { fixture in
+        try ViewerFixture.with { fixture in
             // Columns of one pixel: at another size, or between tiles that do not meet, they would be grey.
             let columns = try picture(2_600, 1_500) { x, y in
                 let level: UInt8 = (x + y / 4) % 2 == 0 ? 0 : 255
@@ -301,7 +191,7 @@ final class GalleryViewerTests: GTKTestCase {
     // MARK: Rotation
 
     func testRotatesOnScreen() throws {
-        try withFixture { fixture in
+        try ViewerFixture.with { fixture in
             let halves = try picture(400, 200) { x, _ in x < 200 ? Swatch.red.pixel : Swatch.blue.pixel }
             fixture.open([try fixture.write(halves, "halves.png")])
             fixture.settle()
@@ -318,12 +208,8 @@ final class GalleryViewerTests: GTKTestCase {
     // MARK: Animation
 
     func testScrubbingShowsTheFrameAndPauses() throws {
-        try withFixture { fixture in
-            var animation = EncodableAnimation()
-            for number in 0..<8 { animation.append(try picture(24, 16) { _, _ in shade(number * 5) }, duration: 0.05) }
-            let file = fixture.folder.appendingPathComponent("clip.png")
-            try CodecRegistry.shared.encode(animation, as: .png).write(to: file)
-            fixture.open([file])
+        try ViewerFixture.with { fixture in
+            fixture.open([try fixture.writeClip(frameCount: 8)])
             fixture.settle()
             let controls = fixture.viewer.animationControls
             let player = try XCTUnwrap(controls.player, "the controls are on display")
@@ -346,7 +232,7 @@ final class GalleryViewerTests: GTKTestCase {
     // MARK: Slide show
 
     func testTheSlideShowAdvancesUntilTheUserActs() throws {
-        try withFixture { fixture in
+        try ViewerFixture.with { fixture in
             fixture.session.settings.change { $0.slideSeconds = 0 }
             let urls = try (0..<3).map { number in
                 try fixture.write(try picture(8, 8) { _, _ in shade(number) }, "\(number).png")
@@ -362,74 +248,10 @@ final class GalleryViewerTests: GTKTestCase {
         }
     }
 
-    // MARK: Saving
-
-    func testSavesTheBytesAsTheyCame() throws {
-        try withFixture { fixture in
-            let file = try fixture.write(try picture(60, 40) { x, y in shade((x + y) % 50) }, "a.png")
-            fixture.open([file])
-            fixture.settle()
-            let copy = fixture.folder.appendingPathComponent("copy.png")
-            fixture.save(file, PhotoExport(), to: copy)
-            XCTAssertEqual(try Data(contentsOf: copy), try Data(contentsOf: file))
-            XCTAssertEqual(fixture.toasts, ["Saved as copy.png"])
-        }
-    }
-
-    func testSavesConvertedPixels() throws {
-        try withFixture { fixture in
-            let image = try picture(60, 40) { x, y in SIMD4(UInt8(x * 4), UInt8(y * 6), 9, 255) }
-            let file = try fixture.write(image, "a.png")
-            let rotated = fixture.folder.appendingPathComponent("rotated.webp")
-            fixture.save(
-                file, PhotoExport(format: .webp, isLossless: true, quarterTurns: 1), to: rotated)
-            let result = try CodecRegistry.shared.decode(try Data(contentsOf: rotated))
-            XCTAssertEqual(result.format, .webp)
-            XCTAssertEqual(result.pixels.size, PixelSize(width: 40, height: 60))
-            for (x, y) in [(0, 0), (59, 0), (0, 39), (59, 39), (17, 23)] {
-                XCTAssertEqual(result.pixels[39 - y, x], image.pixels[x, y])
-            }
-            let small = fixture.folder.appendingPathComponent("small.jpg")
-            fixture.save(file, PhotoExport(format: .jpeg, longestSide: 30), to: small)
-            XCTAssertEqual(
-                try CodecRegistry.shared.info(of: try Data(contentsOf: small)).size, PixelSize(width: 30, height: 20))
-        }
-    }
-
-    func testSaysWhySavingFailed() throws {
-        try withFixture { fixture in
-            let file = try fixture.write(try picture(8, 8) { _, _ in shade(3) }, "a.png")
-            fixture.save(file, PhotoExport(), to: fixture.folder.appendingPathComponent("missing/b.png"))
-            XCTAssertEqual(fixture.toasts, ["b.png can't be saved: No such file or directory"])
-        }
-    }
-
-    func testSuggestsANameWithTheFormatsExtension() throws {
-        let url = try XCTUnwrap(URL(string: "https://host/a/photo.one.png?size=3"))
-        XCTAssertEqual(PhotoExport().fileName(for: url, original: .png), "photo.one.png")
-        XCTAssertEqual(PhotoExport(format: .jpeg).fileName(for: url, original: .png), "photo.one.jpg")
-        XCTAssertEqual(PhotoExport().fileName(for: url, original: .webp), "photo.one.webp")
-    }
-
-    func testTheDialogOffersOnlyWhatTheFormatHas() throws {
-        try withFixture { fixture in
-            let file = try fixture.write(try picture(8, 8) { _, _ in shade(3) }, "a.png")
-            let root = ObjectPointer(fixture.window.window)
-            let dialog = SaveDialog(file, original: .png, quarterTurns: 0, over: root) { _, _ in }
-            XCTAssertNil(dialog.export.format)
-            let turned = SaveDialog(file, original: .png, quarterTurns: 1, over: root) { _, _ in }
-            XCTAssertEqual(turned.export.format, .png, "rotated pixels must be encoded")
-            XCTAssertFalse(turned.export.usesQuality)
-            XCTAssertTrue(PhotoExport(format: .webp).canBeLossless)
-            XCTAssertFalse(PhotoExport(format: .jpeg).canBeLossless)
-            for dialog in [dialog, turned] { dialog.close() }
-        }
-    }
-
     // MARK: Clipboard
 
     func testCopiesTheImageAndItsLocation() throws {
-        try withFixture { fixture in
+        try ViewerFixture.with { fixture in
             let file = try fixture.write(try picture(30, 20) { _, _ in shade(7) }, "a.png")
             fixture.open([file])
             fixture.settle()
@@ -445,7 +267,7 @@ final class GalleryViewerTests: GTKTestCase {
     // MARK: Accessibility
 
     func testEveryButtonHasAName() throws {
-        try withFixture { fixture in
+        try ViewerFixture.with { fixture in
             var widgets = [fixture.viewer.widget]
             var buttonCount = 0
             while let widget = widgets.popLast() {
@@ -469,7 +291,7 @@ final class GalleryViewerTests: GTKTestCase {
     }
 
     func testAllKeysAreValid() throws {
-        try withFixture { fixture in
+        try ViewerFixture.with { fixture in
             let keys = fixture.viewer.actions.flatMap { $0.keys + $0.pageKeys }
             XCTAssertEqual(Set(keys).count, keys.count, "no key has two actions")
             for key in keys { XCTAssertNotNil(gtk_shortcut_trigger_parse_string(key), key) }

@@ -1,4 +1,3 @@
-import Dispatch
 import FoundationEssentials
 import Glibc
 import WebImageGTK
@@ -55,47 +54,42 @@ struct PhotoExport: Sendable, Equatable {
             throw .notInCache(key: url.absoluteString)
         }
         guard format != nil || quarterTurns != 0 else { return original }
-        let result = await Self.onOwnThread { () -> Result<Data, WebImageError> in
-            Result { () throws(WebImageError) in try encode(original) }
-        }
-        return try result.get()
+        return try await Self.queue.run { cancellation throws(WebImageError) in try encode(original, cancellation) }
     }
 
-    /// Writes the image to a file, which is replaced once all is written.
+    /// Writes the image to a file, which is replaced once all is written. A cancelled task leaves the file as it was, unless
+    /// all is encoded already.
     func write(_ url: URL, to file: URL, manager: WebImageManager) async throws(Failure) {
         let data: Data
         do { data = try await self.data(of: url, manager: manager) } catch { throw .image(error) }
-        let reason = await Self.onOwnThread { () -> String? in
+        try await WorkQueue.files.run { cancellation throws(Failure) in
+            guard !cancellation.isCancelled else { throw .image(.cancelled) }
             do {
                 try data.write(to: file, options: .atomic)
-                return nil
             } catch {
                 let system = (error as? CocoaError)?.userInfo["NSUnderlyingError"] as? POSIXError
-                return system.map { String(cString: strerror($0.code.rawValue)) } ?? "The file can't be written"
+                throw .file(system.map { String(cString: strerror($0.code.rawValue)) } ?? "The file can't be written")
             }
         }
-        if let reason { throw .file(reason) }
     }
 
-    private func encode(_ original: Data) throws(WebImageError) -> Data {
+    /// Encodes files one at a time, which takes seconds. The threads for decoding serve the images on screen.
+    static let queue = WorkQueue(label: "gallery-export", threadCount: 1)
+
+    /// Blocks the calling thread.
+    func encode(_ original: Data, _ cancellation: Cancellation) throws(WebImageError) -> Data {
         let registry = CodecRegistry.shared
-        var image = try registry.decode(original)
+        var image = try registry.decode(original, options: DecodingOptions(cancellation: cancellation))
         let format = format ?? image.format.flatMap { Self.formats.contains($0) ? $0 : nil } ?? .png
         if quarterTurns != 0 {
-            image = try image.processed(by: [.rotate(degrees: Double(quarterTurns * 90))])
+            image = try image.processed(
+                by: [.rotate(degrees: Double(quarterTurns * 90))], cancellation: cancellation)
         }
         var options = EncodingOptions(
             quality: quality, bounds: longestSide.map { Thumbnail(.pixels(width: $0, height: $0)) },
-            byteLimit: byteLimit, isLossless: isLossless)
+            byteLimit: byteLimit, isLossless: isLossless, cancellation: cancellation)
         if keepsMetadata { options.metadata = try registry.metadata(of: original) }
         return try registry.encode(image, as: format, options: options)
-    }
-
-    /// Runs work that takes seconds. The threads for decoding serve the images on screen.
-    private static func onOwnThread<Value: Sendable>(_ body: @escaping @Sendable () -> Value) async -> Value {
-        await withCheckedContinuation { continuation in
-            DispatchQueue.global(qos: .utility).async { continuation.resume(returning: body()) }
-        }
     }
 
     /// Returns a name for the file.

@@ -14,25 +14,25 @@ extension PhotoViewer {
         let dialog = SaveDialog(
             url, original: layer.picture.image?.format, quarterTurns: layer.geometry.quarterTurns, over: root
         ) { [weak self] export, file in
-            Task { await self?.save(url, as: export, to: file) }
+            self?.save(url, as: export, to: file)
         }
         dialog.present()
     }
 
     /// Saves an image, and says what has happened. The program runs until then, although its window may be closed.
-    func save(_ url: URL, as export: PhotoExport, to file: URL) async {
+    func save(_ url: URL, as export: PhotoExport, to file: URL) {
         let application = g_application_get_default()
         application.map { g_application_hold($0) }
-        saveCount += 1
-        defer {
-            saveCount -= 1
-            application.map { g_application_release($0) }
-        }
-        do {
-            try await export.write(url, to: file, manager: session.manager)
-            session.showToast("Saved as \(file.displayName)")
-        } catch {
-            session.showToast("\(file.displayName) can't be saved: \(error)")
+        savingBar.show(file.displayName) { [session] in
+            defer { application.map { g_application_release($0) } }
+            do throws(PhotoExport.Failure) {
+                try await export.write(url, to: file, manager: session.manager)
+                session.showToast("Saved as \(file.displayName)")
+            } catch .image(.cancelled) {
+                session.showToast("\(file.displayName) was not saved")
+            } catch {
+                session.showToast("\(file.displayName) can't be saved: \(error)")
+            }
         }
     }
 

@@ -7,7 +7,7 @@ import WebImageGTK
 ///
 ///     page ─┬─ header: back, name, "3 of 240", inspector, menu
 ///           ├─ overlay ─┬─ stack: canvas, or what is wrong with a retry
-///           │           ├─ progress at the top
+///           │           ├─ progress, and what is being saved, at the top
 ///           │           ├─ previous, next at the sides
 ///           │           └─ zoom and rotation at the bottom
 ///           └─ controls of an animation
@@ -24,6 +24,7 @@ import WebImageGTK
     private let stack = ObjectPointer(gtk_stack_new())
     private let failure = FailureView()
     let progress = ProgressIndicator()
+    let savingBar = SavingBar()
     private lazy var neighbors = ImagePrefetcher(manager: session.manager, maximumConcurrentCount: 2)
     private var neighborBatch: PrefetchBatch?
     /// The size in pixels at which the neighbors are fetched.
@@ -32,8 +33,6 @@ import WebImageGTK
     private var layerCount = 0
     /// The next image of the slide show, which fades in when it has loaded.
     private var incoming: PhotoLayer?
-    /// How many images are being saved.
-    var saveCount = 0 { didSet { updateProgress() } }
     /// Keeps the screen on during a slide show; 0 if there is none.
     private var inhibition: guint = 0
 
@@ -73,13 +72,16 @@ import WebImageGTK
         for part in [canvas.widget, failure.widget] { gtk_stack_add_child(stack.opaque, part.widget) }
         let overlay = ObjectPointer(gtk_overlay_new()).expanding()
         gtk_overlay_set_child(overlay.opaque, stack.widget)
-        for part in [progress.widget] + controls.parts { gtk_overlay_add_overlay(overlay.opaque, part.widget) }
+        for part in [progress.widget, savingBar.widget] + controls.parts {
+            gtk_overlay_add_overlay(overlay.opaque, part.widget)
+        }
         animationControls.widget.margins(horizontal: 6).set("margin-bottom", 6).isVisible = false
         for part in [header, overlay, animationControls.widget] { widget.append(part) }
     }
 
     private func connectParts() {
         canvas.onSwipe = { [weak self] step in self?.userMoves(by: step) }
+        savingBar.onChange = { [weak self] in self?.updateProgress() }
         failure.onRetry = { [weak self] in self?.retry() }
         slideShow.onAdvance = { [weak self] in self?.advanceSlideShow() }
         slideShow.onChange = { [weak self] in self?.slideShowDidChange() }
@@ -229,7 +231,7 @@ import WebImageGTK
         if case .loading(let fraction) = canvas.layer?.state {
             progress.state = fraction.map { .fraction($0) } ?? .unknown
         } else {
-            progress.state = saveCount > 0 ? .unknown : .hidden
+            progress.state = savingBar.isActive ? .unknown : .hidden
         }
     }
 

@@ -1,0 +1,145 @@
+import CWebImageGTK
+import Foundation
+import XCTest
+
+@testable import Gallery
+@testable import WebImageGTK
+
+/// Images that the viewer saves as files.
+final class GallerySavingTests: GTKTestCase {
+    func testSavesTheBytesAsTheyCame() throws {
+        try ViewerFixture.with { fixture in
+            let file = try fixture.write(try picture(60, 40) { x, y in shade((x + y) % 50) }, "a.png")
+            fixture.open([file])
+            fixture.settle()
+            let copy = fixture.folder.appendingPathComponent("copy.png")
+            fixture.save(file, PhotoExport(), to: copy)
+            XCTAssertEqual(try Data(contentsOf: copy), try Data(contentsOf: file))
+            XCTAssertEqual(fixture.toasts, ["Saved as copy.png"])
+        }
+    }
+
+    func testSavesConvertedPixels() throws {
+        try ViewerFixture.with { fixture in
+            let image = try picture(60, 40) { x, y in SIMD4(UInt8(x * 4), UInt8(y * 6), 9, 255) }
+            let file = try fixture.write(image, "a.png")
+            let rotated = fixture.folder.appendingPathComponent("rotated.webp")
+            fixture.save(
+                file, PhotoExport(format: .webp, isLossless: true, quarterTurns: 1), to: rotated)
+            let result = try CodecRegistry.shared.decode(try Data(contentsOf: rotated))
+            XCTAssertEqual(result.format, .webp)
+            XCTAssertEqual(result.pixels.size, PixelSize(width: 40, height: 60))
+            for (x, y) in [(0, 0), (59, 0), (0, 39), (59, 39), (17, 23)] {
+                XCTAssertEqual(result.pixels[39 - y, x], image.pixels[x, y])
+            }
+            let small = fixture.folder.appendingPathComponent("small.jpg")
+            fixture.save(file, PhotoExport(format: .jpeg, longestSide: 30), to: small)
+            XCTAssertEqual(
+                try CodecRegistry.shared.info(of: try Data(contentsOf: small)).size, PixelSize(width: 30, height: 20))
+        }
+    }
+
+    func testSaysWhySavingFailed() throws {
+        try ViewerFixture.with { fixture in
+            let file = try fixture.write(try picture(8, 8) { _, _ in shade(3) }, "a.png")
+            fixture.save(file, PhotoExport(), to: fixture.folder.appendingPathComponent("missing/b.png"))
+            XCTAssertEqual(fixture.toasts, ["b.png can't be saved: No such file or directory"])
+        }
+    }
+
+    func testACancelledSaveEndsItsLoadAndLeavesTheFileAsItWas() throws {
+        try ViewerFixture.with(isManual: true) { fixture in
+            let url = try XCTUnwrap(URL(string: "manual://host/photo.png"))
+            let file = fixture.folder.appendingPathComponent("photo.png")
+            try Data("former".utf8).write(to: file)
+            fixture.viewer.save(url, as: PhotoExport(), to: file)
+            pump("the request") { fixture.loader.lastLoad(of: url) != nil }
+            let bar = fixture.viewer.savingBar
+            pump("the bar") { bar.widget.isVisible && fixture.viewer.progress.widget.isVisible }
+            bar.cancelButton.emit("clicked")
+            pump("the message") { !fixture.toasts.isEmpty }
+            XCTAssertEqual(fixture.toasts, ["photo.png was not saved"])
+            XCTAssertEqual(fixture.loader.lastLoad(of: url)?.isCancelled, true)
+            XCTAssertFalse(bar.isActive || bar.widget.isVisible || fixture.viewer.progress.widget.isVisible)
+            XCTAssertEqual(try fixture.files(), ["photo.png"])
+            XCTAssertEqual(try Data(contentsOf: file), Data("former".utf8))
+        }
+    }
+
+    func testASaveIsCancelledWhileItWaitsToBeEncoded() throws {
+        try ViewerFixture.with { fixture in
+            let file = try fixture.write(try picture(60, 40) { x, y in shade((x + y) % 50) }, "a.png")
+            let (isBusy, end) = (LockBox(false), DispatchSemaphore(value: 0))
+            PhotoExport.queue.submit {
+                isBusy.withLock { $0 = true }
+                end.wait()
+            }
+            defer { end.signal() }
+            pump("the thread is busy") { isBusy.withLock { $0 } }
+            for name in ["b.webp", "c.jpg"] {
+                fixture.viewer.save(
+                    file, as: PhotoExport(format: ImageFormat(named: (name as NSString).pathExtension)),
+                    to: fixture.folder.appendingPathComponent(name))
+            }
+            pump("both wait") { PhotoExport.queue.waitingCount == 2 }
+            let keys = fixture.viewer.savingBar.widget.controllers(gtk_event_controller_key_get_type())
+            try XCTUnwrap(keys.first).emit("key-pressed", Int(GDK_KEY_Escape))
+            XCTAssertTrue(fixture.viewer.savingBar.isActive, "until the saves have ended")
+            end.signal()
+            pump("the messages") { fixture.toasts.count == 2 }
+            XCTAssertEqual(fixture.toasts.sorted(), ["b.webp was not saved", "c.jpg was not saved"])
+            XCTAssertEqual(try fixture.files(), ["a.png"])
+        }
+    }
+
+    func testConversionStopsAtTheCheckThatFindsItCancelled() throws {
+        let original = try CodecRegistry.shared.encode(
+            try picture(600, 400) { x, y in shade((x + y) % 50) }, as: .png)
+        /// Returns the error and the number of checks.
+        func convert(cancellingAt limit: Int) -> (WebImageError?, Int) {
+            let checkCount = LockBox(0)
+            let cancellation = Cancellation { cancellation in
+                let isLast = checkCount.withLock { count in
+                    count += 1
+                    return count == limit
+                }
+                if isLast { cancellation.cancel() }
+            }
+            let result = Result { () throws(WebImageError) in
+                try PhotoExport(format: .png, quarterTurns: 1).encode(original, cancellation)
+            }
+            let error: WebImageError? = if case .failure(let error) = result { error } else { nil }
+            return (error, checkCount.withLock { $0 })
+        }
+        let (error, checkCount) = convert(cancellingAt: .max)
+        XCTAssertNil(error)
+        // The first one is of the decoder, the last one of the encoder.
+        for limit in [1, checkCount / 2, checkCount] {
+            let (error, count) = convert(cancellingAt: limit)
+            XCTAssertEqual(error, .cancelled)
+            XCTAssertEqual(count, limit)
+        }
+    }
+
+    func testSuggestsANameWithTheFormatsExtension() throws {
+        let url = try XCTUnwrap(URL(string: "https://host/a/photo.one.png?size=3"))
+        XCTAssertEqual(PhotoExport().fileName(for: url, original: .png), "photo.one.png")
+        XCTAssertEqual(PhotoExport(format: .jpeg).fileName(for: url, original: .png), "photo.one.jpg")
+        XCTAssertEqual(PhotoExport().fileName(for: url, original: .webp), "photo.one.webp")
+    }
+
+    func testTheDialogOffersOnlyWhatTheFormatHas() throws {
+        try ViewerFixture.with { fixture in
+            let file = try fixture.write(try picture(8, 8) { _, _ in shade(3) }, "a.png")
+            let root = ObjectPointer(fixture.window.window)
+            let dialog = SaveDialog(file, original: .png, quarterTurns: 0, over: root) { _, _ in }
+            XCTAssertNil(dialog.export.format)
+            let turned = SaveDialog(file, original: .png, quarterTurns: 1, over: root) { _, _ in }
+            XCTAssertEqual(turned.export.format, .png, "rotated pixels must be encoded")
+            XCTAssertFalse(turned.export.usesQuality)
+            XCTAssertTrue(PhotoExport(format: .webp).canBeLossless)
+            XCTAssertFalse(PhotoExport(format: .jpeg).canBeLossless)
+            for dialog in [dialog, turned] { dialog.close() }
+        }
+    }
+}

@@ -1,0 +1,50 @@
+import CWebImageGTK
+import XCTest
+
+@testable import Gallery
+@testable import WebImageGTK
+
+@MainActor extension ObjectPointer {
+    /// Emits a signal, as GTK does after an event.
+    ///
+    /// - Parameter arguments: of the signal; those that are missing are 0 or nothing.
+    func emit(_ name: String, _ arguments: any PropertyValue...) {
+        let type = classPointer.pointee.g_type_class.g_type
+        let id = g_signal_lookup(name, type)
+        guard id != 0 else { return XCTFail("\(String(cString: g_type_name(type))) has no signal \(name)") }
+        var query = GSignalQuery()
+        g_signal_query(id, &query)
+        var values = [GValue](repeating: GValue(), count: 1 + Int(query.n_params))
+        g_value_init(&values[0], type)
+        g_value_set_object(&values[0], address)
+        for index in 0..<Int(query.n_params) {
+            // The bit says that a value is not copied.
+            g_value_init(&values[1 + index], query.param_types[index] & ~1)
+            guard arguments.indices.contains(index) else { continue }
+            var argument = GValue()
+            g_value_init(&argument, Swift.type(of: arguments[index]).type)
+            arguments[index].store(in: &argument)
+            XCTAssertNotEqual(g_value_transform(&argument, &values[1 + index]), 0)
+            g_value_unset(&argument)
+        }
+        var result = GValue()
+        let resultType = query.return_type & ~1
+        // 4 is the type of nothing.
+        if resultType != 4 { g_value_init(&result, resultType) }
+        g_signal_emitv(&values, id, 0, &result)
+        for index in values.indices { g_value_unset(&values[index]) }
+        if resultType != 4 { g_value_unset(&result) }
+    }
+
+    /// The controllers of a widget that have a type.
+    func controllers(_ type: GType) -> [ObjectPointer] {
+        guard let list = gtk_widget_observe_controllers(widget) else { return [] }
+        defer { g_object_unref(ObjectPointer(list).address) }
+        return (0..<g_list_model_get_n_items(list)).compactMap { number in
+            guard let controller = g_list_model_get_object(list, number).map({ ObjectPointer($0) }) else { return nil }
+            // The widget retains it.
+            g_object_unref(controller.address)
+            return controller.isInstance(of: type) ? controller : nil
+        }
+    }
+}
