@@ -41,22 +41,14 @@ extension PhotoCanvas {
     private func addWheel() {
         let flags = GTK_EVENT_CONTROLLER_SCROLL_BOTH_AXES
         let scroll = ObjectPointer(gtk_event_controller_scroll_new(flags))
-        var swiped = 0.0
-        scroll.onSignal("scroll-begin") { swiped = 0 }
+        scroll.onSignal("scroll-begin") { [weak self] in self?.scrolled = 0 }
         scroll.onScroll { [weak self] x, y in
             guard let self, layer != nil else { return false }
             let modifiers = gtk_event_controller_get_current_event_state(scroll.opaque)
-            let isWheel = gtk_event_controller_scroll_get_unit(scroll.opaque) == GDK_SCROLL_UNIT_WHEEL
-            if isWheel || modifiers.rawValue & GDK_CONTROL_MASK.rawValue != 0 {
-                let notches = isWheel ? y : y / 40
-                change(isAnimated: isWheel) { [pointer] in $0.zoom(by: pow(Self.wheelFactor, -notches), at: pointer) }
-            } else if layer?.geometry.canPan == true {
-                change { $0.pan(by: ZoomGeometry.Vector(-x, -y)) }
-            } else if abs(x) > abs(y) {
-                let former = swiped
-                swiped += x
-                if abs(former) < Self.swipeDistance, abs(swiped) >= Self.swipeDistance { swipe(by: swiped) }
-            }
+            self.scroll(
+                by: ZoomGeometry.Vector(x, y),
+                isWheel: gtk_event_controller_scroll_get_unit(scroll.opaque) == GDK_SCROLL_UNIT_WHEEL,
+                hasControl: modifiers.rawValue & GDK_CONTROL_MASK.rawValue != 0)
             return true
         }
         gtk_widget_add_controller(widget.widget, scroll.opaque)
@@ -69,6 +61,24 @@ extension PhotoCanvas {
         gtk_widget_add_controller(widget.widget, motion.opaque)
     }
 
+    /// Zooms, moves the image, or counts a swipe.
+    ///
+    /// - Parameters:
+    ///   - distance: in notches of a wheel, or in points.
+    ///   - hasControl: whether the Control key is pressed.
+    func scroll(by distance: ZoomGeometry.Vector, isWheel: Bool, hasControl: Bool) {
+        if isWheel || hasControl {
+            let notches = isWheel ? distance.y : distance.y / 40
+            change(isAnimated: isWheel) { [pointer] in $0.zoom(by: pow(Self.wheelFactor, -notches), at: pointer) }
+        } else if layer?.geometry.canPan == true {
+            change { $0.pan(by: -distance) }
+        } else if abs(distance.x) > abs(distance.y) {
+            let former = scrolled
+            scrolled += distance.x
+            if abs(former) < Self.swipeDistance, abs(scrolled) >= Self.swipeDistance { swipe(by: scrolled) }
+        }
+    }
+
     private func addPinch() {
         let pinch = ObjectPointer(gtk_gesture_zoom_new())
         var start = 1.0
@@ -78,7 +88,10 @@ extension PhotoCanvas {
         }
         pinch.onNumber("scale-changed") { [weak self] scale in
             var (x, y) = (0.0, 0.0)
-            let hasMiddle = gtk_gesture_get_bounding_box_center(pinch.opaque, &x, &y) != 0
+            // GTK reads the gesture's last event without a check.
+            let hasMiddle =
+                gtk_gesture_is_recognized(pinch.opaque) != 0
+                && gtk_gesture_get_bounding_box_center(pinch.opaque, &x, &y) != 0
             self?.change { $0.zoom(to: start * scale, at: hasMiddle ? ZoomGeometry.Vector(x, y) : nil) }
         }
         gtk_widget_add_controller(widget.widget, pinch.opaque)

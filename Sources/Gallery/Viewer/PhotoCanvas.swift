@@ -14,6 +14,8 @@ import WebImageGTK
     var isImmersive = false { didSet { if isImmersive != oldValue { queueDraw() } } }
     /// The pointer in the widget; `nil` outside it.
     var pointer: ZoomGeometry.Vector?
+    /// How far two fingers have moved sideways over a fitted image, in points.
+    var scrolled = 0.0
     private var sizedBody: (@MainActor () -> Void)?
     /// Called with 1 for the next image and -1 for the previous one.
     var onSwipe: (_ step: Int) -> Void = { _ in }
