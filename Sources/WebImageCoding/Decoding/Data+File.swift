@@ -30,8 +30,8 @@ extension Data {
         while bytes.count < limit {
             if bytes.count == bytes.capacity {
                 // A file that is longer now has the bytes of its former length.
-                if isRegular { break }
-                try bytes.reserve(Swift.min(limit, bytes.capacity * 2))
+                if !allowsStreams { break }
+                try bytes.reserve(Swift.min(limit, Swift.max(FileBytes.partLength, bytes.capacity * 2)))
             }
             try cancellation?.check()
             guard let count = bytes.readPart(from: descriptor) else { throw .file(path: path, errno: errno) }

@@ -41,6 +41,13 @@ import WebImageTestSupport
         #expect(try Data(contentsOfFile: path, allowsStreams: true) == bytes)
     }
 
+    /// The kernel states a length of 0.
+    @Test func readsAFileWithoutALengthAsAStream() throws {
+        let path = "/proc/self/status"
+        #expect(try Data(contentsOfFile: path).isEmpty)
+        #expect(try Data(contentsOfFile: path, allowsStreams: true).starts(with: Data("Name:".utf8)))
+    }
+
     @Test func doesNotWaitForTheEndOfAStreamThatHasReachedTheLimit() throws {
         let pipe = Pipe()
         pipe.fileHandleForWriting.write(bytes.prefix(1_000))
