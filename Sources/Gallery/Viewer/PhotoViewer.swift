@@ -33,7 +33,7 @@ import WebImageGTK
     private var layerCount = 0
     /// The next image of the slide show, which fades in when it has loaded.
     private var incoming: PhotoLayer?
-    /// Keeps the screen on during a slide show; 0 if there is none.
+    /// GTK's number for keeping the screen on during a slide show; 0 outside of one.
     private var inhibition: guint = 0
 
     /// The position in the collection; `nil` while the viewer is closed.
@@ -69,6 +69,8 @@ import WebImageGTK
         adw_header_bar_pack_start(header.opaque, back.widget)
         for part in [menu, inspect] { adw_header_bar_pack_end(header.opaque, part.widget) }
 
+        // Beside the buttons for the neighbors.
+        failure.widget.margins(horizontal: 54, vertical: 0)
         for part in [canvas.widget, failure.widget] { gtk_stack_add_child(stack.opaque, part.widget) }
         let overlay = ObjectPointer(gtk_overlay_new()).expanding()
         gtk_overlay_set_child(overlay.opaque, stack.widget)
