@@ -16,7 +16,7 @@ import WebImageGTK
     /// - Parameter subject: what is controlled, where there are several animations.
     init(of subject: String? = nil) {
         let suffix = subject.map { " of \($0)" } ?? ""
-        rateMenu = .dropDown(Self.rates.map { "\($0 == $0.rounded() ? "\(Int($0))" : "\($0)")×" }, "Rate\(suffix)")
+        rateMenu = .dropDown(Self.rates.map(Self.title), "Rate\(suffix)")
         rateMenu.named("Rate\(suffix)").set("selected", Self.rates.firstIndex(of: 1) ?? 0)
         let back = ObjectPointer.iconButton("media-skip-backward-symbolic", "Previous frame")
         let forward = ObjectPointer.iconButton("media-skip-forward-symbolic", "Next frame")
@@ -41,9 +41,13 @@ import WebImageGTK
         }
     }
 
+    private static func title(of rate: Double) -> String {
+        rate == rate.rounded() ? "\(Int(rate))×" : "\(rate)×"
+    }
+
     // MARK: Image
 
-    /// Controls and follows the animation of `picture`, if it has one, in place of the former.
+    /// Controls and follows the animation of an image, if it is one, in place of the former.
     func show(_ new: (any ImageSlotOwner)?) {
         if picture !== new {
             picture?.onAnimationEvent = nil
