@@ -38,7 +38,7 @@ import WebImageTestSupport
     @Test func theNextProcessResumesTheDownload() async throws {
         let imageData = try Self.noise(side: 1400)
         let server = try NGINXServer(
-            locations: "location = /a.png { if (-f $document_root/slow) { set $limit_rate 2m; } }")
+            locations: "location = /a.png { if (-f $document_root/slow) { set $limit_rate 1m; } }")
         try server.write(imageData, to: "a.png")
         try server.write(Data(), to: "slow")
         let url = try server.url("/a.png").absoluteString
