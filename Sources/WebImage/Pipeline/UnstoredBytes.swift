@@ -1,4 +1,4 @@
-import Synchronization
+import WebImageCore
 
 /// Bytes that have arrived and are being decoded. No cache has them yet, because images are stored once they have been
 /// decoded, and their bytes job has ended: a request for another size of the image would load them again.
@@ -7,7 +7,7 @@ import Synchronization
 /// last load that decodes them.
 final class UnstoredBytes: Sendable {
     private struct Entry { weak var bytes: LoadedBytes? }
-    private let entries = Mutex<[BytesJobKey: Entry]>([:])
+    private let entries = Lock<[BytesJobKey: Entry]>([:])
 
     subscript(key: BytesJobKey) -> LoadedBytes? { entries.withLock { $0[key]?.bytes } }
 
@@ -24,5 +24,5 @@ final class UnstoredBytes: Sendable {
         withExtendedLifetime(current) {}
     }
 
-    var count: Int { entries.withLock(\.count) }
+    var count: Int { entries.withLock { $0.count } }
 }
