@@ -109,6 +109,15 @@ final class GalleryScreenshotTests: GTKTestCase {
         XCTAssertEqual(report.cells.map(\.state), ["loaded", "failed", "failed"])
     }
 
+    func testReportsALocationThatCannotBeOpened() throws {
+        let picture = try write(.red, to: "red.png")
+        let missing = folder.appendingPathComponent("missing").path
+        let run = try GalleryRun([picture, missing, "--screenshot", screenshotURL.path])
+        XCTAssertEqual(run.exitStatus, 1)
+        XCTAssertEqual(run.errors.components(separatedBy: missing).count, 2, run.errors)
+        XCTAssertTrue(run.errors.contains("No such file"), run.errors)
+    }
+
     private struct Report: Decodable {
         struct Cell: Decodable {
             var index, x, y, width, height: Int

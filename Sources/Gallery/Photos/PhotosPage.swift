@@ -91,8 +91,14 @@ import WebImageGTK
 
     // MARK: Opening
 
+    /// Why some of the locations that were opened last have no images.
+    private(set) var openingFailure: String?
+
     /// Opens locations, and shows their images as they are found.
-    func open(_ request: OpenRequest) { opener.open(request) }
+    func open(_ request: OpenRequest) {
+        openingFailure = nil
+        opener.open(request)
+    }
 
     /// Whether locations are being read.
     var isReading: Bool { opener.isReading }
@@ -104,6 +110,7 @@ import WebImageGTK
 
     /// Says why locations were not opened: in place of the images, or over them.
     private func show(_ reason: String, retrying failed: OpenRequest) {
+        openingFailure = reason
         guard session.collection.isEmpty else {
             return session.showToast(reason) { [weak self] in self?.open(failed) }
         }

@@ -52,7 +52,7 @@ struct GalleryReport: Encodable {
                 entry.source = LoadSource(origin, of: item.url).rawValue
             case .failed(let error):
                 entry.state = "failed"
-                entry.error = error.userDescription
+                entry.error = (error.subject == nil ? "\(entry.url): " : "") + error.userDescription
             case .idle, .loading:
                 break
             }

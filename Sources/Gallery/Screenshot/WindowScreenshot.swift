@@ -58,8 +58,9 @@ import WebImageGTK
             complain("the report can't be written to \(reportPath)")
         }
         print(report.figures.line)
-        for cell in report.cells { if let error = cell.error { complain("\(cell.url): \(error)") } }
-        whenDone(isWritten && report.isComplete)
+        let failures = report.cells.compactMap(\.error) + [window.photos.openingFailure].compactMap(\.self)
+        for failure in failures { complain(failure) }
+        whenDone(isWritten && report.isComplete && failures.isEmpty)
     }
 }
 
