@@ -74,22 +74,25 @@ final class DiskReader {
         attachment = try connection.prepare("SELECT extended, metadata FROM attachment WHERE id = ?")
     }
 
+    private typealias Opened = (SQLiteConnection, DiskDirectory.SettledIndex?, version: Int64?)
+
     /// Opens the index; as an immutable one where SQLite cannot create the files that it shares with writers.
-    private static func connect(
-        to directory: DiskDirectory
-    ) throws(DiskFault) -> (SQLiteConnection, DiskDirectory.SettledIndex?, version: Int64?) {
-        let settled = directory.settledIndex
-        if settled == nil || !directory.isReadOnly {
-            do throws(DiskFault) {
-                let connection = try SQLiteConnection(
-                    path: directory.indexPath, creates: false, busyTimeoutMilliseconds: 2_000)
-                return (connection, nil, try connection.integer("PRAGMA user_version"))
-            } catch let fault {
-                guard fault.isFullDisk, settled != nil else { throw fault }
-            }
+    private static func connect(to directory: DiskDirectory) throws(DiskFault) -> Opened {
+        if directory.isReadOnly, let opened = try connect(toSettledIndexIn: directory) { return opened }
+        do throws(DiskFault) {
+            let connection = try SQLiteConnection(
+                path: directory.indexPath, creates: false, busyTimeoutMilliseconds: 2_000)
+            return (connection, nil, try connection.integer("PRAGMA user_version"))
+        } catch let fault {
+            guard fault.isFullDisk, let opened = try connect(toSettledIndexIn: directory) else { throw fault }
+            return opened
         }
+    }
+
+    private static func connect(toSettledIndexIn directory: DiskDirectory) throws(DiskFault) -> Opened? {
+        guard let settledIndex = directory.settledIndex else { return nil }
         let connection = try SQLiteConnection(unchanging: directory.indexPath)
-        return (connection, settled, try connection.integer("PRAGMA user_version"))
+        return (connection, settledIndex, try connection.integer("PRAGMA user_version"))
     }
 
     /// Whether an index that is read as immutable has changed.
