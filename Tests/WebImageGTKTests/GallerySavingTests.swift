@@ -1,5 +1,6 @@
 import CWebImageGTK
 import Foundation
+import WebImageTestSupport
 import XCTest
 
 @testable import Gallery
@@ -96,22 +97,15 @@ final class GallerySavingTests: GTKTestCase {
         let original = try CodecRegistry.shared.encode(
             try picture(600, 400) { x, y in shade((x + y) % 50) }, as: .png)
         /// Returns the error and the number of checks.
-        func convert(cancellingAt limit: Int) -> (WebImageError?, Int) {
-            let checkCount = LockBox(0)
-            let cancellation = Cancellation { cancellation in
-                let isLast = checkCount.withLock { count in
-                    count += 1
-                    return count == limit
-                }
-                if isLast { cancellation.cancel() }
-            }
+        func convert(cancellingAt limit: Int?) -> (WebImageError?, Int) {
+            let checkpoints = Checkpoints(cancellingAt: limit)
             let result = Result { () throws(WebImageError) in
-                try PhotoExport(format: .png, quarterTurns: 1).encode(original, cancellation)
+                try PhotoExport(format: .png, quarterTurns: 1).encode(original, checkpoints.cancellation)
             }
             let error: WebImageError? = if case .failure(let error) = result { error } else { nil }
-            return (error, checkCount.withLock { $0 })
+            return (error, checkpoints.count)
         }
-        let (error, checkCount) = convert(cancellingAt: .max)
+        let (error, checkCount) = convert(cancellingAt: nil)
         XCTAssertNil(error)
         // The first one is of the decoder, the last one of the encoder.
         for limit in [1, checkCount / 2, checkCount] {

@@ -154,14 +154,7 @@ import WebImageTestSupport
 
     @Test func stopsWhenCancelled() throws {
         let input = try EffectPixels(width: 600, height: 600, pixel: [1, 2, 3, 255]).image()
-        let polls = LockBox(0)
-        let cancellation = Cancellation { cancellation in
-            let count = polls.withLock { count in
-                count += 1
-                return count
-            }
-            if count == 3 { cancellation.cancel() }
-        }
+        let cancellation = Checkpoints(cancellingAt: 3).cancellation
         #expect(throws: WebImageError.cancelled) {
             try input.processed(by: [.blur(radius: 30)], cancellation: cancellation)
         }

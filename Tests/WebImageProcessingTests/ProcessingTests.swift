@@ -70,15 +70,7 @@ import WebImageTestSupport
                 try processor.process(source, cancellation: cancellation)
             }
             // Also in the middle.
-            let looks = LockBox(0)
-            let later = Cancellation { cancellation in
-                if looks.withLock({ count -> Bool in
-                    count += 1
-                    return count == 3
-                }) {
-                    cancellation.cancel()
-                }
-            }
+            let later = Checkpoints(cancellingAt: 3).cancellation
             #expect(throws: WebImageError.cancelled, "\(processor.identifier)") {
                 try processor.process(source, cancellation: later)
             }

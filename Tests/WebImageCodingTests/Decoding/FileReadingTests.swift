@@ -78,18 +78,11 @@ import WebImageTestSupport
 
     @Test(arguments: [false, true]) func stopsBetweenTwoPartsWhenItIsCancelled(allowsStreams: Bool) throws {
         let path = try folder.write(bytes, to: "file").path
-        let checkCount = LockBox(0)
-        let cancellation = Cancellation { cancellation in
-            let count = checkCount.withLock { count in
-                count += 1
-                return count
-            }
-            if count == 2 { cancellation.cancel() }
-        }
+        let checkpoints = Checkpoints(cancellingAt: 2)
         let error = failure { () throws(WebImageError) in
-            try Data(contentsOfFile: path, allowsStreams: allowsStreams, cancellation: cancellation)
+            try Data(contentsOfFile: path, allowsStreams: allowsStreams, cancellation: checkpoints.cancellation)
         }
         #expect(error == .cancelled)
-        #expect(checkCount.withLock { $0 } == 2)
+        #expect(checkpoints.count == 2)
     }
 }

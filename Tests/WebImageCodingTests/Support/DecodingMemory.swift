@@ -44,27 +44,7 @@ enum DecodingMemory {
     }
 }
 
-/// Counts the checks of a cancellation, and can cancel at one of them.
-struct Checkpoints {
-    let cancellation: Cancellation
-    private let counter: LockBox<Int>
-
-    /// - Parameter number: the check that finds it cancelled, from 1; `nil` for none.
-    init(cancellingAt number: Int? = nil) {
-        let counter = LockBox(0)
-        self.counter = counter
-        cancellation = Cancellation { cancellation in
-            let count = counter.withLock { count in
-                count += 1
-                return count
-            }
-            if count == number { cancellation.cancel() }
-        }
-    }
-
-    /// The number of checks.
-    var count: Int { counter.withLock { $0 } }
-
+extension Checkpoints {
     /// Runs ``expectCancellationAtEach(atLeast:of:)`` on a decoder that gets `data` in two pieces, with a preview
     /// between.
     ///
