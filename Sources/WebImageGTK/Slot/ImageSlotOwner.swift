@@ -67,7 +67,7 @@ extension ImageSlotOwner {
         progress: (@MainActor @Sendable (_ received: Int64, _ expected: Int64?) -> Void)? = nil,
         preview: (@MainActor @Sendable (_ preview: Image) -> Void)? = nil
     ) {
-        guard let url = URL(string: text), url.scheme != nil else {
+        guard let url = try? URL(address: text), url.scheme != nil else {
             let error = WebImageError.invalidURL(text)
             return imageSlot.fail(
                 error, placeholder: placeholder, options: options, state: .failed(error), completion: completion)

@@ -9,7 +9,6 @@ import WebImageTestSupport
 
     private func url(_ text: String) throws -> URL { try #require(URL(string: text)) }
 
-    // The results of the WHATWG Fetch Standard's "data: URL processor", case by case.
     @Test(
         arguments: [
             ("data:,plain", "text/plain;charset=US-ASCII", "plain"),
@@ -24,8 +23,8 @@ import WebImageTestSupport
             ("data:image/png;base64,aGVs bG8=\n", "image/png", "hello"),
             ("data: image/png ; BASE64 ,aGVsbG8=", "image/png", "hello"),
             ("data:;base64,aGVsbG8=", "text/plain;charset=US-ASCII", "hello"),
-            ("data:image/png;base64;x=y,aGVsbG8=", "image/png;base64;x=y", "aGVsbG8="),
-            ("data:base64,aGVsbG8=", "base64", "aGVsbG8="),
+            ("data:image/png;base64;x=y,aGVsbG8=", "image/png;x=y", "aGVsbG8="),
+            ("data:base64,aGVsbG8=", "text/plain;charset=US-ASCII", "aGVsbG8="),
             ("data:image/png;base64,%61GVsbG8=", "image/png", "hello"),
             ("data:image/png;base64,aGVsbG8%3", nil, nil),
             ("data:image/png;base64,aGVsbG8==", nil, nil),
@@ -35,7 +34,7 @@ import WebImageTestSupport
             ("data:image/png;base64", nil, nil),
             ("data:image/png", nil, nil),
         ] as [(String, String?, String?)])
-    func readsAURLAsBrowsersDo(text: String, mediaType: String?, body: String?) async throws {
+    func loadsTheContentOfAURL(text: String, mediaType: String?, body: String?) async throws {
         let recording = loader.record(try url(text)).recording
         guard let mediaType, let body else {
             let error = try #require(try await recording.error())

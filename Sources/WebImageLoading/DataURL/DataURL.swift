@@ -1,0 +1,187 @@
+package import FoundationEssentials
+package import WebImageCore
+
+/// What a `data:` URL contains, as browsers read it (WHATWG Fetch Standard, "data: URL processor").
+package struct DataURL: Sendable {
+    /// The type in front of the comma, in normal form; `text/plain;charset=US-ASCII` if there is no valid one.
+    let mediaType: MediaType
+    let body: Data
+
+    /// In bytes. Real types have fewer than a hundred.
+    private static let longestType = 8000
+
+    /// Reads a URL. If `URL(string:)` has encoded its text, the text before that counts.
+    ///
+    /// - Parameter limit: the largest length of the body, in bytes. No memory is allocated for a longer one.
+    /// - Throws: ``WebImageError/invalidURL(_:reason:)`` without a comma or with invalid base64,
+    ///   ``WebImageError/ResponseFailure/bodyTooLong(byteCount:limit:)``.
+    package init(_ url: URL, limit: Int64) throws(WebImageError) {
+        try self.init(text: url.textBeforeEncoding, limit: limit, urlForErrors: Self.shortened(url))
+    }
+
+    /// Reads a text that may contain any characters.
+    init(text: String, limit: Int64, urlForErrors: URL) throws(WebImageError) {
+        try self.init(text.utf8WithoutBreaks, limit: limit, urlForErrors: urlForErrors)
+    }
+
+    private init(_ text: [UInt8], limit: Int64, urlForErrors: URL) throws(WebImageError) {
+        // The fragment is not part of the data.
+        let end = text.firstIndex(of: UInt8(ascii: "#")) ?? text.endIndex
+        guard let colon = text[..<end].firstIndex(of: UInt8(ascii: ":")),
+            let comma = text[colon..<end].firstIndex(of: UInt8(ascii: ","))
+        else { throw .invalidURL("data:", reason: "it has no comma before its data") }
+        guard comma - colon <= Self.longestType else {
+            throw .invalidURL("data:", reason: "its media type is longer than \(Self.longestType) bytes")
+        }
+        var type = Self.trimmed(Self.percentEncoded(text[(colon + 1)..<comma]))
+        let body = PercentEncodedBytes(text[(comma + 1)..<end])
+        let isBase64 = Self.removeBase64(from: &type)
+        let byteCount = isBase64 ? try Base64.byteCount(of: body) : body.byteCount
+        guard byteCount <= limit else {
+            throw .invalidResponse(reason: .bodyTooLong(byteCount: Int64(byteCount), limit: limit), url: urlForErrors)
+        }
+        self.body = isBase64 ? Base64.decoded(body, byteCount: byteCount) : body.decoded()
+        if type.first == UInt8(ascii: ";") { type = "text/plain".utf8 + type }
+        mediaType = MediaType(type) ?? .unstated
+    }
+
+    /// The URL, or only the beginning of a long one, since errors are shown and logged.
+    static func shortened(_ url: URL) -> URL {
+        let text = url.absoluteString
+        return text.utf8.count <= 256 ? url : URL(string: String(text.prefix(64)) + "…") ?? url
+    }
+
+    /// Removes `;base64` from the end, with the spaces around the word.
+    private static func removeBase64(from type: inout [UInt8]) -> Bool {
+        let word = type.suffix(6)
+        guard String(decoding: word, as: UTF8.self).lowercased() == "base64" else { return false }
+        let rest = type[..<word.startIndex]
+        guard let last = rest.lastIndex(where: { $0 != UInt8(ascii: " ") }), rest[last] == UInt8(ascii: ";") else {
+            return false
+        }
+        type.removeSubrange(last...)
+        return true
+    }
+
+    /// Encodes what is not printable ASCII (WHATWG URL Standard, "C0 control percent-encode set").
+    private static func percentEncoded(_ text: ArraySlice<UInt8>) -> [UInt8] {
+        let digits = Array("0123456789ABCDEF".utf8)
+        return text.flatMap { byte in
+            (0x20...0x7E).contains(byte) ? [byte] : [UInt8(ascii: "%"), digits[Int(byte >> 4)], digits[Int(byte & 15)]]
+        }
+    }
+
+    /// Removes spaces from both ends. Other white space is encoded or was removed.
+    private static func trimmed(_ text: [UInt8]) -> [UInt8] {
+        let rest = text.drop { $0 == UInt8(ascii: " ") }
+        return Array(rest[..<(rest.lastIndex { $0 != UInt8(ascii: " ") }.map { $0 + 1 } ?? rest.startIndex)])
+    }
+}
+
+/// Bytes of which some are percent-encoded (WHATWG URL Standard, "percent-decode"). A `%` that is not followed by two
+/// hexadecimal digits stays.
+struct PercentEncodedBytes: Sequence, IteratorProtocol {
+    private let text: ArraySlice<UInt8>
+    private var index: Int
+
+    init(_ text: ArraySlice<UInt8>) { (self.text, index) = (text, text.startIndex) }
+
+    mutating func next() -> UInt8? {
+        guard index < text.endIndex else { return nil }
+        let byte = text[index]
+        guard byte == UInt8(ascii: "%"), let value = Self.value(ofDigits: text[(index + 1)...].prefix(2)) else {
+            index += 1
+            return byte
+        }
+        index += 3
+        return value
+    }
+
+    /// The number of bytes after decoding.
+    var byteCount: Int { reduce(0) { count, _ in count + 1 } }
+
+    func decoded() -> Data {
+        guard text.contains(UInt8(ascii: "%")) else { return Data(text) }
+        var data = Data(count: byteCount)
+        data.withUnsafeMutableBytes { (bytes: UnsafeMutableRawBufferPointer) in
+            for (index, byte) in enumerated() { bytes[index] = byte }
+        }
+        return data
+    }
+
+    /// The value of two hexadecimal digits; `nil` if these are none.
+    static func value(ofDigits digits: ArraySlice<UInt8>) -> UInt8? {
+        guard digits.count == 2, let first = digits.first, let last = digits.last, let high = nibble(first),
+            let low = nibble(last)
+        else { return nil }
+        return high << 4 | low
+    }
+
+    private static func nibble(_ digit: UInt8) -> UInt8? {
+        switch digit {
+        case UInt8(ascii: "0")...UInt8(ascii: "9"): digit - UInt8(ascii: "0")
+        case UInt8(ascii: "a")...UInt8(ascii: "f"): digit - UInt8(ascii: "a") + 10
+        case UInt8(ascii: "A")...UInt8(ascii: "F"): digit - UInt8(ascii: "A") + 10
+        default: nil
+        }
+    }
+}
+
+/// Base64 with white space, with or without padding (WHATWG Infra Standard, "forgiving-base64 decode").
+///
+/// Foundation's decoder accepts more: padding of any length, and none of the digits that it belongs to.
+enum Base64 {
+    /// Checks all digits and returns the number of bytes that they are.
+    static func byteCount(of text: PercentEncodedBytes) throws(WebImageError) -> Int {
+        var (digitCount, paddingCount) = (0, 0)
+        for byte in text where !isWhiteSpace(byte) {
+            if byte == padding {
+                paddingCount += 1
+            } else if values[Int(byte)] != nil, paddingCount == 0 {
+                digitCount += 1
+            } else {
+                throw .invalidURL("data:", reason: "its base64 text has invalid characters")
+            }
+        }
+        guard paddingCount == 0 || paddingCount <= 2 && (digitCount + paddingCount).isMultiple(of: 4) else {
+            throw .invalidURL("data:", reason: "its base64 text has padding in the wrong place")
+        }
+        guard digitCount % 4 != 1 else {
+            throw .invalidURL("data:", reason: "its base64 text ends in the middle of a byte")
+        }
+        return digitCount / 4 * 3 + digitCount % 4 * 3 / 4
+    }
+
+    /// - Parameter byteCount: the one of ``byteCount(of:)``.
+    static func decoded(_ text: PercentEncodedBytes, byteCount: Int) -> Data {
+        var data = Data(count: byteCount)
+        data.withUnsafeMutableBytes { (bytes: UnsafeMutableRawBufferPointer) in
+            var (bits, bitCount, count) = (UInt32(0), 0, 0)
+            for byte in text {
+                guard let value = values[Int(byte)] else { continue }
+                bits = bits << 6 | UInt32(value)
+                bitCount += 6
+                guard bitCount >= 8 else { continue }
+                bitCount -= 8
+                bytes[count] = UInt8(truncatingIfNeeded: bits >> bitCount)
+                count += 1
+            }
+        }
+        return data
+    }
+
+    private static let padding = UInt8(ascii: "=")
+
+    /// The value of each digit (RFC 4648, 4).
+    private static let values: [UInt8?] = {
+        var values = [UInt8?](repeating: nil, count: 256)
+        let digits = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/"
+        for (value, digit) in digits.utf8.enumerated() { values[Int(digit)] = UInt8(value) }
+        return values
+    }()
+
+    /// Tab, line feed, form feed, carriage return, space.
+    private static func isWhiteSpace(_ byte: UInt8) -> Bool {
+        byte == 0x20 || byte == 0x09 || byte == 0x0A || byte == 0x0C || byte == 0x0D
+    }
+}
