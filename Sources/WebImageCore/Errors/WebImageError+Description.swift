@@ -106,7 +106,8 @@ extension WebImageError {
             return "For a file, write \(URL(filePath: text).absoluteString)."
         }
         let host = text.prefix { $0 != "/" }
-        guard isPlain, !text.hasPrefix("/"), host.contains(where: { $0 == "." || $0 == ":" }) else { return example }
+        let hasScheme = ["http:", "https:"].contains { text.lowercased().hasPrefix($0) }
+        guard isPlain, !hasScheme, !text.hasPrefix("/"), host.contains(where: { $0 == "." || $0 == ":" }) else { return example }
         return "Did you mean \(isLocal(host) ? "http" : "https")://\(text)?"
     }
 

@@ -7,6 +7,8 @@ package struct DataURL: Sendable {
     let mediaType: MediaType
     let body: Data
 
+    static let withoutData = WebImageError.invalidURL("data:", reason: "it has no comma before its data")
+
     /// In bytes. Real types have fewer than a hundred.
     private static let longestType = 8000
 
@@ -29,7 +31,7 @@ package struct DataURL: Sendable {
         let end = text.firstIndex(of: UInt8(ascii: "#")) ?? text.endIndex
         guard let colon = text[..<end].firstIndex(of: UInt8(ascii: ":")),
             let comma = text[colon..<end].firstIndex(of: UInt8(ascii: ","))
-        else { throw .invalidURL("data:", reason: "it has no comma before its data") }
+        else { throw Self.withoutData }
         guard comma - colon <= Self.longestType else {
             throw .invalidURL("data:", reason: "its media type is longer than \(Self.longestType) bytes")
         }
@@ -75,55 +77,6 @@ package struct DataURL: Sendable {
     private static func trimmed(_ text: [UInt8]) -> [UInt8] {
         let rest = text.drop { $0 == UInt8(ascii: " ") }
         return Array(rest[..<(rest.lastIndex { $0 != UInt8(ascii: " ") }.map { $0 + 1 } ?? rest.startIndex)])
-    }
-}
-
-/// Bytes of which some are percent-encoded (WHATWG URL Standard, "percent-decode"). A `%` that is not followed by two
-/// hexadecimal digits stays.
-struct PercentEncodedBytes: Sequence, IteratorProtocol {
-    private let text: ArraySlice<UInt8>
-    private var index: Int
-
-    init(_ text: ArraySlice<UInt8>) { (self.text, index) = (text, text.startIndex) }
-
-    mutating func next() -> UInt8? {
-        guard index < text.endIndex else { return nil }
-        let byte = text[index]
-        guard byte == UInt8(ascii: "%"), let value = Self.value(ofDigits: text[(index + 1)...].prefix(2)) else {
-            index += 1
-            return byte
-        }
-        index += 3
-        return value
-    }
-
-    /// The number of bytes after decoding.
-    var byteCount: Int { reduce(0) { count, _ in count + 1 } }
-
-    func decoded() -> Data {
-        guard text.contains(UInt8(ascii: "%")) else { return Data(text) }
-        var data = Data(count: byteCount)
-        data.withUnsafeMutableBytes { (bytes: UnsafeMutableRawBufferPointer) in
-            for (index, byte) in enumerated() { bytes[index] = byte }
-        }
-        return data
-    }
-
-    /// The value of two hexadecimal digits; `nil` if these are none.
-    static func value(ofDigits digits: ArraySlice<UInt8>) -> UInt8? {
-        guard digits.count == 2, let first = digits.first, let last = digits.last, let high = nibble(first),
-            let low = nibble(last)
-        else { return nil }
-        return high << 4 | low
-    }
-
-    private static func nibble(_ digit: UInt8) -> UInt8? {
-        switch digit {
-        case UInt8(ascii: "0")...UInt8(ascii: "9"): digit - UInt8(ascii: "0")
-        case UInt8(ascii: "a")...UInt8(ascii: "f"): digit - UInt8(ascii: "a") + 10
-        case UInt8(ascii: "A")...UInt8(ascii: "F"): digit - UInt8(ascii: "A") + 10
-        default: nil
-        }
     }
 }
 

@@ -2,26 +2,67 @@ package import FoundationEssentials
 package import WebImageCore
 
 extension URL {
-    /// Creates the URL that browsers read in a text: white space around it is left out, as are tabs and line breaks.
+    /// Creates the URL that browsers read in a text: white space around it is left out, as are tabs and line breaks, and
+    /// characters that a URL may not contain are encoded, each by itself.
     ///
-    /// Foundation encodes a component with an invalid character as a whole, including each `%`. That changes what a
-    /// `data:` URL contains: `data:,%41 b` would become `data:,%2541%20b`. A text that it would change is written again
-    /// as base64.
+    /// Foundation encodes a component with an invalid character as a whole, including each `%`: `/%41 b` would become
+    /// `/%2541%20b`. A `data:` URL that it would change is written again as base64.
     ///
-    /// - Throws: ``WebImageError/invalidURL(_:reason:)``.
+    /// - Throws: ``WebImageError/invalidURL(_:reason:)``. The content of a `data:` URL is checked when it is loaded.
     package init(address: String) throws(WebImageError) {
         let text = String(decoding: address.utf8WithoutBreaks, as: UTF8.self)
         guard let url = URL(string: text) else { throw .invalidURL(address) }
-        guard url.scheme?.lowercased() == "data", url.absoluteString != text || url.textBeforeEncoding != text else {
+        guard url.scheme?.lowercased() == "data" else {
+            self = url.absoluteString == text ? url : URL(string: Self.encoded(text)) ?? url
+            return
+        }
+        guard url.absoluteString != text || url.textBeforeEncoding != text,
+            let content = try? DataURL(text: text, limit: .max, urlForErrors: DataURL.shortened(url)),
+            // The space makes Foundation encode this in a way that `textBeforeEncoding` undoes, whatever the type is.
+            let copy = URL(string: "data:\(content.mediaType) ;base64,\(content.body.base64EncodedString())")
+        else {
             self = url
             return
         }
-        let content = try DataURL(text: text, limit: .max, urlForErrors: DataURL.shortened(url))
-        // The space makes Foundation encode this in a way that `textBeforeEncoding` undoes, whatever the type contains.
-        guard let copy = URL(string: "data:\(content.mediaType) ;base64,\(content.body.base64EncodedString())") else {
-            throw .invalidURL(address)
-        }
         self = copy
+    }
+
+    /// Encodes invalid characters behind the host, and each `%` that begins no escape.
+    private static func encoded(_ text: String) -> String {
+        let slashes = text.firstRange(of: "://")?.upperBound ?? text.startIndex
+        let start = text[slashes...].firstIndex { "/?#".contains($0) } ?? text.endIndex
+        let bytes = Array(text[start...].utf8)
+        var encoded = String(text[..<start])
+        var isInFragment = false
+        for (index, byte) in bytes.enumerated() {
+            let isEscape =
+                byte == UInt8(ascii: "%") && PercentEncodedBytes.value(ofDigits: bytes[(index + 1)...].prefix(2)) != nil
+            let isSecondHash = byte == UInt8(ascii: "#") && isInFragment
+            if byte == UInt8(ascii: "#") { isInFragment = true }
+            if isEscape || isValid(byte) && !isSecondHash {
+                encoded.unicodeScalars.append(Unicode.Scalar(byte))
+            } else {
+                encoded += "%" + (byte < 16 ? "0" : "") + String(byte, radix: 16, uppercase: true)
+            }
+        }
+        return encoded
+    }
+
+    /// Checks what can be checked before a load: the host and port of an HTTP URL, that a `file:` URL names a file on this
+    /// machine, and that a `data:` URL has data.
+    ///
+    /// - Throws: ``WebImageError/invalidURL(_:reason:)``.
+    package func checkAddress() throws(WebImageError) {
+        let isValid =
+            switch scheme?.lowercased() {
+            case nil: false
+            case "http", "https": HTTPOrigin(self) != nil
+            case "file": ByteString(fileURL: self) != nil
+            case "data": withoutFragment.absoluteString.utf8.contains(UInt8(ascii: ","))
+            default: true
+            }
+        guard !isValid else { return }
+        throw scheme?.lowercased() == "data" ? DataURL.withoutData : .invalidURL(absoluteString)
     }
 
     /// The text that `URL(string:)` has encoded, or else the text of the URL.

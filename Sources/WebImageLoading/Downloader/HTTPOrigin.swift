@@ -6,11 +6,11 @@ struct HTTPOrigin: Hashable {
     let host: String
     let port: Int
 
-    /// `nil` for a URL that is not HTTP or has no ``Foundation/URL/canonicalHost``.
+    /// `nil` for a URL that is not HTTP, has no ``Foundation/URL/canonicalHost`` or has a port beyond 65535.
     init?(_ url: URL) {
-        guard Self.isHTTP(url), let scheme = url.scheme?.lowercased(), let host = url.canonicalHost else {
-            return nil
-        }
+        guard Self.isHTTP(url), let scheme = url.scheme?.lowercased(), let host = url.canonicalHost,
+            url.port.map({ (0...65_535).contains($0) }) ?? true
+        else { return nil }
         self.scheme = scheme
         self.host = host
         port = url.port ?? (scheme == "https" ? 443 : 80)

@@ -154,18 +154,14 @@ final class FileReading: PausableTask {
         }
         handler(.response(LoaderResponse(url: url, expectedByteCount: file.byteCount)))
         guard !file.isAtEnd || request.method == .head || request.acceptsAnyAnswer else {
-            throw .file(path: try path, errno: ENODATA)
+            throw .file(path: try path.description, errno: ENODATA)
         }
         return file
     }
 
-    /// The path on this machine: `file://host/…` is on another.
-    private var path: String {
+    private var path: ByteString {
         get throws(WebImageError) {
-            let path = url.path(percentEncoded: false)
-            guard ["", "localhost"].contains(url.host() ?? ""), path.hasPrefix("/"), !path.utf8.contains(0) else {
-                throw .invalidURL(url.absoluteString)
-            }
+            guard let path = ByteString(fileURL: url) else { throw .invalidURL(url.absoluteString) }
             return path
         }
     }
@@ -195,16 +191,18 @@ final class FileReading: PausableTask {
 struct OpenFile: Sendable {
     let byteCount: Int64
     private(set) var readByteCount: Int64 = 0
+    /// For errors.
     private let path: String
     private let descriptor: Int32
 
-    init(_ path: String) throws(WebImageError) {
+    init(_ file: ByteString) throws(WebImageError) {
+        path = file.description
         // Checked before it is opened, since opening a device can have effects. O_NONBLOCK in case it has become a
         // pipe.
         var status = stat()
-        guard stat(path, &status) == 0 else { throw .file(path: path, errno: errno) }
+        guard file.withCString({ stat($0, &status) }) == 0 else { throw .file(path: path, errno: errno) }
         try Self.checkIsRegular(status, path: path)
-        let descriptor = Glibc.open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
+        let descriptor = file.withCString { Glibc.open($0, O_RDONLY | O_CLOEXEC | O_NONBLOCK) }
         guard descriptor >= 0 else { throw .file(path: path, errno: errno) }
         do throws(WebImageError) {
             guard fstat(descriptor, &status) == 0 else { throw .file(path: path, errno: errno) }
@@ -214,7 +212,6 @@ struct OpenFile: Sendable {
             throw error
         }
         byteCount = Int64(status.st_size)
-        self.path = path
         self.descriptor = descriptor
     }
 

@@ -137,6 +137,13 @@ import WebImageLoading
         }
         #expect(try URL(address: " http://127.0.0.1/a\n").absoluteString == "http://127.0.0.1/a")
         #expect(throws: WebImageError.self) { try URL(address: "http://[") }
+        // Foundation would encode the escapes, too.
+        for text in ["http://h/%41 b%zz?%41|#%41#", "file:///%FF é"] {
+            let encoded = text.replacing(" ", with: "%20").replacing("%zz", with: "%25zz").replacing("|", with: "%7C")
+                .replacing("é", with: "%C3%A9")
+            let end = encoded.hasSuffix("#") ? encoded.dropLast() + "%23" : encoded[...]
+            #expect(try URL(address: text).absoluteString == end)
+        }
     }
 
     /// The text of a URL that was encoded twice on purpose has an escape that Foundation would not write.

@@ -28,6 +28,17 @@ import WebImageTestSupport
         #expect(try await loader.body(directory.url("link")) == Data([1, 2]))
     }
 
+    @Test func opensAFileWhoseNameIsNotUTF8() async throws {
+        let path = ByteString(directory.path + "/") + ByteString([0xFF, 0x61])
+        let descriptor = path.withCString { open($0, O_WRONLY | O_CREAT, 0o600) }
+        try #require(descriptor >= 0 && write(descriptor, "x", 1) == 1 && close(descriptor) == 0)
+        let url = try #require(URL(string: "file://\(directory.path)/%FFa"))
+        #expect(path.fileURL == url)
+        #expect(try await loader.body(url) == Data("x".utf8))
+        let missing = try #require(URL(string: "file://\(directory.path)/%FFb"))
+        #expect(try await loader.error(missing) == .file(path: directory.path + #"/\xFFb"#, errno: ENOENT))
+    }
+
     @Test func reportsAMissingFile() async throws {
         let path = directory.path("missing")
         #expect(try await loader.error(directory.url("missing")) == .file(path: path, errno: ENOENT))

@@ -1,0 +1,50 @@
+package import FoundationEssentials
+
+/// Bytes of which some are percent-encoded (WHATWG URL Standard, "percent-decode"). A `%` that is not followed by two
+/// hexadecimal digits stays.
+package struct PercentEncodedBytes: Sequence, IteratorProtocol {
+    private let text: ArraySlice<UInt8>
+    private var index: Int
+
+    package init(_ text: ArraySlice<UInt8>) { (self.text, index) = (text, text.startIndex) }
+
+    package mutating func next() -> UInt8? {
+        guard index < text.endIndex else { return nil }
+        let byte = text[index]
+        guard byte == UInt8(ascii: "%"), let value = Self.value(ofDigits: text[(index + 1)...].prefix(2)) else {
+            index += 1
+            return byte
+        }
+        index += 3
+        return value
+    }
+
+    /// The number of bytes after decoding.
+    package var byteCount: Int { reduce(0) { count, _ in count + 1 } }
+
+    package func decoded() -> Data {
+        guard text.contains(UInt8(ascii: "%")) else { return Data(text) }
+        var data = Data(count: byteCount)
+        data.withUnsafeMutableBytes { (bytes: UnsafeMutableRawBufferPointer) in
+            for (index, byte) in enumerated() { bytes[index] = byte }
+        }
+        return data
+    }
+
+    /// The value of two hexadecimal digits; `nil` if these are none.
+    package static func value(ofDigits digits: ArraySlice<UInt8>) -> UInt8? {
+        guard digits.count == 2, let first = digits.first, let last = digits.last, let high = nibble(first),
+            let low = nibble(last)
+        else { return nil }
+        return high << 4 | low
+    }
+
+    private static func nibble(_ digit: UInt8) -> UInt8? {
+        switch digit {
+        case UInt8(ascii: "0")...UInt8(ascii: "9"): digit - UInt8(ascii: "0")
+        case UInt8(ascii: "a")...UInt8(ascii: "f"): digit - UInt8(ascii: "a") + 10
+        case UInt8(ascii: "A")...UInt8(ascii: "F"): digit - UInt8(ascii: "A") + 10
+        default: nil
+        }
+    }
+}
