@@ -1,6 +1,7 @@
 internal import CommandReference
 internal import Glibc
 internal import WebImage
+internal import WebImageCore
 #if WEBIMAGE_FORMATS
     internal import WebImageFormats
 #endif
@@ -25,16 +26,21 @@ struct WebImageTool {
             // HEIC is written only if the user names it.
             CodecRegistry.shared.registerFormats(writesHEIC: true)
         #endif
-        let status = await run(Array(CommandLine.arguments.dropFirst()))
+        let status = await run(arguments)
         // Threads of the library may still run. `exit` would run the handlers of other libraries, which free memory
         // that these threads use. All output has been written.
         withExtendedLifetime(interrupts) { _exit(status.rawValue) }
     }
 
-    private static func run(_ arguments: [String]) async -> ExitStatus {
+    /// The arguments as bytes, since a file may have a name that is not UTF-8.
+    private static var arguments: [ByteString] {
+        (1..<max(1, Int(CommandLine.argc))).compactMap { CommandLine.unsafeArgv[$0].map { ByteString(cString: $0) } }
+    }
+
+    private static func run(_ arguments: [ByteString]) async -> ExitStatus {
         let console = Console.standard
         do throws(ArgumentError) {
-            switch arguments.first {
+            switch arguments.first?.description {
             case nil: throw .usage(command: ProgramDescription.webimage.name, reason: "no command given")
             case "--help", "-h": return try await HelpCommand(Array(arguments.dropFirst())).run()
             case "--version":

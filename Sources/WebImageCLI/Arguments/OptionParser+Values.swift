@@ -1,6 +1,7 @@
 internal import FoundationEssentials
 internal import Glibc
 internal import WebImage
+internal import WebImageCore
 
 /// Parsers for option values. Each throws a usage error with the name of the option and its valid values.
 extension OptionParser {
@@ -10,7 +11,7 @@ extension OptionParser {
     ///   - output: the destination of the image; `nil` for none.
     ///   - texts: the options that print to standard output, too, and whether they are given.
     func checkStreams(
-        inputs: [String], output: String?, printing texts: [(name: String, isGiven: Bool)]
+        inputs: [ByteString], output: ByteString?, printing texts: [(name: String, isGiven: Bool)]
     ) throws(ArgumentError) {
         guard inputs.count(where: { $0 == ImageInput.standardInput }) <= 1 else {
             throw error("standard input ('-') can be read only once")
@@ -50,6 +51,25 @@ extension OptionParser {
         case "stretch": .stretch
         case let other?: throw error("--mode takes fit, fill or stretch, not '\(other)'")
         }
+    }
+
+    /// The inputs of a command that loads URLs and files.
+    func inputs(_ operands: [ByteString]) throws(ArgumentError) -> [ImageInput] {
+        try operands.map { (argument) throws(ArgumentError) in
+            do throws(WebImageError) {
+                return try ImageInput(argument)
+            } catch {
+                throw self.error(error.shellDescription(about: argument.description))
+            }
+        }
+    }
+
+    /// The path of a directory or file for a library that takes only UTF-8.
+    func text(of option: Option, named name: String, for content: String) throws(ArgumentError) -> String? {
+        guard let path = option.path else { return nil }
+        if path.isEmpty { throw error("--\(name) takes \(content)") }
+        guard let text = path.text else { throw error("--\(name) takes \(content) whose path is UTF-8, not '\(path)'") }
+        return text
     }
 
     /// Parses the name of a format that can be written.

@@ -1,5 +1,6 @@
 internal import CommandReference
 internal import CWebImageGLib
+internal import WebImageCore
 
 /// Declares the arguments of a command and parses them with GLib's option parser (`GOptionContext`).
 ///
@@ -20,10 +21,14 @@ final class OptionParser {
 
     /// An option with a value, which may be given several times.
     final class Option {
-        /// All values, in order.
-        fileprivate(set) var values: [String] = []
+        /// All values, in order, as bytes.
+        fileprivate(set) var paths: [ByteString] = []
+        /// All values, which are UTF-8 for options without a file or directory.
+        var values: [String] { paths.map(\.description) }
         /// The last value, which takes precedence if only one is used.
-        var value: String? { values.last }
+        var value: String? { path?.description }
+        /// The last value as a path.
+        var path: ByteString? { paths.last }
     }
 
     private enum Target {
@@ -98,7 +103,7 @@ final class OptionParser {
     /// Sets the declared flags and options from `arguments` and returns the operands.
     ///
     /// - Throws: ``ArgumentError/usage(command:reason:)``; ``ArgumentError/help(_:)`` for `--help`.
-    func parse(_ arguments: [String]) throws(ArgumentError) -> [String] {
+    func parse(_ arguments: [ByteString]) throws(ArgumentError) -> [ByteString] {
         let help = flag("help", letter: "h", help: "Print this help and exit")
         let rest = Option()
         var rows: [Row] = []
@@ -132,7 +137,7 @@ final class OptionParser {
         g_option_context_add_main_entries(context, entries, nil)
         g_set_prgname(syntax.command)
 
-        var vector = CStrings.vector([syntax.command] + arguments)
+        var vector = CStrings.vector([ByteString(syntax.command)] + arguments)
         defer { g_strfreev(vector) }
         var failure: UnsafeMutablePointer<GError>?
         let isParsed = g_option_context_parse_strv(context, &vector, &failure) != 0
@@ -144,7 +149,18 @@ final class OptionParser {
         }
         guard isParsed else { throw error("the arguments cannot be read") }
         if help.isSet { throw .help(syntax) }
-        return rest.values
+        try checkTexts()
+        return rest.paths
+    }
+
+    /// Throws a usage error for a value that is not UTF-8, unless it is a path.
+    private func checkTexts() throws(ArgumentError) {
+        for (option, target) in zip(syntax.options, targets) {
+            guard case .option(let result) = target, !option.takesPath,
+                let value = result.paths.first(where: { $0.text == nil })
+            else { continue }
+            throw error("--\(option.name) takes text in UTF-8, not '\(value)'")
+        }
     }
 
     /// GLib's message begins with a capital, unlike ours.
@@ -154,12 +170,13 @@ final class OptionParser {
     }
 
     /// Returns the error text for an undeclared option; `nil` for other errors.
-    private func unknownOption(in arguments: [String], _ failure: GError) -> String? {
+    private func unknownOption(in arguments: [ByteString], _ failure: GError) -> String? {
         guard failure.domain == g_option_error_quark(), failure.code == Int32(G_OPTION_ERROR_UNKNOWN_OPTION.rawValue)
         else { return nil }
         // GLib's message ends with the name of the option.
         let message = String(cString: failure.message)
-        guard let argument = arguments.first(where: { $0.hasPrefix("-") && message.hasSuffix($0) }) else { return nil }
+        let candidates = arguments.map(\.description).filter { $0.hasPrefix("-") }
+        guard let argument = candidates.first(where: message.hasSuffix) else { return nil }
         let option = String(argument.prefix { $0 != "=" })
         let question = Suggestion.question(
             about: String(option.drop { $0 == "-" }),
@@ -173,7 +190,7 @@ final class OptionParser {
         zip(syntax.options, targets).filter { _, target in
             switch target {
             case .flag(let flag): flag.isSet
-            case .option(let option): !option.values.isEmpty
+            case .option(let option): !option.paths.isEmpty
             }
         }.map(\.0.name)
     }
@@ -206,9 +223,19 @@ final class OptionParser {
             defer { g_strfreev(vector) }
             var next = vector
             while let text = next.pointee {
-                option.values.append(String(cString: text))
+                option.paths.append(ByteString(cString: text))
                 next += 1
             }
+        }
+    }
+}
+
+extension CommandSyntax.Option {
+    /// Whether the value is the path of a file or directory.
+    fileprivate var takesPath: Bool {
+        switch completion {
+        case .file, .directory: true
+        case .text, .words: false
         }
     }
 }
@@ -226,10 +253,10 @@ private final class CStrings {
     deinit { for text in owned { g_free(text) } }
 
     /// Returns a null-terminated vector for `g_strfreev`, which GLib may shorten in place.
-    static func vector(_ texts: [String]) -> UnsafeMutablePointer<UnsafeMutablePointer<gchar>?>? {
+    static func vector(_ texts: [ByteString]) -> UnsafeMutablePointer<UnsafeMutablePointer<gchar>?>? {
         let size = (texts.count + 1) * MemoryLayout<UnsafeMutablePointer<gchar>?>.stride
         let vector = g_malloc0(gsize(size))?.assumingMemoryBound(to: UnsafeMutablePointer<gchar>?.self)
-        for (index, text) in texts.enumerated() { vector?[index] = g_strdup(text) }
+        for (index, text) in texts.enumerated() { vector?[index] = text.withCString { g_strdup($0) } }
         return vector
     }
 }

@@ -1,5 +1,6 @@
 internal import FoundationEssentials
 internal import WebImage
+internal import WebImageCore
 
 extension CacheCommand {
     /// Performs the action; returns whether it succeeded.
@@ -19,10 +20,12 @@ extension CacheCommand {
         }
     }
 
-    private func get(_ key: String, into path: String?, from disk: DiskCache) async -> Bool {
+    private func get(_ key: String, into path: ByteString?, from disk: DiskCache) async -> Bool {
         var byteCount: Int?
         let failure = await failure(about: key) { () async throws(WebImageError) in
-            guard let data = await disk.data(for: key) else { throw await absence(of: key, in: disk) }
+            guard let data = await disk.data(for: await storedKey(for: key, in: disk)) else {
+                throw await absence(of: key, in: disk)
+            }
             if let path {
                 try await BlockingWork.run { () throws(WebImageError) in try OutputFile.write(data, to: path) }
             } else {
@@ -32,12 +35,11 @@ extension CacheCommand {
         }
         if path != nil || failure != nil {
             report(
-                byteCount.map { "\(key): \(ByteCount($0)) → \(path ?? "")" },
-                [
-                    "key": .string(key), "bytes": .optional(byteCount),
-                    "path": failure == nil ? .optional(path) : .null,
-                    "error": failure.map { $0.json(about: key) } ?? .null,
-                ])
+                byteCount.map { "\(key): \(ByteCount($0)) → \(path?.description ?? "")" },
+                JSON(
+                    [("key", .string(key)), ("bytes", .optional(byteCount))]
+                        + JSON.fields(path: failure == nil ? path : nil)
+                        + [("error", failure.map { json(of: $0, about: key) } ?? .null)]))
         }
         return failure == nil
     }
@@ -46,6 +48,7 @@ extension CacheCommand {
         var areAllRemoved = true
         for key in keys {
             let failure = await failure(about: key) { () async throws(WebImageError) in
+                let key = await storedKey(for: key, in: disk)
                 guard await disk.contains(key) else { throw await absence(of: key, in: disk) }
                 for alternate in ImageCacheKey(text: key)?.alternates ?? [] { disk.remove(for: alternate.description) }
                 await withCheckedContinuation { continuation in disk.remove(for: key) { continuation.resume() } }
@@ -55,9 +58,16 @@ extension CacheCommand {
             if failure != nil { areAllRemoved = false }
             report(
                 failure == nil ? "\(key): removed" : nil,
-                ["key": .string(key), "error": failure.map { $0.json(about: key) } ?? .null])
+                ["key": .string(key), "error": failure.map { json(of: $0, about: key) } ?? .null])
         }
         return areAllRemoved
+    }
+
+    /// Returns the key that is meant: as given, or as 'list' prints it, where control characters are escaped.
+    private func storedKey(for key: String, in disk: DiskCache) async -> String {
+        let unescaped = TerminalText.unescaped(key)
+        if unescaped.utf8.elementsEqual(key.utf8) { return key }
+        return await disk.contains(key) ? key : unescaped
     }
 
     /// Returns why a key was not found. If the cache cannot be used, its contents are unknown.
@@ -82,10 +92,16 @@ extension CacheCommand {
         await disk.flush()
         // Another process may have stored more in the meantime.
         let (removedCount, removedSize) = (max(0, count - (await disk.count)), max(0, size - (await disk.totalSize)))
+        let failure = failures.withLock(\.first)
+        let line = "removed \(Self.counted(removedCount, "entry", "entries")), \(ByteCount(Int(removedSize)))"
+        // After a failure, "removed 0" would read as if there had been nothing.
         report(
-            "removed \(Self.counted(removedCount, "entry", "entries")), \(ByteCount(Int(removedSize)))",
-            ["removed": .integer(removedCount), "bytes": .integer(Int(removedSize))])
-        return true
+            failure == nil || removedCount > 0 ? line : nil,
+            [
+                "removed": .integer(removedCount), "bytes": .integer(Int(removedSize)),
+                "error": failure.map { json(of: $0, about: nil) } ?? .null,
+            ])
+        return failure == nil
     }
 
     private func failure(
@@ -96,13 +112,22 @@ extension CacheCommand {
             return nil
         } catch {
             if case .notInCache = error {
-                let name = CredentialRedaction.removingUserInformation(from: key)
-                Console.standard.complain("\(name) is not in the cache; 'webimage cache list' prints the keys.")
-            } else {
+                Console.standard.complain("\(key) is not in the cache; 'webimage cache list' prints the keys.")
+            } else if error != unusableCache {
                 Console.standard.complain(error.shellDescription(about: key))
+            } else if isTolerable(error) {
+                Console.standard.complain(description(of: error))
             }
             return error
         }
+    }
+
+    /// - Parameter key: `nil` for an error about the whole cache.
+    private func json(of error: WebImageError, about key: String?) -> JSON {
+        guard let key, error != unusableCache else {
+            return ["code": .integer(error.code), "message": .string(description(of: error))]
+        }
+        return error.json(about: key)
     }
 
     /// `1 entry`, `2 entries`.
@@ -111,11 +136,13 @@ extension CacheCommand {
     }
 
     /// - Parameter line: `nil` for a failure that was already reported.
-    func report(_ line: String?, _ json: JSON) {
+    func report(_ line: String?, _ json: JSON) { report(line.map { [$0] } ?? [], json) }
+
+    func report(_ lines: [String], _ json: JSON) {
         if isJSON {
-            Console.standard.print(json.text)
-        } else if let line, !isQuiet {
-            Console.standard.print(line)
+            Console.standard.print(json)
+        } else if !isQuiet {
+            for line in lines { Console.standard.print(line) }
         }
     }
 }
@@ -127,11 +154,11 @@ extension CacheCommand {
         if unusableCache != nil { return false }
         let directory = disk.configuration.directory.path(percentEncoded: false)
         let pixels = await disk.pixels?.statistics()
-        let pixelText = pixels.map {
-            "\n  pixels    \(Self.counted($0.count, "image", "images")) without decoding, \(ByteCount(Int($0.byteCount)))"
+        let pixelLine = pixels.map {
+            "  pixels    \(Self.counted($0.count, "image", "images")) without decoding, \(ByteCount(Int($0.byteCount)))"
         }
         report(
-            statistics.text(directory: directory, now: Date()) + (pixelText ?? ""),
+            statistics.lines(directory: directory, now: Date()) + (pixelLine.map { [$0] } ?? []),
             statistics.json(directory: directory, pixels: pixels))
         return true
     }
@@ -140,7 +167,8 @@ extension CacheCommand {
         var last: DiskCache.Entry?
         while true {
             let page = await disk.entries(after: last)
-            guard !page.isEmpty else { return true }
+            // The error was already reported; no entries would be wrong.
+            guard !page.isEmpty else { return unusableCache == nil }
             let now = Date()
             for entry in page { report(entry.text(now: now), entry.json(now: now)) }
             last = page.last
@@ -149,7 +177,7 @@ extension CacheCommand {
 }
 
 extension DiskCache.Statistics {
-    fileprivate func text(directory: String, now: Date) -> String {
+    fileprivate func lines(directory: String, now: Date) -> [String] {
         let lookUps = hits + misses
         let rate = hitPercent.map { " (\(Int($0.rounded())) %)" } ?? ""
         let entries = CacheCommand.counted(count, "entry", "entries")
@@ -167,14 +195,14 @@ extension DiskCache.Statistics {
                 "  stored    \(Age(from: oldestCreation, to: now)) to \(Age(from: newestCreation, to: now)) ago")
             lines.append("  used      \(Age(from: oldestAccess, to: now)) to \(Age(from: newestAccess, to: now)) ago")
         }
-        return lines.joined(separator: "\n")
+        return lines
     }
 
     /// - Parameter pixels: those beside the cache; `nil` if there are none.
     fileprivate func json(directory: String, pixels: DiskCache.Statistics?) -> JSON {
         [
             "pixels": pixels.map { ["entries": .integer($0.count), "bytes": .integer(Int($0.byteCount))] } ?? .null,
-            "directory": .string(directory), "entries": .integer(count), "bytes": .integer(Int(byteCount)),
+            "directory": .path(ByteString(directory)), "entries": .integer(count), "bytes": .integer(Int(byteCount)),
             "hits": .integer(hits), "misses": .integer(misses), "hitPercent": hitPercent.map(JSON.decimal) ?? .null,
             "evictions": .integer(evictions),
             "oldestCreation": .optional(oldestCreation), "newestCreation": .optional(newestCreation),

@@ -24,7 +24,9 @@ extension CacheCommand {
                     try await BlockingWork.run { () throws(WebImageError) in try OutputFile.write(data, to: path) }
                     report(
                         "\(key): \(ByteCount(data.count)) → \(path)",
-                        ["key": .string(key), "bytes": .integer(data.count), "path": .string(path), "error": .null])
+                        JSON(
+                            [("key", .string(key)), ("bytes", .integer(data.count))] + JSON.fields(path: path)
+                                + [("error", .null)]))
                 } else {
                     Console.standard.print(bytes: data)
                 }
@@ -38,7 +40,7 @@ extension CacheCommand {
             }
             return true
         } catch {
-            Console.standard.complain(error.description)
+            Console.standard.complain(error.shellDescription())
             if case .httpStatus(403, _) = error, S3Credential.environment == nil {
                 Console.standard.complain("Set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY.")
             }

@@ -1,6 +1,7 @@
 internal import FoundationEssentials
 internal import Glibc
 internal import WebImage
+internal import WebImageCore
 internal import WebImageShared
 
 /// `webimage cache`: lists and changes the contents of the disk cache.
@@ -12,7 +13,7 @@ struct CacheCommand: Command {
     enum Action {
         case stats
         case list
-        case get(key: String, path: String?)
+        case get(key: String, path: ByteString?)
         case remove(keys: [String])
         case clear
         case trim(Limits)
@@ -36,11 +37,12 @@ struct CacheCommand: Command {
     /// The errors of the cache so far.
     let failures = LockBox<[WebImageError]>([])
 
-    init(_ arguments: [String]) throws(ArgumentError) {
+    init(_ arguments: [ByteString]) throws(ArgumentError) {
         let parser = OptionParser(
             command: Self.name, summary: Self.summary, operands: "ACTION",
             details: """
-                The key of an entry is the URL of its image; 'list' prints it. No action creates a cache.
+                The key of an entry is the URL of its image; 'list' prints it. No action creates a cache. All but 'get'
+                need permission to write to its directory.
 
                 With --shared, the actions stats, list, get and remove apply to a shared cache in an S3 store. The
                 environment variables AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY contain the keys of the store.
@@ -67,10 +69,11 @@ struct CacheCommand: Command {
             "age", value: "DAYS", help: "Let 'trim' remove the entries that were not used for this long")
         let quiet = parser.flag("quiet", letter: "q", help: "Print errors only")
         let json = parser.flag("json", help: "Print one JSON object per line")
-        let operands = try parser.parse(arguments)
+        let operands = try parser.parse(arguments).map(\.description)
 
-        if directory.value?.isEmpty == true { throw parser.error("--cache-dir takes a directory") }
-        cache = directory.value.map(SourceOptions.Cache.directory) ?? .standard
+        cache =
+            try parser.text(of: directory, named: "cache-dir", for: "a directory")
+            .map(SourceOptions.Cache.directory) ?? .standard
         shared = try parser.location(sharedOption)
         if shared != nil, directory.value != nil {
             throw parser.error("--shared and --cache-dir cannot be used together")
@@ -86,7 +89,7 @@ struct CacheCommand: Command {
             count: try parser.count(count, named: "count", in: 0...Int.max), age: try parser.days(age, named: "age"))
         action = try Self.action(
             name, operands: Array(operands.dropFirst()),
-            output: output.value == OutputFile.standardOutput ? nil : output.value, limits: limits, parser: parser)
+            output: output.path == OutputFile.standardOutput ? nil : output.path, limits: limits, parser: parser)
         if name != "trim", limits.count != nil || limits.age != nil {
             throw parser.error("--count and --age are for 'trim' only")
         }
@@ -106,7 +109,7 @@ struct CacheCommand: Command {
     }
 
     private static func action(
-        _ name: String, operands: [String], output: String?, limits: Limits, parser: OptionParser
+        _ name: String, operands: [String], output: ByteString?, limits: Limits, parser: OptionParser
     ) throws(ArgumentError) -> Action {
         switch (name, operands.count) {
         case ("stats", 0): return .stats
@@ -138,6 +141,24 @@ struct CacheCommand: Command {
         return "\(path): there is no cache in this directory."
     }
 
+    /// What an error means for the action. Nothing else is loaded without the cache.
+    nonisolated func description(of error: WebImageError) -> String {
+        guard case .diskCache(let path, .system(let errno)) = error else { return error.shellDescription() }
+        let problem =
+            switch action {
+            case .remove, .clear, .trim: "cannot be changed"
+            case .get: "cannot be read"
+            case .stats, .list: "cannot be opened, which takes permission to write"
+            }
+        return "\(path): the cache \(problem): \(WebImageError.systemMessage(errno))."
+    }
+
+    /// Whether 'get' may succeed nevertheless: only the other actions need more than permission to read.
+    nonisolated func isTolerable(_ error: WebImageError) -> Bool {
+        guard case .get = action, case .diskCache(_, .system(let errno)) = error else { return false }
+        return [EACCES, EPERM, EROFS].contains(errno)
+    }
+
     /// The error because of which the contents of the cache are unknown, if any.
     var unusableCache: WebImageError? {
         failures.withLock { failures in
@@ -165,12 +186,12 @@ struct CacheCommand: Command {
             Console.standard.complain(failure)
             return .failure
         }
-        let disk = cache.open { [failures] error in
+        let disk = cache.open { [self] error in
             failures.withLock { $0.append(error) }
-            Console.standard.complain(error.shellDescription())
+            if !isTolerable(error) { Console.standard.complain(description(of: error)) }
         }
         let isDone = await perform(on: disk)
         await disk.flush()
-        return isDone && failures.withLock(\.isEmpty) ? .success : .failure
+        return isDone && failures.withLock { $0.allSatisfy(isTolerable) } ? .success : .failure
     }
 }

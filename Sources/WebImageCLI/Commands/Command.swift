@@ -11,7 +11,7 @@ protocol Command {
     static var summary: String { get }
 
     /// Parses the arguments, without any other effect.
-    init(_ arguments: [String]) throws(ArgumentError)
+    init(_ arguments: [ByteString]) throws(ArgumentError)
 
     /// Runs the command. Results go to standard output, errors to standard error.
     func run() async -> ExitStatus
@@ -21,7 +21,7 @@ extension Command {
     /// The declared arguments. `--help` stops the initializer after all declarations.
     static var syntax: CommandSyntax {
         do throws(ArgumentError) {
-            _ = try Self(["--help"])
+            _ = try Self([ByteString("--help")])
         } catch {
             if case .help(let syntax) = error { return syntax }
         }

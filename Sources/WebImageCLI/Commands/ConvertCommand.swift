@@ -10,6 +10,7 @@ struct ConvertCommand: Command {
     let inputs: [ImageInput]
     let output: ImageOutput
     let isJSON: Bool
+    let isQuiet: Bool
     /// Whether to print a line for each written image, which is the case if the command line does not name the files.
     let printsLines: Bool
     let thumbnail: Thumbnail?
@@ -17,7 +18,7 @@ struct ConvertCommand: Command {
     /// The index of an image in an icon; `nil` for the best.
     let page: Int?
 
-    init(_ arguments: [String]) throws(ArgumentError) {
+    init(_ arguments: [ByteString]) throws(ArgumentError) {
         let parser = OptionParser(
             command: Self.name, summary: Self.summary, operands: "IN OUT | IN… --output DIR", completion: .file,
             details: """
@@ -33,7 +34,7 @@ struct ConvertCommand: Command {
                 without --format it has no effect.
 
                 --json prints an object for each image: input, path, format, width, height, frames, bytes, milliseconds,
-                error (null, or code and message).
+                warning (null, or why the file is not what its name says), error (null, or code and message).
                 """)
         parser.group = "Output"
         let directory = parser.option(
@@ -56,8 +57,8 @@ struct ConvertCommand: Command {
         let json = parser.flag("json", help: "Print one JSON object per line")
 
         var operands = try parser.parse(arguments)
-        let path: String
-        if let value = directory.value {
+        let path: ByteString
+        if let value = directory.path {
             guard !operands.isEmpty else { throw parser.error("no file given") }
             path = value
         } else {
@@ -66,30 +67,29 @@ struct ConvertCommand: Command {
             }
             path = operands.removeLast()
         }
-        inputs = try operands.map { (text) throws(ArgumentError) in try Self.input(text, parser) }
+        inputs = try operands.map { (argument) throws(ArgumentError) in try Self.input(argument, parser) }
         isJSON = json.isSet
-        if isJSON, quiet.isSet { throw parser.error("--json and --quiet cannot be used together") }
+        isQuiet = quiet.isSet
+        if isJSON, isQuiet { throw parser.error("--json and --quiet cannot be used together") }
         try parser.checkStreams(inputs: operands, output: path, printing: [("json", isJSON)])
-        printsLines = directory.value != nil && path != OutputFile.standardOutput && !isJSON && !quiet.isSet
+        printsLines = directory.value != nil && path != OutputFile.standardOutput && !isJSON && !isQuiet
         thumbnail = try parser.thumbnail(size: size, mode: mode)
         processors = try processing.processors(from: parser)
         self.page = try parser.count(page, named: "page", in: 1...65_535).map { $0 - 1 }
         var request = try encoding.request(from: parser, isResized: thumbnail != nil)
         request.isRequired = true
         output = try ImageOutput(
-            path: path, inputs: operands, encoding: request, replaces: !noClobber.isSet,
+            path: path, inputs: inputs, encoding: request, replaces: !noClobber.isSet,
             mayReplaceInput: true, parser: parser)
         guard output.isDirectory || output.format != nil else {
             throw parser.error("'\(path)' has no known extension; use --format \(ImageFormat.writableNames)")
         }
-        if let format = output.format, !ImageFormat.writable.contains(format) {
-            throw parser.error("\(format.name) cannot be written, only \(ImageFormat.writableNames)")
-        }
     }
 
-    private static func input(_ text: String, _ parser: OptionParser) throws(ArgumentError) -> ImageInput {
-        guard let input = try? ImageInput(text), input.isFile || input.isStandardInput else {
-            throw parser.error("\(text) is not a file; use 'webimage get URL --output FILE' to convert a loaded image")
+    private static func input(_ argument: ByteString, _ parser: OptionParser) throws(ArgumentError) -> ImageInput {
+        guard let input = try? ImageInput(argument), input.isFile || input.isStandardInput else {
+            let name = ImageInput.displayName(of: argument.description)
+            throw parser.error("\(name) is not a file; use 'webimage get URL --output FILE' to convert a loaded image")
         }
         return input
     }
@@ -100,7 +100,7 @@ struct ConvertCommand: Command {
         await runConcurrently(over: inputs.indices, atMost: PlatformThread.processorCount) { [self] index in
             await report(on: inputs[index], index: index, session: session)
         } onResult: { _, report in
-            report.print(on: .standard, isJSON: isJSON, printsLine: printsLines)
+            report.print(on: .standard, isJSON: isJSON, isQuiet: isQuiet, printsLine: printsLines)
             if report.error != nil { status = .failure }
         }
         return status
@@ -110,7 +110,7 @@ struct ConvertCommand: Command {
         on input: ImageInput, index: Int, session: LoadingSession
     ) async -> ConversionReport {
         let start = ContinuousClock.now
-        var report = ConversionReport(input: input.text, format: output.format)
+        var report = ConversionReport(input: input, format: output.format)
         do throws(WebImageError) {
             try output.checkFile(index: index)
             var request = session.request(for: input, thumbnail: thumbnail)
@@ -118,9 +118,9 @@ struct ConvertCommand: Command {
             if let page { request.page = page }
             let response = try await session.load(request)
             let bytes = try await session.bytes(of: response, for: request, areNeeded: output.needsBytes)
-            let (path, data) = try await output.write(response.image, bytes: bytes, index: index)
-            report.info = try CodecRegistry.shared.info(of: data)
-            (report.path, report.byteCount) = (path, data.count)
+            let file = try await output.write(response.image, bytes: bytes, index: index)
+            report.info = try CodecRegistry.shared.info(of: file.data)
+            report.file = file
         } catch {
             report.error = error
         }
@@ -131,44 +131,46 @@ struct ConvertCommand: Command {
 
 /// The report of `convert` about one image.
 struct ConversionReport: Sendable {
-    /// The text on the command line.
-    let input: String
+    let input: ImageInput
     /// The format on the command line, if any.
     let format: ImageFormat?
     /// The properties of the written image.
     var info: ImageInfo?
-    var byteCount: Int?
-    var path: String?
+    var file: ImageOutput.WrittenFile?
     var duration = Duration.zero
     var error: WebImageError?
 
-    init(input: String, format: ImageFormat?) {
+    init(input: ImageInput, format: ImageFormat?) {
         self.input = input
         self.format = format
     }
 
     @MainActor
-    func print(on console: Console, isJSON: Bool, printsLine: Bool) {
-        if isJSON { console.print(json.text) }
-        if let error { console.complain(error.shellDescription(about: input)) }
+    func print(on console: Console, isJSON: Bool, isQuiet: Bool, printsLine: Bool) {
+        if isJSON { console.print(json) }
+        if let error { console.complain(error.shellDescription(about: input.argument.description)) }
+        if !isQuiet, let warning = file?.warning { console.complain("warning: \(warning)") }
         if error == nil, printsLine { console.print(line) }
     }
 
     private var line: String {
         let facts = [
-            info?.format.name, info?.size.description, byteCount.map { ByteCount($0).description },
+            info?.format.name, info?.size.description, (file?.data.count).map { ByteCount($0).description },
             "\(Int(duration.milliseconds.rounded())) ms",
         ]
-        return ImageInput.displayName(of: input) + ": " + facts.compactMap(\.self).joined(separator: ", ")
-            + (path.map { " → \($0)" } ?? "")
+        return input.displayName + ": " + facts.compactMap(\.self).joined(separator: ", ")
+            + (file.map { " → \($0.path)" } ?? "")
     }
 
     private var json: JSON {
-        [
-            "input": .string(input), "path": .optional(path), "format": .optional((info?.format ?? format)?.name),
-            "width": .optional(info?.size.width), "height": .optional(info?.size.height),
-            "frames": .optional(info?.frameCount), "bytes": .optional(byteCount),
-            "milliseconds": .decimal(duration.milliseconds), "error": error.map { $0.json(about: input) } ?? .null,
+        let paths: [(String, JSON)] = [("input", .path(input.argument))] + JSON.fields(path: file?.path)
+        let facts: [(String, JSON)] = [
+            ("format", .optional((info?.format ?? format)?.name)),
+            ("width", .optional(info?.size.width)), ("height", .optional(info?.size.height)),
+            ("frames", .optional(info?.frameCount)), ("bytes", .optional(file?.data.count)),
+            ("milliseconds", .decimal(duration.milliseconds)), ("warning", .optional(file?.warning)),
+            ("error", error.map { $0.json(about: input.argument.description) } ?? .null),
         ]
+        return JSON(paths + facts)
     }
 }

@@ -6,7 +6,7 @@ struct GetCommand: Command {
     static let name = "get"
     static let summary = "Load images into the cache or into files"
 
-    let inputs: [String]
+    let inputs: [ImageInput]
     let isJSON: Bool
     let isQuiet: Bool
     let explains: Bool
@@ -14,19 +14,24 @@ struct GetCommand: Command {
     let source: SourceOptions
     let output: ImageOutput?
 
-    init(_ arguments: [String]) throws(ArgumentError) {
+    init(_ arguments: [ByteString]) throws(ArgumentError) {
         let parser = OptionParser(
             command: Self.name, summary: Self.summary, operands: "URL|FILE…", completion: .file,
             details: """
                 Prints a line for each image as soon as it is loaded, not in the order of the arguments. With --json
                 the line is an object: url, source (memory, disk, network, file, data, stdin or none), format, width,
-                height, frames, bytes (of the original file), milliseconds, path, error (null, or code and message).
-                '-' is standard input, and with --output standard output.
+                height, frames, bytes (of the original file), milliseconds, path, warning (null, or why the file is not
+                what its name says), error (null, or code and message). '-' is standard input, and with --output
+                standard output.
 
-                --output writes the original bytes. With --size, --format or another encoding option (see 'webimage
-                convert --help') the image is encoded again. The format is that of --format, of FILE's extension, or
-                the image's own, or else PNG (JPEG with --quality). If the format is not known beforehand, an option
-                that it does not support has no effect. A file is written completely or not at all.
+                --output FILE writes the format that FILE's extension names: the original bytes if they have that
+                format, otherwise the image is converted. --format takes precedence, with a warning if the extension
+                names another format. If there is neither, as with DIR, the original bytes are written; an extension
+                that names no format gets a warning.
+
+                With --size, --format or another encoding option (see 'webimage convert --help') the image is encoded in
+                any case. Without a named format it keeps its own, or becomes PNG (JPEG with --quality), and an option
+                that the format does not support has no effect. A file is written completely or not at all.
 
                 --policy http follows the server's rules for caching and revalidates stale images; refresh always
                 revalidates; reload always loads; cacheOnly uses cached images of any age; offline uses cached images
@@ -51,20 +56,21 @@ struct GetCommand: Command {
         let quiet = parser.flag("quiet", letter: "q", help: "Print errors only")
         let json = parser.flag("json", help: "Print one JSON object per line")
 
-        inputs = try parser.parse(arguments)
-        guard !inputs.isEmpty else { throw parser.error("no URL or file given") }
+        let operands = try parser.parse(arguments)
+        guard !operands.isEmpty else { throw parser.error("no URL or file given") }
         isJSON = json.isSet
         explains = explain.isSet
         isQuiet = quiet.isSet
         if isQuiet, isJSON || explains { throw parser.error("--quiet cannot be used with --json or --explain") }
         try parser.checkStreams(
-            inputs: inputs, output: output.value, printing: [("json", isJSON), ("explain", explains)])
+            inputs: operands, output: output.path, printing: [("json", isJSON), ("explain", explains)])
         thumbnail = try parser.thumbnail(size: size, mode: mode)
         var options = try source.options(from: parser)
         options.concurrency = try parser.count(concurrency, named: "concurrency", in: 1...256) ?? options.concurrency
         self.source = options
+        inputs = try parser.inputs(operands)
         let encoding = try encodingOptions.request(from: parser, isResized: thumbnail != nil)
-        if let path = output.value {
+        if let path = output.path {
             self.output = try ImageOutput(
                 path: path, inputs: inputs, encoding: encoding, replaces: !noClobber.isSet, parser: parser)
         } else {
@@ -84,7 +90,8 @@ struct GetCommand: Command {
             await report(on: inputs[index], index: index, session: session, bar: bar)
         } onResult: { index, report in
             bar.end(index)
-            report.print(on: .standard, isJSON: isJSON, isQuiet: isQuiet || output?.isStandardOutput == true)
+            report.print(
+                on: .standard, isJSON: isJSON, isQuiet: isQuiet, printsLine: output?.isStandardOutput != true)
             if report.error != nil { status = .failure }
         }
         bar.clear()
@@ -93,20 +100,19 @@ struct GetCommand: Command {
     }
 
     private nonisolated func report(
-        on input: String, index: Int, session: LoadingSession, bar: ProgressBar
+        on input: ImageInput, index: Int, session: LoadingSession, bar: ProgressBar
     ) async -> LoadReport {
         let start = ContinuousClock.now
-        var report = LoadReport(url: input)
+        var report = LoadReport(input: input)
         let trace = LockBox(LoadTrace())
         do throws(WebImageError) {
-            let input = try ImageInput(input)
             try output?.checkFile(index: index)
             let request = session.request(for: input, thumbnail: thumbnail)
             let response = try await session.load(
                 request, progress: { bar.update(index, received: $0, expected: $1) }, trace: trace)
             let data = try await session.bytes(of: response, for: request, areNeeded: output?.needsBytes ?? false)
             report.note(response, byteCount: data?.count, sourceName: input.sourceName)
-            report.path = try await output?.write(response.image, bytes: data, index: index).path
+            report.file = try await output?.write(response.image, bytes: data, index: index)
         } catch {
             report.error = error
         }
@@ -118,8 +124,7 @@ struct GetCommand: Command {
 
 /// The report of `get` about one image.
 struct LoadReport: Sendable {
-    /// The text on the command line.
-    let url: String
+    let input: ImageInput
     /// `memory`, `disk`, `network`, `file`, `data`, `stdin`, or `none` without an image.
     var source = "none"
     var format: ImageFormat?
@@ -127,12 +132,13 @@ struct LoadReport: Sendable {
     var frameCount: Int?
     var byteCount: Int?
     var duration = Duration.zero
-    var path: String?
+    /// The written file, if any.
+    var file: ImageOutput.WrittenFile?
     var error: WebImageError?
     /// The trace of the load, if it is to be printed.
     var trace: LoadTrace?
 
-    init(url: String) { self.url = url }
+    init(input: ImageInput) { self.input = input }
 
     mutating func note(_ response: WebImageResponse, byteCount: Int?, sourceName: String) {
         source =
@@ -149,10 +155,12 @@ struct LoadReport: Sendable {
     }
 
     @MainActor
-    func print(on console: Console, isJSON: Bool, isQuiet: Bool) {
-        if isJSON { console.print(json.text) }
-        if let error { console.complain(error.shellDescription(about: url)) }
+    func print(on console: Console, isJSON: Bool, isQuiet: Bool, printsLine: Bool) {
+        if isJSON { console.print(json) }
+        if let error { console.complain(error.shellDescription(about: input.argument.description)) }
         if isQuiet { return }
+        if let warning = file?.warning { console.complain("warning: \(warning)") }
+        if !printsLine { return }
         if error == nil, !isJSON { console.print(line) }
         if !isJSON, let trace { for entry in trace.entries { console.print("  \(entry)") } }
     }
@@ -161,18 +169,23 @@ struct LoadReport: Sendable {
         var facts = [format.map(\.name), size.map(\.description), byteCount.map { ByteCount($0).description }]
         facts.append(source)
         facts.append("\(Int(duration.milliseconds.rounded())) ms")
-        return ImageInput.displayName(of: url) + ": "
-            + facts.compactMap(\.self).joined(separator: ", ") + (path.map { " → \($0)" } ?? "")
+        return input.displayName + ": "
+            + facts.compactMap(\.self).joined(separator: ", ") + (file.map { " → \($0.path)" } ?? "")
     }
 
     private var json: JSON {
-        let facts: [(String, JSON)] = [
-            ("url", .string(url)), ("source", .string(source)), ("format", .optional(format?.name)),
+        var facts: [(String, JSON)] = [
+            ("url", .string(input.reportedName)), ("source", .string(source)), ("format", .optional(format?.name)),
             ("width", .optional(size?.width)), ("height", .optional(size?.height)), ("frames", .optional(frameCount)),
             ("bytes", .optional(byteCount)), ("milliseconds", .decimal(duration.milliseconds)),
-            ("path", .optional(path)), ("error", error.map { $0.json(about: url) } ?? .null),
         ]
-        return .object((facts + (trace.map { [("trace", $0.json)] } ?? [])).map { JSON.Field(name: $0.0, value: $0.1) })
+        facts += JSON.fields(path: file?.path)
+        facts += [
+            ("warning", .optional(file?.warning)),
+            ("error", error.map { $0.json(about: input.argument.description) } ?? .null),
+        ]
+        if let trace { facts.append(("trace", trace.json)) }
+        return JSON(facts)
     }
 }
 

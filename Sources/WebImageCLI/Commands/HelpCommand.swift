@@ -1,4 +1,5 @@
 internal import CommandReference
+internal import WebImageCore
 
 /// `webimage help`: prints the help of a command, the manual page, or the completions of a shell.
 struct HelpCommand: Command {
@@ -7,7 +8,7 @@ struct HelpCommand: Command {
 
     private let text: String
 
-    init(_ arguments: [String]) throws(ArgumentError) {
+    init(_ arguments: [ByteString]) throws(ArgumentError) {
         let names = WebImageTool.commands.map { $0.name }
         let parser = OptionParser(
             command: Self.name, summary: Self.summary, operands: "[COMMAND]", completion: .words(names),
@@ -29,7 +30,7 @@ struct HelpCommand: Command {
         } else if man.isSet {
             text = ManualPage(.webimage, commands: WebImageTool.syntaxes, origin: "webimage help --man").text
         } else if let name = operands.first {
-            text = HelpText.text(for: try WebImageTool.command(named: name).syntax)
+            text = HelpText.text(for: try WebImageTool.command(named: name.description).syntax)
         } else {
             text = HelpText.overview(of: WebImageTool.commands)
         }

@@ -6,12 +6,12 @@ struct InfoCommand: Command {
     static let name = "info"
     static let summary = "Describe images"
 
-    let inputs: [String]
+    let inputs: [ImageInput]
     let isJSON: Bool
     let isQuiet: Bool
     let source: SourceOptions
 
-    init(_ arguments: [String]) throws(ArgumentError) {
+    init(_ arguments: [ByteString]) throws(ArgumentError) {
         let parser = OptionParser(
             command: Self.name, summary: Self.summary, operands: "FILE|URL…", completion: .file,
             details: """
@@ -28,12 +28,13 @@ struct InfoCommand: Command {
         parser.group = "Reports"
         let quiet = parser.flag("quiet", letter: "q", help: "Print errors only")
         let json = parser.flag("json", help: "Print one JSON object per line")
-        inputs = try parser.parse(arguments)
-        guard !inputs.isEmpty else { throw parser.error("no file or URL given") }
+        let operands = try parser.parse(arguments)
+        guard !operands.isEmpty else { throw parser.error("no file or URL given") }
         isJSON = json.isSet
         isQuiet = quiet.isSet
         if isJSON, isQuiet { throw parser.error("--json and --quiet cannot be used together") }
-        try parser.checkStreams(inputs: inputs, output: nil, printing: [])
+        try parser.checkStreams(inputs: operands, output: nil, printing: [])
+        inputs = try parser.inputs(operands)
         self.source = try source.options(from: parser)
     }
 
@@ -41,9 +42,8 @@ struct InfoCommand: Command {
         let session = LoadingSession(options: source)
         var status = ExitStatus.success
         for input in inputs {
-            var report = InfoReport(url: input)
+            var report = InfoReport(input: input)
             do throws(WebImageError) {
-                let input = try ImageInput(input)
                 let data = try await bytes(of: input, session: session)
                 report.byteCount = data.count
                 report.info = try CodecRegistry.shared.info(of: data)
@@ -68,21 +68,20 @@ struct InfoCommand: Command {
 
 /// The report of `info` about one image.
 struct InfoReport {
-    /// The text on the command line.
-    let url: String
+    let input: ImageInput
     var info: ImageInfo?
     var byteCount: Int?
     var error: WebImageError?
 
-    init(url: String) { self.url = url }
+    init(input: ImageInput) { self.input = input }
 
     @MainActor
     func print(on console: Console, isJSON: Bool, isQuiet: Bool) {
-        if isJSON { console.print(json.text) }
+        if isJSON { console.print(json) }
         if let error {
-            console.complain(error.shellDescription(about: url))
+            console.complain(error.shellDescription(about: input.argument.description))
         } else if let info, !isJSON, !isQuiet {
-            console.print("\(url == ImageInput.standardInput ? StandardInput.name : url): \(line(info))")
+            console.print("\(input.displayName): \(line(info))")
         }
     }
 
@@ -114,7 +113,8 @@ struct InfoReport {
 
     private var json: JSON {
         [
-            "url": .string(url), "format": .optional(info?.format.name), "type": .optional(info?.format.mimeType),
+            "url": .string(input.reportedName), "format": .optional(info?.format.name),
+            "type": .optional(info?.format.mimeType),
             "width": .optional(info?.size.width),
             "height": .optional(info?.size.height), "pages": .optional(info?.pageCount),
             "frames": .optional(info?.frameCount),
@@ -125,7 +125,7 @@ struct InfoReport {
             "alpha": info.map { .bool($0.hasAlpha) } ?? .null, "orientation": .optional(info?.orientation.rawValue),
             "colorProfile": info.map { .bool($0.hasColorProfile) } ?? .null,
             "colorProfileName": .optional(info?.colorProfileName), "bytes": .optional(byteCount),
-            "error": error.map { $0.json(about: url) } ?? .null,
+            "error": error.map { $0.json(about: input.argument.description) } ?? .null,
         ]
     }
 }

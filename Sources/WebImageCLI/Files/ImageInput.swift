@@ -1,39 +1,62 @@
 internal import FoundationEssentials
 internal import Glibc
 internal import WebImage
+internal import WebImageCore
 
 /// An input of a command: a URL, a file path, or `-` for standard input.
 struct ImageInput: Sendable {
-    /// The text on the command line.
-    let text: String
+    /// As on the command line.
+    let argument: ByteString
     let url: URL
 
     /// Stands for standard input; a file with that name is `./-`.
-    static let standardInput = "-"
+    static let standardInput = ByteString("-")
 
     /// - Throws: ``WebImageError/invalidURL(_:reason:)``.
-    init(_ text: String) throws(WebImageError) {
-        self.text = text
-        if text == Self.standardInput {
+    init(_ argument: ByteString) throws(WebImageError) {
+        self.argument = argument
+        if argument == Self.standardInput {
             url = StandardInput.request.url
             return
         }
+        let text = argument.percentEncodingInvalidBytes
         guard Self.hasScheme(text) else {
-            if text.isEmpty || Self.namesHost(text), access(text, F_OK) != 0 { throw .invalidURL(text) }
-            url = URL(filePath: text, directoryHint: .notDirectory).absoluteURL
+            if argument.isEmpty || Self.namesHost(text), argument.withCString({ access($0, F_OK) }) != 0 {
+                throw .invalidURL(text)
+            }
+            url = argument.fileURL
             return
         }
-        guard let url = URL(string: text) else { throw .invalidURL(text) }
-        self.url = url
+        do throws(WebImageError) {
+            url = try URL(address: text)
+            try url.checkAddress()
+        } catch {
+            // The text as the user wrote it.
+            if case .invalidURL(_, nil) = error { throw .invalidURL(text) }
+            throw error
+        }
     }
 
     var isFile: Bool { url.isFileURL }
 
-    var isStandardInput: Bool { text == Self.standardInput }
+    var isStandardInput: Bool { argument == Self.standardInput }
+
+    /// The path of a file; `nil` for anything else.
+    var path: ByteString? { ByteString(fileURL: url) }
+
+    /// The name in messages.
+    var displayName: String { Self.displayName(of: argument.description) }
+
+    /// The value of `url` in reports.
+    var reportedName: String {
+        isStandardInput
+            ? argument.description : CredentialRedaction.removingUserInformation(fromURL: argument.description)
+    }
 
     /// The name in messages.
     static func displayName(of text: String) -> String {
-        text == standardInput ? StandardInput.name : CredentialRedaction.removingUserInformation(from: text)
+        text == standardInput.description
+            ? StandardInput.name : CredentialRedaction.removingUserInformation(fromURL: text)
     }
 
     /// The value of `source` in reports of `get`.
@@ -47,16 +70,17 @@ struct ImageInput: Sendable {
     }
 
     /// Whether a text without a scheme is more likely a URL than a path: `127.0.0.1:8080/a.jpg`, `localhost/a.jpg`,
-    /// `www.example.org`.
+    /// `www.example.org`, `https:/host`.
     private static func namesHost(_ text: String) -> Bool {
         let address =
-            /(localhost|www\..+|[0-9]+(\.[0-9]+){3}|[^\/.:]+(\.[^\/.:]+)*\.(com|net|org|example))(:[0-9]+)?|[^\/:]+:[0-9]+/
+            /(https?:.*|localhost|www\..+|[0-9]+(\.[0-9]+){3}|[^\/.:]+(\.[^\/.:]+)*\.(com|net|org|example))(:[0-9]+)?|[^\/:]+:[0-9]+/
         return text.prefix { $0 != "/" }.wholeMatch(of: address) != nil
     }
 
-    /// Whether the text starts with `scheme://` (RFC 3986, 3.1) or `data:`; paths may contain colons, too.
+    /// Whether the text starts with `scheme://` (RFC 3986, 3.1) or `data:`, after any spaces; paths may contain colons,
+    /// too.
     private static func hasScheme(_ text: String) -> Bool {
-        text.prefixMatch(of: /[A-Za-z][A-Za-z0-9+.\-]*:\/\/|[Dd][Aa][Tt][Aa]:/) != nil
+        text.prefixMatch(of: /\s*(?:[A-Za-z][A-Za-z0-9+.\-]*:\/\/|[Dd][Aa][Tt][Aa]:)/) != nil
     }
 }
 

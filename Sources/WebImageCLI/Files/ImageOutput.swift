@@ -1,50 +1,85 @@
 internal import FoundationEssentials
 internal import Glibc
 internal import WebImage
+internal import WebImageCore
 
 /// The destination and encoding of images written by `get` and `convert`.
 struct ImageOutput: Sendable {
     private enum Target {
-        case file(String)
-        case directory(String, names: [OutputNames.Name])
+        case file(ByteString)
+        case directory(ByteString, names: [OutputNames.Name])
+    }
+
+    /// What ``write(_:bytes:index:)`` has written.
+    struct WrittenFile: Sendable {
+        let path: ByteString
+        let data: Data
+        /// Why the file may not be what its name says; `nil` if it is.
+        let warning: String?
     }
 
     private let target: Target
     private let encoding: EncodingRequest
+    /// Whether no option requires encoding, so that an image that has the wanted format is written unchanged.
+    private let keepsOriginal: Bool
+    /// Whether `--format` names the format, and not the extension of the file.
+    private let isFormatGiven: Bool
     /// Input files, which must not be replaced.
-    private let inputFiles: [String]
+    private let inputFiles: [ByteString]
     private let replaces: Bool
 
-    /// Chooses all names; only checks whether `path` is a directory.
+    /// Chooses all names; only checks whether `path` is a directory or a file.
     ///
     /// - Parameters:
     ///   - replaces: whether to replace existing files.
     ///   - mayReplaceInput: whether this includes the input, if `path` names a file.
     init(
-        path: String, inputs texts: [String], encoding: EncodingRequest, replaces: Bool, mayReplaceInput: Bool = false,
-        parser: OptionParser
+        path: ByteString, inputs: [ImageInput], encoding: EncodingRequest, replaces: Bool,
+        mayReplaceInput: Bool = false, parser: OptionParser
     ) throws(ArgumentError) {
-        if path.isEmpty { throw parser.error("--output takes a file or a directory") }
+        let isDirectory = try Self.isDirectory(path, inputCount: inputs.count, parser: parser)
         self.replaces = replaces
-        let inputs = texts.map { try? ImageInput($0) }
+        keepsOriginal = !encoding.isNeeded
+        isFormatGiven = encoding.format != nil
         var encoding = encoding
-        let isDirectory =
-            path != OutputFile.standardOutput && (path.hasSuffix("/") || OutputFile.isDirectory(path))
-        if texts.count == 1, !isDirectory {
-            target = .file(path)
-            if encoding.isNeeded { encoding.format = encoding.format ?? ImageFormat(fileName: path) }
-        } else {
+        if isDirectory {
             let ending: OutputNames.Ending =
-                if let format = encoding.format { .format(format) } else if encoding.isNeeded { .image } else { .own }
+                if let format = encoding.format { .format(format) } else if keepsOriginal { .own } else { .image }
             var names = OutputNames()
-            // An input that is not a URL fails before its name is used.
-            target = .directory(path, names: inputs.map { names.name(for: $0?.url, ending: ending) })
+            target = .directory(path, names: inputs.map { names.name(for: $0.url, ending: ending) })
+        } else {
+            target = .file(path)
+            encoding.format = encoding.format ?? ImageFormat(fileName: path)
         }
-        if let format = encoding.format { try encoding.check(for: format, parser: parser) }
+        if let format = encoding.format {
+            try encoding.check(for: format, parser: parser)
+            guard keepsOriginal || ImageFormat.writable.contains(format) else {
+                throw parser.error("\(format.name) cannot be written, only \(ImageFormat.writableNames)")
+            }
+        }
         self.encoding = encoding
-        inputFiles =
-            mayReplaceInput && !isDirectory
-            ? [] : inputs.compactMap { $0?.isFile == true ? $0?.url.path(percentEncoded: false) : nil }
+        inputFiles = mayReplaceInput && !isDirectory ? [] : inputs.compactMap(\.path)
+        if !isDirectory, inputFiles.contains(where: { OutputFile.isSameFile($0, path) }) {
+            throw parser.error("'\(path)' is the input; use 'webimage convert' to change a file")
+        }
+    }
+
+    /// Whether the images are written into a directory: one that exists, a path that ends with a slash, or any path for
+    /// several images, unless it names a file.
+    private static func isDirectory(
+        _ path: ByteString, inputCount: Int, parser: OptionParser
+    ) throws(ArgumentError) -> Bool {
+        if path.isEmpty { throw parser.error("--output takes a file or a directory") }
+        if path == OutputFile.standardOutput { return false }
+        if OutputFile.isDirectory(path) { return true }
+        let exists = OutputFile.exists(path)
+        if path.hasSuffix("/") { return true }
+        guard inputCount > 1 else { return false }
+        if exists { throw parser.error("several images need a directory, and '\(path)' is a file") }
+        if ImageFormat(fileName: path) != nil {
+            throw parser.error("several images need a directory; '\(path)' names one file, and '\(path)/' a directory")
+        }
+        return true
     }
 
     /// The format on the command line, if any, which applies to all images.
@@ -65,143 +100,88 @@ struct ImageOutput: Sendable {
     /// Throws, before anything is loaded, if the image could not be written because its file exists and must not be
     /// replaced.
     func checkFile(index: Int) throws(WebImageError) {
-        let path: String?
+        let path: ByteString?
         switch target {
         case .file(let file): path = file
         case .directory(let directory, let names):
             path = names[index].fileExtension == nil ? nil : Self.path(of: names[index], in: directory, for: .png)
         }
-        if !replaces, let path, OutputFile.isFile(path) { throw .file(path: path, errno: EEXIST) }
+        if !replaces, let path, OutputFile.isFile(path) { throw .file(path: path.description, errno: EEXIST) }
     }
 
-    /// Whether the original bytes are written, so that pixels alone are not enough.
-    var writesBytes: Bool { !encoding.isNeeded }
-
-    /// Whether ``write(_:bytes:index:)`` needs the original bytes.
-    var needsBytes: Bool { writesBytes || encoding.metadata == .all }
+    /// Whether ``write(_:bytes:index:)`` may need the original bytes.
+    var needsBytes: Bool { keepsOriginal || encoding.metadata == .all }
 
     /// Encodes and writes an image on a thread that may block.
     ///
     /// - Parameters:
     ///   - bytes: the original bytes.
     ///   - index: the index of the input.
-    /// - Returns: the file's path, and what was written.
-    func write(
-        _ image: Image, bytes: Data?, index: Int
-    ) async throws(WebImageError) -> (path: String, data: Data) {
+    func write(_ image: Image, bytes: Data?, index: Int) async throws(WebImageError) -> WrittenFile {
         try await BlockingWork.run { () throws(WebImageError) in
-            let data: Data = if writesBytes, let bytes { bytes } else { try encoding.encode(image, original: bytes) }
-            let path = try path(for: image, index: index)
+            let (data, format) = try content(of: image, bytes: bytes)
+            let path = try path(for: format, index: index)
             // `get DIR/a.png --size 100x100 -o DIR` must not overwrite the original.
             guard !inputFiles.contains(where: { OutputFile.isSameFile($0, path) }) else {
-                throw .file(path: path, errno: EEXIST)
+                throw .file(path: path.description, errno: EEXIST)
             }
             try OutputFile.write(data, to: path, replaces: replaces)
-            return (path, data)
+            return WrittenFile(path: path, data: data, warning: warning(about: path, format: format))
         }
     }
 
-    private func path(for image: Image, index: Int) throws(WebImageError) -> String {
+    /// Returns the bytes to write, and their format: the original ones if they have the wanted format and no option
+    /// changes the image.
+    private func content(of image: Image, bytes: Data?) throws(WebImageError) -> (Data, ImageFormat?) {
+        if keepsOriginal, let bytes, encoding.format == nil || encoding.format == image.format {
+            return (bytes, image.format)
+        }
+        return (try encoding.encode(image, original: bytes), encoding.format(for: image))
+    }
+
+    private func path(for format: ImageFormat?, index: Int) throws(WebImageError) -> ByteString {
         switch target {
         case .file(let path):
             return path
         case .directory(let directory, let names):
             try OutputFile.createDirectory(directory)
-            let format = writesBytes ? image.format ?? .png : encoding.format(for: image)
-            return Self.path(of: names[index], in: directory, for: format)
+            return Self.path(of: names[index], in: directory, for: format ?? .png)
         }
     }
 
-    private static func path(of name: OutputNames.Name, in directory: String, for format: ImageFormat) -> String {
+    private static func path(
+        of name: OutputNames.Name, in directory: ByteString, for format: ImageFormat
+    ) -> ByteString {
         directory + (directory.hasSuffix("/") ? "" : "/") + name.fileName(for: format)
+    }
+
+    private func warning(about path: ByteString, format: ImageFormat?) -> String? {
+        guard path != OutputFile.standardOutput, let format, let ending = path.fileExtension else { return nil }
+        guard let named = ImageFormat(named: ending) else {
+            return isFormatGiven || isDirectory
+                ? nil : "\(path): '.\(ending)' names no image format; the file is \(format.name)."
+        }
+        if named == format { return nil }
+        let reason = isFormatGiven ? "as --format demands" : "as it came; --format converts it"
+        return "\(path): the name says \(named.name), but the file is \(format.name), \(reason)."
+    }
+}
+
+extension ByteString {
+    /// What follows the last period of a file name; `nil` without one, with nothing behind it, or with nothing before.
+    fileprivate var fileExtension: String? {
+        let name = bytes[((bytes.lastIndex(of: UInt8(ascii: "/")) ?? -1) + 1)...]
+        guard let dot = name.lastIndex(of: UInt8(ascii: ".")), dot > name.startIndex, dot + 1 < name.endIndex else {
+            return nil
+        }
+        return ByteString(name[(dot + 1)...]).description
     }
 }
 
 extension ImageFormat {
     /// Creates the known format for a file's extension.
-    init?(fileName: String) {
-        guard let dot = fileName.lastIndex(of: "."), !fileName[dot...].contains("/") else { return nil }
-        self.init(named: String(fileName[dot...]))
-    }
-}
-
-/// Chooses a unique file name for each input of a command, derived from its URL.
-///
-/// Names never leave the directory, are never hidden, and are never used twice: the second `a.jpg` becomes `a-2.jpg`.
-/// Names depend only on the order of the inputs, not on the order in which loads end.
-struct OutputNames {
-    /// A file name, whose extension may only be known when the image is loaded.
-    struct Name: Hashable {
-        let stem: String
-        let fileExtension: String?
-
-        /// Returns the complete name; `format` determines a missing extension.
-        func fileName(for format: ImageFormat) -> String { "\(stem).\(fileExtension ?? format.fileExtension)" }
-    }
-
-    private var taken: [String: Set<String?>] = [:]
-
-    /// The longest name on most file systems, in bytes (NAME_MAX), minus space for a number and a temporary name.
-    private static let longestStem = 200
-
-    /// The source of the extension.
-    enum Ending {
-        /// The URL, or else the image; for bytes that are written unchanged.
-        case own
-        /// The image, regardless of the URL.
-        case image
-        /// The requested format.
-        case format(ImageFormat)
-    }
-
-    mutating func name(for url: URL?, ending: Ending) -> Name {
-        let (stem, ownExtension) = Self.split(url.map(Self.lastComponent) ?? "")
-        let wantedExtension: String? =
-            switch ending {
-            case .own: ownExtension
-            case .image: nil
-            case .format(let format): format.fileExtension
-            }
-        var candidate = stem
-        var number = 1
-        while conflicts(candidate, wantedExtension) {
-            number += 1
-            candidate = "\(stem)-\(number)"
-        }
-        taken[candidate, default: []].insert(wantedExtension)
-        return Name(stem: candidate, fileExtension: wantedExtension)
-    }
-
-    /// A name without an extension may receive any, so its stem must be unique.
-    private func conflicts(_ stem: String, _ fileExtension: String?) -> Bool {
-        guard let extensions = taken[stem] else { return false }
-        return fileExtension == nil || extensions.contains(nil) || extensions.contains(fileExtension)
-    }
-
-    private static func lastComponent(of url: URL) -> String {
-        // Decoded first, so that a "/" encoded as "%2F" is not part of a name.
-        url.path(percentEncoded: false).split(separator: "/").last.map(String.init) ?? ""
-    }
-
-    private static func split(_ component: String) -> (stem: String, fileExtension: String?) {
-        let safe = String(
-            String.UnicodeScalarView(
-                component.unicodeScalars.map { scalar in
-                    scalar == "/" || scalar.value < 0x20 || scalar.value == 0x7F ? "_" : scalar
-                }))
-        let visible = safe.drop { $0 == "." }
-        let dot = visible.lastIndex(of: ".")
-        let ending = dot.map { visible[visible.index(after: $0)...] } ?? ""
-        let hasExtension =
-            (1...10).contains(ending.utf8.count) && ending.allSatisfy { $0.isASCII && ($0.isLetter || $0.isNumber) }
-        let stem = shortened(String(hasExtension ? visible[..<(dot ?? visible.endIndex)] : visible))
-        return (stem.isEmpty ? "image" : stem, hasExtension ? String(ending) : nil)
-    }
-
-    private static func shortened(_ stem: String) -> String {
-        guard stem.utf8.count > longestStem else { return stem }
-        var short = stem
-        while short.utf8.count > longestStem { short.removeLast() }
-        return short
+    init?(fileName: ByteString) {
+        guard let ending = fileName.fileExtension else { return nil }
+        self.init(named: ending)
     }
 }

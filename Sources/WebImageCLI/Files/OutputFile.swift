@@ -1,6 +1,7 @@
 internal import FoundationEssentials
 internal import Glibc
 internal import WebImage
+internal import WebImageCore
 
 /// Writes files completely or not at all.
 ///
@@ -8,30 +9,30 @@ internal import WebImage
 /// or a closed standard output, removes the temporary files; see ``Interrupts``.
 enum OutputFile {
     /// The temporary files that are being written.
-    private static let unfinished = LockBox<Set<String>>([])
+    private static let unfinished = LockBox<Set<ByteString>>([])
 
     /// Stands for standard output; a file with that name is `./-`.
-    static let standardOutput = "-"
+    static let standardOutput = ByteString("-")
 
     /// Writes `data`; blocks the calling thread. Symbolic links are followed, a replaced file keeps its permissions,
     /// and devices and pipes are written to directly.
     ///
     /// - Parameter replaces: whether to replace an existing file; otherwise writing fails with `EEXIST`.
     /// - Throws: ``WebImageError/file(path:errno:)``.
-    static func write(_ data: Data, to path: String, replaces: Bool = true) throws(WebImageError) {
+    static func write(_ data: Data, to path: ByteString, replaces: Bool = true) throws(WebImageError) {
         if path == standardOutput { return Console.standard.print(bytes: data) }
         let mode = mode(of: path)
         switch mode.map({ $0 & S_IFMT }) {
-        case S_IFREG where !replaces: throw .file(path: path, errno: EEXIST)
+        case S_IFREG where !replaces: throw .file(path: path.description, errno: EEXIST)
         case nil, S_IFREG:
             try replace(resolved(path), permissions: mode.map { $0 & 0o777 }, with: data, mayExist: replaces)
-        case S_IFDIR: throw .file(path: path, errno: EISDIR)
+        case S_IFDIR: throw .file(path: path.description, errno: EISDIR)
         default: try append(data, toDevice: path)
         }
     }
 
     /// Whether writing would replace a regular file.
-    static func isFile(_ path: String) -> Bool {
+    static func isFile(_ path: ByteString) -> Bool {
         path != standardOutput && mode(of: path).map { $0 & S_IFMT } == S_IFREG
     }
 
@@ -39,7 +40,7 @@ enum OutputFile {
     ///   - permissions: the permissions of the replaced file; `nil` for a new file.
     ///   - mayExist: whether to replace a file that was created meanwhile.
     private static func replace(
-        _ path: String, permissions: mode_t?, with data: Data, mayExist: Bool
+        _ path: ByteString, permissions: mode_t?, with data: Data, mayExist: Bool
     ) throws(WebImageError) {
         // Users who cannot read the old file must not be able to read the new one, even while it is written.
         let (descriptor, temporaryPath) = try createTemporaryFile(
@@ -51,103 +52,119 @@ enum OutputFile {
         // Under the lock, so that an interrupt finds either the temporary name or the finished file.
         unfinished.withLock { unfinished in
             if status == 0 { status = move(temporaryPath, to: path, mayExist: mayExist) }
-            if status != 0 { unlink(temporaryPath) }
+            if status != 0 { remove(temporaryPath) }
             unfinished.remove(temporaryPath)
         }
-        guard status == 0 else { throw .file(path: path, errno: status) }
+        guard status == 0 else { throw .file(path: path.description, errno: status) }
     }
 
     /// Renames a file; returns 0 or the system's error number.
-    private static func move(_ temporaryPath: String, to path: String, mayExist: Bool) -> Int32 {
-        if mayExist { return rename(temporaryPath, path) == 0 ? 0 : errno }
+    private static func move(_ temporaryPath: ByteString, to path: ByteString, mayExist: Bool) -> Int32 {
+        if mayExist { return status(of: rename, temporaryPath, path) }
         // `link` never replaces a file, even one that is created at the same moment.
-        if link(temporaryPath, path) == 0 {
-            unlink(temporaryPath)
+        let status = status(of: link, temporaryPath, path)
+        if status == 0 {
+            remove(temporaryPath)
             return 0
         }
         // Some file systems do not support links.
-        guard [EPERM, EOPNOTSUPP, ENOSYS].contains(errno) else { return errno }
+        guard [EPERM, EOPNOTSUPP, ENOSYS].contains(status) else { return status }
         return mode(of: path) != nil ? EEXIST : move(temporaryPath, to: path, mayExist: true)
     }
+
+    /// Calls a function of the system with two paths; returns 0 or the error number.
+    private static func status(
+        of function: (UnsafePointer<CChar>, UnsafePointer<CChar>) -> Int32, _ first: ByteString, _ second: ByteString
+    ) -> Int32 {
+        first.withCString { first in second.withCString { second in function(first, second) == 0 ? 0 : errno } }
+    }
+
+    private static func remove(_ path: ByteString) { _ = path.withCString { unlink($0) } }
 
     /// Removes the temporary files and prevents new ones, so `end` must not return.
     static func removeUnfinished(then end: () -> Never) -> Never {
         unfinished.withLock { unfinished in
-            for path in unfinished { unlink(path) }
+            for path in unfinished { remove(path) }
             end()
         }
     }
 
     /// Creates a directory and its parent directories, like `mkdir -p`.
-    static func createDirectory(_ path: String) throws(WebImageError) {
-        var index = path.startIndex
-        while index < path.endIndex {
-            let end = path[path.index(after: index)...].firstIndex(of: "/") ?? path.endIndex
-            let part = String(path[..<end])
-            if mkdir(part, 0o777) != 0, errno != EEXIST { throw .file(path: part, errno: errno) }
+    static func createDirectory(_ path: ByteString) throws(WebImageError) {
+        let bytes = path.bytes
+        var index = 0
+        while index < bytes.count {
+            let end = bytes[(index + 1)...].firstIndex(of: UInt8(ascii: "/")) ?? bytes.count
+            let part = ByteString(bytes[..<end])
+            let status = part.withCString { mkdir($0, 0o777) == 0 ? 0 : errno }
+            if status != 0, status != EEXIST { throw .file(path: part.description, errno: status) }
             index = end
         }
-        guard isDirectory(path) else { throw .file(path: path, errno: ENOTDIR) }
+        guard isDirectory(path) else { throw .file(path: path.description, errno: ENOTDIR) }
     }
 
-    static func isDirectory(_ path: String) -> Bool { mode(of: path).map { $0 & S_IFMT } == S_IFDIR }
+    static func isDirectory(_ path: ByteString) -> Bool { mode(of: path).map { $0 & S_IFMT } == S_IFDIR }
+
+    /// Whether there is anything with that path.
+    static func exists(_ path: ByteString) -> Bool { mode(of: path) != nil }
 
     /// The type and permissions of a file; `nil` if it does not exist.
-    private static func mode(of path: String) -> mode_t? {
+    private static func mode(of path: ByteString) -> mode_t? {
         var status = stat()
-        return stat(path, &status) == 0 ? status.st_mode : nil
+        return path.withCString { stat($0, &status) } == 0 ? status.st_mode : nil
     }
 
     /// Resolves links, whether or not the target exists; returns `path` itself if it is not a link.
-    private static func resolved(_ path: String) throws(WebImageError) -> String {
+    private static func resolved(_ path: ByteString) throws(WebImageError) -> ByteString {
         var resolved = path
         // The same number of links that the system follows.
         for _ in 0...40 {
             guard let target = linkTarget(of: resolved) else { return resolved }
-            let directory = resolved.lastIndex(of: "/").map { resolved[...$0] } ?? ""
-            resolved = target.hasPrefix("/") ? target : directory + target
+            let slash = resolved.bytes.lastIndex(of: UInt8(ascii: "/"))
+            resolved =
+                target.hasPrefix("/") ? target : ByteString(resolved.bytes[..<(slash.map { $0 + 1 } ?? 0)]) + target
         }
-        throw .file(path: path, errno: ELOOP)
+        throw .file(path: path.description, errno: ELOOP)
     }
 
     /// The target of the link at `path`, relative to the link's directory; `nil` if it is not a link.
-    private static func linkTarget(of path: String) -> String? {
+    private static func linkTarget(of path: ByteString) -> ByteString? {
         var bytes = [CChar](repeating: 0, count: Int(PATH_MAX))
-        let count = readlink(path, &bytes, bytes.count)
-        return count > 0 ? String(decoding: bytes[..<count].map(UInt8.init(bitPattern:)), as: UTF8.self) : nil
+        let count = path.withCString { readlink($0, &bytes, bytes.count) }
+        return count > 0 ? ByteString(bytes[..<count].map(UInt8.init(bitPattern:))) : nil
     }
 
-    private static func append(_ data: Data, toDevice path: String) throws(WebImageError) {
-        let descriptor = open(path, O_WRONLY | O_CLOEXEC)
-        guard descriptor >= 0 else { throw .file(path: path, errno: errno) }
+    private static func append(_ data: Data, toDevice path: ByteString) throws(WebImageError) {
+        let descriptor = path.withCString { open($0, O_WRONLY | O_CLOEXEC) }
+        guard descriptor >= 0 else { throw .file(path: path.description, errno: errno) }
         defer { close(descriptor) }
         let status = FileDescriptor(descriptor).write(data)
-        guard status == 0 else { throw .file(path: path, errno: status) }
+        guard status == 0 else { throw .file(path: path.description, errno: status) }
     }
 
     /// Whether both paths refer to the same file, through any names and links.
-    static func isSameFile(_ path: String, _ other: String) -> Bool {
+    static func isSameFile(_ path: ByteString, _ other: ByteString) -> Bool {
         var (first, second) = (stat(), stat())
-        return stat(path, &first) == 0 && stat(other, &second) == 0
+        return path.withCString { stat($0, &first) } == 0 && other.withCString { stat($0, &second) } == 0
             && first.st_ino == second.st_ino && first.st_dev == second.st_dev
     }
 
     /// - Parameter permissions: reduced by the process's umask.
     private static func createTemporaryFile(
-        beside path: String, permissions: mode_t
-    ) throws(WebImageError) -> (Int32, String) {
+        beside path: ByteString, permissions: mode_t
+    ) throws(WebImageError) -> (Int32, ByteString) {
         let flags = O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC
         for _ in 0..<100 {
-            let temporaryPath = "\(path).\(String(UInt32.random(in: 0...UInt32.max), radix: 36)).part"
+            let temporaryPath = path + ".\(String(UInt32.random(in: 0...UInt32.max), radix: 36)).part"
             let (descriptor, status) = unfinished.withLock { unfinished in
-                let descriptor = open(temporaryPath, flags, permissions)
+                let descriptor = temporaryPath.withCString { open($0, flags, permissions) }
                 if descriptor >= 0 { unfinished.insert(temporaryPath) }
                 return (descriptor, errno)
             }
             if descriptor >= 0 { return (descriptor, temporaryPath) }
-            guard status == EEXIST else { throw .file(path: path, errno: status) }
+            guard status == EEXIST else { throw .file(path: path.description, errno: status) }
         }
-        throw .file(path: path, errno: EEXIST)
+        throw .file(path: path.description, errno: EEXIST)
     }
 }
 

@@ -76,9 +76,8 @@ struct SourceOptions: Sendable {
 
         func options(from parser: OptionParser) throws(ArgumentError) -> SourceOptions {
             var options = SourceOptions()
-            if let path = directory.value {
+            if let path = try parser.text(of: directory, named: "cache-dir", for: "a directory") {
                 if noCache.isSet { throw parser.error("--cache-dir and --no-cache cannot be used together") }
-                if path.isEmpty { throw parser.error("--cache-dir takes a directory") }
                 options.cache = .directory(path)
             } else if noCache.isSet {
                 options.cache = nil
@@ -95,9 +94,8 @@ struct SourceOptions: Sendable {
             options.credential = try parser.credential(user)
             options.handlesCookies = cookies.isSet
             options.allowsInvalidCertificates = insecure.isSet
-            if let path = authorities.value {
+            if let path = try parser.text(of: authorities, named: "cacert", for: "a file") {
                 if insecure.isSet { throw parser.error("--cacert and --insecure cannot be used together") }
-                if path.isEmpty { throw parser.error("--cacert takes a file") }
                 options.authorities = path
             }
             options.idleTimeout = try parser.seconds(idleTimeout, named: "idle-timeout")

@@ -5,6 +5,8 @@ internal import WebImageCore
 /// Standard output and standard error of this process.
 ///
 /// On a terminal, the last line of standard error may be a progress bar; messages are printed above it.
+///
+/// Whatever is printed, except bytes, passes ``TerminalText/escaped(_:)`` here, and is without the passwords of URLs.
 final class Console: Sendable {
     /// The process's console.
     static let standard = Console()
@@ -15,18 +17,29 @@ final class Console: Sendable {
     /// The line at the bottom. The lock also prevents messages from being mixed.
     private let bottomLine = LockBox("")
 
-    /// Prints a line of results.
-    func print(_ line: String) { write(line + "\n", to: STDOUT_FILENO) }
+    /// Prints a line of results. Line breaks in it are escaped.
+    func print(_ line: String) { write(Self.shown(line) + "\n", to: STDOUT_FILENO) }
 
-    /// Prints text with several lines, such as a help text.
-    func print(text: String) { write(text, to: STDOUT_FILENO) }
+    /// Prints a value on one line.
+    func print(_ value: JSON) { write(TerminalText.escaped(value.text) + "\n", to: STDOUT_FILENO) }
 
-    /// Prints an error message.
-    func complain(_ line: String) { write("webimage: \(line)\n", to: STDERR_FILENO) }
+    /// Prints the tool's own text with several lines, such as a help text.
+    func print(text: String) {
+        let lines = text.split(separator: "\n", omittingEmptySubsequences: false)
+        write(lines.map { TerminalText.escaped(String($0)) }.joined(separator: "\n"), to: STDOUT_FILENO)
+    }
+
+    /// Prints an error message on one line.
+    func complain(_ line: String) { write("webimage: \(Self.shown(line))\n", to: STDERR_FILENO) }
+
+    private static func shown(_ line: String) -> String {
+        TerminalText.escaped(CredentialRedaction.removingUserInformation(from: line))
+    }
 
     /// Replaces the line at the bottom of the terminal; an empty one removes it.
     func setBottomLine(_ line: String) {
         guard showsProgress else { return }
+        let line = TerminalText.escaped(line)
         bottomLine.withLock { current in
             guard current != line else { return }
             current = line

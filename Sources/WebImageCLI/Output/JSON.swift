@@ -1,4 +1,6 @@
+internal import FoundationEssentials
 internal import WebImage
+internal import WebImageCore
 
 /// A JSON value (RFC 8259), which is written on one line; the fields of an object keep their order.
 enum JSON: Sendable {
@@ -13,7 +15,10 @@ enum JSON: Sendable {
     case integer(Int)
     /// Written with one decimal digit.
     case decimal(Double)
+    /// Written without the passwords of URLs in it.
     case string(String)
+    /// Written as it is. In a path that is not UTF-8, `\xNN` stands for each byte that is not.
+    case path(ByteString)
     case array([JSON])
     case object([Field])
 
@@ -22,6 +27,21 @@ enum JSON: Sendable {
     /// `null` for `nil`.
     static func optional(_ value: String?) -> JSON { value.map(JSON.string) ?? .null }
 
+    /// `null` for `nil`.
+    static func optional(_ value: ByteString?) -> JSON { value.map(JSON.path) ?? .null }
+
+    /// The fields for the path of a written file: `path`, and for one that is not UTF-8 also `pathBase64`, its bytes.
+    static func fields(path: ByteString?) -> [(String, JSON)] {
+        var fields: [(String, JSON)] = [("path", .optional(path))]
+        if let path, path.text == nil {
+            fields.append(("pathBase64", .string(Data(path.bytes).base64EncodedString())))
+        }
+        return fields
+    }
+
+    /// An object with these fields.
+    init(_ fields: [(String, JSON)]) { self = .object(fields.map { Field(name: $0.0, value: $0.1) }) }
+
     /// The text without a line break at the end.
     var text: String {
         switch self {
@@ -29,7 +49,8 @@ enum JSON: Sendable {
         case .bool(let value): value ? "true" : "false"
         case .integer(let value): String(value)
         case .decimal(let value): value.isFinite ? String((value * 10).rounded() / 10) : "null"
-        case .string(let value): Self.quoted(value)
+        case .string(let value): Self.quoted(CredentialRedaction.removingUserInformation(from: value))
+        case .path(let path): Self.quoted(path.description)
         case .array(let values): "[" + values.map(\.text).joined(separator: ",") + "]"
         case .object(let fields):
             "{" + fields.map { Self.quoted($0.name) + ":" + $0.value.text }.joined(separator: ",") + "}"
@@ -42,12 +63,7 @@ enum JSON: Sendable {
             switch scalar {
             case "\"": quoted += "\\\""
             case "\\": quoted += "\\\\"
-            case "\n": quoted += "\\n"
-            case "\r": quoted += "\\r"
-            case "\t": quoted += "\\t"
-            case _ where scalar.value < 0x20:
-                let digits = String(scalar.value, radix: 16)
-                quoted += "\\u" + String(repeating: "0", count: 4 - digits.count) + digits
+            case _ where TerminalText.isUnsafe(scalar): quoted += TerminalText.escape(of: scalar)
             default: quoted.unicodeScalars.append(scalar)
             }
         }
@@ -57,7 +73,7 @@ enum JSON: Sendable {
 
 extension JSON: ExpressibleByDictionaryLiteral {
     init(dictionaryLiteral fields: (String, JSON)...) {
-        self = .object(fields.map { Field(name: $0.0, value: $0.1) })
+        self.init(fields)
     }
 }
 

@@ -26,8 +26,9 @@ extension WebImageError {
         switch self {
         case .notInCache, .invalidURL: return true
         default:
-            guard subject != argument, let url = try? ImageInput(argument).url else { return true }
-            return subject == url.absoluteString || url.isFileURL && subject == url.path(percentEncoded: false)
+            guard subject != argument, let url = try? ImageInput(ByteString(argument)).url else { return true }
+            return subject == url.separatedFromUserInfo.url.absoluteString
+                || subject == ByteString(fileURL: url)?.description
         }
     }
 

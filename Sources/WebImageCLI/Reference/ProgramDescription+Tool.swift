@@ -7,7 +7,11 @@ extension ProgramDescription {
             Loads images from servers and files, caches them, and converts them. Files can be '-' for standard input and
             output.
 
-            Results go to standard output, errors to standard error.
+            Results go to standard output, errors and warnings to standard error.
+
+            Control characters in names and in texts of servers are printed as \\n, \\t or \\u001B, as in JSON, and
+            passwords in URLs are left out. Files may have names that are not UTF-8: \\xFF stands for a byte, and in JSON
+            pathBase64 is the exact path of a written file.
             """,
         statuses: [
             ("0", "Everything succeeded."),

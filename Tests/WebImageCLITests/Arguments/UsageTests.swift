@@ -1,5 +1,6 @@
 import Testing
 import WebImage
+import WebImageCore
 
 @testable import WebImageCLI
 
@@ -115,6 +116,12 @@ import WebImage
         (["get", "--timeout", "9", "--idle-timeout", "first", "x.png"], "'first'"),
         (["get", "--idle-timeout", "9", "--timeout", "last", "x.png"], "'last'"),
         (["get", "--retries", "-1", "x.png"], "--retries"),
+        (["get", "a.png", "b.png", "-o", "all.jpg"], "directory; 'all.jpg' names one file"),
+        (["convert", "a.png", "b.png", "-o", "all.jpg"], "directory; 'all.jpg' names one file"),
+        (["get", "a.png", "b.png", "-o", "/dev/null"], "'/dev/null' is a file"),
+        (["get", "a.png", "--size", "5x", "-o", "b.svg"], "svg cannot be written"),
+        (["convert", "a.png", "b.svg"], "svg cannot be written"),
+        (["get", "/dev/null", "-o", "/dev/null"], "is the input"),
         (["get", "--header", "no colon", "x.png"], "--header"),
         (["get", "--header", "A: b\r\nC: d", "x.png"], "--header"),
         (["get", "--cache-dir", "d", "--no-cache", "x.png"], "cannot be used together"),
@@ -165,7 +172,7 @@ import WebImage
 
     @MainActor @Test func theLastOfHeadersWithTheSameNameCounts() throws {
         let arguments = ["--header", "Accept: a", "--header", "X-Key: k", "--header", "accept: b", "x.png"]
-        #expect(try GetCommand(arguments).source.headers == ["accept": "b", "X-Key": "k"])
+        #expect(try GetCommand(arguments.map(ByteString.init)).source.headers == ["accept": "b", "X-Key": "k"])
     }
 
     @Test(arguments: ["get", "info", "convert", "cache", "help"])

@@ -161,8 +161,8 @@ import WebImageTestSupport
         #expect(tool.names(in: "d") == ["a.png"])
         #expect(try await write("-o", "f/", "--quality", "50").format == .jpeg)
         #expect(tool.names(in: "f") == ["a.jpg"])
-        // Without any of these, the name says nothing about the bytes.
-        #expect(try await write("-o", "e.jpg").format == .png)
+        // Without any of these, the extension decides.
+        #expect(try await write("-o", "e.jpg").format == .jpeg)
     }
 
     @Test func sendsHeaders() async throws {

@@ -7,7 +7,7 @@ import WebImage
 @Suite struct OutputNamesTests {
     private func names(_ addresses: String..., ending: OutputNames.Ending = .own) -> [String] {
         var names = OutputNames()
-        return addresses.map { names.name(for: URL(string: $0), ending: ending).fileName(for: .jpeg) }
+        return addresses.map { names.name(for: URL(string: $0), ending: ending).fileName(for: .jpeg).description }
     }
 
     @Test func usesTheLastPathComponent() {
@@ -29,6 +29,21 @@ import WebImage
     @Test func neverCreatesHiddenFilesOrLeavesTheDirectory() {
         #expect(names("http://h/.profile", "http://h/..%2F..%2Fetc%2Fpasswd") == ["profile.jpg", "passwd.jpg"])
         #expect(names("http://h/a%0Ab%7F.png") == ["a_b_.png"])
+        #expect(names("http://h/a%C2%9Bb%E2%80%AEgnp.exe") == ["a_b_gnp.exe.jpg"])
+    }
+
+    /// Only the extension of an image format says what a file is.
+    @Test func addsTheExtensionOfTheImageToAnyOther() {
+        #expect(
+            names("http://h/image.php?id=1", "http://h/v1.2", "http://h/a.JPE") == [
+                "image.php.jpg", "v1.2.jpg", "a.JPE",
+            ])
+        #expect(names("http://h/image.php", ending: .format(.webp)) == ["image.webp"])
+    }
+
+    @Test func keepsBytesThatAreNotUTF8() {
+        #expect(
+            names("http://h/%FF%C3%A9%C3.png", "http://h/%FF%C3%A9%C3.png") == [#"\xFFé\xC3.png"#, #"\xFFé\xC3-2.png"#])
     }
 
     @Test func namesAreUnique() {

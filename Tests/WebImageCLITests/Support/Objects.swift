@@ -9,6 +9,8 @@ struct LoadObject: Decodable, Equatable {
     var bytes: Int?
     var milliseconds: Double
     var path: String?
+    var pathBase64: String?
+    var warning: String?
     var error: ErrorObject?
 }
 
@@ -91,4 +93,5 @@ struct EntryObject: Decodable, Equatable {
 struct RemovalObject: Decodable, Equatable {
     var removed: Int
     var bytes: Int
+    var error: ErrorObject?
 }

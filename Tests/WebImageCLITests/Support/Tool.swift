@@ -39,6 +39,24 @@ final class Tool: Sendable {
         try await RunningTool(command: command, home: directory.path, workingDirectory: directory.path).wait()
     }
 
+    /// Runs a script of bash in ``directory`` until it exits. `$tool` is the tool.
+    ///
+    /// Arguments of Foundation's processes are UTF-8; those of a script can be any bytes, such as `$'\xff'`.
+    func run(script: String) async throws -> ToolRun {
+        try await run(program: ["/bin/bash", "-c", "tool=$1\n" + script, "bash", RunningTool.program.path])
+    }
+
+    /// Runs it as a user who owns nothing until it exits. `nil` where that is not possible.
+    func run(asStranger arguments: [String]) async throws -> ToolRun? {
+        guard geteuid() == 0 else { return try await run(arguments) }
+        let launcher = ["/usr/bin/setpriv", "--reuid=65534", "--regid=65534", "--clear-groups"]
+        func start(_ arguments: [String]) throws -> RunningTool {
+            try RunningTool(arguments, launcher: launcher, home: directory.path, workingDirectory: "/")
+        }
+        guard try await start(["--version"]).wait().status == 0 else { return nil }
+        return try await start(arguments).wait()
+    }
+
     /// Runs it under strace until it exits. The trace contains the network calls of all threads.
     func runTracingNetwork(_ arguments: String...) async throws -> (run: ToolRun, trace: String) {
         let log = path("strace.txt")
@@ -81,6 +99,8 @@ struct ToolRun: Sendable {
     /// ``output`` as bytes.
     let outputData: Data
     let errors: String
+    /// ``errors`` as bytes.
+    let errorData: Data
 
     /// The lines of standard output, each a JSON object.
     func objects<Object: Decodable>(_ type: Object.Type) throws -> [Object] {
@@ -160,9 +180,10 @@ final class RunningTool: Sendable {
         let process = process.process
         let status = process.terminationReason == .exit ? process.terminationStatus : -process.terminationStatus
         let output = try Data(contentsOf: scratch.url("output"))
+        let errors = try Data(contentsOf: scratch.url("errors"))
         return ToolRun(
             status: status, output: String(decoding: output, as: UTF8.self), outputData: output,
-            errors: String(decoding: try Data(contentsOf: scratch.url("errors")), as: UTF8.self))
+            errors: String(decoding: errors, as: UTF8.self), errorData: errors)
     }
 
     private static func create(_ path: String) throws -> FileHandle {
@@ -173,7 +194,7 @@ final class RunningTool: Sendable {
     }
 
     /// Beside the test program.
-    private static var program: URL {
+    static var program: URL {
         URL(filePath: "/proc/self/exe").resolvingSymlinksInPath().deletingLastPathComponent().appending(
             path: "webimage")
     }
