@@ -107,7 +107,9 @@ extension WebImageError {
         }
         let host = text.prefix { $0 != "/" }
         let hasScheme = ["http:", "https:"].contains { text.lowercased().hasPrefix($0) }
-        guard isPlain, !hasScheme, !text.hasPrefix("/"), host.contains(where: { $0 == "." || $0 == ":" }) else { return example }
+        guard isPlain, !hasScheme, !text.hasPrefix("/"), host.contains(where: { $0 == "." || $0 == ":" }) else {
+            return example
+        }
         return "Did you mean \(isLocal(host) ? "http" : "https")://\(text)?"
     }
 
