@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # swift_store.sh DIRECTORY PORT: OpenStack Swift with its S3 interface (s3api), an S3 store without conditional writes, on 127.0.0.1. Uses
-# PORT to PORT+3. Prints "ready" when it answers; stops when its standard input ends. The account's keys are testkey and testsecret.
+# PORT to PORT+3. Prints "ready" when all its servers answer, or "failed" and the end of its logs on the standard error; stops when its standard input ends. The account's keys are testkey and testsecret.
 set -euo pipefail
 directory=$1 port=$2
 mkdir -p "$directory"/{conf,devices/d,log,cache}
@@ -77,11 +77,27 @@ for kind in account container object proxy; do
     swift-$kind-server "$directory/conf/$kind-server.conf" </dev/null >"$directory/log/$kind.log" 2>&1 &
     pids+=($!)
 done
-for _ in $(seq 300); do
-    if [[ $(curl -s -o /dev/null -w '%{http_code}' "http://127.0.0.1:$port/") == [2345]* ]]; then
-        echo ready
+# The proxy answers before the servers behind it do, and then refuses requests for a while.
+answers() {
+    local status
+    # Not `healthcheck`, which needs a filter: any answer of a server is one of its own.
+    status=$(curl --silent --output /dev/null --max-time 5 --write-out '%{http_code}' "http://127.0.0.1:$1/") || return 1
+    [[ $status == [2345]* ]]
+}
+all_answer() {
+    local number
+    for number in 1 2 3 0; do answers $((port + number)) || return 1; done
+}
+state=failed
+# Python takes seconds to start four servers, more on a busy machine.
+for _ in $(seq 1200); do
+    if all_answer; then
+        state=ready
         break
     fi
+    for pid in "${pids[@]}"; do kill -0 "$pid" 2>/dev/null || break 2; done
     sleep 0.1
 done
+if [[ $state == failed ]]; then tail -n 20 "$directory"/log/*.log >&2; fi
+echo $state
 cat >/dev/null
