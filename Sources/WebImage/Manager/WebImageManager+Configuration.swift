@@ -66,6 +66,15 @@ extension WebImageManager {
         /// }
         /// ```
         public var optionsProcessor: (@Sendable (_ request: inout WebImageRequest) -> Void)?
+        /// The header fields of requests that are not part of cache keys; by default ``HarmlessHeaders/standard``.
+        ///
+        /// A field that has another value in each request, and is not listed here, ends caching. The manager warns once
+        /// about such a field, in the load's trace and in ``log``.
+        ///
+        /// ```swift
+        /// configuration.harmlessHeaders.insert("X-Client-Version")
+        /// ```
+        public var harmlessHeaders = HarmlessHeaders.standard
         /// Whether a larger image in memory is scaled down for a request for a smaller one, and a smaller one is the
         /// preview of a larger; `true` by default.
         package var reusesVariants = true

@@ -265,11 +265,14 @@ extension WebImageManager {
     /// Returns the cache key of a request, including everything that the manager adds to it.
     public func cacheKey(for request: WebImageRequest) -> ImageCacheKey { prepared(request).cacheKey }
 
-    /// Returns the request after ``Configuration/optionsProcessor``.
+    /// Returns the request after ``Configuration/optionsProcessor``, with the manager's harmless headers.
     func prepared(_ request: WebImageRequest) -> WebImageRequest {
-        guard let process = configuration.optionsProcessor else { return request }
         var request = request
-        process(&request)
+        configuration.optionsProcessor?(&request)
+        guard let details = request.box?.details, !details.headers.isEmpty, details.harmlessHeaders == nil,
+            configuration.harmlessHeaders != .standard
+        else { return request }
+        request.harmlessHeaders = configuration.harmlessHeaders
         return request
     }
 }

@@ -36,6 +36,7 @@ final class BytesLoad: Sendable {
 
     func start() {
         job.report(LoadNews(trace: trace))
+        pipeline.headerVariety.inspect(context.request, trace, pipeline.configuration.log)
         if let bytes = pipeline.unstored[key] {
             trace.note(.transfer, .arrivedBefore(byteCount: bytes.data.count))
             return job.finish(.success(bytes))
@@ -152,6 +153,7 @@ final class BytesLoad: Sendable {
     private func request(with conditions: [HTTPField]) -> LoaderRequest {
         var request = request
         request.history = history
+        request.bypassesSharedCache = sources.contains(.serverOnly)
         for condition in conditions { request.headers[condition.name] = condition.value }
         // Caches on the way follow the policy too.
         let directive: String? =

@@ -137,6 +137,7 @@ final class LoadContext: Sendable {
             wanted.acceptsAnyAnswer = true
         }
         wanted.isForAnotherOrigin = request.box?.details.isForAnotherOrigin ?? false
+        if let harmless = request.box?.details.harmlessHeaders { wanted.harmlessHeaders = harmless }
         wanted.idleTimeout = request.idleTimeout
         wanted.totalTimeout = request.totalTimeout
         wanted.handlesCookies = request.handlesCookies
@@ -186,6 +187,8 @@ struct ByteSources: OptionSet, Hashable, Sendable {
     let rawValue: Int
     static let disk = ByteSources(rawValue: 1)
     static let loader = ByteSources(rawValue: 2)
+    /// The loader without the caches that machines share; only together with it.
+    static let serverOnly = ByteSources(rawValue: 4)
 }
 
 /// What requests have in common that share the bytes of a file.

@@ -30,6 +30,8 @@ final class Pipeline: Sendable {
     let variants: VariantIndex
     /// The bytes that wait to be decoded.
     let undecoded: ByteBudget
+    /// Notices header fields that end caching.
+    let headerVariety: HeaderVariety
     let decodingQueue = DecodingQueue.shared
     let imageJobs = JobTable<ImageJobKey, WebImageResponse, LoadNews>()
     let byteJobs = JobTable<BytesJobKey, LoadedBytes, LoadNews>()
@@ -52,6 +54,7 @@ final class Pipeline: Sendable {
         self.previewTiming = previewTiming ?? PreviewTiming(interval: configuration.previewInterval)
         self.undecoded = undecoded
         counters = other?.counters ?? PipelineCounters()
+        headerVariety = other?.headerVariety ?? HeaderVariety()
         let shared = other.flatMap { $0.cache === cache ? $0.variants : nil }
         variants = shared ?? VariantIndex()
     }

@@ -9,6 +9,7 @@ import WebImageLoading
 /// Setting a property creates a new object. The properties are documented in ``WebImageRequest``.
 struct RequestDetails: Sendable {
     var headers: [String: String] = [:]
+    var harmlessHeaders: HarmlessHeaders?
     var credential: Credential?
     var handlesCookies = false
     var usesCredentialStorage = false

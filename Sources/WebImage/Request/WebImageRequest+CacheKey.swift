@@ -16,11 +16,11 @@ extension WebImageRequest {
 
     private func source(at address: String) -> String {
         var text = address
-        var (credential, headers) = (Credential?.none, [String: String]())
+        var credential: Credential?
         var filter: (@Sendable (URL) -> String)?
         if !hasStandardDetails {
             let details = details
-            (credential, headers, filter) = (details.credential, details.headers, details.cacheKeyFilter)
+            (credential, filter) = (details.credential, details.cacheKeyFilter)
         }
         // Most URLs have neither user information nor a fragment. Looking for their marks is quick.
         let marks = text.withUTF8 { bytes in
@@ -41,7 +41,7 @@ extension WebImageRequest {
         if text.utf8.count > Self.longestAddress {
             text = "\(text.prefix(64))…|sha256=\(SHA256.hexDigest(of: Array(text.utf8)))"
         }
-        if let digest = Self.credentialDigest(credential, headers) {
+        if let digest = credentialDigest(credential) {
             text += "|credentials=\(digest)"
         }
         if let details = box?.details {
@@ -61,18 +61,23 @@ extension WebImageRequest {
     }
 
     /// Returns a digest of the credential and of every header that may be one; `nil` if there are none.
-    private static func credentialDigest(_ credential: Credential?, _ headers: [String: String]) -> String? {
-        guard !headers.isEmpty || credential != nil else { return nil }
+    private func credentialDigest(_ credential: Credential?) -> String? {
         var secrets =
-            headers
+            separatingHeaders
             .map { (name: $0.key.lowercased(), value: $0.value) }
-            .filter { !HTTPField.isHarmless($0.name) }
             .sorted { ($0.name, $0.value) < ($1.name, $1.value) }
         if let credential { secrets.append((name: "credential", value: credential.identity)) }
         guard !secrets.isEmpty else { return nil }
         // The lengths separate the fields, so that different headers never give the same text.
         let text = secrets.map { "\($0.name):\($0.value.utf8.count):\($0.value)" }.joined(separator: "\n")
         return SHA256.hexDigest(of: Array(text.utf8))
+    }
+
+    /// The header fields that are part of the cache key, because they may be credentials.
+    var separatingHeaders: [String: String] {
+        guard let details = box?.details, !details.headers.isEmpty else { return [:] }
+        let harmless = details.harmlessHeaders ?? .standard
+        return details.headers.filter { !harmless.contains($0.key) }
     }
 
     /// In bytes. At least what servers and proxies are asked to support (8000, RFC 9110 §4.1), so that a server's

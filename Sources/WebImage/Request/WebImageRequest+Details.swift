@@ -9,15 +9,23 @@ extension WebImageRequest {
     /// Header fields for the server, by name; empty by default. They become part of the cache key, so that users never
     /// see each other's images.
     ///
-    /// Fields that are known to be harmless are not part of the key: `Accept` and the fields whose names begin with
-    /// `Accept-`, `User-Agent`, `Referer`, `Range`, `If-…` conditions, `Cache-Control`, `Pragma`, fields that describe
-    /// the request's body, and those for tracing (`traceparent`, `tracestate`, `X-Request-ID`, `X-Correlation-ID`, B3
-    /// and others).
+    /// Fields that are known to be harmless, such as `Accept`, `User-Agent` and `X-Request-ID`, are not part of the
+    /// key; see ``harmlessHeaders``.
     ///
     /// A request with `Range` bypasses the caches. A part of an image is never stored, and never taken for the whole.
     public var headers: [String: String] {
         get { box?.details.headers ?? [:] }
         set { changeDetails { $0.headers = newValue } }
+    }
+
+    /// The ``headers`` that are not part of the cache key; `nil`, the default, uses
+    /// ``WebImageManager/Configuration/harmlessHeaders``.
+    ///
+    /// Requests that differ only in these share cached images and transfers. Other fields keep an image out of a cache
+    /// that machines share.
+    public var harmlessHeaders: HarmlessHeaders? {
+        get { box?.details.harmlessHeaders }
+        set { changeDetails { $0.harmlessHeaders = newValue } }
     }
 
     /// The credential for servers that ask for one; `nil` by default. It replaces `user:password@` in the URL. Both

@@ -41,6 +41,11 @@ public struct LoaderRequest: Sendable, Hashable {
     /// The loader then adds no credentials of its own, and only those of its headers that are sent to another origin
     /// after a redirect: Accept, Accept-Encoding, User-Agent, Range and If-Range.
     package var isForAnotherOrigin = false
+    /// The header fields that neither separate users nor select other content.
+    package var harmlessHeaders = HarmlessHeaders.standard
+    /// Whether the response must come from the server, although a cache that machines share may have one; `false` by
+    /// default.
+    package var bypassesSharedCache = false
     /// The longest time without any data; `nil`, the default, uses the loader's limit.
     public var idleTimeout: Duration?
     /// The maximum total duration of the load's transfers; `nil`, the default, uses the loader's limit. See
@@ -118,19 +123,18 @@ extension LoaderRequest {
 
 extension LoaderRequest {
     /// The request's identity: equal for requests with the same response, which can share a transfer. It contains
-    /// everything except the time limits, the fragment and the tracing fields, with header names in lowercase.
+    /// everything except the time limits, the fragment and the fields without effect, with header names in lowercase.
     package var identity: LoaderRequest {
         var identity = self
         (identity.idleTimeout, identity.totalTimeout, identity.history) = (nil, nil, nil)
         identity.url = url.withoutFragment
-        if !headers.isEmpty { identity.headers = headers.answerFields.mapValues(\.value) }
+        identity.harmlessHeaders = .standard
+        if !headers.isEmpty { identity.headers = answerFields.mapValues(\.value) }
         return identity
     }
-}
 
-extension [String: String] {
-    /// The fields that may change the response, by lowercase name: all except the tracing fields.
-    var answerFields: [String: HTTPField] { fieldsByName.filter { !HTTPField.tracingNames.contains($0.key) } }
+    /// The fields that may change the response, by lowercase name.
+    var answerFields: [String: HTTPField] { headers.fieldsByName.filter { !harmlessHeaders.isIrrelevant($0.key) } }
 }
 
 extension LoaderRequest {

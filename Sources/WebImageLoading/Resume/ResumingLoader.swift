@@ -143,7 +143,7 @@ extension LoaderRequest {
             "\(allowsInvalidCertificates)",
         ]
         // These fields instruct caches and do not affect the server's response.
-        let answerFields = headers.answerFields
+        let answerFields = answerFields
         for name in answerFields.keys.sorted() where !["cache-control", "pragma"].contains(name) {
             parts += [name, answerFields[name]?.value ?? ""]
         }

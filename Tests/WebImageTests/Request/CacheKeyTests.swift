@@ -129,7 +129,9 @@ import WebImage
     @Test(arguments: [
         "Accept", "Accept-Language", "Accept-Encoding", "User-Agent", "Referer", "Range", "If-None-Match", "If-Range",
         "If-Modified-Since", "Cache-Control", "Pragma", "traceparent", "tracestate", "X-Request-ID",
-        "X-Correlation-ID", "b3", "X-B3-TraceId", "X-Amzn-Trace-Id", "Content-Type", "ACCEPT", "x-request-id",
+        "X-Correlation-ID", "Request-Id", "baggage", "b3", "X-B3-TraceId", "X-B3-Sampled", "X-Amzn-Trace-Id",
+        "X-Cloud-Trace-Context", "uber-trace-id", "sentry-trace", "x-datadog-tags", "elastic-apm-traceparent", "DNT",
+        "Sec-GPC", "Sec-Fetch-Dest", "Content-Type", "ACCEPT", "x-request-id",
     ])
     func omitsHarmlessHeaders(name: String) {
         #expect(WebImageRequest(url, headers: [name: "1"]).cacheKey == WebImageRequest(url).cacheKey)
@@ -137,10 +139,26 @@ import WebImage
 
     @Test(arguments: [
         "X-Session", "Api-Token", "Private-Token", "X-Api-Key", "X-Csrf-Token", "Authorization", "Cookie",
-        "Proxy-Authorization", "X-Unknown", "Acceptance", "If", "Host", "Origin",
+        "Proxy-Authorization", "X-Unknown", "Acceptance", "If", "Host", "Origin", "X-Forwarded-For", "X-Request-Token",
+        "X-B3", "Save-Data",
     ])
     func everyOtherHeaderSeparatesKeys(name: String) {
         func key(_ value: String) -> ImageCacheKey { WebImageRequest(url, headers: [name: value]).cacheKey }
         #expect(Set([key("1"), key("2"), WebImageRequest(url).cacheKey]).count == 3)
+    }
+
+    @Test func aRequestCanNameItsHarmlessHeaders() {
+        var request = WebImageRequest(url, headers: ["X-Client": "1", "X-Trail-7": "2", "X-Trail": "3"])
+        request.harmlessHeaders = ["x-client", "X-Trail-*"]
+        var expected = WebImageRequest(url, headers: ["X-Trail": "3"])
+        #expect(request.cacheKey == expected.cacheKey)
+        // The list replaces the standard one.
+        expected.headers["Accept"] = "image/png"
+        #expect(expected.cacheKey == request.cacheKey)
+        expected.harmlessHeaders = []
+        #expect(expected.cacheKey != request.cacheKey)
+        expected.harmlessHeaders = .standard
+        expected.harmlessHeaders?.remove("ACCEPT")
+        #expect(expected.cacheKey != request.cacheKey)
     }
 }
