@@ -5,6 +5,11 @@ import WebImageTestSupport
 
 @testable import WebImageShared
 
+extension S3Server {
+    /// The store of the suites that leave it running.
+    static let ofFleet = Result { try S3Server() }
+}
+
 /// Tests with a store between machines and their origin.
 protocol FleetSuite: Sendable {
     var origin: OriginServer { get }
@@ -19,9 +24,30 @@ extension FleetSuite {
     {
         var configuration = SharedImageCache.Configuration(
             location: location ?? self.location, credential: credential ?? self.credential)
+        configuration.secret = nil
         configuration.budget.connect = .seconds(2)
         configuration.budget.firstByte = .seconds(5)
         return configuration
+    }
+
+    /// Returns what is stored for a path; `nil` for nothing, or another kind of object.
+    func storedBody(_ path: String, secret: SharedSecret? = nil) async throws -> Data? {
+        let name = try origin.url(path).absoluteString
+        let response = try await client().send(.get, SharedObject.key(of: name), byteLimit: 16 << 20)
+        guard response.statusCode == 200 else { return nil }
+        let object = SharedObject(response.body, name: name, secret: secret)
+        return object?.kind == .response ? object?.content : nil
+    }
+
+    /// Replaces the content of what is stored for a path, as an earlier version or a forger could.
+    func replaceBody(_ path: String, with body: Data, change: (inout SharedObject) -> Void = { _ in }) async throws {
+        let name = try origin.url(path).absoluteString
+        let stored = try await client().send(.get, SharedObject.key(of: name), byteLimit: 16 << 20).body
+        var object = try #require(SharedObject(stored, name: name, secret: nil))
+        object.content = body
+        change(&object)
+        let response = try await client().send(.put, SharedObject.key(of: name), body: object.encoded(secret: nil))
+        #expect(response.statusCode == 200)
     }
 
     func client() -> S3Client { S3Client(configuration()) }
@@ -38,15 +64,18 @@ extension FleetSuite {
     }
 
     /// A machine with empty caches of its own.
-    func machine(_ cache: SharedImageCache) -> WebImageManager {
+    func machine(
+        _ cache: SharedImageCache, _ change: (inout WebImageManager.Configuration) -> Void = { _ in }
+    ) -> WebImageManager {
         var configuration = WebImageManager.Configuration(
             cache: ImageCache(memory: MemoryCache(configuration: .images), disk: nil))
+        change(&configuration)
         configuration.share(cache)
         return WebImageManager(configuration: configuration)
     }
 
-    static func picture(_ level: UInt8 = 90) throws -> Data {
-        var pixels = try MutablePixelBuffer(width: 9, height: 7)
+    static func picture(_ level: UInt8 = 90, width: Int = 9, height: Int = 7) throws -> Data {
+        var pixels = try MutablePixelBuffer(width: width, height: height)
         pixels.withUnsafeMutableBytes { bytes in
             for index in bytes.indices { bytes[index] = index % 4 == 3 ? 255 : level }
         }

@@ -8,14 +8,13 @@ import WebImageTestSupport
 /// Machines with a real store between them and the origin.
 @Suite(.enabled(if: S3Server.isInstalled, "needs radosgw, ceph-mon and ceph-osd"))
 struct FleetTests: FleetSuite {
-    private static let server = Result { try S3Server() }
     private let server: S3Server
     let origin: OriginServer
     let location: S3Location
     let credential: S3Credential
 
     init() async throws {
-        server = try Self.server.get()
+        server = try S3Server.ofFleet.get()
         origin = try OriginServer()
         credential = S3Credential(keyID: server.keyID, secret: server.secret)
         location = try await Self.makeBucket(port: server.port, credential)
@@ -78,36 +77,17 @@ struct FleetTests: FleetSuite {
         }
     }
 
-    @Test(arguments: ["Cache-Control: private", "Cache-Control: no-store", "Set-Cookie: a=b"])
-    func whatIsForOneUserIsNotShared(field: String) async throws {
-        try await origin.answer("/a", field, body: Self.picture())
-        let (first, second) = (SharedImageCache(configuration()), SharedImageCache(configuration()))
-        _ = try await load("/a", on: first)
-        await first.flush()
-        _ = try await load("/a", on: second)
-        #expect(second.counters.hits == 0)
-        #expect(try await requestCount("/a") == 2)
-    }
-
-    @Test func aRequestWithACredentialPassesBy() async throws {
-        try await origin.answer("/a", "Cache-Control: max-age=600", body: Self.picture())
-        let cache = SharedImageCache(configuration())
-        _ = try await load("/a", on: cache) { $0.headers["Authorization"] = "Bearer x" }
-        await cache.flush()
-        #expect(cache.counters == SharedImageCache.Counters())
-    }
-
     @Test func variantsAreToldApart() async throws {
         try await origin.answer(
-            "/a", "Cache-Control: max-age=600\nVary: X-Size", body: Self.picture(10))
+            "/a", "Cache-Control: max-age=600\nVary: Accept-Language", body: Self.picture(10))
         let cache = SharedImageCache(configuration())
-        _ = try await load("/a", on: cache) { $0.headers["X-Size"] = "1" }
+        _ = try await load("/a", on: cache) { $0.headers["Accept-Language"] = "de" }
         await cache.flush()
-        try await origin.answer("/a", "Cache-Control: max-age=600\nVary: X-Size", body: Self.picture(200))
-        let other = try await load("/a", on: cache) { $0.headers["X-Size"] = "2" }
+        try await origin.answer("/a", "Cache-Control: max-age=600\nVary: Accept-Language", body: Self.picture(200))
+        let other = try await load("/a", on: cache) { $0.headers["Accept-Language"] = "fr" }
         await cache.flush()
         #expect(other.data == (try Self.picture(200)))
-        let first = try await load("/a", on: cache) { $0.headers["X-Size"] = "1" }
+        let first = try await load("/a", on: cache) { $0.headers["Accept-Language"] = "de" }
         #expect(first.data == (try Self.picture(10)))
         #expect(try await requestCount("/a") == 2)
     }
@@ -127,7 +107,7 @@ struct FleetTests: FleetSuite {
             #expect(try await load("/a", on: other).data == (try Self.picture()))
             await other.flush()
             #expect(other.counters.hits == 0 && other.counters.invalidObjects >= 1)
-            #expect(SharedObject(try await client().send(.get, key).body, name: nil)?.kind == .response)
+            #expect(SharedObject(try await client().send(.get, key).body, name: nil, secret: nil)?.kind == .response)
         }
     }
 
@@ -148,13 +128,15 @@ struct FleetTests: FleetSuite {
         #expect(hits >= caches.count / 2)
     }
 
-    @Test func aVoidLeaseIsTakenOver() async throws {
+    @Test func aLeaseWithoutAnOwnerIsNotWaitedForLong() async throws {
         try await origin.answer("/a", "Cache-Control: max-age=600", body: Self.picture())
         let name = try origin.url("/a").absoluteString
         let lease = SharedObject(.lease, name: name, content: Data("1".utf8))
-        #expect(try await client().send(.put, SharedObject.key(of: name), body: lease.encoded).statusCode == 200)
+        #expect(
+            try await client().send(.put, SharedObject.key(of: name), body: lease.encoded(secret: nil)).statusCode
+                == 200)
         let cache = SharedImageCache(configuration())
-        // Its owner does not come back: after half a second nobody waits any more.
+        // Its owner does not come back. Whether it is still valid after the half second depends on the machine's load.
         #expect(try await load("/a", on: cache).data == (try Self.picture()))
         await cache.flush()
         let second = SharedImageCache(configuration())

@@ -173,6 +173,42 @@ struct StoreFaultTests: FleetSuite {
         #expect(other.counters.hits == 0 && third.counters.hits == 1)
     }
 
+    /// The store's clock decides, so a minute passes for it while its gateway restarts.
+    @Test func aVoidLeaseIsTakenOverAtOnce() async throws {
+        let cache = SharedImageCache(configuration())
+        await cache.store.learnAboutConditionalWrites()
+        let name = try origin.url("/a").absoluteString
+        let lease = SharedObject(.lease, name: name, content: Data("1".utf8)).encoded(secret: nil)
+        #expect(try await client().send(.put, SharedObject.key(of: name), body: lease).statusCode == 200)
+        try server.stopGateway()
+        try server.startGateway(clockOffset: "+1m")
+        let loader = HeldLoader()
+        var configuration = WebImageManager.Configuration(
+            cache: ImageCache(memory: MemoryCache(configuration: .images), disk: nil), loaders: [loader])
+        configuration.share(cache)
+        let operation = WebImageManager(configuration: configuration).load(WebImageRequest(try origin.url("/a")))
+        try await wait {
+            loader.isAsked
+        } describing: {
+            operation.traceDescription
+        }
+        // Others see a lease of this machine while the origin is asked.
+        guard case .found(let object, let age) = await cache.store.read(name), object.kind == .lease else {
+            Issue.record("the lease was not taken over: \(operation.traceDescription)")
+            return
+        }
+        #expect(object.content != Data("1".utf8))
+        #expect(try #require(age) <= SharedStore.leaseDuration)
+        try loader.answer(Self.picture())
+        _ = try await operation.response
+        await cache.flush()
+        #expect(!operation.traceDescription.contains("waiting"), "\(operation.traceDescription)")
+        #expect(cache.counters.abandonedWaits == 0 && cache.counters.sharedLoads == 0)
+        #expect(cache.counters.misses == 1 && cache.counters.writes == 1)
+        try server.stopGateway()
+        try server.startGateway()
+    }
+
     @Test func theLatestObjectOfANameIsWrittenLast() async throws {
         let store = SharedImageCache(configuration()).store
         for round in 0..<10 {
@@ -187,6 +223,35 @@ struct StoreFaultTests: FleetSuite {
             }
             #expect(String(decoding: object.content, as: UTF8.self) == "19")
         }
+    }
+}
+
+/// An origin whose response waits for the test.
+private final class HeldLoader: ImageLoader {
+    private let load = LockBox<(url: URL, handler: @Sendable (LoaderEvent) -> Void)?>(nil)
+
+    private struct Task: LoaderTask {
+        func cancel() {}
+        func setPriority(_ priority: LoadPriority) {}
+    }
+
+    var isAsked: Bool { load.withLock { $0 != nil } }
+
+    func canLoad(_ url: URL) -> Bool { true }
+
+    func load(
+        _ request: LoaderRequest, priority: LoadPriority, handler: @escaping @Sendable (LoaderEvent) -> Void
+    ) -> any LoaderTask {
+        load.withLock { $0 = (request.url, handler) }
+        return Task()
+    }
+
+    func answer(_ body: Data) throws {
+        let load = try #require(load.withLock { $0 })
+        let headers = [HTTPField(name: "Cache-Control", value: "max-age=600")]
+        load.handler(.response(LoaderResponse(url: load.url, statusCode: 200, headers: headers)))
+        load.handler(.bytes(body))
+        load.handler(.finished(.success(())))
     }
 }
 
@@ -295,7 +360,7 @@ struct OpenStackTests: FleetSuite {
                     for number in stride(from: writer, to: count, by: 32) {
                         let object = SharedObject(.value, name: "\(number)")
                         let key = SharedObject.key(of: object.texts.name)
-                        let response = try await client.send(.put, key, body: object.encoded)
+                        let response = try await client.send(.put, key, body: object.encoded(secret: nil))
                         #expect(response.statusCode == 200)
                     }
                 }

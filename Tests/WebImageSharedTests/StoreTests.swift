@@ -59,21 +59,53 @@ import WebImageLoading
     }()
 
     @Test func isReadAsItWasWritten() {
-        #expect(SharedObject(object.encoded, name: "https://a/b") == object)
-        #expect(SharedObject(object.encoded, name: nil) == object)
+        #expect(SharedObject(object.encoded(secret: nil), name: "https://a/b", secret: nil) == object)
+        #expect(SharedObject(object.encoded(secret: nil), name: nil, secret: nil) == object)
         #expect(object.isExpired(at: Date()) && !object.isExpired(at: Date(timeIntervalSince1970: 11)))
     }
 
     @Test func anyChangeMakesItNone() {
-        let data = object.encoded
-        for count in 0..<data.count { #expect(SharedObject(data.prefix(count), name: nil) == nil) }
+        let data = object.encoded(secret: nil)
+        for count in 0..<data.count { #expect(SharedObject(data.prefix(count), name: nil, secret: nil) == nil) }
         for index in data.indices {
             var changed = data
             changed[index] ^= 1
-            #expect(SharedObject(changed, name: nil) == nil, "byte \(index)")
+            #expect(SharedObject(changed, name: nil, secret: nil) == nil, "byte \(index)")
         }
-        #expect(SharedObject(data + [0], name: nil) == nil)
-        #expect(SharedObject(data, name: "https://a/c") == nil)
+        #expect(SharedObject(data + [0], name: nil, secret: nil) == nil)
+        #expect(SharedObject(data, name: "https://a/c", secret: nil) == nil)
+    }
+
+    @Test func withASecretOnlyItsHoldersWriteObjects() throws {
+        let (secret, other) = (try #require(SharedSecret("one")), try #require(SharedSecret("two")))
+        let (signed, plain) = (object.encoded(secret: secret), object.encoded(secret: nil))
+        #expect(SharedObject(signed, name: "https://a/b", secret: secret) == object)
+        #expect(SharedObject(signed, name: nil, secret: other) == nil)
+        // Before and after an upgrade.
+        #expect(SharedObject(signed, name: nil, secret: nil) == nil)
+        #expect(SharedObject(plain, name: nil, secret: secret) == nil)
+        // What a forger can do: the right checksum, and the mark of a code.
+        var forged = plain.dropLast(64)
+        forged[6] = 1
+        forged += SHA256.hexDigest(of: [UInt8](forged)).utf8
+        #expect(SharedObject(forged, name: nil, secret: secret) == nil)
+        for index in signed.indices {
+            var changed = signed
+            changed[index] ^= 1
+            #expect(SharedObject(changed, name: nil, secret: secret) == nil, "byte \(index)")
+        }
+    }
+
+    @Test func aSecretIsInNoDescription() throws {
+        let secret = try #require(SharedSecret("secret123"))
+        var text = "\(secret) \(String(reflecting: secret))"
+        dump(secret, to: &text)
+        #expect(!text.contains("123") && SharedSecret("") == nil)
+    }
+
+    @Test func theEnvironmentHasTheSecret() {
+        #expect(SharedSecret.from(["WEBIMAGE_SHARED_SECRET": "abc"])?.bytes == Array("abc".utf8))
+        #expect(SharedSecret.from(["WEBIMAGE_SHARED_SECRET": ""]) == nil && SharedSecret.from([:]) == nil)
     }
 
     @Test func keysHaveOnlyLettersThatNoEncodingChanges() {
@@ -134,36 +166,65 @@ import WebImageLoading
             toStoring: status, headers: headers.map { HTTPField(name: $0.key, value: $0.value) }, requestHeaders: [])
     }
 
-    @Test func nothingOfOneUserIsShared() throws {
-        let url = try #require(URL(string: "https://a.example/b"))
-        let withUser = try #require(URL(string: "https://u:p@a.example/b"))
-        #expect(HTTPCachePolicy.sharedObstacle(to: LoaderRequest(url: url), headersSent: []) == nil)
-        #expect(HTTPCachePolicy.sharedObstacle(to: LoaderRequest(url: withUser), headersSent: []) == .personalRequest)
-        for name in ["Authorization", "Cookie"] {
-            let fields = [HTTPField(name: name, value: "x")]
-            #expect(
-                HTTPCachePolicy.sharedObstacle(to: LoaderRequest(url: url), headersSent: fields) == .personalRequest)
-        }
-        var request = LoaderRequest(url: url)
-        request.credential = Credential(username: "a", password: "b")
-        #expect(HTTPCachePolicy.sharedObstacle(to: request, headersSent: []) == .personalRequest)
-        request = LoaderRequest(url: url)
-        request.handlesCookies = true
-        #expect(HTTPCachePolicy.sharedObstacle(to: request, headersSent: []) == .personalRequest)
-        request = LoaderRequest(url: url)
-        request.method = .post
-        #expect(HTTPCachePolicy.sharedObstacle(to: request, headersSent: []) == .request)
+    private static let personal: [(String, @Sendable (inout LoaderRequest) -> Void)] = [
+        ("a user in the URL", { $0.url = URL(string: "https://u:p@a.example/b") ?? $0.url }),
+        ("a credential", { $0.credential = Credential(username: "a", password: "b") }),
+        ("cookies", { $0.handlesCookies = true }),
+        ("stored credentials", { $0.usesCredentialStorage = true }),
+        ("any certificate", { $0.allowsInvalidCertificates = true }),
+    ]
+
+    @Test(arguments: Self.personal.indices)
+    func noRequestOfOneUserIsShared(index: Int) throws {
+        var request = LoaderRequest(url: try #require(URL(string: "https://a.example/b")))
+        #expect(HTTPCachePolicy.sharedObstacle(to: request, headersSent: []) == nil)
+        Self.personal[index].1(&request)
         #expect(
-            HTTPCachePolicy.sharedObstacle(
-                to: LoaderRequest(url: url), headersSent: [HTTPField(name: "Range", value: "bytes=1-")]) == .request)
+            HTTPCachePolicy.sharedObstacle(to: request, headersSent: []) == .personalRequest,
+            "\(Self.personal[index].0)")
+    }
+
+    @Test(arguments: ["Authorization", "cookie", "Proxy-Authorization"])
+    func noCredentialIsSharedEvenIfItIsCalledHarmless(name: String) throws {
+        var request = LoaderRequest(url: try #require(URL(string: "https://a.example/b")))
+        request.harmlessHeaders.insert(name)
+        let fields = [HTTPField(name: name, value: "x")]
+        #expect(HTTPCachePolicy.sharedObstacle(to: request, headersSent: fields) == .personalRequest)
+    }
+
+    @Test(arguments: ["X-Api-Key", "X-Tenant", "Origin", "Host"])
+    func noRequestWithAnUnknownHeaderIsShared(name: String) throws {
+        var request = LoaderRequest(url: try #require(URL(string: "https://a.example/b")))
+        let fields = [HTTPField(name: "Accept", value: "*/*"), HTTPField(name: name, value: "x")]
+        #expect(HTTPCachePolicy.sharedObstacle(to: request, headersSent: fields) == .headerField(name: name))
+        request.harmlessHeaders.insert(name)
+        #expect(HTTPCachePolicy.sharedObstacle(to: request, headersSent: fields) == nil)
+    }
+
+    @Test func onlyAPlainGETIsShared() throws {
+        let plain = LoaderRequest(url: try #require(URL(string: "https://a.example/b")))
+        var post = plain
+        post.method = .post
+        #expect(HTTPCachePolicy.sharedObstacle(to: post, headersSent: []) == .request)
+        var data = plain
+        data.acceptsAnyAnswer = true
+        #expect(HTTPCachePolicy.sharedObstacle(to: data, headersSent: []) == .request)
+        let range = [HTTPField(name: "Range", value: "bytes=1-")]
+        #expect(HTTPCachePolicy.sharedObstacle(to: plain, headersSent: range) == .request)
+        let conditions = ["If-None-Match", "User-Agent", "Accept-Language", "X-Request-ID"].map {
+            HTTPField(name: $0, value: "1")
+        }
+        #expect(HTTPCachePolicy.sharedObstacle(to: plain, headersSent: conditions) == nil)
     }
 
     @Test func storesWhatASharedCacheMay() {
         #expect(obstacle(["Cache-Control": "max-age=60"]) == nil)
         #expect(obstacle([:]) == nil)
-        #expect(obstacle(["Cache-Control": "private"]) == .isPrivate)
-        #expect(obstacle(["Cache-Control": "no-store"]) == .notStorable(.responseNoStore))
-        #expect(obstacle(["Set-Cookie": "a=b"]) == .setsCookie)
+        for life in ["", ", max-age=60", ", public, s-maxage=60"] {
+            #expect(obstacle(["Cache-Control": "private" + life]) == .isPrivate)
+            #expect(obstacle(["Cache-Control": "no-store" + life]) == .notStorable(.responseNoStore))
+            #expect(obstacle(["Cache-Control": "max-age=1" + life, "set-cookie": "a=b"]) == .setsCookie)
+        }
         #expect(obstacle(["Vary": "*"]) == .notStorable(.variesByAnything))
         #expect(obstacle(["Cache-Control": "max-age=60"], status: 206) == .status(206))
         #expect(obstacle(["Cache-Control": "max-age=60"], status: 404) == .status(404))

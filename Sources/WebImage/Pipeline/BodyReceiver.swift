@@ -28,6 +28,7 @@ final class BodyReceiver: Sendable {
         var head: LoaderResponse?
         var isRefused = false
         var metrics: LoaderMetrics?
+        var judgment: BodyJudgment?
         var progress: ProgressSteps
 
         mutating func endAttempt(at now: Duration, _ error: WebImageError?) {
@@ -112,6 +113,7 @@ final class BodyReceiver: Sendable {
         case .waited(let duration): noteWait(duration)
         case .attemptFailed(let error): noteFailure(error)
         case .noted(let text): trace.note(.transfer, .noted(text))
+        case .judged(let judgment): state.withLock { $0.judgment = judgment }
         case .metrics(let metrics): state.withLock { $0.metrics = metrics }
         }
     }
@@ -138,6 +140,7 @@ final class BodyReceiver: Sendable {
                 state.collector = BodyCollector(storage)
                 if let task = state.task { state.collector.attach(task) }
                 (state.activity, state.head, state.metrics, state.responseTime) = (nil, nil, nil, nil)
+                state.judgment = nil
                 (state.isRefused, state.requestTime, state.failureTime) = (false, date, .now)
                 state.progress = ProgressSteps(minimumInterval: pipeline.configuration.minimumProgressInterval)
             }
@@ -199,11 +202,16 @@ final class BodyReceiver: Sendable {
     }
 
     private func complete(_ body: Result<Data, WebImageError>) {
-        let state = state.withLock { $0 }
+        let state = state.withLock { state in
+            // Only those that use the bytes hold it.
+            defer { state.judgment = nil }
+            return state
+        }
         history?.addTransfer(state.metrics)
         completion(
             LoaderAnswer(
-                head: state.head, body: body, metrics: state.metrics, isRefused: state.isRefused,
+                head: state.head, body: body, metrics: state.metrics, judgment: state.judgment,
+                isRefused: state.isRefused,
                 isInFile: state.collector.isInFile, requestTime: state.requestTime,
                 responseTime: state.responseTime ?? pipeline.now,
                 url: state.attempts[state.attempts.count - 1].url))

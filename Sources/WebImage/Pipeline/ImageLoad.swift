@@ -162,13 +162,14 @@ final class ImageLoad: Sendable {
     ) -> Result<WebImageResponse, WebImageError> {
         let start = ContinuousClock.now
         do throws(WebImageError) {
-            // Damaged bytes on disk can be loaded again.
+            // Damaged bytes of a cache can be loaded again.
             let allowsDamage =
-                bytes.origin != .diskCache
+                bytes.origin != .diskCache && !bytes.isFromSharedCache
                 && context.request.box?.details.allowsDamage ?? pipeline.configuration.allowsDamage
             let options = context.decodingOptions(pipeline, allowsDamage: allowsDamage, cancellation: cancellation)
             var (image, info) = try pipeline.image(of: bytes.data, context, options: options)
             try cancellation.check()
+            if !image.isPartial { bytes.judgment?.accept() }
             trace.note(.decode, since: start, info.map { .notDecoded($0) } ?? .decoded(image))
             if context.key.variant == nil { bytes.stored?.describe(&image) }
             image.provenance = bytes.record
@@ -182,6 +183,7 @@ final class ImageLoad: Sendable {
             return .success(response)
         } catch {
             trace.note(.decode, since: start, .failed(error))
+            if error.countsAgainstBytes { bytes.judgment?.reject() }
             return .failure(error)
         }
     }
@@ -218,8 +220,12 @@ final class ImageLoad: Sendable {
         return storeVariant(image, expiration: bytes.stored?.expiration)
     }
 
-    /// Loads bytes again that are damaged on disk; ends with the error otherwise.
+    /// Loads bytes again that are damaged in a cache; ends with the error otherwise.
     private func recover(from error: WebImageError, _ bytes: LoadedBytes) {
+        if bytes.isFromSharedCache, error.countsAgainstBytes, context.byteSources.contains(.loader) {
+            bytes.unlist()
+            return ImageLoad(pipeline, context, job, continuing: trace).load(from: [.loader, .serverOnly])
+        }
         switch error {
         // The bytes are good.
         case .decoding(_, .page, _): break
@@ -330,6 +336,17 @@ final class ImageLoad: Sendable {
     ) {
         self.init(pipeline, context, job)
         trace.include(self.trace)
+    }
+}
+
+extension WebImageError {
+    /// Whether the bytes are no image, are damaged, or exceed the limits.
+    fileprivate var countsAgainstBytes: Bool {
+        switch self {
+        case .decoding(_, .page, _): false
+        case .decoding, .unrecognizedFormat, .limitExceeded: true
+        default: false
+        }
     }
 }
 

@@ -30,6 +30,10 @@ extension ProgramDescription {
                     ("AWS_REGION, AWS_ENDPOINT_URL", "The region and the endpoint of an S3URL that states none."),
                     ("AWS_CA_BUNDLE", "A PEM file with the authorities that sign certificates of the S3 store."),
                     (
+                        "WEBIMAGE_SHARED_SECRET",
+                        "The secret of all machines that use the shared cache; objects that were written without it are not used."
+                    ),
+                    (
                         "http_proxy, https_proxy, all_proxy, no_proxy",
                         "The proxies to use, and the hosts that are reached without one."
                     ),

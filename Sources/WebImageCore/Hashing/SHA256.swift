@@ -8,7 +8,7 @@ package enum SHA256 {
         }.joined()
     }
 
-    private static func digest(of message: [UInt8]) -> [UInt8] {
+    static func digest(of message: [UInt8]) -> [UInt8] {
         var state: State = [
             0x6a09_e667, 0xbb67_ae85, 0x3c6e_f372, 0xa54f_f53a, 0x510e_527f, 0x9b05_688c, 0x1f83_d9ab, 0x5be0_cd19,
         ]

@@ -17,7 +17,7 @@ public final class ImageDownloader: ImageLoader, HeaderReporting {
     package var configuration: Configuration { environment.configuration }
     /// The cookies of this downloader's requests with ``LoaderRequest/handlesCookies``.
     public let cookies: CookieJar
-    private let environment: DownloadEnvironment
+    let environment: DownloadEnvironment
     /// Whether the installed libcurl supports HTTP/3.
     package static var supportsHTTP3: Bool { CurlVersion.hasHTTP3 }
     private let scheduler: DownloadScheduler

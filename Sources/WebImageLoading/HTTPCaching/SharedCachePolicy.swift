@@ -8,6 +8,8 @@ extension HTTPCachePolicy {
         case request
         /// The request has a user's credential or cookies.
         case personalRequest
+        /// The request has a header field that may be a credential, or select other content.
+        case headerField(name: String)
         /// The response is for one user.
         case isPrivate
         /// The response sets a cookie.
@@ -20,7 +22,8 @@ extension HTTPCachePolicy {
     /// Returns why a request is not for a shared cache, neither to look up nor to store; `nil` if it may be.
     ///
     /// Responses to requests with `Authorization` could be shared if the server says so (3.5), but are not here: nothing
-    /// of one user is ever shared.
+    /// of one user is ever shared. Nor can servers be relied on to say `private` or `Vary` for fields of their own, such
+    /// as `X-Api-Key`, so any field that is not known to be harmless excludes the request.
     package static func sharedObstacle(to request: LoaderRequest, headersSent: [HTTPField]) -> SharedObstacle? {
         let names = Set(headersSent.map { $0.name.lowercased() })
         guard request.method == .get, request.body == nil, !names.contains("range"), !request.acceptsAnyAnswer else {
@@ -30,7 +33,9 @@ extension HTTPCachePolicy {
             request.credential != nil || request.usesCredentialStorage || request.handlesCookies
             || request.allowsInvalidCertificates || request.url.user() != nil || request.url.password() != nil
             || !names.isDisjoint(with: ["authorization", "cookie", "proxy-authorization"])
-        return isPersonal ? .personalRequest : nil
+        guard !isPersonal else { return .personalRequest }
+        let doubtful = headersSent.first { !request.harmlessHeaders.contains($0.name) }
+        return doubtful.map { .headerField(name: $0.name) }
     }
 
     /// Returns why a response is not for a shared cache; `nil` if it may be stored.
@@ -46,6 +51,21 @@ extension HTTPCachePolicy {
         switch storability(of: request, statusCode: statusCode, headers: headers) {
         case .storable: return nil
         case .notStorable(let obstacle): return .notStorable(obstacle)
+        }
+    }
+}
+
+extension HTTPCachePolicy.SharedObstacle: CustomStringConvertible {
+    /// The reason as a text for traces.
+    package var description: String {
+        switch self {
+        case .request: "it is no plain GET for a whole image"
+        case .personalRequest: "it has a credential or cookies"
+        case .headerField(let name): "the header \(name) may be a credential; see harmlessHeaders"
+        case .isPrivate: "the response is private"
+        case .setsCookie: "the response sets a cookie"
+        case .status(let status): "the status is \(status)"
+        case .notStorable(let obstacle): "\(obstacle)"
         }
     }
 }

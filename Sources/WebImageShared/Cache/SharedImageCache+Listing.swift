@@ -68,7 +68,7 @@ extension SharedImageCache {
 
     private func object(at key: String) async throws(WebImageError) -> SharedObject? {
         let response = try await send(.get, key, byteLimit: configuration.objectByteLimit + (1 << 20), allowing: [404])
-        return response.statusCode == 200 ? SharedObject(response.body, name: nil) : nil
+        return response.statusCode == 200 ? SharedObject(response.body, name: nil, secret: configuration.secret) : nil
     }
 
     private func send(

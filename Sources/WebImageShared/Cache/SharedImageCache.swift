@@ -18,8 +18,8 @@ internal import WebImageLoading
 ///                         └◄ write ◄┘   behind the load
 ///
 /// Originals are stored with their HTTP metadata, by RFC 9111's rules for shared caches under every policy: `s-maxage`,
-/// `private`, `no-store`, `Vary`, revalidation. Requests with credentials or cookies, redirected responses, and responses that
-/// set cookies are not shared. As an ``WebImage/ImageCaching``, it also stores a program's own bytes, such as processed
+/// `private`, `no-store`, `Vary`, revalidation. Requests with credentials, cookies or any header field that is not known to be
+/// harmless, redirected responses, responses that set cookies, and bodies that do not decode are not shared. As an ``WebImage/ImageCaching``, it also stores a program's own bytes, such as processed
 /// images.
 ///
 /// The store never fails a load. Look-ups have a ``Budget``, and writes wait in a queue of limited length. After failures in a
@@ -44,6 +44,11 @@ public final class SharedImageCache: Sendable {
         public var location: S3Location
         /// The account's keys; by default those of the environment. `nil` sends requests without a signature.
         public var credential: S3Credential?
+        /// The secret that proves that an object is from one of the fleet's machines; by default that of the environment.
+        /// `nil` trusts everyone who can write to the bucket.
+        ///
+        /// With a secret, objects without it, or with another one, are misses and are replaced.
+        public var secret: SharedSecret? = .environment
         /// The time limits of a look-up.
         public var budget = Budget()
         /// The longest body to store and read, in bytes; 32 MiB by default.

@@ -6,13 +6,17 @@ internal import WebImageLoading
 /// One load through a shared cache.
 ///
 ///     find ─┬─ fresh ──────────────────────────────────────────────► serve
-///           ├─ stale ──► origin, with validators ─┬─ 304 ──► freshen ──► serve
+///           ├─ stale ──► origin, with validators ─┬─ 304 ──► serve, freshen
 ///           │                                     ├─ error, stale-if-error ──► serve
 ///           │                                     └─ 200 ──► pass on, write
 ///           ├─ claimed ──► origin, lease renewed ──► pass on, write
 ///           ├─ leased by another ──► look again ─┬─ there ──► as above
 ///           │                                    └─ after 500 ms ──► origin
+///           ├─ against the address policy ──► origin
 ///           └─ nothing, no store ──► origin ──► pass on, write
+///
+/// Writes wait until the image was decoded, see `BodyJudgment`; a lease is renewed until then. If a body that was served
+/// is no image, the pipeline asks again for one from the server, which replaces it.
 final class SharedLoad: PausableTask {
     /// The longest wait for another machine.
     static let patience = Duration.milliseconds(500)
@@ -31,6 +35,8 @@ final class SharedLoad: PausableTask {
 
     private let store: SharedStore
     private let base: any ImageLoader
+    /// What the loader tells about itself; `nil` for custom loaders.
+    private let origin: (any SharingLoader)?
     private let request: LoaderRequest
     private let headersSent: [HTTPField]
     private let handler: @Sendable (LoaderEvent) -> Void
@@ -42,6 +48,7 @@ final class SharedLoad: PausableTask {
         _ priority: LoadPriority, _ handler: @escaping @Sendable (LoaderEvent) -> Void
     ) {
         (self.store, self.base, self.request, self.handler) = (store, base, request, handler)
+        origin = base as? any SharingLoader
         self.headersSent = headersSent
         name = request.url.withoutFragment.absoluteString
         state = Lock(State(priority: priority))
@@ -56,9 +63,11 @@ final class SharedLoad: PausableTask {
         if isCancelled { task.cancel() }
     }
 
-    /// Loads from the origin while the breaker stops look-ups. The response is written afterwards.
-    func startWithoutLookUp() {
-        note("not asked, because it failed")
+    /// Loads from the origin. The response is written afterwards.
+    ///
+    /// - Parameter reason: why nothing is looked up, for the trace.
+    func startWithoutLookUp(because reason: String) {
+        note("not asked, because " + reason)
         load(nil, claimed: false)
     }
 
@@ -151,6 +160,8 @@ final class SharedLoad: PausableTask {
     private struct Stored: Sendable {
         let response: StoredResponse
         let body: Data
+        /// Of the server; `nil` if it is unknown.
+        let address: String?
     }
 
     private func answer(from object: SharedObject) async {
@@ -173,10 +184,11 @@ final class SharedLoad: PausableTask {
     }
 
     private static func stored(in object: SharedObject) -> Stored? {
-        guard object.kind == .response, let record = object.texts.record.flatMap(ResponseMetadata.init(encoded:)) else {
-            return nil
-        }
-        return Stored(response: record.response, body: object.content)
+        // Redirected responses are not written: their other URLs would have to be checked too.
+        guard object.kind == .response, let record = object.texts.record.flatMap(ResponseMetadata.init(encoded:)),
+            record.response.finalURL == nil
+        else { return nil }
+        return Stored(response: record.response, body: object.content, address: object.texts.address)
     }
 
     private func variantName(of response: StoredResponse) -> String {
@@ -188,6 +200,12 @@ final class SharedLoad: PausableTask {
     }
 
     private func decide(_ stored: Stored) {
+        // The loader then reports the error, or finds an allowed address.
+        if let objection = origin?.objection(to: request.url, servedFrom: stored.address) {
+            note("what is stored is not used: \(objection.addressText)")
+            store.count { $0.misses += 1 }
+            return load(nil, claimed: false)
+        }
         let fields = headersSent.filter { !HTTPField.conditionNames.contains($0.name.lowercased()) }
         let decision = HTTPCachePolicy.decide(
             HTTPCachePolicy.Request(headers: fields), stored: [stored.response.forSharedCache], now: Date())
@@ -195,7 +213,7 @@ final class SharedLoad: PausableTask {
         case .serve:
             store.count { $0.hits += 1 }
             note("\(stored.body.count) bytes are stored and fresh")
-            serve(stored)
+            serve(stored, isHit: true)
         case .serveAndRevalidate(_, let revalidation, _), .revalidate(_, let revalidation, _):
             store.count { $0.misses += 1 }
             note("\(stored.body.count) bytes are stored, and must be revalidated")
@@ -206,16 +224,33 @@ final class SharedLoad: PausableTask {
         }
     }
 
-    private func serve(_ stored: Stored) {
+    /// - Parameters:
+    ///   - isHit: whether it was counted as one.
+    ///   - isFreshened: whether the server has confirmed it.
+    private func serve(_ stored: Stored, isHit: Bool = false, isFreshened: Bool = false) {
         let headers = stored.response.headers(servedAt: Date())
         var response = LoaderResponse(url: request.url, statusCode: stored.response.statusCode, headers: headers)
         if isConfirmed(stored.response) {
+            // The caller has its own copy, so this one stays unknown.
+            if isFreshened { write(stored) }
             response.statusCode = 304
             handler(.response(response))
         } else {
             response.expectedByteCount = Int64(stored.body.count)
             handler(.response(response))
             handler(.bytes(stored.body))
+            let judgment = BodyJudgment(isFromSharedCache: true) { [self] verdict in
+                switch verdict {
+                case .image: if isFreshened { write(stored) }
+                case .noImage:
+                    store.count { counters in
+                        counters.invalidObjects += 1
+                        if isHit { (counters.hits, counters.misses) = (counters.hits - 1, counters.misses + 1) }
+                    }
+                case .unknown: break
+                }
+            }
+            handler(.report(.judged(by: judgment)))
         }
         handler(.finished(.success(())))
     }
@@ -249,11 +284,11 @@ final class SharedLoad: PausableTask {
         }
         let lease = claimed ? LeaseKeeper(store, name, every: Self.renewalInterval) : nil
         let recorder = OriginRecorder(limit: store.objectByteLimit)
-        let (priority, origin) = state.withLock { ($0.priority, $0.origin) }
+        let (priority, transfer) = state.withLock { ($0.priority, $0.origin) }
         let task = base.load(request, priority: priority) { [self] event in
             receive(event, question, recorder, lease)
         }
-        origin.attach(task, priority: priority)
+        transfer.attach(task, priority: priority)
     }
 
     private func receive(
@@ -271,7 +306,9 @@ final class SharedLoad: PausableTask {
             // The stored response may be served instead.
             recorder.begin(response)
             recorder.refuse()
-        case .report, .refused: handler(event)
+        case .report, .refused:
+            if let metrics = event.metrics { recorder.note(metrics) }
+            handler(event)
         case .finished(let result):
             // Another load may follow.
             let origin = state.withLock { state in
@@ -279,7 +316,6 @@ final class SharedLoad: PausableTask {
                 return state.origin
             }
             origin.end()
-            lease?.end()
             finish(result, question, recorder, lease)
         }
     }
@@ -295,8 +331,9 @@ final class SharedLoad: PausableTask {
                 requestTime: recorder.requestTime, responseTime: recorder.responseTime)
             switch validation {
             case .confirmed(let response):
-                write(response, stored.body, recorder)
-                return serve(Stored(response: response, body: stored.body))
+                let address = stored.address ?? address(of: recorder)
+                return serve(
+                    Stored(response: response, body: stored.body, address: address), isFreshened: true)
             case .usableDespiteError where isTrouble(result):
                 return serve(stored)
             case .unconfirmed: return load(nil, claimed: false)
@@ -305,9 +342,9 @@ final class SharedLoad: PausableTask {
             if let head, recorder.isRefused { handler(.refused(head)) }
         }
         if case .success = result, let head {
-            keep(head, recorder, hasLease: lease != nil)
-        } else if lease != nil {
-            store.removeLater(name)
+            keep(head, recorder, lease)
+        } else {
+            giveUp(lease)
         }
         handler(.finished(result))
     }
@@ -317,101 +354,68 @@ final class SharedLoad: PausableTask {
         return error != .cancelled
     }
 
-    /// Writes a response that may be shared. Another one leaves a mark, so that no machine waits for it.
-    private func keep(_ head: LoaderResponse, _ recorder: OriginRecorder, hasLease: Bool) {
-        if head.statusCode == 304 { return hasLease ? store.removeLater(name) : () }
+    /// Writes a response that may be shared, once its body was decoded. Another one leaves a mark, so that no machine waits
+    /// for it.
+    private func keep(_ head: LoaderResponse, _ recorder: OriginRecorder, _ lease: LeaseKeeper?) {
+        if head.statusCode == 304 { return giveUp(lease) }
         let obstacle = HTTPCachePolicy.sharedObstacle(
             toStoring: head.statusCode, headers: head.headers, requestHeaders: headersSent)
         guard obstacle == nil, head.redirects.isEmpty, let body = recorder.body, !body.isEmpty else {
-            guard hasLease else { return }
-            var refusal = SharedObject(.refusal, name: name)
-            refusal.texts.expires = Date().timeIntervalSince1970 + Self.refusalDuration
-            return store.write(refusal)
+            return refuse(lease)
         }
         let response = StoredResponse(
             statusCode: 200, headers: head.headers, requestHeaders: headersSent, requestTime: recorder.requestTime,
             responseTime: recorder.responseTime)
-        write(response, body, recorder)
-    }
-
-    private func write(_ response: StoredResponse, _ body: Data, _ recorder: OriginRecorder) {
-        let record = ResponseMetadata(response: response).encoded
-        store.write(SharedObject(.response, name: name, record: record, content: body))
-        if !response.varyNames.isEmpty {
-            store.write(SharedObject(.response, name: variantName(of: response), record: record, content: body))
-        }
-    }
-}
-
-/// Renews a lease until its end.
-private final class LeaseKeeper: Sendable {
-    private let store: SharedStore
-    private let name: String
-    private let interval: Duration
-    private let next = Lock<(call: ScheduledCall?, hasEnded: Bool)>((nil, false))
-
-    init(_ store: SharedStore, _ name: String, every interval: Duration) {
-        (self.store, self.name, self.interval) = (store, name, interval)
-        schedule()
-    }
-
-    func end() {
-        let call = next.withLock { next in
-            next.hasEnded = true
-            return next.call.take()
-        }
-        call?.cancel()
-    }
-
-    private func schedule() {
-        let clock = SystemTimerClock.shared
-        let call = clock.schedule(at: clock.now + interval) { [weak self] in
-            guard let self, !next.withLock({ $0.hasEnded }) else { return }
-            Task { [self] in
-                _ = await store.renew(name)
-                schedule()
+        let result = Stored(response: response, body: body, address: address(of: recorder))
+        let judgment = BodyJudgment(isFromSharedCache: false) { [self] verdict in
+            switch verdict {
+            case .image:
+                lease?.end()
+                write(result)
+            case .noImage: refuse(lease)
+            case .unknown: giveUp(lease)
             }
         }
-        let hasEnded = next.withLock { next in
-            if !next.hasEnded { next.call = call }
-            return next.hasEnded
-        }
-        if hasEnded { call.cancel() }
+        handler(.report(.judged(by: judgment)))
+    }
+
+    /// Ends the lease, so that another machine may take it.
+    private func giveUp(_ lease: LeaseKeeper?) {
+        guard let lease else { return }
+        lease.end()
+        store.removeLater(name)
+    }
+
+    /// Replaces the lease by the mark of a response that is not shared.
+    private func refuse(_ lease: LeaseKeeper?) {
+        guard let lease else { return }
+        lease.end()
+        var refusal = SharedObject(.refusal, name: name)
+        refusal.texts.expires = Date().timeIntervalSince1970 + Self.refusalDuration
+        store.write(refusal)
+    }
+
+    private func address(of recorder: OriginRecorder) -> String? {
+        origin?.reportsServerAddress(of: request.url) == true ? recorder.address : nil
+    }
+
+    private func write(_ stored: Stored) {
+        let record = ResponseMetadata(response: stored.response).encoded
+        var object = SharedObject(.response, name: name, record: record, content: stored.body)
+        object.texts.address = stored.address
+        store.write(object)
+        guard !stored.response.varyNames.isEmpty else { return }
+        object.texts.name = variantName(of: stored.response)
+        store.write(object)
     }
 }
 
-/// Collects the origin's response.
-private final class OriginRecorder: Sendable {
-    private struct State {
-        var head: LoaderResponse?
-        var isRefused = false
-        var responseTime = Date()
-        var body: Data? = Data()
-    }
-
-    let requestTime = Date()
-    private let limit: Int
-    private let state = Lock(State())
-
-    init(limit: Int) { self.limit = limit }
-
-    var head: LoaderResponse? { state.withLock { $0.head } }
-    var isRefused: Bool { state.withLock { $0.isRefused } }
-    var responseTime: Date { state.withLock { $0.responseTime } }
-    /// `nil` if it is too long.
-    var body: Data? { state.withLock { $0.body } }
-
-    /// Starts again after an attempt that failed.
-    func begin(_ response: LoaderResponse) {
-        state.withLock { state in state = State(head: response) }
-    }
-
-    func refuse() { state.withLock { $0.isRefused = true } }
-
-    func append(_ bytes: Data) {
-        state.withLock { state in
-            guard let count = state.body?.count, count + bytes.count <= limit else { return state.body = nil }
-            state.body?.append(bytes)
+extension WebImageError.BlockReason {
+    /// The reason as a text for traces.
+    fileprivate var addressText: String {
+        switch self {
+        case .unresolvedHost: "the address that it came from is unknown"
+        default: "the address policy does not allow it"
         }
     }
 }

@@ -16,12 +16,29 @@ struct SharedLoader: ImageLoader, HeaderReporting {
         _ request: LoaderRequest, priority: LoadPriority, handler: @escaping @Sendable (LoaderEvent) -> Void
     ) -> any LoaderTask {
         let headers = base.headersSent(for: request)
-        guard ["http", "https"].contains(request.url.scheme?.lowercased()),
-            HTTPCachePolicy.sharedObstacle(to: request, headersSent: headers) == nil
-        else { return base.load(request, priority: priority, handler: handler) }
+        guard ["http", "https"].contains(request.url.scheme?.lowercased()) else {
+            return base.load(request, priority: priority, handler: handler)
+        }
+        if let obstacle = obstacle(to: request, headersSent: headers) {
+            handler(.report(.noted("shared cache: not used for this request: \(obstacle)")))
+            return base.load(request, priority: priority, handler: handler)
+        }
         let load = SharedLoad(cache.store, base, request, headers, priority, handler)
-        if cache.store.isPausing { load.startWithoutLookUp() } else { load.start() }
+        if request.bypassesSharedCache {
+            load.startWithoutLookUp(because: "what it has is no image")
+        } else if cache.store.isPausing {
+            load.startWithoutLookUp(because: "it failed")
+        } else {
+            load.start()
+        }
         return load
+    }
+
+    private func obstacle(
+        to request: LoaderRequest, headersSent headers: [HTTPField]
+    ) -> HTTPCachePolicy.SharedObstacle? {
+        if (base as? any SharingLoader)?.hasPrivateAccess(for: request) ?? false { return .personalRequest }
+        return HTTPCachePolicy.sharedObstacle(to: request, headersSent: headers)
     }
 }
 

@@ -8,14 +8,15 @@ internal import WebImageCore
 /// | 0–3 | "WISO" |
 /// | 4 | version, 1 |
 /// | 5 | kind |
-/// | 6–7 | 0 |
+/// | 6 | 0 if it ends with a checksum, 1 if with an authentication code |
+/// | 7 | 0 |
 /// | 8–11 | length of the texts, little-endian |
 /// | 12– | the texts, as JSON |
 /// | … | the content |
-/// | last 64 | SHA-256 of all bytes before, in hexadecimal |
+/// | last 64 | SHA-256, or with a secret HMAC-SHA256, of all bytes before, in hexadecimal |
 ///
-/// The checksum covers the name, so an object under a wrong key is rejected. Objects of other versions are rejected too, and
-/// replaced.
+/// The digest covers the name, so an object under a wrong key is rejected. Objects of other versions, and those without the
+/// expected digest, are rejected too, and replaced.
 struct SharedObject: Equatable {
     enum Kind: UInt8 {
         /// A response: the record is its HTTP metadata.
@@ -32,6 +33,8 @@ struct SharedObject: Equatable {
         /// The URL or cache key of the content.
         var name: String
         var record: Data?
+        /// The address of the server that sent a response; `nil` if it is unknown.
+        var address: String?
         var extendedData: Data?
         /// In seconds since 1970; `nil` for never.
         var expires: Double?
@@ -52,22 +55,36 @@ struct SharedObject: Equatable {
 
     func isExpired(at date: Date) -> Bool { texts.expires.map { $0 <= date.timeIntervalSince1970 } ?? false }
 
-    var encoded: Data {
+    func encoded(secret: SharedSecret?) -> Data {
         let json = (try? JSONEncoder().encode(texts)) ?? Data()
-        var data = Data(Self.signature + [Self.version, kind.rawValue, 0, 0])
+        var data = Data(Self.signature + [Self.version, kind.rawValue, Self.digestKind(secret), 0])
         withUnsafeBytes(of: UInt32(json.count).littleEndian) { data.append(contentsOf: $0) }
         data.append(json)
         data.append(content)
-        data.append(contentsOf: SHA256.hexDigest(of: [UInt8](data)).utf8)
+        data.append(contentsOf: Self.digest(of: [UInt8](data), secret).utf8)
         return data
     }
 
+    private static func digestKind(_ secret: SharedSecret?) -> UInt8 { secret == nil ? 0 : 1 }
+
+    private static func digest(of bytes: [UInt8], _ secret: SharedSecret?) -> String {
+        secret.map { SHA256.hexAuthenticationCode(of: bytes, key: $0.bytes) } ?? SHA256.hexDigest(of: bytes)
+    }
+
+    /// Compares all bytes in any case, so that the time tells nothing about a code.
+    private static func areEqual(_ digest: String, _ other: ArraySlice<UInt8>) -> Bool {
+        digest.utf8.count == other.count && zip(digest.utf8, other).reduce(0) { $0 | ($1.0 ^ $1.1) } == 0
+    }
+
     /// Returns `nil` for bytes that are no complete, unchanged object of this version and this name.
-    init?(_ data: Data, name: String?) {
+    ///
+    /// - Parameter secret: the one that the object must have been written with; `nil` for none.
+    init?(_ data: Data, name: String?, secret: SharedSecret?) {
         let bytes = [UInt8](data)
         let end = bytes.count - Self.digestByteCount
         guard let range = Self.textRange(in: bytes), range.upperBound <= end, let kind = Kind(rawValue: bytes[5]),
-            SHA256.hexDigest(of: Array(bytes[..<end])).utf8.elementsEqual(bytes[end...]),
+            bytes[6] == Self.digestKind(secret),
+            Self.areEqual(Self.digest(of: Array(bytes[..<end]), secret), bytes[end...]),
             let texts = try? JSONDecoder().decode(Texts.self, from: Data(bytes[range])),
             name == nil || texts.name.hasSameBytes(as: name ?? "")
         else { return nil }

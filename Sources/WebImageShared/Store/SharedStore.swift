@@ -105,7 +105,7 @@ final class SharedStore: Sendable {
         guard response.statusCode == 200 else {
             return response.statusCode == 404 && !response.isBucketMissing ? .absent : .unavailable(response.refusal)
         }
-        guard let object = SharedObject(response.body, name: name) else {
+        guard let object = SharedObject(response.body, name: name, secret: configuration.secret) else {
             count { $0.invalidObjects += 1 }
             return .absent
         }
@@ -126,19 +126,19 @@ final class SharedStore: Sendable {
 
     private func sendClaim(_ name: String) async -> Result<S3Client.Response, S3Client.Failure> {
         let condition = HTTPField(name: "If-None-Match", value: "*")
-        return await request(.put, name, headers: [condition], body: lease(name).encoded)
+        return await request(.put, name, headers: [condition], body: encodedLease(name))
     }
 
     /// Extends the lease, or takes over a void one. Returns `false` if that failed, or if this process writes the object.
     func renew(_ name: String) async -> Bool {
-        switch await sendNow(.put, name, body: lease(name).encoded) {
+        switch await sendNow(.put, name, body: encodedLease(name)) {
         case .success(let response)?: response.statusCode == 200
         case .failure?, nil: false
         }
     }
 
-    private func lease(_ name: String) -> SharedObject {
-        SharedObject(.lease, name: name, content: Data("\(owner)".utf8))
+    private func encodedLease(_ name: String) -> Data {
+        SharedObject(.lease, name: name, content: Data("\(owner)".utf8)).encoded(secret: configuration.secret)
     }
 
     /// Writes an object twice on the condition that there is none. The second write fails if the store has conditional
@@ -206,7 +206,9 @@ final class SharedStore: Sendable {
     private func send(_ write: WriteQueue.Write) async {
         // Encoded here: `write` is called on the network thread, which the checksum would block.
         let result =
-            if let object = write.object { await request(.put, write.name, body: object.encoded) } else {
+            if let object = write.object {
+                await request(.put, write.name, body: object.encoded(secret: configuration.secret))
+            } else {
                 await request(.delete, write.name)
             }
         switch result {

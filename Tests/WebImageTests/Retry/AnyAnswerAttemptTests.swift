@@ -34,7 +34,7 @@ import WebImageTestSupport
             case .retrying(let retry): "retrying \(retry.wait)"
             case .waited: "waited"
             case .attemptFailed: "attempt failed"
-            case .metrics, .noted: nil
+            case .metrics, .noted, .judged: nil
             }
         }
     }

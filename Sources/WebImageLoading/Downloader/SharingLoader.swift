@@ -1,0 +1,41 @@
+package import FoundationEssentials
+package import WebImageCore
+
+/// A loader that tells a cache which machines share what its header fields don't show. Such a cache replaces transfers,
+/// so it must respect the rules that hold for them.
+package protocol SharingLoader: ImageLoader {
+    /// Whether the response may be for this loader only: it has a credential of its own, or decrypts bodies.
+    func hasPrivateAccess(for request: LoaderRequest) -> Bool
+
+    /// Returns why the loader must not deliver a response of `url` that came from `address`; `nil` if it may.
+    ///
+    /// - Parameter address: of the server; `nil` if it is unknown.
+    func objection(to url: URL, servedFrom address: String?) -> WebImageError.BlockReason?
+
+    /// Whether the address in the metrics is the server's, and not a proxy's.
+    func reportsServerAddress(of url: URL) -> Bool
+}
+
+extension ImageDownloader: SharingLoader {
+    package func hasPrivateAccess(for request: LoaderRequest) -> Bool {
+        configuration.addedCredential(to: request) != nil || configuration.authenticationHandler != nil
+            || configuration.decryptor != nil
+    }
+
+    /// Applies the ``AddressPolicy`` as the transport does for its own connections. Without an address, only that one
+    /// can look the name up.
+    package func objection(to url: URL, servedFrom address: String?) -> WebImageError.BlockReason? {
+        let policy = configuration.addressPolicy
+        if let reason = policy.objection(to: url) { return reason }
+        guard !policy.deniedNetworks.isEmpty else { return nil }
+        if let proxy = try? environment.proxies.server(for: url) { return policy.objection(to: url, through: proxy) }
+        let host = url.canonicalHost ?? ""
+        if let literal = IPAddress(host: host), let reason = policy.objection(to: literal) { return reason }
+        guard let address = address.flatMap({ IPAddress($0) }) else { return .unresolvedHost(host) }
+        return policy.objection(to: address)
+    }
+
+    package func reportsServerAddress(of url: URL) -> Bool {
+        do { return try environment.proxies.server(for: url) == nil } catch { return false }
+    }
+}
