@@ -24,6 +24,7 @@ let package = Package(
         fuzzer("FuzzQOI"),
         fuzzer("FuzzProbe"),
         fuzzer("FuzzMedia"),
+        fuzzer("FuzzJPEG2000"),
         fuzzer("FuzzMetadata"),
         fuzzer("FuzzPixels"),
         fuzzer("FuzzProfile"),

@@ -30,6 +30,36 @@ if target == "FuzzMetadata":
 elif target == "FuzzPixels":
     head = b"WIPX" + bytes([1, 1]) + struct.pack("<HLLLLdQL", 19, 2, 2, 1, 0xFFFFFFFF, 1.0, 99, 7)
     write("pixels", head.ljust(64, b"\0") + b"png\nimage/png\npng\n".ljust(64, b"\0") + bytes(range(16)))
+elif target == "FuzzJPEG2000":
+    def box(kind, content):
+        return struct.pack(">L", len(content) + 8) + kind + content
+
+    def code(name, channels, *options):
+        """opj_compress's code stream of a ramp."""
+        raw, made = os.path.join(directory, "raw.rawl"), os.path.join(directory, name + ".j2k")
+        write("raw.rawl", bytes(value & 0xFF for value in range(32 * 24 * channels)))
+        command = ["opj_compress", "-i", raw, "-o", made, "-F", f"32,24,{channels},8,u", "-n", "3", "-mct", "0", *options]
+        subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
+        os.remove(raw)
+        with open(made, "rb") as file:
+            return file.read()
+
+    def wrap(name, stream, channels, color, *parts):
+        head = box(b"ihdr", struct.pack(">LLH", 24, 32, channels) + b"\7\7\0\0") + box(b"colr", color)
+        file = box(b"jP  ", b"\r\n\x87\n") + box(b"ftyp", b"jp2 \0\0\0\0jp2 ")
+        write(name + ".jp2", file + box(b"jp2h", head + b"".join(parts)) + box(b"jp2c", stream))
+
+    space = {number: b"\1\0\0" + struct.pack(">L", number) for number in (12, 14, 16, 17, 18, 24)}
+    rgb = code("rgb", 3)
+    wrap("ycc", rgb, 3, space[18])
+    wrap("lab", rgb, 3, space[14] + struct.pack(">7L", 100, 0, 170, 128, 200, 96, 0x443530))
+    wrap("ink", code("ink", 4, "-t", "16,16", "-d", "3,5"), 4, space[12])
+    alpha = box(b"cdef", struct.pack(">H", 4) + struct.pack(">12H", 0, 1, 0, 1, 0, 1, 2, 0, 2, 3, 0, 3))
+    wrap("alpha", code("alpha", 4, "-c", "[8,8]", "-b", "4,4", "-p", "RPCL"), 4, space[16], alpha)
+    palette = struct.pack(">HB", 16, 3) + b"\7\7\7" + bytes(range(48))
+    mapping = b"".join(struct.pack(">HBB", 0, 1, column) for column in range(3))
+    wrap("palette", code("index", 1), 1, space[16], box(b"pclr", palette), box(b"cmap", mapping))
+    code("layers", 3, "-r", "9,3,1", "-SOP", "-EPH", "-TLM", "-PLT", "-TP", "R", "-M", "5")
 else:
     source = "../Tests/Fixtures/images/rgb-8.png"
     for program, name, options in [("avifenc", "a.avif", ["-s", "9"]), ("heif-enc", "a.heic", [])]:

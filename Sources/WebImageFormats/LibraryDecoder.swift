@@ -11,7 +11,7 @@ internal import WebImageCore
 /// The libraries have no global state that lasts: bytes go in, pixels come out, so that they could as well run in
 /// another process. None can be interrupted in an image: cancellation and time limits are checked before and after, and
 /// between frames. What they refuse themselves is theirs: libheif has limits on boxes and items, librsvg on elements,
-/// dav1d gets the size limit from libavif.
+/// dav1d gets the size limit from libavif. Of a JPEG 2000, ``Codestream`` knows the memory before the library does.
 struct LibraryDecoder: ProbingDecoder, MetadataDecoder {
     let library: LibraryFormat
 
@@ -123,11 +123,26 @@ struct LibraryDecoder: ProbingDecoder, MetadataDecoder {
             }
         }
         let reduction = file.reduction(for: plan.targetSize)
-        let decodedSize = reduction == 0 ? file.size : file.size.halved(times: reduction)
-        let byteCount = plan.byteCount(from: decodedSize) + file.workingByteCount
+        if reduction > 0, options.allowsDamage {
+            // Damaged files are decoded at full size only.
+            do throws(WebImageError) {
+                return try image(of: file, plan, reduction: reduction, allowsDamage: false)
+            } catch .decoding {
+                return try image(of: file, plan, reduction: 0, allowsDamage: true)
+            }
+        }
+        return try image(of: file, plan, reduction: reduction, allowsDamage: options.allowsDamage)
+    }
+
+    private func image(
+        of file: LibraryFile, _ plan: DecodingPlan, reduction: Int, allowsDamage: Bool
+    ) throws(WebImageError) -> Image {
+        let options = plan.options
+        let decodedSize = reduction == 0 ? file.size : file.decodedSize(reduction: reduction)
+        let byteCount = plan.byteCount(from: decodedSize) + (try file.workingByteCount(reduction: reduction))
         return try options.withMemory(byteCount) { (_) throws(WebImageError) in
             let (pixels, isPartial) = try file.pixels(
-                reduction: reduction, allowsDamage: options.allowsDamage, cancellation: options.cancellation)
+                reduction: reduction, allowsDamage: allowsDamage, cancellation: options.cancellation)
             var image = try plan.image(of: pixels, format: format, frameCount: file.frameCount)
             image.isPartial = isPartial
             return image
@@ -160,7 +175,7 @@ extension LibraryFile {
     fileprivate func reduction(for target: PixelSize) -> Int {
         var reduction = 0
         while reduction + 1 < info.resolution_count {
-            let next = size.halved(times: reduction + 1)
+            let next = decodedSize(reduction: reduction + 1)
             guard next.width >= target.width, next.height >= target.height else { break }
             reduction += 1
         }
@@ -217,7 +232,7 @@ final class LibraryIncrementalDecoder: ProbingIncrementalDecoder {
         var whole = options
         (whole.thumbnail, whole.byteLimit) = (nil, nil)
         let plan = try file.plan(whole)
-        let byteCount = plan.byteCount(from: file.size) + file.workingByteCount
+        let byteCount = plan.byteCount(from: file.size) + (try file.workingByteCount())
         return try options.withMemory(byteCount) { (_) throws(WebImageError) in
             guard let pixels = try file.preview(cancellation: options.cancellation) else { return nil }
             var image = try plan.image(of: pixels, format: decoder.format)

@@ -10,28 +10,39 @@ final class LibraryFile {
     let info: cwi_file_info
     private let handle: OpaquePointer
     private let limits: DecodingLimits
+    /// The headers of a JPEG 2000.
+    private let jpeg2000: JPEG2000File?
 
     /// - Parameter bytes: must exist as long as this object does.
     init(
         _ format: LibraryFormat, bytes: UnsafeRawBufferPointer, limits: DecodingLimits, page: Int? = nil,
         wantedSize: PixelSize? = nil, threadCount: Int = 1, isPrefix: Bool = false, readsMetadata: Bool = false
     ) throws(WebImageError) {
-        let choice = cwi_choice(
+        var choice = cwi_choice(
             page: Int32(clamping: page ?? -1), thread_count: Int32(threadCount),
             wanted_width: UInt32(wantedSize?.width ?? 0), wanted_height: UInt32(wantedSize?.height ?? 0),
-            is_prefix: isPrefix, reads_metadata: readsMetadata)
+            is_prefix: isPrefix, reads_metadata: readsMetadata, jp2: nil)
         let bounds = cwi_limits(
             pixel_count: UInt32(clamping: limits.pixelCount), side: UInt32(MutablePixelBuffer.maximumDimension),
             frame_count: UInt32(clamping: limits.frameCount), metadata_length: limits.metadataByteCount,
             memory_length: limits.memoryByteCount)
         var handle: OpaquePointer?
-        let result = cwi_file_open(
-            format.library, bytes.bindMemory(to: UInt8.self).baseAddress, bytes.count, bounds, choice, &handle)
+        func open() -> cwi_result {
+            cwi_file_open(
+                format.library, bytes.bindMemory(to: UInt8.self).baseAddress, bytes.count, bounds, choice, &handle)
+        }
+        let jpeg2000 = format == .jpeg2000 ? try JPEG2000File(bytes.bytes, isPrefix: isPrefix) : nil
+        let result =
+            jpeg2000?.withPicture(of: bytes.bytes) { picture in
+                choice.jp2 = picture
+                return open()
+            } ?? open()
         try result.check(format.format, limits: limits, page: page)
         guard let handle else { throw format.format.corrupt("") }
         self.format = format
         self.handle = handle
         self.limits = limits
+        self.jpeg2000 = jpeg2000
         info = cwi_file_get_info(handle).pointee
     }
 
@@ -45,9 +56,25 @@ final class LibraryFile {
     var isDeep: Bool { info.bytes_per_channel == 2 }
     var frameCount: Int { Int(info.frame_count) }
 
+    /// The decoded pixels after their sides are halved `reduction` times.
+    func decodedSize(reduction: Int) -> PixelSize {
+        func length(_ origin: UInt32, _ length: UInt32) -> Int {
+            let unit = 1 << reduction
+            let (start, end) = (Int(origin), Int(origin) + Int(length))
+            return (end + unit - 1) / unit - (start + unit - 1) / unit
+        }
+        return PixelSize(width: length(info.origin_x, info.width), height: length(info.origin_y, info.height))
+    }
+
     /// The memory of decoding besides the result, in bytes.
-    var workingByteCount: Int {
-        decodedSize.pixelCount * (format.workingByteCount(isDeep: isDeep) + (isDeep ? 8 : 0))
+    ///
+    /// - Throws: ``WebImageError/limitExceeded(reason:)`` for a file that would take more for what it claims than its
+    ///   pixels can explain.
+    func workingByteCount(reduction: Int = 0) throws(WebImageError) -> Int {
+        let size = decodedSize(reduction: reduction)
+        let own = size.pixelCount * (isDeep ? 8 : 0)
+        if let jpeg2000 { return own + (try jpeg2000.byteCount(reduction: reduction, limits: limits)) }
+        return own + size.pixelCount * format.workingByteCount(isDeep: isDeep)
     }
 
     private(set) lazy var profile: ColorProfile? = {
@@ -78,7 +105,9 @@ final class LibraryFile {
 
     var isHDR: Bool { profile == nil && (info.transfer == 16 || info.transfer == 18) }
 
-    private var colorModel: ColorModel { info.is_gray && profile?.model == .gray ? .gray : .rgb }
+    private var colorModel: ColorModel {
+        info.is_ink ? .cmyk : info.is_gray && profile?.model == .gray ? .gray : .rgb
+    }
 
     /// The conversion of pixels of 16 bits; `nil` for 8.
     private(set) lazy var deepConversion =
@@ -100,7 +129,7 @@ final class LibraryFile {
     func pixels(
         ofFrame index: Int = 0, reduction: Int = 0, allowsDamage: Bool, cancellation: Cancellation?
     ) throws(WebImageError) -> (pixels: PixelBuffer, isPartial: Bool) {
-        try pixels(size: decodedSize.halved(times: reduction), cancellation: cancellation) {
+        try pixels(size: decodedSize(reduction: reduction), cancellation: cancellation) {
             (memory, stride, isPartial) in
             cwi_file_decode(
                 handle, Int32(index), Int32(reduction), memory, stride, allowsDamage ? isPartial : nil)
@@ -144,6 +173,7 @@ final class LibraryFile {
         } else {
             var output = try MutablePixelBuffer(width: size.width, height: size.height)
             try decode(output.baseAddress, output.bytesPerRow, &isPartial).check(format.format, limits: limits)
+            if info.is_ink { output.convertInk(with: remainingConversion) }
             var isOpaque = !info.has_alpha && !isPartial
             if info.has_alpha {
                 isOpaque = info.is_premultiplied ? output.isOpaque() : output.premultiply()
@@ -161,14 +191,6 @@ final class LibraryFile {
     }
 }
 
-extension PixelSize {
-    /// Half of the sides, `times` times, rounded up.
-    func halved(times: Int) -> PixelSize {
-        let unit = 1 << times
-        return PixelSize(width: (width + unit - 1) / unit, height: (height + unit - 1) / unit)
-    }
-}
-
 extension MutablePixelBuffer {
     /// Premultiplies straight pixels; returns whether all are opaque.
     fileprivate mutating func premultiply() -> Bool {
@@ -176,6 +198,12 @@ extension MutablePixelBuffer {
         var isOpaque = true
         for row in 0..<height { isOpaque = cwi_premultiply(start + row * stride, width) && isOpaque }
         return isOpaque
+    }
+
+    /// Converts 255 minus each ink to opaque sRGB.
+    fileprivate mutating func convertInk(with conversion: ColorConversion) {
+        let (width, stride, start) = (width, bytesPerRow, baseAddress.assumingMemoryBound(to: UInt8.self))
+        for row in 0..<height { conversion.convertInk(start + row * stride, pixelCount: width) }
     }
 
     fileprivate func isOpaque() -> Bool {

@@ -50,7 +50,8 @@ enum LibraryFormat: Sendable, CaseIterable {
         case .heic: isDeep ? 24 : 12
         case .jpegXL: 28
         case .tiff: 4
-        case .jpeg2000: 24
+        // Its headers tell: ``Codestream``.
+        case .jpeg2000: 0
         case .svg: 4
         }
     }

@@ -174,7 +174,7 @@ extension ImageOrientation {
 }
 
 /// A box: its length, its type, and its content.
-private struct Box {
+struct Box {
     let type: String
     let content: Range<Int>
     /// Whether all of it is there.

@@ -30,6 +30,23 @@ public func exerciseMedia(with bytes: UnsafePointer<UInt8>?, _ count: Int) -> CI
     return 0
 }
 
+/// The same for the headers of JPEG 2000; then OpenJPEG gets what is within small limits. More memory than that is a
+/// fault, which libFuzzer's own limit finds.
+public func exerciseJPEG2000(with bytes: UnsafePointer<UInt8>?, _ count: Int) -> CInt {
+    let input = data(bytes, count)
+    guard ImageFormat(signatureOf: input) == .jpeg2000 else { return 0 }
+    probe(input, with: withFormats)
+    let info = try? withFormats.info(of: input)
+    var options = DecodingOptions()
+    (options.limits.pixelCount, options.limits.memoryByteCount) = (1 << 20, 64 << 20)
+    for thumbnail in [nil, Thumbnail(.pixels(width: 8, height: 8))] {
+        options.thumbnail = thumbnail
+        guard let image = try? withFormats.decode(input, options: options) else { continue }
+        if thumbnail == nil, info?.size != image.pixels.size { fatalError("another size than the headers say") }
+    }
+    return 0
+}
+
 private func probe(_ input: Data, with registry: CodecRegistry) {
     var last: ImageProbe?
     for length in stride(from: 0, through: input.count, by: max(1, input.count / 64)) {

@@ -48,6 +48,59 @@ typedef struct {
     int page_count;
 } cwi_result;
 
+/// How the channels of a JPEG 2000 become colors.
+typedef enum {
+    CWI_JP2_GRAY,
+    CWI_JP2_RGB,
+    CWI_JP2_YCC,
+    /// e-sYCC.
+    CWI_JP2_EYCC,
+    /// Converted to RGB by the rule that each ink absorbs its light.
+    CWI_JP2_CMYK,
+    /// Left as 255 minus each ink, for the file's profile.
+    CWI_JP2_INK,
+    /// CIELab under D50.
+    CWI_JP2_LAB,
+} cwi_jp2_colors;
+
+enum { CWI_JP2_CHANNELS = 5 };
+
+typedef struct {
+    uint32_t component;
+    /// The component's columns and rows on the reference grid: every dx-th, every dy-th.
+    uint32_t dx, dy;
+    /// The part of `palette` of which the values are indices; a count of 0 for none.
+    size_t palette_start, palette_count;
+    /// Levels from 0 to 65535 become `level * scale + offset`; for YCC, CMYK and CIELab.
+    double scale, offset;
+} cwi_jp2_channel;
+
+/// A JPEG 2000, as its headers describe it.
+typedef struct {
+    /// The bytes that OpenJPEG gets.
+    size_t codestream_offset, codestream_length;
+    /// Where the length of the last tile part is stored if the file ends before it does, from the start of the code stream, and
+    /// the length that is there; 0 for whole files.
+    size_t cut_offset;
+    uint32_t cut_length;
+    bool is_complete, has_packed_headers;
+    uint32_t component_count;
+    /// The image on the reference grid, and the distance of its pixels there.
+    uint32_t x0, y0, dx, dy;
+    uint32_t width, height;
+    int depth, resolution_count;
+    cwi_jp2_colors colors;
+    /// Colors, then alpha.
+    cwi_jp2_channel channels[CWI_JP2_CHANNELS];
+    int color_count;
+    bool has_alpha, is_premultiplied;
+    /// Levels from 0 to 65535.
+    const uint16_t *palette;
+    size_t palette_count;
+    /// The color profile in the file's bytes; a length of 0 for none.
+    size_t profile_offset, profile_length;
+} cwi_jp2_picture;
+
 typedef struct {
     uint32_t pixel_count;
     uint32_t side;
@@ -84,6 +137,10 @@ typedef struct {
     size_t exif_length, xmp_length;
     /// The resolutions of JPEG 2000: each has half the sides of the one before.
     int resolution_count;
+    /// Where the image begins on the grid of which a reduction keeps every 2ⁿth column and row.
+    uint32_t origin_x, origin_y;
+    /// Whether the pixels are 255 minus cyan, magenta, yellow and black, to be converted by the profile.
+    bool is_ink;
 } cwi_file_info;
 
 /// What to decode.
@@ -97,6 +154,8 @@ typedef struct {
     bool is_prefix;
     /// Whether EXIF and XMP are read.
     bool reads_metadata;
+    /// What the headers of a JPEG 2000 tell; needed for that format. It is copied.
+    const cwi_jp2_picture *jp2;
 } cwi_choice;
 
 typedef struct cwi_file cwi_file;
@@ -120,6 +179,7 @@ bool cwi_file_is_keyframe(const cwi_file *file, int frame);
 /// Decodes a frame: RGBA of info's width and height.
 ///
 /// - reduction: decodes 1/2^n of the pixels; JPEG 2000 only.
+///   The result begins at the first column and row that the reduction keeps.
 /// - is_partial: set where the file is damaged and a part could be decoded. With NULL such files are an error.
 cwi_result cwi_file_decode(cwi_file *file, int frame, int reduction, void *pixels, size_t stride, bool *is_partial);
 

@@ -47,7 +47,7 @@ package struct ColorConversion: Sendable {
     }
 
     /// Converts CMYK to opaque sRGB in place: by the file's profile, else by the rule that each ink absorbs its light.
-    func convertInk(_ pixels: UnsafeMutablePointer<UInt8>, pixelCount: Int) {
+    package func convertInk(_ pixels: UnsafeMutablePointer<UInt8>, pixelCount: Int) {
         if let transform, model == .cmyk {
             transform.convert(pixels, to: pixels, pixelCount: pixelCount)
         } else {

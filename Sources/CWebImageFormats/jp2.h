@@ -1,0 +1,42 @@
+// What reading and writing JPEG 2000 share.
+
+#ifndef CWEBIMAGE_FORMATS_JP2_H
+#define CWEBIMAGE_FORMATS_JP2_H
+
+#include "file.h"
+
+#include <openjpeg.h>
+
+/// As Exif tools and the XMP specification (part 3, 1.1.4) say.
+extern const uint8_t cwi_jp2_exif_identifier[16], cwi_jp2_xmp_identifier[16];
+
+/// The first error that OpenJPEG reported.
+typedef struct {
+    char text[CWI_MESSAGE_LENGTH];
+} cwi_jp2_message;
+
+/// Keeps the first message, without its line feed; `data` is a cwi_jp2_message.
+void cwi_jp2_note_error(const char *message, void *data);
+void cwi_jp2_ignore_message(const char *message, void *data);
+
+/// Copies a decoded image, of which a reduction kept every 2ⁿth column and row. Returns false without memory, or if a channel has
+/// no pixels.
+bool cwi_jp2_copy_pixels(
+    const cwi_jp2_picture *picture, const opj_image_t *image, int reduction, void *pixels, size_t stride);
+
+/// Whether pixels have 16 bits a channel.
+static inline bool cwi_jp2_is_deep(const cwi_jp2_picture *picture) {
+    return picture->depth > 8 && picture->colors != CWI_JP2_INK && picture->colors != CWI_JP2_CMYK;
+}
+
+/// The columns or rows that a reduction keeps of `length` ones that begin at `start`.
+static inline uint32_t cwi_jp2_first_kept(uint32_t start, int reduction) {
+    return (uint32_t)(((uint64_t)start + (1u << reduction) - 1) >> reduction);
+}
+
+static inline uint32_t cwi_jp2_kept(uint32_t start, uint32_t length, int reduction) {
+    return (uint32_t)(((uint64_t)start + length + (1u << reduction) - 1) >> reduction) -
+           cwi_jp2_first_kept(start, reduction);
+}
+
+#endif
