@@ -51,15 +51,17 @@ extension WebImageError: LocalizedError, CustomStringConvertible {
         case .outOfResources(let reason, _): reason.problem
         case .unrecognizedFormat(let contentType, let bytes, _):
             Self.problem(contentType: contentType, leadingBytes: bytes)
-        case .decoding(let format, let reason, _): "the \(format.name) data could not be decoded: \(reason.problem)."
+        case .decoding(let format, let reason, _):
+            "the \(format.name) data could not be decoded: \(reason.problem.asEnd)"
         case .limitExceeded(let reason, _): reason.problem
-        case .encoding(let format, let reason): "the image could not be encoded as \(format.name): \(reason.problem)."
+        case .encoding(let format, let reason):
+            "the image could not be encoded as \(format.name): \(reason.problem.asEnd)"
         case .invalidFrames(let reason): "the frames cannot form an animation: \(reason.problem)."
-        case .processing("drawing", let reason, _): "the drawing failed: \(reason.problem)."
-        case .processing(let identifier, let reason, _): "the processor \(identifier) failed: \(reason.problem)."
+        case .processing("drawing", let reason, _): "the drawing failed: \(reason.problem.asEnd)"
+        case .processing(let identifier, let reason, _): "the processor \(identifier) failed: \(reason.problem.asEnd)"
         case .notInCache: "not in the cache, and the request allows no other source."
-        case .diskCache(_, let reason): "the disk cache \(reason.problem)."
-        case .custom(let id, let message): "the closure that provides '\(id)' failed: \(message)."
+        case .diskCache(_, let reason): "the disk cache \(reason.problem.asEnd)"
+        case .custom(let id, let message): "'\(id)' could not be provided: \(message.asEnd)"
         }
     }
 
@@ -157,5 +159,14 @@ extension WebImageError {
         let digits = leadingBytes.prefix(8).map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }
         return
             "the data is not an image in a known format\(name); it begins with \(digits.isEmpty ? "nothing" : digits.joined(separator: " "))."
+    }
+}
+
+extension String {
+    /// The text as the end of a sentence: with a full stop, unless it has its own end. Messages of programs and
+    /// libraries end either way.
+    fileprivate var asEnd: String {
+        let text = String(self[..<(lastIndex { !$0.isWhitespace }.map(index(after:)) ?? startIndex)])
+        return text.last.map { ".!?…".contains($0) } == true ? text : text + "."
     }
 }

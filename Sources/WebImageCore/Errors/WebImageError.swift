@@ -59,7 +59,7 @@ public indirect enum WebImageError: Error, Sendable, Equatable {
     case notInCache(key: String)
     /// The disk cache cannot be used at present, or had to be repaired; loads continue without it.
     case diskCache(path: String, reason: DiskCacheFailure)
-    /// The closure that provides a request's bytes or image failed; `message` is its error.
+    /// A closure that provides a request's bytes or image failed, or a custom loader; `id` says for what, `message` why.
     case custom(id: String, message: String)
 
     /// Why a request cannot be sent.

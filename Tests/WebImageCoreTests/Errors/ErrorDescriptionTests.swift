@@ -178,4 +178,41 @@ import WebImageCore
             reason: .resultTooLarge(PixelSize(width: 40_000, height: 1), sideLimit: 32_767))
         #expect(size.description.contains("40000×1 exceeds the 32767 pixels"))
     }
+
+    @Test(arguments: ["no such row", "no such row.", "no such row. ", "Is it there?"])
+    func endsWithOneStop(message: String) throws {
+        let stop = message.hasSuffix("?") ? "?" : "."
+        let errors: [WebImageError] = [
+            .custom(id: "cover", message: message), .processing(identifier: "blur", reason: .failed(message)),
+            .diskCache(path: "/a", reason: .archiving(key: "k", message: message)),
+            .diskCache(path: "/a", reason: .unarchiving(key: "k", message: message)),
+        ]
+        for error in errors {
+            let fact = try #require(error.errorDescription)
+            #expect(fact.hasSuffix(stop) && !fact.contains("..") && !fact.contains("?."), "\(fact)")
+        }
+    }
+
+    /// What an app reads from an error: the case with its facts, a number for logs, and the URL.
+    @Test func hasItsFactsANumberAndTheURL() throws {
+        let url = try #require(URL(string: "https://host/a"))
+        let numbers: [(WebImageError, Int, URL?)] = [
+            (.invalidURL(""), 100, nil), (.cancelled, 102, nil), (.httpStatus(code: 404, url: url), 200, url),
+            (.transport(code: 7, message: "refused", url: url), 201, url), (.timedOut(seconds: 1, url: url), 202, url),
+            (.blocked(reason: .failedBefore(code: 200), url: url), 210, url),
+            (.blocked(reason: .hook, url: url), 220, url),
+            (.invalidResponse(reason: .truncated(expected: 9, received: 1), url: url), 204, url),
+            (.custom(id: "cover", message: "gone"), 240, nil),
+            (.unrecognizedFormat(contentType: "text/html", leadingBytes: [], url: url), 300, url),
+            (.decoding(format: .png, reason: .truncated, url: url), 301, url), (.notInCache(key: "a"), 400, nil),
+        ]
+        for (error, number, subject) in numbers { #expect(error.code == number && error.url == subject, "\(error)") }
+        guard case .httpStatus(code: 404, _) = numbers[2].0, case .transport(code: 7, _, _) = numbers[3].0,
+            case .blocked(.failedBefore(code: 200), _) = numbers[5].0,
+            case .invalidResponse(.truncated(expected: 9, received: 1), _) = numbers[7].0
+        else {
+            Issue.record("the facts are lost")
+            return
+        }
+    }
 }
