@@ -67,7 +67,7 @@ public import CWebImageShumate
     }
 
     /// The `WebMarker` that `widget` owns; `nil` for a widget without one.
-    package static func attached(to widget: UnsafeMutablePointer<GtkWidget>) -> WebMarker? {
+    public static func attached(to widget: UnsafeMutablePointer<GtkWidget>) -> WebMarker? {
         key.value(of: ObjectPointer(widget))
     }
 

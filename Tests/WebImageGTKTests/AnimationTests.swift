@@ -180,4 +180,25 @@ final class PictureAnimationTests: GTKTestCase {
             XCTAssertEqual(drawnPixel(of: picture), Swatch.blue.pixel)
         }
     }
+
+    func testAHighlightedAnimationPlaysBesideAStillImage() throws {
+        try MainActor.assumeIsolated {
+            let (window, picture) = (TestWindow(), WebPicture())
+            defer { window.close() }
+            picture.setImage(try Image(color: .white, size: PointSize(width: 4, height: 4)))
+            picture.highlighted.setImage(try TestAnimation(colors).image())
+            window.show(picture)
+            XCTAssertNil(picture.player)
+            picture.isHighlighted = true
+            XCTAssertEqual(picture.highlighted.player?.isPlaying, true)
+            var seen: Set<SIMD4<UInt8>> = []
+            pump("all frames") {
+                seen.insert(drawnPixel(of: picture))
+                return seen.isSuperset(of: colors.map(\.pixel))
+            }
+            picture.isHighlighted = false
+            XCTAssertEqual(drawnPixel(of: picture), SIMD4(255, 255, 255, 255))
+            XCTAssertEqual(picture.highlighted.player?.isVisible, false)
+        }
+    }
 }

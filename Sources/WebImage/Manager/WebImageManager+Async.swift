@@ -10,6 +10,14 @@ extension WebImageManager {
         try await image(for: WebImageRequest(url))
     }
 
+    /// Loads the image at the URL in a text, such as `https://example.org/photo.jpg`, at its full size.
+    ///
+    /// - Throws: ``WebImageError/invalidURL(_:reason:)`` for a text that is not a URL with a scheme; otherwise the error
+    ///   of the load.
+    public func image(at text: String) async throws(WebImageError) -> Image {
+        try await image(for: WebImageRequest(text))
+    }
+
     /// Loads the image that `request` describes.
     ///
     /// - Throws: the error of the load; ``WebImageError/cancelled`` if the task was cancelled.

@@ -114,7 +114,7 @@ extension WebImageManager {
 
 extension WebImageManager {
     /// The current counters: totals since the manager was created, and the work in progress.
-    package var counters: WebImageCounters {
+    public var counters: WebImageCounters {
         let pipeline = pipelines.standard
         var counters = pipeline.counters.current
         counters.running = running.count

@@ -1,6 +1,7 @@
 public import Dispatch
-package import WebImageCaching
+public import WebImageCaching
 public import WebImageCore
+public import WebImageLoading
 
 /// A load, as one caller sees it. Several operations may share the work.
 ///
@@ -9,9 +10,9 @@ public final class WebImageOperation: Sendable {
     /// The request, as changed by the manager's ``WebImageManager/Configuration/optionsProcessor``.
     public let request: WebImageRequest
     /// The cache key of the image.
-    package let cacheKey: ImageCacheKey
+    public let cacheKey: ImageCacheKey
     /// The cache that stores the image.
-    package let cache: any ImageCaching
+    public let cache: any ImageCaching
 
     /// What has happened so far, also after a failure: a line for each step, with its time, duration and result.
     public var traceDescription: String { trace.description }
@@ -50,7 +51,7 @@ public final class WebImageOperation: Sendable {
     }
 
     /// The state of a load.
-    package enum State: Sendable, Hashable {
+    public enum State: Sendable, Hashable {
         /// Not started, because the manager is suspended.
         case waiting
         /// In progress.
@@ -137,7 +138,7 @@ public final class WebImageOperation: Sendable {
     }
 
     /// The current state.
-    package var state: State {
+    public var state: State {
         storage.withLock { storage in
             if storage.isCancelled { return .cancelled }
             if storage.isEnded { return .finished }
@@ -177,7 +178,7 @@ public final class WebImageOperation: Sendable {
 
     /// The attempts at a loader. The last one may still wait or run. Empty until the first attempt has ended, and for
     /// an image from memory or disk. If work is shared, each operation has all its attempts.
-    package var attempts: [LoadAttempt] { storage.withLock { $0.attempts } }
+    public var attempts: [LoadAttempt] { storage.withLock { $0.attempts } }
 
     /// The priority. A change applies to the work in every queue where it waits.
     public var priority: LoadPriority {

@@ -58,11 +58,11 @@ public struct CacheAccess: Sendable, Hashable {
     private init(_ tiers: ImageCache.Tiers) { self.init(query: tiers, store: tiers) }
 
     /// Memory only.
-    package static let memory = CacheAccess(.memory)
+    public static let memory = CacheAccess(.memory)
     /// Disk only.
-    package static let disk = CacheAccess(.disk)
+    public static let disk = CacheAccess(.disk)
     /// Memory and disk.
-    package static let all = CacheAccess(.all)
+    public static let all = CacheAccess(.all)
     /// Neither memory nor disk.
-    package static let none = CacheAccess([])
+    public static let none = CacheAccess([])
 }

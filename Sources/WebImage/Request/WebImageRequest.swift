@@ -79,6 +79,31 @@ public struct WebImageRequest: Sendable {
         }
     }
 
+    /// Creates a request for the URL in a text, as the initializer for a `URL` does.
+    ///
+    /// ```swift
+    /// let request = try WebImageRequest("https://example.org/photo.jpg", thumbnail: Thumbnail(.pixels(width: 320)))
+    /// ```
+    ///
+    /// White space around the URL is left out, and characters that a URL cannot contain are percent-encoded, as in
+    /// browsers.
+    ///
+    /// - Throws: ``WebImageError/invalidURL(_:reason:)`` for a text that is not a URL with a scheme, such as a path, and
+    ///   for an `http` URL without a host.
+    public init(
+        _ text: String, options: WebImageOptions = [], priority: LoadPriority? = nil,
+        cachePolicy: CachePolicy = .cacheFirst,
+        thumbnail: Thumbnail? = nil, scale: Double? = nil, processors: [ImageProcessor] = [],
+        headers: [String: String] = [:], credential: Credential? = nil, idleTimeout: Duration? = nil
+    ) throws(WebImageError) {
+        let url = try URL(address: text)
+        guard url.scheme != nil else { throw .invalidURL(text) }
+        try url.checkAddress()
+        self.init(
+            url, options: options, priority: priority, cachePolicy: cachePolicy, thumbnail: thumbnail, scale: scale,
+            processors: processors, headers: headers, credential: credential, idleTimeout: idleTimeout)
+    }
+
     /// Creates a request from a loader's request, with its URL, headers, credential, time limits, and settings for
     /// cookies, stored credentials and certificates.
     package init(_ request: LoaderRequest, options: WebImageOptions = []) {

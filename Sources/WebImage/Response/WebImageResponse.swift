@@ -73,7 +73,7 @@ public struct WebImageResponse: Sendable {
         set { ownContent.image = newValue }
     }
     /// The requested URL.
-    package var url: URL { content.url }
+    public var url: URL { content.url }
     /// Where the image came from.
     public package(set) var origin: ImageOrigin {
         get { content.origin }
@@ -91,7 +91,7 @@ public struct WebImageResponse: Sendable {
         set { ownContent.metrics = newValue }
     }
     /// The attempts at a loader; empty for an image that needed none.
-    package var attempts: [LoadAttempt] {
+    public package(set) var attempts: [LoadAttempt] {
         get { content.attempts }
         set { ownContent.attempts = newValue }
     }
@@ -101,7 +101,7 @@ public struct WebImageResponse: Sendable {
         set { ownContent.info = newValue }
     }
     /// The values of the request; see ``WebImageRequest/userInfo``.
-    package var userInfo: [String: any Sendable] {
+    public package(set) var userInfo: [String: any Sendable] {
         get { content.userInfo }
         set { ownContent.userInfo = newValue }
     }

@@ -232,14 +232,14 @@ extension AnimationPlayer {
     /// The frame to show now; at first the poster, or `nil` while that is processed.
     public var currentFrame: PixelBuffer? { read { $0.shown?.pixels } }
     /// The index of that frame.
-    package var currentFrameIndex: Int { read { $0.shown?.frame ?? 0 } }
+    public var currentFrameIndex: Int { read { $0.shown?.frame ?? 0 } }
     /// The number of completed loops.
     public var completedLoopCount: Int { read(\.playhead.loop) }
     /// The number of frames dropped to keep to the clock.
-    package var droppedFrameCount: Int { read(\.droppedFrameCount) }
+    public var droppedFrameCount: Int { read(\.droppedFrameCount) }
     package var isWaiting: Bool { read { $0.isWaiting || $0.waitsForSource } }
     /// The number of decoded frames in memory, shared with other players.
-    package var cachedFrameCount: Int { poolStatistics?.frameCount ?? 0 }
+    public var cachedFrameCount: Int { poolStatistics?.frameCount ?? 0 }
 
     /// Releases the decoded frames. Those that players need are decoded again.
     public func removeCachedFrames() { read(\.pool)?.removeAll() }

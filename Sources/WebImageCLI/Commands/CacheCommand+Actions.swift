@@ -178,17 +178,17 @@ extension CacheCommand {
 
 extension DiskCache.Statistics {
     fileprivate func lines(directory: String, now: Date) -> [String] {
-        let lookUps = hits + misses
+        let lookUps = hitCount + missCount
         let rate = hitPercent.map { " (\(Int($0.rounded())) %)" } ?? ""
         let entries = CacheCommand.counted(count, "entry", "entries")
         let segmentCount = CacheCommand.counted(segments.count, "segment", "segments")
-        let evicted = CacheCommand.counted(evictions, "entry", "entries")
+        let evicted = CacheCommand.counted(evictionCount, "entry", "entries")
         var lines = [
             "\(directory): \(entries), \(ByteCount(Int(byteCount)))",
             "  values    \(count - files.count) in \(segmentCount) (\(ByteCount(Int(segments.byteCount))), "
                 + "\(ByteCount(Int(segments.liveByteCount))) in use), \(files.count) in separate files "
                 + "(\(ByteCount(Int(files.byteCount)))); index \(ByteCount(Int(indexByteCount)))",
-            "  look-ups  \(lookUps), \(CacheCommand.counted(hits, "hit", "hits"))\(rate); \(evicted) evicted",
+            "  look-ups  \(lookUps), \(CacheCommand.counted(hitCount, "hit", "hits"))\(rate); \(evicted) evicted",
         ]
         if let oldestCreation, let newestCreation, let oldestAccess, let newestAccess {
             lines.append(
@@ -203,8 +203,9 @@ extension DiskCache.Statistics {
         [
             "pixels": pixels.map { ["entries": .integer($0.count), "bytes": .integer(Int($0.byteCount))] } ?? .null,
             "directory": .path(ByteString(directory)), "entries": .integer(count), "bytes": .integer(Int(byteCount)),
-            "hits": .integer(hits), "misses": .integer(misses), "hitPercent": hitPercent.map(JSON.decimal) ?? .null,
-            "evictions": .integer(evictions),
+            "hits": .integer(hitCount), "misses": .integer(missCount),
+            "hitPercent": hitPercent.map(JSON.decimal) ?? .null,
+            "evictions": .integer(evictionCount),
             "oldestCreation": .optional(oldestCreation), "newestCreation": .optional(newestCreation),
             "oldestAccess": .optional(oldestAccess), "newestAccess": .optional(newestAccess),
             "segments": [
@@ -218,7 +219,7 @@ extension DiskCache.Statistics {
 
     /// `nil` without any look-ups.
     private var hitPercent: Double? {
-        hits + misses > 0 ? Double(hits) / Double(hits + misses) * 100 : nil
+        hitCount + missCount > 0 ? Double(hitCount) / Double(hitCount + missCount) * 100 : nil
     }
 }
 

@@ -65,7 +65,7 @@ public final class Cache<Value: Sendable>: Sendable {
     }
 
     /// Creates a cache in `directory` with the default configuration.
-    package convenience init(directory: URL, archiver: CacheArchiver<Value>) {
+    public convenience init(directory: URL, archiver: CacheArchiver<Value>) {
         self.init(disk: DiskCache(configuration: DiskCache.Configuration(directory: directory)), archiver: archiver)
     }
 
@@ -118,7 +118,7 @@ public enum CacheTier: Sendable, Hashable {
 
 /// Converts the values of a ``Cache`` to data and back. The closures are called on any thread, also concurrently.
 public struct CacheArchiver<Value: Sendable>: Sendable {
-    /// Converts a value to data. Its errors become ``WebImageError/custom(id:message:)``.
+    /// Converts a value to data. Its errors become ``WebImageError/DiskCacheFailure/archiving(key:message:)``.
     package var archive: @Sendable (Value) throws -> Data
     /// Converts data to a value. If it throws or returns `nil`, the data is removed, and the look-up is a miss.
     package var unarchive: @Sendable (Data) throws -> Value?
@@ -209,7 +209,7 @@ extension Cache {
         let value: Value
         do {
             guard let unarchived = try archiver.unarchive(stored.data) else {
-                remove(unreadable: "it holds no such value.", passage)
+                remove(unreadable: "it holds no such value", passage)
                 return nil
             }
             value = unarchived
@@ -247,7 +247,8 @@ extension Cache {
     /// The archiver runs on the calling thread. If it throws, the key has no value afterwards.
     ///
     /// - Parameter attributes: the expiration, by default that of `disk`'s configuration, and extended data.
-    /// - Throws: ``WebImageError/custom(id:message:)``.
+    /// - Throws: ``WebImageError/diskCache(path:reason:)`` with
+    ///   ``WebImageError/DiskCacheFailure/archiving(key:message:)``.
     public func set(
         _ value: Value?, for key: String, attributes: DiskCache.Attributes = DiskCache.Attributes()
     ) throws(WebImageError) {
@@ -257,7 +258,8 @@ extension Cache {
     /// Like the method above, but the archiver runs on another thread. Returns when the value is on disk, or could not
     /// be written (which `disk` reports).
     ///
-    /// - Throws: ``WebImageError/custom(id:message:)``.
+    /// - Throws: ``WebImageError/diskCache(path:reason:)`` with
+    ///   ``WebImageError/DiskCacheFailure/archiving(key:message:)``.
     public func set(
         _ value: Value?, for key: String, attributes: DiskCache.Attributes = DiskCache.Attributes()
     ) async throws(WebImageError) {
@@ -303,7 +305,7 @@ extension Cache {
     }
 
     /// Removes expired entries. Look-ups never return them.
-    package func removeExpired() async {
+    public func removeExpired() async {
         memory.removeExpired()
         await disk.removeExpired()
     }

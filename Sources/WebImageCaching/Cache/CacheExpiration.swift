@@ -17,7 +17,7 @@ public enum CacheExpiration: Sendable, Hashable {
 /// The effect of a use on the expiration of an entry.
 ///
 /// It applies only to entries that expire after a number of seconds, not to a ``CacheExpiration/date(_:)``.
-@usableFromInline package enum ExpirationExtension: Sendable, Hashable {
+public enum ExpirationExtension: Sendable, Hashable {
     /// No effect.
     case none
     /// The entry's lifetime starts again.

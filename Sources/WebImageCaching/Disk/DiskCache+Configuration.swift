@@ -27,9 +27,9 @@ extension DiskCache {
         /// Which entries are removed first, and from which time their age counts; by default the least recently used.
         public var evictionOrder = EvictionOrder.access
         /// When entries expire that are stored without an expiration; by default never.
-        package var expiration = CacheExpiration.never
+        public var expiration = CacheExpiration.never
         /// The effect of a use on the expiration of an entry; none by default.
-        package var expirationExtension = ExpirationExtension.none
+        public var expirationExtension = ExpirationExtension.none
         /// Larger values, in bytes, are stored in separate files, smaller ones together in segments; 256 KiB by
         /// default, at most 8 MiB.
         ///
@@ -122,15 +122,15 @@ extension DiskCache {
     }
 
     /// A stored value with its description.
-    package struct Item: Sendable {
+    public struct Item: Sendable {
         /// The bytes as they were stored.
-        package let data: Data
+        public let data: Data
         /// The description of the bytes.
-        package let entry: Entry
+        public let entry: Entry
     }
 
     /// The description of a stored value.
-    package struct Entry: Sendable, Hashable {
+    public struct Entry: Sendable, Hashable {
         /// The location of an entry's bytes.
         package enum Place: Sendable, Hashable {
             /// In memory, until written.
@@ -143,40 +143,40 @@ extension DiskCache {
 
         let id: Int64
         /// The key of the entry.
-        package let key: String
+        public let key: String
         /// The length of the bytes.
-        package let byteCount: Int
+        public let byteCount: Int
         /// Identifies the bytes; `nil` where it would have to be computed.
         package let mark: BytesMark?
         /// When the bytes were stored.
-        package let created: Date
+        public let created: Date
         /// When the bytes or the ``Attributes`` were last stored.
-        package let modified: Date
+        public let modified: Date
         /// When the entry was last stored or loaded. The latest accesses may be missing until ``DiskCache/flush()``.
-        package let lastAccess: Date
+        public let lastAccess: Date
         /// When the entry expires; `nil` for never.
-        package let expires: Date?
+        public let expires: Date?
         /// The location of the bytes.
         package let place: Place
         /// The ``Attributes/extendedData``; always `nil` in pages of ``DiskCache/entries(after:limit:)``.
-        package let extendedData: Data?
+        public let extendedData: Data?
         /// The ``Attributes/responseMetadata``; always `nil` in pages of ``DiskCache/entries(after:limit:)``.
-        package let responseMetadata: Data?
+        public let responseMetadata: Data?
     }
 
     /// Statistics of a disk cache; reading them takes constant time.
-    package struct Statistics: Sendable, Hashable {
+    public struct Statistics: Sendable, Hashable {
         /// The number of entries.
-        package var count = 0
+        public package(set) var count = 0
         /// The size of all values in bytes.
-        package var byteCount: Int64 = 0
+        public package(set) var byteCount: Int64 = 0
         /// Look-ups that found a value, in all processes since the cache was created. The most recent ones of a killed
         /// process are missing.
-        package var hits = 0
+        public package(set) var hitCount = 0
         /// Look-ups that found nothing.
-        package var misses = 0
+        public package(set) var missCount = 0
         /// Entries removed because of a limit or an expiration.
-        package var evictions = 0
+        public package(set) var evictionCount = 0
         /// The last use of the least recently used entry; `nil` in an empty cache, like the next three.
         package var oldestAccess: Date?
         /// The last use of any entry.

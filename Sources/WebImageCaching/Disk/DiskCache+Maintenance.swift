@@ -17,10 +17,10 @@ extension DiskCache {
     }
 
     /// Removes expired entries, to free their space. Look-ups never find them.
-    package func removeExpired() async { await afterWriting { $0.removeExpired() } }
+    public func removeExpired() async { await afterWriting { $0.removeExpired() } }
 
     /// Writes all pending changes and accesses, and applies the limits. After a failure it tries the directory again.
-    package func flush() async {
+    public func flush() async {
         serialQueue.submit { [writer] in writer.retry() }
         await afterWriting { $0.enforceLimits() }
     }
@@ -35,7 +35,7 @@ extension DiskCache {
     public var count: Int { get async { await afterWriting { Int($0.totals()?.count ?? 0) } } }
 
     /// Returns statistics, after earlier changes are written. Takes constant time.
-    package func statistics() async -> Statistics { await afterWriting { $0.statistics() } }
+    public func statistics() async -> Statistics { await afterWriting { $0.statistics() } }
 
     /// Returns a page of the entries in the order in which they were stored, without those that have expired or are too
     /// old.
@@ -43,7 +43,7 @@ extension DiskCache {
     /// - Parameters:
     ///   - entry: the last one of the previous page; `nil` for the first page.
     ///   - limit: the maximum number of entries. An empty page is the end.
-    package func entries(after entry: Entry? = nil, limit: Int = 1_000) async -> [Entry] {
+    public func entries(after entry: Entry? = nil, limit: Int = 1_000) async -> [Entry] {
         let id = entry?.id ?? 0
         return await afterWriting { $0.entries(after: id, limit: max(1, limit)) }
     }
@@ -61,14 +61,14 @@ extension DiskCache {
 
     /// Like `item(for:)`, but blocks.
     @available(*, noasync, message: "It blocks on the disk; use item(for:)")
-    package func cachedItem(for key: String) -> Item? {
+    public func cachedItem(for key: String) -> Item? {
         openOnce()
         return findItem(key)
     }
 
     /// Like `entry(for:)`, but blocks.
     @available(*, noasync, message: "It blocks on the disk; use entry(for:)")
-    package func cachedEntry(for key: String) -> Entry? {
+    public func cachedEntry(for key: String) -> Entry? {
         openOnce()
         return findEntry(key)
     }
@@ -83,7 +83,7 @@ extension DiskCache {
     /// Returns when all earlier changes are on disk, or could not be written. Never returns if called by a completion
     /// or progress handler, since writing waits for these.
     @available(*, noasync, message: "It blocks on the disk; use flush()")
-    package func waitUntilWritten() {
+    public func waitUntilWritten() {
         let end = DispatchSemaphore(value: 0)
         submit { _ in end.signal() }
         end.wait()

@@ -23,7 +23,7 @@ package import WebImageCore
 /// look-ups need not write.
 public final class DiskCache: Sendable {
     /// The configuration of this cache.
-    package let configuration: Configuration
+    public let configuration: Configuration
 
     private let queue: WorkQueue
     let serialQueue: SerialQueue
@@ -139,10 +139,10 @@ public final class DiskCache: Sendable {
     }
 
     /// Returns the bytes stored under `key` with their description. Counts as an access, like ``data(for:)``.
-    package func item(for key: String) async -> Item? { await onReadingThread { $0.findItem(key) } }
+    public func item(for key: String) async -> Item? { await onReadingThread { $0.findItem(key) } }
 
     /// Returns the description of the bytes stored under `key`, without reading them. Does not count as an access.
-    package func entry(for key: String) async -> Entry? { await onReadingThread { $0.findEntry(key) } }
+    public func entry(for key: String) async -> Entry? { await onReadingThread { $0.findEntry(key) } }
 
     /// Whether bytes are stored under `key`. Does not count as an access.
     public func contains(_ key: String) async -> Bool { await onReadingThread { $0.isPresent(key) } }

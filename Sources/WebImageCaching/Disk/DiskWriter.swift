@@ -470,9 +470,9 @@ extension DiskIndex {
         var result = DiskCache.Statistics()
         result.count = Int(totals.count)
         result.byteCount = totals.size
-        result.hits = Int(totals.hits)
-        result.misses = Int(totals.misses)
-        result.evictions = Int(totals.evictions)
+        result.hitCount = Int(totals.hits)
+        result.missCount = Int(totals.misses)
+        result.evictionCount = Int(totals.evictions)
         var liveCount: Int64 = 0
         try connection.prepare("SELECT count(*), sum(size), sum(live_size), sum(live_count) FROM segment").run { row in
             result.segments.count = Int(row.integer(0))

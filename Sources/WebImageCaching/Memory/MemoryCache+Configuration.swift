@@ -6,17 +6,17 @@ extension MemoryCache {
     public struct Configuration: Sendable {
         /// The maximum total cost of all entries, in a unit of the caller's choice (bytes, for images). Clamped to
         /// `Int.max / 2`. No limit by default.
-        package var costLimit: Int
+        public var costLimit: Int
         /// The maximum number of entries. No limit by default.
-        package var countLimit: Int
+        public var countLimit: Int
         /// The maximum cost of one entry; more expensive values are not stored. No limit by default.
-        package var entryCostLimit = Int.max
+        public var entryCostLimit = Int.max
         /// How long an entry is kept without being used, in seconds. No limit by default.
-        package var ageLimit = Double.infinity
+        public var ageLimit = Double.infinity
         /// When entries expire that are stored without an expiration. Never by default.
-        package var expiration = CacheExpiration.never
+        public var expiration = CacheExpiration.never
         /// The effect of a use on the expiration of an entry. None by default.
-        package var expirationExtension = ExpirationExtension.none
+        public var expirationExtension = ExpirationExtension.none
         /// How to find evicted values that are still alive elsewhere, such as images on screen. `nil`, the default,
         /// does not find them.
         package var revival: ValueRevival<Value>?
@@ -191,29 +191,29 @@ package enum EvictionCause: Int, Sendable, Hashable, CaseIterable {
 }
 
 /// The statistics of a ``MemoryCache`` since it was created, or since ``MemoryCache/resetStatistics()``.
-@usableFromInline package struct MemoryCacheStatistics: Sendable, Hashable {
+public struct MemoryCacheStatistics: Sendable, Hashable {
     /// Look-ups that found a cached value.
-    @usableFromInline package var hitCount = 0
+    public package(set) var hitCount = 0
     /// Look-ups that found an evicted value that was still alive elsewhere.
-    @usableFromInline package var weakHitCount = 0
+    public package(set) var weakHitCount = 0
     /// Look-ups that found nothing.
-    @usableFromInline package var missCount = 0
+    public package(set) var missCount = 0
     /// Values stored, including replacements.
-    @usableFromInline package var insertionCount = 0
+    public package(set) var insertionCount = 0
     /// Evicted entries.
-    @usableFromInline package var evictionCount: Int { evictionCounts.total }
+    public var evictionCount: Int { evictionCounts.total }
     @usableFromInline package var evictionCounts = EvictionCounts()
     /// The current number of entries.
-    @usableFromInline package var count = 0
+    public package(set) var count = 0
     /// Their current total cost.
-    @usableFromInline package var totalCost = 0
+    public package(set) var totalCost = 0
 
     /// Creates statistics with all counts 0.
     @inlinable
     package init() {}
 
     /// The fraction of look-ups that found a value, from 0 to 1; 0 before the first one.
-    @usableFromInline package var hitRate: Double {
+    public var hitRate: Double {
         let found = hitCount + weakHitCount
         return found == 0 ? 0 : Double(found) / Double(found + missCount)
     }

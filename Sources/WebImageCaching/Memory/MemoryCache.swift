@@ -166,7 +166,7 @@ public final class MemoryCache<Key: Hashable & Sendable, Value: Sendable>: Senda
     }
 
     /// Returns when an entry expires; `nil` if it never does, or if there is none. Does not count as a use.
-    package func expiration(for key: Key) -> CacheExpiration? {
+    public func expiration(for key: Key) -> CacheExpiration? {
         let hash = Store.hash(key)
         let shard = shard(for: hash)
         let now = clock.now()
@@ -326,7 +326,7 @@ public final class MemoryCache<Key: Hashable & Sendable, Value: Sendable>: Senda
 
     /// The maximum cost of one entry. A lower limit takes effect immediately, in time proportional to the number of
     /// entries.
-    package var entryCostLimit: Int {
+    public var entryCostLimit: Int {
         get { totals.entryCostLimit }
         set {
             totals.entryCostLimit = newValue
@@ -363,7 +363,7 @@ public final class MemoryCache<Key: Hashable & Sendable, Value: Sendable>: Senda
     }
 
     /// Removes the entries that have expired or have not been used for ``ageLimit``.
-    package func removeExpired() {
+    public func removeExpired() {
         let now = clock.now()
         evictFromAllShards { $0.evictExpired(at: now) }
         trim(toAge: ageLimit, because: .age)
@@ -403,14 +403,14 @@ public final class MemoryCache<Key: Hashable & Sendable, Value: Sendable>: Senda
 
     /// The statistics. They are collected shard by shard, so the numbers may be from different moments if other threads
     /// use the cache.
-    package var statistics: MemoryCacheStatistics {
+    public var statistics: MemoryCacheStatistics {
         var sum = MemoryCacheStatistics()
         for shard in shards.all { sum.add(shard.locked { shard.store.statistics }) }
         return sum
     }
 
     /// Resets all counts to 0; entries stay.
-    package func resetStatistics() {
+    public func resetStatistics() {
         for shard in shards.all { shard.locked { shard.store.statistics = MemoryCacheStatistics() } }
     }
 }

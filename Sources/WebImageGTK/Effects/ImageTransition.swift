@@ -21,20 +21,20 @@ public import WebImage
 /// ```
 public struct ImageTransition: Sendable {
     /// The duration of the transition.
-    let duration: Duration
+    public var duration: Duration
     /// Maps the elapsed part of the duration, from 0 to 1, to the progress. Not called for 0 and 1. Eases in and out by
     /// default.
-    package var timing: @Sendable (Double) -> Double
+    public var timing: @Sendable (Double) -> Double
     /// Whether the library sets the image; `true` by default. If `false`, the closures set it.
-    package var setsImage: Bool
+    public var setsImage: Bool
     /// Called before the image is set.
-    package var prepare: (@MainActor @Sendable (_ slot: ImageSlot, _ image: Image) -> Void)?
+    public var prepare: (@MainActor @Sendable (_ slot: ImageSlot, _ image: Image) -> Void)?
     /// Draws one frame. Slots that pass images to a closure don't call it.
-    let draw: @MainActor @Sendable (ImageFrame) -> Void
+    public var draw: @MainActor @Sendable (ImageFrame) -> Void
     /// Called for each frame with the progress from 0 to 1, to animate other parts of the view.
-    package var animate: (@MainActor @Sendable (_ slot: ImageSlot, _ progress: Double) -> Void)?
+    public var animate: (@MainActor @Sendable (_ slot: ImageSlot, _ progress: Double) -> Void)?
     /// Called once at the end; `isFinished` is `false` if the transition was interrupted.
-    package var complete: (@MainActor @Sendable (_ slot: ImageSlot, _ isFinished: Bool) -> Void)?
+    public var complete: (@MainActor @Sendable (_ slot: ImageSlot, _ isFinished: Bool) -> Void)?
 
     /// Makes a transition.
     ///

@@ -28,7 +28,7 @@ public import WebImage
     /// The slot itself.
     public var imageSlot: ImageSlot { self }
     /// The operation key, which identifies the slot in its widget. A load in one slot never cancels one in another.
-    let key: String
+    public let key: String
 
     // The values of ImageSlotOwner's public properties.
     var onLoadStateChange: (@MainActor (LoadState) -> Void)?
@@ -140,7 +140,7 @@ public import WebImage
     isolated deinit { abandonLoad() }
 
     /// Returns the slot of `widget` with a key; `nil` if there is none.
-    package static func attached(to widget: UnsafeMutablePointer<GtkWidget>, key: String = "image") -> ImageSlot? {
+    public static func attached(to widget: UnsafeMutablePointer<GtkWidget>, key: String = "image") -> ImageSlot? {
         ViewHost.known(of: widget)?.slots[key]
     }
 

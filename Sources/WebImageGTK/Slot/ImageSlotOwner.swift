@@ -27,8 +27,7 @@ extension ImageSlotOwner {
     ///     as the view needs if it ``WebImageGTK/ImageSlotOwner/decodesAtDisplaySize``.
     ///   - processors: applied to the decoded image; none by default.
     ///   - priority: the load's priority while the view is on screen; off screen it is at most `low`. `nil`, the
-    ///     default, uses the priority of `loadOptions`, or `high` if they have none. In a list that is being scrolled,
-    ///     a load with `low` or less starts when scrolling ends.
+    ///     default, is `high`. In a list that is being scrolled, a load with `low` or less starts when scrolling ends.
     ///   - manager: loads the image; the shared one by default.
     ///   - completion: called exactly once on the main thread, after the image was set: inside this call if the image
     ///     was in memory, otherwise later. It gets ``WebImage/WebImageError/cancelled`` when another URL is set first or the
@@ -56,10 +55,11 @@ extension ImageSlotOwner {
             preview: preview)
     }
 
-    /// Shows the image at the URL in `text`. Invalid text fails with ``WebImage/WebImageError/invalidURL(_:reason:)``.
+    /// Shows the image at the URL in `text`, such as `https://example.org/photo.jpg`. A text that is not a URL with a
+    /// scheme fails with ``WebImage/WebImageError/invalidURL(_:reason:)``.
     ///
     /// Everything else is as for a `URL`.
-    package func setImage(
+    public func setImage(
         _ text: String, placeholder: Placeholder? = nil, options: SetImageOptions = [],
         loadOptions: WebImageOptions = [], thumbnail: Thumbnail? = nil, processors: [ImageProcessor] = [],
         priority: LoadPriority? = nil, manager: WebImageManager = .shared,
@@ -67,15 +67,16 @@ extension ImageSlotOwner {
         progress: (@MainActor @Sendable (_ received: Int64, _ expected: Int64?) -> Void)? = nil,
         preview: (@MainActor @Sendable (_ preview: Image) -> Void)? = nil
     ) {
-        guard let url = try? URL(address: text), url.scheme != nil else {
-            let error = WebImageError.invalidURL(text)
-            return imageSlot.fail(
+        do throws(WebImageError) {
+            let request = try WebImageRequest(
+                text, options: loadOptions, priority: priority, thumbnail: thumbnail, processors: processors)
+            setImage(
+                request, placeholder: placeholder, options: options, manager: manager, completion: completion,
+                progress: progress, preview: preview)
+        } catch {
+            imageSlot.fail(
                 error, placeholder: placeholder, options: options, state: .failed(error), completion: completion)
         }
-        setImage(
-            url, placeholder: placeholder, options: options, loadOptions: loadOptions, thumbnail: thumbnail,
-            processors: processors, priority: priority, manager: manager, completion: completion, progress: progress,
-            preview: preview)
     }
 
     /// Shows the image that `request` describes. Everything else is as for a `URL`. A request without a priority has

@@ -89,7 +89,7 @@ import WebImage
     }
 
     /// The `WebButton` that `widget` owns; `nil` for a widget without one.
-    package static func attached(to widget: UnsafeMutablePointer<GtkWidget>) -> WebButton? {
+    public static func attached(to widget: UnsafeMutablePointer<GtkWidget>) -> WebButton? {
         key.value(of: ObjectPointer(widget))
     }
 

@@ -55,7 +55,7 @@ import WebImage
     }
 
     /// Returns the paintable that `widget` owns under an operation key; `nil` if there is none.
-    package static func attached(to widget: UnsafeMutablePointer<GtkWidget>, key: String = "image") -> WebPaintable? {
+    public static func attached(to widget: UnsafeMutablePointer<GtkWidget>, key: String = "image") -> WebPaintable? {
         AssociationKey<WebPaintable>("web-image-paintable-\(key)").value(of: ObjectPointer(widget))
     }
 

@@ -65,7 +65,7 @@ public import WebImage
     package var picture: OpaquePointer { ObjectPointer(widget).opaque }
 
     /// The `WebPicture` that `widget` owns; `nil` for a widget without one.
-    package static func attached(to widget: UnsafeMutablePointer<GtkWidget>) -> WebPicture? {
+    public static func attached(to widget: UnsafeMutablePointer<GtkWidget>) -> WebPicture? {
         key.value(of: ObjectPointer(widget))
     }
 

@@ -67,8 +67,12 @@ extension ImageDownloader {
         /// Returns the request to send, before it is queued; gets the request with all headers. `nil` refuses the
         /// request: the load fails with ``WebImageError/BlockReason/hook``.
         ///
-        /// Called once for each load, on the network thread. Redirects keep the headers that the next
-        /// origin may receive. ``ImageDownloader/requestHeaders(for:)`` also calls it, on its caller's thread.
+        /// Called for each attempt of a load on the network thread, which must not be blocked: no other transfer
+        /// continues meanwhile. Redirects keep the headers that the next origin may receive.
+        ///
+        /// It is also called on other threads, several at the same time, by
+        /// ``ImageDownloader/requestHeaders(for:)``: a manager compares the fields with the `Vary` of stored responses.
+        /// Return the same for the same request, and don't count calls.
         public var requestModifier: (@Sendable (LoaderRequest) -> LoaderRequest?)?
         /// Returns the URL that a redirect leads to: the target, or another URL, which is checked as the target was.
         /// `nil` denies the redirect: the load fails with ``WebImageError/BlockReason/redirect(to:)``.

@@ -1,4 +1,4 @@
-package import FoundationEssentials
+public import FoundationEssentials
 
 /// The metrics of a load over HTTP: every exchange with a server, and totals.
 ///
@@ -9,13 +9,13 @@ public struct LoaderMetrics: Sendable {
     /// The exchanges in order. The last is the response; those before it led to it, such as redirects.
     public var exchanges: [Exchange] = []
     /// The number of redirects that were followed.
-    package var redirectCount = 0
+    public package(set) var redirectCount = 0
     /// The total time spent waiting for a slot, before the first exchange and between exchanges.
-    package var queueDuration = Duration.zero
+    public package(set) var queueDuration = Duration.zero
     /// The time from the call of `load` to the end.
     public var totalDuration = Duration.zero
     /// The number of decoded bytes delivered to the caller.
-    package var decodedByteCount: Int64 = 0
+    public package(set) var decodedByteCount: Int64 = 0
     /// The duration of the exchanges, without the time during which the reader paused them. Counts towards
     /// ``LoaderRequest/totalTimeout``.
     package var activeDuration = Duration.zero
@@ -29,7 +29,7 @@ public struct LoaderMetrics: Sendable {
     /// One request and its response.
     public struct Exchange: Sendable {
         /// The requested URL.
-        package var url: URL
+        public package(set) var url: URL
         /// The status; `nil` if no head arrived.
         public var statusCode: Int?
         /// The duration of the name lookup; zero on a reused connection.
@@ -43,11 +43,11 @@ public struct LoaderMetrics: Sendable {
         /// The time from the start of the exchange to its end.
         public var totalDuration: Duration
         /// Whether an existing connection was reused.
-        package var isConnectionReused: Bool
+        public package(set) var isConnectionReused: Bool
         /// The HTTP version; `nil` if no head arrived.
-        package var httpVersion: HTTPVersion?
+        public package(set) var httpVersion: HTTPVersion?
         /// The address of the server, or of a proxy; `nil` if no connection was established.
-        package var remoteAddress: String?
+        public package(set) var remoteAddress: String?
         package var remotePort: Int?
         /// The size of the response's head in bytes, decompressed.
         package var headerByteCount: Int64
@@ -56,7 +56,7 @@ public struct LoaderMetrics: Sendable {
         /// The time from the start of the load to the start of the exchange.
         package var startDuration = Duration.zero
         /// The header fields of the response as received, in order.
-        package var responseHeaders: [HTTPField] = []
+        public package(set) var responseHeaders: [HTTPField] = []
         /// The encryption of the connection; `nil` without TLS, and if libcurl's TLS library does not tell.
         package var security: Security?
         var sentFields: [HTTPField] = []
@@ -104,7 +104,7 @@ public struct LoaderMetrics: Sendable {
     }
 
     /// An HTTP version.
-    package enum HTTPVersion: String, Sendable {
+    public enum HTTPVersion: String, Sendable {
         /// HTTP/1.0.
         case http1_0 = "HTTP/1.0"
         /// HTTP/1.1.

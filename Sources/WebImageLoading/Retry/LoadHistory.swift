@@ -1,5 +1,5 @@
-package import FoundationEssentials
-package import WebImageCore
+public import FoundationEssentials
+public import WebImageCore
 
 /// The state shared by the attempts of one load, so that time limits apply to all of them together.
 package final class LoadHistory: Sendable {
@@ -59,17 +59,17 @@ extension LoaderRequest {
 /// One attempt to load the bytes of an image.
 ///
 /// The last attempt of a load in progress has neither a duration nor an error.
-package struct LoadAttempt: Sendable, Equatable {
+public struct LoadAttempt: Sendable, Equatable {
     /// The number of the attempt, starting at 1, over all URLs of the request.
-    package var number: Int
+    public package(set) var number: Int
     /// The request's URL, or one of its alternatives.
-    package var url: URL
+    public package(set) var url: URL
     /// What the attempt waits for, or has waited for, before it starts.
-    package var wait = Wait.none
+    public package(set) var wait = Wait.none
     /// The duration without the wait; `nil` until the attempt has ended.
-    package var duration: Duration?
+    public package(set) var duration: Duration?
     /// The error; `nil` if the attempt has not failed.
-    package var error: WebImageError?
+    public package(set) var error: WebImageError?
 
     /// Creates an attempt that is about to start.
     package init(number: Int, url: URL, wait: Wait = .none) {
@@ -79,7 +79,7 @@ package struct LoadAttempt: Sendable, Equatable {
     }
 
     /// What an attempt waits for.
-    package enum Wait: Sendable, Equatable {
+    public enum Wait: Sendable, Equatable {
         /// Nothing.
         case none
         /// The delay that the ``RetryStrategy`` returned.

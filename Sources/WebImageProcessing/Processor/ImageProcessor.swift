@@ -20,7 +20,7 @@ public struct ImageProcessor: Sendable {
     package init(_ base: any Processor) { self.base = base }
 
     /// The processor's name with all parameters.
-    package var identifier: ProcessorIdentifier { base.identifier }
+    public var identifier: ProcessorIdentifier { base.identifier }
 
     /// Returns the processed image. Blocks the calling thread.
     package func process(_ image: Image, cancellation: Cancellation?) throws(WebImageError) -> Image {

@@ -3,9 +3,9 @@ package import WebImageCore
 /// The name of a processor and its parameters, as a text that no other processor has, such as `circle(border:none)`.
 ///
 /// Punctuation in names and values is percent-encoded as in URLs, so that a value cannot pass for other parameters.
-package struct ProcessorIdentifier: Sendable, Hashable, CustomStringConvertible {
+public struct ProcessorIdentifier: Sendable, Hashable, CustomStringConvertible {
     /// The text.
-    package let description: String
+    public let description: String
 
     /// Makes an identifier.
     ///

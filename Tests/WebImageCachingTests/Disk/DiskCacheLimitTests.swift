@@ -20,7 +20,7 @@ import WebImageTestSupport
         await cache.storeNow(Data(10, of: 1), for: "10")
         // Down to 90 %.
         #expect(await keys(cache) == ["0", "3", "4", "5", "6", "7", "8", "9", "10"])
-        #expect(await cache.statistics().evictions == 2)
+        #expect(await cache.statistics().evictionCount == 2)
     }
 
     @Test func aValueNearTheLimitEvictsAllOthers() async {
@@ -131,9 +131,9 @@ import WebImageTestSupport
         cache.store(Data(10, of: 2), for: "waiting")
         _ = await cache.data(for: "waiting")
         let statistics = await cache.statistics()
-        #expect(statistics.hits == 5)
-        #expect(statistics.misses == 2)
-        #expect(statistics.evictions == 0)
+        #expect(statistics.hitCount == 5)
+        #expect(statistics.missCount == 2)
+        #expect(statistics.evictionCount == 0)
     }
 
     @Test func statisticsDescribeSegmentsFilesAndTimes() async throws {
@@ -457,7 +457,7 @@ import WebImageTestSupport
         #expect(await cache.data(for: "used") != nil)
         await cache.storeNow(Data(1 << 20, of: 2), for: "new")
         #expect(await cache.entries().map(\.key) == ["used", "other", "new"])
-        #expect(await cache.statistics().hits == 1)
+        #expect(await cache.statistics().hitCount == 1)
     }
 
     /// It is not stored, so no entry is evicted for it.

@@ -449,7 +449,7 @@ import WebImageTestSupport
         #expect(await cache.count == 200)
         await cache.removeExpired()
         #expect(await cache.count == 100)
-        #expect(await cache.statistics().evictions == 100)
+        #expect(await cache.statistics().evictionCount == 100)
     }
 
     @Test(arguments: [false, true]) func usesExtendAnExpiration(isWritten: Bool) async {

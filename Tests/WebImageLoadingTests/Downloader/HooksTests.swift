@@ -49,6 +49,22 @@ import WebImageTestSupport
         #expect(echo["x-agent"]?.hasPrefix("swift-web-image/") == true)
     }
 
+    @Test func theRequestModifierRunsOnTheNetworkThreadAndWhereHeadersAreAskedFor() async throws {
+        let threads = LockBox<[String]>([])
+        let downloader = downloader { configuration in
+            configuration.requestModifier = { request in
+                threads.withLock { $0.append(currentThreadName()) }
+                return request
+            }
+        }
+        let url = try SharedServers.nginx.get().url("/small.png?modified")
+        _ = try await downloader.body(url)
+        let name = threads.withLock { $0 }
+        #expect(name.count == 1 && name != [currentThreadName()], "once, on the network thread")
+        _ = downloader.requestHeaders(for: LoaderRequest(url: url))
+        #expect(threads.withLock { $0 } == name + [currentThreadName()])
+    }
+
     @Test func theRequestModifierRefusesARequestBeforeItIsSent() async throws {
         let faults = try SharedServers.faults.get()
         let downloader = downloader { $0.requestModifier = { _ in nil } }

@@ -60,6 +60,23 @@ import WebImageTestSupport
         #expect(!operation.isCancelled)
     }
 
+    @Test func endsALookUpOnDiskAndNeverAsksTheLoader() async throws {
+        let cache = HeldCache()
+        let fixture = try ManagerFixture { $0.cache = cache }
+        let results = Results()
+        let operation = fixture.manager.load(
+            WebImageRequest(url), progress: { _, _ in Issue.record("progress after the cancel") },
+            completion: results.note)
+        try await cache.lookUps.first()
+        operation.cancel()
+        #expect(await results.wait(for: 1).count == 1)
+        cache.release()
+        // By now the look-up above has ended.
+        _ = try await fixture.load(WebImageRequest(try ManagerFixture.url("b")), answeringWith: SolidPicture(1))
+        #expect(results.errors == [.cancelled] && results.all.count == 1)
+        #expect(fixture.loader.loadCount == 1)
+    }
+
     @Test func silencesProgress() async throws {
         let queue = ManualCallbackQueue()
         let seen = LockBox(0)
@@ -187,4 +204,36 @@ extension Result where Failure == any Error {
     fileprivate var error: WebImageError? {
         if case .failure(let error) = self { error as? WebImageError } else { nil }
     }
+}
+
+/// An empty cache whose first look-up on disk waits.
+private final class HeldCache: ImageCaching {
+    /// Yields when the look-up has begun.
+    let lookUps: AsyncStream<Void>
+    private let begun: AsyncStream<Void>.Continuation
+    private let gate: AsyncStream<Void>
+    private let opener: AsyncStream<Void>.Continuation
+
+    init() {
+        (lookUps, begun) = AsyncStream.makeStream()
+        (gate, opener) = AsyncStream.makeStream()
+    }
+
+    /// Lets the look-up end, and all later ones.
+    func release() { opener.finish() }
+
+    func data(for key: ImageCacheKey, in tiers: ImageCache.Tiers) async -> ImageCacheResult? {
+        begun.yield()
+        for await _ in gate {}
+        return nil
+    }
+
+    func store(
+        _ image: Image?, data: Data?, for key: ImageCacheKey, in tiers: ImageCache.Tiers,
+        attributes: DiskCache.Attributes
+    ) async {}
+
+    func remove(for key: ImageCacheKey, from tiers: ImageCache.Tiers) async {}
+
+    func clear(_ tiers: ImageCache.Tiers) async {}
 }

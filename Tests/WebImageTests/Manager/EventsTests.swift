@@ -36,6 +36,26 @@ import WebImageTestSupport
         #expect(ends.count == 1)
     }
 
+    @Test func deliverAStoredImageAsAPreviewAndThenTheResult() async throws {
+        let request = WebImageRequest(url, cachePolicy: .refresh)
+        _ = try await fixture.load(request, answeringWith: SolidPicture(1))
+        let reading = Task { [manager = fixture.manager] in
+            var events: [LoadEvent] = []
+            for await event in manager.events(for: request) { events.append(event) }
+            return events
+        }
+        try await fixture.nextLoad().answer(SolidPicture(2).png())
+        let events = await reading.value
+        let previews = events.compactMap { if case .preview(let image) = $0 { image } else { nil } }
+        #expect(previews.count == 1 && previews.allSatisfy(SolidPicture(1).matches))
+        #expect(events.contains { if case .progress = $0 { true } else { false } })
+        guard case .finished(.success(let response))? = events.last else {
+            Issue.record("ended with \(String(describing: events.last))")
+            return
+        }
+        #expect(response.origin == .remote && SolidPicture(2).matches(response.image))
+    }
+
     @Test func cancelTheLoadWhenTheIterationStops() async throws {
         let reading = Task { [manager = fixture.manager, url] in
             for await event in manager.events(for: WebImageRequest(url)) {

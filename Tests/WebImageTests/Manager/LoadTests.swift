@@ -13,6 +13,12 @@ import WebImageTestSupport
         url = try ManagerFixture.url("a")
     }
 
+    @Test func loadsTheURLInAText() async throws {
+        async let image = fixture.manager.image(at: url.absoluteString)
+        try await fixture.nextLoad().answer(SolidPicture(1).png())
+        #expect(try await SolidPicture(1).matches(image))
+    }
+
     @Test func comesFromTheLoaderThenFromMemoryThenFromDisk() async throws {
         let request = WebImageRequest(url)
         let first = try await fixture.load(request, answeringWith: SolidPicture(1))

@@ -164,11 +164,10 @@ import WebImageTestSupport
         #expect((counters.running, counters.imagesInProgress, counters.filesInProgress) == (0, 0, 0))
     }
 
-    @Test func writesNothingWithoutALog() async throws {
+    @Test func logsTheStartAndTheEndOfEachLoadAtItsLevel() async throws {
         let lines = LockBox<[(level: WebImageLogLevel, text: String)]>([])
         let fixture = try ManagerFixture {
             $0.log = { level, text in
-                guard level >= .info else { return }
                 let text = text()
                 lines.withLock { $0.append((level, text)) }
             }
@@ -177,9 +176,11 @@ import WebImageTestSupport
         _ = try await fixture.load(request, answeringWith: SolidPicture(1))
         _ = try? await fixture.manager.image(for: WebImageRequest(url, cachePolicy: .cacheOnly))
         let messages = lines.withLock { $0 }
-        #expect(messages.map(\.level) == [.info, .warning], "no debug messages")
+        #expect(messages.filter { $0.level >= .info }.map(\.level) == [.info, .warning])
         #expect(messages.allSatisfy { !$0.text.contains("secret") })
-        #expect(messages[0].text.contains("scripted://host/a"))
+        #expect(messages.first { $0.level == .debug }?.text == "Started scripted://host/a")
+        #expect(messages.first { $0.level == .info }?.text == "Loaded scripted://host/a (remote)")
+        #expect(messages.last?.text.hasPrefix("Failed: ") == true)
     }
 
     @Test func countsEachLoadOnceWithEveryAPI() async throws {

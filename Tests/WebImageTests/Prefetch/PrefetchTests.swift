@@ -16,6 +16,14 @@ import WebImageTestSupport
         try names.map { WebImageRequest(try ManagerFixture.url($0)) }
     }
 
+    @Test func usesTheSharedManagerByDefault() async throws {
+        // An image that a closure returns is only in memory.
+        let request = WebImageRequest(id: "PrefetchTests/shared", image: { try SolidPicture(1).image() })
+        let progress = await ImagePrefetcher().prefetched([request])
+        #expect(progress.loaded == 1)
+        #expect(SolidPicture(1).matches(try #require(WebImageManager.shared.cachedImage(for: request))))
+    }
+
     @Test func loadsImagesIntoMemoryAndReportsProgress() async throws {
         let prefetcher = prefetcher(maximumConcurrentCount: 1)
         let requests = try requests("a", "b")

@@ -18,6 +18,22 @@ import WebImage
         #expect((first.userInfo["number"] as? Int, second.userInfo["number"] as? Int) == (1, 2))
     }
 
+    @Test func takesTheURLFromAText() throws {
+        let request = try WebImageRequest(
+            " https://example.org/a b.png", options: .progressive, headers: ["A": "1"])
+        #expect(request.url == URL(string: "https://example.org/a%20b.png"))
+        #expect(request.options == .progressive && request.headers == ["A": "1"])
+    }
+
+    @Test(arguments: [
+        "", "no url at all", "/photos/a.png", "//example.org/a.png", "example.org/a.png", "http://[::1",
+        "http:///a.png",
+    ])
+    func aTextThatIsNoURLIsAnError(text: String) async {
+        #expect(throws: WebImageError.invalidURL(text)) { try WebImageRequest(text) }
+        await #expect(throws: WebImageError.invalidURL(text)) { try await WebImageManager.shared.image(at: text) }
+    }
+
     @Test func isSmallWithoutRareSettings() {
         #expect(WebImageRequest(url).hasStandardDetails)
         #expect(MemoryLayout<WebImageRequest>.size <= 96)
