@@ -129,7 +129,7 @@ fuzz: ## Look for inputs that break a decoder, for SECONDS=… each; TARGET=… 
 	@Scripts/setup build
 	Fuzzing/run $(SECONDS) $(TARGET)
 
-lint: ## Check layout, tables and scripts, and count the public interface.
+lint: ## Check layout, tables and scripts, and that the public interface is the listed one.
 	@Scripts/setup build
 	@Scripts/lint
 
@@ -182,8 +182,8 @@ snippets: ## Compile the code blocks of the README and the guides.
 	@Scripts/setup build
 	@Scripts/snippets
 
-test-install: ## Paste the install snippets into fresh packages, and build them.
-	@Scripts/setup build
+test-install: ## Paste the install snippets and programs into fresh packages, and build and run them.
+	@Scripts/setup build test
 	@Scripts/test-install
 
 clean: ## Remove build products.
