@@ -19,7 +19,7 @@ extension ImageMetadata {
     }
 
     /// Writes a new directory with these entries at the end of `file`, a little-endian TIFF of one page.
-    func added(toTIFF file: Data) -> Data {
+    func added(toTIFF file: Data, profile: [UInt8]?) -> Data {
         guard let layout = TIFFLayout(file.bytes), !layout.isBigEndian else { return file }
         var directory = TIFFDirectory(layout, at: layout.firstDirectory, in: file.bytes)
         if let exif, let layout = TIFFLayout(exif.bytes) {
@@ -27,7 +27,7 @@ extension ImageMetadata {
                 TIFFDirectory(layout, at: layout.firstDirectory, in: exif.bytes, tags: TIFFTag.descriptions))
         }
         if let xmp { directory.set(TIFFTag.xmp, type: 1, Array(xmp)) }
-        directory.set(TIFFTag.profile, type: 7, Self.sRGBProfile)
+        if let profile { directory.set(TIFFTag.profile, type: 7, profile) }
         var result = file
         if result.count % 2 == 1 { result.append(0) }
         let start = result.count

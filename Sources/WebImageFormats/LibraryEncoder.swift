@@ -60,6 +60,8 @@ private final class LibraryWriter {
     private let handle: OpaquePointer
     private let cancellation: Cancellation?
     private let metadata: ImageMetadata?
+    /// For a TIFF: the other formats name their color space.
+    private let profile: [UInt8]?
     /// EXIF and XMP, to which the library has pointers.
     private let metadataBytes: UnsafeMutableBufferPointer<UInt8>
 
@@ -91,6 +93,7 @@ private final class LibraryWriter {
             (encoding.xmp, encoding.xmp_length) = (UnsafePointer(start + (exif?.count ?? 0)), xmp.count)
         }
         (self.metadata, self.metadataBytes) = (metadata, metadataBytes)
+        profile = options.writesColorProfile ? ImageMetadata.sRGBProfile : nil
         var handle: OpaquePointer?
         let result = cwi_encoder_open(library.library, &encoding, &handle)
         try result.check(encoding: library.format, size: size)
@@ -122,7 +125,8 @@ private final class LibraryWriter {
         try result.check(encoding: library.format, size: PixelSize(width: 0, height: 0))
         guard let bytes else { throw .encoding(format: library.format, reason: .codec("no output")) }
         let file = Data(bytesNoCopy: bytes, count: count, deallocator: .free)
-        return library == .tiff ? metadata?.added(toTIFF: file) ?? file : file
+        guard library == .tiff, metadata != nil || profile != nil else { return file }
+        return (metadata ?? ImageMetadata()).added(toTIFF: file, profile: profile)
     }
 }
 

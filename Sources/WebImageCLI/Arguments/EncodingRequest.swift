@@ -55,7 +55,9 @@ struct EncodingRequest: Sendable {
         options.byteLimit = byteLimit
         switch metadata {
         case .none: break
-        case .color: options.metadata = ImageMetadata()
+        case .color:
+            options.metadata = ImageMetadata()
+            options.writesColorProfile = true
         case .all: options.metadata = try original.map { data throws(WebImageError) in try registry.metadata(of: data) }
         }
         var image = image
@@ -79,10 +81,10 @@ struct EncodingRequest: Sendable {
     }
 }
 
-/// What is written of EXIF, XMP and color profiles.
+/// What is written of EXIF and XMP, and whether a color profile is.
 enum MetadataChoice: String, CaseIterable {
     case none
-    /// The orientation and the color space.
+    /// The orientation, and a profile of sRGB.
     case color
     case all
 }
@@ -113,7 +115,7 @@ extension EncodingRequest {
                 help: "Lower quality, then size, until the file has SIZE bytes (or 500K, 2M)")
             metadata = parser.option(
                 "metadata", words: MetadataChoice.allCases.map(\.rawValue),
-                help: "Keep no metadata (default), orientation and color space, or all EXIF and XMP")
+                help: "Keep no metadata (default), write orientation and an sRGB profile, or keep all EXIF and XMP")
             background = parser.option(
                 "background", value: "#rrggbb",
                 help: "Color behind transparent pixels in JPEG and GIF; white by default")

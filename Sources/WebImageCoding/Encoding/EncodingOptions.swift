@@ -44,10 +44,14 @@ public struct EncodingOptions: Sendable {
     /// The EXIF and XMP of the file, in JPEG, PNG, WebP, AVIF, HEIC, JPEG XL, TIFF and JPEG 2000. `nil`, the default,
     /// writes none: a picture keeps neither its place nor its camera.
     ///
-    /// Pixels are upright sRGB, so what is written says so: the orientation is 1, the profile is sRGB's, and the size is
-    /// the file's. An empty ``ImageMetadata`` writes only that. Pass ``CodecRegistry/metadata(of:)`` of the original file
-    /// to keep all. An original color profile can't be kept, because its colors were converted.
+    /// Pixels are upright sRGB, so what is written says so: the orientation is 1, the color space is sRGB, and the size is
+    /// the file's, in EXIF and XMP. An empty ``ImageMetadata`` writes only the orientation. Pass
+    /// ``CodecRegistry/metadata(of:)`` of the original file to keep all but its thumbnail and what describes a gain map. An
+    /// original color profile can't be kept, because its colors were converted.
     public var metadata: ImageMetadata?
+    /// Whether JPEG, WebP and TIFF get a color profile of sRGB. `false` by default: programs take files without one for
+    /// sRGB. The other formats name their color space.
+    public var writesColorProfile = false
     /// Polled while encoding; set it to stop.
     public var cancellation: Cancellation?
 

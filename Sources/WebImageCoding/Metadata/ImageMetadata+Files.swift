@@ -36,15 +36,18 @@ extension ImageMetadata {
 }
 
 extension EncodingOptions {
-    /// Returns `file` with ``metadata``, where the format's container is ours.
+    /// Returns `file` with ``metadata`` and, if it's asked for, a profile, where the format's container is ours.
     func addingMetadata(
         to file: Data, _ size: PixelSize, as format: ImageFormat
     ) throws(WebImageError) -> Data {
-        guard let metadata = try metadata?.describing(size, as: format) else { return file }
+        let metadata = try metadata?.describing(size, as: format)
+        guard metadata != nil || writesColorProfile else { return file }
+        let added = metadata ?? ImageMetadata()
+        let profile = writesColorProfile ? ImageMetadata.sRGBProfile : nil
         switch format {
-        case .jpeg: return try metadata.added(toJPEG: file)
-        case .png: return metadata.added(toPNG: file)
-        case .webp: return try metadata.added(toWebP: file, size)
+        case .jpeg: return try added.added(toJPEG: file, profile: profile)
+        case .png: return added.added(toPNG: file)
+        case .webp: return try added.added(toWebP: file, size, profile: profile)
         default: return file
         }
     }
@@ -52,7 +55,7 @@ extension EncodingOptions {
 
 extension ImageMetadata {
     /// Puts segments behind the first one, which is JFIF's.
-    fileprivate func added(toJPEG file: Data) throws(WebImageError) -> Data {
+    fileprivate func added(toJPEG file: Data, profile: [UInt8]?) throws(WebImageError) -> Data {
         let end = 4 + (file.bytes.integer(at: 4, count: 2, isBigEndian: true) ?? 0)
         var result = Data(file.prefix(end))
         func append(_ marker: UInt8, _ signature: StaticString, _ content: Data) throws(WebImageError) {
@@ -69,7 +72,7 @@ extension ImageMetadata {
         if let exif { try append(0xE1, TIFFLayout.prefix, exif) }
         if let xmp { try append(0xE1, JPEGHeader.xmpSignature, xmp) }
         // The first of one piece.
-        try append(0xE2, JPEGHeader.profileSignature, Data([1, 1] + Self.sRGBProfile))
+        if let profile { try append(0xE2, JPEGHeader.profileSignature, Data([1, 1] + profile)) }
         result.append(file.dropFirst(end))
         return result
     }
@@ -91,16 +94,20 @@ extension ImageMetadata {
     private static let pngHeaderByteCount = 33
 
     /// Adds ICCP behind the VP8X chunk, which a plain still gets here, and EXIF and XMP at the end.
-    fileprivate func added(toWebP file: Data, _ size: PixelSize) throws(WebImageError) -> Data {
+    fileprivate func added(
+        toWebP file: Data, _ size: PixelSize, profile: [UInt8]?
+    ) throws(WebImageError) -> Data {
         let isPlain = !file.bytes.hasText("VP8X", at: 12)
         typealias Writer = WebPChunkWriter
         var flags = isPlain ? 0 : file.bytes.byte(at: 20) ?? 0
         if isPlain, try WebPFile(reading: file.bytes).hasAlpha { flags |= Writer.alphaFlag }
-        flags |= Writer.profileFlag | (exif == nil ? 0 : Writer.exifFlag) | (xmp == nil ? 0 : Writer.xmpFlag)
+        flags |= exif == nil ? 0 : Writer.exifFlag
+        flags |= xmp == nil ? 0 : Writer.xmpFlag
+        flags |= profile == nil ? 0 : Writer.profileFlag
         var result = Writer()
         let sides = [size.width, size.height].flatMap { Writer.bytes(of: $0 - 1, 3) }
         result.append("VP8X", [flags, 0, 0, 0] + sides)
-        result.append("ICCP", Self.sRGBProfile)
+        if let profile { result.append("ICCP", profile) }
         result.append(chunks: file.dropFirst(isPlain ? 12 : 30))
         if let exif { result.append("EXIF", [], exif) }
         if let xmp { result.append("XMP ", [], xmp) }

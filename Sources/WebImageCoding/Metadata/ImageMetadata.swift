@@ -35,9 +35,9 @@ public struct ImageMetadata: Sendable, Hashable {
 
 extension ImageMetadata {
     /// Returns the metadata for pixels that were turned upright, converted to sRGB, and perhaps scaled: with the
-    /// orientation 1, the color space sRGB and this size, and without a thumbnail of the file that it's from. Without
-    /// EXIF there will be one with nothing but the orientation. XMP that describes a gain map, which is not written, is
-    /// left out.
+    /// orientation 1, the color space sRGB and this size, in EXIF and XMP, and without a thumbnail of the file that it's
+    /// from. Without EXIF there will be one with nothing but the orientation. The properties of a gain map, which is not
+    /// written, are left out of XMP.
     ///
     /// - Throws: ``WebImageError/EncodingFailure/invalidMetadata`` if the EXIF has no header.
     package func describing(_ size: PixelSize, as format: ImageFormat) throws(WebImageError) -> ImageMetadata {
@@ -54,16 +54,18 @@ extension ImageMetadata {
             directory.setShort(TIFFTag.orientation, 1)
             result.exif = Data(directory.structure())
         }
-        if let xmp {
-            let text = xmp.bytes
-            let hasGainMap = text.firstOffset(of: "hdrgm:Version", from: 0) != nil
-            var upright = xmp
-            for offset in ImageOrientation.digits(inXMP: text) {
-                upright[upright.startIndex + offset] = UInt8(ascii: "1")
-            }
-            result.xmp = hasGainMap ? nil : upright
-        }
+        result.xmp = xmp.flatMap { Self.packet(Array($0), describing: size) }
         return result
+    }
+
+    private static func packet(_ bytes: [UInt8], describing size: PixelSize) -> Data? {
+        let (width, height) = ("\(size.width)", "\(size.height)")
+        return XMPPacket(bytes).changed(
+            setting: [
+                (.tiff, "Orientation", "1"), (.tiff, "ImageWidth", width), (.tiff, "ImageLength", height),
+                (.exif, "PixelXDimension", width), (.exif, "PixelYDimension", height), (.exif, "ColorSpace", "1"),
+            ], removing: [.gainMap, .container, .containerItem]
+        ).map { Data($0) }
     }
 
     /// A profile of sRGB, for files that can't name it.

@@ -1,0 +1,218 @@
+/// Changes an XMP packet (ISO 16684-1: RDF in XML) in its bytes, so that everything else stays as it is.
+///
+/// Properties are attributes or elements, whose prefixes the packet declares for namespaces. XML that is not well-formed
+/// is read as far as its tags can be told apart.
+struct XMPPacket {
+    private let bytes: [UInt8]
+    private let tags: [Tag]
+    /// The prefixes that the packet declares, by namespace.
+    private let prefixes: [String: Set<String>]
+
+    /// A namespace, and the prefix that all programs use; packets may lack its declaration.
+    struct Namespace {
+        let address: String
+        let prefix: String
+
+        static let tiff = Namespace(address: "http://ns.adobe.com/tiff/1.0/", prefix: "tiff")
+        static let exif = Namespace(address: "http://ns.adobe.com/exif/1.0/", prefix: "exif")
+        static let gainMap = Namespace(address: "http://ns.adobe.com/hdr-gain-map/1.0/", prefix: "hdrgm")
+        static let container = Namespace(address: "http://ns.google.com/photos/1.0/container/", prefix: "Container")
+        static let containerItem = Namespace(
+            address: "http://ns.google.com/photos/1.0/container/item/", prefix: "Item")
+    }
+
+    /// `<name …>`, `<name …/>` or `</name>`.
+    private struct Tag {
+        var range: Range<Int>
+        var name = ""
+        var isStart = true
+        var isEmpty = false
+        var attributes: [Attribute] = []
+    }
+
+    private struct Attribute {
+        let name: String
+        /// From the space before the name.
+        let range: Range<Int>
+        /// Inside of the quotes.
+        let value: Range<Int>
+    }
+
+    init(_ bytes: [UInt8]) {
+        self.bytes = bytes
+        var scanner = Scanner(bytes: bytes)
+        var tags: [Tag] = []
+        var prefixes: [String: Set<String>] = [:]
+        while let tag = scanner.nextTag() {
+            tags.append(tag)
+            for attribute in tag.attributes where attribute.name.hasPrefix("xmlns:") {
+                let address = String(decoding: bytes[attribute.value], as: UTF8.self)
+                prefixes[address, default: []].insert(String(attribute.name.dropFirst(6)))
+            }
+        }
+        (self.tags, self.prefixes) = (tags, prefixes)
+    }
+
+    /// Returns the packet with these values of simple properties, where it has them, and without what is in
+    /// `namespaces`; `nil` if an element to leave out has no end.
+    func changed(
+        setting values: [(namespace: Namespace, property: String, value: String)], removing namespaces: [Namespace]
+    ) -> [UInt8]? {
+        var edits: [(range: Range<Int>, text: String)] = []
+        let removed = Set(namespaces.flatMap(names))
+        let texts = Dictionary(
+            values.flatMap { value in names(value.namespace).map { ("\($0):\(value.property)", value.value) } },
+            uniquingKeysWith: { first, _ in first })
+        var index = 0
+        while index < tags.count {
+            let tag = tags[index]
+            if tag.isStart, removed.contains(Self.prefix(of: tag.name)) {
+                guard let end = end(ofElementAt: index) else { return nil }
+                edits.append((tag.range.lowerBound..<tags[end].range.upperBound, ""))
+                index = end + 1
+                continue
+            }
+            for attribute in tag.attributes {
+                let prefix = Self.prefix(of: attribute.name)
+                let declared = prefix == "xmlns" ? String(attribute.name.dropFirst(6)) : prefix
+                if removed.contains(declared) {
+                    edits.append((attribute.range, ""))
+                } else if let text = texts[attribute.name] {
+                    edits.append((attribute.value, text))
+                }
+            }
+            if tag.isStart, !tag.isEmpty, let text = texts[tag.name], index + 1 < tags.count,
+                !tags[index + 1].isStart
+            {
+                edits.append((tag.range.upperBound..<tags[index + 1].range.lowerBound, text))
+            }
+            index += 1
+        }
+        return applied(edits)
+    }
+
+    private func names(_ namespace: Namespace) -> Set<String> {
+        prefixes[namespace.address] ?? [namespace.prefix]
+    }
+
+    private static func prefix(of name: String) -> String {
+        name.firstIndex(of: ":").map { String(name[..<$0]) } ?? ""
+    }
+
+    /// The index of the tag that ends an element.
+    private func end(ofElementAt start: Int) -> Int? {
+        if tags[start].isEmpty { return start }
+        var depth = 0
+        for index in start..<tags.count where tags[index].name == tags[start].name && !tags[index].isEmpty {
+            depth += tags[index].isStart ? 1 : -1
+            if depth == 0 { return index }
+        }
+        return nil
+    }
+
+    private func applied(_ edits: [(range: Range<Int>, text: String)]) -> [UInt8] {
+        var result: [UInt8] = []
+        result.reserveCapacity(bytes.count)
+        var position = 0
+        for edit in edits {
+            result += bytes[position..<edit.range.lowerBound]
+            result += edit.text.utf8
+            position = edit.range.upperBound
+        }
+        return result + bytes[position...]
+    }
+
+    /// Finds tags. Comments, instructions and sections of character data are skipped.
+    private struct Scanner {
+        let bytes: [UInt8]
+        private var offset = 0
+
+        init(bytes: [UInt8]) { self.bytes = bytes }
+
+        mutating func nextTag() -> Tag? {
+            while let start = next(UInt8(ascii: "<"), from: offset) {
+                if has("<!--", at: start) {
+                    guard skip(past: "-->", from: start + 4) else { return nil }
+                } else if has("<![CDATA[", at: start) {
+                    guard skip(past: "]]>", from: start + 9) else { return nil }
+                } else if has("<?", at: start) {
+                    guard skip(past: "?>", from: start + 2) else { return nil }
+                } else {
+                    return tag(at: start)
+                }
+            }
+            return nil
+        }
+
+        private mutating func tag(at start: Int) -> Tag? {
+            var tag = Tag(range: start..<start)
+            offset = start + 1
+            if byte == UInt8(ascii: "/") {
+                tag.isStart = false
+                offset += 1
+            }
+            tag.name = name()
+            while byte != nil {
+                let begin = offset
+                skipSpace()
+                switch self.byte {
+                case UInt8(ascii: ">"):
+                    offset += 1
+                    tag.range = start..<offset
+                    return tag
+                case UInt8(ascii: "/"):
+                    tag.isEmpty = true
+                    offset += 1
+                case nil: return nil
+                default:
+                    let name = name()
+                    skipSpace()
+                    guard self.byte == UInt8(ascii: "=") else {
+                        // Not an attribute; a byte of no name must not stop the scanner.
+                        if offset == begin || name.isEmpty { offset += 1 }
+                        continue
+                    }
+                    offset += 1
+                    skipSpace()
+                    guard let quote = self.byte, quote == UInt8(ascii: "\"") || quote == UInt8(ascii: "'"),
+                        let end = next(quote, from: offset + 1)
+                    else { return nil }
+                    tag.attributes.append(Attribute(name: name, range: begin..<end + 1, value: offset + 1..<end))
+                    offset = end + 1
+                }
+            }
+            return nil
+        }
+
+        private var byte: UInt8? { offset < bytes.count ? bytes[offset] : nil }
+
+        private mutating func skipSpace() { while let byte, byte <= 0x20 { offset += 1 } }
+
+        private mutating func name() -> String {
+            let start = offset
+            while let byte, byte > 0x20, !Self.delimiters.contains(byte) { offset += 1 }
+            return String(decoding: bytes[start..<offset], as: UTF8.self)
+        }
+
+        private static let delimiters: [UInt8] = Array("=/><\"'".utf8)
+
+        private func next(_ byte: UInt8, from start: Int) -> Int? {
+            start <= bytes.count ? bytes[start...].firstIndex(of: byte) : nil
+        }
+
+        private func has(_ text: String, at start: Int) -> Bool { bytes[start...].starts(with: text.utf8) }
+
+        private mutating func skip(past text: String, from start: Int) -> Bool {
+            var position = start
+            let first = text.utf8.first ?? 0
+            while let found = next(first, from: position) {
+                if has(text, at: found) {
+                    offset = found + text.utf8.count
+                    return true
+                }
+                position = found + 1
+            }
+            return false
+        }
+    }
+}
