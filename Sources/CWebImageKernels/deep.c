@@ -16,21 +16,6 @@ static inline float limited(float value, float low, float high) { return value <
 
 static inline uint32_t level(float value) { return (uint32_t)(limited(value, 0, 1) * 65535 + 0.5f); }
 
-// Moves a color that is outside of 0...1 toward the gray of its brightness, as little as needed: its hue stays.
-static inline void fit(float color[3]) {
-    float low = color[0] < color[1] ? color[0] : color[1], high = color[0] > color[1] ? color[0] : color[1];
-    if (color[2] < low) low = color[2];
-    if (color[2] > high) high = color[2];
-    if (low >= 0 && high <= 1) return;
-    float gray = limited(0.2126f * color[0] + 0.7152f * color[1] + 0.0722f * color[2], 0, 1), share = 0;
-    if (low < 0 && gray > low) share = low / (low - gray);
-    if (high > 1 && high > gray) {
-        float other = (high - 1) / (high - gray);
-        if (other > share) share = other;
-    }
-    for (int channel = 0; channel < 3; channel++) color[channel] += share * (gray - color[channel]);
-}
-
 static inline void convert(const uint16_t *source, uint32_t output[3], const cwi_deep_conversion *conversion) {
     float light[3], color[3];
     for (int channel = 0; channel < 3; channel++) light[channel] = conversion->light[channel][source[channel]];
@@ -49,7 +34,6 @@ static inline void convert(const uint16_t *source, uint32_t output[3], const cwi
         const float *factors = conversion->matrix + row * 3;
         color[row] = factors[0] * light[0] + factors[1] * light[1] + factors[2] * light[2];
     }
-    fit(color);
     for (int channel = 0; channel < 3; channel++) output[channel] = conversion->encoded[level(color[channel])];
 }
 

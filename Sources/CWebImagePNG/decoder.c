@@ -12,6 +12,8 @@ struct cwi_png_decoder {
     png_infop info;
     jmp_buf escape;
     bool is_interlaced;
+    // Whether 16 bits are kept.
+    bool is_deep;
     cwi_png_rows rows;
     // Set while data are taken.
     uint8_t *pixels;
@@ -44,13 +46,20 @@ static uint64_t row_count(uint32_t width, uint32_t height, bool is_interlaced) {
     return count;
 }
 
-// Called before the first pixel. Every kind of image becomes RGBA with 8 bits; 16 bits are rounded, not truncated.
+// Called before the first pixel. Every kind of image becomes RGBA; 16 bits that aren't kept are rounded, not truncated.
 static void begin_rows(png_structp png, png_infop info) {
     cwi_png_decoder *decoder = png_get_progressive_ptr(png);
     png_set_expand(png);
-    png_set_scale_16(png);
+    if (decoder->is_deep) {
+        uint16_t one = 1;
+        uint8_t first;
+        memcpy(&first, &one, 1);
+        if (first) png_set_swap(png);
+    } else {
+        png_set_scale_16(png);
+    }
     png_set_gray_to_rgb(png);
-    png_set_add_alpha(png, 0xFF, PNG_FILLER_AFTER);
+    png_set_add_alpha(png, decoder->is_deep ? 0xFFFF : 0xFF, PNG_FILLER_AFTER);
     png_set_interlace_handling(png);
     png_read_update_info(png, info);
     uint32_t width = png_get_image_width(png, info), height = png_get_image_height(png, info);
@@ -125,11 +134,12 @@ const char *cwi_png_decoder_message(const cwi_png_decoder *decoder) { return dec
 
 cwi_png_status cwi_png_decoder_start(
     cwi_png_decoder *decoder, const uint8_t header[13], const uint8_t *palette, size_t palette_length,
-    const uint8_t *transparency, size_t transparency_length, uint32_t dimension_limit) {
+    const uint8_t *transparency, size_t transparency_length, uint32_t dimension_limit, bool is_deep) {
     static uint8_t signature[8] = {0x89, 'P', 'N', 'G', '\r', '\n', 0x1A, '\n'};
     // The format's limits; libpng buffers a chunk until it's complete.
     if (palette_length > 256 * 3 || transparency_length > 256) return CWI_PNG_CORRUPT;
     if (setjmp(decoder->escape)) return CWI_PNG_CORRUPT;
+    decoder->is_deep = is_deep;
     png_set_user_limits(decoder->png, dimension_limit, dimension_limit);
     png_process_data(decoder->png, decoder->info, signature, sizeof signature);
     process_chunk(decoder, "IHDR", header, 13);

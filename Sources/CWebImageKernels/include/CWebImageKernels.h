@@ -241,7 +241,7 @@ typedef struct cwi_deep_conversion {
     float luminance[3];
     // From the light of the brightest channel to the gain of tone mapping, or NULL.
     const float *tone_gain;
-    // By rows, from the file's light to sRGB's, where 1 is white. Colors outside are moved toward gray.
+    // By rows, from the file's light to sRGB's, where 1 is white. Colors outside are clipped per channel.
     float matrix[9];
     // From sRGB's light to sRGB's level of 16 bits.
     const uint16_t *encoded;

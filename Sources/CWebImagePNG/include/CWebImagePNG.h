@@ -34,13 +34,13 @@ void cwi_png_decoder_destroy(cwi_png_decoder *decoder);
 const char *cwi_png_decoder_message(const cwi_png_decoder *decoder);
 
 // Sets the content of the chunks IHDR, PLTE and tRNS, the latter empty if missing. Call it once. Fails for a side above
-// `dimension_limit`.
+// `dimension_limit`. `is_deep` keeps the 16 bits of a channel, in native byte order, else they are rounded to 8.
 cwi_png_status cwi_png_decoder_start(
     cwi_png_decoder *decoder, const uint8_t header[13], const uint8_t *palette, size_t palette_length,
-    const uint8_t *transparency, size_t transparency_length, uint32_t dimension_limit);
+    const uint8_t *transparency, size_t transparency_length, uint32_t dimension_limit, bool is_deep);
 
-// Takes the next bytes of the zlib stream and writes the rows that they complete to `pixels`: RGBA, 8 bits, straight
-// alpha. `pixels` are the same in each call, `row_limit` rows of `stride` bytes; fails if the image needs more. After a
+// Takes the next bytes of the zlib stream and writes the rows that they complete to `pixels`: RGBA, straight alpha.
+// `pixels` are the same in each call, `row_limit` rows of `stride` bytes; fails if the image needs more. After a
 // failure the rows so far are good, and no more can be taken.
 cwi_png_status cwi_png_decoder_take(
     cwi_png_decoder *decoder, const uint8_t *bytes, size_t count, uint8_t *pixels, size_t stride, uint32_t row_limit);

@@ -127,9 +127,7 @@ struct ToneMap: ColorTransform {
 
     /// For a gray profile with a curve; `nil` for others.
     init?(_ profile: ColorProfile) {
-        guard profile.model == .gray, profile.connectionSpace == .xyz,
-            let curve = profile.withTag(.grayCurve, { ToneCurve(tag: $0) })
-        else { return nil }
+        guard let curve = profile.grayCurve else { return nil }
         self.init { SRGB.encoded(curve.light(of: $0)) }
     }
 
@@ -150,6 +148,14 @@ struct ToneMap: ColorTransform {
     }
 }
 
+extension ColorProfile {
+    /// From gray to light; `nil` for other models, and without a curve.
+    var grayCurve: ToneCurve? {
+        guard model == .gray, connectionSpace == .xyz else { return nil }
+        return withTag(.grayCurve) { ToneCurve(tag: $0) }
+    }
+}
+
 /// Converts by lcms2: profiles with color tables, and CMYK.
 ///
 /// Uses the perceptual intent, as browsers do; lcms2 then maps the darkest ink to black. lcms2's cache of the last
@@ -162,13 +168,6 @@ final class LittleCMSTransform: ColorTransform, @unchecked Sendable {
     /// - Parameter isExact: whether every pixel goes through every step of the profile, which is slow. Otherwise lcms2
     ///   interpolates between samples; for gray, these are so few that dark tones are up to 10 levels off.
     init?(_ profile: ColorProfile, isExact: Bool) {
-        let bytes = profile.bytesWithoutFloatTable
-        guard profile.hasPlausibleTables, let input = cmsOpenProfileFromMem(bytes, cmsUInt32Number(bytes.count))
-        else { return nil }
-        defer { cmsCloseProfile(input) }
-        guard let output = cmsCreate_sRGBProfile() else { return nil }
-        defer { cmsCloseProfile(output) }
-        let shortcuts = isExact ? cwi_lcms_exact : 0
         let layout =
             switch profile.model {
             case .gray: cwi_lcms_gray_and_three_more
@@ -176,12 +175,27 @@ final class LittleCMSTransform: ColorTransform, @unchecked Sendable {
             case .cmyk: cwi_lcms_inverted_cmyk
             }
         guard
-            let transform = cmsCreateTransform(
-                input, cmsUInt32Number(layout), output, cmsUInt32Number(cwi_lcms_rgb_and_alpha),
-                cmsUInt32Number(INTENT_PERCEPTUAL), cmsUInt32Number(cwi_lcms_shareable | shortcuts))
+            let transform = Self.makeTransform(
+                from: profile, layout: layout, to: cwi_lcms_rgb_and_alpha, isExact: isExact)
         else { return nil }
         self.transform = transform
         model = profile.model
+    }
+
+    /// Returns a transform from a profile to sRGB between two layouts of pixels. Any number of threads may use it, and
+    /// the caller deletes it.
+    static func makeTransform(
+        from profile: ColorProfile, layout: Int, to result: Int, isExact: Bool
+    ) -> cmsHTRANSFORM? {
+        let bytes = profile.bytesWithoutFloatTable
+        guard profile.hasPlausibleTables, let input = cmsOpenProfileFromMem(bytes, cmsUInt32Number(bytes.count))
+        else { return nil }
+        defer { cmsCloseProfile(input) }
+        guard let output = cmsCreate_sRGBProfile() else { return nil }
+        defer { cmsCloseProfile(output) }
+        return cmsCreateTransform(
+            input, cmsUInt32Number(layout), output, cmsUInt32Number(result), cmsUInt32Number(INTENT_PERCEPTUAL),
+            cmsUInt32Number(cwi_lcms_shareable | (isExact ? cwi_lcms_exact : 0)))
     }
 
     /// Exact for gray, of which at most 256 pixels are converted: see ``ToneMap/init(graysBy:)``.

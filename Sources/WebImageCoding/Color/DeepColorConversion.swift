@@ -1,25 +1,26 @@
 internal import CWebImageKernels
+internal import CWebImageLCMS
 internal import Glibc
 package import WebImageCore
 
-/// The conversion of pixels with 16 bits a channel to sRGB with 8, dithered.
+/// The conversion of pixels with 16 bits a channel to sRGB with 8, dithered: the same for every format.
 ///
 ///     level ─ curve ─▶ light ─ HLG's system gamma ─▶ ─ tone mapping ─▶ ─ 3 × 3 ─▶ sRGB's light ─ sRGB's curve ─▶ level
 ///
-/// Colors that sRGB does not have move toward the gray of their luminance, so that different ones stay different.
+/// Colors that sRGB does not have are clipped per channel, as in browsers, lcms2, and ``ColorConversion``.
 /// HDR is mapped with the curve of ITU-R BT.2390-11, 5.4: content for ``HDR/peakLuminance`` is shown as on a display
-/// whose white is ``HDR/whiteLuminance``.
+/// whose white is ``HDR/whiteLuminance``. Profiles with color tables are converted by lcms2.
 package struct DeepColorConversion: Sendable {
-    private let tables: Tables?
-    /// What remains to be converted with 8 bits: profiles with color tables, and gamma.
-    package let rest: ColorConversion
+    private let transform: (any DeepColorTransform)?
 
     package init(from encoding: ColorEncoding, model: ColorModel = .rgb) {
-        tables = DeepTableCache.shared.tables(for: encoding, model: model)
-        rest = tables == nil ? ColorConversion(from: encoding, model: model) : .none
+        transform = DeepTransformCache.shared.transform(from: encoding, model: model)
     }
 
-    /// Converts all rows of straight RGBA with native byte order.
+    /// Whether colors stay as they are.
+    var isIdentity: Bool { transform == nil }
+
+    /// Converts all rows of straight RGBA, or of inverted CMYK, with native byte order.
     ///
     /// - Parameter bytesPerRow: the distance between two rows of `source`, in bytes.
     package func pixels(
@@ -37,98 +38,39 @@ package struct DeepColorConversion: Sendable {
         return output.freeze(isOpaque: isOpaque)
     }
 
-    fileprivate func convert(
+    /// Converts a row to premultiplied RGBA, and returns whether it's opaque.
+    ///
+    /// - Parameter row: its number in the image, on which dithering depends.
+    func convert(
         _ source: UnsafePointer<UInt16>, to destination: UnsafeMutablePointer<UInt8>, count: Int, row: Int
     ) -> Bool {
-        guard let tables else { return cwi_convert_deep(source, destination, count, row, nil) }
-        return tables.convert(source, to: destination, count: count, row: row)
+        guard let transform else { return cwi_convert_deep(source, destination, count, row, nil) }
+        return transform.convert(source, to: destination, count: count, row: row)
     }
 }
 
-/// HDR with the transfer functions of ITU-R BT.2100.
-package enum HDR: Sendable, Hashable {
-    /// Perceptual quantization (SMPTE ST 2084).
-    case pq
-    /// Hybrid log-gamma.
-    case hlg
-
-    /// The brightest light of the content, in cd/m². Few files tell; 1,000 is what most are graded for, and HLG's
-    /// nominal peak (BT.2100, table 5).
-    static let peakLuminance = 1000.0
-    /// The luminance of white in HDR (ITU-R BT.2408, 2.1), which becomes sRGB's white.
-    static let whiteLuminance = 203.0
-
-    /// Light from 0 to 1: 1 is 10,000 cd/m² of PQ, and the peak of the scene for HLG.
-    func light(of level: Double) -> Double {
-        switch self {
-        case .pq: Self.pqLuminance(of: level)
-        case .hlg: level <= 0.5 ? level * level / 3 : (exp((level - Self.c) / Self.a) + Self.b) / 12
-        }
-    }
-
-    /// The light that 1 stands for on the display, in cd/m².
-    private var fullLuminance: Double { self == .pq ? 10_000 : Self.peakLuminance }
-
-    /// HLG's system gamma for a display of 1,000 cd/m² (BT.2100, table 5): light is multiplied by the luminance to the
-    /// power of 0.2.
-    func systemGain(ofLuminance luminance: Double) -> Double { self == .pq ? 1 : pow(luminance, 0.2) }
-
-    /// The factor for a pixel whose brightest channel has this light. Afterwards 1 is sRGB's white.
-    func toneGain(ofLight light: Double) -> Double {
-        guard light > 0 else { return fullLuminance / Self.whiteLuminance }
-        let luminance = min(light * fullLuminance, Self.peakLuminance)
-        let mapped = Self.pqLuminance(of: Self.toneMapped(Self.pqLevel(of: luminance / 10_000))) * 10_000
-        return mapped / Self.whiteLuminance / light
-    }
-
-    /// The curve of BT.2390-11, 5.4.1: levels of PQ up to the knee stay, those above follow a Hermite spline.
-    private static func toneMapped(_ level: Double) -> Double {
-        let peak = pqLevel(of: peakLuminance / 10_000)
-        let limit = pqLevel(of: whiteLuminance / 10_000) / peak
-        let knee = 1.5 * limit - 0.5
-        let position = level / peak
-        guard position > knee else { return level }
-        let t = (position - knee) / (1 - knee)
-        let (t2, t3) = (t * t, t * t * t)
-        let start = (2 * t3 - 3 * t2 + 1) * knee
-        let slope = (t3 - 2 * t2 + t) * (1 - knee)
-        let end = (3 * t2 - 2 * t3) * limit
-        return (start + slope + end) * peak
-    }
-
-    /// SMPTE ST 2084's EOTF; 1 is 10,000 cd/m².
-    private static func pqLuminance(of level: Double) -> Double {
-        let power = pow(level, 1 / m2)
-        return pow(max(power - c1, 0) / (c2 - c3 * power), 1 / m1)
-    }
-
-    private static func pqLevel(of luminance: Double) -> Double {
-        let power = pow(luminance, m1)
-        return pow((c1 + c2 * power) / (1 + c3 * power), m2)
-    }
-
-    // BT.2100, table 4.
-    private static let (m1, m2) = (2610.0 / 16384, 2523.0 / 4096 * 128)
-    private static let (c1, c2, c3) = (3424.0 / 4096, 2413.0 / 4096 * 32, 2392.0 / 4096 * 32)
-    // BT.2100, table 5.
-    private static let (a, b, c) = (0.17883277, 0.28466892, 0.55991073)
+/// Converts pixels of 16 bits to sRGB with 8. Immutable and thread-safe.
+protocol DeepColorTransform: Sendable {
+    /// See ``DeepColorConversion/convert(_:to:count:row:)``.
+    func convert(
+        _ source: UnsafePointer<UInt16>, to destination: UnsafeMutablePointer<UInt8>, count: Int, row: Int
+    ) -> Bool
 }
 
-/// The tables of a conversion, 256 KiB each.
-private final class Tables: @unchecked Sendable {
+/// Curves and a matrix in tables, 256 KiB each.
+private final class DeepTables: DeepColorTransform, @unchecked Sendable {
     // `@unchecked`: the tables are not written after `init`.
     private let memory: UnsafeMutablePointer<Float>
     private let conversion: cwi_deep_conversion
 
     /// - Parameters:
-    ///   - curves: for red, green and blue, or one for all; ignored for HDR.
-    ///   - matrix: from light to XYZ under D50.
-    init?(curves: [ToneCurve], matrix: ColorMatrix, hdr: HDR? = nil) {
-        guard let matrix = Self.fromConnectionSpace.map({ $0 * matrix }), matrix.isFinite else { return nil }
-        var functions: [(Double) -> Double] = curves.map { curve in { curve.light(of: $0) } }
-        if let hdr {
-            functions = [{ hdr.light(of: $0) }, { hdr.toneGain(ofLight: $0) }, { hdr.systemGain(ofLuminance: $0) }]
-        }
+    ///   - curves: to light, for red, green and blue, or one for all.
+    ///   - toneGain: see ``HDR/toneGain(ofLight:)``; `systemGain` likewise.
+    private init(
+        curves: [(Double) -> Double], matrix: ColorMatrix, toneGain: ((Double) -> Double)? = nil,
+        systemGain: ((Double) -> Double)? = nil
+    ) {
+        let functions = curves + [toneGain, systemGain].compactMap(\.self)
         let memory = UnsafeMutablePointer<Float>.allocate(capacity: functions.count * Self.count)
         for (index, function) in functions.enumerated() {
             for level in 0..<Self.count {
@@ -136,19 +78,38 @@ private final class Tables: @unchecked Sendable {
             }
         }
         func table(_ index: Int) -> UnsafePointer<Float>? { UnsafePointer(memory + index * Self.count) }
-        let isSeparate = hdr == nil && functions.count > 1
         let columns = matrix.columns
         func row(_ index: Int) -> (Float, Float, Float) {
             (Float(columns.0[index]), Float(columns.1[index]), Float(columns.2[index]))
         }
         let (red, green, blue) = (row(0), row(1), row(2))
+        let last = curves.count - 1
         conversion = cwi_deep_conversion(
-            light: (table(0), table(isSeparate ? 1 : 0), table(isSeparate ? 2 : 0)),
-            system_gain: hdr == .hlg ? table(2) : nil,
+            light: (table(0), table(min(1, last)), table(min(2, last))),
+            system_gain: systemGain == nil ? nil : table(curves.count + 1),
             // The luminance of BT.2020's primaries (BT.2100, table 5).
-            luminance: (0.2627, 0.678, 0.0593), tone_gain: hdr == nil ? nil : table(1),
+            luminance: (0.2627, 0.678, 0.0593), tone_gain: toneGain == nil ? nil : table(curves.count),
             matrix: (red.0, red.1, red.2, green.0, green.1, green.2, blue.0, blue.1, blue.2), encoded: Self.encoded)
         self.memory = memory
+    }
+
+    /// - Parameters:
+    ///   - curves: for red, green and blue, or one for all; ignored for HDR.
+    ///   - matrix: from light to XYZ under D50.
+    convenience init?(curves: [ToneCurve], matrix: ColorMatrix, hdr: HDR? = nil) {
+        guard let matrix = Self.fromConnectionSpace.map({ $0 * matrix }), matrix.isFinite else { return nil }
+        guard let hdr else {
+            self.init(curves: curves.map { curve in { curve.light(of: $0) } }, matrix: matrix)
+            return
+        }
+        self.init(
+            curves: [{ hdr.light(of: $0) }], matrix: matrix, toneGain: { hdr.toneGain(ofLight: $0) },
+            systemGain: hdr == .hlg ? { hdr.systemGain(ofLuminance: $0) } : nil)
+    }
+
+    /// - Parameter curve: from a component to sRGB's light, for each channel by itself.
+    convenience init(curve: @escaping (Double) -> Double) {
+        self.init(curves: [curve], matrix: ColorMatrix(diagonal: [1, 1, 1]))
     }
 
     deinit { memory.deallocate() }
@@ -174,75 +135,140 @@ private final class Tables: @unchecked Sendable {
     private static let fromConnectionSpace = ColorPrimaries.sRGB.matrixToConnectionSpace?.inverse
 }
 
-/// The tables that were used last: making them takes milliseconds.
-private final class DeepTableCache: Sendable {
-    static let shared = DeepTableCache()
+/// Converts with lcms2: profiles with color tables, and CMYK. See ``LittleCMSTransform``.
+private final class DeepLittleCMSTransform: DeepColorTransform, @unchecked Sendable {
+    // `@unchecked`: without its cache, lcms2 doesn't write to a transform.
+    private let transform: cmsHTRANSFORM
+    private let isInk: Bool
+
+    init?(_ profile: ColorProfile) {
+        let layout =
+            switch profile.model {
+            case .gray: cwi_lcms_deep_gray_and_three_more
+            case .rgb: cwi_lcms_deep_rgb_and_alpha
+            case .cmyk: cwi_lcms_deep_inverted_cmyk
+            }
+        guard
+            let transform = LittleCMSTransform.makeTransform(
+                from: profile, layout: layout, to: cwi_lcms_deep_rgb_and_alpha, isExact: profile.model == .gray)
+        else { return nil }
+        self.transform = transform
+        isInk = profile.model == .cmyk
+    }
+
+    deinit { cmsDeleteTransform(transform) }
+
+    func convert(
+        _ source: UnsafePointer<UInt16>, to destination: UnsafeMutablePointer<UInt8>, count: Int, row: Int
+    ) -> Bool {
+        deepBatches(source, to: destination, count: count, row: row) { pixels, count in
+            cmsDoTransform(transform, pixels, pixels, cmsUInt32Number(count))
+            if isInk { for index in 0..<count { pixels[index * 4 + 3] = .max } }
+        }
+    }
+}
+
+/// Converts inverted CMYK by the rule that each ink absorbs its light.
+private struct DeepInkTransform: DeepColorTransform {
+    func convert(
+        _ source: UnsafePointer<UInt16>, to destination: UnsafeMutablePointer<UInt8>, count: Int, row: Int
+    ) -> Bool {
+        deepBatches(source, to: destination, count: count, row: row) { pixels, count in
+            for index in 0..<count {
+                let pixel = pixels + index * 4
+                for channel in 0..<3 {
+                    pixel[channel] = UInt16((UInt32(pixel[channel]) * UInt32(pixel[3]) + 32_767) / 65_535)
+                }
+                pixel[3] = .max
+            }
+        }
+    }
+}
+
+/// Calls `change` with copies of pixels, which it changes to straight sRGB, and dithers them.
+private func deepBatches(
+    _ source: UnsafePointer<UInt16>, to destination: UnsafeMutablePointer<UInt8>, count: Int, row: Int,
+    _ change: (UnsafeMutablePointer<UInt16>, Int) -> Void
+) -> Bool {
+    // A multiple of the dither pattern's width.
+    let batchSize = 1 << 10
+    return withUnsafeTemporaryAllocation(of: UInt16.self, capacity: batchSize * 4) { memory in
+        guard let pixels = memory.baseAddress else { return false }
+        var isOpaque = true
+        for first in stride(from: 0, to: count, by: batchSize) {
+            let batch = min(batchSize, count - first)
+            pixels.update(from: source + first * 4, count: batch * 4)
+            change(pixels, batch)
+            if !cwi_convert_deep(pixels, destination + first * 4, batch, row, nil) { isOpaque = false }
+        }
+        return isOpaque
+    }
+}
+
+/// The transforms that were used last: making them takes milliseconds.
+private final class DeepTransformCache: Sendable {
+    static let shared = DeepTransformCache()
 
     private struct Key: Hashable {
         let encoding: ColorEncoding
         let model: ColorModel
     }
 
-    private let entries = Lock<[(key: Key, tables: Tables?)]>([])
+    private let entries = Lock<[(key: Key, transform: (any DeepColorTransform)?)]>([])
     private static let countLimit = 8
 
-    /// `nil` if there is nothing to convert, or not with tables.
-    func tables(for encoding: ColorEncoding, model: ColorModel) -> Tables? {
-        guard encoding != .sRGB else { return nil }
+    /// `nil` if there is nothing to convert.
+    func transform(from encoding: ColorEncoding, model: ColorModel) -> (any DeepColorTransform)? {
+        guard encoding != .sRGB || model == .cmyk else { return nil }
         let key = Key(encoding: encoding, model: model)
-        let known = entries.withLock { entries -> (key: Key, tables: Tables?)? in
+        let known = entries.withLock { entries -> (key: Key, transform: (any DeepColorTransform)?)? in
             guard let index = entries.firstIndex(where: { $0.key == key }) else { return nil }
             let entry = entries.remove(at: index)
             entries.append(entry)
             return entry
         }
-        if let known { return known.tables }
-        let tables = encoding.deepTables(model: model)
+        if let known { return known.transform }
+        let transform = encoding.makeDeepTransform(model: model)
         entries.withLock { entries in
-            entries.append((key, tables))
+            entries.append((key, transform))
             if entries.count > Self.countLimit { entries.removeFirst() }
         }
-        return tables
+        return transform
     }
 }
 
 extension ColorEncoding {
-    fileprivate func deepTables(model: ColorModel) -> Tables? {
-        switch self {
-        case .sRGB, .gamma: return nil
-        case .primaries(let primaries, let curve):
-            return primaries.matrixToConnectionSpace.flatMap { Tables(curves: [curve], matrix: $0) }
-        case .hdr(let primaries, let hdr):
-            return primaries.matrixToConnectionSpace.flatMap { Tables(curves: [], matrix: $0, hdr: hdr) }
-        case .profile(let profile):
-            guard model == .rgb, profile.model == .rgb, !profile.hasTag(.perceptualTable),
-                let (curves, matrix) = MatrixShaper.curvesAndMatrix(of: profile)
-            else { return nil }
-            return Tables(curves: curves, matrix: matrix)
+    fileprivate func makeDeepTransform(model: ColorModel) -> (any DeepColorTransform)? {
+        if case .hdr(let primaries, let hdr) = self {
+            return primaries.matrixToConnectionSpace.flatMap { DeepTables(curves: [], matrix: $0, hdr: hdr) }
         }
+        if model == .cmyk { return inkTransform ?? DeepInkTransform() }
+        // What changes nothing with 8 bits is sRGB.
+        guard ColorTransformCache.shared.transform(from: self, model: model) != nil else { return nil }
+        switch self {
+        case .sRGB, .hdr: return nil
+        case .gamma(let gamma): return DeepTables { ToneCurve.sRGB.light(of: pow($0, 1 / (gamma * 2.2))) }
+        case .primaries(let primaries, let curve):
+            return primaries.matrixToConnectionSpace.flatMap { DeepTables(curves: [curve], matrix: $0) }
+        case .profile(let profile): return profile.makeDeepTransform(model: model)
+        }
+    }
+
+    private var inkTransform: (any DeepColorTransform)? {
+        guard case .profile(let profile) = self, profile.model == .cmyk else { return nil }
+        return DeepLittleCMSTransform(profile)
     }
 }
 
-/// Converts 8 bits of HDR, as in a PNG, through 16.
-struct HDRTransform: ColorTransform {
-    private let conversion: DeepColorConversion
-
-    init(_ primaries: ColorPrimaries, _ hdr: HDR) {
-        conversion = DeepColorConversion(from: .hdr(primaries, hdr))
-    }
-
-    let byteCount = 3 << 18
-
-    func convert(_ source: UnsafePointer<UInt8>, to destination: UnsafeMutablePointer<UInt8>, pixelCount: Int) {
-        let batchSize = 1 << 12
-        withUnsafeTemporaryAllocation(of: UInt16.self, capacity: batchSize * 4) { deep in
-            guard let start = deep.baseAddress else { return }
-            for first in stride(from: 0, to: pixelCount, by: batchSize) {
-                let count = min(batchSize, pixelCount - first)
-                cwi_unpremultiply(source + first * 4, destination + first * 4, count)
-                for index in 0..<count * 4 { start[index] = UInt16(destination[first * 4 + index]) * 257 }
-                _ = conversion.convert(start, to: destination + first * 4, count: count, row: 0)
+extension ColorProfile {
+    /// Chooses as for 8 bits.
+    fileprivate func makeDeepTransform(model: ColorModel) -> (any DeepColorTransform)? {
+        let own: DeepTables? =
+            if self.model == .gray {
+                grayCurve.map { curve in DeepTables { curve.light(of: $0) } }
+            } else {
+                MatrixShaper.curvesAndMatrix(of: self).flatMap { DeepTables(curves: $0.curves, matrix: $0.matrix) }
             }
-        }
+        return hasTag(.perceptualTable) ? DeepLittleCMSTransform(self) ?? own : own ?? DeepLittleCMSTransform(self)
     }
 }

@@ -13,6 +13,7 @@ struct APNGFile: AnimationFile {
 
     private let images: [PNGImage]
     private let layout: PNGLayout
+    private let isDeep: Bool
     /// The longest zlib stream that is joined from several chunks.
     private let joinedByteCount: Int
     private let data: Data
@@ -38,6 +39,7 @@ struct APNGFile: AnimationFile {
             return image
         }
         layout = still.layout
+        isDeep = still.deepConversion != nil
         joinedByteCount = images.reduce(0) { max($0, $1.joinedByteCount) }
         canvasSize = still.layout.size
         self.orientation = orientation
@@ -53,7 +55,8 @@ struct APNGFile: AnimationFile {
 
     func workingByteCount(of size: PixelSize) -> Int {
         // Called for each frame, so it must not visit all of them.
-        joinedByteCount + layout.resized(to: size).workingByteCount
+        let layout = layout.resized(to: size)
+        return joinedByteCount + layout.workingByteCount + (isDeep ? layout.deepByteCount : 0)
     }
 
     func pixels(ofPart index: Int, cancellation: Cancellation?) throws(WebImageError) -> PixelBuffer {

@@ -1,8 +1,8 @@
 package import FoundationEssentials
 package import WebImageCore
 
-/// Decodes PNG and APNG: every color type, bit depth and interlacing. 16 bits are rounded to 8; alpha is premultiplied
-/// without linear light.
+/// Decodes PNG and APNG: every color type, bit depth and interlacing. 16 bits are rounded to 8 if they are sRGB, and else
+/// converted as a whole; alpha is premultiplied without linear light.
 ///
 /// An APNG that breaks a rule of its order is a still image, as in browsers. If the default image isn't a frame, the
 /// first frame replaces it.
@@ -75,15 +75,26 @@ final class PNGReading {
     /// - Parameter file: the chunks of `data`.
     init(of data: Data, file: PNGFile, options: DecodingOptions) throws(WebImageError) {
         self.data = data
-        self.file = file
         let header = try PNGHeader(reading: data.bytes)
         self.header = header
         try options.limits.check(metadataByteCount: file.metadataByteCount)
         if !options.firstFrameOnly { try options.limits.check(frameCount: file.animation?.frameCount ?? 1) }
+        var file = file
+        let profileByteLimit = options.limits.metadataByteCount
+        try options.limits.check(header.size)
+        if header.bitDepth == 16,
+            let conversion = header.colors.deepConversion(in: data.bytes, profileByteLimit: profileByteLimit)
+        {
+            file.convert(by: conversion)
+        }
+        self.file = file
+        // Rows of 16 bits are converted as they are decoded.
+        let isConverted = file.still?.deepConversion != nil
         plan = try DecodingPlan(
             storedSize: header.size, orientation: header.orientation,
-            colors: header.colors.conversion(
-                in: data.bytes, profileByteLimit: options.limits.metadataByteCount), options: options)
+            colors: isConverted
+                ? .none : header.colors.conversion(in: data.bytes, profileByteLimit: profileByteLimit),
+            options: options)
     }
 
     /// The complete frames; `nil` for a still image.
@@ -212,14 +223,17 @@ final class PNGReading {
 
 extension PNGImage {
     /// The memory of decoding besides the pixels.
-    var workingByteCount: Int { joinedByteCount + layout.workingByteCount }
+    var workingByteCount: Int {
+        joinedByteCount + layout.workingByteCount + (deepConversion == nil ? 0 : layout.deepByteCount)
+    }
 
     /// The memory of joining the data of several chunks.
     var joinedByteCount: Int { chunks.count > 1 ? chunks.reduce(0) { $0 + $1.compressedBytes.count } : 0 }
 
     /// The memory of decoding row by row.
     var rowByteCount: Int {
-        let rows = PNGRowConversion(self) == nil ? PNGRowReader.windowRowLimit(layout) * layout.size.width * 4 : 0
+        let pixel = deepConversion == nil ? 4 : 8
+        let rows = PNGRowConversion(self) == nil ? PNGRowReader.windowRowLimit(layout) * layout.size.width * pixel : 0
         return rows + 8 * layout.filteredRowByteCount + (1 << 20)
     }
 }
@@ -227,6 +241,9 @@ extension PNGImage {
 extension PNGLayout {
     /// The memory of decoding besides the pixels and the joined data: filtered rows have one byte more each.
     var workingByteCount: Int { size.height + 4 * filteredRowByteCount + (1 << 20) }
+
+    /// The memory of pixels of 16 bits.
+    var deepByteCount: Int { size.pixelByteCount * 2 }
 
     /// The length of a row, including its filter byte.
     fileprivate var filteredRowByteCount: Int { (size.width * bitsPerPixel + 7) / 8 + 1 }

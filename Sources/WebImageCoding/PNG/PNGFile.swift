@@ -151,6 +151,9 @@ struct PNGFile: Sendable {
         if animation?.read(chunk, in: data, isBehindStill: stage == .afterData) == false { animation = nil }
     }
 
+    /// Sets how pixels of 16 bits are converted, of the default image and of frames.
+    mutating func convert(by conversion: DeepColorConversion) { still?.deepConversion = conversion }
+
     private static func bytes(of chunk: PNGChunk, in data: RawSpan) -> [UInt8] {
         data.extracting(chunk.content).withUnsafeBytes { Array($0) }
     }
@@ -168,6 +171,8 @@ struct PNGImage: Sendable {
     var transparency: [UInt8] = []
     /// The chunks of its zlib stream; the last may be incomplete.
     var chunks: [PNGChunk] = []
+    /// The conversion of 16 bits to sRGB; `nil` for 8 bits, and if colors stay as they are: these are rounded.
+    var deepConversion: DeepColorConversion?
 
     /// Whether a pixel may be transparent.
     var hasAlpha: Bool { layout.colorType.hasAlpha || !transparency.isEmpty }

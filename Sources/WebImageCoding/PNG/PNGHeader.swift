@@ -142,6 +142,13 @@ struct PNGColors {
         ColorConversion(from: encoding(in: data, profileByteLimit: profileByteLimit), model: model)
     }
 
+    /// The conversion of 16 bits; `nil` if colors stay as they are.
+    func deepConversion(in data: RawSpan, profileByteLimit: Int) -> DeepColorConversion? {
+        let conversion = DeepColorConversion(
+            from: encoding(in: data, profileByteLimit: profileByteLimit), model: model)
+        return conversion.isIdentity ? nil : conversion
+    }
+
     /// White, red, green and blue, x and y of each, times 100,000.
     private static func primaries(in content: RawSpan) -> ColorPrimaries? {
         func point(_ index: Int) -> SIMD2<Double>? {

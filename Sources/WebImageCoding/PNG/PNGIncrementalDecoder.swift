@@ -49,10 +49,12 @@ final class PNGIncrementalDecoder: ProbingIncrementalDecoder {
     }
 
     func preview() throws(WebImageError) -> Image? {
-        guard let still = file.still, !still.chunks.isEmpty else { return nil }
+        guard file.still?.chunks.isEmpty == false else { return nil }
+        let reading = try reading
+        guard let still = reading.file.still else { return nil }
         if let sequence = file.animation, !sequence.beginsWithStill { return try previewOfFirstFrame() }
         if stream == nil {
-            share = options.previewShare(try reading.byteCountWithPreviews(of: still))
+            share = options.previewShare(reading.byteCountWithPreviews(of: still))
             if share != nil { stream = try PNGStreamDecoder(still) }
         }
         guard let stream else { return nil }
@@ -88,7 +90,7 @@ final class PNGIncrementalDecoder: ProbingIncrementalDecoder {
         var stream = self.stream.take()
         let reading = try reading
         // The memory for previews grows with the data. An image that fits without them is decoded without them.
-        if stream != nil, let still = file.still,
+        if stream != nil, let still = reading.file.still,
             reading.byteCountWithPreviews(of: still) > options.limits.memoryByteCount
         {
             stream = nil

@@ -12,6 +12,8 @@ final class PNGStreamDecoder {
     private var decoder: OpaquePointer
     // Straight alpha while an interlaced image is incomplete; otherwise premultiplied row by row. `nil` at the end.
     private var buffer: MutablePixelBuffer?
+    /// Pixels of 16 bits, from which rows of ``buffer`` are made; `nil` for other images.
+    private let deepPixels: ScratchMemory?
     private var premultipliedRowCount = 0
     private var isOpaque = true
     // The number of chunks read, and the bytes read of the next.
@@ -22,6 +24,7 @@ final class PNGStreamDecoder {
     init(_ image: PNGImage) throws(WebImageError) {
         let size = image.layout.size
         buffer = try MutablePixelBuffer(width: size.width, height: size.height)
+        deepPixels = image.deepConversion == nil ? nil : try ScratchMemory(byteCount: image.layout.deepByteCount)
         decoder = try Self.begin(image)
         self.image = image
     }
@@ -33,7 +36,7 @@ final class PNGStreamDecoder {
         }
         let status = cwi_png_decoder_start(
             decoder, image.layout.content, image.palette, image.palette.count, image.transparency,
-            image.transparency.count, UInt32(MutablePixelBuffer.maximumDimension))
+            image.transparency.count, UInt32(MutablePixelBuffer.maximumDimension), image.deepConversion != nil)
         guard status == CWI_PNG_OK else {
             defer { cwi_png_decoder_destroy(decoder) }
             throw failure(of: decoder)
@@ -85,7 +88,8 @@ final class PNGStreamDecoder {
             buffer?.withUnsafeMutableBytes { pixels in
                 cwi_png_decoder_take(
                     decoder, piece.bindMemory(to: UInt8.self).baseAddress, piece.count,
-                    pixels.bindMemory(to: UInt8.self).baseAddress, size.width * 4, UInt32(size.height))
+                    (deepPixels?.address ?? pixels.baseAddress)?.assumingMemoryBound(to: UInt8.self),
+                    size.width * (deepPixels == nil ? 4 : 8), UInt32(size.height))
             }
         }
         if status != CWI_PNG_OK { failure = Self.failure(of: decoder) }
@@ -119,22 +123,23 @@ final class PNGStreamDecoder {
         .decoding(format: .png, reason: .corrupt(String(cString: cwi_png_decoder_message(decoder))))
     }
 
-    /// Premultiplies the rows that don't change any more; at the end, all that show something.
+    /// Premultiplies the rows that don't change any more; at the end, all that show something. Those of 16 bits are
+    /// converted.
     private func premultiply(isEnd: Bool = false, cancellation: Cancellation?) throws(WebImageError) {
         let isFinal = isEnd || !image.layout.isInterlaced || missingRowCount == 0
         let first = premultipliedRowCount
         let rows = first..<(isFinal ? shownRowCount : first)
-        guard image.hasAlpha, !rows.isEmpty, var pixels = buffer.take() else {
+        guard image.hasAlpha || deepPixels != nil, !rows.isEmpty, var pixels = buffer.take() else {
             premultipliedRowCount = rows.upperBound
             return
         }
-        if try !Self.premultiply(rows, of: &pixels, cancellation: cancellation) { isOpaque = false }
+        if try !premultiply(rows, of: &pixels, cancellation: cancellation) { isOpaque = false }
         premultipliedRowCount = rows.upperBound
         buffer = consume pixels
     }
 
     /// Returns whether all pixels are opaque.
-    private static func premultiply(
+    private func premultiply(
         _ rows: Range<Int>, of pixels: inout MutablePixelBuffer, cancellation: Cancellation?
     ) throws(WebImageError) -> Bool {
         let size = PixelSize(width: pixels.width, height: rows.count)
@@ -142,8 +147,16 @@ final class PNGStreamDecoder {
             guard let start = bytes.bindMemory(to: UInt8.self).baseAddress else { return true }
             var areOpaque = true
             try size.forEachRowBatch(cancellation: cancellation) { batch in
-                let row = start + (rows.lowerBound + batch.lowerBound) * size.width * 4
-                if !cwi_premultiply(row, batch.count * size.width) { areOpaque = false }
+                let first = rows.lowerBound + batch.lowerBound
+                if let deepPixels, let conversion = image.deepConversion {
+                    let source = deepPixels.address.assumingMemoryBound(to: UInt16.self)
+                    for row in first..<first + batch.count {
+                        let (from, to) = (source + row * size.width * 4, start + row * size.width * 4)
+                        if !conversion.convert(from, to: to, count: size.width, row: row) { areOpaque = false }
+                    }
+                } else if !cwi_premultiply(start + first * size.width * 4, batch.count * size.width) {
+                    areOpaque = false
+                }
             }
             return areOpaque
         }
@@ -159,8 +172,9 @@ final class PNGStreamDecoder {
             }
         }
         try copy.clear(rows: shownRowCount..<size.height, cancellation: cancellation)
-        let straight = image.hasAlpha ? premultipliedRowCount..<shownRowCount : 0..<0
-        let areOpaque = try Self.premultiply(straight, of: &copy, cancellation: cancellation)
+        let isStraight = image.hasAlpha || deepPixels != nil
+        let straight = isStraight ? premultipliedRowCount..<shownRowCount : 0..<0
+        let areOpaque = try premultiply(straight, of: &copy, cancellation: cancellation)
         return copy.freeze(isOpaque: isOpaque && areOpaque && shownRowCount == size.height)
     }
 
@@ -253,7 +267,9 @@ final class PNGRowReader {
     private let decoder: OpaquePointer
     private let size: PixelSize
     private let hasAlpha: Bool
+    /// Pixels of 8 bits, or of 16 that are converted.
     private let window: UnsafeMutablePointer<UInt8>
+    private let conversion: DeepColorConversion?
     private let windowRowLimit: Int
     private var rowCount = 0
     private(set) var isOpaque = true
@@ -266,7 +282,8 @@ final class PNGRowReader {
         hasAlpha = image.hasAlpha
         windowRowLimit = Self.windowRowLimit(image.layout)
         decoder = try PNGStreamDecoder.begin(image)
-        window = .allocate(capacity: windowRowLimit * size.width * 4)
+        conversion = image.deepConversion
+        window = .allocate(capacity: windowRowLimit * size.width * (conversion == nil ? 4 : 8))
     }
 
     /// The most rows it holds.
@@ -285,7 +302,7 @@ final class PNGRowReader {
 
     /// Returns whether the data are good.
     func take(_ bytes: RawSpan, into resampler: RowResampler) -> Bool {
-        let stride = size.width * 4
+        let stride = size.width * (conversion == nil ? 4 : 8)
         let status = bytes.withUnsafeBytes { bytes in
             cwi_png_decoder_take_rows(
                 decoder, bytes.bindMemory(to: UInt8.self).baseAddress, bytes.count, window, stride, UInt32(rowCount),
@@ -294,8 +311,17 @@ final class PNGRowReader {
         guard status == CWI_PNG_OK else { return false }
         let newRowCount = Int(cwi_png_decoder_rows(decoder).shown_count)
         guard newRowCount > rowCount else { return true }
-        if hasAlpha, !cwi_premultiply(window, (newRowCount - rowCount) * size.width) { isOpaque = false }
-        for row in 0..<newRowCount - rowCount { resampler.append(window + row * stride) }
+        if let conversion {
+            for row in rowCount..<newRowCount {
+                let source = UnsafeRawPointer(window + (row - rowCount) * stride).assumingMemoryBound(to: UInt16.self)
+                resampler.append { pixels in
+                    if !conversion.convert(source, to: pixels, count: size.width, row: row) { isOpaque = false }
+                }
+            }
+        } else {
+            if hasAlpha, !cwi_premultiply(window, (newRowCount - rowCount) * size.width) { isOpaque = false }
+            for row in 0..<newRowCount - rowCount { resampler.append(window + row * stride) }
+        }
         rowCount = newRowCount
         return true
     }

@@ -1,3 +1,4 @@
+import Foundation
 import Testing
 import WebImageCore
 
@@ -57,16 +58,70 @@ import WebImageCore
         }
     }
 
-    @Test func wideColorsStayDifferent() throws {
+    /// As with 8 bits, and in browsers.
+    @Test func colorsOutsideAreClippedPerChannel() throws {
         let encoding = try codePoints(12, 13)
-        let pixels = try converted((0..<8).map { SIMD4(UInt16(65_535 - $0 * 1_500), 0, 0, 65_535) }, encoding)
-        // Per channel all would be clipped to the same red.
-        for x in 1..<8 { #expect(pixels[x, 0] != pixels[x - 1, 0]) }
+        let levels: [UInt8] = [0, 60, 128, 200, 255]
+        var bytes: [UInt8] = []
+        for red in levels {
+            for green in levels { for blue in levels { bytes += [red, green, blue, 255] } }
+        }
+        func deepPixel(_ index: Int) -> SIMD4<UInt16> {
+            SIMD4(truncatingIfNeeded: SIMD4(bytes[index], bytes[index + 1], bytes[index + 2], 255)) &* 257
+        }
+        let count = bytes.count / 4
+        let deep = try converted((0..<count).map { deepPixel($0 * 4) }, encoding)
+        let transform = try #require(encoding.makeTransform(model: .rgb))
+        var shallow = bytes
+        transform.convert(bytes, to: &shallow, pixelCount: count)
+        for x in 0..<count {
+            for (channel, value) in [deep[x, 0].x, deep[x, 0].y, deep[x, 0].z].enumerated() {
+                #expect(abs(Int(value) - Int(shallow[x * 4 + channel])) <= 1)
+            }
+        }
         let neutral = try converted((0..<64).map { gray(UInt16($0 * 1_040)) }, encoding)
         for x in 0..<64 {
             let pixel = neutral[x, 3]
             #expect(abs(Int(pixel.x) - Int(pixel.y)) <= 1 && abs(Int(pixel.y) - Int(pixel.z)) <= 1)
             #expect(abs(Int(pixel.x) - x * 1_040 / 257) <= 1)
+        }
+    }
+
+    /// From black to the brightest red that a display of BT.2020 has, without an edge.
+    @Test(arguments: [UInt8(16), 18]) func saturatedHDRStaysRed(transfer: UInt8) throws {
+        let peak = transfer == 16 ? 49271.0 : 65_535.0
+        let levels = (0...200).map { UInt16(peak * Double($0) / 200) }
+        let pixels = try converted(levels.map { SIMD4($0, 0, 0, 65_535) }, codePoints(9, transfer))
+        for x in levels.indices {
+            #expect(pixels[x, 0].y == 0 && pixels[x, 0].z == 0)
+            if x > 0 { #expect((-1...9).contains(mean(pixels, x) - mean(pixels, x - 1))) }
+        }
+        #expect(pixels[200, 0] == SIMD4(255, 0, 0, 255))
+    }
+
+    /// A profile with color tables goes through lcms2 with all bits.
+    @Test func tablesAndCurvesOfGrayKeepAllBits() throws {
+        for name in ["table.png", "gray.png"] {
+            let data = try Data(
+                contentsOf: Fixture.directory.deletingLastPathComponent().appending(path: "color/" + name))
+            let profile = try #require(try PNGDecoder().colorProfile(of: data))
+            let conversion = ColorConversion(from: .profile(profile), model: profile.model)
+            let deep = DeepColorConversion(from: .profile(profile), model: profile.model)
+            #expect(!deep.isIdentity)
+            var (bytes, pixels): ([UInt8], [UInt16]) = ([], [])
+            for level in UInt8.min...UInt8.max {
+                bytes += [level, level, level, 255]
+                pixels += [level, level, level, 255].map { UInt16($0) * 257 }
+            }
+            var buffer = try MutablePixelBuffer(width: 256, height: 1)
+            buffer.withUnsafeMutableBytes { $0.copyBytes(from: bytes) }
+            let shallow = try conversion.convertedToSRGB(buffer.freeze(isOpaque: true))
+            var output = [UInt8](repeating: 0, count: 1024)
+            #expect(deep.convert(pixels, to: &output, count: 256, row: 0))
+            for index in 0..<1024 {
+                let expected = shallow[index / 4, 0][index % 4]
+                #expect(abs(Int(output[index]) - Int(expected)) <= 2, "\(name) \(index)")
+            }
         }
     }
 
