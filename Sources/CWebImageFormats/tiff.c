@@ -1,20 +1,9 @@
 #ifndef CWI_WITHOUT_TIFF
 
-#include "file.h"
+#include "tiff.h"
 
 #include <stdarg.h>
 #include <stdio.h>
-#include <tiffio.h>
-
-/// A file in memory, as libtiff reads and writes it.
-typedef struct {
-    /// Only read; NULL while writing.
-    const uint8_t *bytes;
-    cwi_buffer output;
-    size_t length, position;
-    int error_count;
-    char message[CWI_MESSAGE_LENGTH];
-} tiff_memory;
 
 static tmsize_t read_bytes(thandle_t handle, void *destination, tmsize_t count) {
     tiff_memory *memory = handle;
@@ -60,10 +49,10 @@ static int map_bytes(thandle_t handle, void **base, toff_t *length) {
 
 static void unmap_bytes(thandle_t handle, void *base, toff_t length) {}
 
-/// Keeps the first message. The library's own handlers would print them, and are shared by the whole process.
-static int note_error(TIFF *tiff, void *data, const char *module, const char *format, va_list arguments) {
-    tiff_memory *memory = data;
-    if (memory->error_count++ == 0) vsnprintf(memory->message, sizeof memory->message, format, arguments);
+/// Counts errors. The library's own handlers would print them, and are shared by the whole process; its texts are about its own
+/// functions.
+static int count_error(TIFF *tiff, void *data, const char *module, const char *format, va_list arguments) {
+    ((tiff_memory *)data)->error_count++;
     return 1;
 }
 
@@ -71,10 +60,10 @@ static int ignore_warning(TIFF *tiff, void *data, const char *module, const char
     return 1;
 }
 
-static TIFF *open_memory(tiff_memory *memory, const char *mode, size_t largest_block) {
+TIFF *cwi_tiff_open(tiff_memory *memory, const char *mode, size_t largest_block) {
     TIFFOpenOptions *options = TIFFOpenOptionsAlloc();
     if (!options) return NULL;
-    TIFFOpenOptionsSetErrorHandlerExtR(options, note_error, memory);
+    TIFFOpenOptionsSetErrorHandlerExtR(options, count_error, memory);
     TIFFOpenOptionsSetWarningHandlerExtR(options, ignore_warning, NULL);
     if (largest_block) TIFFOpenOptionsSetMaxSingleMemAlloc(options, (tmsize_t)largest_block);
     TIFF *tiff = TIFFClientOpenExt(
@@ -87,7 +76,9 @@ typedef struct {
     cwi_file file;
     TIFF *tiff;
     tiff_memory memory;
-    uint16_t channel_count, photometric, alpha_kind;
+    tiff_page page;
+    /// Whether libtiff converts to RGBA, as it does with the usual kinds of 8 bits.
+    bool is_usual;
 } tiff_file;
 
 static void close_file(cwi_file *file) {
@@ -96,79 +87,43 @@ static void close_file(cwi_file *file) {
     free(tiff);
 }
 
-static cwi_result damaged(const tiff_file *tiff) {
-    const char *message = tiff->memory.error_count ? tiff->memory.message : "the image data is damaged";
-    return cwi_failure(CWI_CORRUPT, message);
-}
-
-// MARK: 16 bits
-
-/// Converts `count` pixels of a row to straight RGBA.
-static void convert_deep(const tiff_file *tiff, const uint16_t *source, uint16_t *pixels, size_t count) {
-    size_t channels = tiff->channel_count, colors = tiff->file.info.is_gray ? 1 : 3;
-    for (size_t index = 0; index < count; index++, source += channels, pixels += 4) {
-        uint32_t alpha = tiff->file.info.has_alpha ? source[colors] : 65535;
-        for (size_t channel = 0; channel < 3; channel++) {
-            uint32_t value = source[colors == 1 ? 0 : channel];
-            if (tiff->photometric == PHOTOMETRIC_MINISWHITE) value = 65535 - value;
-            if (tiff->alpha_kind != EXTRASAMPLE_UNASSALPHA && alpha > 0 && alpha < 65535) {
-                uint64_t straight = ((uint64_t)value * 65535 + alpha / 2) / alpha;
-                value = straight > 65535 ? 65535 : (uint32_t)straight;
-            }
-            pixels[channel] = (uint16_t)value;
-        }
-        pixels[3] = (uint16_t)alpha;
+static const char *compression_name(int compression) {
+    switch (compression) {
+    case COMPRESSION_NONE: return "uncompressed";
+    case COMPRESSION_CCITTRLE:
+    case COMPRESSION_CCITTRLEW:
+    case COMPRESSION_CCITTFAX3:
+    case COMPRESSION_CCITTFAX4: return "fax";
+    case COMPRESSION_LZW: return "LZW";
+    case COMPRESSION_OJPEG:
+    case COMPRESSION_JPEG: return "JPEG";
+    case COMPRESSION_PACKBITS: return "PackBits";
+    case COMPRESSION_ADOBE_DEFLATE:
+    case COMPRESSION_DEFLATE: return "deflate";
+    case COMPRESSION_JBIG: return "JBIG";
+    case 34712: return "JPEG 2000";
+    case 34887: return "LERC";
+    case 34925: return "LZMA";
+    case 50000: return "Zstandard";
+    case 50001: return "WebP";
+    case 50002: return "JPEG XL";
+    default: return "unknown";
     }
 }
 
-/// Reads strips or tiles, whose rows have `block_width` pixels. Returns whether all could be read.
-static bool read_deep(
-    tiff_file *tiff, void *buffer, tmsize_t buffer_length, uint32_t block_width, uint32_t block_height,
-    uint8_t *pixels, size_t stride, bool stops) {
-    const cwi_file_info *info = &tiff->file.info;
-    bool is_tiled = TIFFIsTiled(tiff->tiff), is_whole = true;
-    for (uint32_t top = 0; top < info->height; top += block_height) {
-        for (uint32_t left = 0; left < info->width; left += block_width) {
-            tmsize_t length =
-                is_tiled ? TIFFReadEncodedTile(
-                               tiff->tiff, TIFFComputeTile(tiff->tiff, left, top, 0, 0), buffer, buffer_length)
-                         : TIFFReadEncodedStrip(
-                               tiff->tiff, TIFFComputeStrip(tiff->tiff, top, 0), buffer, buffer_length);
-            if (length < 0) {
-                if (stops) return false;
-                is_whole = false;
-                continue;
-            }
-            uint32_t columns = info->width - left < block_width ? info->width - left : block_width;
-            uint32_t rows = info->height - top < block_height ? info->height - top : block_height;
-            size_t row_length = (size_t)block_width * tiff->channel_count * 2;
-            for (uint32_t row = 0; row < rows && (size_t)(row + 1) * row_length <= (size_t)length; row++)
-                convert_deep(
-                    tiff, (const uint16_t *)((const uint8_t *)buffer + row * row_length),
-                    (uint16_t *)(pixels + (size_t)(top + row) * stride + (size_t)left * 8), columns);
-        }
-    }
-    return is_whole;
-}
-
-static bool decode_deep(tiff_file *tiff, uint8_t *pixels, size_t stride, bool stops) {
-    uint32_t block_width = tiff->file.info.width, block_height = tiff->file.info.height;
-    tmsize_t length;
-    if (TIFFIsTiled(tiff->tiff)) {
-        TIFFGetField(tiff->tiff, TIFFTAG_TILEWIDTH, &block_width);
-        TIFFGetField(tiff->tiff, TIFFTAG_TILELENGTH, &block_height);
-        length = TIFFTileSize(tiff->tiff);
+/// - count: the blocks that can't be read, of which `first` is one; 0 if that is not known.
+static cwi_result damaged(const tiff_file *tiff, uint64_t count, uint64_t first) {
+    const tiff_page *page = &tiff->page;
+    char text[CWI_MESSAGE_LENGTH];
+    const char *kind = page->is_tiled ? "tile" : "strip", *name = compression_name(page->compression);
+    if (count > 0) {
+        snprintf(
+            text, sizeof text, "%s %llu of %llu can't be read (%s)", kind, (unsigned long long)first + 1,
+            (unsigned long long)page->block_count, name);
     } else {
-        TIFFGetFieldDefaulted(tiff->tiff, TIFFTAG_ROWSPERSTRIP, &block_height);
-        length = TIFFStripSize(tiff->tiff);
+        snprintf(text, sizeof text, "a %s can't be read (%s)", kind, name);
     }
-    if (length <= 0 || (size_t)length > tiff->file.limits.memory_length || block_width == 0 || block_height == 0)
-        return false;
-    void *buffer = malloc((size_t)length);
-    if (!buffer) return false;
-    bool is_whole = read_deep(tiff, buffer, length, block_width, block_height, pixels, stride, stops);
-    free(buffer);
-    return is_whole;
+    return cwi_failure(CWI_CORRUPT, text);
 }
 
 // MARK: Reading
@@ -187,83 +142,113 @@ static cwi_result decode(cwi_file *file, int frame, int reduction, void *pixels,
     size_t length = stride * info->height;
     memset(pixels, 0, length);
     tiff->memory.error_count = 0;
-    // In the order of the file: only the caller can turn all of the eight orientations.
-    bool is_whole = info->bytes_per_channel == 2
-                        ? decode_deep(tiff, pixels, stride, !is_partial)
-                        : TIFFReadRGBAImageOriented(
-                              tiff->tiff, info->width, info->height, pixels, info->orientation, !is_partial);
-    if (is_whole && tiff->memory.error_count == 0) return cwi_success();
-    if (!is_partial || !has_pixels(pixels, length)) return damaged(tiff);
+    uint64_t count = 0, first = 0;
+    if (tiff->is_usual) {
+        // In the order of the file: only the caller can turn all of the eight orientations.
+        bool is_whole = TIFFReadRGBAImageOriented(
+            tiff->tiff, info->width, info->height, pixels, info->orientation, !is_partial);
+        if (is_whole && tiff->memory.error_count == 0) return cwi_success();
+    } else {
+        count = cwi_tiff_read_samples(tiff->tiff, &tiff->page, info->is_ink, pixels, !is_partial, &first);
+        if (count == 0) return cwi_success();
+    }
+    if (!is_partial || !has_pixels(pixels, length)) return damaged(tiff, count, first);
     *is_partial = true;
     return cwi_success();
 }
 
 static const cwi_reading reading = {.close = close_file, .decode = decode};
 
+/// Whether the color profile is one of CMYK.
+static bool has_ink_profile(const cwi_file_info *info) {
+    return info->profile_length > 20 && memcmp(info->profile + 16, "CMYK", 4) == 0;
+}
+
+static bool is_usual(const tiff_page *page, bool has_ink_profile) {
+    bool has_bytes = page->depth == 8, has_colors = page->channel_count >= cwi_tiff_color_count(page);
+    if (page->photometric == PHOTOMETRIC_LOGL || page->photometric == PHOTOMETRIC_LOGLUV) return true;
+    if ((page->format != SAMPLEFORMAT_UINT && page->format != SAMPLEFORMAT_VOID) || !has_colors) return false;
+    switch (page->photometric) {
+    case PHOTOMETRIC_MINISBLACK:
+    case PHOTOMETRIC_MINISWHITE:
+    case PHOTOMETRIC_PALETTE:
+        return (has_bytes && !page->is_planar) ||
+               (page->channel_count == 1 && (page->depth == 1 || page->depth == 2 || page->depth == 4));
+    case PHOTOMETRIC_RGB: return has_bytes;
+    case PHOTOMETRIC_SEPARATED:
+        return has_bytes && !page->is_planar && page->ink_set == INKSET_CMYK && !has_ink_profile;
+    case PHOTOMETRIC_YCBCR: return has_bytes && !page->is_planar;
+    default: return false;
+    }
+}
+
+/// Tells in our words what libtiff does not convert.
+static cwi_result check_usual(tiff_file *tiff) {
+    const tiff_page *page = &tiff->page;
+    char reason[1024] = "", text[CWI_MESSAGE_LENGTH];
+    if (TIFFRGBAImageOK(tiff->tiff, reason)) return cwi_success();
+    snprintf(
+        text, sizeof text, "photometric interpretation %d with %d channels of %d bits, compression %d (%s)",
+        page->photometric, page->channel_count, page->depth, page->compression, compression_name(page->compression));
+    return cwi_failure(CWI_UNSUPPORTED, text);
+}
+
 static cwi_result read_info(tiff_file *tiff) {
     cwi_file_info *info = &tiff->file.info;
-    uint16_t depth = 1, orientation = 1, format = SAMPLEFORMAT_UINT, planes = 1, extra_count = 0, *extras = NULL;
-    uint16_t photometric = 0, channels = 1;
-    TIFFGetField(tiff->tiff, TIFFTAG_IMAGEWIDTH, &info->width);
-    TIFFGetField(tiff->tiff, TIFFTAG_IMAGELENGTH, &info->height);
-    TIFFGetFieldDefaulted(tiff->tiff, TIFFTAG_BITSPERSAMPLE, &depth);
-    TIFFGetFieldDefaulted(tiff->tiff, TIFFTAG_SAMPLESPERPIXEL, &channels);
-    TIFFGetFieldDefaulted(tiff->tiff, TIFFTAG_ORIENTATION, &orientation);
-    TIFFGetFieldDefaulted(tiff->tiff, TIFFTAG_SAMPLEFORMAT, &format);
-    TIFFGetFieldDefaulted(tiff->tiff, TIFFTAG_PLANARCONFIG, &planes);
-    TIFFGetFieldDefaulted(tiff->tiff, TIFFTAG_EXTRASAMPLES, &extra_count, &extras);
-    TIFFGetField(tiff->tiff, TIFFTAG_PHOTOMETRIC, &photometric);
-    cwi_result result = cwi_check_size(&tiff->file.limits, info->width, info->height);
-    if (result.status != CWI_OK) return result;
-    info->crop_width = info->width;
-    info->crop_height = info->height;
-    info->depth = depth;
-    info->orientation = orientation >= 1 && orientation <= 8 ? orientation : 1;
-    info->is_gray = photometric == PHOTOMETRIC_MINISBLACK || photometric == PHOTOMETRIC_MINISWHITE;
-    info->is_premultiplied = true;
-    uint16_t colors = info->is_gray ? 1 : photometric == PHOTOMETRIC_SEPARATED ? 4 : 3;
-    info->has_alpha = extra_count > 0 && channels > colors && photometric != PHOTOMETRIC_PALETTE;
-    tiff->channel_count = channels;
-    tiff->photometric = photometric;
-    tiff->alpha_kind = extra_count > 0 ? extras[0] : EXTRASAMPLE_UNSPECIFIED;
-    bool has_deep_colors = info->is_gray || photometric == PHOTOMETRIC_RGB;
-    if (depth == 16 && format == SAMPLEFORMAT_UINT && planes == PLANARCONFIG_CONTIG && has_deep_colors &&
-        channels >= colors) {
-        info->bytes_per_channel = 2;
-        info->is_premultiplied = false;
-    }
+    const tiff_page *page = &tiff->page;
+    uint16_t orientation = 1;
     uint32_t profile_length = 0;
     void *profile = NULL;
-    if (TIFFGetField(tiff->tiff, TIFFTAG_ICCPROFILE, &profile_length, &profile)) {
+    char text[CWI_MESSAGE_LENGTH];
+    TIFFGetFieldDefaulted(tiff->tiff, TIFFTAG_ORIENTATION, &orientation);
+    info->width = info->crop_width = page->width;
+    info->height = info->crop_height = page->height;
+    info->depth = page->depth;
+    info->orientation = orientation >= 1 && orientation <= 8 ? orientation : 1;
+    info->is_gray = page->photometric == PHOTOMETRIC_MINISBLACK || page->photometric == PHOTOMETRIC_MINISWHITE;
+    info->has_alpha = page->has_alpha_tag && page->channel_count > cwi_tiff_color_count(page) &&
+                      page->photometric != PHOTOMETRIC_PALETTE;
+    bool is_lab = page->photometric == PHOTOMETRIC_CIELAB || page->photometric == PHOTOMETRIC_ICCLAB;
+    // A profile of CIELab's has no meaning for the RGB that it is converted to.
+    if (!is_lab && TIFFGetField(tiff->tiff, TIFFTAG_ICCPROFILE, &profile_length, &profile)) {
         info->profile = profile;
         info->profile_length = profile_length;
     }
-    char reason[1024] = "";
-    if (info->bytes_per_channel == 1 && !TIFFRGBAImageOK(tiff->tiff, reason)) return cwi_failure(CWI_UNSUPPORTED, reason);
-    return cwi_success();
+    snprintf(text, sizeof text, "compression %d (%s)", page->compression, compression_name(page->compression));
+    if (!TIFFIsCODECConfigured(page->compression)) return cwi_failure(CWI_UNSUPPORTED, text);
+    bool is_ink = page->photometric == PHOTOMETRIC_SEPARATED && has_ink_profile(info);
+    tiff->is_usual = is_usual(page, is_ink);
+    // A block, and what its decoder takes; libtiff turns a tile to RGBA beside it.
+    info->working_length = (size_t)page->block_length + (1 << 20);
+    if (tiff->is_usual) {
+        info->working_length += (size_t)page->block_width * page->block_height * 4;
+        info->is_premultiplied = true;
+        return check_usual(tiff);
+    }
+    info->bytes_per_channel = 2;
+    info->is_ink = is_ink;
+    if (page->photometric == PHOTOMETRIC_SEPARATED) info->has_alpha = false;
+    // JPEG's own conversion of YCbCr is libtiff's.
+    return cwi_tiff_check_samples(page);
 }
 
 cwi_result cwi_open_tiff(
     const uint8_t *bytes, size_t length, cwi_limits limits, cwi_choice choice, cwi_file **file) {
+    tiff_page page;
+    cwi_result result = cwi_tiff_read_page(bytes, length, &limits, choice.page, &page);
+    if (result.status != CWI_OK) return result;
     tiff_file *tiff = cwi_make_file(sizeof *tiff, &reading, bytes, length, limits, choice);
     if (!tiff) return cwi_failure(CWI_NO_MEMORY, NULL);
     tiff->memory = (tiff_memory){.bytes = bytes, .length = length};
-    // "O" reads the offsets of strips when needed.
-    tiff->tiff = open_memory(&tiff->memory, "rO", limits.memory_length);
-    if (!tiff->tiff) {
-        cwi_result result = choice.is_prefix ? cwi_failure(CWI_TRUNCATED, NULL) : damaged(tiff);
-        free(tiff);
-        return result;
-    }
-    cwi_result result = cwi_success();
-    int count = (int)TIFFNumberOfDirectories(tiff->tiff);
-    tiff->file.info.page_count = count > 0 ? count : 1;
-    if (choice.page >= tiff->file.info.page_count) {
-        result = cwi_no_page(tiff->file.info.page_count);
-    } else if (!TIFFSetDirectory(tiff->tiff, choice.page > 0 ? (tdir_t)choice.page : 0)) {
-        result = damaged(tiff);
-    } else {
+    tiff->page = page;
+    tiff->file.info.page_count = page.page_count;
+    // "O" reads the offsets of strips when needed, "h" no directory, as libtiff gets the one of the page, and "c" splits no strip.
+    tiff->tiff = cwi_tiff_open(&tiff->memory, "rOhc", limits.memory_length);
+    if (tiff->tiff && TIFFSetSubDirectory(tiff->tiff, page.offset)) {
         result = read_info(tiff);
+    } else {
+        result = choice.is_prefix ? cwi_failure(CWI_TRUNCATED, NULL)
+                                  : cwi_failure(CWI_CORRUPT, "the directory of the page is damaged");
     }
     if (result.status != CWI_OK) {
         close_file(&tiff->file);
@@ -271,79 +256,6 @@ cwi_result cwi_open_tiff(
     }
     *file = &tiff->file;
     return result;
-}
-
-// MARK: Writing
-
-typedef struct {
-    cwi_encoder encoder;
-    TIFF *tiff;
-    tiff_memory memory;
-} tiff_encoder;
-
-static void close_encoder(cwi_encoder *encoder) {
-    tiff_encoder *tiff = (tiff_encoder *)encoder;
-    if (tiff->tiff) TIFFClose(tiff->tiff);
-    free(tiff->memory.output.bytes);
-    free(tiff);
-}
-
-static cwi_result add(cwi_encoder *encoder, const uint8_t *pixels, size_t stride, int milliseconds) {
-    tiff_encoder *tiff = (tiff_encoder *)encoder;
-    const cwi_encoding *encoding = &encoder->encoding;
-    uint16_t channels = encoding->has_alpha ? 4 : 3;
-    uint8_t *row = malloc((size_t)encoding->width * channels);
-    if (!row) return cwi_failure(CWI_NO_MEMORY, NULL);
-    bool is_written = true;
-    for (uint32_t y = 0; is_written && y < encoding->height; y++) {
-        for (uint32_t x = 0; x < encoding->width; x++)
-            memcpy(row + (size_t)x * channels, pixels + y * stride + (size_t)x * 4, channels);
-        is_written = TIFFWriteScanline(tiff->tiff, row, y, 0) >= 0;
-    }
-    free(row);
-    return is_written ? cwi_success() : cwi_failure(CWI_UNSUPPORTED, tiff->memory.message);
-}
-
-static cwi_result finish(cwi_encoder *encoder, uint8_t **bytes, size_t *length) {
-    tiff_encoder *tiff = (tiff_encoder *)encoder;
-    if (!TIFFFlush(tiff->tiff)) return cwi_failure(CWI_UNSUPPORTED, tiff->memory.message);
-    // Closing writes the directory again, if it has changed since.
-    TIFFClose(tiff->tiff);
-    tiff->tiff = NULL;
-    *bytes = tiff->memory.output.bytes;
-    *length = tiff->memory.output.length;
-    tiff->memory.output = (cwi_buffer){0};
-    return tiff->memory.error_count ? cwi_failure(CWI_NO_MEMORY, tiff->memory.message) : cwi_success();
-}
-
-static const cwi_writing writing = {.close = close_encoder, .add = add, .finish = finish};
-
-cwi_result cwi_encode_tiff(const cwi_encoding *encoding, cwi_encoder **encoder) {
-    tiff_encoder *tiff = calloc(1, sizeof *tiff);
-    if (!tiff) return cwi_failure(CWI_NO_MEMORY, NULL);
-    tiff->encoder = (cwi_encoder){.writing = &writing, .encoding = *encoding};
-    tiff->tiff = open_memory(&tiff->memory, "wm", 0);
-    if (!tiff->tiff) {
-        free(tiff);
-        return cwi_failure(CWI_NO_MEMORY, NULL);
-    }
-    TIFF *library = tiff->tiff;
-    TIFFSetField(library, TIFFTAG_IMAGEWIDTH, encoding->width);
-    TIFFSetField(library, TIFFTAG_IMAGELENGTH, encoding->height);
-    TIFFSetField(library, TIFFTAG_BITSPERSAMPLE, 8);
-    TIFFSetField(library, TIFFTAG_SAMPLESPERPIXEL, encoding->has_alpha ? 4 : 3);
-    TIFFSetField(library, TIFFTAG_PHOTOMETRIC, PHOTOMETRIC_RGB);
-    TIFFSetField(library, TIFFTAG_PLANARCONFIG, PLANARCONFIG_CONTIG);
-    TIFFSetField(library, TIFFTAG_ORIENTATION, ORIENTATION_TOPLEFT);
-    uint16_t alpha = EXTRASAMPLE_UNASSALPHA;
-    if (encoding->has_alpha) TIFFSetField(library, TIFFTAG_EXTRASAMPLES, 1, &alpha);
-    // All programs read deflate; the predictor shortens photos by a third.
-    TIFFSetField(library, TIFFTAG_COMPRESSION, COMPRESSION_ADOBE_DEFLATE);
-    TIFFSetField(library, TIFFTAG_PREDICTOR, PREDICTOR_HORIZONTAL);
-    TIFFSetField(library, TIFFTAG_ZIPQUALITY, encoding->speed > 8 ? 1 : encoding->speed < 1 ? 9 : 9 - encoding->speed);
-    TIFFSetField(library, TIFFTAG_ROWSPERSTRIP, TIFFDefaultStripSize(library, 0));
-    *encoder = &tiff->encoder;
-    return cwi_success();
 }
 
 #endif

@@ -16,7 +16,7 @@ extension CodecRegistry {
     /// | AVIF | libavif | stills, sequences | stills, sequences |
     /// | HEIC | libheif | stills; of a sequence its still | with `writesHEIC` |
     /// | JPEG XL | libjxl | stills, animations, a preview | stills, animations |
-    /// | TIFF | libtiff | pages; 8 and 16 bits | stills |
+    /// | TIFF | libtiff | pages; 1 to 64 bits, floating point, CMYK, CIELab | stills |
     /// | JPEG 2000 | OpenJPEG | stills | stills |
     /// | SVG | librsvg | at any size; nothing external is loaded | |
     ///

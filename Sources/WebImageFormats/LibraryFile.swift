@@ -74,6 +74,7 @@ final class LibraryFile {
         let size = decodedSize(reduction: reduction)
         let own = size.pixelCount * (isDeep ? 8 : 0)
         if let jpeg2000 { return own + (try jpeg2000.byteCount(reduction: reduction, limits: limits)) }
+        if info.working_length > 0 { return own + Int(info.working_length) }
         return own + size.pixelCount * format.workingByteCount(isDeep: isDeep)
     }
 
@@ -115,7 +116,7 @@ final class LibraryFile {
 
     /// The conversion that remains after ``pixels(ofFrame:reduction:allowsDamage:cancellation:)``.
     var remainingConversion: ColorConversion {
-        deepConversion?.rest ?? ColorConversion(from: colors, model: colorModel)
+        isDeep ? .none : ColorConversion(from: colors, model: colorModel)
     }
 
     /// In seconds, as the file tells.

@@ -135,11 +135,13 @@ typedef struct {
     /// EXIF and XMP as the library tells them, or NULL. Valid until the file is closed.
     const uint8_t *exif, *xmp;
     size_t exif_length, xmp_length;
+    /// The memory of decoding besides the pixels, in bytes, as the header tells; 0 if the format's estimate serves.
+    size_t working_length;
     /// The resolutions of JPEG 2000: each has half the sides of the one before.
     int resolution_count;
     /// Where the image begins on the grid of which a reduction keeps every 2ⁿth column and row.
     uint32_t origin_x, origin_y;
-    /// Whether the pixels are 255 minus cyan, magenta, yellow and black, to be converted by the profile.
+    /// Whether the pixels are 255 (of 16 bits, 65,535) minus cyan, magenta, yellow and black, to be converted by the profile.
     bool is_ink;
 } cwi_file_info;
 
