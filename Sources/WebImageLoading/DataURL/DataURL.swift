@@ -18,7 +18,7 @@ package struct DataURL: Sendable {
     /// - Throws: ``WebImageError/invalidURL(_:reason:)`` without a comma or with invalid base64,
     ///   ``WebImageError/ResponseFailure/bodyTooLong(byteCount:limit:)``.
     package init(_ url: URL, limit: Int64) throws(WebImageError) {
-        try self.init(text: url.textBeforeEncoding, limit: limit, urlForErrors: Self.shortened(url))
+        try self.init(Array(url.textBeforeEncoding.utf8), limit: limit, urlForErrors: Self.shortened(url))
     }
 
     /// Reads a text that may contain any characters.
@@ -65,11 +65,16 @@ package struct DataURL: Sendable {
         return true
     }
 
-    /// Encodes what is not printable ASCII (WHATWG URL Standard, "C0 control percent-encode set").
+    /// Encodes what is not printable ASCII and, in the query or after a slash at the beginning, spaces and some marks
+    /// (WHATWG URL Standard, "C0 control percent-encode set" and "query percent-encode set").
     private static func percentEncoded(_ text: ArraySlice<UInt8>) -> [UInt8] {
         let digits = Array("0123456789ABCDEF".utf8)
-        return text.flatMap { byte in
-            (0x20...0x7E).contains(byte) ? [byte] : [UInt8(ascii: "%"), digits[Int(byte >> 4)], digits[Int(byte & 15)]]
+        let isPath = text.first == UInt8(ascii: "/")
+        let query = isPath ? text.startIndex : text.firstIndex(of: UInt8(ascii: "?")) ?? text.endIndex
+        return text.indices.flatMap { index in
+            let byte = text[index]
+            let isKept = (0x20...0x7E).contains(byte) && (index < query || !" \"<>".utf8.contains(byte))
+            return isKept ? [byte] : [UInt8(ascii: "%"), digits[Int(byte >> 4)], digits[Int(byte & 15)]]
         }
     }
 

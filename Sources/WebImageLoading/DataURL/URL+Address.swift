@@ -73,8 +73,9 @@ extension URL {
     var textBeforeEncoding: String {
         let text = absoluteString
         guard text.utf8.contains(UInt8(ascii: "%")) else { return text }
-        let query = text.utf8.firstIndex(of: UInt8(ascii: "?")) ?? text.endIndex
-        return Self.beforeEncoding(text[..<query]) + Self.beforeEncoding(text[query...])
+        let end = text.utf8.firstIndex(of: UInt8(ascii: "#")) ?? text.endIndex
+        let query = text[..<end].utf8.firstIndex(of: UInt8(ascii: "?")) ?? end
+        return Self.beforeEncoding(text[..<query]) + Self.beforeEncoding(text[query..<end]) + String(text[end...])
     }
 
     private static func beforeEncoding(_ component: Substring) -> String {
@@ -82,9 +83,12 @@ extension URL {
         // All characters, and the result.
         var (decoded, kept): ([UInt8], [UInt8]) = ([], [])
         var hasInvalidCharacter = false
+        // In front of the first slash Foundation encodes colons, too (RFC 3986, 4.2).
+        var mayEncodeColons = component.first != "?"
         var index = 0
         while index < text.count {
             guard text[index] == UInt8(ascii: "%") else {
+                if text[index] == UInt8(ascii: "/") { mayEncodeColons = false }
                 decoded.append(text[index])
                 kept.append(text[index])
                 index += 1
@@ -92,14 +96,14 @@ extension URL {
             }
             let digits = text[(index + 1)...].prefix(2)
             guard let byte = PercentEncodedBytes.value(ofDigits: digits), !digits.contains(where: isLowercase),
-                !isValid(byte)
+                !isValid(byte) || mayEncodeColons && byte == UInt8(ascii: ":")
             else { return String(component) }
             decoded.append(byte)
             if (0x20...0x7E).contains(byte) { kept.append(byte) } else { kept += text[index..<(index + 3)] }
             index += 3
             let isEscape =
                 byte == UInt8(ascii: "%") && PercentEncodedBytes.value(ofDigits: text[index...].prefix(2)) != nil
-            hasInvalidCharacter = hasInvalidCharacter || !isEscape
+            hasInvalidCharacter = hasInvalidCharacter || !isEscape && byte != UInt8(ascii: ":")
         }
         guard hasInvalidCharacter, String(validating: decoded, as: UTF8.self) != nil else { return String(component) }
         return String(decoding: kept, as: UTF8.self)
