@@ -69,6 +69,9 @@ struct WebImageTool {
         }
         let option = String(name.prefix { $0 != "=" })
         let word = String(option.drop { $0 == "-" })
+        if name.contains("="), ["help", "version"].contains(word) {
+            throw .usage(command: ProgramDescription.webimage.name, reason: "'\(option)' takes no value")
+        }
         let hint =
             HelpCommand.syntax.options.contains { $0.name == word && $0.name != "help" }
             ? "; use '\(ProgramDescription.webimage.name) help \(option)'"

@@ -53,9 +53,10 @@ struct ImageInput: Sendable {
             ? argument.description : CredentialRedaction.removingUserInformation(fromURL: argument.description)
     }
 
-    /// The name in messages.
+    /// The name in messages. A `data:` URL is shortened, since it contains its file.
     static func displayName(of text: String) -> String {
-        text == standardInput.description
+        if text.utf8.count > 128, text.prefixMatch(of: /\s*[Dd][Aa][Tt][Aa]:/) != nil { return text.prefix(64) + "…" }
+        return text == standardInput.description
             ? StandardInput.name : CredentialRedaction.removingUserInformation(fromURL: text)
     }
 

@@ -72,8 +72,11 @@ struct ImageOutput: Sendable {
         if path.isEmpty { throw parser.error("--output takes a file or a directory") }
         if path == OutputFile.standardOutput { return false }
         if OutputFile.isDirectory(path) { return true }
-        let exists = OutputFile.exists(path)
-        if path.hasSuffix("/") { return true }
+        let exists = OutputFile.exists(path.withoutTrailingSlashes)
+        if path.hasSuffix("/") {
+            if exists { throw parser.error("'\(path)' is a file, not a directory") }
+            return true
+        }
         guard inputCount > 1 else { return false }
         if exists { throw parser.error("several images need a directory, and '\(path)' is a file") }
         if ImageFormat(fileName: path) != nil {
@@ -168,6 +171,10 @@ struct ImageOutput: Sendable {
 }
 
 extension ByteString {
+    fileprivate var withoutTrailingSlashes: ByteString {
+        ByteString(bytes[...(bytes.lastIndex { $0 != UInt8(ascii: "/") } ?? bytes.startIndex - 1)])
+    }
+
     /// What follows the last period of a file name; `nil` without one, with nothing behind it, or with nothing before.
     fileprivate var fileExtension: String? {
         let name = bytes[((bytes.lastIndex(of: UInt8(ascii: "/")) ?? -1) + 1)...]

@@ -1,4 +1,5 @@
 internal import FoundationEssentials
+internal import Glibc
 internal import WebImage
 internal import WebImageCore
 
@@ -11,8 +12,17 @@ extension WebImageError {
         if let argument, !isQuoting { names.append(ImageInput.displayName(of: argument)) }
         if let subject, !(argument.map { isAbout($0, subject: subject) } ?? false) { names.append(subject) }
         let text = (names + [shellProblem]).joined(separator: ": ")
+        let advice = isRefusedReplacement(of: argument) ? "It is the input; choose another name." : shellAdvice
         return CredentialRedaction.removingUserInformation(
-            from: [text, shellAdvice].compactMap(\.self).joined(separator: " "))
+            from: [text, advice].compactMap(\.self).joined(separator: " "))
+    }
+
+    /// Whether the output would have replaced the input, which must not be removed.
+    private func isRefusedReplacement(of argument: String?) -> Bool {
+        guard case .file(let path, EEXIST) = self, let argument,
+            let input = try? ImageInput(ByteString(argument)).path
+        else { return false }
+        return OutputFile.isSameFile(input, ByteString(path))
     }
 
     /// Whether the sentence contains the argument.

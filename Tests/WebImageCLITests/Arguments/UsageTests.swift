@@ -119,6 +119,8 @@ import WebImageCore
         (["get", "a.png", "b.png", "-o", "all.jpg"], "directory; 'all.jpg' names one file"),
         (["convert", "a.png", "b.png", "-o", "all.jpg"], "directory; 'all.jpg' names one file"),
         (["get", "a.png", "b.png", "-o", "/dev/null"], "'/dev/null' is a file"),
+        (["get", "a.png", "-o", "/dev/null/"], "'/dev/null/' is a file, not a directory"),
+        (["--help=get"], "'--help' takes no value"), (["--version=1"], "'--version' takes no value"),
         (["get", "a.png", "--size", "5x", "-o", "b.svg"], "svg cannot be written"),
         (["convert", "a.png", "b.svg"], "svg cannot be written"),
         (["get", "/dev/null", "-o", "/dev/null"], "is the input"),

@@ -160,6 +160,8 @@ import WebImageTestSupport
             let run = try await tool.run("info", "--json", address)
             #expect(run.status == 0, "\(run.errors)")
             #expect(try run.object(InfoObject.self).format == "png")
+            let line = try await tool.run("info", address).output
+            #expect(line.contains("…: png, 64×48, ") && line.utf8.count < 128, "\(line)")
         }
     }
 }
