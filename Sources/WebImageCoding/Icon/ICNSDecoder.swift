@@ -19,26 +19,40 @@ package struct ICNSDecoder: IconDecoder {
     ]
     /// The masks of images of 24 bits.
     private static let masks = ["is32": "s8mk", "il32": "l8mk", "ih32": "h8mk", "it32": "t8mk"]
+    private static let maskNames = Set(masks.values)
+
+    /// As many as an ICO can have; further ones are ignored.
+    static let entryLimit = 65_535
 
     package func entries(of data: Data, isPrefix: Bool) throws(WebImageError) -> [IconEntry] {
         let bytes = data.bytes
         guard let length = bytes.integer(at: 4, count: 4, isBigEndian: true) else { throw format.truncated }
-        var ranges: [(name: String, range: Range<Int>)] = []
+        // One pass: empty entries take eight bytes, so that a small file can have a million.
+        var images: [(name: String, range: Range<Int>)] = []
+        var masks: [String: Range<Int>] = [:]
         var offset = 8
         while offset + 8 <= length {
             guard let count = bytes.integer(at: offset + 4, count: 4, isBigEndian: true) else { break }
             guard count >= 8, offset <= length - count else { throw format.corrupt("a part of \(count) bytes") }
             let name = String(decoding: (0..<4).compactMap { bytes.byte(at: offset + $0) }, as: UTF8.self)
-            ranges.append((name, offset + 8..<offset + count))
+            let range = offset + 8..<offset + count
+            if Self.sides[name] != nil {
+                if images.count < Self.entryLimit { images.append((name, range)) }
+            } else if Self.maskNames.contains(name), masks[name] == nil {
+                masks[name] = range
+            }
             offset += count
         }
         if isPrefix, offset + 8 <= length { throw format.truncated }
+        let jpeg2000 = CodecRegistry.shared.readableFormats.first { $0.mimeType == "image/jp2" }
         var entries: [IconEntry] = []
-        for (name, range) in ranges {
+        for (name, range) in images {
             guard let side = Self.sides[name] else { continue }
             if isPrefix, range.lowerBound + 8 > bytes.byteCount { throw format.truncated }
-            let mask = Self.masks[name].flatMap { mask in ranges.first { $0.name == mask }?.range }
-            guard let content = content(at: range.lowerBound, of: bytes, name: name, mask: mask) else { continue }
+            let mask = Self.masks[name].flatMap { masks[$0] }
+            guard
+                let content = content(at: range.lowerBound, of: bytes, name: name, mask: mask, jpeg2000: jpeg2000)
+            else { continue }
             entries.append(
                 IconEntry(
                     size: PixelSize(width: side, height: side), bitsPerPixel: 32, content: content, range: range))
@@ -51,14 +65,13 @@ package struct ICNSDecoder: IconDecoder {
 
     /// `nil` for a format that nothing reads.
     private func content(
-        at offset: Int, of bytes: RawSpan, name: String, mask: Range<Int>?
+        at offset: Int, of bytes: RawSpan, name: String, mask: Range<Int>?, jpeg2000: ImageFormat?
     ) -> IconEntry.Content? {
         if bytes.hasText("PNG", at: offset + 1) { return .file(.png) }
         if bytes.hasText("jP  ", at: offset + 4)
             || bytes.integer(at: offset, count: 4, isBigEndian: true) == 0xFF4F_FF51
         {
-            let format = CodecRegistry.shared.readableFormats.first { $0.mimeType == "image/jp2" }
-            return format.map { .file($0) }
+            return jpeg2000.map { .file($0) }
         }
         if Self.masks[name] != nil { return .channels(mask: mask) }
         return bytes.hasText("ARGB", at: offset) ? .channels(mask: nil) : nil

@@ -64,7 +64,7 @@ extension IconDecoder {
         var failure: WebImageError?
         for damage in options.damage == .refuse ? [.refuse] : [.refuse, .showGoodPart] as [DecodingOptions.Damage] {
             options.damage = damage
-            for index in IconEntry.byFitness(entries, for: options) {
+            for index in IconEntry.byFitness(entries, for: options).prefix(IconEntry.attemptLimit) {
                 do throws(WebImageError) {
                     return try decode(entries[index], in: data, options: options)
                 } catch .decoding(let format, let reason, _) {
@@ -100,19 +100,26 @@ extension IconDecoder {
 }
 
 extension IconEntry {
+    /// How many damaged images are tried before the icon counts as damaged. Thousands can share the same bytes.
+    static let attemptLimit = 32
+
     /// The index of the smallest image with enough pixels for a request, else of the largest.
     static func best(of entries: [IconEntry], for options: DecodingOptions?) -> Int {
-        byFitness(entries, for: options).first ?? 0
+        entries.indices.min(by: isFitter(entries, for: options)) ?? 0
     }
 
     /// The indices of all images, the best one for a request first.
     static func byFitness(_ entries: [IconEntry], for options: DecodingOptions?) -> [Int] {
+        entries.indices.sorted(by: isFitter(entries, for: options))
+    }
+
+    private static func isFitter(_ entries: [IconEntry], for options: DecodingOptions?) -> (Int, Int) -> Bool {
         let largest = entries.max { $0.size.pixelCount < $1.size.pixelCount }?.size ?? PixelSize(width: 1, height: 1)
         let target = options?.targetSize(of: largest) ?? largest
         func isEnough(_ entry: IconEntry) -> Bool {
             entry.size.width >= target.width && entry.size.height >= target.height
         }
-        return entries.indices.sorted { first, second in
+        return { first, second in
             let (one, other) = (entries[first], entries[second])
             if isEnough(one) != isEnough(other) { return isEnough(one) }
             if one.size.pixelCount != other.size.pixelCount {
