@@ -91,6 +91,16 @@ static void set_crop(cwi_file_info *info, avifImage *image) {
     info->crop_height = crop.height;
 }
 
+/// The threads of one decoder, so that all of them have no more than `thread_count`. A decoder with one thread starts none.
+///
+/// Before 1.0 each cell has a decoder, which lives as long as the file; later versions have one for all cells of one layer.
+static int threads_of_decoder(const avifDecoder *decoder, const cwi_choice *choice) {
+    bool is_shared = HAS_AVIF_1 && avifVersion()[0] != '0' && choice->is_grid && decoder->imageCount == 1;
+    int decoder_count = is_shared || choice->cell_count < 1 ? 1 : choice->cell_count;
+    int count = choice->thread_count / decoder_count;
+    return count > 1 ? count : 1;
+}
+
 cwi_result cwi_open_avif(
     const uint8_t *bytes, size_t length, cwi_limits limits, cwi_choice choice, cwi_file **file) {
     if (choice.page > 0) return cwi_no_page(1);
@@ -102,13 +112,15 @@ cwi_result cwi_open_avif(
         free(avif);
         return cwi_failure(CWI_NO_MEMORY, NULL);
     }
-    decoder->maxThreads = choice.thread_count;
+    // Threads start with the first frame.
+    decoder->maxThreads = 1;
     // The pixels were checked before; libavif takes no limit above its own.
     if (limits.pixel_count < decoder->imageSizeLimit) decoder->imageSizeLimit = limits.pixel_count;
     decoder->imageDimensionLimit = limits.side;
     decoder->imageCountLimit = limits.frame_count;
     // As in browsers. Exif has an orientation that does not count, and a thumbnail.
     decoder->strictFlags = AVIF_STRICT_ENABLED & ~(AVIF_STRICT_CLAP_VALID | AVIF_STRICT_PIXI_REQUIRED);
+    avifDecoderSetSource(decoder, choice.is_sequence ? AVIF_DECODER_SOURCE_TRACKS : AVIF_DECODER_SOURCE_PRIMARY_ITEM);
     decoder->ignoreExif = !choice.reads_metadata;
     decoder->ignoreXMP = !choice.reads_metadata;
     avifResult result = avifDecoderSetIOMemory(decoder, bytes, length);
@@ -118,6 +130,10 @@ cwi_result cwi_open_avif(
         close_file(&avif->file);
         return error;
     }
+    decoder->maxThreads = threads_of_decoder(decoder, &choice);
+    // The AV1 decoder gets the limit with the first frame: no frame is larger than the boxes and headers tell.
+    if (choice.cell_pixel_count > 0 && choice.cell_pixel_count < decoder->imageSizeLimit)
+        decoder->imageSizeLimit = choice.cell_pixel_count;
     avifImage *image = decoder->image;
     cwi_file_info *info = &avif->file.info;
     info->width = info->crop_width = image->width;

@@ -88,18 +88,6 @@ static cwi_result decode(cwi_file *file, int frame, int reduction, void *pixels,
 
 static const cwi_reading reading = {.close = close_file, .decode = decode};
 
-/// Returns the handle of page `page`, of `count`; the primary image for -1.
-static struct heif_error open_page(cwi_heif_file *heif, int page, int count) {
-    if (page < 0) return heif_context_get_primary_image_handle(heif->context, &heif->image);
-    heif_item_id *identifiers = calloc((size_t)count, sizeof *identifiers);
-    if (!identifiers)
-        return (struct heif_error){heif_error_Memory_allocation_error, heif_suberror_Unspecified, "no memory"};
-    heif_context_get_list_of_top_level_image_IDs(heif->context, identifiers, count);
-    struct heif_error error = heif_context_get_image_handle(heif->context, identifiers[page], &heif->image);
-    free(identifiers);
-    return error;
-}
-
 /// Replaces the image by its embedded thumbnail, if that has enough pixels and the same proportions.
 static void use_thumbnail(cwi_heif_file *heif, cwi_choice choice) {
     if (choice.wanted_width == 0 || choice.wanted_height == 0) return;
@@ -194,14 +182,11 @@ cwi_result cwi_open_heif(
     }
     // libheif's own limits on items, boxes and memory hold as well.
     heif_context_set_maximum_image_size_limit(heif->context, (int)limits.side);
-    heif_context_set_max_decoding_threads(heif->context, choice.thread_count > 1 ? choice.thread_count : 0);
+    // A thread decodes a cell with a decoder that has a thread of its own.
+    heif_context_set_max_decoding_threads(heif->context, choice.thread_count > 3 ? choice.thread_count / 2 : 0);
     struct heif_error error = heif_context_read_from_memory_without_copy(heif->context, bytes, length, NULL);
     cwi_result result = failure(error);
-    if (result.status == CWI_OK) {
-        int count = heif_context_get_number_of_top_level_images(heif->context);
-        heif->file.info.page_count = count > 0 ? count : 1;
-        result = choice.page >= count ? cwi_no_page(count) : failure(open_page(heif, choice.page, count));
-    }
+    if (result.status == CWI_OK) result = failure(heif_context_get_primary_image_handle(heif->context, &heif->image));
     if (result.status == CWI_OK) {
         use_thumbnail(heif, choice);
         result = read_info(heif);
@@ -243,6 +228,8 @@ static struct heif_error encode(cwi_heif_encoder *heif, struct heif_image *image
         nclx->matrix_coefficients =
             encoding->is_lossless ? heif_matrix_coefficients_RGB_GBR : heif_matrix_coefficients_ITU_R_BT_601_6;
         nclx->full_range_flag = 1;
+        // Before 1.17 the image's own profile decides how it is converted.
+        heif_image_set_nclx_color_profile(image, nclx);
         if (options->version >= 4) options->output_nclx_profile = nclx;
     }
     struct heif_image_handle *handle = NULL;
@@ -320,10 +307,15 @@ cwi_result cwi_encode_heif(const cwi_encoding *encoding, cwi_encoder **encoder) 
             CWI_UNSUPPORTED, "libheif has no plug-in that writes HEVC (Debian: libheif-plugin-x265)");
     }
     heif_encoder_set_lossy_quality(heif->library, (int)encoding->quality);
-    if (encoding->is_lossless) heif_encoder_set_lossless(heif->library, 1);
     // An option of x265's plug-in; another has none.
-    if (encoding->is_lossless || encoding->quality >= 90)
-        heif_encoder_set_parameter_string(heif->library, "chroma", "444");
+    bool keeps_colors = encoding->is_lossless || encoding->quality >= 90;
+    if (keeps_colors) error = heif_encoder_set_parameter_string(heif->library, "chroma", "444");
+    if (encoding->is_lossless && !error.code) error = heif_encoder_set_lossless(heif->library, 1);
+    if (encoding->is_lossless && error.code) {
+        close_encoder(&heif->encoder);
+        return cwi_failure(
+            CWI_UNSUPPORTED, "libheif has no plug-in that writes HEVC without loss; AVIF, JPEG XL, WebP and PNG can");
+    }
     static const char *const presets[11] = {"placebo", "veryslow", "slower",    "slow",      "slow",     "medium",
                                             "fast",    "faster",   "veryfast", "superfast", "ultrafast"};
     heif_encoder_set_parameter_string(heif->library, "preset", presets[encoding->speed]);

@@ -32,7 +32,7 @@ final class LibraryAnimation: AnimationSource {
         frames = Self.durations(of: file).enumerated().map { index, duration in
             AnimationFrame(duration: duration, isKeyframe: file.isKeyframe(index))
         }
-        loopCount = Self.loopCount(of: file, library.hasMediaBoxes ? MediaFile(data.bytes) : nil)
+        loopCount = Self.loopCount(of: file, library.hasMediaBoxes ? MediaFile(data.bytes, isPrefix: false) : nil)
         frameSize = plan.orientation.upright(plan.targetSize)
         isThumbnail = plan.targetSize != plan.storedSize
     }

@@ -10,8 +10,8 @@ internal import WebImageCore
 ///
 /// The libraries have no global state that lasts: bytes go in, pixels come out, so that they could as well run in
 /// another process. None can be interrupted in an image: cancellation and time limits are checked before and after, and
-/// between frames. What they refuse themselves is theirs: libheif has limits on boxes and items, librsvg on elements,
-/// dav1d gets the size limit from libavif. Of a JPEG 2000, ``Codestream`` knows the memory before the library does.
+/// between frames. libavif and libheif read files of ours (``MediaStill``); of a JPEG 2000, ``Codestream`` knows the memory
+/// before the library does. What others refuse themselves is theirs: librsvg has limits on elements.
 struct LibraryDecoder: ProbingDecoder, MetadataDecoder {
     let library: LibraryFormat
 
@@ -21,15 +21,15 @@ struct LibraryDecoder: ProbingDecoder, MetadataDecoder {
 
     func info(of data: Data) throws(WebImageError) -> ImageInfo {
         try data.withBytes { (bytes) throws(WebImageError) in
-            let file = try LibraryFile(library, bytes: bytes, limits: .default)
-            let media = library.hasMediaBoxes ? MediaFile(data.bytes) : nil
+            let file = try LibraryFile(library, bytes: bytes, limits: library.headerLimits)
+            let media = library.hasMediaBoxes ? MediaFile(data.bytes, isPrefix: false) : nil
             // libheif turns images itself, so only the boxes tell how they are stored.
             let orientation = media?.orientation ?? file.orientation
             var info = ImageInfo(
                 format: format, size: file.orientation.upright(file.size), frameCount: file.frameCount,
                 hasAlpha: file.info.has_alpha, orientation: orientation, hasColorProfile: file.profile != nil,
                 colorProfileName: file.profile?.name)
-            info.pageCount = Int(file.info.page_count)
+            info.pageCount = file.pageCount
             info.bitDepth = Int(file.info.depth)
             info.isHDR = file.isHDR
             info.hasGainMap = media?.hasGainMap ?? false
@@ -63,7 +63,7 @@ struct LibraryDecoder: ProbingDecoder, MetadataDecoder {
     func metadata(of data: Data) throws(WebImageError) -> ImageMetadata {
         if library == .tiff { return ImageMetadata(ofTIFF: data) }
         return try data.withBytes { (bytes) throws(WebImageError) in
-            try LibraryFile(library, bytes: bytes, limits: .default, readsMetadata: true).metadata
+            try LibraryFile(library, bytes: bytes, limits: library.headerLimits, readsMetadata: true).metadata
         }
     }
 
@@ -100,7 +100,9 @@ struct LibraryDecoder: ProbingDecoder, MetadataDecoder {
 
     /// The libraries' errors for large images don't tell the size.
     private func checkSize(of data: Data, options: DecodingOptions) throws(WebImageError) {
-        if library.hasMediaBoxes, let media = MediaFile(data.bytes) { try options.limits.check(media.size) }
+        if library.hasMediaBoxes, let media = MediaFile(data.bytes, isPrefix: false) {
+            try options.limits.check(media.size)
+        }
     }
 
     private func still(
@@ -247,7 +249,7 @@ final class LibraryIncrementalDecoder: ProbingIncrementalDecoder {
 extension LibraryDecoder: ProfileDecoder {
     func colorProfile(of data: Data) throws(WebImageError) -> ColorProfile? {
         try data.withBytes { (bytes) throws(WebImageError) in
-            try LibraryFile(library, bytes: bytes, limits: .default).profile
+            try LibraryFile(library, bytes: bytes, limits: library.headerLimits).profile
         }
     }
 }

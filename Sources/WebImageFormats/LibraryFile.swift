@@ -8,28 +8,42 @@ internal import WebImageCore
 final class LibraryFile {
     let format: LibraryFormat
     let info: cwi_file_info
+    /// The images that can be chosen.
+    let pageCount: Int
     private let handle: OpaquePointer
     private let limits: DecodingLimits
     /// The headers of a JPEG 2000.
     private let jpeg2000: JPEG2000File?
+    /// The file that was made for the library.
+    private let media: LibraryMedia?
 
     /// - Parameter bytes: must exist as long as this object does.
     init(
         _ format: LibraryFormat, bytes: UnsafeRawBufferPointer, limits: DecodingLimits, page: Int? = nil,
         wantedSize: PixelSize? = nil, threadCount: Int = 1, isPrefix: Bool = false, readsMetadata: Bool = false
     ) throws(WebImageError) {
-        var choice = cwi_choice(
-            page: Int32(clamping: page ?? -1), thread_count: Int32(threadCount),
-            wanted_width: UInt32(wantedSize?.width ?? 0), wanted_height: UInt32(wantedSize?.height ?? 0),
-            is_prefix: isPrefix, reads_metadata: readsMetadata, jp2: nil)
+        let media =
+            format.hasMediaBoxes
+            ? try LibraryMedia(
+                bytes, format, limits: limits, page: page, hasThumbnails: wantedSize != nil, hasMetadata: readsMetadata)
+            : nil
+        var choice = cwi_choice()
+        choice.page = Int32(clamping: page ?? -1)
+        choice.thread_count = Int32(threadCount)
+        choice.wanted_width = UInt32(wantedSize?.width ?? 0)
+        choice.wanted_height = UInt32(wantedSize?.height ?? 0)
+        choice.is_prefix = isPrefix
+        choice.reads_metadata = readsMetadata
+        if let media { media.describe(&choice) }
         let bounds = cwi_limits(
             pixel_count: UInt32(clamping: limits.pixelCount), side: UInt32(MutablePixelBuffer.maximumDimension),
             frame_count: UInt32(clamping: limits.frameCount), metadata_length: limits.metadataByteCount,
             memory_length: limits.memoryByteCount)
         var handle: OpaquePointer?
+        let opened = media.map { UnsafeRawBufferPointer($0.bytes) } ?? bytes
         func open() -> cwi_result {
             cwi_file_open(
-                format.library, bytes.bindMemory(to: UInt8.self).baseAddress, bytes.count, bounds, choice, &handle)
+                format.library, opened.bindMemory(to: UInt8.self).baseAddress, opened.count, bounds, choice, &handle)
         }
         let jpeg2000 = format == .jpeg2000 ? try JPEG2000File(bytes.bytes, isPrefix: isPrefix) : nil
         let result =
@@ -43,7 +57,9 @@ final class LibraryFile {
         self.handle = handle
         self.limits = limits
         self.jpeg2000 = jpeg2000
+        self.media = media
         info = cwi_file_get_info(handle).pointee
+        pageCount = media?.pageCount ?? Int(info.page_count)
     }
 
     deinit { cwi_file_close(handle) }
@@ -75,6 +91,7 @@ final class LibraryFile {
         let own = size.pixelCount * (isDeep ? 8 : 0)
         if let jpeg2000 { return own + (try jpeg2000.byteCount(reduction: reduction, limits: limits)) }
         if info.working_length > 0 { return own + Int(info.working_length) }
+        if let media { return own + media.workingByteCount(format, pixelCount: size.pixelCount) }
         return own + size.pixelCount * format.workingByteCount(isDeep: isDeep)
     }
 

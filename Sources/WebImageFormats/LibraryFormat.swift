@@ -42,6 +42,14 @@ enum LibraryFormat: Sendable, CaseIterable {
     /// Whether ``MediaFile`` reads its boxes.
     var hasMediaBoxes: Bool { self == .avif || self == .heic }
 
+    /// The limits for reading what a file tells about itself. Of AVIF and HEIC, whose headers are small files of ours,
+    /// the size may be larger than can be decoded.
+    var headerLimits: DecodingLimits {
+        var limits = DecodingLimits.default
+        if hasMediaBoxes { limits.pixelCount = 1 << 30 }
+        return limits
+    }
+
     /// About the memory that the library takes for a pixel besides the result, in bytes. Estimated from the planes that
     /// it keeps, and not measured.
     func workingByteCount(isDeep: Bool) -> Int {

@@ -26,7 +26,11 @@ public func exerciseProbe(with bytes: UnsafePointer<UInt8>?, _ count: Int) -> CI
 /// The same for the boxes of AVIF and HEIC, which are read without their libraries.
 public func exerciseMedia(with bytes: UnsafePointer<UInt8>?, _ count: Int) -> CInt {
     let input = data(bytes, count)
-    if [.avif, .heic].contains(ImageFormat(signatureOf: input)) { probe(input, with: withFormats) }
+    guard [.avif, .heic].contains(ImageFormat(signatureOf: input)) else { return 0 }
+    probe(input, with: withFormats)
+    // Both make the file that the library reads.
+    _ = try? withFormats.info(of: input)
+    _ = try? withFormats.metadata(of: input)
     return 0
 }
 

@@ -158,6 +158,13 @@ typedef struct {
     bool reads_metadata;
     /// What the headers of a JPEG 2000 tell; needed for that format. It is copied.
     const cwi_jp2_picture *jp2;
+    /// AVIF: whether the tracks are read, else the items.
+    bool is_sequence;
+    /// AVIF: whether the image is a grid of cells, and its alpha too.
+    bool is_grid;
+    /// AVIF: the coded images in all, and the pixels of the largest.
+    int cell_count;
+    uint32_t cell_pixel_count;
 } cwi_choice;
 
 typedef struct cwi_file cwi_file;

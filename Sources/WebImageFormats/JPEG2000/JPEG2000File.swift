@@ -161,14 +161,14 @@ private struct HeaderBoxes {
     static func read(_ bytes: RawSpan) throws(WebImageError) -> (boxes: HeaderBoxes, codestream: Int) {
         let format = ImageFormat.jpeg2000
         var (boxes, hasHeader) = (HeaderBoxes(), false)
-        for box in Box.list(in: bytes, 0..<bytes.byteCount) {
+        for box in Box.list(in: bytes, 0..<bytes.byteCount, isPrefix: true) {
             switch box.type {
             case "jp2c":
                 guard hasHeader else { throw format.corrupt("an image without a header") }
                 return (boxes, box.content.lowerBound)
             case "jp2h":
                 guard box.isWhole else { throw format.truncated }
-                let parts = Box.list(in: bytes, box.content)
+                let parts = Box.list(in: bytes, box.content, isPrefix: true)
                 guard parts.contains(where: { $0.type == "ihdr" }) else { throw format.corrupt("no image header") }
                 for part in parts where part.isWhole { boxes.add(part, in: bytes) }
                 hasHeader = true

@@ -23,11 +23,13 @@ struct MediaFile: Sendable, Equatable {
     var loopCount: Int?
 
     /// `nil` if the bytes end before the boxes that describe the image, or don't describe it.
-    init?(_ bytes: RawSpan) {
+    ///
+    /// - Parameter isPrefix: whether more bytes may follow.
+    init?(_ bytes: RawSpan, isPrefix: Bool = true) {
         guard bytes.hasText("ftyp", at: 4) else { return nil }
         isSequence = bytes.hasText("avis", at: 8) || bytes.hasText("msf1", at: 8) || bytes.hasText("hevc", at: 8)
         var (hasImage, hasTrack) = (false, false)
-        for box in Box.list(in: bytes, 0..<bytes.byteCount) {
+        for box in Box.list(in: bytes, 0..<bytes.byteCount, isPrefix: isPrefix) {
             switch box.type {
             // Of several the first counts, so that more bytes never change the answer.
             case "meta" where !hasImage:
@@ -47,24 +49,17 @@ struct MediaFile: Sendable, Equatable {
     }
 
     private mutating func describe(_ items: ItemTable, in bytes: RawSpan) -> Bool {
-        guard let primary = items.primary else { return false }
-        for box in items.properties(of: primary) { apply(box, in: bytes) }
+        guard let image = items.mainImage else { return false }
+        for property in items.properties(of: image) { apply(property.box, in: bytes) }
         // A grid has the properties of its tiles.
-        for tile in items.tiles(of: primary).prefix(1) {
-            for box in items.properties(of: tile) where ["av1C", "hvcC", "colr"].contains(box.type) {
-                apply(box, in: bytes)
+        for tile in items.inputs(of: image).prefix(1) {
+            for property in items.properties(of: tile) where ["av1C", "hvcC", "colr"].contains(property.box.type) {
+                apply(property.box, in: bytes)
             }
         }
-        hasGainMap = items.types.values.contains("tmap")
-        hasAlpha = items.auxiliaries(of: primary).contains { item in
-            items.properties(of: item).contains { $0.type == "auxC" && Self.isAlpha($0, in: bytes) }
-        }
+        hasGainMap = items.items.values.contains { $0.type == "tmap" }
+        hasAlpha = items.alpha(of: image, in: bytes) != nil
         return size.width > 0
-    }
-
-    private static func isAlpha(_ box: Box, in bytes: RawSpan) -> Bool {
-        bytes.hasText("urn:mpeg:mpegB:cicp:systems:auxiliary:alpha", at: box.content.lowerBound + 4)
-            || bytes.hasText("urn:mpeg:hevc:2015:auxid:1", at: box.content.lowerBound + 4)
     }
 
     private mutating func apply(_ box: Box, in bytes: RawSpan) {
@@ -169,139 +164,6 @@ extension ImageOrientation {
         case (.left, false), (.right, true): .leftMirrored
         case (.left, true), (.right, false): .rightMirrored
         default: self
-        }
-    }
-}
-
-/// A box: its length, its type, and its content.
-struct Box {
-    let type: String
-    let content: Range<Int>
-    /// Whether all of it is there.
-    let isWhole: Bool
-
-    private static let countLimit = 4096
-
-    /// Returns the boxes in `range`; the last one may not be whole.
-    static func list(in bytes: RawSpan, _ range: Range<Int>) -> [Box] {
-        var (boxes, offset): ([Box], Int) = ([], range.lowerBound)
-        while offset + 8 <= range.upperBound, boxes.count < countLimit {
-            guard var length = bytes.integer(at: offset, count: 4, isBigEndian: true) else { break }
-            var headerLength = 8
-            // To the end of the file, of which these may not be all bytes: only pictures are stored like that.
-            let isOpen = length == 0
-            if length == 1 {
-                guard let high = bytes.integer(at: offset + 8, count: 4, isBigEndian: true), high < 1 << 16,
-                    let low = bytes.integer(at: offset + 12, count: 4, isBigEndian: true)
-                else { break }
-                (length, headerLength) = (high << 32 | low, 16)
-            } else if length == 0 {
-                length = range.upperBound - offset
-            }
-            guard length >= headerLength else { break }
-            let type = String(decoding: (4..<8).compactMap { bytes.byte(at: offset + $0) }, as: UTF8.self)
-            let end = offset + length
-            boxes.append(
-                Box(
-                    type: type,
-                    content: min(offset + headerLength, range.upperBound)..<min(end, range.upperBound),
-                    isWhole: end <= range.upperBound && !isOpen))
-            offset = end
-        }
-        return boxes
-    }
-
-    static func find(_ type: String, in bytes: RawSpan, _ range: Range<Int>) -> Box? {
-        list(in: bytes, range).first { $0.type == type && $0.isWhole }
-    }
-}
-
-/// The items of a `meta` box, and their properties.
-private struct ItemTable {
-    private(set) var primary: Int?
-    private(set) var types: [Int: String] = [:]
-    private var references: [(type: String, from: Int, to: [Int])] = []
-    private var properties: [Box] = []
-    private var associations: [Int: [Int]] = [:]
-
-    private static let countLimit = 10_000
-
-    init?(_ bytes: RawSpan, _ range: Range<Int>) {
-        guard range.count >= 4 else { return nil }
-        for box in Box.list(in: bytes, range.lowerBound + 4..<range.upperBound) {
-            let start = box.content.lowerBound
-            guard let version = bytes.byte(at: start) else { continue }
-            switch box.type {
-            case "pitm":
-                primary = bytes.integer(at: start + 4, count: version == 0 ? 2 : 4, isBigEndian: true)
-            case "iinf": readItems(bytes, box.content, countLength: version == 0 ? 2 : 4)
-            case "iref": readReferences(bytes, box.content, identifierLength: version == 0 ? 2 : 4)
-            case "iprp":
-                for part in Box.list(in: bytes, box.content) {
-                    if part.type == "ipco" { properties = Box.list(in: bytes, part.content) }
-                    if part.type == "ipma" { readAssociations(bytes, part.content) }
-                }
-            default: break
-            }
-        }
-    }
-
-    func properties(of item: Int) -> [Box] {
-        (associations[item] ?? []).compactMap { properties.indices.contains($0 - 1) ? properties[$0 - 1] : nil }
-    }
-
-    func tiles(of item: Int) -> [Int] { references.filter { $0.type == "dimg" && $0.from == item }.flatMap(\.to) }
-
-    func auxiliaries(of item: Int) -> [Int] {
-        references.filter { $0.type == "auxl" && $0.to.contains(item) }.map(\.from)
-    }
-
-    private mutating func readItems(_ bytes: RawSpan, _ range: Range<Int>, countLength: Int) {
-        let start = range.lowerBound + 4 + countLength
-        guard start <= range.upperBound else { return }
-        for box in Box.list(in: bytes, start..<range.upperBound) where box.type == "infe" {
-            let start = box.content.lowerBound
-            guard let version = bytes.byte(at: start), version >= 2 else { continue }
-            let length = version == 2 ? 2 : 4
-            guard let identifier = bytes.integer(at: start + 4, count: length, isBigEndian: true) else { continue }
-            let type = (0..<4).compactMap { bytes.byte(at: start + 6 + length + $0) }
-            types[identifier] = String(decoding: type, as: UTF8.self)
-        }
-    }
-
-    private mutating func readReferences(_ bytes: RawSpan, _ range: Range<Int>, identifierLength length: Int) {
-        guard range.count >= 4 else { return }
-        for box in Box.list(in: bytes, range.lowerBound + 4..<range.upperBound) {
-            let start = box.content.lowerBound
-            guard let from = bytes.integer(at: start, count: length, isBigEndian: true),
-                let count = bytes.integer(at: start + length, count: 2, isBigEndian: true)
-            else { continue }
-            let targets = (0..<min(count, Self.countLimit)).compactMap { index in
-                bytes.integer(at: start + length + 2 + index * length, count: length, isBigEndian: true)
-            }
-            references.append((box.type, from, targets))
-        }
-    }
-
-    private mutating func readAssociations(_ bytes: RawSpan, _ range: Range<Int>) {
-        guard let head = bytes.integer(at: range.lowerBound, count: 4, isBigEndian: true),
-            let count = bytes.integer(at: range.lowerBound + 4, count: 4, isBigEndian: true)
-        else { return }
-        let identifierLength = head >> 24 == 0 ? 2 : 4
-        let indexLength = head & 1 == 0 ? 1 : 2
-        var offset = range.lowerBound + 8
-        for _ in 0..<min(count, Self.countLimit) {
-            guard let item = bytes.integer(at: offset, count: identifierLength, isBigEndian: true),
-                let number = bytes.byte(at: offset + identifierLength)
-            else { return }
-            offset += identifierLength + 1
-            for index in 0..<Int(number) {
-                let value = bytes.integer(at: offset + index * indexLength, count: indexLength, isBigEndian: true)
-                // The first bit tells whether the property is essential.
-                if let value { associations[item, default: []].append(value & (indexLength == 1 ? 0x7F : 0x7FFF)) }
-            }
-            offset += Int(number) * indexLength
-            guard offset <= range.upperBound else { return }
         }
     }
 }

@@ -1,0 +1,96 @@
+internal import WebImageCoding
+internal import WebImageCore
+
+/// An AVIF sequence, of which the library sees nothing but the tracks of images.
+///
+/// Other boxes (sound, the items of the still image) are renamed in a copy, so that all offsets remain.
+struct MediaSequence {
+    let bytes: [UInt8]
+    /// One, and one for alpha.
+    let trackCount: Int
+    let largestPixelCount: Int
+    private let pixelCount: Int
+    private let halfByteCount: Int
+
+    /// Color and alpha.
+    private static let trackLimit = 2
+    /// Eight for reference, and those that are decoded and shown.
+    private static let pictureCount = 10
+
+    /// `nil` for a file that counts as a still image: it has no track of images, or says that the still image is the
+    /// main content.
+    init?(
+        _ source: UnsafeRawBufferPointer, limits: DecodingLimits, hasMetadata: Bool
+    ) throws(WebImageError) {
+        let bytes = source.bytes
+        guard bytes.hasText("ftyp", at: 4), !bytes.hasText("avif", at: 8) else { return nil }
+        let boxes = Box.list(in: bytes, 0..<source.count)
+        guard let movie = boxes.first(where: { $0.type == "moov" }) else { return nil }
+        let children = Box.list(in: bytes, movie.content)
+        let tracks = children.filter { $0.type == "trak" }.compactMap { Track($0, in: bytes) }
+        guard let color = tracks.first(where: { !$0.isAuxiliary }) else { return nil }
+        let used = [color] + tracks.filter { $0.isAuxiliary }.prefix(Self.trackLimit - 1)
+        for track in used { try limits.check(track.size) }
+        var unused = boxes.filter { $0.type == "moov" && $0.range != movie.range }
+        // libavif looks for the box of the still image, which may be empty but for its first part.
+        for box in boxes where box.type == "meta" && box.content.count >= 4 {
+            unused += Box.list(in: bytes, box.content.lowerBound + 4..<box.content.upperBound)
+                .filter { $0.type != "hdlr" }
+        }
+        unused += children.filter { box in
+            box.type == "meta" || box.type == "trak" && !used.contains { $0.range == box.range }
+        }
+        // Metadata is small, or not read.
+        unused += used.compactMap(\.items).filter { box in
+            !hasMetadata || Self.dataByteCount(of: box, in: bytes) > limits.metadataByteCount
+        }
+        var copy = [UInt8](source)
+        for box in unused {
+            copy.replaceSubrange(box.range.lowerBound + 4..<box.range.lowerBound + 8, with: "free".utf8)
+        }
+        self.bytes = copy
+        trackCount = used.count
+        pixelCount = used.reduce(0) { $0 + $1.size.pixelCount }
+        largestPixelCount = used.map(\.size.pixelCount).max() ?? 0
+        halfByteCount = color.halfByteCount
+    }
+
+    /// About the memory for decoding, besides the result.
+    var byteCount: Int { pixelCount * halfByteCount / 2 * Self.pictureCount }
+
+    private static func dataByteCount(of box: Box, in bytes: RawSpan) -> Int {
+        guard let table = ItemTable(bytes, box.content) else { return 0 }
+        return table.items.values.reduce(0) { sum, item in item.extents.reduce(sum) { $0 + $1.count } }
+    }
+
+    private struct Track {
+        let range: Range<Int>
+        let isAuxiliary: Bool
+        let size: PixelSize
+        let halfByteCount: Int
+        /// The box with metadata.
+        let items: Box?
+
+        /// `nil` for a track without AV1.
+        init?(_ box: Box, in bytes: RawSpan) {
+            guard let media = Box.find("mdia", in: bytes, box.content),
+                let handler = Box.find("hdlr", in: bytes, media.content),
+                let table = Box.find("minf", in: bytes, media.content)
+                    .flatMap({ Box.find("stbl", in: bytes, $0.content) }),
+                let entries = Box.find("stsd", in: bytes, table.content)?.content
+            else { return nil }
+            let start = entries.lowerBound + 8
+            guard bytes.hasText("av01", at: start + 4), start + 86 <= entries.upperBound,
+                let width = bytes.number(at: start + 32, 2), let height = bytes.number(at: start + 34, 2), width > 0,
+                height > 0
+            else { return nil }
+            size = PixelSize(width: width, height: height)
+            let configuration = Box.find("av1C", in: bytes, start + 86..<entries.upperBound)?.content ?? 0..<0
+            halfByteCount =
+                CodedPicture(size: size, type: "av01", configuration: configuration, in: bytes).halfByteCount
+            isAuxiliary = bytes.hasText("auxv", at: handler.content.lowerBound + 8)
+            items = Box.find("meta", in: bytes, box.content)
+            range = box.range
+        }
+    }
+}

@@ -1,0 +1,304 @@
+internal import WebImageCoding
+internal import WebImageCore
+
+/// One image of an AVIF or HEIC, as a file of its own.
+///
+///     original ─▶ ItemTable ─▶ image, cells, alpha, thumbnails, metadata ─▶ ItemFileWriter ─▶ library
+///
+/// The libraries get this file and never the original. So they see only as many items, references, properties and bytes
+/// as were counted here, each cell once and in the order of its grid, with one place in the file. What versions of
+/// libavif and libheif make of everything else differs.
+struct MediaStill {
+    let bytes: [UInt8]
+    /// The images that can be chosen.
+    let pageCount: Int
+    /// What it takes to decode the image.
+    let demand: MediaDemand
+
+    /// - Parameters:
+    ///   - source: the whole file.
+    ///   - page: the index of an image; `nil` for the main one.
+    init(
+        _ source: UnsafeRawBufferPointer, format: ImageFormat, limits: DecodingLimits, page: Int? = nil,
+        hasThumbnails: Bool = false, hasMetadata: Bool = false
+    ) throws(WebImageError) {
+        let boxes = Box.list(in: source.bytes, 0..<source.count)
+        guard let type = boxes.first, type.type == "ftyp", type.range.count <= Self.fileTypeLimit else {
+            throw format.corrupt("no file type at the beginning")
+        }
+        guard let meta = boxes.first(where: { $0.type == "meta" }) else {
+            guard boxes.allSatisfy(\.isWhole) else { throw format.truncated }
+            throw format.unsupported(Self.noImage)
+        }
+        guard meta.isWhole else { throw format.truncated }
+        guard let table = ItemTable(source.bytes, meta.content) else { throw format.corrupt("no items") }
+        // libavif reads the main image only.
+        let pages = format == .avif ? [] : table.topLevelImages
+        pageCount = max(1, pages.count)
+        var image = table.mainImage
+        if let page {
+            let index = try format.page(page, of: pageCount)
+            if pages.indices.contains(index) { image = pages[index] }
+        }
+        guard let image else { throw format.unsupported(Self.noImage) }
+        var builder = MediaStillBuilder(source, fileType: type.range, table, format: format, limits: limits)
+        try builder.addImage(image)
+        if hasThumbnails { builder.addThumbnails(of: image) }
+        if hasMetadata { builder.addMetadata(of: image) }
+        (bytes, demand) = (builder.finish(), builder.demand)
+    }
+
+    private static let fileTypeLimit = 4_096
+    private static let noImage = "an image sequence without a still image"
+}
+
+/// What a library needs to decode an image.
+struct MediaDemand {
+    /// The coded images of the image and its alpha. libavif before 1.0 has a decoder for each.
+    var cellCount = 0
+    /// Whether the image is a grid, and its alpha too if there is one.
+    var isGrid = false
+    /// The pixels of the largest coded image.
+    var largestCellPixelCount = 0
+    /// The bytes of decoded coded images, all together.
+    var codedByteCount = 0
+    /// Of the largest.
+    var largestCodedByteCount = 0
+    /// The pixels of derived images.
+    var derivedPixelCount = 0
+    /// The bytes of decoded samples for a pixel, doubled.
+    var halfByteCount = 3
+
+    /// About the memory for decoding, besides the result.
+    ///
+    /// - Parameter pixelCount: of the image.
+    func byteCount(_ format: LibraryFormat, pixelCount: Int) -> Int {
+        switch format {
+        case .avif:
+            // Cells are copied to a canvas when all are decoded.
+            codedByteCount + derivedPixelCount * halfByteCount / 2 + cellCount * Self.decoderByteCount
+        default:
+            // libheif frees each cell; it has planes of RGB, and then interleaved pixels.
+            largestCodedByteCount * 2 + pixelCount * format.workingByteCount(isDeep: halfByteCount > 6)
+                + derivedPixelCount * 3
+        }
+    }
+
+    /// Of one decoder, besides pictures: measured 370 KB of dav1d 1.0, which libavif 0.11 keeps to the end.
+    private static let decoderByteCount = 400 << 10
+}
+
+/// Collects the items of an image.
+struct MediaStillBuilder {
+    private(set) var demand = MediaDemand()
+    private let table: ItemTable
+    private let source: UnsafeRawBufferPointer
+    private let format: ImageFormat
+    private let limits: DecodingLimits
+    private var writer: ItemFileWriter
+    private var primary = 0
+    /// Of all coded and derived images.
+    private var pixelCount = 0
+
+    /// The most parts of an image and its alpha. Cameras write some 200, and MIAF allows none below 64 × 64. A decoder
+    /// for each of 1,024 takes 400 MB.
+    static let partLimit = 1_024
+    private static let depthLimit = 4
+    private static let propertyLimit = 64
+    private static let thumbnailLimit = 8
+    private static let metadataLimit = 16
+
+    init(
+        _ source: UnsafeRawBufferPointer, fileType: Range<Int>, _ table: ItemTable, format: ImageFormat,
+        limits: DecodingLimits
+    ) {
+        (self.table, self.source, self.format, self.limits) = (table, source, format, limits)
+        writer = ItemFileWriter(source, fileType: fileType)
+    }
+
+    mutating func finish() -> [UInt8] { writer.finish(primary: primary) }
+
+    /// Adds the image to show, and its alpha.
+    mutating func addImage(_ image: Int) throws(WebImageError) {
+        primary = try add(image, isHidden: false)
+        demand.isGrid = table.items[image]?.type == "grid"
+        guard let alpha = table.alpha(of: image, in: source.bytes), alpha != image else { return }
+        // libavif before 1.0 refuses alpha without a size; the image has the same.
+        let size = table.properties(of: image).first { $0.box.type == "ispe" }
+        let identifier = try add(alpha, missingSize: size)
+        demand.isGrid = demand.isGrid && table.items[alpha]?.type == "grid"
+        writer.addReference("auxl", from: identifier, to: [primary])
+        if table.targets("prem", from: image).contains(alpha) {
+            writer.addReference("prem", from: primary, to: [identifier])
+        }
+    }
+
+    /// Adds the thumbnails that can be read. Those with more pixels than the image are none.
+    mutating func addThumbnails(of image: Int) {
+        let whole = size(of: image)?.pixelCount ?? 0
+        for thumbnail in table.sources("thmb", to: image).prefix(Self.thumbnailLimit)
+        where ["hvc1", "av01"].contains(table.items[thumbnail]?.type) {
+            let before = self
+            demand = MediaDemand()
+            guard let identifier = try? add(thumbnail), demand.largestCellPixelCount <= whole else {
+                self = before
+                continue
+            }
+            let codedByteCount = demand.largestCodedByteCount
+            demand = before.demand
+            demand.largestCodedByteCount = max(demand.largestCodedByteCount, codedByteCount)
+            writer.addReference("thmb", from: identifier, to: [primary])
+        }
+    }
+
+    /// Adds EXIF and XMP.
+    mutating func addMetadata(of image: Int) {
+        for item in table.sources("cdsc", to: image).prefix(Self.metadataLimit) {
+            guard let content = table.items[item], ["Exif", "mime"].contains(content.type), content.obstacle == nil,
+                content.extents.reduce(0, { $0 + $1.count }) <= limits.metadataByteCount,
+                (try? checkData(content.extents)) != nil
+            else { continue }
+            let identifier = writer.addItem(content.type, contentType: content.contentType)
+            _ = writer.setData(content.extents, of: identifier)
+            writer.addReference("cdsc", from: identifier, to: [primary])
+        }
+    }
+
+    // MARK: Images
+
+    /// Adds an image and those that it is made of; returns its identifier.
+    private mutating func add(
+        _ item: Int, isHidden: Bool = true, missingSize: ItemTable.Property? = nil, depth: Int = 0
+    ) throws(WebImageError) -> Int {
+        guard let content = table.items[item] else { throw format.corrupt("an image that is not in the file") }
+        guard writer.itemCount < Self.partLimit, depth < Self.depthLimit else {
+            throw format.unsupported("an image of more than \(Self.partLimit) parts, or of parts of parts")
+        }
+        switch content.obstacle {
+        case .missing: throw format.truncated
+        case .unsupported: throw format.unsupported("an image that is encrypted or in another file")
+        case nil: break
+        }
+        try checkData(content.extents)
+        let identifier = writer.addItem(content.type, isHidden: isHidden)
+        var properties = Array(table.properties(of: item).prefix(Self.propertyLimit))
+        if let missingSize, !properties.contains(where: { $0.box.type == "ispe" }) {
+            properties.insert(missingSize, at: 0)
+        }
+        for property in properties {
+            writer.addProperty(property.box.range, isEssential: property.isEssential, to: identifier)
+        }
+        let data = writer.setData(content.extents, of: identifier)
+        guard let size = size(from: properties) else { throw format.corrupt("an image without a size") }
+        switch content.type {
+        case "av01", "hvc1":
+            try addCoded(content.type, size: size, properties, data)
+        case "grid", "iovl", "iden":
+            try count(size)
+            demand.derivedPixelCount += size.pixelCount
+            try addInputs(of: item, content.type, identifier, data, depth: depth)
+        default: throw format.unsupported("images of the type \(content.type)")
+        }
+        return identifier
+    }
+
+    private mutating func addCoded(
+        _ type: String, size: PixelSize, _ properties: [ItemTable.Property], _ data: Range<Int>
+    ) throws(WebImageError) {
+        guard let box = properties.first(where: { $0.box.type == (type == "av01" ? "av1C" : "hvcC") })?.box else {
+            throw format.corrupt("a coded image without its configuration")
+        }
+        // The configuration is in the source, the data in the new file.
+        var picture = CodedPicture(size: size, type: type, configuration: box.content, in: source.bytes)
+        writer.withBytes { picture.read(data, in: $0) }
+        try count(picture.size)
+        demand.cellCount += 1
+        demand.largestCellPixelCount = max(demand.largestCellPixelCount, picture.size.pixelCount)
+        demand.codedByteCount += picture.byteCount
+        demand.largestCodedByteCount = max(demand.largestCodedByteCount, picture.byteCount)
+        demand.halfByteCount = max(demand.halfByteCount, picture.halfByteCount)
+    }
+
+    private mutating func addInputs(
+        of item: Int, _ type: String, _ identifier: Int, _ data: Range<Int>, depth: Int
+    ) throws(WebImageError) {
+        var inputs = table.inputs(of: item)
+        let canvas = writer.withBytes { DerivedCanvas(type, data, in: $0) }
+        if type != "iden" {
+            guard let canvas else { throw format.corrupt("a \(type) without a description") }
+            try count(canvas.size)
+            if let cellCount = canvas.cellCount {
+                guard inputs.count >= cellCount else {
+                    throw format.corrupt("a grid of \(cellCount) cells, with \(inputs.count) of them in the file")
+                }
+                inputs = Array(inputs.prefix(cellCount))
+            }
+        }
+        guard inputs.count <= Self.partLimit else {
+            throw format.unsupported("an image of \(inputs.count) parts, more than \(Self.partLimit)")
+        }
+        var identifiers: [Int] = []
+        for input in inputs { identifiers.append(try add(input, depth: depth + 1)) }
+        if !identifiers.isEmpty { writer.addReference("dimg", from: identifier, to: identifiers) }
+    }
+
+    // MARK: Bounds
+
+    /// Counts pixels that are decoded or composed. A grid has about those of its canvas again.
+    private mutating func count(_ size: PixelSize) throws(WebImageError) {
+        try limits.check(size)
+        pixelCount += size.pixelCount
+        guard pixelCount <= limits.pixelCount * Self.pixelFactor else {
+            throw .limitExceeded(reason: .pixels(size: size, limit: limits.pixelCount))
+        }
+    }
+
+    /// Color, alpha, and a canvas for each, larger cells at the edge, and two descriptions of each canvas.
+    private static let pixelFactor = 8
+
+    /// Items may share data; only hostile files have more of it than bytes.
+    private func checkData(_ extents: [Range<Int>]) throws(WebImageError) {
+        let byteCount = writer.dataByteCount + extents.reduce(0) { $0 + $1.count }
+        guard byteCount <= min(2 * source.count + Self.sharedByteCount, Self.dataLimit) else {
+            throw format.corrupt("items that are larger than the file")
+        }
+    }
+
+    private static let sharedByteCount = 1 << 20
+    /// Offsets have 32 bits.
+    private static let dataLimit = 4_000_000_000
+
+    private func size(of item: Int) -> PixelSize? { size(from: table.properties(of: item)) }
+
+    private func size(from properties: [ItemTable.Property]) -> PixelSize? {
+        guard let box = properties.first(where: { $0.box.type == "ispe" })?.box,
+            let width = source.bytes.number(at: box.content.lowerBound + 4, 4),
+            let height = source.bytes.number(at: box.content.lowerBound + 8, 4), width > 0, height > 0
+        else { return nil }
+        return PixelSize(width: width, height: height)
+    }
+}
+
+/// The description of a grid or of an overlay (ISO/IEC 23008-12, 6.6.2).
+private struct DerivedCanvas {
+    let size: PixelSize
+    /// `nil` for an overlay, which has as many as it refers to.
+    let cellCount: Int?
+
+    init?(_ type: String, _ data: Range<Int>, in bytes: RawSpan) {
+        let bytes = bytes.extracting(data)
+        guard let flags = bytes.number(at: 1, 1) else { return nil }
+        let length = flags & 1 == 0 ? 2 : 4
+        var start = 10
+        if type == "grid" {
+            guard let rows = bytes.number(at: 2, 1), let columns = bytes.number(at: 3, 1) else { return nil }
+            (start, cellCount) = (4, (rows + 1) * (columns + 1))
+        } else {
+            cellCount = nil
+        }
+        guard let width = bytes.number(at: start, length), let height = bytes.number(at: start + length, length) else {
+            return nil
+        }
+        size = PixelSize(width: width, height: height)
+    }
+}
