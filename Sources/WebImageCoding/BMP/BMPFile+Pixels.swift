@@ -116,14 +116,15 @@ extension BMPFile {
 
     // MARK: Runs
 
-    /// Reads runs from the bottom row up. Pixels that they skip have the first color.
+    /// Reads runs from the bottom row up, or from the top row down, which the format forbids and some files have. Pixels
+    /// that they skip have the first color.
     private func readRuns(
         of bytes: UnsafeRawBufferPointer, into buffer: inout MutablePixelBuffer, _ cancellation: Cancellation?
     ) throws(WebImageError) -> (count: Int, isOpaque: Bool) {
         let isNibbles = compression == .runs4
         let black = SIMD4<UInt8>(0, 0, 0, 255)
         let table = palette + Array(repeating: black, count: 256 - min(256, palette.count))
-        let (width, height, stride) = (size.width, size.height, buffer.bytesPerRow)
+        let (width, height, stride, isTopDown) = (size.width, size.height, buffer.bytesPerRow, isTopDown)
         let output = buffer.baseAddress
         _ = try buffer.fillRows(0..<height, hasAlpha: false, cancellation: cancellation) { _, pixels in
             let row = UnsafeMutableRawPointer(pixels)
@@ -133,7 +134,7 @@ extension BMPFile {
         var (x, y, offset, stepCount) = (0, 0, pixelOffset, 0)
         func put(_ index: UInt8) {
             if x < width, y < height {
-                let position = (height - 1 - y) * stride + x * 4
+                let position = (isTopDown ? y : height - 1 - y) * stride + x * 4
                 output.storeBytes(of: table[Int(index)], toByteOffset: position, as: SIMD4<UInt8>.self)
             }
             x += 1

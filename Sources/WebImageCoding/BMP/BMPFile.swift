@@ -76,7 +76,6 @@ package struct BMPFile: StillFile {
         isTopDown = header.height < 0
         bitsPerPixel = header.bitsPerPixel
         compression = try header.pixelCompression
-        guard compression == .none || !isTopDown else { throw ImageFormat.bmp.corrupt("runs from the top down") }
         channels = try header.channels
         let firstPixel = isIcon ? header.end : data.bytes.integer(at: 10, count: 4, isBigEndian: false) ?? 0
         palette = try header.palette(in: data.bytes, before: isIcon ? .max : firstPixel)
@@ -112,7 +111,8 @@ package struct BMPFile: StillFile {
             self.offset = offset
             byteCount = try number(0)
             let isShort = byteCount == 12
-            guard isShort || (16...64).contains(byteCount) || byteCount == 108 || byteCount == 124 else {
+            // Sizes that no version has are read as far as the fields of the others go, as other programs do.
+            guard isShort || (16...124).contains(byteCount) else {
                 throw ImageFormat.bmp.unsupported("a header of \(byteCount) bytes")
             }
             let (width, height) = (try number(4, isShort ? 2 : 4), try number(isShort ? 6 : 8, isShort ? 2 : 4))

@@ -4,6 +4,9 @@ package import WebImageCore
 /// Decodes ICO and CUR: bitmaps with masks, and PNG.
 ///
 ///     0 0 │ type: 1 icon, 2 cursor │ count │ entries of 16 bytes │ images
+///
+/// An image ends where its own headers say, or at the end of the file: the lengths in the entries are often wrong, and
+/// other programs ignore them.
 package struct ICODecoder: IconDecoder {
     package init() {}
 
@@ -20,9 +23,7 @@ package struct ICODecoder: IconDecoder {
             let begin = 6 + index * 16
             // 0 stands for 256, the largest side that fits.
             func side(_ byte: UInt8?) -> Int { byte.map { $0 == 0 ? 256 : Int($0) } ?? 0 }
-            guard let byteCount = bytes.integer(at: begin + 8, count: 4, isBigEndian: false),
-                let offset = bytes.integer(at: begin + 12, count: 4, isBigEndian: false), byteCount >= 16,
-                offset >= 6 + count * 16
+            guard let offset = bytes.integer(at: begin + 12, count: 4, isBigEndian: false), offset >= 6 + count * 16
             else { continue }
             let isPNG = bytes.hasText("PNG", at: offset + 1)
             // Of a cursor, these are the position of its tip.
@@ -32,7 +33,7 @@ package struct ICODecoder: IconDecoder {
                 IconEntry(
                     size: PixelSize(width: side(bytes.byte(at: begin)), height: side(bytes.byte(at: begin + 1))),
                     bitsPerPixel: isPNG ? 32 : isCursor ? 0 : bits, content: isPNG ? .file(.png) : .bitmap,
-                    range: offset..<offset + byteCount))
+                    range: offset..<max(offset + 1, bytes.byteCount)))
         }
         guard !entries.isEmpty else { throw format.corrupt("no image in \(count) entries") }
         return entries

@@ -76,7 +76,8 @@ struct APNGFile: AnimationFile {
 ///           fcTL 4 ── fdAT 5 …
 ///
 /// The sequence numbers of fcTL and fdAT count up without a gap. Breaking a rule ends the animation; browsers show the
-/// default image then.
+/// default image then. A wrong number of frames breaks none: as in browsers, those that are there play, and no more than
+/// the file claims. The first fcTL may precede acTL.
 struct APNGSequence: Sendable {
     /// How often it plays; 0 means forever.
     let loopCount: Int
@@ -86,6 +87,8 @@ struct APNGSequence: Sendable {
     private(set) var frames: [Frame] = []
     /// Whether all frames are complete.
     private(set) var isComplete = false
+    /// Whether the frames that the file claims are there; what follows is ignored.
+    private var isFull = false
 
     private let canvasSize: PixelSize
     /// The number of frames that the file claims.
@@ -112,7 +115,7 @@ struct APNGSequence: Sendable {
     }
 
     /// The number of complete frames. The last one is complete only at the end of the file.
-    var wholeFrameCount: Int { isComplete ? frames.count : max(0, frames.count - 1) }
+    var wholeFrameCount: Int { isComplete || isFull ? frames.count : max(0, frames.count - 1) }
 
     /// Whether it's more than a still image.
     var isAnimated: Bool { frames.count > 1 || frames.count == 1 && !beginsWithStill }
@@ -123,7 +126,7 @@ struct APNGSequence: Sendable {
     /// Reads fcTL or fdAT; returns whether it follows the rules.
     mutating func read(_ chunk: PNGChunk, in data: RawSpan, isBehindStill: Bool) -> Bool {
         let content = chunk.content
-        guard chunk.isWhole || content.count >= 4 else { return true }
+        guard !isFull, chunk.isWhole || content.count >= 4 else { return true }
         guard content.count >= 4,
             data.integer(at: content.lowerBound, count: 4, isBigEndian: true) == nextNumber
         else { return false }
@@ -134,8 +137,10 @@ struct APNGSequence: Sendable {
             if chunk.isWhole { dataChunkCount += 1 }
             frames[frames.count - 1].chunks.append(chunk)
         } else {
-            guard isLastFrameBegun, frames.count < frameCount, let part = part(reading: chunk, in: data) else {
-                return false
+            guard isLastFrameBegun, let part = part(reading: chunk, in: data) else { return false }
+            if isBehindStill, frames.count == frameCount {
+                isFull = true
+                return true
             }
             if !isBehindStill {
                 guard frames.isEmpty, part.size == canvasSize else { return false }
@@ -152,9 +157,9 @@ struct APNGSequence: Sendable {
         frames[last].chunks.removeLast()
     }
 
-    /// Called at the end of the file; returns whether all frames are there.
+    /// Called at the end of the file; returns whether the last frame has data.
     mutating func end() -> Bool {
-        isComplete = isLastFrameBegun && frames.count == frameCount
+        isComplete = isLastFrameBegun && !frames.isEmpty
         return isComplete
     }
 

@@ -78,7 +78,7 @@ final class PNGReading {
         let header = try PNGHeader(reading: data.bytes)
         self.header = header
         try options.limits.check(metadataByteCount: file.metadataByteCount)
-        if !options.firstFrameOnly { try options.limits.check(frameCount: file.animation?.frameCount ?? 1) }
+        if !options.firstFrameOnly { try options.limits.check(frameCount: file.animation?.frames.count ?? 1) }
         var file = file
         let profileByteLimit = options.limits.metadataByteCount
         try options.limits.check(header.size)

@@ -143,11 +143,16 @@ struct PNGFile: Sendable {
         let isFirst = animation == nil && !hasAnimationChunk
         hasAnimationChunk = true
         animation = isFirst ? APNGSequence(reading: chunk, in: data, canvasSize: still.layout.size) : nil
+        for chunk in earlyFrames { readFrame(chunk, in: data) }
+        earlyFrames = []
     }
 
     private var hasAnimationChunk = false
+    /// What precedes acTL: more than one header is invalid, whatever they are.
+    private var earlyFrames: [PNGChunk] = []
 
     private mutating func readFrame(_ chunk: PNGChunk, in data: RawSpan) {
+        if !hasAnimationChunk, stage == .beforeData, chunk.isWhole, earlyFrames.count < 2 { earlyFrames.append(chunk) }
         if animation?.read(chunk, in: data, isBehindStill: stage == .afterData) == false { animation = nil }
     }
 

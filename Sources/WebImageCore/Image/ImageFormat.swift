@@ -81,7 +81,8 @@ extension ImageFormat {
         switch byte(0) {
         case 0xFF:
             switch byte(1) {
-            case 0xD8: return byte(2) == 0xFF ? .jpeg : nil
+            // Stray bytes may precede the next marker.
+            case 0xD8: return byte(2) == nil ? nil : .jpeg
             case 0x0A: return .jpegXL
             case 0x4F: return byte(2) == 0xFF && byte(3) == 0x51 ? .jpeg2000 : nil
             default: return nil
@@ -167,7 +168,7 @@ extension ImageFormat {
     /// Whether a bitmap's second header has one of the known lengths: text may begin with "BM", too.
     private static func isBitmapHeader(length low: UInt8?, _ high: UInt8?) -> Bool {
         guard let low, high == 0 else { return false }
-        return low == 12 || (16...64).contains(low) || [108, 124].contains(low)
+        return low == 12 || (16...124).contains(low)
     }
 
     /// Finds a known format by its name or file extension, in any case, with or without a leading dot: `png`, `.JPG`,

@@ -94,7 +94,7 @@ import WebImageCore
     /// Violations of the order of chunks.
     enum Violation: String, CaseIterable, Sendable {
         case skippedNumber, repeatedNumber, numbersFromOne
-        case moreFramesClaimed, fewerFramesClaimed, noFramesClaimed
+        case noFramesClaimed
         case controlBehindStill, secondControl, controlTooShort, wrongChecksumOfControl
         case frameOutside, emptyFrame, smallFirstFrame, headerWithoutData, dataWithoutHeader, dataBehindStill
         case unknownDisposal, unknownBlend, wrongChecksumOfHeader, headerTooLong, twoHeadersBeforeStill
@@ -110,8 +110,6 @@ import WebImageCore
         case .skippedNumber: replacing(5) { $0.addHeader(number: 4) }
         case .repeatedNumber: replacing(4) { $0.addData(gray: 20, number: 1) }
         case .numbersFromOne: replacing(1) { $0.addHeader(number: 1) }
-        case .moreFramesClaimed: writer.chunks[0] = APNGWriter(claimedCount: 4).chunks[0]
-        case .fewerFramesClaimed: writer.chunks[0] = APNGWriter(claimedCount: 2).chunks[0]
         case .noFramesClaimed: writer.chunks[0] = APNGWriter(claimedCount: 0).chunks[0]
         case .controlBehindStill: writer.chunks.swapAt(0, 2)
         case .secondControl: writer.chunks.insert(writer.chunks[0], at: 1)
@@ -141,6 +139,34 @@ import WebImageCore
         #expect(!image.isPartial)
         #expect(try decoder.info(of: data).frameCount == 1)
         #expect(try decoder.animation(of: data, options: DecodingOptions()) == nil)
+    }
+
+    /// As in Chromium and Firefox: the frames that are there, and no more than the file claims.
+    @Test(arguments: [(1, 1), (2, 2), (4, 3), (70_000, 3)])
+    func playsTheFramesThatAreThere(claimedCount: Int, playedCount: Int) throws {
+        var writer = APNGWriter.threeFrames
+        writer.chunks[0] = APNGWriter(claimedCount: claimedCount).chunks[0]
+        let image = try decoder.decode(writer.data, options: DecodingOptions(damage: .refuse))
+        #expect(!image.isPartial && image.pixels[0, 0].x == 10)
+        #expect(image.animation?.frameCount == (playedCount > 1 ? playedCount : nil))
+        #expect(image.animation?.isComplete != false)
+        #expect(try decoder.info(of: writer.data).frameCount == playedCount)
+        if let animation = image.animation {
+            let last = try animation.makeFrameReader().frame(at: playedCount - 1, cancellation: nil)
+            #expect(Int(last[0, 0].x) == playedCount * 10)
+        }
+        let incremental = try #require(decoder.makeIncrementalDecoder(options: DecodingOptions()))
+        let pieces = try incremental.decode(writer.data, inPiecesOf: 7)
+        #expect(pieces.animation?.frameCount == image.animation?.frameCount && !pieces.isPartial)
+    }
+
+    /// As in Chromium. Two of them make a still, as in `twoHeadersBeforeStill`.
+    @Test func theFirstHeaderMayPrecedeTheControl() throws {
+        var writer = APNGWriter.threeFrames
+        writer.chunks.swapAt(0, 1)
+        #expect(try animation(of: writer.data).frameCount == 3)
+        writer.chunks.insert(writer.chunks[0], at: 1)
+        #expect(try decoder.animation(of: writer.data, options: DecodingOptions()) == nil)
     }
 
     @Test func losesOnlyADamagedFrame() throws {
