@@ -16,6 +16,7 @@ sys.dont_write_bytecode = True
 
 from PIL import Image
 
+import check_http
 import check_views
 
 PHOTOGRAPH = pathlib.Path("/usr/share/backgrounds/mate/nature/Garden.jpg")
@@ -81,7 +82,9 @@ def check_folder_cache(origin):
 
 def check_thumbnail_server(origin):
     """It loads, scales and encodes, and maps errors to statuses."""
+    client_time = 5
     command = [programs / "ThumbnailServer", "--port", "0", "--cache", scratch / "thumbnails", "--allow-loopback"]
+    command += ["--client-time", str(client_time)]
     server = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
     base = server.stdout.readline().strip()
 
@@ -99,6 +102,13 @@ def check_thumbnail_server(origin):
     urls = [f"{origin}/none.png", f"{origin}/page.html", "http://10.0.0.1/a.png", "file:///etc/passwd", "http://127.0.0.1:1/"]
     expect([fetch("/thumb", url=url)[0] for url in urls], [404, 415, 403, 400, 502])
     expect([fetch("/thumb", url=urls[0], width=0)[0], fetch("/health")[0], fetch("/else")[0]], [400, 200, 404])
+    noise = Image.merge("RGB", [Image.effect_noise((1024, 1024), 100) for _ in range(3)])
+    noise.save(scratch / "noise.png", compress_level=1)
+    path = "/thumb?" + urllib.parse.urlencode({"url": f"{origin}/noise.png", "width": 1024, "format": "png"})
+    check_http.check_refusals(base)
+    check_http.check_half_closed_clients(base, "/thumb?" + urllib.parse.urlencode({"url": f"{origin}/red.png"}))
+    check_http.check_dripping_clients(base, client_time)
+    check_http.check_slow_readers(base, path, server.pid)
     server.terminate()
     expect(server.wait(timeout=60), 0)
 

@@ -2,162 +2,284 @@ import Foundation
 import Glibc
 import Synchronization
 
-/// A small HTTP/1.1 server with a thread for each connection.
-///
-/// The threads are its own, so that a handler may block: it waits for loads, and encodes images.
+/// A small HTTP/1.1 server. One thread reads and sends; it never blocks, so that slow clients delay nobody. Each request is
+/// handled on a thread of its own, so that a handler may block: it waits for loads, and encodes images.
 final class HTTPServer: Sendable {
     /// The port it listens on.
     let port: Int
-    private let listener: Int32
-    private let handler: @Sendable (HTTPExchange) -> HTTPResponse
-    private let connections = Mutex<(open: Set<Int32>, isStopping: Bool)>(([], false))
-    private let slots = DispatchSemaphore(value: HTTPServer.connectionLimit)
-
-    /// Further connections wait in the kernel's queue.
-    private static let connectionLimit = 256
-    private static let headByteLimit = 16 << 10
-    /// How long a client may be silent, in seconds.
-    private static let idleLimit = 30
+    private let inbox: HTTPInbox
+    private let end = DispatchSemaphore(value: 0)
 
     /// Starts to listen.
-    init(address: String, port: UInt16, handler: @escaping @Sendable (HTTPExchange) -> HTTPResponse) throws {
-        self.handler = handler
+    init(
+        address: String, port: UInt16, limits: HTTPLimits = HTTPLimits(),
+        handler: @escaping @Sendable (HTTPExchange) -> HTTPResponse
+    ) throws {
         var socketAddress = sockaddr_in()
         socketAddress.sin_family = sa_family_t(AF_INET)
         socketAddress.sin_port = port.bigEndian
         guard inet_pton(AF_INET, address, &socketAddress.sin_addr) == 1 else { throw POSIXError(.EADDRNOTAVAIL) }
-        listener = socket(AF_INET, Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
-        Self.set(SO_REUSEADDR, to: Int32(1), of: listener)
+        let kind = Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue | SOCK_NONBLOCK.rawValue)
+        let listener = socket(AF_INET, kind, 0)
+        var isReused = Int32(1)
+        setsockopt(listener, SOL_SOCKET, SO_REUSEADDR, &isReused, socklen_t(MemoryLayout<Int32>.size))
         var length = socklen_t(MemoryLayout<sockaddr_in>.size)
-        let (descriptor, size) = (listener, length)
+        let size = length
         let status = withUnsafeMutablePointer(to: &socketAddress) { pointer in
             pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { pointer in
-                bind(descriptor, pointer, size) == 0 && listen(descriptor, 512) == 0
-                    && getsockname(descriptor, pointer, &length) == 0
+                bind(listener, pointer, size) == 0 && listen(listener, 512) == 0
+                    && getsockname(listener, pointer, &length) == 0
             }
         }
         guard status else { throw POSIXError(POSIXErrorCode(rawValue: errno) ?? .EADDRINUSE) }
         self.port = Int(UInt16(bigEndian: socketAddress.sin_port))
-        Thread { self.accept() }.start()
+        inbox = HTTPInbox()
+        Thread { [inbox, end] in
+            HTTPLoop(listener: listener, inbox: inbox, limits: limits, handler: handler).run()
+            end.signal()
+        }.start()
     }
 
     /// Accepts no more connections, and returns when those in progress have got their responses, or the time is over.
     func stop(within limit: Duration) {
-        let idle = connections.withLock { state in
-            state.isStopping = true
-            return state.open
-        }
-        shutdown(listener, Int32(SHUT_RD))
-        // Connections without a request see an end; the others finish first.
-        for socket in idle { shutdown(socket, Int32(SHUT_RD)) }
-        let deadline = ContinuousClock.now + limit
-        while connections.withLock({ !$0.open.isEmpty }), ContinuousClock.now < deadline { usleep(10_000) }
-    }
-
-    private var isStopping: Bool { connections.withLock { $0.isStopping } }
-
-    private func accept() {
-        while true {
-            slots.wait()
-            let socket = Glibc.accept(listener, nil, nil)
-            guard socket >= 0 else {
-                slots.signal()
-                if isStopping { return }
-                // Out of descriptors: some are free soon.
-                if errno != EINTR, errno != ECONNABORTED { usleep(50_000) }
-                continue
-            }
-            let isOpen = connections.withLock { state in
-                if !state.isStopping { state.open.insert(socket) }
-                return !state.isStopping
-            }
-            guard isOpen else {
-                close(socket)
-                slots.signal()
-                continue
-            }
-            Thread { self.serve(socket) }.start()
-        }
-    }
-
-    private func serve(_ socket: Int32) {
-        let idle = timeval(tv_sec: Self.idleLimit, tv_usec: 0)
-        Self.set(SO_RCVTIMEO, to: idle, of: socket)
-        Self.set(SO_SNDTIMEO, to: idle, of: socket)
-        var noDelay = Int32(1)
-        setsockopt(socket, Int32(IPPROTO_TCP), TCP_NODELAY, &noDelay, socklen_t(MemoryLayout<Int32>.size))
-        var received = Data()
-        // Bytes of the next request may follow.
-        while answer(socket, &received) {}
-        connections.withLock { _ = $0.open.remove(socket) }
-        close(socket)
-        slots.signal()
-    }
-
-    /// Answers one request; returns whether another may follow.
-    private func answer(_ socket: Int32, _ received: inout Data) -> Bool {
-        let end = Data("\r\n\r\n".utf8)
-        var buffer = [UInt8](repeating: 0, count: 4096)
-        while received.range(of: end) == nil {
-            guard received.count <= Self.headByteLimit else {
-                return send(.text(431, "The head of the request is too long."), to: socket)
-            }
-            let count = recv(socket, &buffer, buffer.count, 0)
-            guard count > 0 else { return false }
-            received.append(contentsOf: buffer[..<count])
-        }
-        guard let range = received.range(of: end),
-            let request = HTTPRequest(head: String(decoding: received[..<range.lowerBound], as: UTF8.self))
-        else { return send(.text(400, "This is no HTTP request."), to: socket) }
-        received.removeSubrange(..<range.upperBound)
-        guard ["GET", "HEAD"].contains(request.method) else {
-            return send(.text(405, "Only GET and HEAD are served."), to: socket)
-        }
-        let response = handler(HTTPExchange(request: request, socket: socket) { [self] in isStopping })
-        return send(
-            response, to: socket, withBody: request.method == "GET",
-            closesConnection: request.closesConnection || isStopping)
-    }
-
-    /// Returns whether another request may follow.
-    private func send(
-        _ response: HTTPResponse, to socket: Int32, withBody: Bool = true, closesConnection: Bool = true
-    ) -> Bool {
-        let data = response.encoded(withBody: withBody, closesConnection: closesConnection)
-        var sent = 0
-        while sent < data.count {
-            let count = data.withUnsafeBytes { bytes in
-                Glibc.send(
-                    socket, bytes.baseAddress.map { $0 + sent }, bytes.count - sent, Int32(MSG_NOSIGNAL))
-            }
-            guard count > 0 else { return false }
-            sent += count
-        }
-        return !closesConnection
-    }
-
-    private static func set<Value>(_ option: Int32, to value: Value, of socket: Int32) {
-        withUnsafePointer(to: value) {
-            _ = setsockopt(socket, SOL_SOCKET, option, $0, socklen_t(MemoryLayout<Value>.size))
-        }
+        inbox.stop()
+        _ = end.wait(timeout: .now() + Double(limit.components.seconds))
     }
 }
 
 /// A request that waits for its response.
-struct HTTPExchange {
+struct HTTPExchange: Sendable {
     let request: HTTPRequest
-    fileprivate let socket: Int32
-    fileprivate let isStopping: () -> Bool
+    fileprivate let state: State
 
-    init(request: HTTPRequest, socket: Int32, isStopping: @escaping () -> Bool) {
-        (self.request, self.socket, self.isStopping) = (request, socket, isStopping)
+    fileprivate final class State: Sendable {
+        let isAbandoned = Atomic(false)
     }
 
-    /// Whether the client has closed the connection.
-    var isAbandoned: Bool {
-        // Stopping closes the receiving side too.
-        guard !isStopping() else { return false }
-        var byte: UInt8 = 0
-        return recv(socket, &byte, 1, Int32(MSG_PEEK) | Int32(MSG_DONTWAIT)) == 0
+    /// Whether nobody waits for the response any more: the connection broke, or the time is over.
+    ///
+    /// A client that has only ended its side still waits.
+    var isAbandoned: Bool { state.isAbandoned.load(ordering: .relaxed) }
+}
+
+/// What other threads tell the server's.
+private final class HTTPInbox: Sendable {
+    struct Result: Sendable {
+        let connection, request: UInt64
+        let response: HTTPResponse
+    }
+
+    /// A pipe; its first end becomes readable with each message.
+    private let ends: (read: Int32, write: Int32)
+    private let state = Mutex<(results: [Result], isStopping: Bool)>(([], false))
+
+    init() {
+        var ends: [Int32] = [-1, -1]
+        precondition(pipe(&ends) == 0, "There is no descriptor for the server.")
+        ends.forEach(makeNonBlocking)
+        self.ends = (ends[0], ends[1])
+    }
+
+    var descriptor: Int32 { ends.read }
+
+    func put(_ result: Result) {
+        state.withLock { $0.results.append(result) }
+        wake()
+    }
+
+    func stop() {
+        state.withLock { $0.isStopping = true }
+        wake()
+    }
+
+    func take() -> (results: [Result], isStopping: Bool) {
+        var buffer = [UInt8](repeating: 0, count: 512)
+        while read(ends.read, &buffer, buffer.count) == buffer.count {}
+        return state.withLock { state in
+            defer { state.results = [] }
+            return state
+        }
+    }
+
+    private func wake() {
+        // A full pipe is readable already.
+        var byte: UInt8 = 1
+        _ = write(ends.write, &byte, 1)
+    }
+}
+
+private func makeNonBlocking(_ descriptor: Int32) {
+    _ = fcntl(descriptor, F_SETFL, O_NONBLOCK)
+    _ = fcntl(descriptor, F_SETFD, FD_CLOEXEC)
+}
+
+/// The server's thread.
+private final class HTTPLoop {
+    private var listener: Int32
+    private let inbox: HTTPInbox
+    private let limits: HTTPLimits
+    private let handler: @Sendable (HTTPExchange) -> HTTPResponse
+    private var connections: [UInt64: HTTPConnection] = [:]
+    private var lastNumber: UInt64 = 0
+    /// Requests without a thread, oldest first.
+    private var waiting: [(connection: HTTPConnection, request: UInt64, exchange: HTTPExchange)] = []
+    /// The exchanges in progress, by connection.
+    private var exchanges: [UInt64: (request: UInt64, exchange: HTTPExchange)] = [:]
+    private var handlerCount = 0
+    private var isStopping = false
+    /// No connection is accepted before, because the process has no descriptors.
+    private var acceptTime = ContinuousClock.now
+
+    init(
+        listener: Int32, inbox: HTTPInbox, limits: HTTPLimits,
+        handler: @escaping @Sendable (HTTPExchange) -> HTTPResponse
+    ) {
+        (self.listener, self.inbox, self.limits, self.handler) = (listener, inbox, limits, handler)
+    }
+
+    func run() {
+        while !isStopping || !connections.isEmpty {
+            wait()
+            expire()
+            boundOutput()
+            removeClosed()
+            startHandlers()
+        }
+    }
+
+    private func wait() {
+        let all = Array(connections.values)
+        let accepts = !isStopping && acceptTime <= .now
+        var descriptors = [pollfd(fd: inbox.descriptor, events: Int16(POLLIN), revents: 0)]
+        descriptors.append(pollfd(fd: accepts ? listener : -1, events: Int16(POLLIN), revents: 0))
+        descriptors += all.map { pollfd(fd: $0.socket, events: $0.events, revents: 0) }
+        var deadline = all.map(\.deadline).min()
+        if !accepts, !isStopping { deadline = min(deadline ?? acceptTime, acceptTime) }
+        let timeout = deadline.map { ContinuousClock.now.duration(to: $0) / .milliseconds(1) }
+        guard
+            poll(
+                &descriptors, nfds_t(descriptors.count),
+                timeout.map { Int32(max(0, min(60_000, $0.rounded(.up)))) } ?? -1) > 0
+        else { return }
+        if descriptors[0].revents != 0 { receive() }
+        for (connection, descriptor) in zip(all, descriptors.dropFirst(2)) where descriptor.revents != 0 {
+            advance(connection, descriptor.revents)
+        }
+        if descriptors[1].revents != 0 { accept() }
+    }
+
+    private func advance(_ connection: HTTPConnection, _ events: Int16) {
+        guard !connection.isClosed else { return }
+        if Int32(events) & POLLIN != 0, connection.isReading {
+            handle(connection.read(), of: connection)
+        } else if Int32(events) & POLLOUT != 0, connection.isSending {
+            handle(connection.write(), of: connection)
+        } else if Int32(events) & (POLLERR | POLLHUP | POLLNVAL) != 0 {
+            connection.close()
+        }
+    }
+
+    private func accept() {
+        while true {
+            let socket = Glibc.accept(listener, nil, nil)
+            guard socket >= 0 else {
+                // Out of descriptors: some are free soon.
+                if [EMFILE, ENFILE, ENOMEM, ENOBUFS].contains(errno) { acceptTime = .now + .milliseconds(50) }
+                return
+            }
+            makeNonBlocking(socket)
+            if connections.count >= limits.connectionCount, !makeSpace() {
+                close(socket)
+                return
+            }
+            lastNumber += 1
+            connections[lastNumber] = HTTPConnection(lastNumber, socket: socket, limits: limits)
+        }
+    }
+
+    /// Closes the connection that has been reading for the longest; returns `false` if there is none.
+    private func makeSpace() -> Bool {
+        removeClosed()
+        if connections.count < limits.connectionCount { return true }
+        guard let oldest = connections.values.filter(\.isReading).min(by: { $0.start < $1.start }) else { return false }
+        oldest.close()
+        removeClosed()
+        return true
+    }
+
+    // MARK: Handling
+
+    private func handle(_ request: HTTPRequest?, of connection: HTTPConnection) {
+        guard let request else { return }
+        let exchange = HTTPExchange(request: request, state: HTTPExchange.State())
+        exchanges[connection.number] = (connection.requestNumber, exchange)
+        waiting.append((connection, connection.requestNumber, exchange))
+    }
+
+    private func startHandlers() {
+        waiting.removeAll { $0.exchange.isAbandoned }
+        while handlerCount < limits.handlerCount, !waiting.isEmpty {
+            let (connection, request, exchange) = waiting.removeFirst()
+            handlerCount += 1
+            let number = connection.number
+            Thread { [handler, inbox] in
+                let response = handler(exchange)
+                inbox.put(HTTPInbox.Result(connection: number, request: request, response: response))
+            }.start()
+        }
+    }
+
+    /// Sends responses of handlers.
+    private func receive() {
+        let message = inbox.take()
+        if message.isStopping, !isStopping { stop() }
+        handlerCount -= message.results.count
+        for result in message.results {
+            guard let connection = connections[result.connection], !connection.isClosed,
+                connection.requestNumber == result.request
+            else { continue }
+            exchanges[connection.number] = nil
+            handle(connection.respond(result.response, isLast: isStopping), of: connection)
+            // Before the next response is taken.
+            boundOutput(keeping: connection)
+        }
+    }
+
+    private func stop() {
+        isStopping = true
+        close(listener)
+        for connection in connections.values where connection.isReading { connection.close() }
+    }
+
+    // MARK: Limits
+
+    private func expire() {
+        let now = ContinuousClock.now
+        for connection in connections.values where connection.deadline <= now { connection.expire() }
+        if isStopping {
+            for connection in connections.values where connection.isIdle { connection.close() }
+        }
+    }
+
+    /// Closes the connections that have been sending for the longest, until the rest is within the limit.
+    private func boundOutput(keeping latest: HTTPConnection? = nil) {
+        var total = connections.values.reduce(0) { $0 + $1.outputByteCount }
+        guard total > limits.outputByteCount else { return }
+        for connection in connections.values.filter(\.isSending).sorted(by: { $0.start < $1.start })
+        where connection !== latest && total > limits.outputByteCount {
+            total -= connection.outputByteCount
+            connection.close()
+        }
+    }
+
+    private func removeClosed() {
+        for (number, (request, exchange)) in exchanges {
+            guard let connection = connections[number], !connection.isClosed, connection.requestNumber == request else {
+                exchange.state.isAbandoned.store(true, ordering: .relaxed)
+                exchanges[number] = nil
+                continue
+            }
+        }
+        connections = connections.filter { !$0.value.isClosed }
     }
 }

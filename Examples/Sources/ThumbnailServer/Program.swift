@@ -16,7 +16,9 @@ enum Program {
         let termination = Termination()
         let shared = arguments.shared.map { SharedImageCache($0) }
         let thumbnails = ThumbnailService(manager: manager(arguments, shared), shared: shared, maxAge: arguments.maxAge)
-        let server = try HTTPServer(address: arguments.address, port: arguments.port) { thumbnails.respond(to: $0) }
+        let server = try HTTPServer(address: arguments.address, port: arguments.port, limits: arguments.limits) {
+            thumbnails.respond(to: $0)
+        }
         print("http://\(arguments.address):\(server.port)")
         fflush(nil)
         termination.wait()
