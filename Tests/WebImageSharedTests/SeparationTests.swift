@@ -161,6 +161,41 @@ struct SeparationTests: FleetSuite {
         #expect(second.counters.hits == hits)
     }
 
+    @Test func aLoaderGetsNoStoredResponseThatItWouldRefuse() async throws {
+        try await origin.answer("/a", "Cache-Control: max-age=600\nContent-Type: image/png", body: Self.picture())
+        let cache = SharedImageCache(configuration())
+        _ = try await load("/a", on: cache)
+        await cache.flush()
+        let changes: [(Bool, @Sendable (inout ImageDownloader.Configuration) -> Void)] = [
+            (true, { $0.acceptableContentTypes = ["image/png"] }), (false, { $0.maximumResponseByteCount = 10 }),
+            (false, { $0.acceptableContentTypes = ["image/jpeg"] }), (false, { $0.acceptableStatusCodes = [201] }),
+        ]
+        let request = WebImageRequest(try origin.url("/a"), cachePolicy: .http)
+        for (isAccepted, change) in changes {
+            var downloads = ImageDownloader.Configuration()
+            change(&downloads)
+            let other = SharedImageCache(configuration())
+            let machine = machine(other) { $0.loaders = [ImageDownloader(configuration: downloads)] }
+            let response = try? await machine.response(for: request)
+            #expect((response != nil) == isAccepted && other.counters.hits == (isAccepted ? 1 : 0))
+        }
+    }
+
+    /// Two caches, one in front of the other.
+    @Test func cachesOfSeveralLevelsStoreWhatDecodes() async throws {
+        try await origin.answer("/a", "Cache-Control: max-age=600", body: Self.picture())
+        let far = SharedImageCache(configuration())
+        let near = SharedImageCache(configuration(try S3Location("s3://\(location.bucket)/near?\(location.query)")))
+        let manager = machine(near) { $0.share(far) }
+        _ = try await manager.response(for: WebImageRequest(try origin.url("/a"), cachePolicy: .http))
+        await near.flush()
+        await far.flush()
+        #expect(near.counters.writes == 1 && far.counters.writes == 1)
+        let other = SharedImageCache(near.configuration)
+        _ = try await load("/a", on: other)
+        #expect(other.counters.hits == 1)
+    }
+
     @Test func anObjectWithRedirectsIsInvalid() async throws {
         try await origin.answer("/a", "Cache-Control: max-age=600", body: Self.picture())
         let cache = SharedImageCache(configuration())
@@ -207,6 +242,10 @@ struct SeparationTests: FleetSuite {
             await other.flush()
         }
     }
+}
+
+extension S3Location {
+    fileprivate var query: String { "endpoint=\(endpoint.absoluteString)" }
 }
 
 extension LoaderRequest {

@@ -25,7 +25,8 @@ final class HTTPConnection {
     private var closesAfterwards = false
     private var input: [UInt8] = []
     private var hasInputEnded = false
-    private var output = Data()
+    /// The head and the body; the first may have been sent in part.
+    private var output: [Data] = []
     private var sentByteCount = 0
 
     init(_ number: UInt64, socket: Int32, limits: HTTPLimits) {
@@ -50,7 +51,7 @@ final class HTTPConnection {
     }
 
     /// The bytes that wait for the reader.
-    var outputByteCount: Int { output.count - sentByteCount }
+    var outputByteCount: Int { output.reduce(-sentByteCount) { $0 + $1.count } }
     /// Whether no part of a request has arrived.
     var isIdle: Bool { if case .head = phase { input.isEmpty } else { false } }
     var isClosed: Bool { if case .closed = phase { true } else { false } }
@@ -73,7 +74,7 @@ final class HTTPConnection {
     func close() {
         guard !isClosed else { return }
         phase = .closed
-        (input, output) = ([], Data())
+        (input, output, sentByteCount) = ([], [], 0)
         _ = Glibc.close(socket)
     }
 
@@ -165,9 +166,9 @@ final class HTTPConnection {
         // Its result is not used any more.
         requestNumber += 1
         request = nil
-        output = response.encoded(withBody: withBody, closesConnection: closesAfterwards)
+        output = [response.encodedHead(closesConnection: closesAfterwards)] + (withBody ? [response.body] : [])
         sentByteCount = 0
-        enter(.sending, for: limits.sendTime(of: output.count))
+        enter(.sending, for: limits.sendTime(of: outputByteCount))
         flush()
     }
 
@@ -182,19 +183,21 @@ final class HTTPConnection {
     }
 
     private func flush() {
-        while sentByteCount < output.count {
-            let count = output.withUnsafeBytes { bytes in
-                Glibc.send(
-                    socket, bytes.baseAddress.map { $0 + sentByteCount }, bytes.count - sentByteCount,
-                    Int32(MSG_NOSIGNAL) | Int32(MSG_DONTWAIT))
+        while let part = output.first {
+            let rest = part.dropFirst(sentByteCount)
+            let count = rest.withUnsafeBytes { bytes in
+                let flags = Int32(MSG_NOSIGNAL) | Int32(MSG_DONTWAIT) | (output.count > 1 ? Int32(MSG_MORE) : 0)
+                return Glibc.send(socket, bytes.baseAddress, bytes.count, flags)
             }
-            guard count > 0 else {
+            guard count >= 0 else {
                 if errno != EAGAIN, errno != EINTR { close() }
                 return
             }
             sentByteCount += count
+            guard sentByteCount == part.count else { continue }
+            output.removeFirst()
+            sentByteCount = 0
         }
-        (output, sentByteCount) = (Data(), 0)
         guard closesAfterwards else { return enter(.head, for: input.isEmpty ? limits.idleTime : limits.headTime) }
         shutdown(socket, Int32(SHUT_WR))
         enter(.lingering, for: limits.lingerTime)

@@ -113,11 +113,12 @@ struct HTTPResponse: Sendable {
             body: Data((text + "\n").utf8))
     }
 
-    func encoded(withBody: Bool, closesConnection: Bool) -> Data {
+    /// Returns the head as it is sent.
+    func encodedHead(closesConnection: Bool) -> Data {
         var head = "HTTP/1.1 \(status) \(Self.reasons[status] ?? "Status")\r\nContent-Length: \(body.count)\r\n"
         for (name, value) in headers { head += "\(name): \(value)\r\n" }
         if closesConnection { head += "Connection: close\r\n" }
-        return Data((head + "\r\n").utf8) + (withBody ? body : Data())
+        return Data((head + "\r\n").utf8)
     }
 
     private static let reasons = [

@@ -28,7 +28,7 @@ final class BodyReceiver: Sendable {
         var head: LoaderResponse?
         var isRefused = false
         var metrics: LoaderMetrics?
-        var judgment: BodyJudgment?
+        var judgments: [BodyJudgment] = []
         var progress: ProgressSteps
 
         mutating func endAttempt(at now: Duration, _ error: WebImageError?) {
@@ -113,7 +113,7 @@ final class BodyReceiver: Sendable {
         case .waited(let duration): noteWait(duration)
         case .attemptFailed(let error): noteFailure(error)
         case .noted(let text): trace.note(.transfer, .noted(text))
-        case .judged(let judgment): state.withLock { $0.judgment = judgment }
+        case .judged(let judgment): state.withLock { $0.judgments.append(judgment) }
         case .metrics(let metrics): state.withLock { $0.metrics = metrics }
         }
     }
@@ -140,7 +140,7 @@ final class BodyReceiver: Sendable {
                 state.collector = BodyCollector(storage)
                 if let task = state.task { state.collector.attach(task) }
                 (state.activity, state.head, state.metrics, state.responseTime) = (nil, nil, nil, nil)
-                state.judgment = nil
+                state.judgments = []
                 (state.isRefused, state.requestTime, state.failureTime) = (false, date, .now)
                 state.progress = ProgressSteps(minimumInterval: pipeline.configuration.minimumProgressInterval)
             }
@@ -204,13 +204,13 @@ final class BodyReceiver: Sendable {
     private func complete(_ body: Result<Data, WebImageError>) {
         let state = state.withLock { state in
             // Only those that use the bytes hold it.
-            defer { state.judgment = nil }
+            defer { state.judgments = [] }
             return state
         }
         history?.addTransfer(state.metrics)
         completion(
             LoaderAnswer(
-                head: state.head, body: body, metrics: state.metrics, judgment: state.judgment,
+                head: state.head, body: body, metrics: state.metrics, judgments: state.judgments,
                 isRefused: state.isRefused,
                 isInFile: state.collector.isInFile, requestTime: state.requestTime,
                 responseTime: state.responseTime ?? pipeline.now,

@@ -29,7 +29,7 @@ extension BytesLoad {
         let share = pipeline.undecoded.hold(answer.isInFile ? 0 : data.count)
         let bytes = LoadedBytes(
             data, head: answer.head, metrics: answer.metrics, record: ResponseRecord(response), arrival: arrival,
-            share: share, judgment: answer.judgment,
+            share: share, judgments: answer.judgments,
             listing: answer.isCacheable && maySpareLoads(disk) ? (pipeline.unstored, key) : nil)
         // Images are stored once they have been decoded.
         if rules.wantsImage || disk == .none {

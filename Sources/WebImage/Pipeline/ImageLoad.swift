@@ -169,7 +169,7 @@ final class ImageLoad: Sendable {
             let options = context.decodingOptions(pipeline, allowsDamage: allowsDamage, cancellation: cancellation)
             var (image, info) = try pipeline.image(of: bytes.data, context, options: options)
             try cancellation.check()
-            if !image.isPartial { bytes.judgment?.accept() }
+            if !image.isPartial { for judgment in bytes.judgments { judgment.accept() } }
             trace.note(.decode, since: start, info.map { .notDecoded($0) } ?? .decoded(image))
             if context.key.variant == nil { bytes.stored?.describe(&image) }
             image.provenance = bytes.record
@@ -183,7 +183,7 @@ final class ImageLoad: Sendable {
             return .success(response)
         } catch {
             trace.note(.decode, since: start, .failed(error))
-            if error.countsAgainstBytes { bytes.judgment?.reject() }
+            if error.countsAgainstBytes { for judgment in bytes.judgments { judgment.reject() } }
             return .failure(error)
         }
     }

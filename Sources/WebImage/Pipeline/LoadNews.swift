@@ -120,8 +120,8 @@ final class LoadedBytes: Sendable {
     let isConfirmed: Bool
     /// What to store; `nil` for stored bytes.
     let arrival: Arrival?
-    /// What a cache that machines share waits for; `nil` for others.
-    let judgment: BodyJudgment?
+    /// What caches that machines share wait for.
+    let judgments: [BodyJudgment]
     private let isArrivalClaimed: Atomic<Bool>
     private let share: ByteBudget.Share
     /// Where other loads find the bytes until they are stored.
@@ -132,10 +132,10 @@ final class LoadedBytes: Sendable {
     /// - Parameter listing: where other loads find the bytes until they are stored; `nil` for nowhere.
     init(
         _ data: Data, head: LoaderResponse?, metrics: LoaderMetrics?, record: ResponseRecord, arrival: Arrival,
-        share: ByteBudget.Share, judgment: BodyJudgment? = nil,
+        share: ByteBudget.Share, judgments: [BodyJudgment] = [],
         listing: (table: UnstoredBytes, key: BytesJobKey)? = nil
     ) {
-        (self.judgment, self.listing) = (judgment, listing)
+        (self.judgments, self.listing) = (judgments, listing)
         (self.data, self.head, self.metrics, self.record, self.arrival) = (data, head, metrics, record, arrival)
         (origin, stored, isConfirmed, self.share) = (.remote, nil, false, share)
         isArrivalClaimed = Atomic(false)
@@ -152,21 +152,21 @@ final class LoadedBytes: Sendable {
         (data, self.stored, self.record, self.share) = (stored.data, stored, record, share)
         (origin, head, metrics, arrival, isConfirmed) = (.diskCache, nil, nil, nil, false)
         isArrivalClaimed = Atomic(false)
-        (judgment, listing) = (nil, nil)
+        (judgments, listing) = ([], nil)
     }
 
     private init(confirming other: LoadedBytes, _ answer: LoaderAnswer) {
         (data, stored, record, share) = (other.data, other.stored, other.record, other.share)
         (origin, head, metrics, arrival, isConfirmed) = (other.origin, answer.head, answer.metrics, nil, true)
         isArrivalClaimed = Atomic(false)
-        (judgment, listing) = (nil, nil)
+        (judgments, listing) = ([], nil)
     }
 
     /// The same bytes after the server has confirmed them.
     func confirmed(by answer: LoaderAnswer) -> LoadedBytes { LoadedBytes(confirming: self, answer) }
 
     /// Whether a cache that machines share had them, so that the server may have others.
-    var isFromSharedCache: Bool { judgment?.isFromSharedCache ?? false }
+    var isFromSharedCache: Bool { judgments.contains(where: \.isFromSharedCache) }
     var isForMemory: Bool { arrival?.isForMemory ?? true }
     var contentType: String? { head?.headerValue("Content-Type") }
 

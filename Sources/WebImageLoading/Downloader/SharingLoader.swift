@@ -12,6 +12,9 @@ package protocol SharingLoader: ImageLoader {
     /// - Parameter address: of the server; `nil` if it is unknown.
     func objection(to url: URL, servedFrom address: String?) -> WebImageError.BlockReason?
 
+    /// Whether the loader would accept the response: its status, type and length.
+    func accepts(_ response: StoredResponse, byteCount: Int) -> Bool
+
     /// Whether the address in the metrics is the server's, and not a proxy's.
     func reportsServerAddress(of url: URL) -> Bool
 }
@@ -33,6 +36,12 @@ extension ImageDownloader: SharingLoader {
         if let literal = IPAddress(host: host), let reason = policy.objection(to: literal) { return reason }
         guard let address = address.flatMap({ IPAddress($0) }) else { return .unresolvedHost(host) }
         return policy.objection(to: address)
+    }
+
+    package func accepts(_ response: StoredResponse, byteCount: Int) -> Bool {
+        let head = TransferHead(statusCode: response.statusCode, fields: response.headers)
+        return byteCount <= configuration.maximumResponseByteCount
+            && configuration.refusal(of: head, url: URL(filePath: "/")) == nil
     }
 
     package func reportsServerAddress(of url: URL) -> Bool {

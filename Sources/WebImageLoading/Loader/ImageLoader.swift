@@ -71,7 +71,7 @@ public struct LoaderReport: Sendable {
         case attemptFailed(WebImageError)
         /// What a loader that wraps another one did, as a text for the trace.
         case noted(String)
-        /// A cache that machines share waits for the judgment of the body; at most once, right before the end.
+        /// A cache that machines share waits for the judgment of the body; right before the end.
         case judged(by: BodyJudgment)
         /// The metrics of the transfer, for a loader that has any; once, right before the end.
         case metrics(LoaderMetrics)

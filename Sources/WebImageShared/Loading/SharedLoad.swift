@@ -202,9 +202,10 @@ final class SharedLoad: PausableTask {
     private func decide(_ stored: Stored) {
         // The loader then reports the error, or finds an allowed address.
         if let objection = origin?.objection(to: request.url, servedFrom: stored.address) {
-            note("what is stored is not used: \(objection.addressText)")
-            store.count { $0.misses += 1 }
-            return load(nil, claimed: false)
+            return pass("what is stored is not used: \(objection.addressText)")
+        }
+        if let origin, !origin.accepts(stored.response, byteCount: stored.body.count) {
+            return pass("what is stored is not used: the loader does not accept such a response")
         }
         let fields = headersSent.filter { !HTTPField.conditionNames.contains($0.name.lowercased()) }
         let decision = HTTPCachePolicy.decide(
@@ -222,6 +223,13 @@ final class SharedLoad: PausableTask {
             store.count { $0.misses += 1 }
             load(nil, claimed: false)
         }
+    }
+
+    /// Leaves what is stored to other machines.
+    private func pass(_ reason: String) {
+        note(reason)
+        store.count { $0.misses += 1 }
+        load(nil, claimed: false)
     }
 
     /// - Parameters:

@@ -42,6 +42,23 @@ struct SharedLoader: ImageLoader, HeaderReporting {
     }
 }
 
+/// Of a cache in front of another one, the loader behind both is asked.
+extension SharedLoader: SharingLoader {
+    private var origin: (any SharingLoader)? { base as? any SharingLoader }
+
+    func hasPrivateAccess(for request: LoaderRequest) -> Bool { origin?.hasPrivateAccess(for: request) ?? false }
+
+    func objection(to url: URL, servedFrom address: String?) -> WebImageError.BlockReason? {
+        origin?.objection(to: url, servedFrom: address)
+    }
+
+    func accepts(_ response: StoredResponse, byteCount: Int) -> Bool {
+        origin?.accepts(response, byteCount: byteCount) ?? true
+    }
+
+    func reportsServerAddress(of url: URL) -> Bool { origin?.reportsServerAddress(of: url) ?? false }
+}
+
 extension WebImageManager.Configuration {
     /// Looks images up in a shared cache when they are neither in memory nor on disk, before a server is asked.
     ///

@@ -119,8 +119,8 @@ struct LoaderAnswer: Sendable {
     var head: LoaderResponse?
     var body: Result<Data, WebImageError>
     var metrics: LoaderMetrics?
-    /// What a cache that machines share waits for.
-    var judgment: BodyJudgment?
+    /// What caches that machines share wait for.
+    var judgments: [BodyJudgment] = []
     var isRefused = false
     var isInFile = false
     /// Whether it came from another URL than the request's. Its HTTP metadata then apply to that URL.
