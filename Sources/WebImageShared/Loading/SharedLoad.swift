@@ -212,7 +212,6 @@ final class SharedLoad: PausableTask {
             HTTPCachePolicy.Request(headers: fields), stored: [stored.response.forSharedCache], now: Date())
         switch decision {
         case .serve:
-            store.count { $0.hits += 1 }
             note("\(stored.body.count) bytes are stored and fresh")
             serve(stored, isHit: true)
         case .serveAndRevalidate(_, let revalidation, _), .revalidate(_, let revalidation, _):
@@ -233,7 +232,7 @@ final class SharedLoad: PausableTask {
     }
 
     /// - Parameters:
-    ///   - isHit: whether it was counted as one.
+    ///   - isHit: whether it counts as one; if it turns out to be no image, it is a miss.
     ///   - isFreshened: whether the server has confirmed it.
     private func serve(_ stored: Stored, isHit: Bool = false, isFreshened: Bool = false) {
         let headers = stored.response.headers(servedAt: Date())
@@ -241,6 +240,7 @@ final class SharedLoad: PausableTask {
         if isConfirmed(stored.response) {
             // The caller has its own copy, so this one stays unknown.
             if isFreshened { write(stored) }
+            if isHit { store.count { $0.hits += 1 } }
             response.statusCode = 304
             handler(.response(response))
         } else {
@@ -248,14 +248,11 @@ final class SharedLoad: PausableTask {
             handler(.response(response))
             handler(.bytes(stored.body))
             let judgment = BodyJudgment(isFromSharedCache: true) { [self] verdict in
-                switch verdict {
-                case .image: if isFreshened { write(stored) }
-                case .noImage:
-                    store.count { counters in
-                        counters.invalidObjects += 1
-                        if isHit { (counters.hits, counters.misses) = (counters.hits - 1, counters.misses + 1) }
-                    }
-                case .unknown: break
+                if isFreshened, verdict == .image { write(stored) }
+                store.count { counters in
+                    if verdict == .noImage { counters.invalidObjects += 1 }
+                    guard isHit else { return }
+                    if verdict == .noImage { counters.misses += 1 } else { counters.hits += 1 }
                 }
             }
             handler(.report(.judged(by: judgment)))
