@@ -178,7 +178,7 @@ if hasFormats {
             name: "CWebImageFormatLibraries", pkgConfig: builtFormats.map(\.module).joined(separator: " "),
             providers: [.apt(builtFormats.map(\.package))]),
         .target(
-            name: "CWebImageFormats", dependencies: ["CWebImageFormatLibraries"],
+            name: "CWebImageFormats", dependencies: ["CWebImageFormatLibraries", "CWebImageJPEG"],
             cSettings: missingFormats.map { .define("CWI_WITHOUT_\($0.name.uppercased())") },
             linkerSettings: builtFormats.flatMap(\.libraries).map { .linkedLibrary($0) }),
         library("WebImageFormats", ["WebImageCore", "WebImageCoding", "CWebImageFormats", "CWebImageKernels"]),

@@ -149,7 +149,7 @@ static cwi_result decode(cwi_file *file, int frame, int reduction, void *pixels,
             tiff->tiff, info->width, info->height, pixels, info->orientation, !is_partial);
         if (is_whole && tiff->memory.error_count == 0) return cwi_success();
     } else {
-        count = cwi_tiff_read_samples(tiff->tiff, &tiff->page, info->is_ink, pixels, !is_partial, &first);
+        count = cwi_tiff_read_samples(tiff->tiff, &tiff->memory, &tiff->page, info->is_ink, pixels, !is_partial, &first);
         if (count == 0) return cwi_success();
     }
     if (!is_partial || !has_pixels(pixels, length)) return damaged(tiff, count, first);
@@ -217,9 +217,10 @@ static cwi_result read_info(tiff_file *tiff) {
     snprintf(text, sizeof text, "compression %d (%s)", page->compression, compression_name(page->compression));
     if (!TIFFIsCODECConfigured(page->compression)) return cwi_failure(CWI_UNSUPPORTED, text);
     bool is_ink = page->photometric == PHOTOMETRIC_SEPARATED && has_ink_profile(info);
-    tiff->is_usual = is_usual(page, is_ink);
+    tiff->page.is_lossless_jpeg = cwi_tiff_is_lossless_jpeg(tiff->tiff, page, &tiff->memory);
+    tiff->is_usual = !page->is_lossless_jpeg && is_usual(page, is_ink);
     // A block, and what its decoder takes; libtiff turns a tile to RGBA beside it.
-    info->working_length = (size_t)page->block_length + (1 << 20);
+    info->working_length = (size_t)page->block_length * (page->is_lossless_jpeg ? 3 : 1) + (1 << 20);
     if (tiff->is_usual) {
         info->working_length += (size_t)page->block_width * page->block_height * 4;
         info->is_premultiplied = true;

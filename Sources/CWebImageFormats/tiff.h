@@ -28,6 +28,8 @@ typedef struct {
     uint16_t depth, channel_count, compression, photometric, format, alpha_kind, ink_set;
     uint16_t horizontal_subsampling, vertical_subsampling;
     bool is_planar, is_tiled, has_alpha_tag;
+    /// Whether blocks are lossless JPEG, which libtiff does not read with the usual libjpeg; set when the file is open.
+    bool is_lossless_jpeg;
     /// A strip is as wide as the image.
     uint32_t block_width, block_height;
     /// Of all planes.
@@ -41,6 +43,9 @@ typedef struct {
 /// - index: of the page; -1 for the first.
 cwi_result cwi_tiff_read_page(const uint8_t *bytes, size_t length, const cwi_limits *limits, int index, tiff_page *page);
 
+/// Whether the first block is a lossless JPEG.
+bool cwi_tiff_is_lossless_jpeg(TIFF *tiff, const tiff_page *page, const tiff_memory *memory);
+
 /// Whether `cwi_tiff_read_samples` reads a page; a failure tells what it is.
 cwi_result cwi_tiff_check_samples(const tiff_page *page);
 
@@ -52,6 +57,6 @@ int cwi_tiff_color_count(const tiff_page *page);
 /// - stops: whether to stop at a block that can't be read.
 /// Returns the number of blocks that can't be read; `*first` is the index of the first one.
 uint64_t cwi_tiff_read_samples(
-    TIFF *tiff, const tiff_page *page, bool is_ink, uint16_t *pixels, bool stops, uint64_t *first);
+    TIFF *tiff, const tiff_memory *memory, const tiff_page *page, bool is_ink, uint16_t *pixels, bool stops, uint64_t *first);
 
 #endif

@@ -2,6 +2,7 @@
 
 #include "tiff.h"
 
+#include <CWebImageJPEG.h>
 #include <math.h>
 #include <stdio.h>
 
@@ -236,9 +237,41 @@ static void unpack(
     }
 }
 
+/// Starts to read a block as a lossless JPEG.
+static bool open_lossless(TIFF *tiff, const tiff_memory *memory, uint32_t index, cwi_lossless_jpeg *jpeg) {
+    uint64_t offset = TIFFGetStrileOffset(tiff, index), length = TIFFGetStrileByteCount(tiff, index);
+    uint32_t tables_length = 0;
+    void *tables = NULL;
+    if (offset > memory->length || length > memory->length - offset) return false;
+    if (!TIFFGetField(tiff, TIFFTAG_JPEGTABLES, &tables_length, &tables)) tables = NULL;
+    return cwi_lossless_jpeg_open(jpeg, memory->bytes + offset, (size_t)length, tables, tables_length) == CWI_JPEG_OK;
+}
+
+bool cwi_tiff_is_lossless_jpeg(TIFF *tiff, const tiff_page *page, const tiff_memory *memory) {
+    cwi_lossless_jpeg jpeg;
+    return page->compression == COMPRESSION_JPEG && open_lossless(tiff, memory, 0, &jpeg);
+}
+
+/// Reads a block's samples, scaled to 16 bits. Its rows may be divided otherwise, as in DNG.
+static tmsize_t read_lossless(
+    TIFF *tiff, const tiff_memory *memory, const tiff_page *page, uint32_t index, void *block, size_t capacity) {
+    cwi_lossless_jpeg jpeg;
+    if (!open_lossless(tiff, memory, index, &jpeg)) return -1;
+    size_t count = (size_t)jpeg.width * jpeg.height * (size_t)jpeg.component_count;
+    size_t row = (size_t)page->block_width * (page->is_planar ? 1 : page->channel_count);
+    if (count * 2 > capacity || count % row != 0) return -1;
+    if (cwi_lossless_jpeg_read(&jpeg, block, (size_t)jpeg.component_count, UINT32_MAX) != CWI_JPEG_OK) return -1;
+    cwi_lossless_jpeg_scale(block, count, page->depth > jpeg.precision ? page->depth : jpeg.precision);
+    return (tmsize_t)(count * 2);
+}
+
 uint64_t cwi_tiff_read_samples(
-    TIFF *tiff, const tiff_page *page, bool is_ink, uint16_t *pixels, bool stops, uint64_t *first) {
-    tiff_colors colors = {.page = page, .is_ink = is_ink, .color_count = cwi_tiff_color_count(page)};
+    TIFF *tiff, const tiff_memory *memory, const tiff_page *page, bool is_ink, uint16_t *pixels, bool stops,
+    uint64_t *first) {
+    // Of a lossless JPEG, samples are scaled to 16 bits.
+    tiff_page scaled = *page;
+    if (page->is_lossless_jpeg) scaled.depth = 16;
+    tiff_colors colors = {.page = &scaled, .is_ink = is_ink, .color_count = cwi_tiff_color_count(page)};
     colors.has_alpha = page->has_alpha_tag && page->channel_count > colors.color_count;
     colors.is_associated = colors.has_alpha && page->alpha_kind != EXTRASAMPLE_UNASSALPHA;
     bool is_lab = page->photometric == PHOTOMETRIC_CIELAB || page->photometric == PHOTOMETRIC_ICCLAB;
@@ -247,7 +280,10 @@ uint64_t cwi_tiff_read_samples(
     if (page->photometric == PHOTOMETRIC_YCBCR && !read_ycbcr(tiff, &colors)) return page->block_count;
     if (is_lab && !make_encoded(&colors)) return page->block_count;
     tmsize_t capacity = page->is_tiled ? TIFFTileSize(tiff) : TIFFStripSize(tiff);
-    uint8_t *block = capacity > 0 && (uint64_t)capacity <= page->block_length + 16 ? malloc((size_t)capacity) : NULL;
+    if (page->is_lossless_jpeg)
+        capacity = (tmsize_t)page->block_width * page->block_height * (page->is_planar ? 1 : page->channel_count) * 2;
+    uint64_t most = page->is_lossless_jpeg ? page->block_length * 16 : page->block_length + 16;
+    uint8_t *block = capacity > 0 && (uint64_t)capacity <= most ? malloc((size_t)capacity) : NULL;
     uint64_t damaged_count = block ? 0 : page->block_count;
     int used = colors.color_count + (colors.has_alpha && colors.color_count < 4 ? 1 : 0);
     for (uint32_t top = 0; block && top < page->height; top += page->block_height) {
@@ -259,7 +295,9 @@ uint64_t cwi_tiff_read_samples(
             for (int plane = 0; is_whole && plane < (page->is_planar ? used : 1); plane++) {
                 uint32_t index = page->is_tiled ? TIFFComputeTile(tiff, left, top, 0, (uint16_t)plane)
                                                 : TIFFComputeStrip(tiff, top, (uint16_t)plane);
-                tmsize_t length = page->is_tiled ? TIFFReadEncodedTile(tiff, index, block, capacity)
+                tmsize_t length = page->is_lossless_jpeg
+                                      ? read_lossless(tiff, memory, page, index, block, (size_t)capacity)
+                                  : page->is_tiled ? TIFFReadEncodedTile(tiff, index, block, capacity)
                                                  : TIFFReadEncodedStrip(tiff, index, block, capacity);
                 if (length < 0) {
                     if (damaged_count++ == 0) *first = index;
@@ -317,6 +355,8 @@ cwi_result cwi_tiff_check_samples(const tiff_page *page) {
     case UINT16_MAX: return cwi_failure(CWI_CORRUPT, "no photometric interpretation");
     default: return cwi_failure(CWI_UNSUPPORTED, text);
     }
+    bool is_raw_jpeg = page->is_lossless_jpeg && (is_raw(page) || depth < 8 || depth > 16 || is_float);
+    if (is_raw_jpeg) return cwi_failure(CWI_UNSUPPORTED, "lossless JPEG of such samples");
     if (page->channel_count < colors) {
         snprintf(text, sizeof text, "%d channels for %d colors", page->channel_count, colors);
         return cwi_failure(CWI_CORRUPT, text);

@@ -210,6 +210,36 @@ import WebImageTestSupport
         #expect((difference ?? 255) <= 1)
     }
 
+    // MARK: Lossless JPEG
+
+    /// libtiff leaves that to libjpeg, which has it from version 3 on.
+    @Test(arguments: [8, 12, 16], [false, true]) func readsLosslessJPEG(bits: Int, isPlanar: Bool) throws {
+        let (width, height) = (Self.width, Self.height)
+        let maximum = 1 << bits - 1
+        func level(_ x: Int, _ y: Int, _ channel: Int) -> Int {
+            Int((Self.color(x, y)[channel] * Double(maximum)).rounded())
+        }
+        var tiff = TIFFBytes(width: width, height: height, bits: bits, compression: 7)
+        tiff.isPlanar = isPlanar
+        let writer = LosslessJPEGWriter(
+            width: width, height: height, bits: bits, components: isPlanar ? 1 : 3, predictor: 5)
+        tiff.strips =
+            isPlanar
+            ? (0..<3).map { plane in Array(writer.data { x, y, _ in level(x, y, plane) }) }
+            : [Array(writer.data(level))]
+        #expect(try difference(tiff.data, Self.color) <= Self.tolerance(bits))
+        // As many samples in rows of another kind, as in DNG.
+        guard !isPlanar, bits == 16 else { return }
+        var wide = LosslessJPEGWriter(width: width * 3, height: height, bits: bits, components: 1)
+        wide.predictor = 2
+        tiff.strips = [Array(wide.data { x, y, _ in level(x / 3, y, x % 3) })]
+        #expect(try difference(tiff.data, Self.color) <= Self.tolerance(bits))
+        tiff.strips[0].removeLast(tiff.strips[0].count / 2)
+        #expect(throws: WebImageError.decoding(format: .tiff, reason: .corrupt("strip 1 of 1 can't be read (JPEG)"))) {
+            try registry.decode(tiff.data, options: DecodingOptions(damage: .refuse))
+        }
+    }
+
     // MARK: Errors
 
     /// Our sentences, with what the file has.

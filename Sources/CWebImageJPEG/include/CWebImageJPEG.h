@@ -135,4 +135,6 @@ cwi_jpeg_status cwi_jpeg_write_rows(
 // Ends the file and returns it; the caller frees it with free().
 cwi_jpeg_status cwi_jpeg_finish(cwi_jpeg_encoder *encoder, uint8_t **data, size_t *length);
 
+#include "CWebImageLosslessJPEG.h"
+
 #endif

@@ -2,7 +2,7 @@ package import FoundationEssentials
 package import WebImageCore
 
 /// Decodes JPEG with libjpeg-turbo: baseline and progressive, Huffman and arithmetic coding, gray, YCbCr, RGB, CMYK and
-/// YCCK, any subsampling, 8 bits a sample. CMYK without a profile is converted by the simple rule that each ink absorbs
+/// YCCK, any subsampling, 8 bits a sample; lossless ones with ``LosslessJPEG``. CMYK without a profile is converted by the simple rule that each ink absorbs
 /// its light.
 ///
 /// A damaged file is decoded up to the first damage: rows that libjpeg would fill with gray or repeated blocks stay
@@ -20,6 +20,7 @@ package struct JPEGDecoder: ProbingDecoder {
             hasColorProfile: header.hasColorProfile,
             colorProfileName: header.colorProfile(in: data.bytes)?.name)
         info.hasGainMap = header.hasGainMap
+        info.bitDepth = header.precision
         return info
     }
 
@@ -38,6 +39,7 @@ package struct JPEGDecoder: ProbingDecoder {
     package func decode(_ data: Data, options: DecodingOptions) throws(WebImageError) -> Image {
         try options.withTimeLimit { (options) throws(WebImageError) in
             let header = try JPEGHeader(reading: data.bytes)
+            if header.isLossless { return try LosslessJPEG(header, of: data.bytes, options: options).image(data.bytes) }
             let plan = try DecodingPlan(header, of: data.bytes, options: options)
             let reader = try JPEGReader()
             return try data.bytes.withUnsafeBytes { (bytes) throws(WebImageError) in
@@ -61,8 +63,8 @@ package struct JPEGDecoder: ProbingDecoder {
         nil
     }
 
-    /// Shows the rows of a baseline file, and the complete scans of a progressive one. Arithmetic coding has no
-    /// previews.
+    /// Shows the rows of a baseline file, and the complete scans of a progressive one. Arithmetic coding and lossless
+    /// files have no previews.
     package func makeIncrementalDecoder(options: DecodingOptions) -> (any IncrementalImageDecoder)? {
         options.withTimeLimit(incremental: { JPEGIncrementalDecoder(options: $0) })
     }

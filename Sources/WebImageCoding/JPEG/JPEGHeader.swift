@@ -7,6 +7,10 @@ struct JPEGHeader {
     let orientation: ImageOrientation
     /// 1 for gray, 3 for color, 4 for CMYK.
     let componentCount: Int
+    /// Bits of a sample.
+    let precision: Int
+    /// Whether it's lossless, which libjpeg-turbo does not read before version 3.
+    let isLossless: Bool
     /// The pieces of a color profile in file order: APP2 segments, starting at their signature.
     let profileSegments: [Range<Int>]
     /// Whether the file says that a gain map follows: by ISO 21496-1, or by Ultra HDR's XMP.
@@ -24,7 +28,7 @@ struct JPEGHeader {
     init(reading data: RawSpan) throws(WebImageError) {
         var size: PixelSize?
         var (exif, xmp): (Range<Int>?, Range<Int>?)
-        var componentCount = 0
+        var (componentCount, precision, isLossless) = (0, 8, false)
         var profileSegments: [Range<Int>] = []
         var hasGainMap = false
         var offset = 2
@@ -50,6 +54,8 @@ struct JPEGHeader {
                     let width = data.integer(at: offset + 5, count: 2, isBigEndian: true)
                 else { throw .decoding(format: .jpeg, reason: .truncated) }
                 size = PixelSize(width: width, height: height)
+                precision = data.integer(at: offset + 2, count: 1, isBigEndian: true) ?? 8
+                isLossless = marker == Self.losslessFrame
                 componentCount = data.integer(at: offset + 7, count: 1, isBigEndian: true) ?? 0
             case 0xE1 where exif == nil && data.hasText(TIFFLayout.prefix, at: offset + 2):
                 exif = offset + 2..<min(offset + length, data.byteCount)
@@ -82,10 +88,23 @@ struct JPEGHeader {
         self.hasGainMap =
             hasGainMap || xmp.map { data.extracting($0).firstOffset(of: "hdrgm:Version", from: 0) != nil } == true
         (self.exif, self.xmp) = (exif, xmp)
-        self.componentCount = componentCount
+        (self.componentCount, self.precision, self.isLossless) = (componentCount, precision, isLossless)
         self.profileSegments = profileSegments
         byteCount = min(offset, data.byteCount)
         reachesScan = !isTruncated
+    }
+
+    /// Whether the first frame header is of lossless JPEG; `false` until it arrives.
+    static func isLossless(_ data: RawSpan) -> Bool {
+        var offset = 2
+        while let marker = nextMarker(in: data, from: &offset) {
+            if startsFrame(marker) { return marker == losslessFrame }
+            if marker == startOfScan || marker == endOfImage { return false }
+            if standalone.contains(marker) { continue }
+            guard let length = data.integer(at: offset, count: 2, isBigEndian: true) else { return false }
+            offset += max(2, length)
+        }
+        return false
     }
 
     /// Moves `offset` past the next marker and returns its code, skipping stray bytes as libjpeg does.
@@ -118,6 +137,8 @@ struct JPEGHeader {
     static let xmpSignature: StaticString = "http://ns.adobe.com/xap/1.0/\0"
     private static let startOfScan: UInt8 = 0xDA
     private static let endOfImage: UInt8 = 0xD9
+    /// SOF3: with Huffman codes. SOF11 has arithmetic ones.
+    private static let losslessFrame: UInt8 = 0xC3
 }
 
 extension JPEGHeader {
@@ -129,8 +150,8 @@ extension JPEGHeader {
         ColorConversion(from: colorProfile(in: data).map(ColorEncoding.profile) ?? .sRGB, model: colorModel)
     }
 
-    /// The color model after libjpeg has converted YCbCr and YCCK.
-    private var colorModel: ColorModel {
+    /// The color model after YCbCr and YCCK are converted.
+    var colorModel: ColorModel {
         switch componentCount {
         case 1: .gray
         case 4: .cmyk

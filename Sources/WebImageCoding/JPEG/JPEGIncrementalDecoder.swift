@@ -24,6 +24,8 @@ final class JPEGIncrementalDecoder: ProbingIncrementalDecoder {
 
     /// Whether the whole file was decoded again at the end; see ``JPEGReader/isDamageUncertain``.
     private(set) var hasDecodedAgain = false
+    /// Whether ``bytes`` is kept for the end, because the file is lossless.
+    private var isLossless = false
     /// The offset of the first scan.
     private var scanStart = 0
     private(set) var probe: ImageProbe?
@@ -32,12 +34,39 @@ final class JPEGIncrementalDecoder: ProbingIncrementalDecoder {
     init(options: DecodingOptions) { self.options = options }
 
     func append(_ bytes: Data) throws(WebImageError) {
+        if plan == nil, try appendLossless(bytes) { return }
         let wantsBytes = reader?.wantsBytes != false || isDamageUncertain
         // Bytes after damage are kept too: if the whole file is decoded again, their number decides which of libjpeg's
         // loops runs.
         guard wantsBytes || reader?.mayBeUncertain == true else { return }
         self.bytes.append(contentsOf: bytes)
         if wantsBytes { try advance(isEnd: false) }
+    }
+
+    /// Keeps the bytes of a lossless file, and returns whether it is one.
+    private func appendLossless(_ bytes: Data) throws(WebImageError) -> Bool {
+        if !isLossless {
+            // libjpeg would end at the frame header.
+            let start = self.bytes + bytes
+            guard JPEGHeader.isLossless(start.span.bytes) else { return false }
+            isLossless = true
+            reader = nil
+        }
+        try options.checkCancellation()
+        self.bytes.append(contentsOf: bytes)
+        if probe == nil {
+            do throws(WebImageError) {
+                let header = try JPEGHeader(reading: self.bytes.span.bytes)
+                if header.reachesScan {
+                    try options.limits.check(header.size)
+                    probe = ImageProbe(header)
+                }
+            } catch .decoding(_, .truncated, _) {
+                // The rest follows.
+            }
+            if probe == nil { try options.limits.check(metadataByteCount: self.bytes.count) }
+        }
+        return true
     }
 
     func preview() throws(WebImageError) -> Image? {
@@ -53,6 +82,7 @@ final class JPEGIncrementalDecoder: ProbingIncrementalDecoder {
     func finish() throws(WebImageError) -> Image {
         // After an error too.
         defer { share = nil }
+        if isLossless { return try JPEGDecoder().decode(Data(bytes), options: options) }
         try advance(isEnd: true)
         if isDamageUncertain || reader?.mayBeUncertain == true && hasFillBytes {
             reader = nil

@@ -1,0 +1,1 @@
+../../WebImageCodingTests/Support/LosslessJPEGWriter.swift
