@@ -136,8 +136,10 @@ struct Codestream: Sendable {
     var tileRowCount: Int { (rows.upperBound - tileOrigin.y + tileSize.height - 1) / tileSize.height }
     var tileCount: Int { tileColumnCount * tileRowCount }
 
-    /// Whether all tiles are there.
-    var isComplete: Bool { parts.isComplete && parts.tileCount == tileCount }
+    /// Whether nothing is missing: the end is there, or else all parts of all tiles. Some programs leave tiles out.
+    var isComplete: Bool {
+        parts.isComplete || parts.cut == nil && parts.counts.allSatisfy { $0.found > 0 && $0.found >= $0.claimed }
+    }
 
     /// The resolutions that all components of all tiles have.
     var resolutionCount: Int {
