@@ -117,6 +117,7 @@ extension ColorProfile {
         case (.cmyk, .cmyk):
             return LittleCMSTransform(self)
         case (.rgb, .rgb), (.rgb, .gray):
+            guard hasTag(.perceptualTable) || !MatrixShaper.isDegenerate(self) else { return nil }
             // A gray image may have a camera's profile; it's then that profile's gray.
             return ownTransform(MatrixShaper.init) ?? LittleCMSTransform(self) ?? MatrixShaper(self)
         case (.gray, .gray):

@@ -81,6 +81,12 @@ extension MatrixShaper {
         return (curves, ColorMatrix(columns: columns[0], columns[1], columns[2]))
     }
 
+    /// Whether a profile's primaries span no colors: a few profiles have zeros, which make noise of any image.
+    static func isDegenerate(_ profile: ColorProfile) -> Bool {
+        guard let (_, matrix) = curvesAndMatrix(of: profile) else { return false }
+        return matrix.inverse == nil
+    }
+
     private static let tagNames: [(ColorProfile.TagName, ColorProfile.TagName)] = [
         (.redCurve, .redColorant), (.greenCurve, .greenColorant), (.blueCurve, .blueColorant),
     ]

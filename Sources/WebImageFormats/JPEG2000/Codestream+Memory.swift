@@ -12,6 +12,7 @@ internal import WebImageCore
 /// | precinct and band | 256 | its structure, two tag trees |
 /// | code block | 512, or 4,608 with many segments | its structure, segments, nodes of the trees |
 /// | packet | 2 | a table of those that were read |
+/// | code block and layer | 32 | where its data is; at most what the file's bits can hold |
 /// | pixel and component | 4 | the planes; twice if there are several tiles |
 extension Codestream {
     /// The memory of decoding, in bytes.
@@ -40,16 +41,18 @@ extension Codestream {
         }
         let packetTable =
             (layerCount + 1) * structure.resolutionCount * components.count * structure.mostPrecincts * 2
+        // A code block in a packet takes 6 bits or more.
+        let chunks = 32 * min(structure.blockCount * layerCount, parts.end * 4 / 3)
         let iterators = components.count * structure.resolutionCount * 24 * (hasProgressionChanges ? 33 : 1)
-        var planes = 0
+        var (planes, longestLine) = (0, 0)
         for group in groups {
             let image = group.component.size(columns, rows).reduced(reduction)
             let tile = largestTile(of: group.component).reduced(reduction)
+            longestLine = max(longestLine, tile.width, tile.height)
             planes += group.count * 4 * (tile.pixelCount + (isOneTile ? 0 : image.pixelCount))
         }
-        let largest = largestTile(of: Component(depth: 1, isSigned: false, dx: 1, dy: 1))
-        let wavelets = max(largest.width, largest.height) * 128
-        return tableByteCount + structure.byteCount + packetTable + iterators + planes + wavelets
+        // Wavelets are transformed in 16 or 32 lines at a time.
+        return tableByteCount + structure.byteCount + packetTable + chunks + iterators + planes + longestLine * 128
             + parts.end * (hasPackedHeaders ? 3 : 1)
     }
 
@@ -131,6 +134,7 @@ extension PixelSize {
 private struct TileStructure {
     var byteCount = 0
     var precinctCount = 0
+    var blockCount = 0
     /// The most precincts of a resolution.
     var mostPrecincts = 1
     var resolutionCount = 1
@@ -146,7 +150,7 @@ private struct TileStructure {
             x: Codestream.span(stream.columns, every: component.dx).lowerBound,
             y: Codestream.span(stream.rows, every: component.dy).lowerBound)
         resolutionCount = max(resolutionCount, style.resolutionCount)
-        var (bytes, precincts, step) = (256 * style.resolutionCount, 0, (x: 31, y: 31))
+        var (bytes, precincts, blocks, step) = (256 * style.resolutionCount, 0, 0, (x: 31, y: 31))
         for (resolution, precinct) in style.precincts.enumerated() {
             let level = style.resolutionCount - 1 - resolution
             step = (min(step.x, precinct.width + level), min(step.y, precinct.height + level))
@@ -157,13 +161,15 @@ private struct TileStructure {
             mostPrecincts = max(mostPrecincts, found)
             // Bands of all but the smallest resolution have half the sides.
             let (bandCount, half) = resolution == 0 ? (1, 0) : (3, 1)
-            let blocks =
+            let inBand =
                 width.blockCount(min(style.blockWidth, precinct.width - half), half: half)
                 * height.blockCount(min(style.blockHeight, precinct.height - half), half: half)
-            bytes += bandCount * (found * 256 + blocks * (style.hasManySegments ? 4608 : 512))
+            blocks += bandCount * inBand
+            bytes += bandCount * (found * 256 + inBand * (style.hasManySegments ? 4608 : 512))
         }
         byteCount += bytes * count
         precinctCount += precincts * count
+        blockCount += blocks * count
         stepCount = max(stepCount, (size.width >> step.x + 1) * (size.height >> step.y + 1))
     }
 

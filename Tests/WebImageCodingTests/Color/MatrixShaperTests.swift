@@ -35,6 +35,15 @@ import WebImageTestSupport
         Example("table of two", .adobeRGB, curve([0, 65535])),
     ]
 
+    /// Such a profile is in OpenJPEG's collection of files; its colors are random with it.
+    @Test func aProfileWithoutPrimariesIsIgnored() throws {
+        var bytes = ProfileBytes.display(.sRGB, curve: gammaCurve(1.8))
+        for index in 0..<3 { bytes.tags[index].content = xyz([0, index == 1 ? 128 : 0, 0]) }
+        let profile = try #require(bytes.profile())
+        #expect(ColorConversion(from: .profile(profile)).isIdentity)
+        #expect(DeepColorConversion(from: .profile(profile)).isIdentity)
+    }
+
     /// Every byte in every channel, and noise.
     static let colors: [UInt8] = {
         var generator = SplitMix64(seed: 11)
