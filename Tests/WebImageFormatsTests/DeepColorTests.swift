@@ -117,4 +117,23 @@ struct DeepColorTests {
         let expected = try whole.resampled(to: small.size, cancellation: nil)
         #expect((Pixels(small).difference(from: Pixels(expected)) ?? 255) <= 1)
     }
+
+    /// Black is an extra channel of a JPEG XL; see Tests/Fixtures/jxl_ink.c.
+    @Test func inksOfJPEGXLAreConvertedByTheirProfile() throws {
+        let directory = Fixture.directory.deletingLastPathComponent().appending(path: "color")
+        let press = try Data(contentsOf: directory.appending(path: "press.jpg"))
+        let conversion = ColorConversion(
+            from: .profile(try #require(try JPEGDecoder().colorProfile(of: press))), model: .cmyk)
+        let pixels = try registry.decode(Data(contentsOf: directory.appending(path: "ink.jxl"))).pixels
+        #expect(pixels.size == PixelSize(width: 16, height: 4) && pixels.isOpaque)
+        for y in 0..<4 {
+            for x in 0..<16 {
+                var expected = [x % 4, x / 4, y, (x + y) % 2].map { 255 - UInt8($0 * 85) }
+                conversion.convertInk(&expected, pixelCount: 1)
+                for channel in 0..<3 {
+                    #expect(abs(Int(pixels[x, y][channel]) - Int(expected[channel])) <= 2, "\(x) \(y)")
+                }
+            }
+        }
+    }
 }
