@@ -115,8 +115,8 @@ public struct DecodingLimits: Sendable, Hashable {
     /// step is held until the last step is done: 12 bytes a pixel for an image that needs both. The memory of the
     /// format's decoder is added.
     ///
-    /// Near the limit there are no previews. Next, thumbnails are made row by row. Finally, the coefficients of a
-    /// progressive JPEG go to an unnamed file in `TMPDIR`, or in `/var/tmp` if `TMPDIR` isn't set, isn't writable, or
+    /// Near the limit there are no previews. Next, above 512 MiB too, thumbnails are made row by row. Finally, the
+    /// coefficients of a progressive JPEG go to an unnamed file in `TMPDIR`, or in `/var/tmp` if `TMPDIR` isn't set, isn't writable, or
     /// is in memory. If neither is writable, decoding throws
     /// ``WebImageError/ResourceFailure/temporaryFile(directory:errno:)``. Images that still don't fit throw
     /// ``WebImageError/LimitFailure/memory(byteCount:limit:)``.

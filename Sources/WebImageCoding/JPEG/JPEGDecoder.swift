@@ -101,7 +101,7 @@ extension DecodingPlan {
         return image
     }
 
-    /// Returns the fastest way to decode within the memory limit. Rows are resampled one by one before coefficients go
+    /// Returns the fastest way to decode within the memory limit and, if possible, 512 MiB. Rows are resampled one by one before coefficients go
     /// to a file, which costs more.
     func route(for reader: JPEGReader) throws(WebImageError) -> DecodingRoute {
         let isResampled = reader.outputSize(atLeast: targetSize) != targetSize
@@ -112,8 +112,16 @@ extension DecodingPlan {
                 return route
             }
         }
-        return try DecodingRoute.first(of: routes, within: options.limits)
+        let allowed = try DecodingRoute.first(of: routes, within: options.limits)
+        guard allowed.byteCount > Self.memoryForSpeed,
+            let smaller = routes.first(where: { $0.byteCount <= Self.memoryForSpeed }),
+            !smaller.isSpooled || (try? makeSpool(for: reader)) != nil
+        else { return allowed }
+        return smaller
     }
+
+    /// Above this, in bytes, a slower way is taken that needs less, if there is one.
+    private static let memoryForSpeed = 512 << 20
 
     /// The most memory of decoding: libjpeg's and the rows, then, once libjpeg's is released, the further steps.
     private func byteCount(of reader: JPEGReader, _ route: DecodingRoute) -> Int {

@@ -130,6 +130,27 @@ import WebImageTestSupport
         #expect(throws: failure) { try registry.decode(data, options: options) }
     }
 
+    /// A megabyte can declare 100 megapixels, whose coefficients and pixels took 1 GB within the default limit.
+    @Test func moreThanHalfAGigabyteIsTakenOnlyWithoutADisk() throws {
+        var data = try progressive()
+        // The size in the frame's header: behind its marker, length and precision.
+        let frame = try #require(data.firstRange(of: [0xFF, 0xC2]))
+        // 9,900 by 9,900.
+        data.replaceSubrange(frame.upperBound + 3..<frame.upperBound + 7, with: [0x26, 0xAC, 0x26, 0xAC])
+        for (directory, isSpooled) in [("/var/tmp", true), ("/nonexistent", false)] {
+            var options = DecodingOptions()
+            options.spoolDirectories = [directory]
+            let plan = try DecodingPlan(JPEGHeader(reading: data.bytes), of: data.bytes, options: options)
+            let reader = try JPEGReader()
+            let route = try data.withUnsafeBytes { bytes in
+                _ = try reader.reading(bytes, isEnd: true) { () throws(WebImageError) in _ = try reader.readHeader() }
+                return try plan.route(for: reader)
+            }
+            #expect(route.isSpooled == isSpooled)
+            #expect((route.byteCount <= 512 << 20) == isSpooled)
+        }
+    }
+
     @Test func theNextDirectoryIsTriedIfOneIsMissing() throws {
         let data = try progressive()
         var options = DecodingOptions()
