@@ -136,6 +136,13 @@ import WebImageCore
         #expect(throws: WebImageError.self) { try registry.decode(small, options: options) }
     }
 
+    @Test func fewPixelsAreNotEnlarged() throws {
+        guard LibraryFormat.avif.isBuilt else { return }
+        let large = try made(.avif).replacing(ItemFile.bytes(9000) + ItemFile.bytes(9000), at: 4, behind: "ispe")
+        #expect(throws: WebImageError.self) { try registry.info(of: large) }
+        #expect(throws: WebImageError.self) { try registry.decode(large) }
+    }
+
     // MARK: The image to show
 
     @Test func aThumbnailIsNotTheImage() throws {
@@ -175,6 +182,34 @@ import WebImageCore
         let image = try registry.decode(changed)
         let expected = Pixels(try registry.decode(data).pixels)
         #expect(!image.pixels.isOpaque && Pixels(image.pixels) == expected)
+    }
+
+    /// libavif before 1.0 shows such a grid without alpha.
+    @Test func theCellsOfAGridMayHaveAlpha() throws {
+        guard LibraryFormat.avif.isBuilt else { return }
+        let data = try made(.avif, hasAlpha: true)
+        var file = try #require(ItemFile(data))
+        let alpha = try #require(file.alpha)
+        let payload = file.add([0, 0, 0, 1, 0, 128, 0, 64])
+        let size = file.addSize(PixelSize(width: 128, height: 64))
+        let changed = file.write { writer in
+            let grid = writer.addItem("grid", isHidden: false)
+            writer.addProperty(size, isEssential: false, to: grid)
+            _ = writer.setData([payload], of: grid)
+            let cell = file.copy(file.primary, to: &writer)
+            let mask = file.copy(alpha, to: &writer)
+            writer.addReference("dimg", from: grid, to: [cell, cell])
+            writer.addReference("auxl", from: mask, to: [cell])
+            return grid
+        }
+        let (image, expected) = (try registry.decode(changed).pixels, try registry.decode(data).pixels)
+        #expect(image.size == PixelSize(width: 128, height: 64) && !image.isOpaque)
+        for (x, y) in [(0, 0), (10, 10), (40, 20), (63, 63)] {
+            #expect(abs(Int(image[x, y].w) - Int(expected[x, y].w)) <= 1)
+            #expect(abs(Int(image[x + 64, y].w) - Int(expected[x, y].w)) <= 1)
+        }
+        #expect(try registry.info(of: changed).hasAlpha)
+        #expect(try registry.probe(changed)?.hasAlpha == true)
     }
 
     /// A box without a length ends where the file does.

@@ -5,6 +5,8 @@ internal import WebImageCore
 struct CodedPicture {
     /// The larger of what the boxes and the stream tell.
     private(set) var size: PixelSize
+    /// The largest that the stream tells; `nil` without a header that can be read.
+    private(set) var streamSize: PixelSize?
     /// The pictures in the stream; decoders may keep as many.
     private(set) var pictureCount = 0
     /// Half bytes of samples a pixel.
@@ -55,6 +57,8 @@ struct CodedPicture {
 
     private mutating func include(width: Int, height: Int) {
         size = PixelSize(width: max(size.width, width), height: max(size.height, height))
+        streamSize = PixelSize(
+            width: max(streamSize?.width ?? 0, width), height: max(streamSize?.height ?? 0, height))
     }
 
     // MARK: AV1

@@ -93,9 +93,23 @@ struct ItemTable {
 
     /// The auxiliary image with the alpha of `item`.
     func alpha(of item: Int, in bytes: RawSpan) -> Int? {
-        sources("auxl", to: item).first { source in
-            properties(of: source).contains { $0.box.type == "auxC" && Self.isAlpha($0.box, in: bytes) }
+        sources("auxl", to: item).first { isAlpha($0, in: bytes) }
+    }
+
+    /// The auxiliary images with the alpha of each cell of a grid that has no alpha of its own; empty if one has none.
+    func alphaOfCells(of grid: Int, in bytes: RawSpan) -> [Int] {
+        guard items[grid]?.type == "grid" else { return [] }
+        var alphas: [Int: Int] = [:]
+        for item in order where isAlpha(item, in: bytes) {
+            for target in targets("auxl", from: item) where alphas[target] == nil { alphas[target] = item }
         }
+        let cells = inputs(of: grid)
+        let found = cells.compactMap { alphas[$0] }
+        return found.count == cells.count ? found : []
+    }
+
+    private func isAlpha(_ item: Int, in bytes: RawSpan) -> Bool {
+        properties(of: item).contains { $0.box.type == "auxC" && Self.isAlpha($0.box, in: bytes) }
     }
 
     private static func isAlpha(_ box: Box, in bytes: RawSpan) -> Bool {

@@ -58,7 +58,7 @@ struct MediaFile: Sendable, Equatable {
             }
         }
         hasGainMap = items.items.values.contains { $0.type == "tmap" }
-        hasAlpha = items.alpha(of: image, in: bytes) != nil
+        hasAlpha = items.alpha(of: image, in: bytes) != nil || !items.alphaOfCells(of: image, in: bytes).isEmpty
         return size.width > 0
     }
 

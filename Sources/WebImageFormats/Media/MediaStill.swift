@@ -122,15 +122,35 @@ struct MediaStillBuilder {
     mutating func addImage(_ image: Int) throws(WebImageError) {
         primary = try add(image, isHidden: false)
         demand.isGrid = table.items[image]?.type == "grid"
-        guard let alpha = table.alpha(of: image, in: source.bytes), alpha != image else { return }
+        guard let alpha = table.alpha(of: image, in: source.bytes), alpha != image else {
+            try addAlphaOfCells(of: image)
+            return
+        }
         // libavif before 1.0 refuses alpha without a size; the image has the same.
         let size = table.properties(of: image).first { $0.box.type == "ispe" }
-        let identifier = try add(alpha, missingSize: size)
+        let identifier = try add(alpha, isAlpha: true, missingSize: size)
         demand.isGrid = demand.isGrid && table.items[alpha]?.type == "grid"
         writer.addReference("auxl", from: identifier, to: [primary])
         if table.targets("prem", from: image).contains(alpha) {
             writer.addReference("prem", from: primary, to: [identifier])
         }
+    }
+
+    /// Makes a grid of the cells' alpha, which libavif before 1.0 and libheif don't look for.
+    private mutating func addAlphaOfCells(of image: Int) throws(WebImageError) {
+        let alphas = table.alphaOfCells(of: image, in: source.bytes)
+        guard let first = alphas.first, let grid = table.items[image] else { return }
+        let identifier = writer.addItem("grid", isHidden: true)
+        let properties =
+            table.properties(of: image).filter { $0.box.type == "ispe" }
+            + table.properties(of: first).filter { ["auxC", "pixi"].contains($0.box.type) }
+        for property in properties {
+            writer.addProperty(property.box.range, isEssential: property.isEssential, to: identifier)
+        }
+        let data = writer.setData(grid.extents, of: identifier)
+        demand.derivedPixelCount += size(of: image)?.pixelCount ?? 0
+        try addInputs(alphas, "grid", identifier, data, isAlpha: true, depth: 0)
+        writer.addReference("auxl", from: identifier, to: [primary])
     }
 
     /// Adds the thumbnails that can be read. Those with more pixels than the image are none.
@@ -168,7 +188,8 @@ struct MediaStillBuilder {
 
     /// Adds an image and those that it is made of; returns its identifier.
     private mutating func add(
-        _ item: Int, isHidden: Bool = true, missingSize: ItemTable.Property? = nil, depth: Int = 0
+        _ item: Int, isHidden: Bool = true, isAlpha: Bool = false, missingSize: ItemTable.Property? = nil,
+        depth: Int = 0
     ) throws(WebImageError) -> Int {
         guard let content = table.items[item] else { throw format.corrupt("an image that is not in the file") }
         guard writer.itemCount < Self.partLimit, depth < Self.depthLimit else {
@@ -192,18 +213,19 @@ struct MediaStillBuilder {
         guard let size = size(from: properties) else { throw format.corrupt("an image without a size") }
         switch content.type {
         case "av01", "hvc1":
-            try addCoded(content.type, size: size, properties, data)
+            try addCoded(content.type, size: size, properties, data, isAlpha: isAlpha)
         case "grid", "iovl", "iden":
             try count(size)
             demand.derivedPixelCount += size.pixelCount
-            try addInputs(of: item, content.type, identifier, data, depth: depth)
+            try addInputs(
+                table.inputs(of: item), content.type, identifier, data, isAlpha: isAlpha, depth: depth)
         default: throw format.unsupported("images of the type \(content.type)")
         }
         return identifier
     }
 
     private mutating func addCoded(
-        _ type: String, size: PixelSize, _ properties: [ItemTable.Property], _ data: Range<Int>
+        _ type: String, size: PixelSize, _ properties: [ItemTable.Property], _ data: Range<Int>, isAlpha: Bool
     ) throws(WebImageError) {
         guard let box = properties.first(where: { $0.box.type == (type == "av01" ? "av1C" : "hvcC") })?.box else {
             throw format.corrupt("a coded image without its configuration")
@@ -211,6 +233,11 @@ struct MediaStillBuilder {
         // The configuration is in the source, the data in the new file.
         var picture = CodedPicture(size: size, type: type, configuration: box.content, in: source.bytes)
         writer.withBytes { picture.read(data, in: $0) }
+        // libavif would enlarge a few pixels to whatever size the boxes tell. Old programs did so with alpha.
+        if let stream = picture.streamSize, !isAlpha, stream.width < size.width || stream.height < size.height {
+            throw format.corrupt(
+                "a coded image of \(stream.width)×\(stream.height) pixels that should be \(size.width)×\(size.height)")
+        }
         try count(picture.size)
         demand.cellCount += 1
         demand.largestCellPixelCount = max(demand.largestCellPixelCount, picture.size.pixelCount)
@@ -220,9 +247,9 @@ struct MediaStillBuilder {
     }
 
     private mutating func addInputs(
-        of item: Int, _ type: String, _ identifier: Int, _ data: Range<Int>, depth: Int
+        _ inputs: [Int], _ type: String, _ identifier: Int, _ data: Range<Int>, isAlpha: Bool, depth: Int
     ) throws(WebImageError) {
-        var inputs = table.inputs(of: item)
+        var inputs = inputs
         let canvas = writer.withBytes { DerivedCanvas(type, data, in: $0) }
         if type != "iden" {
             guard let canvas else { throw format.corrupt("a \(type) without a description") }
@@ -238,7 +265,7 @@ struct MediaStillBuilder {
             throw format.unsupported("an image of \(inputs.count) parts, more than \(Self.partLimit)")
         }
         var identifiers: [Int] = []
-        for input in inputs { identifiers.append(try add(input, depth: depth + 1)) }
+        for input in inputs { identifiers.append(try add(input, isAlpha: isAlpha, depth: depth + 1)) }
         if !identifiers.isEmpty { writer.addReference("dimg", from: identifier, to: identifiers) }
     }
 
