@@ -182,8 +182,8 @@ cwi_result cwi_open_heif(
     }
     // libheif's own limits on items, boxes and memory hold as well.
     heif_context_set_maximum_image_size_limit(heif->context, (int)limits.side);
-    // A thread decodes a cell with a decoder that has a thread of its own.
-    heif_context_set_max_decoding_threads(heif->context, choice.thread_count > 3 ? choice.thread_count / 2 : 0);
+    // Cells at a time. Each waits for its decoder's one thread, so that as many threads decode.
+    heif_context_set_max_decoding_threads(heif->context, choice.thread_count > 1 ? choice.thread_count : 0);
     struct heif_error error = heif_context_read_from_memory_without_copy(heif->context, bytes, length, NULL);
     cwi_result result = failure(error);
     if (result.status == CWI_OK) result = failure(heif_context_get_primary_image_handle(heif->context, &heif->image));

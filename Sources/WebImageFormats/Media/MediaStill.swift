@@ -78,8 +78,10 @@ struct MediaDemand {
             // Cells are copied to a canvas when all are decoded.
             codedByteCount + derivedPixelCount * halfByteCount / 2 + cellCount * Self.decoderByteCount
         default:
-            // libheif frees each cell; it has planes of RGB, and then interleaved pixels.
-            largestCodedByteCount * 2 + pixelCount * format.workingByteCount(isDeep: halfByteCount > 6)
+            // libheif frees each cell, and decodes as many at a time as there are processors; another is a thumbnail. It has
+            // planes of RGB, and then interleaved pixels.
+            largestCodedByteCount * (1 + min(cellCount, PlatformThread.processorCount)) + pixelCount
+                * format.workingByteCount(isDeep: halfByteCount > 6)
                 + derivedPixelCount * 3
         }
     }
