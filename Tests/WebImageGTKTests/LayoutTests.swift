@@ -156,7 +156,7 @@ final class DisplaySizeTests: GTKTestCase {
 }
 
 /// An image of 400 by 200 pixels in a `data:` URL.
-private struct PhotographFixture {
+struct PhotographFixture {
     let url: URL
     let manager = WebImageManager(
         configuration: WebImageManager.Configuration(

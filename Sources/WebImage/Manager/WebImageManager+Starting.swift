@@ -93,11 +93,9 @@ extension WebImageManager {
                 if let attempts = news.attempts { operation.report(attempts) }
             case .provisional(let response, let number): operation.report(response.image, number: number)
             case .finished(let result):
-                let result = result.mapError { $0.concerning(context.request.url.separatedFromUserInfo.url) }
-                if case .success(let response) = result, context.request.options.contains(.waitForStore) {
-                    pipeline.whenStored(response) { [self] in end(operation, result) }
-                } else {
-                    end(operation, result)
+                switch result.mapError({ $0.concerning(context.request.url.separatedFromUserInfo.url) }) {
+                case .success(let response): endWhenStored(operation, response, context, pipeline)
+                case .failure(let error): end(operation, .failure(error))
                 }
             }
         }
@@ -154,22 +152,26 @@ extension WebImageManager {
         isPrefetch: Bool
     ) {
         var response = WebImageResponse(image: image, url: context.request.url, origin: .memoryCache)
-        let wantsData = context.request.options.contains(.queryMemoryData) && context.queriesDisk
-        response.data = wantsData ? image.data : nil
-        guard wantsData, response.data == nil else {
-            return end(operation, .success(response))
-        }
-        if mayBlock, context.request.options.contains(.queryDiskSync), pipeline.originals is ImageCache {
-            response.data = pipeline.bytesBlocking(of: image, context)
-            return end(operation, .success(response))
-        }
+        response.data = pipeline.bytesAtOnce(of: image, context, mayBlock: mayBlock)
+        guard !pipeline.canEndAtOnce(context, mayBlock: mayBlock) else { return end(operation, .success(response)) }
         running.insert(operation, isPrefetch: isPrefetch)
+        guard context.wantsBytesOfMemory, response.data == nil else {
+            return endWhenStored(operation, response, context, pipeline)
+        }
         let task = pipeline.readBytes(of: image, context, priority: operation.priority) { [self, response] data in
             var response = response
             response.data = data
-            end(operation, .success(response))
+            endWhenStored(operation, response, context, pipeline)
         }
         if let task { operation.attach(task) }
+    }
+
+    /// Ends with `response`; with ``WebImageOptions/waitForStore``, when everything is stored.
+    private func endWhenStored(
+        _ operation: WebImageOperation, _ response: WebImageResponse, _ context: LoadContext, _ pipeline: Pipeline
+    ) {
+        guard context.request.options.contains(.waitForStore) else { return end(operation, .success(response)) }
+        pipeline.whenStored(response) { [self] in end(operation, .success(response)) }
     }
 
     private func end(_ operation: WebImageOperation, _ result: Result<WebImageResponse, WebImageError>) {
@@ -182,26 +184,43 @@ extension WebImageManager {
     ///
     /// - Parameter request: from ``prepared(_:)``.
     func imageAtOnce(for request: WebImageRequest, _ pipeline: Pipeline, _ context: LoadContext) -> Image? {
-        pipeline.imageInMemory(for: context).map { noteAnswer($0, to: request, pipeline) }
+        guard let image = pipeline.imageInMemory(for: context) else { return nil }
+        note(WebImageResponse(image: image, url: request.url, origin: .memoryCache), to: request, pipeline)
+        return image
+    }
+
+    /// What a view can show before it starts a load.
+    package enum AnswerAtOnce {
+        /// The load has ended.
+        case end(WebImageResponse)
+        /// The image in memory. The response needs more, for which the load follows.
+        case image(Image)
     }
 
     /// Like ``cachedImage(for:)``, for a view, which loads the image after a miss: both count as one request.
-    package func imageBeforeLoad(for request: WebImageRequest) -> Image? {
+    package func answerAtOnce(to request: WebImageRequest) -> AnswerAtOnce? {
         let request = prepared(request)
         guard let (pipeline, context) = place(of: request) else { return nil }
-        if let image = pipeline.imageInMemory(for: context, counting: .hits) {
-            return noteAnswer(image, to: request, pipeline)
+        let canEnd = pipeline.canEndAtOnce(context, mayBlock: true)
+        if let image = pipeline.imageInMemory(for: context, counting: canEnd ? .hits : []) {
+            guard canEnd else { return .image(image) }
+            var response = WebImageResponse(image: image, url: request.url, origin: .memoryCacheFast)
+            response.data = pipeline.bytesAtOnce(of: image, context, mayBlock: true)
+            return .end(note(response, to: request, pipeline))
         }
         guard request.options.contains(.queryDiskSync), let response = pipeline.responseFromDisk(for: context) else {
             return nil
         }
-        return noteAnswer(response.image, to: request, pipeline, origin: .diskCache)
+        return .end(note(response, to: request, pipeline))
     }
 
-    private func noteAnswer(
-        _ image: Image, to request: WebImageRequest, _ pipeline: Pipeline, origin: ImageOrigin = .memoryCache
-    ) -> Image {
-        let response = WebImageResponse(image: image, url: request.url, origin: origin)
+    /// Counts a response without an operation, and returns it with the request's own values.
+    @discardableResult
+    private func note(
+        _ response: WebImageResponse, to request: WebImageRequest, _ pipeline: Pipeline
+    ) -> WebImageResponse {
+        var response = response
+        if !request.hasStandardDetails { response.userInfo = request.userInfo }
         let result = Result<WebImageResponse, WebImageError>.success(response)
         pipeline.counters.change { counters in
             counters.requests += 1
@@ -209,7 +228,7 @@ extension WebImageManager {
         }
         note(result, of: request)
         configuration.didAnswer?(response)
-        return image
+        return response
     }
 
     private func note(_ result: Result<WebImageResponse, WebImageError>, of request: WebImageRequest) {

@@ -132,10 +132,27 @@ extension Pipeline {
             completion: { completion($0.first { $0.record.response?.bodyNumber == number }?.data) })
     }
 
-    /// Like the method above, but blocks.
-    func bytesBlocking(of image: Image, _ context: LoadContext) -> Data? {
+    /// Whether a load that memory answers can end within the call that started it: if it needs neither the end of the
+    /// stores nor bytes whose read would take a task.
+    ///
+    /// - Parameter mayBlock: whether this thread may wait for the disk.
+    func canEndAtOnce(_ context: LoadContext, mayBlock: Bool) -> Bool {
+        !context.request.options.contains(.waitForStore)
+            && (!context.wantsBytesOfMemory || mayBlock && readsBytesBlocking(context))
+    }
+
+    /// Returns the bytes of an image from memory, if the request wants them and they are at hand or may be read on this
+    /// thread, which that blocks.
+    func bytesAtOnce(of image: Image, _ context: LoadContext, mayBlock: Bool) -> Data? {
+        guard context.wantsBytesOfMemory else { return nil }
+        if let data = image.data { return data }
+        guard mayBlock, readsBytesBlocking(context) else { return nil }
         let number = (image.provenance as? ResponseRecord)?.response?.bodyNumber
         return originals.responsesBlocking(of: context.key) { $0?.bodyNumber == number }
             .first { $0.record.response?.bodyNumber == number }?.data
+    }
+
+    private func readsBytesBlocking(_ context: LoadContext) -> Bool {
+        context.request.options.contains(.queryDiskSync) && originals is ImageCache
     }
 }

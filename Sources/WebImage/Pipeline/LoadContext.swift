@@ -67,6 +67,9 @@ final class LoadContext: Sendable {
             && (request.hasStandardDetails || request.details.cacheAccess.query.contains(.memory))
     }
 
+    /// Whether an image from memory needs the file's bytes.
+    var wantsBytesOfMemory: Bool { request.options.contains(.queryMemoryData) && queriesDisk }
+
     var storesInMemory: Bool { cacheAccess.store.contains(.memory) }
 
     /// Whether stored images answer regardless of age.

@@ -26,11 +26,12 @@ extension WebImageOptions {
     /// whose first bytes show the whole image, have such previews. With ``progressive`` too, other files have previews
     /// that are not blurred.
     public static let progressiveBlur = WebImageOptions(rawValue: 1 << 1)
-    /// Delivers the end when everything that is to be stored is on disk. By default it is on its way there, and
-    /// look-ups find it.
+    /// Delivers the end when everything that is to be stored is on disk; for an image from memory, when the bytes of its
+    /// original are. By default it is on its way there, and look-ups find it.
     public static let waitForStore = WebImageOptions(rawValue: 1 << 2)
     /// If memory answers, the file's bytes are read from disk for ``WebImageResponse/data`` before the end is
-    /// delivered. Otherwise they are `nil`. With ``queryDiskSync`` the call blocks until they are read.
+    /// delivered. Otherwise they are `nil`. With ``queryDiskSync`` the call blocks until they are read. A view shows the
+    /// image at once in either case.
     public static let queryMemoryData = WebImageOptions(rawValue: 1 << 3)
     /// If memory does not have the image, the disk is read and the file decoded within the call, so that
     /// ``WebImageManager/cachedImage(for:)`` finds it too: **the call blocks for that time**. `async` functions

@@ -1,41 +1,6 @@
 internal import FoundationEssentials
 internal import WebImage
 
-/// The arguments of a `setImage` call.
-struct SlotRequest {
-    /// The request. Its priority applies while the view is on screen and is `high` by default. Off screen it is at most
-    /// `low`.
-    var request: WebImageRequest
-    var options: SetImageOptions = []
-    var placeholder: Placeholder?
-    var manager: WebImageManager
-    var progress: ImageSlot.ProgressHandler?
-    var preview: ImageSlot.PreviewHandler?
-    var completion: ImageSlot.CompletionHandler?
-    /// Whether the request has waited for scrolling to end.
-    var hasWaited = false
-
-    /// Whether the image of `earlier` also serves this request.
-    func canShare(with earlier: SlotRequest) -> Bool {
-        // URLs are compared first: most requests differ in them, and making cache keys takes longer.
-        request.cachePolicy != .reload && manager === earlier.manager && request.url == earlier.request.url
-            && request.cacheKey == earlier.request.cacheKey
-    }
-
-    /// Whether the load in progress for `earlier`, whose image it can share, uses the same caches, headers and policy.
-    func canJoin(_ earlier: SlotRequest) -> Bool {
-        request.cachePolicy == earlier.request.cachePolicy && request.headers == earlier.request.headers
-            && request.originalCacheAccess == earlier.request.originalCacheAccess
-    }
-
-    mutating func releaseClosures() { (progress, preview, completion, hasWaited) = (nil, nil, nil, false) }
-
-    /// The priority on screen.
-    var priority: LoadPriority { request.priority(otherwise: .high) }
-
-    func priority(isOnScreen: Bool) -> LoadPriority { isOnScreen ? priority : min(priority, .low) }
-}
-
 extension ImageSlot {
     typealias ProgressHandler = @MainActor @Sendable (_ received: Int64, _ expected: Int64?) -> Void
     typealias PreviewHandler = @MainActor @Sendable (_ preview: Image) -> Void
@@ -87,16 +52,17 @@ extension ImageSlot {
     func set(_ new: SlotRequest) {
         guard !isRetired else { return complete(new.completion, with: .cancelled) }
         keepLoadingOffscreen()
-        let isSame = current.map(new.canShare) ?? false
+        let isSame = current.map(new.isForSameImage) ?? false
         if isSame, serve(new) { return }
-        // An image that is revalidated stays on display until the load ends.
-        let keepsImage = isSame && phase.showsImage
+        // What is on display of the same image stays until the load ends.
+        let isInProgress = isSame && !phase.isEnded
+        let keepsPreview = isInProgress && hasPreview
+        let keepsImage = keepsPreview || isSame && phase.showsImage
         if new.options.contains(.avoidAutoCancel) { leaveRunning() }
-        let operation = new.request.url == current?.request.url ? phase.operation : nil
+        let operation = phase.operation.flatMap { new.sharesTransfer(of: $0, current) ? $0 : nil }
         abandonLoad(keeping: operation)
-        current = new
-        start(keepingImage: keepsImage)
-        former = operation
+        (current, former, hasPreview) = (new, operation, keepsPreview)
+        start(keepingImage: keepsImage, keepingPlaceholder: isInProgress)
         if phase.operation == nil { endFormer() }
     }
 
@@ -178,23 +144,26 @@ extension ImageSlot {
 
     /// Serves `new` with the image on display or the load in progress, and makes it the current request.
     ///
-    /// - Parameter new: a request that can share with the current one.
+    /// - Parameter new: a request for the image of the current one.
     /// - Returns: `false` if `new` needs a separate load.
     private func serve(_ new: SlotRequest) -> Bool {
         guard let current else { return false }
         switch phase {
         case .ended(isShown: true), .refining:
-            guard let image, !new.request.asksServerAgain, !new.options.contains(.avoidSettingImage) else {
-                return false
-            }
+            guard let image, new.request.isAnswered(byImageOf: current.request),
+                !new.options.contains(.avoidSettingImage)
+            else { return false }
             self.current = new
-            let response = WebImageResponse(image: image, url: new.request.url, origin: .memoryCacheFast)
+            var response = WebImageResponse(image: image, url: new.request.url, origin: .memoryCacheFast)
+            response.userInfo = new.request.userInfo
             closeRequest()?(.success(response))
             return true
-        case .loading(let operation) where new.canJoin(current):
+        case .loading(let operation)
+        where new.request.isLoaded(like: current.request) && !new.options.contains(.avoidAutoCancel):
             cancelRequest()
             self.current = new
             operation.priority = priority
+            showOwnPlaceholder(keepingContent: true)
             return true
         case .ended(isShown: false), .released, .waiting, .loading, .paused:
             return false
@@ -276,7 +245,7 @@ extension ImageSlot {
 
     private func resume() {
         sizedRequest = current.flatMap { sized($0.request) }
-        if !showFromMemory() { begin() }
+        if !showAtOnce() { begin() }
     }
 
     private var priority: LoadPriority { current?.priority(isOnScreen: isOnScreen) ?? .low }
@@ -285,16 +254,26 @@ extension ImageSlot {
 
     /// Starts the current request.
     ///
-    /// - Parameter keepsImage: whether the image on display, an earlier version, stays until the new image has loaded.
-    private func start(keepingImage keepsImage: Bool = false) {
+    /// - Parameters:
+    ///   - keepsImage: whether the image on display, a preview or an earlier version, stays until the new image has
+    ///     loaded.
+    ///   - keepsPlaceholder: whether the content on display stays if the request has no placeholder.
+    private func start(keepingImage keepsImage: Bool = false, keepingPlaceholder keepsPlaceholder: Bool = false) {
         guard let current else { return }
         showsOwnImage = keepsImage
         sizedRequest = sized(current.request)
-        if showFromMemory() { return }
-        if !keepsImage, !current.options.contains(.ignorePlaceholder) {
-            showPlaceholder(current.options.delaysPlaceholder ? nil : current.placeholder)
-        }
+        if showAtOnce() { return }
+        showOwnPlaceholder(keepingContent: keepsPlaceholder)
         begin()
+    }
+
+    /// Shows the placeholder of the current request, unless an image of it is on display.
+    ///
+    /// - Parameter keepsContent: whether the content on display stays if there is no placeholder.
+    private func showOwnPlaceholder(keepingContent keepsContent: Bool) {
+        guard let current, !showsOwnImage, !current.options.contains(.ignorePlaceholder) else { return }
+        let placeholder = current.options.delaysPlaceholder ? nil : current.placeholder
+        if placeholder != nil || !keepsContent { showPlaceholder(placeholder) }
     }
 
     private func begin() {
@@ -310,7 +289,7 @@ extension ImageSlot {
 
     private func wait(for obstacle: Phase.Obstacle) {
         phase = .waiting(obstacle)
-        move(to: .loading(received: 0, expected: nil))
+        moveToLoading()
     }
 
     private func scrollingDidEnd(_ number: Int) {
@@ -341,6 +320,12 @@ extension ImageSlot {
                 }
             })
         phase = .loading(operation)
+        moveToLoading()
+    }
+
+    /// Moves to the state of a load without progress. The state of a transfer that the load has joined stays.
+    private func moveToLoading() {
+        if former != nil, case .loading = state { return }
         move(to: .loading(received: 0, expected: nil))
     }
 
@@ -424,34 +409,47 @@ extension ImageSlot {
         }
     }
 
-    private func showFromMemory() -> Bool {
-        guard let current, let sizedRequest, let image = current.manager.imageBeforeLoad(for: sizedRequest) else {
+    /// Shows the image if memory, or the disk with ``WebImage/WebImageOptions/queryDiskSync``, has it.
+    ///
+    /// - Returns: whether that has ended the request. Otherwise a load follows.
+    private func showAtOnce() -> Bool {
+        guard let current, let sizedRequest else { return false }
+        switch current.manager.answerAtOnce(to: sizedRequest) {
+        case .end(let response):
+            succeed(with: response)
+            return true
+        case .image(let image):
+            guard !current.options.contains(.avoidSettingImage) else { return false }
+            showResult(image, isFromMemory: true)
+            (hasPreview, showsOwnImage) = (true, true)
             return false
+        case nil: return false
         }
-        succeed(with: WebImageResponse(image: image, url: sizedRequest.url, origin: .memoryCacheFast))
-        return true
     }
 
     private func succeed(with response: WebImageResponse) {
-        let options = current?.options ?? []
-        let isShown = !options.contains(.avoidSettingImage)
+        let isShown = current?.options.contains(.avoidSettingImage) != true
         let isConfirmed = response.isUnchanged && hasPreview && image?.hasMissingRows != true
-        let isOnDisplay = isConfirmed || image?.isSameImage(as: response.image) == true
-        if isShown, !isOnDisplay {
-            let isFromMemory = response.origin == .memoryCacheFast || response.origin == .memoryCache
-            let hasTransition = !isFromMemory || options.contains(.forceTransition)
-            let effect = hasPreview ? fades ? .fade() : nil : transition ?? (fades ? .fade() : nil)
-            // An animation that has played while it was loading continues.
-            let continues = hasPreview && image?.animation?.isComplete == false && response.image.animation != nil
-            image = response.image
-            if continues {
-                painter.refine(response.image)
-            } else {
-                show(response.image, with: hasTransition ? effect : nil) { painter.show(response.image, with: $0) }
-            }
+        if isShown, !isConfirmed {
+            showResult(response.image, isFromMemory: [.memoryCacheFast, .memoryCache].contains(response.origin))
         }
         hasPreview = false
         end(as: .loaded(response.origin), with: .success(response), isShown: isShown)
+    }
+
+    /// Shows the requested image, unless it is on display.
+    private func showResult(_ result: Image, isFromMemory: Bool) {
+        guard image?.isSameImage(as: result) != true else { return }
+        let hasTransition = !isFromMemory || current?.options.contains(.forceTransition) == true
+        let effect = hasPreview ? fades ? .fade() : nil : transition ?? (fades ? .fade() : nil)
+        // An animation that has played while it was loading continues.
+        let continues = hasPreview && image?.animation?.isComplete == false && result.animation != nil
+        image = result
+        if continues {
+            painter.refine(result)
+        } else {
+            show(result, with: hasTransition ? effect : nil) { painter.show(result, with: $0) }
+        }
     }
 
     private var fades: Bool { current?.options.contains(.fadeIn) == true || transition != nil }
@@ -537,9 +535,6 @@ extension Image {
 }
 
 extension WebImageRequest {
-    /// Whether the cache policy may revalidate a cached image with the server.
-    fileprivate var asksServerAgain: Bool { cachePolicy == .refresh || cachePolicy == .http }
-
     /// Whether this request decodes more pixels than `other`, because the view has grown or moved to a screen with more
     /// pixels per point.
     fileprivate func needsMorePixels(than other: WebImageRequest?) -> Bool {

@@ -88,7 +88,8 @@ public import WebImage
     /// The current request with the size to decode at, once that is known.
     var sizedRequest: WebImageRequest?
     var phase = Phase.ended(isShown: false)
-    /// The load of the same URL at another size. It is cancelled once the current load has joined its transfer.
+    /// The load of the same URL that the current one has replaced. It is cancelled once the current load has joined its
+    /// transfer.
     var former: WebImageOperation?
     /// A number that changes when the work in progress becomes stale. Each load captures it, and the slot compares it
     /// on the main thread before it sets the image. A stale image is never set, even if its load was cancelled late.

@@ -13,8 +13,19 @@ extension ImageSlotOwner {
     /// Shows the image at `url`. Images of earlier calls no longer appear.
     ///
     /// An image in memory is on display when this returns. Otherwise the placeholder, or nothing, is on display until
-    /// the image has loaded. If the same URL is already on display or loading, it is neither blanked nor loaded again.
-    /// A failed URL is loaded again.
+    /// the image has loaded. A failed URL is loaded again.
+    ///
+    /// If the same URL is on display or loading, the view is not blanked, and the new call's request, options and
+    /// handlers replace those of the call before, which ends with ``WebImage/WebImageError/cancelled``:
+    ///
+    /// - An image on display answers like one in memory. It is loaded again, and stays on display meanwhile, if the
+    ///   request asks a server again, needs the file's bytes or header, waits for the store, or has other headers,
+    ///   caches, loaders or codecs.
+    /// - A load in progress continues for an equal request. For another one it is replaced by a load with all that is
+    ///   new, which joins the transfer and the bytes that have arrived. A request that the transfer does not fit, with
+    ///   another retry policy or other headers for example, starts a transfer of its own.
+    ///
+    /// The guide <doc:Views> says what each setting of a request does then.
     ///
     /// - Parameters:
     ///   - url: the image's URL. `nil` fails at once and shows `placeholder` or nothing. With
@@ -30,9 +41,11 @@ extension ImageSlotOwner {
     ///     default, is `high`. In a list that is being scrolled, a load with `low` or less starts when scrolling ends.
     ///   - manager: loads the image; the shared one by default.
     ///   - completion: called exactly once on the main thread, after the image was set: inside this call if the image
-    ///     was in memory, otherwise later. It gets ``WebImage/WebImageError/cancelled`` when another URL is set first or the
-    ///     widget is destroyed, and ``WebImage/WebImageError/invalidURL(_:reason:)`` for `nil`. A trailing closure is the
-    ///     completion handler.
+    ///     was in memory, or on disk with ``WebImage/WebImageOptions/queryDiskSync``; otherwise later. With
+    ///     ``WebImage/WebImageOptions/queryMemoryData`` or ``WebImage/WebImageOptions/waitForStore`` an image in memory
+    ///     is set inside this call, and the handler is called when the bytes are read or stored. It gets
+    ///     ``WebImage/WebImageError/cancelled`` when another request is set first or the widget is destroyed, and
+    ///     ``WebImage/WebImageError/invalidURL(_:reason:)`` for `nil`. A trailing closure is the completion handler.
     ///   - progress: called on the main thread while bytes arrive, coalesced. `expected` is `nil` while the length is
     ///     unknown.
     ///   - preview: called on the main thread for each preview, after it was set.

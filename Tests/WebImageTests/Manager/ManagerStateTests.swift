@@ -208,16 +208,16 @@ import WebImageTestSupport
         _ = try await fixture.manager.image(for: request)
         #expect(counts() == [1, 1, 2, 1])
         // As a view does, which is told at once or loads.
-        #expect(fixture.manager.imageBeforeLoad(for: request) != nil)
+        #expect(fixture.manager.answerAtOnce(to: request) != nil)
         #expect(counts() == [2, 1, 3, 2])
         let other = WebImageRequest(try ManagerFixture.url("b"), options: .firstFrameOnly)
-        #expect(fixture.manager.imageBeforeLoad(for: other) == nil)
+        #expect(fixture.manager.answerAtOnce(to: other) == nil)
         #expect(counts() == [2, 1, 3, 2])
         _ = try await fixture.load(other, answeringWith: SolidPicture(1))
         #expect(counts() == [2, 2, 4, 2])
         // Of a larger one in memory.
         let small = WebImageRequest(url, thumbnail: Thumbnail(.pixels(width: 4, height: 4)))
-        #expect(fixture.manager.imageBeforeLoad(for: small) == nil)
+        #expect(fixture.manager.answerAtOnce(to: small) == nil)
         _ = try await fixture.manager.image(for: small)
         #expect(counts() == [2, 3, 5, 2])
         // With processors, whose steps are looked for too.

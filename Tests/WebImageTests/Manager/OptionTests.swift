@@ -466,6 +466,15 @@ import WebImageTestSupport
         #expect(await reader.data(for: request.cacheKey.source) == (try SolidPicture(1).png()))
     }
 
+    @Test func waitForStoreWaitsForTheBytesOfAnImageInMemory() async throws {
+        let plain = WebImageRequest(url)
+        _ = try await fixture.load(plain, answeringWith: SolidPicture(1))
+        let response = try await fixture.manager.response(for: plain.with { $0.options = .waitForStore })
+        #expect(response.origin == .memoryCache)
+        let reader = DiskCache(configuration: try #require(fixture.cache.disk).configuration)
+        #expect(await reader.data(for: plain.cacheKey.source) == (try SolidPicture(1).png()))
+    }
+
     @Test func waitForStoreDoesNotCompleteBeforeTheBytesAreOnDisk() async throws {
         let (encoding, ended, gate) = (Countdown(), Countdown(), DispatchSemaphore(value: 0))
         let directory = try TemporaryDirectory()

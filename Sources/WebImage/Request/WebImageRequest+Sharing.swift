@@ -1,0 +1,52 @@
+import WebImageCaching
+
+/// What a view needs to know when it is asked for the same URL again.
+extension WebImageRequest {
+    /// Whether both requests are for the same image, and this one does not require a new one.
+    ///
+    /// URLs are compared first: most requests differ in them, and making cache keys takes longer.
+    package func isForSameImage(as earlier: WebImageRequest) -> Bool {
+        cachePolicy != .reload && url == earlier.url
+            && options.contains(.ignoreDecoding) == earlier.options.contains(.ignoreDecoding)
+            && cacheKey == earlier.cacheKey
+    }
+
+    /// Whether the image of `earlier`, a request for the same image, answers this request like an image in memory.
+    package func isAnswered(byImageOf earlier: WebImageRequest) -> Bool {
+        // The response needs what is not on display: an answer of the server, the file's bytes or header, or the end of
+        // the stores.
+        guard ![.reload, .refresh, .http].contains(cachePolicy),
+            options.isDisjoint(with: [.ignoreDecoding, .queryMemoryData, .waitForStore]),
+            !options.contains(.matchAnimatedKind) || earlier.options.contains(.matchAnimatedKind)
+        else { return false }
+        if box === earlier.box { return box?.details.cacheAccess.query.contains(.memory) != false }
+        let (details, others) = (details, earlier.details)
+        return details.cacheAccess.query.contains(.memory) && details.headers == others.headers
+            && details.allowsDamage == others.allowsDamage && details.hasSameComponents(as: others)
+    }
+
+    /// Whether the load of `earlier`, a request for the same image, is also that of this request. The priorities may
+    /// differ.
+    package func isLoaded(like earlier: WebImageRequest) -> Bool {
+        cachePolicy == earlier.cachePolicy && options == earlier.options && keepsPixels == earlier.keepsPixels
+            && box === earlier.box
+    }
+}
+
+extension RequestDetails {
+    /// Whether both use the same objects in place of the manager's.
+    fileprivate func hasSameComponents(as other: RequestDetails) -> Bool {
+        cache === other.cache && originalCache === other.originalCache && loaders === other.loaders
+            && codecs === other.codecs
+    }
+}
+
+extension WebImageManager {
+    /// Whether a load of `request` joins the transfer of `operation`, a load of the same URL by this manager.
+    package func load(of request: WebImageRequest, sharesTransferOf operation: WebImageOperation) -> Bool {
+        guard let (pipeline, context) = place(of: prepared(request)),
+            let (otherPipeline, other) = place(of: operation.request), pipeline === otherPipeline
+        else { return false }
+        return context.bytesKey(sources: context.byteSources) == other.bytesKey(sources: other.byteSources)
+    }
+}
