@@ -115,6 +115,51 @@ final class GallerySavingTests: GTKTestCase {
         }
     }
 
+    func testTheSwitchDecidesWhetherTheFileTellsCameraAndPlace() throws {
+        try ViewerFixture.with { fixture in
+            let (camera, place) = ("Wandering Camera", "Matterhorn 45.9763 7.6586")
+            var directory = TIFFDirectory()
+            directory.set(0x010F, type: 2, Array("\(camera)\0".utf8))
+            directory.set(0x010E, type: 2, Array("\(place)\0".utf8))
+            var options = EncodingOptions()
+            options.metadata = ImageMetadata(
+                exif: Data(directory.structure()),
+                xmp: Data("<x:xmpmeta xmlns:x=\"adobe:ns:meta/\">\(place)</x:xmpmeta>".utf8))
+            let file = fixture.folder.appendingPathComponent("photo.jpg")
+            try CodecRegistry.shared.encode(
+                try picture(60, 40) { x, y in shade((x + y) % 50) }, as: .jpeg, options: options
+            ).write(to: file)
+            let root = ObjectPointer(fixture.window.window)
+            for quarterTurns in [0, 1] {
+                for keepsMetadata in [true, false] {
+                    let dialog = SaveDialog(file, original: .jpeg, quarterTurns: quarterTurns, over: root) { _, _ in }
+                    XCTAssertTrue(dialog.export.keepsMetadata)
+                    dialog.metadataSwitch.set("active", keepsMetadata)
+                    XCTAssertEqual(dialog.export.keepsMetadata, keepsMetadata)
+                    for format in [ImageFormat.jpeg, .png, .webp] {
+                        var export = dialog.export
+                        export.format = format
+                        let name = "\(format.name)-\(quarterTurns)-\(keepsMetadata)"
+                        let copy = fixture.folder.appendingPathComponent("\(name).\(format.fileExtension)")
+                        fixture.save(file, export, to: copy)
+                        let saved = try Data(contentsOf: copy)
+                        let metadata = try CodecRegistry.shared.metadata(of: saved)
+                        let fields = metadata.exif.flatMap { EXIFFields($0) }
+                        XCTAssertEqual(fields?.camera, keepsMetadata ? camera : nil, name)
+                        XCTAssertEqual(metadata.xmp != nil, keepsMetadata, name)
+                        // Whatever reads the file: PNG may compress its texts, the others do not.
+                        if format != .png {
+                            for text in [camera, place] {
+                                XCTAssertEqual(saved.range(of: Data(text.utf8)) != nil, keepsMetadata, name)
+                            }
+                        }
+                    }
+                    dialog.close()
+                }
+            }
+        }
+    }
+
     func testSuggestsANameWithTheFormatsExtension() throws {
         let url = try XCTUnwrap(URL(string: "https://host/a/photo.one.png?size=3"))
         XCTAssertEqual(PhotoExport().fileName(for: url, original: .png), "photo.one.png")

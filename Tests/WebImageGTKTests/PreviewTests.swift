@@ -301,6 +301,35 @@ final class FailureTests: GTKTestCase {
         }
     }
 
+    func testAClickRetriesOnlySlotsThatAskForIt() throws {
+        try MainActor.assumeIsolated {
+            let (fixture, window) = (PictureFixture(), TestWindow())
+            defer { window.close() }
+            // All are slots of the same widget.
+            let slots = ["asks", "does not ask", "is hidden", "asks no longer"].map { key in
+                ImageSlot(on: window.box, key: key) { _ in }
+            }
+            for (number, slot) in slots.enumerated() {
+                let url = try fixture.url("\(number)")
+                slot.retriesOnTap = number != 1
+                slot.setImage(url, manager: fixture.manager)
+                fixture.loader.lastLoad(of: url)?.end(.failure(.invalidResponse(reason: .emptyBody, url: url)))
+            }
+            slots[2].isOnShow = false
+            slots[3].retriesOnTap = false
+            @MainActor func isFailed(_ slot: ImageSlot) -> Bool {
+                if case .failed = slot.loadState { true } else { false }
+            }
+            pump("the failures") { slots.allSatisfy(isFailed) }
+            let gestures = ObjectPointer(window.box).controllers(gtk_gesture_click_get_type())
+            XCTAssertEqual(gestures.count, 1)
+            gestures.first?.emit("released", 1, 2.0, 2.0)
+            XCTAssertEqual(slots.map(isFailed), [false, true, true, true])
+            pump("the load") { fixture.loader.loads.count == 5 }
+            XCTAssertEqual(fixture.loader.loads.last?.url, try fixture.url("0"))
+        }
+    }
+
     func testAClickRetriesIfTheViewAllowsIt() throws {
         try MainActor.assumeIsolated {
             guard let pointer = Pointer() else { throw XCTSkip("no X server with a test extension: install libxtst6") }

@@ -16,7 +16,7 @@ import WebImageGTK
     private let formatRow: ObjectPointer
     private let qualitySlider = ObjectPointer(gtk_scale_new_with_range(GTK_ORIENTATION_HORIZONTAL, 1, 100, 1))
     private let losslessSwitch = ObjectPointer(gtk_switch_new())
-    private let metadataSwitch = ObjectPointer(gtk_switch_new())
+    let metadataSwitch = ObjectPointer(gtk_switch_new())
     private let sideRow = ObjectPointer.menuRow(
         "Longest side", sides.map { $0.map { "\($0) pixels" } ?? "Original size" })
     private let bytesRow = ObjectPointer.menuRow("File size", byteLimits.map(\.title))

@@ -26,6 +26,8 @@ final class PixelCache: Sendable {
     /// The pixels that wait to be written.
     private let waiting = ByteBudget(byteLimit: 64 << 20)
     private let writes = DispatchGroup()
+    /// The last store of each key that is not written yet. A removal takes it away, so that stale pixels are not written.
+    private let unwritten = Lock((stores: [String: Int](), lastNumber: 0))
 
     /// Returns `nil` if the limit is 0.
     ///
@@ -96,27 +98,44 @@ final class PixelCache: Sendable {
             !DiskDirectory(path: originals.configuration.directory.path).isReadOnly
         else { return }
         exists.store(true, ordering: .relaxed)
+        let number = unwritten.withLock { unwritten in
+            unwritten.lastNumber += 1
+            unwritten.stores[key] = unwritten.lastNumber
+            return unwritten.lastNumber
+        }
         // Beyond the limit, decoding waits for the work.
-        guard let share = waiting.holdIfPossible(byteCount) else { return write(image, mark, key) }
+        guard let share = waiting.holdIfPossible(byteCount) else { return write(image, mark, key, number) }
         writes.enter()
         DecodingQueue.shared.submit(priority: .low) {
-            self.write(image, mark, key)
+            self.write(image, mark, key, number)
             share.settle(0)
             self.writes.leave()
         }
     }
 
-    private func write(_ image: Image, _ mark: BytesMark, _ key: String) {
-        guard let data = PixelFile(image, madeFrom: mark).encoded() else { return }
-        disk.store(data, for: key)
+    /// - Parameter number: of the store.
+    private func write(_ image: Image, _ mark: BytesMark, _ key: String, _ number: Int) {
+        let data = PixelFile(image, madeFrom: mark).encoded()
+        // The disk cache notes a change and writes later, so that a removal here is either before this store or after.
+        unwritten.withLock { unwritten in
+            guard unwritten.stores[key] == number else { return }
+            unwritten.stores[key] = nil
+            if let data { disk.store(data, for: key) }
+        }
     }
 
     func remove(for key: String) {
-        if mayHaveImages { disk.remove(for: key) }
+        guard mayHaveImages else { return }
+        unwritten.withLock { unwritten in
+            unwritten.stores[key] = nil
+            disk.remove(for: key)
+        }
     }
 
     func removeAll() async {
-        if mayHaveImages { await disk.removeAll() }
+        guard mayHaveImages else { return }
+        unwritten.withLock { $0.stores = [:] }
+        await disk.removeAll()
     }
 
     // MARK: Upkeep

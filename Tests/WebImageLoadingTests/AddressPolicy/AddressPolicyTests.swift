@@ -5,7 +5,7 @@ import WebImageTestSupport
 
 @testable import WebImageLoading
 
-@Suite struct AddressPolicyTests {
+@Suite(.timeLimit(.minutes(3))) struct AddressPolicyTests {
     @Test(arguments: [
         "0.0.0.0", "10.0.0.1", "100.64.0.1", "100.127.255.255", "127.0.0.1", "127.255.255.254", "169.254.169.254",
         "172.16.0.1", "172.31.255.255", "192.0.0.8", "192.168.1.1", "198.18.0.1", "224.0.0.1", "240.0.0.1",
@@ -75,6 +75,35 @@ import WebImageTestSupport
         #expect(try await downloader.error(url) == .blocked(reason: .host("127.0.0.1"), url: target))
         #expect(try await faults.statistics().requests["/bytes/hop"] == nil)
         #expect(try await server.accessLog().map(\.status) == [302])
+    }
+
+    /// The last of several redirects leads to a forbidden name or address.
+    @Test(arguments: 1...3) func theTargetOfALaterRedirectIsChecked(redirectCount: Int) async throws {
+        let faults = try SharedServers.faults.get()
+        let downloader = Self.server { configuration in
+            configuration.addressPolicy.allowedNetworks = ["127.0.0.2/32"]
+            configuration.addressPolicy.deniedHosts = ["denied.test"]
+            configuration.hostAddresses = ["public.test": ["127.0.0.2"], "denied.test": ["127.0.0.2"]]
+        }
+        let port = try refusedPort()
+        let path = "/bytes/after-\(redirectCount)"
+        let address = try faults.url(path)
+        let name = try #require(URL(string: "http://denied.test:\(port)/image"))
+        func hops(_ kind: String, to target: URL) -> String {
+            (1...redirectCount).map { hop in
+                let next = hop == redirectCount ? target.absoluteString : "/\(kind)/\(hop + 1)"
+                return "location = /\(kind)/\(hop) { return 302 \(next); }"
+            }.joined(separator: " ")
+        }
+        let server = try NGINXServer(
+            locations: "listen 127.0.0.2:\(port); location = /image { return 204; } \(hops("address", to: address)) "
+                + hops("name", to: name))
+        for (kind, target, host) in [("address", address, "127.0.0.1"), ("name", name, "denied.test")] {
+            let url = try #require(URL(string: "http://public.test:\(port)/\(kind)/1"))
+            #expect(try await downloader.error(url) == .blocked(reason: .host(host), url: target))
+        }
+        #expect(try await faults.statistics().requests[path] == nil)
+        #expect(try await server.accessLog().map(\.status) == Array(repeating: 302, count: redirectCount * 2))
     }
 
     @Test func aReusedConnectionIsCheckedAgain() async throws {
@@ -151,7 +180,7 @@ extension ImageDownloader.Configuration {
     }
 }
 
-@Suite struct IPAddressTests {
+@Suite(.timeLimit(.minutes(3))) struct IPAddressTests {
     @Test(arguments: [
         ("192.0.2.1", "192.0.2.1"), ("::1", "::1"), ("2001:DB8::1", "2001:db8::1"), ("fe80::1%eth0", "fe80::1"),
         ("::ffff:127.0.0.1", "::ffff:127.0.0.1"), ("255.255.255.255", "255.255.255.255"),

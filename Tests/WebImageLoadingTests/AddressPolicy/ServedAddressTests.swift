@@ -5,7 +5,7 @@ import WebImageCore
 @testable import WebImageLoading
 
 /// What a downloader says about responses that another one loaded.
-@Suite struct ServedAddressTests {
+@Suite(.timeLimit(.minutes(3))) struct ServedAddressTests {
     private func objection(
         to text: String, from address: String?, _ change: (inout ImageDownloader.Configuration) -> Void = { _ in }
     ) throws -> WebImageError.BlockReason? {

@@ -5,7 +5,7 @@ import WebImageTestSupport
 
 @testable import WebImageLoading
 
-@Suite struct DownloadQueueTests {
+@Suite(.timeLimit(.minutes(3))) struct DownloadQueueTests {
     private var queue = DownloadQueue(limitPerHost: 6, limit: 32)
 
     private static func origin(_ host: String) throws -> HTTPOrigin {
@@ -202,6 +202,20 @@ import WebImageTestSupport
             order += startAll()
         }
         #expect(order == [1, 7, 14, 13, 12, 11, 10, 9, 8, 6, 5, 4, 3, 2, 16, 15])
+    }
+
+    /// Of origins that had no turn yet, the one whose load came last comes first.
+    @Test(arguments: [(true, [1, 14, 13, 12, 11]), (false, [1, 11, 12, 13, 14])] as [(Bool, [UInt64])])
+    mutating func theOrderOfExecutionAppliesBetweenOrigins(isLastInFirstOut: Bool, expected: [UInt64]) throws {
+        queue = DownloadQueue(limitPerHost: 1, limit: 1, isLastInFirstOut: isLastInFirstOut)
+        try enqueue(1...1)
+        var order = startAll()
+        for id: UInt64 in 11...14 { try enqueue(id...id, host: "host\(id)") }
+        for _ in 0..<4 {
+            queue.remove(TransferID(rawValue: order.last ?? 0))
+            order += startAll()
+        }
+        #expect(order == expected)
     }
 
     @Test mutating func aMovedPriorityCountsAsTheLastThatCame() throws {

@@ -7,7 +7,7 @@ import WebImageTestSupport
 @testable import WebImageLoading
 
 /// Limits, priorities and cancelling, as the server sees them.
-@Suite struct SchedulingTests {
+@Suite(.timeLimit(.minutes(3))) struct SchedulingTests {
     @Test func reusesConnections() async throws {
         let nginx = try SharedServers.nginx.get()
         let downloader = ImageDownloader.forTests()
@@ -179,6 +179,34 @@ import WebImageTestSupport
             }
         }
         load(1...1, urls: try (1...14).map { try nginx.url("/file?\($0)") })
+        try await ended.wait()
+        #expect(try await nginx.accessLog().map(\.path) == expected.map { "/file?\($0)" })
+    }
+
+    /// Each load is of another host, with one connection in all.
+    @Test(arguments: [(false, [1, 2, 3, 4, 5]), (true, [1, 5, 4, 3, 2])])
+    func startsInTheOrderAskedForBetweenOrigins(isLastInFirstOut: Bool, expected: [Int]) async throws {
+        let nginx = try NGINXServer()
+        try nginx.write(Data([1]), to: "file")
+        let downloader = ImageDownloader.forTests {
+            $0.maximumConnections = 1
+            $0.isLastInFirstOut = isLastInFirstOut
+            $0.hostAddresses = Dictionary(uniqueKeysWithValues: (1...5).map { ("host\($0).test", ["127.0.0.1"]) })
+        }
+        let urls = try (1...5).map { number in
+            try #require(URL(string: "http://host\(number).test:\(nginx.port)/file?\(number)"))
+        }
+        let ended = Countdown(5)
+        @Sendable func load(_ numbers: ClosedRange<Int>) {
+            for number in numbers {
+                _ = downloader.load(LoaderRequest(url: urls[number - 1]), priority: .normal) { event in
+                    // On the network thread, so that the others are there before the first ends.
+                    if case .response = event, number == 1 { load(2...5) }
+                    if case .finished = event { ended.signal() }
+                }
+            }
+        }
+        load(1...1)
         try await ended.wait()
         #expect(try await nginx.accessLog().map(\.path) == expected.map { "/file?\($0)" })
     }

@@ -77,6 +77,33 @@ import WebImageTestSupport
         #expect(fixture.loader.loadCount == 1)
     }
 
+    /// The loader's end and the caller's are both queued before either is delivered.
+    @Test(arguments: [true, false])
+    func endsOnceIfTheLoaderCancelsToo(isLoaderFirst: Bool) async throws {
+        let finished = LockBox<[WebImageError?]>([])
+        let fixture = try ManagerFixture { configuration in
+            configuration.didFinish = { _, result in
+                finished.withLock { $0.append(result.failure) }
+            }
+        }
+        let (queue, results) = (ManualCallbackQueue(), Results())
+        let operation = fixture.manager.load(WebImageRequest(url), callbackQueue: queue, completion: results.note)
+        let load = try await fixture.nextLoad()
+        if isLoaderFirst {
+            load.end(.failure(.cancelled))
+            try await queue.arrivals.first()
+            operation.cancel()
+        } else {
+            operation.cancel()
+            load.end(.failure(.cancelled))
+        }
+        queue.runAll()
+        #expect(results.errors == [.cancelled] && results.all.count == 1)
+        #expect(finished.withLock { $0 } == [.cancelled])
+        let counters = fixture.manager.counters
+        #expect([counters.requests, counters.cancellations, counters.failures, counters.running] == [1, 1, 0, 0])
+    }
+
     @Test func silencesProgress() async throws {
         let queue = ManualCallbackQueue()
         let seen = LockBox(0)
@@ -236,4 +263,8 @@ private final class HeldCache: ImageCaching {
     func remove(for key: ImageCacheKey, from tiers: ImageCache.Tiers) async {}
 
     func clear(_ tiers: ImageCache.Tiers) async {}
+}
+
+extension Result {
+    fileprivate var failure: Failure? { if case .failure(let error) = self { error } else { nil } }
 }

@@ -1,3 +1,4 @@
+import Dispatch
 import FoundationEssentials
 import Testing
 import WebImage
@@ -121,6 +122,44 @@ import WebImageTestSupport
         await fixture.cache.store(
             nil, data: try SolidPicture(2).png(), for: fixture.manager.cacheKey(for: request).original, in: .disk)
         #expect(SolidPicture(2).matches(try await loadAgain().image))
+    }
+
+    /// The original stays the same, so that only the store can tell that the pixels are stale.
+    @Test func aVariantThatAProgramStoresReplacesIt() async throws {
+        let request = request.with { $0.cacheAccess = CacheAccess(query: .all, store: .memory) }
+        let key = fixture.manager.cacheKey(for: request)
+        await fixture.cache.store(nil, data: try SolidPicture(1).png(), for: key.original, in: .disk)
+        #expect(SolidPicture(1).matches(try await loadAgain(request).image))
+        #expect(SolidPicture(1).matches(try await loadAgain(request).image))
+        #expect(decoder.decodeCount == 1, "the second time from pixels")
+        await fixture.cache.store(nil, data: try SolidPicture(2).png(), for: key, in: .disk)
+        #expect(SolidPicture(2).matches(try await loadAgain(request).image))
+        #expect(fixture.loader.loadCount == 0)
+    }
+
+    /// As above, while the pixels wait for a thread that writes them.
+    @Test(arguments: [true, false]) func pixelsThatWaitAreNotWrittenAfterARemoval(isStoredAnew: Bool) async throws {
+        let (key, original) = (fixture.manager.cacheKey(for: request), try SolidPicture(1).png())
+        await fixture.cache.store(nil, data: original, for: key.original, in: .disk)
+        let (busy, end) = (Countdown(DecodingQueue.shared.threadCount), DispatchSemaphore(value: 0))
+        for _ in 0..<DecodingQueue.shared.threadCount {
+            DecodingQueue.shared.submit(priority: .veryHigh) {
+                busy.signal()
+                end.wait()
+            }
+        }
+        defer { for _ in 0..<DecodingQueue.shared.threadCount { end.signal() } }
+        try await busy.wait()
+        fixture.cache.storePixels(try SolidPicture(1).image(), madeFrom: BytesMark(original), for: key)
+        if isStoredAnew {
+            await fixture.cache.store(
+                try SolidPicture(2).image(), data: try SolidPicture(2).png(), for: key, in: .disk)
+        } else {
+            await fixture.cache.remove(for: key)
+        }
+        for _ in 0..<DecodingQueue.shared.threadCount { end.signal() }
+        await fixture.cache.flushPixels()
+        #expect(await fixture.cache.pixelEntry(for: key) == nil)
     }
 
     @Test func removingTheOriginalInvalidatesIt() async throws {
