@@ -6,7 +6,7 @@ import WebImageTestSupport
 
 @testable import WebImageAnimation
 
-@Suite struct AnimatedImageTests {
+@Suite(.timeLimit(.minutes(3))) struct AnimatedImageTests {
     @Test func convertsALoadedImageAndBack() throws {
         let animation = ReferenceAnimation(name: "gif-mixed.gif")
         let data = try animation.data()
@@ -62,7 +62,7 @@ import WebImageTestSupport
     }
 }
 
-@Suite struct FrameSequenceTests {
+@Suite(.timeLimit(.minutes(3))) struct FrameSequenceTests {
     private func png(_ red: UInt8, width: Int = 6, height: Int = 4) throws -> Data {
         var pixels = try MutablePixelBuffer(width: width, height: height)
         pixels.withUnsafeMutableBytes { bytes in
@@ -148,7 +148,7 @@ import WebImageTestSupport
     }
 }
 
-@Suite struct SpriteSheetTests {
+@Suite(.timeLimit(.minutes(3))) struct SpriteSheetTests {
     /// Each pixel has its column in red and its row in green.
     private func sheet(_ width: Int, _ height: Int) throws -> PixelBuffer {
         var pixels = try MutablePixelBuffer(width: width, height: height)

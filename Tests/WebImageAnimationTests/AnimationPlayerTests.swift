@@ -5,7 +5,7 @@ import WebImageTestSupport
 
 @testable import WebImageAnimation
 
-@Suite struct AnimationPlayerTests {
+@Suite(.timeLimit(.minutes(3))) struct AnimationPlayerTests {
     @Test func showsThePosterAndDecodesNothingBeforeItPlays() throws {
         let source = NumberedSource(5)
         let fixture = try PlayerFixture(source)

@@ -4,7 +4,7 @@ import WebImageCore
 @testable import WebImageAnimation
 
 /// Playing while the file loads.
-@Suite struct ArrivingAnimationTests {
+@Suite(.timeLimit(.minutes(3))) struct ArrivingAnimationTests {
     private func version(_ frameCount: Int, isComplete: Bool = false, of other: NumberedSource? = nil) -> NumberedSource
     {
         NumberedSource(frameCount, loopCount: 2, isComplete: isComplete, versionOf: other)

@@ -6,7 +6,7 @@ import WebImageTestSupport
 @testable import WebImageAnimation
 
 /// The frames that are decoded, how often, and those that are kept.
-@Suite struct FramePoolTests {
+@Suite(.timeLimit(.minutes(3))) struct FramePoolTests {
     @Test func twentyPlayersDecodeEachFrameOnce() throws {
         let source = NumberedSource(60)
         let image = try AnimatedImage(source)

@@ -6,7 +6,7 @@ import WebImageTestSupport
 @testable import WebImageAnimation
 
 /// How pools share memory.
-@Suite struct FramePoolsTests {
+@Suite(.timeLimit(.minutes(3))) struct FramePoolsTests {
     private let frame = NumberedSource.frameByteCount
 
     @Test func theLimitHoldsForAllPoolsTogether() throws {

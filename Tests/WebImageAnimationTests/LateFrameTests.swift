@@ -5,7 +5,7 @@ import WebImageTestSupport
 @testable import WebImageAnimation
 
 /// Late frames, and late calls of the clock.
-@Suite struct LateFrameTests {
+@Suite(.timeLimit(.minutes(3))) struct LateFrameTests {
     /// A player whose frames are decoded on request; the first three are.
     private func fixture(
         _ dropsLateFrames: Bool, frameCount: Int = 10, decoded: Int = 3, loops: Int = 0
@@ -186,7 +186,7 @@ import WebImageTestSupport
 }
 
 /// Playback as in an app: the system's clock and the decoding threads.
-@Suite struct RealClockTests {
+@Suite(.timeLimit(.minutes(3))) struct RealClockTests {
     @Test func twentyPlayersOfOneAnimationPlayToTheEnd() async throws {
         let source = NumberedSource(30, durations: [Double](repeating: 0.011, count: 30), loopCount: 2)
         let image = try AnimatedImage(source)

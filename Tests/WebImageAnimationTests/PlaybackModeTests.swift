@@ -4,7 +4,7 @@ import WebImageCore
 @testable import WebImageAnimation
 
 /// The frames of each mode, one by one.
-@Suite struct PlaybackModeTests {
+@Suite(.timeLimit(.minutes(3))) struct PlaybackModeTests {
     private func eventText(
         _ mode: PlaybackMode, frameCount: Int = 4, loops: Int, steps: Int = 40,
         dropsLateFrames: Bool = true

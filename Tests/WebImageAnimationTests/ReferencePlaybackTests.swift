@@ -7,7 +7,7 @@ import WebImageTestSupport
 @testable import WebImageAnimation
 
 /// Compares each frame with the pixels of other programs, in any order and with any memory limit.
-@Suite struct ReferencePlaybackTests {
+@Suite(.timeLimit(.minutes(3))) struct ReferencePlaybackTests {
     /// Compares the frames of a player on a manual clock with the reference. Returns their number.
     private func compare(
         _ animation: ReferenceAnimation, _ configuration: AnimationPlayer.Configuration, frameRoom: Int?,

@@ -2,7 +2,7 @@ import Testing
 import WebImageCore
 import WebImageTestSupport
 
-@Suite struct TimerClockTests {
+@Suite(.timeLimit(.minutes(3))) struct TimerClockTests {
     @Test func aManualClockStopsAtTheEndOfTime() {
         let clock = ManualTimerClock()
         clock.advance(by: .seconds(1))

@@ -2,7 +2,7 @@ import Foundation
 import Testing
 import WebImageTestSupport
 
-@Suite struct InterruptsTests {
+@Suite(.timeLimit(.minutes(3))) struct InterruptsTests {
     let tool: Tool
     let faults: FaultServer
 

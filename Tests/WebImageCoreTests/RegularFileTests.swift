@@ -5,7 +5,7 @@ import WebImageTestSupport
 
 @testable import WebImageCore
 
-@Suite struct RegularFileTests {
+@Suite(.timeLimit(.minutes(3))) struct RegularFileTests {
     /// The results of the calls of `write`; `nil` if it writes everything.
     private func write(_ answers: [(count: Int, errno: Int32)?]) -> (bytes: [UInt8], failure: Int32?, callCount: Int) {
         let source = Array(UInt8(0)..<20)

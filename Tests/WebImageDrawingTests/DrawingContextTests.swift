@@ -5,7 +5,7 @@ import WebImageTestSupport
 
 @testable import WebImageDrawing
 
-@Suite struct DrawingContextTests {
+@Suite(.timeLimit(.minutes(3))) struct DrawingContextTests {
     private let red = Color(red: 1, green: 0, blue: 0)
     private let blue = Color(red: 0, green: 0, blue: 1)
 
@@ -292,7 +292,7 @@ import WebImageTestSupport
 func bytes(of image: Image) -> [UInt8] { image.pixels.withUnsafeBytes { Array($0) } }
 
 /// Drawings with random numbers: an image or an error, never a crash, and in limited time.
-@Suite struct DrawingFuzzTests {
+@Suite(.timeLimit(.minutes(3))) struct DrawingFuzzTests {
     @Test func noNumbersCrash() throws {
         var random = SplitMix64(seed: 11)
         var (drawn, failed) = (0, 0)

@@ -6,7 +6,7 @@ import WebImageProcessing
 @testable import WebImageDrawing
 
 /// The same drawings as in Tests/Fixtures/drawing_fixtures.py, where Python calls cairo.
-@Suite struct DrawingFixtureTests {
+@Suite(.timeLimit(.minutes(3))) struct DrawingFixtureTests {
     private let colors = [
         Color(red: 1, green: 0.5, blue: 0.25), Color(red: 0.2, green: 0.8, blue: 0.4, alpha: 0.6),
         Color(red: 0.5, green: 0.5, blue: 0.5, alpha: 0.5), .clear, Color(red: 0.1, green: 0.2, blue: 0.9),

@@ -4,7 +4,7 @@ import WebImageProcessing
 
 @testable import WebImageDrawing
 
-@Suite struct PathTests {
+@Suite(.timeLimit(.minutes(3))) struct PathTests {
     @Test func hasACurrentPoint() {
         var path = Path()
         #expect(path.isEmpty && path.currentPoint == nil)

@@ -5,7 +5,7 @@ import WebImageCore
 
 @testable import WebImageDrawing
 
-@Suite struct ProcessingPageTests {
+@Suite(.timeLimit(.minutes(3))) struct ProcessingPageTests {
     private static let documentation = URL(fileURLWithPath: #filePath).deletingLastPathComponent()
         .deletingLastPathComponent().deletingLastPathComponent().appending(path: "Documentation")
 

@@ -4,7 +4,7 @@ import WebImageProcessing
 
 @testable import WebImageDrawing
 
-@Suite struct DrawTests {
+@Suite(.timeLimit(.minutes(3))) struct DrawTests {
     private let blue = Color(red: 0, green: 0, blue: 1)
 
     @Test func drawsOverAnImage() throws {
@@ -66,7 +66,7 @@ import WebImageProcessing
     private enum Failure: Error { case full }
 }
 
-@Suite struct MaskTests {
+@Suite(.timeLimit(.minutes(3))) struct MaskTests {
     @Test func keepsTheInsideWithSmoothEdges() throws {
         let image = try gradient(PixelSize(width: 8, height: 8), scale: 1)
         let masked = try image.processed(by: [.mask(Path(PointRect(x: 2, y: 2, width: 4.5, height: 3)))])

@@ -3,7 +3,7 @@ import WebImageCore
 
 @testable import WebImageDrawing
 
-@Suite struct TextTests {
+@Suite(.timeLimit(.minutes(3))) struct TextTests {
     private let font = Font("DejaVu Sans", size: 20)
 
     @Test func inkHasTheExpectedBounds() throws {
@@ -139,7 +139,7 @@ import WebImageCore
     }
 }
 
-@Suite struct EmojiTests {
+@Suite(.timeLimit(.minutes(3))) struct EmojiTests {
     @Test(arguments: ["😀", "❤", "❤️", "🇩🇪", "👍🏽", "👩‍🚒", "1️⃣", "⭐"])
     func fillsItsSquareWithColors(emoji: String) throws {
         let image = try Image(emoji: emoji, size: 40, scale: 2)

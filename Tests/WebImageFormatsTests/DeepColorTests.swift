@@ -6,7 +6,9 @@ import WebImageCore
 @testable import WebImageFormats
 
 /// One image of 16 bits, with a profile, in every format that has them.
-@Suite(.enabled(if: FormatFiles.made.count == LibraryFormat.allCases.count, "needs all libraries"))
+@Suite(
+    .timeLimit(.minutes(3)), .enabled(if: FormatFiles.made.count == LibraryFormat.allCases.count, "needs all libraries")
+)
 struct DeepColorTests {
     private let files: FormatFiles
     private let registry = FormatFiles.registry

@@ -5,7 +5,7 @@ import WebImageCore
 @testable import WebImageCoding
 @testable import WebImageFormats
 
-@Suite struct LibraryAnimationTests {
+@Suite(.timeLimit(.minutes(3))) struct LibraryAnimationTests {
     private let registry = FormatFiles.registry
     static let formats = FormatFiles.made.filter { $0.canEncode(animation: true) }
 

@@ -7,7 +7,7 @@ import WebImageTestSupport
 @testable import WebImageFormats
 
 /// Compares with the programs of each library's own project.
-@Suite struct LibraryDecoderTests {
+@Suite(.timeLimit(.minutes(3))) struct LibraryDecoderTests {
     private let files: FormatFiles
     private let registry = FormatFiles.registry
 

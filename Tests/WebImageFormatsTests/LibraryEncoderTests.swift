@@ -7,7 +7,7 @@ import WebImageTestSupport
 @testable import WebImageFormats
 
 /// What we write is read by the library's own program, and by us.
-@Suite struct LibraryEncoderTests {
+@Suite(.timeLimit(.minutes(3))) struct LibraryEncoderTests {
     private let files: FormatFiles
     private let registry = FormatFiles.registry
 

@@ -6,7 +6,7 @@ import WebImageCore
 @testable import WebImageFormats
 
 /// EXIF and XMP that we write, and that other programs write.
-@Suite struct LibraryMetadataTests {
+@Suite(.timeLimit(.minutes(3))) struct LibraryMetadataTests {
     private let files: FormatFiles
     private let registry = FormatFiles.registry
     private let image: Image

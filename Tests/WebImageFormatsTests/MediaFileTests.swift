@@ -6,7 +6,7 @@ import WebImageTestSupport
 @testable import WebImageCoding
 @testable import WebImageFormats
 
-@Suite struct ProbingTests {
+@Suite(.timeLimit(.minutes(3))) struct ProbingTests {
     private let files: FormatFiles
     private let registry = FormatFiles.registry
 
@@ -69,7 +69,7 @@ import WebImageTestSupport
     }
 }
 
-@Suite(.enabled(if: LibraryFormat.jpegXL.isBuilt)) struct JPEGXLPreviewTests {
+@Suite(.timeLimit(.minutes(3)), .enabled(if: LibraryFormat.jpegXL.isBuilt)) struct JPEGXLPreviewTests {
     private let files: FormatFiles
     private let registry = FormatFiles.registry
 

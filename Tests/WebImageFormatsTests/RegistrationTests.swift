@@ -5,7 +5,7 @@ import WebImageCore
 @testable import WebImageCoding
 @testable import WebImageFormats
 
-@Suite struct RegistrationTests {
+@Suite(.timeLimit(.minutes(3))) struct RegistrationTests {
     private let files: FormatFiles
 
     init() throws { files = try FormatFiles() }

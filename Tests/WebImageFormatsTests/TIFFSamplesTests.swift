@@ -7,7 +7,7 @@ import WebImageTestSupport
 @testable import WebImageFormats
 
 /// TIFF of all depths, sample formats and colors, as libtiff's collection of test files has them.
-@Suite(.enabled(if: LibraryFormat.tiff.isBuilt, "needs libtiff")) struct TIFFSamplesTests {
+@Suite(.timeLimit(.minutes(3)), .enabled(if: LibraryFormat.tiff.isBuilt, "needs libtiff")) struct TIFFSamplesTests {
     private let registry = FormatFiles.registry
     private static let (width, height) = (37, 11)
 

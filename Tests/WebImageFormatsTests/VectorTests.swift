@@ -5,7 +5,7 @@ import WebImageCore
 @testable import WebImageCoding
 @testable import WebImageFormats
 
-@Suite(.enabled(if: LibraryFormat.svg.isBuilt)) struct VectorTests {
+@Suite(.timeLimit(.minutes(3)), .enabled(if: LibraryFormat.svg.isBuilt)) struct VectorTests {
     private let registry = FormatFiles.registry
 
     private static func svg(_ attributes: String, _ content: String = "<rect width='100%' height='100%' fill='red'/>")

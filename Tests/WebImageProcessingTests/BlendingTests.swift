@@ -5,7 +5,7 @@ import WebImageTestSupport
 
 @testable import WebImageProcessing
 
-@Suite struct BlendModeTests {
+@Suite(.timeLimit(.minutes(3))) struct BlendModeTests {
     /// Each alpha of the source over each of the backdrop, with all colors.
     @Test(arguments: Array(BlendMode.allCases.enumerated()).map(\.offset))
     func matchesCairo(index: Int) throws {
@@ -58,7 +58,7 @@ import WebImageTestSupport
     }
 }
 
-@Suite struct BlendTests {
+@Suite(.timeLimit(.minutes(3))) struct BlendTests {
     private let white = EffectPixels(width: 10, height: 8, pixel: [255, 255, 255, 255])
     private let red = EffectPixels(width: 4, height: 3, pixel: [255, 0, 0, 255])
 
@@ -130,7 +130,7 @@ import WebImageTestSupport
     }
 }
 
-@Suite struct OverlayTests {
+@Suite(.timeLimit(.minutes(3))) struct OverlayTests {
     private let white = EffectPixels(width: 20, height: 16, pixel: [255, 255, 255, 255])
     private let red = EffectPixels(width: 4, height: 2, pixel: [255, 0, 0, 255])
 
@@ -217,7 +217,7 @@ import WebImageTestSupport
     }
 }
 
-@Suite struct MaskTests {
+@Suite(.timeLimit(.minutes(3))) struct MaskTests {
     private let input = EffectPixels(noise: 33, 21, seed: 1)
 
     @Test func keepsPixelsWhereTheMaskIsWhiteOrOpaque() throws {
@@ -257,7 +257,7 @@ import WebImageTestSupport
     }
 }
 
-@Suite struct TintTests {
+@Suite(.timeLimit(.minutes(3))) struct TintTests {
     private let orange = Color(red: 1, green: 0.6, blue: 0.2)
 
     @Test func fillsTheShapeWithTheColor() throws {

@@ -5,7 +5,7 @@ import WebImageTestSupport
 
 @testable import WebImageProcessing
 
-@Suite struct BlurTests {
+@Suite(.timeLimit(.minutes(3))) struct BlurTests {
     /// Box sizes and passes as in YYWebImage.
     @Test(arguments: [
         (0.3, 3, 1), (1, 3, 2), (2, 3, 3), (10, 9, 3), (20, 19, 3), (40, 37, 3), (60, 57, 3),
@@ -161,7 +161,7 @@ import WebImageTestSupport
     }
 }
 
-@Suite struct BlurEffectTests {
+@Suite(.timeLimit(.minutes(3))) struct BlurEffectTests {
     private let gray = EffectPixels(width: 30, height: 20, pixel: [100, 100, 100, 255])
 
     @Test(arguments: [

@@ -5,7 +5,7 @@ import WebImageTestSupport
 
 @testable import WebImageProcessing
 
-@Suite struct ColorMatrixTests {
+@Suite(.timeLimit(.minutes(3))) struct ColorMatrixTests {
     private static let mixed = ColorMatrix(
         red: .init(red: 0.5, green: 0.2, alpha: 0.3, constant: 0.1),
         green: .init(green: 0.8, blue: 0.1, alpha: -0.2, constant: 0.05),
@@ -120,7 +120,7 @@ import WebImageTestSupport
     }
 }
 
-@Suite struct ImageColorsTests {
+@Suite(.timeLimit(.minutes(3))) struct ImageColorsTests {
     private func isClose(_ color: Color?, _ red: Double, _ green: Double, _ blue: Double, _ alpha: Double = 1) -> Bool {
         guard let color else { return false }
         return zip([color.red, color.green, color.blue, color.alpha], [red, green, blue, alpha])
@@ -218,7 +218,7 @@ import WebImageTestSupport
     }
 }
 
-@Suite struct SolidColorTests {
+@Suite(.timeLimit(.minutes(3))) struct SolidColorTests {
     @Test func isFilledWithThePremultipliedColor() throws {
         let image = try Image(
             color: Color(red: 1, green: 0.5, blue: 0, alpha: 0.5), size: PointSize(width: 3, height: 2), scale: 2)

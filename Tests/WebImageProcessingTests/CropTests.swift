@@ -3,7 +3,7 @@ import WebImageCore
 
 @testable import WebImageProcessing
 
-@Suite struct CropTests {
+@Suite(.timeLimit(.minutes(3))) struct CropTests {
     private func rect(_ x: Double, _ y: Double, _ width: Double, _ height: Double) -> PointRect {
         PointRect(x: x, y: y, width: width, height: height)
     }
@@ -86,7 +86,7 @@ import WebImageCore
     }
 }
 
-@Suite struct InsetTests {
+@Suite(.timeLimit(.minutes(3))) struct InsetTests {
     @Test func cropsEdges() throws {
         let result = try numbered(20, 10).inset(by: PointInsets(top: 1, left: 2, bottom: 3, right: 4)).pixels
         #expect(result.size == PixelSize(width: 14, height: 6))

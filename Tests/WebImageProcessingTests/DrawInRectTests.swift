@@ -3,7 +3,7 @@ import WebImageCore
 
 @testable import WebImageProcessing
 
-@Suite struct DrawInRectTests {
+@Suite(.timeLimit(.minutes(3))) struct DrawInRectTests {
     private static let canvas = PointSize(width: 24, height: 18)
 
     /// A flat image shows the position to a fraction of a pixel.

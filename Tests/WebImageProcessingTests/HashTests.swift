@@ -5,7 +5,7 @@ import WebImageTestSupport
 
 @testable import WebImageProcessing
 
-@Suite struct BlurHashTests {
+@Suite(.timeLimit(.minutes(3))) struct BlurHashTests {
     private static let published = HashFixture.decoded.filter { $0.kind == "BlurHash" }
 
     @Test func hasAllPublishedHashes() {
@@ -173,7 +173,7 @@ func meanDifference(_ first: PixelBuffer, _ second: PixelBuffer) -> Double {
     return first.size == second.size ? Double(differences.reduce(0, +)) / Double(differences.count) : 255
 }
 
-@Suite struct ThumbHashTests {
+@Suite(.timeLimit(.minutes(3))) struct ThumbHashTests {
     private static let published = HashFixture.decoded.filter { $0.kind == "ThumbHash" }
 
     @Test func hasAllHashes() { #expect(Self.published.count == 8) }

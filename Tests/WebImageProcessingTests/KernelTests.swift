@@ -5,7 +5,7 @@ import WebImageTestSupport
 @testable import WebImageProcessing
 
 /// Compares the geometry kernels with portable ones and formulas, on random sizes and strides.
-@Suite struct GeometryKernelTests {
+@Suite(.timeLimit(.minutes(3))) struct GeometryKernelTests {
     /// Premultiplied noise in rows with gaps.
     private struct Noise {
         let width: Int
@@ -148,7 +148,7 @@ import WebImageTestSupport
     }
 }
 
-@Suite struct SwappingTests {
+@Suite(.timeLimit(.minutes(3))) struct SwappingTests {
     @Test func swapsRedAndBlue() {
         var random = SplitMix64(seed: 4)
         for count in [0, 1, 3, 7, 8, 9, 31, 64, 1_001] {

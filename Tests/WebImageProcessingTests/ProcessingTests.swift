@@ -5,7 +5,7 @@ import WebImageTestSupport
 
 @testable import WebImageProcessing
 
-@Suite struct ProcessingTests {
+@Suite(.timeLimit(.minutes(3))) struct ProcessingTests {
     private func size(_ width: Double, _ height: Double) -> PointSize { PointSize(width: width, height: height) }
 
     @Test func keepsEverythingButTheEncodedBytes() throws {
@@ -198,7 +198,7 @@ import WebImageTestSupport
 }
 
 /// All processors with extreme input: each makes an image or throws a meaningful error.
-@Suite struct ExtremeInputTests {
+@Suite(.timeLimit(.minutes(3))) struct ExtremeInputTests {
     private static let numbers: [Double] = [
         0, -0.0, 1, -1, 0.5, 1e-9, 2.3e-16, -1e-300, .leastNonzeroMagnitude, 1e9, -1e9, 1e19, 1e300,
         .greatestFiniteMagnitude, -.greatestFiniteMagnitude, .infinity, -.infinity, .nan,

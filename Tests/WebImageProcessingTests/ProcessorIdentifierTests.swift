@@ -4,7 +4,7 @@ import WebImageTestSupport
 
 @testable import WebImageProcessing
 
-@Suite struct ProcessorIdentifierTests {
+@Suite(.timeLimit(.minutes(3))) struct ProcessorIdentifierTests {
     @Test func namesEveryParameter() {
         let identifier = ProcessorIdentifier(
             "blur", values: ["radius": 2.5, "mask": Optional<String>.none, "isSoft": true])
@@ -41,7 +41,7 @@ import WebImageTestSupport
 }
 
 /// Random processors: equal ones have equal identifiers, others never.
-@Suite struct ProcessorIdentifierFuzzTests {
+@Suite(.timeLimit(.minutes(3))) struct ProcessorIdentifierFuzzTests {
     /// Uses few values, so that equal processors and those that differ in one parameter are frequent.
     private struct Source {
         var generator = SplitMix64(seed: 21)

@@ -3,7 +3,7 @@ import WebImageCore
 
 @testable import WebImageProcessing
 
-@Suite struct ResizeTests {
+@Suite(.timeLimit(.minutes(3))) struct ResizeTests {
     private func box(_ width: Double, _ height: Double) -> PointSize { PointSize(width: width, height: height) }
 
     private static let green = Color(red: 0, green: 0.5, blue: 0, alpha: 200 / 255)

@@ -3,7 +3,7 @@ import WebImageCore
 
 @testable import WebImageProcessing
 
-@Suite struct RotateTests {
+@Suite(.timeLimit(.minutes(3))) struct RotateTests {
     /// ImageMagick interpolates, cairo cuts out the shape.
     @Test(arguments: [(30, false), (-77.5, false), (135, false), (12, true)] as [(Double, Bool)])
     func agreesWithImageMagickAndCairo(degrees: Double, keepsSize: Bool) throws {
@@ -111,7 +111,7 @@ import WebImageCore
     }
 }
 
-@Suite struct RoundedCornersTests {
+@Suite(.timeLimit(.minutes(3))) struct RoundedCornersTests {
     private func check(_ image: Image, _ name: String) throws {
         let difference = try #require(image.pixels.difference(from: GeometryFixture.pixels(name)))
         #expect(difference <= 1, "\(name)")

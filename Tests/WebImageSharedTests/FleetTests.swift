@@ -6,7 +6,7 @@ import WebImageTestSupport
 @testable import WebImageShared
 
 /// Machines with a real store between them and the origin.
-@Suite(.enabled(if: S3Server.isInstalled, "needs radosgw, ceph-mon and ceph-osd"))
+@Suite(.timeLimit(.minutes(10)), .enabled(if: S3Server.isInstalled, "needs radosgw, ceph-mon and ceph-osd"))
 struct FleetTests: FleetSuite {
     private let server: S3Server
     let origin: OriginServer

@@ -6,7 +6,7 @@ import WebImageTestSupport
 @testable import WebImageShared
 
 /// What one user or machine may get of another's, with a real store.
-@Suite(.enabled(if: S3Server.isInstalled, "needs radosgw, ceph-mon and ceph-osd"))
+@Suite(.timeLimit(.minutes(10)), .enabled(if: S3Server.isInstalled, "needs radosgw, ceph-mon and ceph-osd"))
 struct SeparationTests: FleetSuite {
     let origin: OriginServer
     let location: S3Location

@@ -6,7 +6,9 @@ import WebImageTestSupport
 @testable import WebImageShared
 
 /// What happens to a real store and its accounts; none of it may cost a load.
-@Suite(.enabled(if: S3Server.isInstalled, "needs radosgw, ceph-mon, ceph-osd and faketime"), .serialized)
+@Suite(
+    .timeLimit(.minutes(10)), .enabled(if: S3Server.isInstalled, "needs radosgw, ceph-mon, ceph-osd and faketime"),
+    .serialized)
 struct StoreFaultTests: FleetSuite {
     private static let server = Result { try S3Server() }
     private let server: S3Server
@@ -256,7 +258,9 @@ private final class HeldLoader: ImageLoader {
 }
 
 /// A real store that refuses conditional writes.
-@Suite(.enabled(if: OpenStackServer.isInstalled, "needs Debian's swift-proxy, -account, -container and -object"))
+@Suite(
+    .timeLimit(.minutes(10)),
+    .enabled(if: OpenStackServer.isInstalled, "needs Debian's swift-proxy, -account, -container and -object"))
 struct OpenStackTests: FleetSuite {
     private static let server = Result { try OpenStackServer() }
     let origin: OriginServer
@@ -308,7 +312,7 @@ struct OpenStackTests: FleetSuite {
     }
 }
 
-@Suite struct StoreListingTests {
+@Suite(.timeLimit(.minutes(3))) struct StoreListingTests {
     /// The memory of the process, in bytes.
     private static func residentByteCount() throws -> Int {
         let text = try String(contentsOfFile: "/proc/self/statm", encoding: .utf8)

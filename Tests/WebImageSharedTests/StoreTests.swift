@@ -5,7 +5,7 @@ import WebImageLoading
 
 @testable import WebImageShared
 
-@Suite struct S3LocationTests {
+@Suite(.timeLimit(.minutes(3))) struct S3LocationTests {
     @Test func readsAllParts() throws {
         let location = try S3Location(
             "s3://images/fleet/a?endpoint=http://127.0.0.1:9000&region=eu-1", environment: [:])
@@ -51,7 +51,7 @@ import WebImageLoading
     }
 }
 
-@Suite struct SharedObjectTests {
+@Suite(.timeLimit(.minutes(3))) struct SharedObjectTests {
     private let object: SharedObject = {
         var object = SharedObject(.response, name: "https://a/b", record: Data([1, 2]), content: Data("image".utf8))
         object.texts.expires = 12
@@ -116,7 +116,7 @@ import WebImageLoading
     }
 }
 
-@Suite struct CircuitBreakerTests {
+@Suite(.timeLimit(.minutes(3))) struct CircuitBreakerTests {
     @Test func opensAfterFailuresInARow() {
         var breaker = CircuitBreaker()
         for _ in 1..<CircuitBreaker.failureLimit { breaker.fail(at: .zero) }
@@ -160,7 +160,7 @@ import WebImageLoading
     }
 }
 
-@Suite struct SharedPolicyTests {
+@Suite(.timeLimit(.minutes(3))) struct SharedPolicyTests {
     private func obstacle(_ headers: [String: String], status: Int = 200) -> HTTPCachePolicy.SharedObstacle? {
         HTTPCachePolicy.sharedObstacle(
             toStoring: status, headers: headers.map { HTTPField(name: $0.key, value: $0.value) }, requestHeaders: [])

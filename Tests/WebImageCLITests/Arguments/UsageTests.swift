@@ -4,7 +4,7 @@ import WebImageCore
 
 @testable import WebImageCLI
 
-@Suite struct UsageTests {
+@Suite(.timeLimit(.minutes(3))) struct UsageTests {
     let tool: Tool
 
     init() throws { tool = try Tool() }

@@ -4,7 +4,7 @@ import WebImage
 import WebImageTestSupport
 
 /// `cache` with a cache that this user may not change, or not even read.
-@Suite struct CachePermissionTests {
+@Suite(.timeLimit(.minutes(3))) struct CachePermissionTests {
     let tool: Tool
     let directory: String
     static let key = "http://127.0.0.1/a.png"

@@ -4,7 +4,7 @@ import Testing
 import WebImage
 import WebImageTestSupport
 
-@Suite struct CacheTests {
+@Suite(.timeLimit(.minutes(3))) struct CacheTests {
     let tool: Tool
     let addresses: [String]
     let images: [Data]

@@ -2,7 +2,7 @@ import Foundation
 import Testing
 import WebImage
 
-@Suite struct ConvertAnimationTests {
+@Suite(.timeLimit(.minutes(3))) struct ConvertAnimationTests {
     let tool: Tool
 
     init() throws { tool = try Tool() }

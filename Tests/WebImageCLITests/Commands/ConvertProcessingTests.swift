@@ -3,7 +3,7 @@ import Testing
 import WebImage
 
 /// `convert` with options that process pixels.
-@Suite struct ConvertProcessingTests {
+@Suite(.timeLimit(.minutes(3))) struct ConvertProcessingTests {
     let tool: Tool
 
     init() throws { tool = try Tool() }

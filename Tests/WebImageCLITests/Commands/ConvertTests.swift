@@ -2,7 +2,7 @@ import Foundation
 import Testing
 import WebImage
 
-@Suite struct ConvertTests {
+@Suite(.timeLimit(.minutes(3))) struct ConvertTests {
     let tool: Tool
 
     init() throws { tool = try Tool() }

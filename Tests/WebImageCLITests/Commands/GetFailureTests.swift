@@ -3,7 +3,7 @@ import Testing
 import WebImage
 import WebImageTestSupport
 
-@Suite struct GetFailureTests {
+@Suite(.timeLimit(.minutes(3))) struct GetFailureTests {
     let tool: Tool
     let faults: FaultServer
 

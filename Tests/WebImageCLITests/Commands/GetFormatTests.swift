@@ -4,7 +4,7 @@ import WebImage
 import WebImageTestSupport
 
 /// The format that `get --output` writes.
-@Suite struct GetFormatTests {
+@Suite(.timeLimit(.minutes(3))) struct GetFormatTests {
     let tool: Tool
 
     init() throws { tool = try Tool() }

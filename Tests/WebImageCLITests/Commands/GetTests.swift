@@ -3,7 +3,7 @@ import Testing
 import WebImage
 import WebImageTestSupport
 
-@Suite struct GetTests {
+@Suite(.timeLimit(.minutes(3))) struct GetTests {
     let tool: Tool
     let root: TemporaryDirectory
     let server: NGINXServer

@@ -3,7 +3,7 @@ import Testing
 import WebImage
 import WebImageTestSupport
 
-@Suite struct InfoTests {
+@Suite(.timeLimit(.minutes(3))) struct InfoTests {
     let tool: Tool
 
     init() throws { tool = try Tool() }

@@ -4,7 +4,7 @@ import WebImage
 import WebImageTestSupport
 
 /// `--shared` of `get` and `cache`; what a store does is in WebImageSharedTests.
-@Suite struct SharedCacheTests {
+@Suite(.timeLimit(.minutes(3))) struct SharedCacheTests {
     let tool: Tool
 
     init() throws { tool = try Tool() }

@@ -4,7 +4,7 @@ import WebImage
 import WebImageTestSupport
 
 /// Standard input and output, and messages.
-@Suite struct StreamTests {
+@Suite(.timeLimit(.minutes(3))) struct StreamTests {
     let tool: Tool
 
     init() throws { tool = try Tool() }

@@ -4,7 +4,7 @@ import WebImage
 import WebImageTestSupport
 
 /// Files whose names are not UTF-8.
-@Suite struct ByteNamesTests {
+@Suite(.timeLimit(.minutes(3))) struct ByteNamesTests {
     let tool: Tool
 
     init() throws {

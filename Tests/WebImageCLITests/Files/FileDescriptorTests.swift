@@ -4,7 +4,7 @@ import WebImageCore
 
 @testable import WebImageCLI
 
-@Suite struct FileDescriptorTests {
+@Suite(.timeLimit(.minutes(3))) struct FileDescriptorTests {
     @Test func waitsForAReaderOfANonblockingPipe() throws {
         let pair = try StreamPair()
         try #require(fcntl(pair.writingEnd.fileDescriptor, F_SETFL, O_NONBLOCK) == 0)

@@ -6,7 +6,7 @@ import WebImageTestSupport
 
 @testable import WebImageCLI
 
-@Suite struct OutputFileTests {
+@Suite(.timeLimit(.minutes(3))) struct OutputFileTests {
     let directory: TemporaryDirectory
 
     init() throws { directory = try TemporaryDirectory() }

@@ -4,7 +4,7 @@ import WebImage
 
 @testable import WebImageCLI
 
-@Suite struct OutputNamesTests {
+@Suite(.timeLimit(.minutes(3))) struct OutputNamesTests {
     private func names(_ addresses: String..., ending: OutputNames.Ending = .own) -> [String] {
         var names = OutputNames()
         return addresses.map { names.name(for: URL(string: $0), ending: ending).fileName(for: .jpeg).description }

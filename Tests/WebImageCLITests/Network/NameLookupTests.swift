@@ -3,7 +3,7 @@ import Testing
 import WebImageTestSupport
 
 /// The network calls of the process, traced from outside.
-@Suite(.enabled(if: Tool.canTrace, "strace is missing, or may not look at other processes"))
+@Suite(.timeLimit(.minutes(3)), .enabled(if: Tool.canTrace, "strace is missing, or may not look at other processes"))
 struct NameLookupTests {
     private let tool: Tool
 

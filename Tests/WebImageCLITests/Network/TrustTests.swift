@@ -3,7 +3,7 @@ import Testing
 import WebImage
 import WebImageTestSupport
 
-@Suite struct TrustTests {
+@Suite(.timeLimit(.minutes(3))) struct TrustTests {
     private let tool: Tool
     private let server: NGINXServer
     private let imageData: Data

@@ -2,7 +2,7 @@ import Foundation
 import Testing
 import WebImageTestSupport
 
-@Suite struct ConsoleTests {
+@Suite(.timeLimit(.minutes(3))) struct ConsoleTests {
     let tool: Tool
 
     init() throws { tool = try Tool() }

@@ -4,7 +4,7 @@ import WebImage
 import WebImageTestSupport
 
 /// Texts of servers, files and stores in the output of real runs.
-@Suite struct PrintedTextTests {
+@Suite(.timeLimit(.minutes(3))) struct PrintedTextTests {
     let tool: Tool
 
     init() throws { tool = try Tool() }

@@ -4,7 +4,7 @@ import WebImage
 
 @testable import WebImageCLI
 
-@Suite struct ShellAdviceTests {
+@Suite(.timeLimit(.minutes(3))) struct ShellAdviceTests {
     private static let url = URL(string: "http://127.0.0.1/a.png") ?? URL(filePath: "/")
 
     private static let cases: [(WebImageError, String?)] = [

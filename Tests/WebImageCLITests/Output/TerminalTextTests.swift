@@ -4,7 +4,7 @@ import WebImageCore
 
 @testable import WebImageCLI
 
-@Suite struct TerminalTextTests {
+@Suite(.timeLimit(.minutes(3))) struct TerminalTextTests {
     private static let unsafe: [ClosedRange<UInt32>] = [
         0...0x1F, 0x7F...0x9F, 0x61C...0x61C, 0x200E...0x200F, 0x2028...0x202E, 0x2066...0x2069,
     ]

@@ -3,7 +3,7 @@ import Testing
 
 @testable import WebImageCLI
 
-@Suite struct TextTests {
+@Suite(.timeLimit(.minutes(3))) struct TextTests {
     @Test func writesStandardJSON() throws {
         let text = "quote \" slash \\ line\n tab\t null\u{0} bell\u{7} é 🦊"
         let value: JSON = [

@@ -2,7 +2,7 @@ import Foundation
 import Testing
 import WebImage
 
-@Suite struct CompletionTests {
+@Suite(.timeLimit(.minutes(3))) struct CompletionTests {
     let tool: Tool
 
     init() throws {

@@ -4,7 +4,7 @@ import WebImage
 
 @testable import WebImageCLI
 
-@Suite struct ManualPageTests {
+@Suite(.timeLimit(.minutes(3))) struct ManualPageTests {
     let tool: Tool
 
     init() async throws {

@@ -6,7 +6,7 @@ import WebImageTestSupport
 
 @testable import WebImageCaching
 
-@Suite struct CacheTests {
+@Suite(.timeLimit(.minutes(3))) struct CacheTests {
     private struct Person: Codable, Sendable, Equatable {
         var name: String
         var age = 36
@@ -295,7 +295,7 @@ extension WebImageError {
     fileprivate static let truncatedValue = WebImageError.decoding(format: .png, reason: .truncated)
 }
 
-@Suite struct CacheArchiverTests {
+@Suite(.timeLimit(.minutes(3))) struct CacheArchiverTests {
     private struct Record: Codable, Equatable {
         var name: String
         var scores: [Double]
@@ -340,7 +340,7 @@ extension WebImageError {
     }
 }
 
-@Suite struct ChangeMonitorTests {
+@Suite(.timeLimit(.minutes(3))) struct ChangeMonitorTests {
     private let monitor = ChangeMonitor<String>()
 
     @Test func detectsChangesBetweenBeginAndEnd() {
@@ -395,7 +395,7 @@ extension WebImageError {
     }
 }
 
-@Suite struct ExpirationDeadlineTests {
+@Suite(.timeLimit(.minutes(3))) struct ExpirationDeadlineTests {
     private let now: Int64 = 5_000_000
 
     private func deadline(_ expiration: CacheExpiration) -> ExpirationDeadline {

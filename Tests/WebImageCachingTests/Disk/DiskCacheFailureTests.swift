@@ -7,7 +7,7 @@ import WebImageTestSupport
 
 @testable import WebImageCaching
 
-@Suite struct DiskCacheFailureTests {
+@Suite(.timeLimit(.minutes(3))) struct DiskCacheFailureTests {
     private let fixture: DiskFixture
     init() throws { fixture = try DiskFixture() }
 
@@ -397,7 +397,7 @@ import WebImageTestSupport
 }
 
 /// A cache on a real file system that is full.
-@Suite(.enabled(if: SmallFileSystem.isAvailable, "needs the right to mount a small tmpfs, which root has"))
+@Suite(.timeLimit(.minutes(3)), .enabled(if: SmallFileSystem.isAvailable, "needs root, to mount a tmpfs"))
 struct DiskCacheFullDiskTests {
     private let fixture: DiskFixture
     private let disk: SmallFileSystem

@@ -5,7 +5,7 @@ import WebImageTestSupport
 
 @testable import WebImageCaching
 
-@Suite struct DiskCacheSegmentTests {
+@Suite(.timeLimit(.minutes(3))) struct DiskCacheSegmentTests {
     private let fixture: DiskFixture
     init() throws { fixture = try DiskFixture() }
 

@@ -6,7 +6,7 @@ import WebImageTestSupport
 
 @testable import WebImageCaching
 
-@Suite struct DiskCacheLimitTests {
+@Suite(.timeLimit(.minutes(3))) struct DiskCacheLimitTests {
     private let fixture: DiskFixture
     init() throws { fixture = try DiskFixture() }
 
@@ -230,7 +230,7 @@ import WebImageTestSupport
     }
 }
 
-@Suite struct DiskCacheTrimTests {
+@Suite(.timeLimit(.minutes(3))) struct DiskCacheTrimTests {
     private let fixture: DiskFixture
     init() throws { fixture = try DiskFixture() }
 

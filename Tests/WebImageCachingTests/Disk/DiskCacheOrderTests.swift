@@ -7,7 +7,7 @@ import WebImageTestSupport
 @testable import WebImageCaching
 
 /// The exact order of eviction.
-@Suite struct DiskCacheLRUTests {
+@Suite(.timeLimit(.minutes(3))) struct DiskCacheLRUTests {
     private let fixture: DiskFixture
     init() throws { fixture = try DiskFixture() }
 
@@ -283,7 +283,7 @@ import WebImageTestSupport
 }
 
 /// Random operations on a disk cache and on a simple model.
-@Suite struct DiskCacheModelTests {
+@Suite(.timeLimit(.minutes(3))) struct DiskCacheModelTests {
     private let fixture: DiskFixture
     init() throws { fixture = try DiskFixture() }
 

@@ -8,7 +8,7 @@ import WebImageTestSupport
 @testable import WebImageCaching
 
 /// One directory used by several processes, or by several caches in one.
-@Suite struct DiskCacheSharingTests {
+@Suite(.timeLimit(.minutes(3))) struct DiskCacheSharingTests {
     private let fixture: DiskFixture
     init() throws { fixture = try DiskFixture() }
 
@@ -242,7 +242,7 @@ import WebImageTestSupport
 }
 
 /// Processes that use one directory and are killed with SIGKILL at random moments.
-@Suite struct DiskCacheKillTests {
+@Suite(.timeLimit(.minutes(3))) struct DiskCacheKillTests {
     /// Two hundred times, in two directories at once. Each time all keys are looked up; each tenth time the cache is
     /// trimmed before, after which the directory must hold nothing that the cache does not know.
     @Test(.timeLimit(.minutes(5)))

@@ -6,7 +6,7 @@ import WebImageTestSupport
 
 @testable import WebImageCaching
 
-@Suite struct DiskCacheTests {
+@Suite(.timeLimit(.minutes(3))) struct DiskCacheTests {
     private let fixture: DiskFixture
     init() throws { fixture = try DiskFixture() }
 
@@ -272,7 +272,7 @@ import WebImageTestSupport
     }
 }
 
-@Suite struct DiskCacheAttributesTests {
+@Suite(.timeLimit(.minutes(3))) struct DiskCacheAttributesTests {
     private let fixture: DiskFixture
     init() throws { fixture = try DiskFixture() }
 

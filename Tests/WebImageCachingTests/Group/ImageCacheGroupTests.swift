@@ -5,7 +5,7 @@ import WebImageTestSupport
 
 @testable import WebImageCaching
 
-@Suite struct ImageCacheGroupTests {
+@Suite(.timeLimit(.minutes(3))) struct ImageCacheGroupTests {
     private let key = ImageCacheKey(source: "http://example.org/a.png")
     private let thumbnailKey = ImageCacheKey(source: "http://example.org/a.png", variant: "thumb")
     private let log = LockBox<[String]>([])

@@ -6,7 +6,7 @@ import WebImageTestSupport
 
 @testable import WebImageCaching
 
-@Suite struct BundledImagesTests {
+@Suite(.timeLimit(.minutes(3))) struct BundledImagesTests {
     private let fixture: ImageCacheFixture
     private let folder: TemporaryDirectory
     private let key: ImageCacheKey

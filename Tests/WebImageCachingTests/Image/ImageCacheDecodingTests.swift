@@ -7,7 +7,7 @@ import WebImageTestSupport
 @testable import WebImageCaching
 
 /// Decoding of the data on disk.
-@Suite struct ImageCacheDecodingTests {
+@Suite(.timeLimit(.minutes(3))) struct ImageCacheDecodingTests {
     private let fixture: ImageCacheFixture
     private let key: ImageCacheKey
 
@@ -133,7 +133,7 @@ import WebImageTestSupport
         async let first = cache.image(for: key, in: .disk, options: ImageQueryOptions(priority: .low))
         try await gate.reached.wait()
         async let second = cache.image(for: key, in: .disk, options: ImageQueryOptions(priority: .veryHigh))
-        while cache.queries.subscriberCount < 2 { await Task.yield() }
+        while cache.queries.subscriberCount < 2, !Task.isCancelled { await Task.yield() }
         gate.open()
         #expect(await first != nil)
         #expect(await second != nil)

@@ -6,7 +6,7 @@ import WebImageTestSupport
 
 @testable import WebImageCaching
 
-@Suite struct ImageCacheTests {
+@Suite(.timeLimit(.minutes(3))) struct ImageCacheTests {
     private let fixture: ImageCacheFixture
     private let cache: ImageCache
     private let key: ImageCacheKey

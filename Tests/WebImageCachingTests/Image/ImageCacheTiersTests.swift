@@ -97,7 +97,9 @@ import WebImageTestSupport
         try await gate.reached.wait()
         gate.open()
         await awaited
-        for source in ["a", "b"] { while await cache.disk?.contains(source) == false { await Task.yield() } }
+        for source in ["a", "b"] {
+            while await cache.disk?.contains(source) == false, !Task.isCancelled { await Task.yield() }
+        }
         #expect(await cache.disk?.contains("c") == false)
         #expect(cache.memory.contains(ImageCacheKey(source: "c")))
         #expect(await cache.disk?.contains("d") == true)

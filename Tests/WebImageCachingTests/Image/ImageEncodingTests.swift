@@ -7,7 +7,7 @@ import WebImageTestSupport
 @testable import WebImageCaching
 
 /// The bytes that are stored on disk for an image.
-@Suite struct ImageEncodingTests {
+@Suite(.timeLimit(.minutes(3))) struct ImageEncodingTests {
     private let fixture: ImageCacheFixture
     private let key: ImageCacheKey
 

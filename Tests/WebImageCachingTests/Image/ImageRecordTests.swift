@@ -5,7 +5,7 @@ import WebImageTestSupport
 
 @testable import WebImageCaching
 
-@Suite struct ImageRecordTests {
+@Suite(.timeLimit(.minutes(3))) struct ImageRecordTests {
     private func record(scale: Double, isThumbnail: Bool = false, extendedData: Data? = nil) throws -> ImageRecord {
         var image = try solidImage()
         image.scale = scale

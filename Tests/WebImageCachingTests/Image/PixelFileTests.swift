@@ -5,7 +5,7 @@ import WebImageTestSupport
 
 @testable import WebImageCaching
 
-@Suite struct PixelFileTests {
+@Suite(.timeLimit(.minutes(3))) struct PixelFileTests {
     private let mark = BytesMark(byteCount: 12_345, checksum: 0xDEAD_BEEF)
 
     /// An image whose pixels do not repeat.

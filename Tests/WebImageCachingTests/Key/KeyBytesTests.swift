@@ -5,7 +5,7 @@ import WebImageCore
 @testable import WebImageCaching
 
 /// Texts that are equivalent in Unicode, but differ in bytes, are different keys everywhere.
-@Suite struct KeyBytesTests {
+@Suite(.timeLimit(.minutes(3))) struct KeyBytesTests {
     private let one = "caf\u{e9}"
     private let two = "cafe\u{301}"
     /// The same length as the other, in another order.

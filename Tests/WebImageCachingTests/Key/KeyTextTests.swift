@@ -3,7 +3,7 @@ import Testing
 
 @testable import WebImageCaching
 
-@Suite struct KeyTextTests {
+@Suite(.timeLimit(.minutes(3))) struct KeyTextTests {
     @Test(arguments: ["http://example.org/a%23b.png?c=d", "avatars/3|x.png", "caf\u{e9}", ""])
     func plainSourcesAreUnescaped(source: String) {
         #expect(ImageCacheKey(source: source).description == source)

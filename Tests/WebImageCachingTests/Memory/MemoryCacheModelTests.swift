@@ -5,7 +5,7 @@ import WebImageTestSupport
 
 @testable import WebImageCaching
 
-@Suite struct MemoryCacheModelTests {
+@Suite(.timeLimit(.minutes(3))) struct MemoryCacheModelTests {
     @Test(arguments: [1, 2, 3, 4, 5, 6] as [UInt64])
     func matchesASimpleModel(seed: UInt64) {
         var random = SplitMix64(seed: seed)
@@ -191,7 +191,7 @@ private struct ModelCache {
     }
 }
 
-@Suite struct MemoryCacheThreadTests {
+@Suite(.timeLimit(.minutes(3))) struct MemoryCacheThreadTests {
     @Test func countsAndValuesAreConsistentAcrossThreads() async {
         let cache = MemoryCache<Int, Int>(costLimit: 1_000, countLimit: 50)
         let foreignValues = LockBox(0)

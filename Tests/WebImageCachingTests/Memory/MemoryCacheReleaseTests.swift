@@ -5,7 +5,7 @@ import WebImageTestSupport
 
 @testable import WebImageCaching
 
-@Suite struct WeakTierTests {
+@Suite(.timeLimit(.minutes(3))) struct WeakTierTests {
     private final class Value: Sendable {
         let number: Int
         init(_ number: Int) { self.number = number }
@@ -214,7 +214,7 @@ import WebImageTestSupport
     }
 }
 
-@Suite struct ValueReleaseTests {
+@Suite(.timeLimit(.minutes(3))) struct ValueReleaseTests {
     /// Records the label of the thread that releases it, which the test's executor sets.
     private final class Probe: Sendable {
         let onRelease: @Sendable () -> Void

@@ -4,7 +4,7 @@ import WebImageCore
 
 @testable import WebImageCaching
 
-@Suite struct MemoryCacheTests {
+@Suite(.timeLimit(.minutes(3))) struct MemoryCacheTests {
     @Test func findsStoredValues() {
         let cache = MemoryCache<String, Int>(costLimit: 100)
         cache.set(1, for: "a", cost: 10)
@@ -198,7 +198,7 @@ import WebImageCore
     }
 }
 
-@Suite struct MemoryCacheExpirationTests {
+@Suite(.timeLimit(.minutes(3))) struct MemoryCacheExpirationTests {
     @Test func doesNotReturnExpiredValues() {
         let fixture = MemoryCacheFixture<Int, Int>()
         fixture.cache.set(1, for: 1, cost: 5, expiration: .seconds(10))
@@ -256,7 +256,7 @@ import WebImageCore
     }
 }
 
-@Suite struct MemoryCacheLimitTests {
+@Suite(.timeLimit(.minutes(3))) struct MemoryCacheLimitTests {
     @Test func hasNoLimitsByDefault() {
         let configuration = MemoryCache<Int, Int>.Configuration()
         #expect(configuration.costLimit == .max && configuration.countLimit == .max)
@@ -369,7 +369,7 @@ import WebImageCore
     }
 }
 
-@Suite struct MemoryBudgetTests {
+@Suite(.timeLimit(.minutes(3))) struct MemoryBudgetTests {
     @Test func defaultsToAFifthOfTheMemoryAndAtMostAGibibyte() {
         let cost = MemoryBudget.defaultImageCost()
         #expect(cost > 0)

@@ -4,7 +4,7 @@ import WebImageTestSupport
 
 @testable import WebImageCaching
 
-@Suite struct MemoryPressureTests {
+@Suite(.timeLimit(.minutes(3))) struct MemoryPressureTests {
     private let source = MemoryPressureSource()
 
     private func fixture() -> MemoryCacheFixture<Int, Int> {
@@ -86,7 +86,7 @@ import WebImageTestSupport
     }
 }
 
-@Suite struct CacheMaintenanceTests {
+@Suite(.timeLimit(.minutes(3))) struct CacheMaintenanceTests {
     @Test func runsNoThreadWithoutWork() {
         let fixture = MemoryCacheFixture<Int, Int>()
         fixture.cache.set(1, for: 1)

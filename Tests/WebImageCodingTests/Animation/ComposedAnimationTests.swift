@@ -4,7 +4,7 @@ import WebImageCore
 import WebImageTestSupport
 
 /// Composed frames, compared with a simple composer.
-@Suite struct ComposedAnimationTests {
+@Suite(.timeLimit(.minutes(3))) struct ComposedAnimationTests {
     private func animation(
         _ file: RandomAnimationFile, options: DecodingOptions = DecodingOptions()
     ) throws -> ComposedAnimation {

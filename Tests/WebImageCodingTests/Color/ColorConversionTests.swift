@@ -5,7 +5,7 @@ import Testing
 import WebImageCore
 
 /// Images with color chunks or profiles, compared with Pillow and lcms2.
-@Suite struct ColorFixtureTests {
+@Suite(.timeLimit(.minutes(3))) struct ColorFixtureTests {
     private func decoded(_ name: String) throws -> (pixels: Pixels, reference: Pixels) {
         let fixture = Fixture("../color/" + name)
         return (Pixels(try CodecRegistry().decode(fixture.data()).pixels), try fixture.reference())
@@ -102,7 +102,7 @@ func pngChunk(_ name: some Sequence<UInt8>, _ content: some Sequence<UInt8>) -> 
     return Data(number(content.count, count: 4) + checked + number(Int(~checksum), count: 4))
 }
 
-@Suite struct ColorTransformCacheTests {
+@Suite(.timeLimit(.minutes(3))) struct ColorTransformCacheTests {
     private func encoding(gamma: Double) throws -> ColorEncoding {
         .profile(try #require(ProfileBytes.display(.displayP3, curve: gammaCurve(gamma)).profile()))
     }

@@ -5,7 +5,7 @@ import WebImageCore
 import WebImageTestSupport
 
 /// Reading valid and invalid profiles.
-@Suite struct ColorProfileTests {
+@Suite(.timeLimit(.minutes(3))) struct ColorProfileTests {
     private let sound = ProfileBytes.display(.displayP3, curve: sRGBCurve)
 
     @Test func readsHeaderAndTags() throws {
@@ -258,7 +258,7 @@ func formulaCurve(_ type: Int, _ numbers: [Double]) -> [UInt8] {
 let sRGBCurve = formulaCurve(3, [2.4, 1 / 1.055, 0.055 / 1.055, 1 / 12.92, 0.04045])
 
 /// Truncated or modified color profiles in images.
-@Suite struct ProfileCorruptionTests {
+@Suite(.timeLimit(.minutes(3))) struct ProfileCorruptionTests {
     /// Profiles of printers, scanners, displays and gray, in images.
     private static let sources = ["p3.jpg", "press.jpg", "gray.jpg", "scanner.png", "table.png", "prophoto.webp"]
 

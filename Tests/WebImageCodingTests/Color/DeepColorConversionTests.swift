@@ -4,7 +4,7 @@ import WebImageCore
 
 @testable import WebImageCoding
 
-@Suite struct DeepColorConversionTests {
+@Suite(.timeLimit(.minutes(3))) struct DeepColorConversionTests {
     /// Converts a row of straight RGBA, repeated in eight rows.
     private func converted(_ pixels: [SIMD4<UInt16>], _ encoding: ColorEncoding = .sRGB) throws -> PixelBuffer {
         let size = PixelSize(width: pixels.count, height: 8)

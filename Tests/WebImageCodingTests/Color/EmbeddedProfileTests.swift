@@ -6,7 +6,7 @@ import WebImageCore
 @testable import WebImageCoding
 
 /// Where files store color information.
-@Suite struct EmbeddedProfileTests {
+@Suite(.timeLimit(.minutes(3))) struct EmbeddedProfileTests {
     private let profile = ProfileBytes.display(.displayP3, curve: sRGBCurve).bytes
 
     // MARK: JPEG

@@ -6,7 +6,7 @@ import WebImageTestSupport
 @testable import WebImageCoding
 
 /// Our conversion to sRGB, compared with lcms2 and with the formulas.
-@Suite struct MatrixShaperTests {
+@Suite(.timeLimit(.minutes(3))) struct MatrixShaperTests {
     struct Example: Sendable, CustomTestStringConvertible {
         let testDescription: String
         let bytes: ProfileBytes

@@ -5,7 +5,7 @@ import WebImageCore
 import WebImageTestSupport
 
 /// Truncated files, files with flipped bits, and hostile files.
-@Suite struct DamagedDataTests {
+@Suite(.timeLimit(.minutes(3))) struct DamagedDataTests {
     private let registry = CodecRegistry()
 
     private static let fixtures = [
@@ -169,7 +169,7 @@ import WebImageTestSupport
 
 /// Truncated, modified or invented files: the same result in every way of decoding, no crash, no hang, no uninitialized
 /// pixels.
-@Suite struct CorruptionTests {
+@Suite(.timeLimit(.minutes(3))) struct CorruptionTests {
     static let fixtures = [
         "baseline-420.jpg", "progressive-420.jpg", "scan-per-component.jpg", "cmyk-adobe.jpg", "rgba-8.png",
         "palette-4-adam7.png", "rgb-16.png", "animated.png",

@@ -4,7 +4,7 @@ import Testing
 import WebImageCore
 
 /// The pixels that other programs decode from the same files.
-@Suite struct DecodedPixelsTests {
+@Suite(.timeLimit(.minutes(3))) struct DecodedPixelsTests {
     // libjpeg-turbo's releases differ in the rounding of upsampling.
     @Test(arguments: Fixture.all(withExtension: "jpg"))
     func decodesJPEGLikePillow(_ fixture: Fixture) throws {
@@ -50,7 +50,7 @@ import WebImageCore
 }
 
 /// Decoding to a size.
-@Suite struct ThumbnailTests {
+@Suite(.timeLimit(.minutes(3))) struct ThumbnailTests {
     private let registry = CodecRegistry()
 
     private func decode(_ name: String, _ thumbnail: Thumbnail) throws -> Image {
@@ -139,7 +139,7 @@ import WebImageCore
 }
 
 /// Pooled memory contains other images, which must not be visible.
-@Suite(.serialized) struct UnwrittenPixelsTests {
+@Suite(.timeLimit(.minutes(3)), .serialized) struct UnwrittenPixelsTests {
     @Test(arguments: [
         "rgba-8.png", "palette-2-adam7.png", "rgba-16-adam7.png", "grey-1.png", "animated.png", "87a.gif",
         "interlaced.gif", "offset.gif", "gif-mixed.gif", "gif-outside.gif",

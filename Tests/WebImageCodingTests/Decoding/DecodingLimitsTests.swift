@@ -5,7 +5,7 @@ import WebImageCore
 import WebImageTestSupport
 
 /// Each limit throws its own error, at once and in pieces.
-@Suite struct DecodingLimitsTests {
+@Suite(.timeLimit(.minutes(3))) struct DecodingLimitsTests {
     private let registry = CodecRegistry()
 
     private func inPieces(_ data: Data, _ options: DecodingOptions) throws -> Image? {
@@ -151,7 +151,7 @@ import WebImageTestSupport
 }
 
 /// Small files that need much work: little memory, an end, and a clear error.
-@Suite struct BombTests {
+@Suite(.timeLimit(.minutes(3))) struct BombTests {
     private let registry = CodecRegistry()
     private static let size = PixelSize(width: 100, height: 100)
     /// The decompressed size of bombs; compressed they have a thousandth of it.

@@ -6,7 +6,7 @@ import WebImageTestSupport
 @testable import WebImageCoding
 
 /// The memory limit of one decode, tested with small files or numbers only; ``PeakMemoryTests`` measures.
-@Suite struct MemoryLimitTests {
+@Suite(.timeLimit(.minutes(3))) struct MemoryLimitTests {
     private let registry = CodecRegistry()
     private static let names = [
         "baseline-420.jpg", "progressive-420.jpg", "cmyk-adobe.jpg", "rgb-8.png", "interlaced.gif", "lossy.webp",

@@ -6,7 +6,7 @@ import WebImageTestSupport
 
 /// The memory of decoding, measured in a separate process, is at most what the decoder computed. ``MemoryLimitTests``
 /// tests the rules.
-@Suite(.serialized) struct PeakMemoryTests {
+@Suite(.timeLimit(.minutes(5)), .serialized) struct PeakMemoryTests {
     /// Libraries, the file, and memory that malloc keeps.
     private static let slack = 12 << 20
 
@@ -73,7 +73,7 @@ import WebImageTestSupport
 
 /// The peak memory of a thumbnail of 12 megapixels, in a separate process, above that of the process itself. All pixels
 /// would take 46 MiB. Each limit is a few MiB above the measured value.
-@Suite(.serialized) struct ThumbnailMemoryTests {
+@Suite(.timeLimit(.minutes(5)), .serialized) struct ThumbnailMemoryTests {
     private static let side = 200
 
     /// Libraries, the file and a few rows: 6 to 7 MiB.

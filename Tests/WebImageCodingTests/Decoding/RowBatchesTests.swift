@@ -5,7 +5,7 @@ import WebImageCore
 import WebImageTestSupport
 
 /// Rows that are filled by several threads.
-@Suite struct BandsTests {
+@Suite(.timeLimit(.minutes(3))) struct BandsTests {
     /// Adds one to every byte of a row each time it's filled.
     private func fillCounts(
         width: Int, height: Int, inputPixelsPerRow: Int = 0, queue: WorkQueue = DecodingQueue.shared
@@ -120,7 +120,7 @@ import WebImageTestSupport
     }
 }
 
-@Suite struct BandHeightTests {
+@Suite(.timeLimit(.minutes(3))) struct BandHeightTests {
     /// Small, and large enough for several threads.
     @Test(arguments: [(5, 7), (100, 33), (600, 1_001), (1, 3_000)], [1, 16])
     func isAMultipleExceptForTheLast(size: (width: Int, height: Int), rowMultiple: Int) throws {
@@ -139,7 +139,7 @@ import WebImageTestSupport
 }
 
 /// The checkpoints of row-by-row decoders.
-@Suite struct RowBatchesTests {
+@Suite(.timeLimit(.minutes(3))) struct RowBatchesTests {
     @Test(arguments: [(10, 1000, 64), (1000, 10, 64), (3, 7, 6), (1, 1, 1)])
     func coversEveryRowOnceInOrder(width: Int, height: Int, pixelCount: Int) throws {
         var rows: [Int] = []
@@ -178,7 +178,7 @@ import WebImageTestSupport
 }
 
 /// Where decoders check their cancellation.
-@Suite struct DecodingCancellationTests {
+@Suite(.timeLimit(.minutes(3))) struct DecodingCancellationTests {
     private let registry = CodecRegistry()
 
     /// At least three checkpoints: before, while and after the pixels are decoded.

@@ -6,7 +6,7 @@ import WebImageCore
 import WebImageTestSupport
 
 /// Round trips of encoded animations.
-@Suite struct AnimationEncodingTests {
+@Suite(.timeLimit(.minutes(3))) struct AnimationEncodingTests {
     private let registry = CodecRegistry()
     private let lossless = EncodingOptions(isLossless: true).with { $0.webPEffort = 0 }
 
@@ -201,7 +201,7 @@ extension GIFFile {
 }
 
 /// Invalid input and cancellation.
-@Suite struct AnimationInputTests {
+@Suite(.timeLimit(.minutes(3))) struct AnimationInputTests {
     private let registry = CodecRegistry()
     private static let formats = [ImageFormat.gif, .png, .webp]
 
@@ -301,7 +301,7 @@ extension GIFFile {
 }
 
 /// The kernels that compare frames, compared with their definitions.
-@Suite struct FrameChangesTests {
+@Suite(.timeLimit(.minutes(3))) struct FrameChangesTests {
     private static let rows: [(before: [UInt32], after: [UInt32])] = {
         var generator = SplitMix64(seed: 11)
         let words: [UInt32] = [0, 0xFF00_0000, 0xFF12_3456, 0x8040_4040, 0x0100_0000]

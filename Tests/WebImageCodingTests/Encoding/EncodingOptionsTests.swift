@@ -4,7 +4,7 @@ import Testing
 import WebImageCore
 
 /// The effect of each format's options.
-@Suite struct EncodingOptionsTests {
+@Suite(.timeLimit(.minutes(3))) struct EncodingOptionsTests {
     private let registry = CodecRegistry()
 
     private func photo() throws -> Image { try registry.decode(Fixture("photo.jpg").data()) }
@@ -141,7 +141,7 @@ import WebImageCore
 }
 
 /// Limits on the size of files.
-@Suite struct EncodingLimitsTests {
+@Suite(.timeLimit(.minutes(3))) struct EncodingLimitsTests {
     private let registry = CodecRegistry()
 
     private func photo() throws -> Image { try registry.decode(Fixture("photo.jpg").data()) }

@@ -6,7 +6,7 @@ import Testing
 import WebImageCore
 
 /// Round trips of encoded images.
-@Suite struct EncodingTests {
+@Suite(.timeLimit(.minutes(3))) struct EncodingTests {
     private let registry = CodecRegistry()
 
     private func image(_ name: String) throws -> Image { try registry.decode(Fixture(name).data()) }
@@ -102,7 +102,7 @@ import WebImageCore
 }
 
 /// Errors of the C encoders that Swift's checks prevent.
-@Suite struct EncoderShimTests {
+@Suite(.timeLimit(.minutes(3))) struct EncoderShimTests {
     @Test func passesOnLibjpegsErrors() {
         let encoder = cwi_jpeg_encoder_create()
         defer { cwi_jpeg_encoder_destroy(encoder) }
@@ -126,7 +126,7 @@ import WebImageCore
 }
 
 /// Images that share the memory of another one, with gaps between rows.
-@Suite struct PartEncodingTests {
+@Suite(.timeLimit(.minutes(3))) struct PartEncodingTests {
     @Test(arguments: [ImageFormat.png, .jpeg, .webp], [true, false])
     func areEncodedLikeCopies(format: ImageFormat, isOpaque: Bool) throws {
         let bytes = (0..<60 * 40).flatMap { index -> [UInt8] in

@@ -3,7 +3,7 @@ import Testing
 @testable import WebImageCoding
 
 /// The conversion of seconds to the formats' units.
-@Suite struct FrameTimingTests {
+@Suite(.timeLimit(.minutes(3))) struct FrameTimingTests {
     @Test func doesNotAccumulateRoundingErrors() {
         var clock = FrameClock(unitsPerSecond: 100, minimum: 2, maximum: 65_535)
         let units = (0..<300).map { _ in clock.units(for: 1.0 / 3) }

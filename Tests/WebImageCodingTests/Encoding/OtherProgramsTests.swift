@@ -6,7 +6,7 @@ import WebImageTestSupport
 @testable import WebImageCoding
 
 /// Other programs read the same frames, durations and plays from encoded files.
-@Suite(.enabled(if: OtherProgram.hasPillow, "needs Pillow"))
+@Suite(.timeLimit(.minutes(3)), .enabled(if: OtherProgram.hasPillow, "needs Pillow"))
 struct OtherProgramsTests {
     private let registry = CodecRegistry()
     private let directory: TemporaryDirectory

@@ -5,7 +5,7 @@ import WebImageCore
 import WebImageTestSupport
 
 /// GIFs that break the specification, decoded as browsers do.
-@Suite struct GIFDecoderTests {
+@Suite(.timeLimit(.minutes(3))) struct GIFDecoderTests {
     private let registry = CodecRegistry()
 
     /// `offset.gif`: a screen of 30×20 with one frame of 21×17 at (5, 2). The frame starts at byte 25.
@@ -76,7 +76,7 @@ import WebImageTestSupport
 }
 
 /// All frames of a GIF, as ImageMagick and gif2webp compose them; see Tests/Fixtures/gif_animations.py.
-@Suite struct AnimatedGIFTests {
+@Suite(.timeLimit(.minutes(3))) struct AnimatedGIFTests {
     private let decoder = GIFDecoder()
 
     private static let fixtures = [
@@ -216,7 +216,7 @@ import WebImageTestSupport
 }
 
 /// Damaged GIFs, at once and in pieces.
-@Suite struct DamagedGIFTests {
+@Suite(.timeLimit(.minutes(3))) struct DamagedGIFTests {
     private let decoder = GIFDecoder()
 
     private func options(_ damage: DecodingOptions.Damage = .showGoodPart) -> DecodingOptions {

@@ -5,7 +5,7 @@ import WebImageCore
 import WebImageTestSupport
 
 /// GIFs that arrive in pieces.
-@Suite struct GIFIncrementalDecoderTests {
+@Suite(.timeLimit(.minutes(3))) struct GIFIncrementalDecoderTests {
     private static let fixtures = [
         "87a.gif", "interlaced.gif", "transparent.gif", "local-palette.gif", "offset.gif", "animated.gif",
         "gif-dispose-3.gif", "gif-mixed.gif", "gif-outside.gif",

@@ -4,7 +4,7 @@ import WebImageCore
 import WebImageTestSupport
 
 /// The LZW decoder compared with a literal implementation of the specification, on noise, in pieces of every size.
-@Suite struct LZWDecoderTests {
+@Suite(.timeLimit(.minutes(3))) struct LZWDecoderTests {
     @Test func decompressesAnyBytesLikeASimpleDecoder() throws {
         var generator = SplitMix64(seed: 21)
         for round in 0..<500 {
@@ -103,7 +103,7 @@ private enum PlainLZW {
 }
 
 /// Round trips.
-@Suite struct LZWEncoderTests {
+@Suite(.timeLimit(.minutes(3))) struct LZWEncoderTests {
     private func unpacked(_ codes: [UInt8], count: Int) throws -> [UInt8] {
         let decoder = try LZWDecoder(minimumCodeSize: codes[0], capacity: count)
         var offset = 1

@@ -6,7 +6,7 @@ import WebImageTestSupport
 @testable import WebImageCoding
 
 /// Palettes and dithering.
-@Suite struct PaletteTests {
+@Suite(.timeLimit(.minutes(3))) struct PaletteTests {
     private let registry = CodecRegistry()
 
     private func photo() throws -> Image {

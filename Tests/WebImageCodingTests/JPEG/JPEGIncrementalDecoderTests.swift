@@ -5,7 +5,7 @@ import WebImageCore
 import WebImageTestSupport
 
 /// JPEGs that arrive in pieces.
-@Suite struct JPEGIncrementalDecoderTests {
+@Suite(.timeLimit(.minutes(3))) struct JPEGIncrementalDecoderTests {
     private static let oneScan = [
         "baseline-420.jpg", "baseline-444.jpg", "restart-420.jpg", "cmyk-adobe.jpg", "grey.jpg", "size-16x33.jpg",
     ].map(Fixture.init)
@@ -341,7 +341,7 @@ import WebImageTestSupport
 }
 
 /// Segments with a wrong length: skipped segments are skipped as by libjpeg, others are damage.
-@Suite struct JPEGSegmentTests {
+@Suite(.timeLimit(.minutes(3))) struct JPEGSegmentTests {
     /// A length below 2 doesn't even include itself; others end before or after the comment's end.
     @Test(arguments: [0xFE, 0xE1, 0xE2, 0xEE, 0xDC] as [UInt8], [0, 1, 2, 5])
     func aCommentOfAWrongLengthIsSkipped(_ marker: UInt8, length: UInt8) throws {

@@ -3,7 +3,7 @@ import Testing
 
 @testable import WebImageCoding
 
-@Suite struct EXIFFieldsTests {
+@Suite(.timeLimit(.minutes(3))) struct EXIFFieldsTests {
     /// A directory with entries of these tags.
     private func exif(_ main: [Int: Value], details: [Int: Value] = [:], gps: [Int: Value] = [:]) -> Data {
         // The directories are one behind the other, and each has its values behind it.

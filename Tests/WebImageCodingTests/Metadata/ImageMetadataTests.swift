@@ -5,7 +5,7 @@ import WebImageTestSupport
 
 @testable import WebImageCoding
 
-@Suite struct ImageMetadataTests {
+@Suite(.timeLimit(.minutes(3))) struct ImageMetadataTests {
     private let registry = CodecRegistry()
     private static let formats: [ImageFormat] = [.jpeg, .png, .webp]
 

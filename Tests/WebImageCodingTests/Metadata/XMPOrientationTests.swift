@@ -5,7 +5,7 @@ import WebImageCore
 @testable import WebImageCoding
 
 /// Orientation in XMP only, which some programs write instead of EXIF.
-@Suite struct XMPOrientationTests {
+@Suite(.timeLimit(.minutes(3))) struct XMPOrientationTests {
     private func packet(_ orientation: String) -> Data {
         Data(
             """

@@ -4,7 +4,7 @@ import WebImageCore
 
 @testable import WebImageCoding
 
-@Suite struct XMPPacketTests {
+@Suite(.timeLimit(.minutes(3))) struct XMPPacketTests {
     private func described(_ packet: String) throws -> String? {
         let metadata = ImageMetadata(xmp: Data(packet.utf8))
         return try metadata.describing(PixelSize(width: 64, height: 48), as: .jpeg).xmp.map {

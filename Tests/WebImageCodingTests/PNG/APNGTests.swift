@@ -5,7 +5,7 @@ import WebImageCore
 @testable import WebImageCoding
 
 /// The frames of APNG files.
-@Suite struct APNGTests {
+@Suite(.timeLimit(.minutes(3))) struct APNGTests {
     private let decoder = PNGDecoder()
 
     private static let fixtures = [

@@ -7,7 +7,7 @@ import WebImageTestSupport
 @testable import WebImageCoding
 
 /// Decompression through a window, compared with libdeflate.
-@Suite struct InflaterTests {
+@Suite(.timeLimit(.minutes(3))) struct InflaterTests {
     /// Content that compresses differently: not at all, into long and short matches, into one code, into codes of 15
     /// bits.
     enum Content: CaseIterable {

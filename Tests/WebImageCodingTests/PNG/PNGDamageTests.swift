@@ -5,7 +5,7 @@ import WebImageCore
 @testable import WebImageCoding
 
 /// How damaged PNGs are shown or refused.
-@Suite struct PNGDamageTests {
+@Suite(.timeLimit(.minutes(3))) struct PNGDamageTests {
     private let decoder = PNGDecoder()
     private let strict = DecodingOptions(damage: .refuse)
 

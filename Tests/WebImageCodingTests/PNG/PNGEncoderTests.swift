@@ -6,7 +6,7 @@ import WebImageCore
 import WebImageTestSupport
 
 /// How PNG files are written.
-@Suite struct PNGEncoderTests {
+@Suite(.timeLimit(.minutes(3))) struct PNGEncoderTests {
     @Test(arguments: [3, 4])
     func choosesTheBestFilterForEachRow(bytesPerPixel: Int) {
         var generator = SplitMix64(seed: 3)
@@ -76,7 +76,7 @@ import WebImageTestSupport
 }
 
 /// The kernels that undo PNG's filters.
-@Suite struct UnfilterTests {
+@Suite(.timeLimit(.minutes(3))) struct UnfilterTests {
     @Test(arguments: UInt8(0)...4, [1, 2, 3, 4, 6, 8])
     func undoesEveryFilterOnEveryProcessor(filter: UInt8, bytesPerPixel: Int) {
         var generator = SplitMix64(seed: UInt64(filter) * 10 + UInt64(bytesPerPixel))

@@ -6,7 +6,7 @@ import WebImageCore
 import WebImageTestSupport
 
 /// PNG files that arrive in pieces.
-@Suite struct PNGIncrementalDecoderTests {
+@Suite(.timeLimit(.minutes(3))) struct PNGIncrementalDecoderTests {
     private static let fixtures = [
         "rgb-8.png", "rgba-8.png", "rgba-8-adam7.png", "palette-4-alpha.png", "palette-2-adam7.png",
         "rgba-16-adam7.png",

@@ -7,7 +7,7 @@ import WebImageTestSupport
 @testable import WebImageCoding
 
 /// Both ways of decoding pixels, ours and libpng's, compared with the original samples.
-@Suite struct PNGPixelsTests {
+@Suite(.timeLimit(.minutes(3))) struct PNGPixelsTests {
     private static let sizes = [(1, 1), (1, 9), (2, 3), (3, 2), (5, 5), (7, 1), (16, 4), (33, 17), (101, 13)]
 
     private static func still(in data: Data) -> PNGImage? {

@@ -4,7 +4,7 @@ import Testing
 import WebImageCore
 
 /// The information in the first bytes of a file.
-@Suite struct ImageProbeTests {
+@Suite(.timeLimit(.minutes(3))) struct ImageProbeTests {
     private let registry = CodecRegistry()
 
     /// Every result is that of the whole file, except for what may follow the pixels.

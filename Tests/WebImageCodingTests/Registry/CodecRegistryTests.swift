@@ -4,7 +4,7 @@ import WebImageCoding
 import WebImageCore
 
 /// The choice of a decoder.
-@Suite struct CodecRegistryTests {
+@Suite(.timeLimit(.minutes(3))) struct CodecRegistryTests {
     /// Accepts PNG data and returns a given result.
     private struct PickyDecoder: ImageDecoder {
         let format = ImageFormat.png
@@ -250,7 +250,7 @@ import WebImageCore
 }
 
 /// The information in files that are not decoded.
-@Suite struct ImageInfoTests {
+@Suite(.timeLimit(.minutes(3))) struct ImageInfoTests {
     private let registry = CodecRegistry()
 
     private func info(of name: String) throws -> ImageInfo { try registry.info(of: Fixture(name).data()) }

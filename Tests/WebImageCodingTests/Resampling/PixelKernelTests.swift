@@ -6,7 +6,7 @@ import WebImageCore
 @testable import WebImageCoding
 
 /// The C kernels compared with their formulas, on every input if there are few, else on noise.
-@Suite struct PixelKernelTests {
+@Suite(.timeLimit(.minutes(3))) struct PixelKernelTests {
     private func noise(pixelCount: Int, seed: UInt64 = 5) -> [UInt8] {
         var generator = SplitMix64(seed: seed)
         return (0..<pixelCount * 4).map { _ in UInt8.random(in: 0...255, using: &generator) }

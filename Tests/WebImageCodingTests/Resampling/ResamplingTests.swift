@@ -7,7 +7,7 @@ import WebImageTestSupport
 @testable import WebImageCoding
 
 /// The Lanczos resampler compared with the definition of the filter.
-@Suite struct ResamplingTests {
+@Suite(.timeLimit(.minutes(3))) struct ResamplingTests {
     private func noise(_ width: Int, _ height: Int, isOpaque: Bool = false) throws -> Pixels {
         var generator = SplitMix64(seed: 9)
         var bytes = (0..<width * height * 4).map { _ in UInt8.random(in: 0...255, using: &generator) }

@@ -6,7 +6,7 @@ import WebImageTestSupport
 @testable import WebImageCoding
 
 /// Resampling row by row gives the same as resampling the whole image.
-@Suite struct RowResamplerTests {
+@Suite(.timeLimit(.minutes(3))) struct RowResamplerTests {
     @Test(arguments: [
         (PixelSize(width: 64, height: 48), PixelSize(width: 16, height: 12)),
         (PixelSize(width: 101, height: 307), PixelSize(width: 13, height: 40)),

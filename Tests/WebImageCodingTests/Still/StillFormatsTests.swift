@@ -6,7 +6,7 @@ import WebImageTestSupport
 @testable import WebImageCoding
 
 /// BMP, ICO, ICNS, PNM and QOI: formats whose files are decoded as a whole.
-@Suite struct StillFormatsTests {
+@Suite(.timeLimit(.minutes(3))) struct StillFormatsTests {
     static let extensions = ["bmp", "ico", "cur", "icns", "pbm", "pgm", "ppm", "pam", "qoi"]
     static let fixtures = extensions.flatMap { Fixture.all(withExtension: $0) }
     private let registry = CodecRegistry()

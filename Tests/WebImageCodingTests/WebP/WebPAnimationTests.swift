@@ -6,7 +6,7 @@ import WebImageTestSupport
 @testable import WebImageCoding
 
 /// Frames of valid and invalid animated WebPs.
-@Suite struct WebPAnimationTests {
+@Suite(.timeLimit(.minutes(3))) struct WebPAnimationTests {
     private static let names = [
         "animated.webp", "animated-parts.webp", "animated-lossy.webp", "animated-small-first.webp",
     ]

@@ -6,7 +6,7 @@ import WebImageTestSupport
 @testable import WebImageCoding
 
 /// WebPs that arrive in pieces.
-@Suite struct WebPIncrementalDecoderTests {
+@Suite(.timeLimit(.minutes(3))) struct WebPIncrementalDecoderTests {
     private static let stills = [
         "lossy.webp", "lossless.webp", "lossy-alpha.webp", "lossless-alpha.webp", "orientation-6.webp",
     ].map(Fixture.init)

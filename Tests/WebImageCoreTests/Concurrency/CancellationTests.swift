@@ -1,7 +1,7 @@
 import Testing
 import WebImageCore
 
-@Suite struct CancellationTests {
+@Suite(.timeLimit(.minutes(3))) struct CancellationTests {
     @Test func staysCancelled() throws {
         let cancellation = Cancellation()
         #expect(!cancellation.isCancelled)

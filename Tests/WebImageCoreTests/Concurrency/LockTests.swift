@@ -3,7 +3,7 @@ import Glibc
 import Testing
 import WebImageCore
 
-@Suite struct LockTests {
+@Suite(.timeLimit(.minutes(3))) struct LockTests {
     private final class Counter: Sendable {
         let value = Lock(0)
     }

@@ -3,7 +3,7 @@ import Testing
 
 @testable import WebImageCore
 
-@Suite struct PlatformThreadTests {
+@Suite(.timeLimit(.minutes(3))) struct PlatformThreadTests {
     @Test func triesASmallerStackIfALargeOneCannotBeAllocated() {
         let done = DispatchSemaphore(value: 0)
         #expect(PlatformThread.start(name: "small", stackByteCounts: [1 << 60, 512 << 10]) { done.signal() })

@@ -3,7 +3,7 @@ import WebImageTestSupport
 
 @testable import WebImageCore
 
-@Suite struct PriorityQueueTests {
+@Suite(.timeLimit(.minutes(3))) struct PriorityQueueTests {
     private func all(_ queue: PriorityQueue<Int>) -> [Int] {
         var copy = queue
         return copy.removeAll()

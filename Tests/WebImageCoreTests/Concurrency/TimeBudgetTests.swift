@@ -2,7 +2,7 @@ import Testing
 import WebImageCore
 
 /// Time that counts only while work runs.
-@Suite struct TimeBudgetTests {
+@Suite(.timeLimit(.minutes(3))) struct TimeBudgetTests {
     @Test func countsStepsAndNotTheTimeBetweenThem() {
         let now = LockBox(0.0)
         let budget = TimeBudget(seconds: 3) { now.withLock { $0 } }

@@ -1,7 +1,7 @@
 import Testing
 import WebImageCore
 
-@Suite struct CredentialRedactionTests {
+@Suite(.timeLimit(.minutes(3))) struct CredentialRedactionTests {
     @Test(arguments: [
         ("http://me:pw@h/a", "http://h/a"), ("see http://me@h, ftp://x:y@h", "see http://h, ftp://h"),
         ("//me:pw@h/a", "//h/a"),

@@ -2,7 +2,7 @@ import FoundationEssentials
 import Testing
 import WebImageCore
 
-@Suite struct ErrorDescriptionTests {
+@Suite(.timeLimit(.minutes(3))) struct ErrorDescriptionTests {
     private static let url = URL(string: "https://user:p%40ss@host:8443/a.png?b=@c")
 
     /// One error of each case and reason that contains a URL, a key or a text of the user.

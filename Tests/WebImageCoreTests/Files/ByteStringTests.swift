@@ -2,7 +2,7 @@ import Foundation
 import Testing
 import WebImageCore
 
-@Suite struct ByteStringTests {
+@Suite(.timeLimit(.minutes(3))) struct ByteStringTests {
     @Test(
         arguments: [
             (Array("né.png".utf8), "né.png", "né.png"), ([0x61, 0xFF, 0x62], #"a\xFFb"#, "a%FFb"),

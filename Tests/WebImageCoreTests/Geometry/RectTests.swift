@@ -1,7 +1,7 @@
 import Testing
 import WebImageCore
 
-@Suite struct RectTests {
+@Suite(.timeLimit(.minutes(3))) struct RectTests {
     @Test func clampsToTheBoundsOfAnImage() {
         let size = PixelSize(width: 10, height: 8)
         func clamped(_ x: Int, _ y: Int, _ width: Int, _ height: Int) -> PixelRect? {

@@ -1,7 +1,7 @@
 import Testing
 import WebImageCore
 
-@Suite struct ResizeModeTests {
+@Suite(.timeLimit(.minutes(3))) struct ResizeModeTests {
     private let photo = PixelSize(width: 4000, height: 3000)
 
     @Test(arguments: [

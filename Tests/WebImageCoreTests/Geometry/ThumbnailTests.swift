@@ -1,7 +1,7 @@
 import Testing
 import WebImageCore
 
-@Suite struct ThumbnailTests {
+@Suite(.timeLimit(.minutes(3))) struct ThumbnailTests {
     @Test(arguments: [
         (2.0, PixelSize(width: 201, height: 100)), (1.0, PixelSize(width: 101, height: 50)),
         (0, PixelSize(width: 101, height: 50)), (-2, PixelSize(width: 101, height: 50)),

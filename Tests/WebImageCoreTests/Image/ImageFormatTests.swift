@@ -2,7 +2,7 @@ import Foundation
 import Testing
 import WebImageCore
 
-@Suite struct ImageFormatTests {
+@Suite(.timeLimit(.minutes(3))) struct ImageFormatTests {
     @Test(arguments: [
         ([0xFF, 0xD8, 0xFF, 0xE0], ImageFormat.jpeg),
         ([0x89, 0x50, 0x4E, 0x47, 0x0D, 0x0A, 0x1A, 0x0A, 0, 0], .png),

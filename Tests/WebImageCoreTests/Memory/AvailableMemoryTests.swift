@@ -4,7 +4,7 @@ import WebImageTestSupport
 
 @testable import WebImageCore
 
-@Suite struct AvailableMemoryTests {
+@Suite(.timeLimit(.minutes(3))) struct AvailableMemoryTests {
     private func level(_ files: [String: String]) throws -> MemoryPressureLevel? {
         let root = try TemporaryDirectory()
         for (path, text) in files { try root.write(Data(text.utf8), to: path) }

@@ -4,7 +4,7 @@ import WebImageTestSupport
 
 @testable import WebImageCore
 
-@Suite struct SystemPressureSensorsTests {
+@Suite(.timeLimit(.minutes(3))) struct SystemPressureSensorsTests {
     private let root: TemporaryDirectory
 
     init() throws {

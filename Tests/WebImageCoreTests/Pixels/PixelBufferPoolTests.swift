@@ -2,7 +2,7 @@ import Testing
 
 @testable import WebImageCore
 
-@Suite struct PixelBufferPoolTests {
+@Suite(.timeLimit(.minutes(3))) struct PixelBufferPoolTests {
     private func address(width: Int, height: Int, pool: PixelBufferPool) throws -> UnsafeRawPointer {
         try MutablePixelBuffer(width: width, height: height, pool: pool).freeze(isOpaque: true).baseAddress
     }

@@ -2,7 +2,7 @@ import Testing
 
 @testable import WebImageCore
 
-@Suite struct PixelBufferTests {
+@Suite(.timeLimit(.minutes(3))) struct PixelBufferTests {
     @Test func keepsWrittenPixels() throws {
         var pixels = try MutablePixelBuffer(width: 3, height: 2)
         #expect(pixels.size == PixelSize(width: 3, height: 2))

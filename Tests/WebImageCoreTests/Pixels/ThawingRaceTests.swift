@@ -6,7 +6,7 @@ import WebImageTestSupport
 @testable import WebImageCore
 
 /// Caches revive images by weak references on other threads than the one that thaws them.
-@Suite struct ThawingRaceTests {
+@Suite(.timeLimit(.minutes(3))) struct ThawingRaceTests {
     /// The owner never waits for the other thread, which revives what it can, and looks at it once the owner is done.
     @Test func thawingDoesNotChangeConcurrentlyRevivedPixels() async throws {
         let race = Race()

@@ -6,7 +6,7 @@ import WebImageCore
 @testable import WebImageFormats
 
 /// Compares with opj_decompress, whose PNGs have the colors that it makes of each color space.
-@Suite struct JPEG2000ColorTests {
+@Suite(.timeLimit(.minutes(3))) struct JPEG2000ColorTests {
     private let files: FormatFiles
     private let registry = FormatFiles.registry
 

@@ -7,7 +7,7 @@ import WebImageTestSupport
 @testable import WebImageFormats
 
 /// Files of a few bytes whose headers claim gigabytes.
-@Suite struct JPEG2000LimitTests {
+@Suite(.timeLimit(.minutes(3))) struct JPEG2000LimitTests {
     private let registry = FormatFiles.registry
 
     struct Claim: CustomTestStringConvertible, Sendable {

@@ -13,7 +13,7 @@ import WebImageTestSupport
     private func settle() async throws {
         try await clock.waitForSleepers()
         clock.advance(by: NetworkActivity.settlingTime)
-        while activity.isSettling { await Task.yield() }
+        while activity.isSettling, !Task.isCancelled { await Task.yield() }
     }
 
     @Test func countsAndNeverGoesBelowZero() {
@@ -96,7 +96,7 @@ import WebImageTestSupport
             clock.advance(by: .milliseconds(20))
             passed += .milliseconds(20)
             // Until it sleeps again, or has reported.
-            while clock.sleeperCount == 0, activity.isSettling { await Task.yield() }
+            while clock.sleeperCount == 0, activity.isSettling, !Task.isCancelled { await Task.yield() }
         }
         #expect(passed == .seconds(1))
         #expect(await changes.next() == true)

@@ -5,7 +5,7 @@ import WebImageTestSupport
 
 @testable import WebImageLoading
 
-@Suite struct CredentialTests {
+@Suite(.timeLimit(.minutes(3))) struct CredentialTests {
     private let downloader = ImageDownloader.forTests()
     private static let right = Credential(username: "user", password: "secret")
 
@@ -120,7 +120,7 @@ import WebImageTestSupport
     }
 }
 
-@Suite struct ChallengeTests {
+@Suite(.timeLimit(.minutes(3))) struct ChallengeTests {
     /// Keeps the challenges and answers them from a list; declines when that is empty.
     private final class Keychain: Sendable {
         let challenges = LockBox<[AuthenticationChallenge]>([])
@@ -284,7 +284,7 @@ import WebImageTestSupport
     }
 }
 
-@Suite struct HTTPChallengeTests {
+@Suite(.timeLimit(.minutes(3))) struct HTTPChallengeTests {
     @Test(arguments: [
         (["Basic realm=\"a b\""], [HTTPChallenge(scheme: "basic", realm: "a b")]),
         (["BASIC Realm=token"], [HTTPChallenge(scheme: "basic", realm: "token")]),

@@ -6,7 +6,7 @@ import WebImageTestSupport
 
 @testable import WebImageLoading
 
-@Suite struct BodyCollectorTests {
+@Suite(.timeLimit(.minutes(3))) struct BodyCollectorTests {
     private let directory: TemporaryDirectory
 
     init() throws { directory = try TemporaryDirectory() }

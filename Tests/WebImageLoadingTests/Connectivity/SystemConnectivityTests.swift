@@ -6,7 +6,7 @@ import WebImageTestSupport
 
 @testable import WebImageLoading
 
-@Suite struct SystemConnectivityTests {
+@Suite(.timeLimit(.minutes(3))) struct SystemConnectivityTests {
     /// Routes that the test changes, and a socket in place of the kernel's events.
     private final class Routes: Sendable {
         private let state = LockBox((hasDefault: false, writer: Int32(-1), openCount: 0))

@@ -6,7 +6,7 @@ import WebImageTestSupport
 
 @testable import WebImageLoading
 
-@Suite struct CookieJarTests {
+@Suite(.timeLimit(.minutes(3))) struct CookieJarTests {
     private let downloader = ImageDownloader.forTests { configuration in
         for name in ["h.test", "a.h.test", "other.test", "site.co.uk", "a.site.co.uk", "next.co.uk"] {
             configuration.hostAddresses[name] = ["127.0.0.1"]
@@ -196,7 +196,7 @@ import WebImageTestSupport
     }
 }
 
-@Suite struct CookieTests {
+@Suite(.timeLimit(.minutes(3))) struct CookieTests {
     private static let full = Cookie(
         name: "n", value: "v=w", domain: ".H.test", includesSubdomains: true, path: "/p", isSecure: true,
         isHTTPOnly: true, expires: Date(timeIntervalSince1970: 4_000_000_000))

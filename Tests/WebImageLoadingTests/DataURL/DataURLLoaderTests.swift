@@ -4,7 +4,7 @@ import WebImageCore
 import WebImageLoading
 import WebImageTestSupport
 
-@Suite struct DataURLLoaderTests {
+@Suite(.timeLimit(.minutes(3))) struct DataURLLoaderTests {
     private let loader = DataURLLoader()
 
     private func url(_ text: String) throws -> URL { try #require(URL(string: text)) }

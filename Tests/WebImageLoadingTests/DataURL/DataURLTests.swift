@@ -4,7 +4,7 @@ import WebImageCore
 import WebImageLoading
 
 /// What the WHATWG Fetch Standard's "data: URL processor" returns, rule by rule.
-@Suite struct DataURLTests {
+@Suite(.timeLimit(.minutes(3))) struct DataURLTests {
     private let loader = DataURLLoader()
 
     struct Case: Sendable {

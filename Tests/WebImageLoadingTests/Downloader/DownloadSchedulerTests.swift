@@ -119,7 +119,7 @@ import WebImageTestSupport
             let count = started.count
             try await clock.waitForSleepers()
             clock.advance(by: duration)
-            while started.count == count { await Task.yield() }
+            while started.count == count, !Task.isCancelled { await Task.yield() }
         }
     }
 

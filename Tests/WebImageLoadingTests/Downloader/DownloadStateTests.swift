@@ -5,7 +5,7 @@ import WebImageCore
 @testable import WebImageLoading
 
 /// Judgements that hardly any server provokes.
-@Suite struct DownloadStateTests {
+@Suite(.timeLimit(.minutes(3))) struct DownloadStateTests {
     private static func state(
         _ length: Int, coding: String?, method: LoaderRequest.Method = .get
     ) throws -> DownloadState {

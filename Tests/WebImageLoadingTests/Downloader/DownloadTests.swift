@@ -6,7 +6,7 @@ import WebImageTestSupport
 @testable import WebImageLoading
 
 /// The caller gets what a server sends, or an error that says why not.
-@Suite struct DownloadTests {
+@Suite(.timeLimit(.minutes(3))) struct DownloadTests {
     private let downloader = ImageDownloader.forTests()
 
     @Test(arguments: [("small.png", 5000), ("large.png", 2_000_000)])
@@ -159,7 +159,7 @@ import WebImageTestSupport
 }
 
 /// Orders and sums that hold however slow the machine is.
-@Suite struct MetricsTests {
+@Suite(.timeLimit(.minutes(3))) struct MetricsTests {
     @Test func distinguishesNewFromReusedConnections() async throws {
         let nginx = try SharedServers.nginx.get()
         let downloader = ImageDownloader.forTests()

@@ -6,7 +6,7 @@ import WebImageTestSupport
 @testable import WebImageLoading
 
 /// The changes that hooks may make, as the server and the caller see them.
-@Suite struct HooksTests {
+@Suite(.timeLimit(.minutes(3))) struct HooksTests {
     private func downloader(_ change: (inout ImageDownloader.Configuration) -> Void) -> ImageDownloader {
         .forTests(change)
     }
@@ -219,7 +219,7 @@ private func currentThreadName() -> String {
 }
 
 /// Bodies in a content coding: decoded where that was asked for, an error elsewhere.
-@Suite struct ContentCodingTests {
+@Suite(.timeLimit(.minutes(3))) struct ContentCodingTests {
     private let asking = ImageDownloader.forTests { $0.headers["Accept-Encoding"] = "gzip, deflate" }
     private let notAsking = ImageDownloader.forTests()
 

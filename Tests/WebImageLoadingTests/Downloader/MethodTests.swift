@@ -6,7 +6,7 @@ import WebImageTestSupport
 @testable import WebImageLoading
 
 /// The request on the wire is the wanted one, also after a redirect.
-@Suite struct MethodTests {
+@Suite(.timeLimit(.minutes(3))) struct MethodTests {
     private let downloader = ImageDownloader.forTests()
 
     /// The request that `/mirror` has received.
@@ -90,7 +90,7 @@ import WebImageTestSupport
 }
 
 /// RFC 9110, 15.4.
-@Suite struct RedirectedMethodTests {
+@Suite(.timeLimit(.minutes(3))) struct RedirectedMethodTests {
     @Test(
         arguments: [
             (301, .get, .get), (301, .post, .get), (301, .put, .put), (301, .head, .head),
@@ -146,7 +146,7 @@ import WebImageTestSupport
 }
 
 /// Requests that accept any response, not only images.
-@Suite struct AnyResponseTests {
+@Suite(.timeLimit(.minutes(3))) struct AnyResponseTests {
     private let downloader = ImageDownloader.forTests { $0.acceptableContentTypes = ["image/png"] }
 
     private func request(_ url: URL, headers: [String: String] = [:]) -> LoaderRequest {
@@ -231,7 +231,7 @@ import WebImageTestSupport
 }
 
 /// The head of a response with a refused status is reported, so that it can be cached.
-@Suite struct RefusedResponseTests {
+@Suite(.timeLimit(.minutes(3))) struct RefusedResponseTests {
     private let downloader = ImageDownloader.forTests()
 
     @Test(arguments: [404, 410, 500, 503]) func reportsTheHeadBeforeTheEnd(code: Int) async throws {

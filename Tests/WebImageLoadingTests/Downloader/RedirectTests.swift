@@ -5,7 +5,7 @@ import WebImageTestSupport
 
 @testable import WebImageLoading
 
-@Suite struct RedirectTests {
+@Suite(.timeLimit(.minutes(3))) struct RedirectTests {
     private let downloader = ImageDownloader.forTests()
 
     @Test(arguments: [301, 302, 303, 307, 308]) func followsARedirect(code: Int) async throws {
@@ -96,7 +96,7 @@ import WebImageTestSupport
     }
 }
 
-@Suite struct RedirectPolicyTests {
+@Suite(.timeLimit(.minutes(3))) struct RedirectPolicyTests {
     @Test func aClosureSeesEachRedirect() async throws {
         let faults = try SharedServers.faults.get()
         let seen = LockBox<[(response: LoaderResponse, target: URL)]>([])

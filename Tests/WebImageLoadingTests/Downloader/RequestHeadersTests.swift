@@ -5,7 +5,7 @@ import WebImageTestSupport
 
 @testable import WebImageLoading
 
-@Suite struct RequestHeadersTests {
+@Suite(.timeLimit(.minutes(3))) struct RequestHeadersTests {
     private let downloader = ImageDownloader.forTests { $0.headers["X-Default"] = "default" }
 
     private func echo(_ url: URL, headers: [String: String] = [:]) async throws -> [String: String] {
@@ -108,7 +108,7 @@ import WebImageTestSupport
 }
 
 /// One host has one spelling, whatever the URL says.
-@Suite struct CanonicalHostTests {
+@Suite(.timeLimit(.minutes(3))) struct CanonicalHostTests {
     private static let pin = Data(repeating: 1, count: 32).base64EncodedString()
 
     private static func url(_ text: String) throws -> URL { try #require(URL(string: text)) }

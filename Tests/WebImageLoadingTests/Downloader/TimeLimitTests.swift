@@ -192,7 +192,7 @@ import WebImageTestSupport
 }
 
 /// The time limits of an exchange, without a server and without waiting. Times are in milliseconds.
-@Suite struct TransferClockTests {
+@Suite(.timeLimit(.minutes(3))) struct TransferClockTests {
     private static let start: Int64 = 1_000_000
     private var clock = Self.makeClock()
     private var sent: Int64 = 0

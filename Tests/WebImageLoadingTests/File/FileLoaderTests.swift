@@ -5,7 +5,7 @@ import WebImageCore
 import WebImageLoading
 import WebImageTestSupport
 
-@Suite struct FileLoaderTests {
+@Suite(.timeLimit(.minutes(3))) struct FileLoaderTests {
     private let loader = FileLoader()
     private let directory: TemporaryDirectory
 

@@ -4,7 +4,7 @@ import WebImageCore
 import WebImageLoading
 
 /// RFC 9111, 4: what is done with a request, by what is stored.
-@Suite struct DecisionTests {
+@Suite(.timeLimit(.minutes(3))) struct DecisionTests {
     enum Expected: Sendable { case serve, serveAndRevalidate, revalidate, load, fail }
 
     struct Row: Sendable, CustomTestStringConvertible {

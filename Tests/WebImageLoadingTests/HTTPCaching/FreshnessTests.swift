@@ -3,7 +3,7 @@ import Testing
 
 @testable import WebImageLoading
 
-@Suite struct FreshnessTests {
+@Suite(.timeLimit(.minutes(3))) struct FreshnessTests {
     struct Row: Sendable, CustomTestStringConvertible {
         let rule: String
         var status = 200
@@ -143,7 +143,7 @@ import Testing
     }
 }
 
-@Suite struct CacheControlTests {
+@Suite(.timeLimit(.minutes(3))) struct CacheControlTests {
     typealias Seconds = CacheControl.DeltaSeconds
 
     private func control(_ values: String...) -> CacheControl {
@@ -204,7 +204,7 @@ import Testing
     }
 }
 
-@Suite struct HTTPDateTests {
+@Suite(.timeLimit(.minutes(3))) struct HTTPDateTests {
     @Test(arguments: [
         ("RFC 9110, 5.6.7: IMF-fixdate", "Sun, 06 Nov 1994 08:49:37 GMT"),
         ("RFC 9110, 5.6.7: RFC 850", "Sunday, 06-Nov-94 08:49:37 GMT"),
@@ -282,7 +282,7 @@ import Testing
 }
 
 /// `Vary: Accept-Language`: requests that ask for the same languages get the same stored answer (RFC 9111, 4.1).
-@Suite struct LanguagePreferenceTests {
+@Suite(.timeLimit(.minutes(3))) struct LanguagePreferenceTests {
     private func isServed(_ language: String, storedFor stored: String) -> Bool {
         let response = StoredResponse(
             statusCode: 200, headers: [HTTPField(name: "Vary", value: "Accept-Language")],

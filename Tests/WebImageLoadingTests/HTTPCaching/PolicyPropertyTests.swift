@@ -4,7 +4,7 @@ import WebImageLoading
 import WebImageTestSupport
 
 /// Invariants for random requests and responses.
-@Suite struct PolicyPropertyTests {
+@Suite(.timeLimit(.minutes(3))) struct PolicyPropertyTests {
     private var random = SplitMix64(seed: 9111)
 
     private static let responseDirectives = [

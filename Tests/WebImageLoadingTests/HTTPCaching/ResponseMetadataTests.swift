@@ -3,7 +3,7 @@ import Testing
 import WebImageLoading
 import WebImageTestSupport
 
-@Suite struct ResponseMetadataTests {
+@Suite(.timeLimit(.minutes(3))) struct ResponseMetadataTests {
     private func metadata() -> ResponseMetadata {
         var response = StoredResponse(
             200, "ETag: \"ü\"\nCache-Control: max-age=60\nVary: Accept, Authorization, X-None",
@@ -59,7 +59,7 @@ import WebImageTestSupport
     }
 }
 
-@Suite struct RedirectRuleTests {
+@Suite(.timeLimit(.minutes(3))) struct RedirectRuleTests {
     private func rule(_ redirects: (Int, String)...) -> HTTPCachePolicy.RedirectRule {
         HTTPCachePolicy.RedirectRule(
             redirects.map { ($0.0, fields($0.1)) }, requestTime: epoch, responseTime: epoch)

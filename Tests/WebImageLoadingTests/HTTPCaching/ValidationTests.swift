@@ -3,7 +3,7 @@ import Testing
 import WebImageCore
 import WebImageLoading
 
-@Suite struct ValidationTests {
+@Suite(.timeLimit(.minutes(3))) struct ValidationTests {
     private static let stored = StoredResponse(
         200,
         "Cache-Control: max-age=10, stale-if-error=60\nETag: \"a\"\nLast-Modified: \(date(-99))\nX-Old: 1\nAge: 5\nContent-Type: image/png\nContent-Length: 7"
@@ -163,7 +163,7 @@ import WebImageLoading
     }
 }
 
-@Suite struct StorabilityTests {
+@Suite(.timeLimit(.minutes(3))) struct StorabilityTests {
     struct Row: Sendable, CustomTestStringConvertible {
         let rule: String
         var method = "GET"

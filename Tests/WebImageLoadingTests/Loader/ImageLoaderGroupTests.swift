@@ -3,7 +3,7 @@ import Testing
 import WebImageCore
 import WebImageLoading
 
-@Suite struct ImageLoaderGroupTests {
+@Suite(.timeLimit(.minutes(3))) struct ImageLoaderGroupTests {
     private let url = URL(filePath: "/picture.png")
 
     @Test func theLastAddedMatchingLoaderLoads() async throws {

@@ -5,7 +5,7 @@ import WebImageTestSupport
 
 @testable import WebImageLoading
 
-@Suite struct ProxyTests {
+@Suite(.timeLimit(.minutes(3))) struct ProxyTests {
     private static func url(_ text: String) throws -> URL { try #require(URL(string: text)) }
 
     private static func downloader(

@@ -2,7 +2,7 @@ import Testing
 
 @testable import WebImageLoading
 
-@Suite struct ContentRangeTests {
+@Suite(.timeLimit(.minutes(3))) struct ContentRangeTests {
     @Test(
         arguments: [
             ("bytes 0-99/100", 0, 99, 100), ("bytes 5-5/6", 5, 5, 6),

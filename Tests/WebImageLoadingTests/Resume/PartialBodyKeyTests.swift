@@ -4,7 +4,7 @@ import Testing
 @testable import WebImageLoading
 
 /// The requests that share a body, and those that have none.
-@Suite struct PartialBodyKeyTests {
+@Suite(.timeLimit(.minutes(3))) struct PartialBodyKeyTests {
     private func request(_ change: (inout LoaderRequest) throws -> Void = { _ in }) throws -> LoaderRequest {
         var request = LoaderRequest(url: try ResumeFixture.url(), headers: ["Accept": "image/*"])
         try change(&request)

@@ -6,7 +6,7 @@ import WebImageTestSupport
 @testable import WebImageLoading
 
 /// The possible contents of the disk, and how they are read.
-@Suite struct PartialFileTests {
+@Suite(.timeLimit(.minutes(3))) struct PartialFileTests {
     private let directory: TemporaryDirectory
     private let store: PartialBodyStore
     private static let key = String(repeating: "a", count: 64)

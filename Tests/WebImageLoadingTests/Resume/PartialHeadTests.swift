@@ -4,7 +4,7 @@ import Testing
 @testable import WebImageLoading
 
 /// The responses that are kept, and those that continue them.
-@Suite struct PartialHeadTests {
+@Suite(.timeLimit(.minutes(3))) struct PartialHeadTests {
     private static func response(
         _ statusCode: Int? = 200, _ fields: [(String, String)] = [], byteCount: Int64? = 1000, path: String = "a"
     ) throws -> LoaderResponse {

@@ -4,7 +4,7 @@ import WebImageCore
 
 @testable import WebImageLoading
 
-@Suite struct RetryPolicyTests {
+@Suite(.timeLimit(.minutes(3))) struct RetryPolicyTests {
     private static let url = URL(string: "https://h.test/a.png") ?? URL(filePath: "/")
     private static let reset = WebImageError.transport(code: 56, message: "reset", url: url)
 
@@ -110,7 +110,7 @@ import WebImageCore
     func doesNotRetryPermanentErrors(error: WebImageError) { #expect(delay(error) == nil) }
 }
 
-@Suite struct RetryAfterTests {
+@Suite(.timeLimit(.minutes(3))) struct RetryAfterTests {
     private let now = Date(timeIntervalSince1970: 784_111_777)  // Sun, 06 Nov 1994 08:49:37 GMT
 
     private func delay(_ fields: (String, String)...) throws -> Duration? {
@@ -147,7 +147,7 @@ import WebImageCore
     func otherValuesAreIgnored(text: String) throws { #expect(try delay(("Retry-After", text)) == nil) }
 }
 
-@Suite struct AlternativeRequestTests {
+@Suite(.timeLimit(.minutes(3))) struct AlternativeRequestTests {
     private func alternative(of headers: [String: String], at text: String) throws -> LoaderRequest {
         var request = LoaderRequest(
             url: try #require(URL(string: "https://h.test/a")), headers: headers,

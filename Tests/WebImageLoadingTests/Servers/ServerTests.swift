@@ -3,7 +3,7 @@ import Testing
 import WebImageTestSupport
 
 /// The behaviour of the servers that other tests rely on.
-@Suite struct ServerTests {
+@Suite(.timeLimit(.minutes(3))) struct ServerTests {
     @Test func nginxServesADirectoryAndLogsInOrder() async throws {
         let directory = try TemporaryDirectory()
         try directory.write(Data("hello".utf8), to: "a.txt")
@@ -37,7 +37,7 @@ import WebImageTestSupport
 }
 
 /// The same for TLS, seen by Debian's `curl`, which has nothing to do with the code under test.
-@Suite struct SecureServerTests {
+@Suite(.timeLimit(.minutes(3))) struct SecureServerTests {
     @Test func nginxHasACertificateForEachKindOfTrust() async throws {
         let certificates = try TestCertificates.shared.get()
         let server = try NGINXServer(certificates: TestCertificates.Name.allCases)

@@ -173,7 +173,7 @@ import WebImageTestSupport
     }
 }
 
-@Suite struct HTTPVersionTests {
+@Suite(.timeLimit(.minutes(3))) struct HTTPVersionTests {
     private static let server = Result {
         let server = try NGINXServer(certificates: [.valid])
         for number in 0..<30 { try server.write(FaultServer.pattern(5000), to: "\(number).png") }
@@ -236,7 +236,7 @@ import WebImageTestSupport
     }
 }
 
-@Suite struct TransferHeadParserTests {
+@Suite(.timeLimit(.minutes(3))) struct TransferHeadParserTests {
     private var parser = TransferHeadParser()
 
     private mutating func append(_ line: String) -> TransferHeadParser.Outcome {

@@ -5,7 +5,7 @@ import WebImageTestSupport
 
 @testable import WebImageLoading
 
-@Suite struct CertificateTests {
+@Suite(.timeLimit(.minutes(3))) struct CertificateTests {
     private static let server = Result {
         let server = try NGINXServer(certificates: TestCertificates.Name.allCases)
         try server.write(FaultServer.pattern(100), to: "a.png")
@@ -144,7 +144,7 @@ import WebImageTestSupport
 }
 
 /// The secrets of a request that another origin receives, from the server's side.
-@Suite struct CredentialLeakTests {
+@Suite(.timeLimit(.minutes(3))) struct CredentialLeakTests {
     /// Where a redirect leads.
     enum Target: String, CaseIterable, Sendable, CustomTestStringConvertible {
         case sameOrigin, otherPort, otherHost, downgrade, otherPortAndBack

@@ -4,7 +4,7 @@ import WebImage
 import WebImageTestSupport
 
 /// Limits for a server that loads URLs given by users.
-@Suite struct ServerPresetTests {
+@Suite(.timeLimit(.minutes(3))) struct ServerPresetTests {
     private let manager: WebImageManager
 
     init() {

@@ -2,7 +2,7 @@ import Testing
 
 @testable import WebImage
 
-@Suite struct ProgressMailboxTests {
+@Suite(.timeLimit(.minutes(3))) struct ProgressMailboxTests {
     private var mailbox = ProgressMailbox()
 
     @Test mutating func beginsAtZeroForALateReader() {

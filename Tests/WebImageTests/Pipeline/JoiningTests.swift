@@ -6,7 +6,7 @@ import WebImageTestSupport
 @testable import WebImage
 
 /// Work that requests share, requests that stay separate, and events for late subscribers.
-@Suite struct JoiningTests {
+@Suite(.timeLimit(.minutes(3))) struct JoiningTests {
     private static func key(_ change: (inout LoaderRequest) throws -> Void) throws -> LoaderRequest {
         var request = LoaderRequest(url: try ManagerFixture.url("a"), headers: ["X-A": "1"])
         try change(&request)

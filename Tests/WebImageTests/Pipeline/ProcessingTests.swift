@@ -3,7 +3,7 @@ import Testing
 import WebImage
 
 /// Processors of a request: what is shared, what is kept, and what becomes of failures.
-@Suite struct ProcessingTests {
+@Suite(.timeLimit(.minutes(3))) struct ProcessingTests {
     private let fixture: ManagerFixture
     private let url: URL
 

@@ -2,7 +2,7 @@ import Testing
 
 @testable import WebImage
 
-@Suite struct ProgressStepsTests {
+@Suite(.timeLimit(.minutes(3))) struct ProgressStepsTests {
     private func reported(minimumInterval: Double, expected: Int64?, at counts: [Int64]) -> [Int64] {
         var steps = ProgressSteps(minimumInterval: minimumInterval)
         return [steps.begin(expected: expected).received] + counts.compactMap { steps.advance(to: $0)?.received }

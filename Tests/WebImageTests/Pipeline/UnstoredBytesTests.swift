@@ -103,6 +103,6 @@ import WebImageTestSupport
         task?.cancel()
         try await decoder.cancellations.first()
         // The decoding thread releases them after it has seen the cancellation.
-        while pipeline.unstored.count > 0 { await Task.yield() }
+        while pipeline.unstored.count > 0, !Task.isCancelled { await Task.yield() }
     }
 }

@@ -2,7 +2,7 @@ import FoundationEssentials
 import Testing
 import WebImage
 
-@Suite struct PlaceholderTests {
+@Suite(.timeLimit(.minutes(3))) struct PlaceholderTests {
     private let fixture: ManagerFixture
     private let request: WebImageRequest
 

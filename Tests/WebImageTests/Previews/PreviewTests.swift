@@ -44,6 +44,18 @@ import WebImageTestSupport
         return (shown.withLock { $0 }, result)
     }
 
+    /// A pipeline whose time for previews the test sets.
+    private func pipeline(
+        _ loader: ScriptedLoader, interval: Duration = .zero,
+        now: @escaping @Sendable () -> ContinuousClock.Instant,
+        call: @escaping @Sendable (Duration, @escaping @Sendable () -> Void) -> Void = { _, _ in }
+    ) -> Pipeline {
+        var configuration = WebImageManager.Configuration(
+            cache: ImageCache(memory: MemoryCache(costLimit: 1 << 20), disk: nil), loaders: [loader])
+        configuration.log = nil
+        return Pipeline(configuration, previewTiming: PreviewTiming(interval: interval, now: now, call: call))
+    }
+
     private func noise(progressive: Bool) throws -> Data {
         try CodecRegistry.shared.encode(
             NoisyPicture.image(side: 96), as: .jpeg,
@@ -146,14 +158,33 @@ import WebImageTestSupport
 
     @Test func sequentialFilesAreNotBlurred() async throws {
         let data = try noise(progressive: false)
-        let shown = LockBox(0)
-        let results = Results()
-        fixture.manager.load(
-            WebImageRequest(url, options: .progressiveBlur), preview: { _ in shown.withLock { $0 += 1 } },
-            completion: results.note)
-        try await fixture.nextLoad().answer(data, pieceCount: 8)
-        _ = await results.wait(for: 1)
-        #expect(shown.withLock { $0 } == 0)
+        let loader = ScriptedLoader()
+        // The time is read when bytes have arrived, when an attempt at a preview begins, and after it has reported one.
+        let attempt = Countdown(3)
+        let pipeline = pipeline(
+            loader,
+            now: {
+                attempt.signal()
+                return ContinuousClock.now
+            })
+        let (count, ended) = (LockBox(0), Countdown())
+        let context = LoadContext(request: WebImageRequest(url, options: .progressiveBlur), loader: loader)
+        let step = pipeline.join(context) { event in
+            switch event {
+            case .provisional: count.withLock { $0 += 1 }
+            case .finished: ended.signal()
+            default: break
+            }
+        }
+        let load = try await loader.loads.first()
+        load.begin(expectedByteCount: Int64(data.count))
+        load.send(data.prefix(data.count * 6 / 10))
+        try await attempt.wait()
+        load.send(data.dropFirst(data.count * 6 / 10))
+        load.end(.success(()))
+        try await ended.wait()
+        #expect(count.withLock { $0 } == 0)
+        withExtendedLifetime(step) {}
 
         let both = WebImageRequest(try ManagerFixture.url("b"), options: [.progressive, .progressiveBlur])
         let (previews, result) = try await previews(of: data, parts: [0.6], both, in: fixture)
@@ -265,16 +296,11 @@ import WebImageTestSupport
 
     @Test func previewsRespectTheMinimumInterval() async throws {
         let loader = ScriptedLoader()
-        var configuration = WebImageManager.Configuration(
-            cache: ImageCache(memory: MemoryCache(costLimit: 1 << 20), disk: nil), loaders: [loader])
-        configuration.log = nil
         let clock = LockBox(ContinuousClock.now)
         let calls = LockBox<[@Sendable () -> Void]>([])
-        let pipeline = Pipeline(
-            configuration,
-            previewTiming: PreviewTiming(
-                interval: .seconds(1), now: { clock.withLock { $0 } },
-                call: { _, body in calls.withLock { $0.append(body) } }))
+        let pipeline = pipeline(
+            loader, interval: .seconds(1), now: { clock.withLock { $0 } },
+            call: { _, body in calls.withLock { $0.append(body) } })
         let context = LoadContext(request: WebImageRequest(url, options: .progressive), loader: loader)
         let (count, ended) = (LockBox(0), Countdown())
         let signals = [Countdown(), Countdown(2)]
@@ -295,7 +321,7 @@ import WebImageTestSupport
         load.send(data[(data.count / 3)..<(data.count / 2)])
         load.send(data[(data.count / 2)..<(data.count * 3 / 4)])
         // The first may still be noting its end; then it looks itself, and asks to be called too.
-        while calls.withLock({ $0.isEmpty }) { await Task.yield() }
+        while calls.withLock({ $0.isEmpty }), !Task.isCancelled { await Task.yield() }
         #expect(count.withLock { $0 } == 1)
         #expect(calls.withLock { $0.count } == 1)
         clock.withLock { $0 += .seconds(1) }
@@ -311,7 +337,7 @@ import WebImageTestSupport
 }
 
 /// When, and how much.
-@Suite struct PreviewRuleTests {
+@Suite(.timeLimit(.minutes(3))) struct PreviewRuleTests {
     @Test func theNextIsDueAfterTheIntervalOrFourTimesTheCost() {
         let start = ContinuousClock.now
         let timing = PreviewTiming(interval: .milliseconds(200))

@@ -153,7 +153,7 @@ import WebImageTestSupport
 }
 
 /// The order of stored images and what arrives, event by event.
-@Suite struct PreviewOrderTests {
+@Suite(.timeLimit(.minutes(3))) struct PreviewOrderTests {
     private final class Provenance: ImageProvenance {
         let isSuperseded = false
         let mayDependOnRequest = false

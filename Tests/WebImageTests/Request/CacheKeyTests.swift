@@ -4,7 +4,7 @@ import WebImage
 
 @testable import WebImage
 
-@Suite struct CacheKeyTests {
+@Suite(.timeLimit(.minutes(3))) struct CacheKeyTests {
     private let url = URL(filePath: "/a.jpg")
 
     @Test func isTheURLForAnOriginal() {

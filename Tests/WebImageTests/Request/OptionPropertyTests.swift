@@ -4,7 +4,7 @@ import Testing
 @testable import WebImage
 
 /// The options' bits, and the previews they ask for.
-@Suite struct OptionPropertyTests {
+@Suite(.timeLimit(.minutes(3))) struct OptionPropertyTests {
     private func request(_ options: WebImageOptions) -> WebImageRequest {
         WebImageRequest(URL(filePath: "/a.jpg"), options: options)
     }

@@ -4,7 +4,7 @@ import WebImage
 
 @testable import WebImage
 
-@Suite struct WebImageRequestTests {
+@Suite(.timeLimit(.minutes(3))) struct WebImageRequestTests {
     private let url = URL(filePath: "/a.jpg")
 
     @Test func copiesAreIndependent() {
