@@ -6,7 +6,7 @@ import WebImageCore
 @testable import WebImageFormats
 
 /// What of an AVIF or HEIC the libraries get to see.
-@Suite struct MediaStillTests {
+@Suite(.timeLimit(.minutes(3))) struct MediaStillTests {
     private let files: FormatFiles
     private let registry = FormatFiles.registry
     private static let cell = PixelSize(width: 64, height: 64)

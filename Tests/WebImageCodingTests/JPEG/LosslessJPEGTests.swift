@@ -6,7 +6,7 @@ import WebImageTestSupport
 @testable import WebImageCoding
 
 /// Lossless JPEG, written by the tests' own encoder. The decoder was compared with files of libjpeg-turbo 3, too.
-@Suite struct LosslessJPEGTests {
+@Suite(.timeLimit(.minutes(3))) struct LosslessJPEGTests {
     private let registry = CodecRegistry()
 
     /// A sample for each component.

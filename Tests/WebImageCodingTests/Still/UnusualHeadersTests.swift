@@ -6,7 +6,7 @@ import WebImageTestSupport
 @testable import WebImageCoding
 
 /// Files that break a rule of their format's headers, and that other programs read.
-@Suite struct UnusualHeadersTests {
+@Suite(.timeLimit(.minutes(3))) struct UnusualHeadersTests {
     private let registry = CodecRegistry()
 
     // MARK: JPEG
