@@ -25,6 +25,7 @@ let package = Package(
         fuzzer("FuzzProbe"),
         fuzzer("FuzzMedia"),
         fuzzer("FuzzJPEG2000"),
+        fuzzer("FuzzSVG"),
         fuzzer("FuzzMetadata"),
         fuzzer("FuzzPixels"),
         fuzzer("FuzzProfile"),

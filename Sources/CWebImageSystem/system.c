@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/syscall.h>
 #include <sys/vfs.h>
 #include <unistd.h>
 
@@ -16,6 +17,8 @@ void cwi_set_thread_name(const char *name) {
     strncpy(shortened, name, sizeof shortened - 1);
     pthread_setname_np(pthread_self(), shortened);
 }
+
+int cwi_thread_id(void) { return (int)syscall(SYS_gettid); }
 
 const char *cwi_error_description(int error) {
     return strerrordesc_np(error);

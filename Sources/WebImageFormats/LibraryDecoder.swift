@@ -9,15 +9,16 @@ internal import WebImageCore
 ///                    └──▶ pixels ─▶ DecodingPlan: size, colors, orientation
 ///
 /// The libraries have no global state that lasts: bytes go in, pixels come out, so that they could as well run in
-/// another process. None can be interrupted in an image: cancellation and time limits are checked before and after, and
-/// between frames. libavif and libheif read files of ours (``MediaStill``); of a JPEG 2000, ``Codestream`` knows the memory
-/// before the library does. What others refuse themselves is theirs: librsvg has limits on elements.
+/// another process. None can be interrupted in an image, so ``DecodingWatchdog`` gives their threads up at the time
+/// limit. libavif and libheif read files of ours (``MediaStill``), librsvg a document of ours (``SVGDocument``); of a
+/// JPEG 2000, ``Codestream`` knows the memory before the library does.
 struct LibraryDecoder: ProbingDecoder, MetadataDecoder {
     let library: LibraryFormat
 
     init(_ library: LibraryFormat) { self.library = library }
 
     var format: ImageFormat { library.format }
+    var conduct: DecoderConduct { library == .svg ? .unisolated : .uninterruptible }
 
     func info(of data: Data) throws(WebImageError) -> ImageInfo {
         try data.withBytes { (bytes) throws(WebImageError) in
@@ -160,7 +161,7 @@ struct LibraryDecoder: ProbingDecoder, MetadataDecoder {
         }
         if let byteLimit = options.byteLimit { size = size.scaledDown(toPixelCount: byteLimit / 4) }
         try options.limits.check(size)
-        return try options.withMemory(size.pixelByteCount * 2) { (_) throws(WebImageError) in
+        return try options.withMemory(file.byteCount(drawnAt: size)) { (_) throws(WebImageError) in
             try options.checkCancellation()
             return Image(pixels: try file.drawn(at: size), scale: options.scale, format: format, isThumbnail: true)
         }
@@ -169,7 +170,13 @@ struct LibraryDecoder: ProbingDecoder, MetadataDecoder {
 
 extension LibraryFile {
     func plan(_ options: DecodingOptions) throws(WebImageError) -> DecodingPlan {
-        try DecodingPlan(
+        // A layer takes as long as a frame.
+        if !(info.is_animated && options.firstFrameOnly) {
+            let byteCount = info.layer_pixel_count.multipliedReportingOverflow(by: 4)
+            let count = byteCount.overflow ? .max : Int(clamping: byteCount.partialValue)
+            try options.limits.check(animationByteCount: count)
+        }
+        return try DecodingPlan(
             storedSize: size, orientation: orientation, colors: remainingConversion, options: options)
     }
 

@@ -16,6 +16,8 @@ final class LibraryFile {
     private let jpeg2000: JPEG2000File?
     /// The file that was made for the library.
     private let media: LibraryMedia?
+    /// What librsvg has read.
+    private let document: SVGDocument?
 
     /// - Parameter bytes: must exist as long as this object does.
     init(
@@ -40,17 +42,25 @@ final class LibraryFile {
             frame_count: UInt32(clamping: limits.frameCount), metadata_length: limits.metadataByteCount,
             memory_length: limits.memoryByteCount)
         var handle: OpaquePointer?
-        let opened = media.map { UnsafeRawBufferPointer($0.bytes) } ?? bytes
-        func open() -> cwi_result {
+        if format == .svg, isPrefix { throw format.format.truncated }
+        let document = format == .svg ? try SVGDocument(Data(bytes), limits: limits) : nil
+        func open(_ bytes: UnsafeRawBufferPointer) -> cwi_result {
             cwi_file_open(
-                format.library, opened.bindMemory(to: UInt8.self).baseAddress, opened.count, bounds, choice, &handle)
+                format.library, bytes.bindMemory(to: UInt8.self).baseAddress, bytes.count, bounds, choice, &handle)
         }
         let jpeg2000 = format == .jpeg2000 ? try JPEG2000File(bytes.bytes, isPrefix: isPrefix) : nil
-        let result =
-            jpeg2000?.withPicture(of: bytes.bytes) { picture in
+        let result: cwi_result
+        if let document {
+            // librsvg refers to the bytes only while it opens them.
+            result = document.bytes.withUnsafeBytes(open)
+        } else if let jpeg2000 {
+            result = jpeg2000.withPicture(of: bytes.bytes) { picture in
                 choice.jp2 = picture
-                return open()
-            } ?? open()
+                return open(bytes)
+            }
+        } else {
+            result = open(media.map { UnsafeRawBufferPointer($0.bytes) } ?? bytes)
+        }
         try result.check(format.format, limits: limits, page: page)
         guard let handle else { throw format.format.corrupt("") }
         self.format = format
@@ -58,6 +68,7 @@ final class LibraryFile {
         self.limits = limits
         self.jpeg2000 = jpeg2000
         self.media = media
+        self.document = document
         info = cwi_file_get_info(handle).pointee
         pageCount = media?.pageCount ?? Int(info.page_count)
     }
@@ -163,8 +174,14 @@ final class LibraryFile {
         }
     }
 
+    /// The memory of drawing a vector image at a size.
+    func byteCount(drawnAt size: PixelSize) -> Int {
+        document?.byteCount(drawnAt: size, ofIntrinsic: self.size) ?? size.pixelByteCount
+    }
+
     /// Draws a vector image at a size.
     func drawn(at size: PixelSize) throws(WebImageError) -> PixelBuffer {
+        try document?.check(size, ofIntrinsic: self.size, limits)
         let output = try MutablePixelBuffer(width: size.width, height: size.height)
         let result = cwi_file_draw(
             handle, UInt32(size.width), UInt32(size.height), output.baseAddress, output.bytesPerRow)

@@ -51,6 +51,16 @@ public func exerciseJPEG2000(with bytes: UnsafePointer<UInt8>?, _ count: Int) ->
     return 0
 }
 
+/// Reads what libFuzzer made as an SVG document. What is written from it must read as itself.
+public func exerciseSVG(with bytes: UnsafePointer<UInt8>?, _ count: Int) -> CInt {
+    guard let document = try? SVGDocument(data(bytes, count), limits: .default) else { return 0 }
+    do {
+        let again = try SVGDocument(Data(document.bytes), limits: .default)
+        if again.bytes != document.bytes { fatalError("another document is read from what was written") }
+    } catch { fatalError("what was written can't be read: \(error)") }
+    return 0
+}
+
 private func probe(_ input: Data, with registry: CodecRegistry) {
     var last: ImageProbe?
     for length in stride(from: 0, through: input.count, by: max(1, input.count / 64)) {

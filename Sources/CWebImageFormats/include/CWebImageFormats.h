@@ -125,6 +125,8 @@ typedef struct {
     bool is_gray;
     bool is_animated;
     int page_count, frame_count;
+    /// The pixels of all layers of all frames; 0 for formats without layers.
+    uint64_t layer_pixel_count;
     /// 0 for an animation that never ends; -1 if the file does not tell.
     int loop_count;
     /// ITU-T H.273; 0 if unknown. They describe the decoded pixels.

@@ -6,6 +6,9 @@
 /// Names the calling thread for debuggers and `top -H`; the kernel keeps the first 15 bytes.
 void cwi_set_thread_name(const char *name);
 
+/// The kernel's number of the calling thread.
+int cwi_thread_id(void);
+
 /// The words for an error number, such as "No such file or directory", or NULL. The text is never freed.
 const char *cwi_error_description(int error);
 

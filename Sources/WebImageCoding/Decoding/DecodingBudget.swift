@@ -13,6 +13,9 @@ internal import WebImageCore
 /// hold memory for as long as their file takes to arrive: they get at most half of the budget, never wait, and don't
 /// delay decodes.
 ///
+/// A decode that a watchdog has given up keeps its share until its library returns. It no longer counts as running, so
+/// that a large decode starts beside it rather than never.
+///
 /// Large previews, those of progressive JPEG and lossless WebP, hold coefficients or a second copy of the pixels
 /// besides the output (36 MB for a 12-megapixel 4:2:0 JPEG). Their number is limited as well.
 package final class DecodingBudget: Sendable {
@@ -25,30 +28,42 @@ package final class DecodingBudget: Sendable {
     private let state = Lock(State())
 
     private struct State {
-        var decodeCount = 0
+        /// The decodes that run, by number; not those that were given up.
+        var running: Set<Int> = []
         var heldByteCount = 0
         /// The part of ``heldByteCount`` that previews hold.
         var previewByteCount = 0
         var largePreviewCount = 0
+        /// The number of the last decode.
+        var lastNumber = 0
         /// In the order of their arrival.
         var waiters: [Waiter] = []
 
-        mutating func begin(_ byteCount: Int) {
-            decodeCount += 1
+        mutating func makeNumber() -> Int {
+            lastNumber += 1
+            return lastNumber
+        }
+
+        mutating func begin(_ byteCount: Int, number: Int) {
+            running.insert(number)
             heldByteCount += byteCount
         }
 
-        mutating func end(_ byteCount: Int) {
-            decodeCount -= 1
+        mutating func end(_ byteCount: Int, number: Int) {
+            running.remove(number)
             heldByteCount -= byteCount
         }
     }
 
     private final class Waiter: Sendable {
         let byteCount: Int
+        let number: Int
         let semaphore = DispatchSemaphore(value: 0)
 
-        init(byteCount: Int) { self.byteCount = byteCount }
+        init(byteCount: Int, number: Int) {
+            self.byteCount = byteCount
+            self.number = number
+        }
     }
 
     package init(byteCount: Int, largePreviewLimit: Int = 4) {
@@ -60,7 +75,7 @@ package final class DecodingBudget: Sendable {
     package var heldByteCount: Int { state.withLock { $0.heldByteCount } }
 
     /// The number of decodes that run.
-    package var decodeCount: Int { state.withLock { $0.decodeCount } }
+    package var decodeCount: Int { state.withLock { $0.running.count } }
 
     /// The number of decodes that wait.
     package var waitingCount: Int { state.withLock { $0.waiters.count } }
@@ -70,17 +85,25 @@ package final class DecodingBudget: Sendable {
 
     /// Returns a share for a decode; blocks until the memory is free.
     func share(_ byteCount: Int, cancellation: Cancellation?) throws(WebImageError) -> DecodingShare {
-        let waiter = state.withLock { state -> Waiter? in
+        let (number, waiter) = state.withLock { state -> (Int, Waiter?) in
+            let number = state.makeNumber()
             if state.waiters.isEmpty, canBegin(byteCount, state) {
-                state.begin(byteCount)
-                return nil
+                state.begin(byteCount, number: number)
+                return (number, nil)
             }
-            let waiter = Waiter(byteCount: byteCount)
+            let waiter = Waiter(byteCount: byteCount, number: number)
             state.waiters.append(waiter)
-            return waiter
+            return (number, waiter)
         }
-        if let waiter { try wait(waiter, cancellation) }
-        return DecodingShare(of: self, byteCount: byteCount, isForPreviews: false)
+        let time = cancellation?.budget
+        if let waiter {
+            // Waiting is not decoding.
+            time?.beginWaiting()
+            defer { time?.endWaiting() }
+            try wait(waiter, cancellation)
+        }
+        time?.onAbandon { [weak self] in self?.abandon(number) }
+        return DecodingShare(of: self, byteCount: byteCount, isForPreviews: false, number: number, time: time)
     }
 
     /// Returns a share for previews; `nil` if it doesn't fit now.
@@ -98,8 +121,11 @@ package final class DecodingBudget: Sendable {
         return fits ? DecodingShare(of: self, byteCount: byteCount, isForPreviews: true, isLarge: isLarge) : nil
     }
 
+    /// Stops counting a decode as running; it keeps its memory.
+    private func abandon(_ number: Int) { update { state in _ = state.running.remove(number) } }
+
     private func canBegin(_ byteCount: Int, _ state: State) -> Bool {
-        state.decodeCount == 0 || byteCount <= self.byteCount - state.heldByteCount
+        state.running.isEmpty || byteCount <= self.byteCount - state.heldByteCount
     }
 
     private func wait(_ waiter: Waiter, _ cancellation: Cancellation?) throws(WebImageError) {
@@ -119,7 +145,7 @@ package final class DecodingBudget: Sendable {
         var started: [Waiter] = []
         while let first = state.waiters.first, canBegin(first.byteCount, state) {
             state.waiters.removeFirst()
-            state.begin(first.byteCount)
+            state.begin(first.byteCount, number: first.number)
             started.append(first)
         }
         return started
@@ -131,7 +157,7 @@ package final class DecodingBudget: Sendable {
             if let index = state.waiters.firstIndex(where: { $0 === waiter }) {
                 state.waiters.remove(at: index)
             } else {
-                state.end(waiter.byteCount)
+                state.end(waiter.byteCount, number: waiter.number)
             }
         }
     }
@@ -143,7 +169,7 @@ package final class DecodingBudget: Sendable {
                 state.previewByteCount -= share.byteCount
                 if share.isLarge { state.largePreviewCount -= 1 }
             } else {
-                state.end(share.byteCount)
+                state.end(share.byteCount, number: share.number)
             }
         }
     }
@@ -173,16 +199,26 @@ package final class DecodingShare {
     private(set) var byteCount: Int
     fileprivate let isForPreviews: Bool
     fileprivate private(set) var isLarge: Bool
+    fileprivate let number: Int
     private let budget: DecodingBudget
+    private let time: TimeBudget?
 
-    fileprivate init(of budget: DecodingBudget, byteCount: Int, isForPreviews: Bool, isLarge: Bool = false) {
+    fileprivate init(
+        of budget: DecodingBudget, byteCount: Int, isForPreviews: Bool, isLarge: Bool = false, number: Int = 0,
+        time: TimeBudget? = nil
+    ) {
         self.budget = budget
+        self.number = number
+        self.time = time
         self.byteCount = byteCount
         self.isForPreviews = isForPreviews
         self.isLarge = isLarge
     }
 
-    deinit { budget.release(self) }
+    deinit {
+        time?.onAbandon(nil)
+        budget.release(self)
+    }
 
     /// Counts more bytes for a decode that turns out to need them. Doesn't wait; others wait instead.
     func grow(to newByteCount: Int) {

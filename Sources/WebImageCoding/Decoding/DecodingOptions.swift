@@ -96,7 +96,7 @@ public struct DecodingLimits: Sendable, Hashable {
     public var frameCount: Int
     /// The most bytes of decoded pixels in one play of an animation, 4 a pixel, each frame at its stored size; 1 GiB by
     /// default. It limits the work of a player, not memory: decoded frames aren't all kept. Not checked with
-    /// ``DecodingOptions/firstFrameOnly``. Exceeding it throws
+    /// ``DecodingOptions/firstFrameOnly``. The layers of JPEG XL count like frames, also in a still image. Exceeding it throws
     /// ``WebImageError/LimitFailure/animation(byteCount:limit:)``.
     public var animationByteCount: Int
     /// The most bytes in a file that aren't image data: profiles, EXIF, XMP, text, comments, everything before a JPEG's
@@ -121,24 +121,35 @@ public struct DecodingLimits: Sendable, Hashable {
     /// ``WebImageError/ResourceFailure/temporaryFile(directory:errno:)``. Images that still don't fit throw
     /// ``WebImageError/LimitFailure/memory(byteCount:limit:)``.
     public var memoryByteCount: Int
-    /// The most processor time, in seconds, of a decode, of all calls of an incremental decoder, or of one frame of an
-    /// animation. `nil`, the default, means no limit. Checked whenever ``DecodingOptions/cancellation`` is. Exceeding
-    /// it throws ``WebImageError/LimitFailure/processorTime(seconds:)``.
+    /// The most time, in seconds, of a decode, of all calls of an incremental decoder, or of one frame of an animation.
+    /// `nil`, the default, means no limit for the decoders of this package that check
+    /// ``DecodingOptions/cancellation``, and 120 s for custom decoders and those of libraries. Exceeding it throws
+    /// ``WebImageError/LimitFailure/processorTime(seconds:)``.
+    ///
+    /// Decoders that check the cancellation are stopped once their thread has used this much processor time. The others
+    /// run on a thread of their own, and the call ends after this time, not counting what the thread waits for memory or
+    /// for a processor. A thread that does not come back continues with the lowest priority, keeps its memory, and its
+    /// result is dropped. Once as many threads as processors, at least 4, have not come back, their formats are refused with
+    /// ``WebImageError/ResourceFailure/decodingThreads(format:count:)`` until one does.
     public var seconds: Double?
+    /// Whether formats are refused whose library can end the process; `false` by default, and `true` in the limits of a
+    /// server. Of this package's formats that is SVG: librsvg ends the process where its calculations fail. Such a format
+    /// throws ``WebImageError/LimitFailure/isolation(format:)`` before its library is called.
+    public var requiresIsolation: Bool
 
     /// The default limits: 100 megapixels, 100 scans, 50,000 frames, 1 GiB of frames, 64 MiB of metadata, 1 GiB of
-    /// memory, no time limit. Every JPEG of 50 megapixels decodes at full size. An image of more than about 85
+    /// memory, no time limit but 120 s for libraries, and every format. Every JPEG of 50 megapixels decodes at full size. An image of more than about 85
     /// megapixels that needs both color conversion and rotation is refused: see ``memoryByteCount``.
     public static let `default` = DecodingLimits()
 
     /// Limits for servers that decode user uploads: 256 MiB of memory, enough to make a thumbnail of any 50-megapixel
-    /// JPEG, and 10 s of processor time. The others are the same as in ``default``.
-    package static let server = DecodingLimits(memoryByteCount: 256 << 20, seconds: 10)
+    /// JPEG, 10 s, and no format whose library can end the process. The others are the same as in ``default``.
+    package static let server = DecodingLimits(memoryByteCount: 256 << 20, seconds: 10, requiresIsolation: true)
 
     package init(
         pixelCount: Int = 100_000_000, scanCount: Int = 100, frameCount: Int = 50_000,
         animationByteCount: Int = 1 << 30, metadataByteCount: Int = 64 << 20,
-        memoryByteCount: Int = 1 << 30, seconds: Double? = nil
+        memoryByteCount: Int = 1 << 30, seconds: Double? = nil, requiresIsolation: Bool = false
     ) {
         self.pixelCount = pixelCount
         self.scanCount = scanCount
@@ -147,6 +158,7 @@ public struct DecodingLimits: Sendable, Hashable {
         self.metadataByteCount = metadataByteCount
         self.memoryByteCount = memoryByteCount
         self.seconds = seconds
+        self.requiresIsolation = requiresIsolation
     }
 
     /// Throws ``WebImageError/LimitFailure/pixels(size:limit:)`` if an image of `size` is over a limit.
@@ -176,73 +188,12 @@ public struct DecodingLimits: Sendable, Hashable {
             return overflows ? .max : total
         }
         let (byteCount, overflows) = pixelCount.multipliedReportingOverflow(by: 4)
-        guard !overflows, byteCount <= animationByteCount else {
-            throw .limitExceeded(reason: .animation(byteCount: overflows ? .max : byteCount, limit: animationByteCount))
+        try check(animationByteCount: overflows ? .max : byteCount)
+    }
+
+    package func check(animationByteCount count: Int) throws(WebImageError) {
+        guard count <= animationByteCount else {
+            throw .limitExceeded(reason: .animation(byteCount: count, limit: animationByteCount))
         }
-    }
-}
-
-// MARK: - Time
-
-extension DecodingLimits {
-    /// Calls `body` with a flag that is set when `cancellation` is, or when the time limit is exceeded.
-    ///
-    /// If `cancellation` has a time limit already, this is part of a larger decode, and that limit applies.
-    func withTimeLimit<Result>(
-        _ cancellation: Cancellation?, _ body: (Cancellation?) throws(WebImageError) -> Result
-    ) throws(WebImageError) -> Result {
-        guard let seconds, cancellation?.budget == nil else { return try body(cancellation) }
-        let budget = TimeBudget(seconds: seconds)
-        return try budget.running { () throws(WebImageError) in try body(Cancellation(cancellation, within: budget)) }
-    }
-}
-
-extension DecodingOptions {
-    /// Calls `body` with options whose cancellation includes the time limit.
-    package func withTimeLimit<Result>(
-        _ body: (DecodingOptions) throws(WebImageError) -> Result
-    ) throws(WebImageError) -> Result {
-        try limits.withTimeLimit(cancellation) { (cancellation) throws(WebImageError) in
-            var options = self
-            options.cancellation = cancellation
-            return try body(options)
-        }
-    }
-
-    /// Returns the decoder that `make` creates, with the time limit applied to the sum of all its calls.
-    func withTimeLimit(
-        incremental make: (DecodingOptions) -> any IncrementalImageDecoder
-    ) -> any IncrementalImageDecoder {
-        guard let seconds = limits.seconds, cancellation?.budget == nil else { return make(self) }
-        let budget = TimeBudget(seconds: seconds)
-        var options = self
-        options.cancellation = Cancellation(cancellation, within: budget)
-        return TimeLimitedDecoder(make(options), budget: budget)
-    }
-}
-
-/// Measures the time of another decoder's calls.
-private final class TimeLimitedDecoder: ProbingIncrementalDecoder {
-    private let decoder: any IncrementalImageDecoder
-    private let budget: TimeBudget
-
-    init(_ decoder: any IncrementalImageDecoder, budget: TimeBudget) {
-        self.decoder = decoder
-        self.budget = budget
-    }
-
-    var probe: ImageProbe? { decoder.probe }
-    var animation: (any AnimationSource)? { decoder.animation }
-
-    func append(_ bytes: Data) throws(WebImageError) {
-        try budget.running { () throws(WebImageError) in try decoder.append(bytes) }
-    }
-
-    func preview() throws(WebImageError) -> Image? {
-        try budget.running { () throws(WebImageError) in try decoder.preview() }
-    }
-
-    func finish() throws(WebImageError) -> Image {
-        try budget.running { () throws(WebImageError) in try decoder.finish() }
     }
 }

@@ -14,11 +14,13 @@ package enum DecodingQueue {
     /// One thread per processor; with views one less, at a lower priority than the main thread.
     package static let shared: WorkQueue = {
         let processorCount = PlatformThread.processorCount
-        let hasViews = reservesProcessorForViews.load(ordering: .relaxed)
         return WorkQueue(
-            label: "webimage-decode", threadCount: hasViews ? processorCount - 1 : processorCount,
-            niceness: hasViews ? 5 : 0)
+            label: "webimage-decode", threadCount: niceness > 0 ? processorCount - 1 : processorCount,
+            niceness: niceness)
     }()
+
+    /// What is added to the nice value of threads for decoding.
+    static var niceness: Int32 { reservesProcessorForViews.load(ordering: .relaxed) ? 5 : 0 }
 
     /// Runs `body` on a decoding thread.
     package static func run<Result: Sendable>(_ body: @escaping @Sendable () -> Result) async -> Result {

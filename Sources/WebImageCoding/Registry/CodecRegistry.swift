@@ -82,8 +82,13 @@ public final class CodecRegistry: Sendable {
     ///
     /// - Throws: ``WebImageError/unrecognizedFormat(contentType:leadingBytes:url:)``,
     ///   ``WebImageError/decoding(format:reason:url:)``.
-    public func info(of data: Data) throws(WebImageError) -> ImageInfo {
-        try firstResult(for: data) { decoder throws(WebImageError) in try decoder.info(of: data) }
+    public func info(of data: Data) throws(WebImageError) -> ImageInfo { try info(of: data, limits: .default) }
+
+    /// Reads the same within the limits on time and isolation.
+    package func info(of data: Data, limits: DecodingLimits) throws(WebImageError) -> ImageInfo {
+        try firstResult(for: data) { decoder throws(WebImageError) in
+            try decoder.watched(limits) { () throws(WebImageError) in try decoder.info(of: data) }
+        }
     }
 
     /// Reads the EXIF and XMP of `data`, as they are stored; without both for a format that has none, or whose decoder
@@ -92,7 +97,8 @@ public final class CodecRegistry: Sendable {
     /// - Throws: the errors of ``info(of:)``.
     public func metadata(of data: Data) throws(WebImageError) -> ImageMetadata {
         try firstResult(for: data) { decoder throws(WebImageError) in
-            try (decoder as? any MetadataDecoder)?.metadata(of: data) ?? ImageMetadata()
+            guard let reader = decoder as? any MetadataDecoder else { return ImageMetadata() }
+            return try decoder.watched { () throws(WebImageError) in try reader.metadata(of: data) }
         }
     }
 
@@ -102,7 +108,8 @@ public final class CodecRegistry: Sendable {
     /// - Throws: the errors of ``info(of:)``.
     package func colorProfile(of data: Data) throws(WebImageError) -> ColorProfile? {
         try firstResult(for: data) { decoder throws(WebImageError) in
-            try (decoder as? any ProfileDecoder)?.colorProfile(of: data)
+            guard let reader = decoder as? any ProfileDecoder else { return nil }
+            return try decoder.watched { () throws(WebImageError) in try reader.colorProfile(of: data) }
         }
     }
 
@@ -112,7 +119,7 @@ public final class CodecRegistry: Sendable {
     ///   ``ImageDecoder/decode(_:options:)``.
     public func decode(_ data: Data, options: DecodingOptions = DecodingOptions()) throws(WebImageError) -> Image {
         var image = try firstResult(for: data) { decoder throws(WebImageError) in
-            try decoder.decode(data, options: options)
+            try decoder.watchedImage(of: data, options: options)
         }
         // The animation holds the bytes anyway, and caches need them to store it.
         if image.animation != nil { image.data = data }
@@ -123,7 +130,7 @@ public final class CodecRegistry: Sendable {
     /// format of this package.
     package func isQuick(toDecode data: Data) -> Bool {
         guard data.count <= Self.quickByteCount, let decoder = latestDecoders.first(where: { $0.canDecode(data) }),
-            decoder is any ProbingDecoder, let info = try? decoder.info(of: data)
+            decoder.conduct == .interruptible, let info = try? decoder.info(of: data)
         else { return false }
         return info.size.pixelCount <= Self.quickPixelCount
     }
@@ -138,7 +145,7 @@ public final class CodecRegistry: Sendable {
         of data: Data, options: DecodingOptions = DecodingOptions()
     ) throws(WebImageError) -> (any AnimationSource)? {
         try firstResult(for: data) { decoder throws(WebImageError) in
-            try decoder.animation(of: data, options: options)
+            try decoder.watchedAnimation(of: data, options: options)
         }
     }
 
@@ -172,7 +179,7 @@ public final class CodecRegistry: Sendable {
     ) throws(WebImageError) -> (any IncrementalImageDecoder)? {
         for decoder in latestDecoders where decoder.canDecode(prefix) {
             do {
-                let incremental = decoder.makeIncrementalDecoder(options: options)
+                let incremental = try decoder.makeWatchedIncrementalDecoder(options: options)
                 try incremental?.append(prefix)
                 return incremental
             } catch .decoding(_, .unsupported, _) {

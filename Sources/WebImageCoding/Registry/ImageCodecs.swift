@@ -89,8 +89,22 @@ package protocol AnimationEncoder: ImageEncoder {
     func encode(_ animation: EncodableAnimation, options: EncodingOptions) throws(WebImageError) -> Data
 }
 
+/// How a decoder behaves in this process, and so where it may run.
+package enum DecoderConduct: Sendable {
+    /// It checks the cancellation every few milliseconds, and so ends in time on any thread.
+    case interruptible
+    /// It may not return for long, so it runs on a thread that can be given up.
+    case uninterruptible
+    /// Like `uninterruptible`; and its library can end the process on some files, so limits that require isolation refuse
+    /// it. The only place that decides about it is ``DecodingLimits/admit(_:)``.
+    case unisolated
+}
+
 /// A decoder that also reads a file's beginning, and animations without decoding a frame.
 package protocol ProbingDecoder: ImageDecoder {
+    /// `interruptible` by default.
+    var conduct: DecoderConduct { get }
+
     /// Returns what the first bytes of a file tell; `nil` if they are too few, or if the first MiB doesn't contain the
     /// size.
     ///
@@ -112,8 +126,14 @@ package protocol ProbingIncrementalDecoder: IncrementalImageDecoder {
     var probe: ImageProbe? { get }
 }
 
+extension ProbingDecoder {
+    package var conduct: DecoderConduct { .interruptible }
+}
+
 // Custom decoders have none of these.
 extension ImageDecoder {
+    package var conduct: DecoderConduct { (self as? any ProbingDecoder)?.conduct ?? .uninterruptible }
+
     package func probe(_ prefix: Data) throws(WebImageError) -> ImageProbe? {
         try (self as? any ProbingDecoder)?.probe(prefix)
     }

@@ -9,7 +9,7 @@ public final class Cancellation: Sendable {
     private let flag = Atomic(false)
     private let onPoll: (@Sendable (Cancellation) -> Void)?
     private let parent: Cancellation?
-    /// The processor time that the work may take before ``check()`` throws; `nil` for no limit.
+    /// The time that the work may take before ``check()`` throws; `nil` for no limit.
     package let budget: TimeBudget?
 
     /// Creates a flag that is not set.
@@ -33,10 +33,10 @@ public final class Cancellation: Sendable {
         budget = nil
     }
 
-    /// Whether ``cancel()`` was called.
+    /// Whether ``cancel()`` was called, or the work was given up.
     package var isCancelled: Bool {
         onPoll?(self)
-        return flag.load(ordering: .relaxed) || parent?.isCancelled == true
+        return flag.load(ordering: .relaxed) || budget?.isAbandoned == true || parent?.isCancelled == true
     }
 
     /// Asks the work to stop at its next checkpoint.
@@ -46,21 +46,27 @@ public final class Cancellation: Sendable {
     /// if the time is used up. Called at checkpoints.
     public func check() throws(WebImageError) {
         if isCancelled { throw .cancelled }
-        if let budget, budget.isSpent { throw .limitExceeded(reason: .processorTime(seconds: budget.seconds)) }
+        if let budget, budget.isSpent { throw budget.error }
     }
 }
 
-/// The processor time that a piece of work may take, counted while it runs. Waiting for bytes uses none, and a busy
-/// machine accepts the same work as an idle one.
+/// The time that a piece of work may take. At checkpoints its processor time counts: waiting for bytes uses none, and a
+/// busy machine accepts the same work as an idle one. A watchdog gives work up that reaches no checkpoint.
 package final class TimeBudget: Sendable {
     /// The size of the budget.
     package let seconds: Double
     private let now: @Sendable () -> Double
     private let usage = Lock(Usage())
+    private let abandoned = Atomic(false)
+    private let watched = Atomic(false)
 
     private struct Usage {
         var spent = 0.0
         var runningSince: Double?
+        /// Time in which the work waited for its turn, by the monotonic clock.
+        var waited = 0.0
+        var waitingSince: Double?
+        var abandonHandler: (@Sendable () -> Void)?
     }
 
     /// - Parameter now: returns the processor time that the calling thread has used, in seconds.
@@ -69,17 +75,21 @@ package final class TimeBudget: Sendable {
         self.now = now
     }
 
-    /// Counts the time that `body` takes on this thread.
+    /// Counts the time that `body` takes on this thread. If `body` continues on another thread, both times count.
     package func running<Result, Failure: Error>(
         _ body: () throws(Failure) -> Result
     ) throws(Failure) -> Result {
         let start = now()
-        usage.withLock { $0.runningSince = start }
+        let outer = usage.withLock { usage in
+            defer { usage.runningSince = start }
+            return usage.runningSince
+        }
         defer {
             let end = now()
             usage.withLock { usage in
-                usage.spent += end - start
-                usage.runningSince = nil
+                // The time of a part counts once, as that of the whole.
+                if outer == nil || isWatched { usage.spent += end - start }
+                usage.runningSince = outer
             }
         }
         return try body()
@@ -91,10 +101,59 @@ package final class TimeBudget: Sendable {
         return usage.withLock { $0.spent + ($0.runningSince.map { now - $0 } ?? 0) } >= seconds
     }
 
+    /// What remains, without the time of the call in progress.
+    package var remainingSeconds: Double { max(0, seconds - usage.withLock { $0.spent }) }
+
+    package var error: WebImageError { .limitExceeded(reason: .processorTime(seconds: seconds)) }
+
     /// The processor time of the calling thread, in seconds.
-    package static let threadTime: @Sendable () -> Double = {
+    package static let threadTime: @Sendable () -> Double = { seconds(of: CLOCK_THREAD_CPUTIME_ID) }
+
+    /// The monotonic clock, in seconds.
+    package static var clockTime: Double { seconds(of: CLOCK_MONOTONIC) }
+
+    private static func seconds(of clock: clockid_t) -> Double {
         var time = timespec()
-        clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time)
+        clock_gettime(clock, &time)
         return Double(time.tv_sec) + Double(time.tv_nsec) / 1e9
+    }
+}
+
+// MARK: - Work that does not return
+
+extension TimeBudget {
+    /// Whether a watchdog waits for the work.
+    package var isWatched: Bool {
+        get { watched.load(ordering: .relaxed) }
+        set { watched.store(newValue, ordering: .relaxed) }
+    }
+
+    /// Whether the work's result is dropped, because it has not returned in time.
+    package var isAbandoned: Bool { abandoned.load(ordering: .relaxed) }
+
+    /// Stops the clock of the watchdog: the work waits for its turn.
+    package func beginWaiting() { usage.withLock { $0.waitingSince = Self.clockTime } }
+
+    /// Continues after ``beginWaiting()``.
+    package func endWaiting() {
+        usage.withLock { usage in
+            usage.waited += usage.waitingSince.map { Self.clockTime - $0 } ?? 0
+            usage.waitingSince = nil
+        }
+    }
+
+    /// How long the work has waited for its turn, by the monotonic clock.
+    package var waitedSeconds: Double {
+        usage.withLock { $0.waited + ($0.waitingSince.map { Self.clockTime - $0 } ?? 0) }
+    }
+
+    /// Sets what is called if the work is given up; it replaces the handler before.
+    package func onAbandon(_ handler: (@Sendable () -> Void)?) { usage.withLock { $0.abandonHandler = handler } }
+
+    /// Gives the work up.
+    package func abandon() {
+        abandoned.store(true, ordering: .relaxed)
+        let handler = usage.withLock { $0.abandonHandler }
+        handler?()
     }
 }

@@ -22,6 +22,7 @@ extension WebImageError {
         case .outOfResources(.temporaryFile, _): 225
         case .outOfResources(.thread, _): 226
         case .outOfResources(.memory, _): 305
+        case .outOfResources(.decodingThreads, _): 314
         case .unrecognizedFormat: 300
         case .decoding(_, .page, _): 313
         case .decoding: 301
@@ -67,6 +68,8 @@ extension WebImageError.LimitFailure {
         case .processorTime: 309
         case .metadata: 310
         case .memory: 312
+        case .isolation: 315
+        case .complexity: 316
         }
     }
 }
