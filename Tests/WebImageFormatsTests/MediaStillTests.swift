@@ -1,6 +1,7 @@
 import Foundation
 import Testing
 import WebImageCore
+import WebImageTestSupport
 
 @testable import WebImageCoding
 @testable import WebImageFormats
@@ -141,6 +142,34 @@ import WebImageCore
         let large = try made(.avif).replacing(ItemFile.bytes(9000) + ItemFile.bytes(9000), at: 4, behind: "ispe")
         #expect(throws: WebImageError.self) { try registry.info(of: large) }
         #expect(throws: WebImageError.self) { try registry.decode(large) }
+    }
+
+    /// Damaged tables give an error, or a file that is not larger than allowed and is read the same when it is made anew.
+    @Test(arguments: [LibraryFormat.avif, .heic]) func damagedTablesAreSafe(format: LibraryFormat) throws {
+        guard FormatFiles.made.contains(format) else { return }
+        let whole = try made(format, hasAlpha: true)
+        let table = try #require(whole.box("meta")).range
+        var random = SplitMix64(seed: 11)
+        var madeCount = 0
+        for _ in 0..<2_000 {
+            var data = whole
+            for _ in 0..<Int.random(in: 1...4, using: &random) {
+                data[Int.random(in: table, using: &random)] = UInt8.random(in: 0...255, using: &random)
+            }
+            guard let first = still(data, format) else { continue }
+            madeCount += 1
+            #expect(first.bytes.count <= 2 * data.count + (2 << 20))
+            let second = still(Data(first.bytes), format)
+            #expect(second?.demand.cellCount == first.demand.cellCount)
+            #expect(second?.demand.largestCellPixelCount == first.demand.largestCellPixelCount)
+        }
+        #expect(madeCount > 100)
+    }
+
+    private func still(_ data: Data, _ format: LibraryFormat) -> MediaStill? {
+        data.withUnsafeBytes {
+            try? MediaStill($0, format: format.format, limits: .default, hasThumbnails: true, hasMetadata: true)
+        }
     }
 
     // MARK: The image to show

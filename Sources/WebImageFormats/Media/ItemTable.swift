@@ -113,8 +113,11 @@ struct ItemTable {
     }
 
     private static func isAlpha(_ box: Box, in bytes: RawSpan) -> Bool {
-        ["urn:mpeg:mpegB:cicp:systems:auxiliary:alpha", "urn:mpeg:hevc:2015:auxid:1", "urn:mpeg:avc:2015:auxid:1"]
-            .contains { (type: StaticString) in bytes.hasText(type, at: box.content.lowerBound + 4) }
+        // Nothing behind the box counts: it is not copied with it.
+        let content = bytes.extracting(box.content)
+        return content.hasText("urn:mpeg:mpegB:cicp:systems:auxiliary:alpha", at: 4)
+            || content.hasText("urn:mpeg:hevc:2015:auxid:1", at: 4)
+            || content.hasText("urn:mpeg:avc:2015:auxid:1", at: 4)
     }
 
     private static let imageTypes: Set<String> = [

@@ -301,7 +301,7 @@ struct MediaStillBuilder {
 
     private func size(from properties: [ItemTable.Property]) -> PixelSize? {
         guard let box = properties.first(where: { $0.box.type == "ispe" })?.box,
-            let width = source.bytes.number(at: box.content.lowerBound + 4, 4),
+            box.content.count >= 12, let width = source.bytes.number(at: box.content.lowerBound + 4, 4),
             let height = source.bytes.number(at: box.content.lowerBound + 8, 4), width > 0, height > 0
         else { return nil }
         return PixelSize(width: width, height: height)
