@@ -163,7 +163,8 @@ final class SameURLTests: GTKTestCase {
             pump("a preview") { previews > 0 }
             XCTAssertEqual(view.image?.isPartial, true)
             // It stays while the request changes again.
-            view.setImage(url, loadOptions: [.progressive, .waitForStore], manager: fixture.manager)
+            view.setImage(
+                url, placeholder: .color(.white), loadOptions: [.progressive, .waitForStore], manager: fixture.manager)
             XCTAssertEqual(view.image?.isPartial, true)
             load.send(file.dropFirst(file.count * 7 / 10))
             load.end()

@@ -1,4 +1,3 @@
-import Dispatch
 import FoundationEssentials
 import Testing
 import WebImage
@@ -7,8 +6,8 @@ import WebImageTestSupport
 /// Each option where it acts. Those that only give another property its value are in OptionPropertyTests, those of
 /// previews in PreviewTests, those of the block list in BlockListTests.
 @Suite(.timeLimit(.minutes(1))) struct OptionTests {
-    private let fixture: ManagerFixture
-    private let url: URL
+    let fixture: ManagerFixture
+    let url: URL
 
     init() throws {
         fixture = try ManagerFixture()
@@ -456,48 +455,6 @@ import WebImageTestSupport
         var transforming = request
         transforming.transformsVectors = true
         #expect(try await fixture.manager.image(for: transforming).pixels[0, 0].x == 15)
-    }
-
-    @Test func waitForStoreCompletesWhenTheBytesAreOnDisk() async throws {
-        let request = WebImageRequest(url, options: .waitForStore)
-        _ = try await fixture.load(request, answeringWith: SolidPicture(1))
-        // Another process sees them: what is only staged is not in the directory's index.
-        let reader = DiskCache(configuration: try #require(fixture.cache.disk).configuration)
-        #expect(await reader.data(for: request.cacheKey.source) == (try SolidPicture(1).png()))
-    }
-
-    @Test func waitForStoreWaitsForTheBytesOfAnImageInMemory() async throws {
-        let plain = WebImageRequest(url)
-        _ = try await fixture.load(plain, answeringWith: SolidPicture(1))
-        let response = try await fixture.manager.response(for: plain.with { $0.options = .waitForStore })
-        #expect(response.origin == .memoryCache)
-        let reader = DiskCache(configuration: try #require(fixture.cache.disk).configuration)
-        #expect(await reader.data(for: plain.cacheKey.source) == (try SolidPicture(1).png()))
-    }
-
-    @Test func waitForStoreDoesNotCompleteBeforeTheBytesAreOnDisk() async throws {
-        let (encoding, ended, gate) = (Countdown(), Countdown(), DispatchSemaphore(value: 0))
-        let directory = try TemporaryDirectory()
-        var configuration = ImageCache.Configuration()
-        configuration.serializer = { _, _, _ in
-            encoding.signal()
-            // 10 s are a safety net.
-            _ = gate.wait(timeout: .now() + 10)
-            return Data("encoded".utf8)
-        }
-        let cache = ImageCache(
-            memory: MemoryCache(costLimit: 1 << 20), disk: DiskCache(in: directory), configuration: configuration)
-        let fixture = try ManagerFixture { $0.cache = cache }
-        var request = WebImageRequest(url, options: .waitForStore, thumbnail: Thumbnail(.pixels(width: 2, height: 2)))
-        request.cacheAccess = .all
-        fixture.manager.load(request) { _ in ended.signal() }
-        try await fixture.nextLoad().answer(SolidPicture(1).png())
-        try await encoding.wait()
-        // Without the option it comes as soon as the image is decoded, which was before.
-        await #expect(throws: TimeLimitReached.self) { try await ended.wait(atMost: .milliseconds(200)) }
-        gate.signal()
-        try await ended.wait()
-        #expect(await cache.disk?.data(for: request.cacheKey.description) == Data("encoded".utf8))
     }
 
     @Test func aWaitingLoadIsNoNetworkActivity() async throws {
