@@ -118,7 +118,7 @@ import WebImageCore
         decoder.release(1)
         let (registry, asked) = (registry, options)
         async let image = DecodingQueue.run { try? registry.decode(BlockedDecoder.file, options: asked) }
-        while options.budget.waitingCount == 0 { await Task.yield() }
+        while options.budget.waitingCount == 0, !Task.isCancelled { await Task.yield() }
         // Longer than the limit.
         try await Task.sleep(for: .milliseconds(120))
         share.withLock { $0 = nil }
