@@ -247,7 +247,7 @@ extension ImageCache {
         var result = stored.result
         do throws(WebImageError) {
             guard options.decodesForDisplay else {
-                result.info = try configuration.codecs.info(of: stored.data)
+                result.info = try configuration.codecs.info(of: stored.data, limits: configuration.decodingLimits)
                 return result
             }
             let decoding = DecodingOptions(
