@@ -36,6 +36,19 @@ public final class PixelBuffer: Sendable {
         offset = 0
     }
 
+    /// Creates a buffer in memory that exists, which `source` gets back with the last reference. A later change of the buffer
+    /// writes into the memory.
+    ///
+    /// - Precondition: the memory has `bytesPerRow * size.height` bytes and is aligned to 4.
+    package convenience init(
+        _ address: UnsafeMutableRawPointer, size: PixelSize, bytesPerRow: Int, isOpaque: Bool,
+        source: any PixelMemorySource
+    ) {
+        self.init(
+            width: size.width, height: size.height, bytesPerRow: bytesPerRow, isOpaque: isOpaque,
+            storage: PixelStorage(address, byteCount: bytesPerRow * size.height, source: source))
+    }
+
     /// Creates a buffer that shares a part of `whole`'s memory.
     ///
     /// - Precondition: `rect` is inside `whole`.

@@ -28,23 +28,31 @@ package final class PixelBufferPool: Sendable {
     /// Returns all free blocks to the system, as on memory pressure.
     package func removeAll() {
         let blocks = free.withLock { free in
-            defer { free = FreeBlocks() }
+            defer { (free.blocks, free.byteCount) = ([], 0) }
             return free.blocks
         }
         blocks.forEach { $0.release() }
     }
 
+    /// Where new blocks come from; `nil` for malloc. A process that decodes for another sets it while it works on an image.
+    package func setSource(_ source: (any PixelMemorySource)?) { free.withLock { $0.source = source } }
+
     func take(byteCount: Int) throws(WebImageError) -> Block {
         let capacity = Self.roundedCapacity(for: byteCount)
-        if let block = free.withLock({ $0.take(capacity: capacity) }) { return block }
+        let (reused, source) = free.withLock { ($0.take(capacity: capacity), $0.source) }
+        if let reused { return reused }
+        if let source, let address = source.take(byteCount: capacity) {
+            return Block(address: address, capacity: capacity, source: source)
+        }
         var address: UnsafeMutableRawPointer?
         guard posix_memalign(&address, capacity >= Self.hugeThreshold ? 2 << 20 : 64, capacity) == 0, let address
         else { throw .outOfResources(reason: .memory(byteCount: byteCount)) }
         if capacity >= Self.hugeThreshold { madvise(address, capacity, MADV_HUGEPAGE) }
-        return Block(address: address, capacity: capacity)
+        return Block(address: address, capacity: capacity, source: nil)
     }
 
     func recycle(_ block: Block) {
+        guard block.source == nil else { return block.release() }
         let dropped = free.withLock { $0.insert(block, capacity: capacity) }
         dropped.forEach { $0.release() }
     }
@@ -66,17 +74,23 @@ package final class PixelBufferPool: Sendable {
         // `@unchecked`: a plain address; a `PixelStorage` or the pool owns the memory.
         let address: UnsafeMutableRawPointer
         let capacity: Int
+        /// The owner of the memory; `nil` for malloc.
+        let source: (any PixelMemorySource)?
 
-        func release() { Glibc.free(address) }
+        func release() {
+            if let source { source.release(address, byteCount: capacity) } else { Glibc.free(address) }
+        }
     }
 
     /// Free blocks, oldest first.
     private struct FreeBlocks {
         var blocks: [Block] = []
         var byteCount = 0
+        var source: (any PixelMemorySource)?
 
+        /// None while there is a source: its memory is where the result must be.
         mutating func take(capacity: Int) -> Block? {
-            guard let index = blocks.lastIndex(where: { $0.capacity == capacity }) else { return nil }
+            guard source == nil, let index = blocks.lastIndex(where: { $0.capacity == capacity }) else { return nil }
             byteCount -= capacity
             return blocks.remove(at: index)
         }
@@ -100,6 +114,17 @@ package final class PixelBufferPool: Sendable {
     }
 }
 
+/// Memory for pixels that doesn't come from malloc, such as memory that two processes share.
+///
+/// A pool takes blocks from it, or a buffer uses a block that exists; both return them. Methods are called on any thread.
+package protocol PixelMemorySource: AnyObject, Sendable {
+    /// Returns a block aligned to 64 bytes, or `nil` if there is none: the pool then takes it from malloc.
+    func take(byteCount: Int) -> UnsafeMutableRawPointer?
+
+    /// Called once for each block, when nothing refers to it any more.
+    func release(_ address: UnsafeMutableRawPointer, byteCount: Int)
+}
+
 /// Owns a block of pixel memory and returns it to its pool when released.
 final class PixelStorage: @unchecked Sendable {
     // `@unchecked`: the memory is written only through a `MutablePixelBuffer`, which is noncopyable and is consumed
@@ -112,6 +137,13 @@ final class PixelStorage: @unchecked Sendable {
     init(byteCount: Int, pool: PixelBufferPool) throws(WebImageError) {
         block = try pool.take(byteCount: byteCount)
         self.pool = pool
+        self.byteCount = byteCount
+    }
+
+    /// Uses a block of memory that exists.
+    init(_ address: UnsafeMutableRawPointer, byteCount: Int, source: any PixelMemorySource) {
+        block = PixelBufferPool.Block(address: address, capacity: byteCount, source: source)
+        pool = .shared
         self.byteCount = byteCount
     }
 
