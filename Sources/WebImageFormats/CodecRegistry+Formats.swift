@@ -1,3 +1,4 @@
+internal import CWebImageFormats
 public import WebImageCoding
 internal import WebImageCore
 
@@ -33,4 +34,9 @@ extension CodecRegistry {
             }
         }
     }
+
+    /// Loads what the libraries otherwise load later, for a process that will be unable to open files.
+    ///
+    /// - Parameter offer: gets the paths of the files that the libraries open even then.
+    package static func prepareForSandbox(offer: @convention(c) (UnsafePointer<CChar>?) -> Void) { cwi_prepare(offer) }
 }

@@ -7,7 +7,7 @@
 /// or Lab. Every tag is within the bytes; the contents are checked when used.
 package struct ColorProfile: Sendable, Hashable {
     /// Of the length in the header.
-    let bytes: [UInt8]
+    package let bytes: [UInt8]
     /// The color model of the pixels.
     package let model: ColorModel
     /// The color space it converts to.

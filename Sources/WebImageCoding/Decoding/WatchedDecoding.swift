@@ -4,8 +4,7 @@ package import WebImageCore
 // Every call of a decoder goes through these: the registry makes them, frames and previews follow.
 
 extension DecodingLimits {
-    /// Refuses a decoder that may not run in this process. Once decoding runs in processes of its own, this is the place
-    /// that allows it.
+    /// Refuses a decoder that may not run in this process.
     func admit(_ decoder: some ImageDecoder) throws(WebImageError) {
         if requiresIsolation, decoder.conduct == .unisolated {
             throw .limitExceeded(reason: .isolation(format: decoder.format))
@@ -42,14 +41,14 @@ extension ImageDecoder {
         _ limits: DecodingLimits = .default, _ body: @escaping @Sendable () throws(WebImageError) -> Value
     ) throws(WebImageError) -> Value {
         try limits.admit(self)
-        if conduct == .interruptible { return try body() }
+        if conduct.returnsInTime { return try body() }
         return try limits.watched(format, nil) { (_) throws(WebImageError) in try body() }
     }
 
     /// Decodes `data` within the limits on time and isolation.
     func watchedImage(of data: Data, options: DecodingOptions) throws(WebImageError) -> Image {
         try options.limits.admit(self)
-        if conduct == .interruptible { return try decode(data, options: options) }
+        if conduct.returnsInTime { return try decode(data, options: options) }
         var image = try options.limits.watched(format, options.cancellation) { (cancellation) throws(WebImageError) in
             var options = options
             options.cancellation = cancellation
@@ -64,7 +63,7 @@ extension ImageDecoder {
         of data: Data, options: DecodingOptions
     ) throws(WebImageError) -> (any AnimationSource)? {
         try options.limits.admit(self)
-        if conduct == .interruptible { return try animation(of: data, options: options) }
+        if conduct.returnsInTime { return try animation(of: data, options: options) }
         let source = try options.limits.watched(format, options.cancellation) {
             (cancellation) throws(WebImageError) in
             var options = options
@@ -79,7 +78,7 @@ extension ImageDecoder {
         options: DecodingOptions
     ) throws(WebImageError) -> (any IncrementalImageDecoder)? {
         try options.limits.admit(self)
-        if conduct == .interruptible { return makeIncrementalDecoder(options: options) }
+        if conduct.returnsInTime { return makeIncrementalDecoder(options: options) }
         return try WatchedIncrementalDecoder(self, options: options)
     }
 }

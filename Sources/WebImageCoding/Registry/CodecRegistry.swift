@@ -11,6 +11,14 @@ public final class CodecRegistry: Sendable {
     public static let shared = CodecRegistry()
 
     private let codecs: Lock<Codecs>
+    /// The registry whose codecs this one has, changed; `nil` for one of its own codecs.
+    private let source: Substitution?
+
+    private struct Substitution: Sendable {
+        let registry: CodecRegistry
+        let decoder: @Sendable (any ImageDecoder) -> any ImageDecoder
+        let encoder: @Sendable (any ImageEncoder) -> any ImageEncoder
+    }
 
     private struct Codecs {
         var decoders: [any ImageDecoder] { didSet { acceptHeaders = nil } }
@@ -27,6 +35,31 @@ public final class CodecRegistry: Sendable {
     public init(decoders: [any ImageDecoder]? = nil, encoders: [any ImageEncoder]? = nil) {
         codecs = Lock(
             Codecs(decoders: decoders ?? Self.builtInDecoders, encoders: encoders ?? Self.builtInEncoders))
+        source = nil
+    }
+
+    /// Creates a registry with the codecs of another, also those that are registered there later, each replaced by what the
+    /// closures return for it. Codecs registered here come before them.
+    package init(
+        substituting registry: CodecRegistry, decoder: @escaping @Sendable (any ImageDecoder) -> any ImageDecoder,
+        encoder: @escaping @Sendable (any ImageEncoder) -> any ImageEncoder
+    ) {
+        codecs = Lock(Codecs(decoders: [], encoders: []))
+        source = Substitution(registry: registry, decoder: decoder, encoder: encoder)
+    }
+
+    /// All decoders, in the order of registration.
+    private var decoders: [any ImageDecoder] {
+        let own = codecs.withLock { $0.decoders }
+        guard let source else { return own }
+        return source.registry.decoders.map(source.decoder) + own
+    }
+
+    /// All encoders, in the order of registration.
+    private var encoders: [any ImageEncoder] {
+        let own = codecs.withLock { $0.encoders }
+        guard let source else { return own }
+        return source.registry.encoders.map(source.encoder) + own
     }
 
     package static var builtInDecoders: [any ImageDecoder] {
@@ -47,17 +80,18 @@ public final class CodecRegistry: Sendable {
 
     /// The formats that can be decoded, in the order in which decoders are tried. Of the built-in formats, the one that
     /// compresses best comes first.
-    package var readableFormats: [ImageFormat] { Self.formats(of: codecs.withLock { $0.decoders }) }
+    package var readableFormats: [ImageFormat] { Self.formats(of: decoders) }
 
     /// The formats that can be encoded, those registered first at the beginning.
     package var writableFormats: [ImageFormat] {
         var seen: Set<ImageFormat> = []
-        return codecs.withLock { $0.encoders }.map(\.format).filter { seen.insert($0).inserted }
+        return encoders.map(\.format).filter { seen.insert($0).inserted }
     }
 
     /// An `Accept` header (RFC 9110, 12.5.1) with the formats that can be decoded, best first, then any other.
     package var acceptHeaders: [String: String] {
-        let (cached, decoders) = codecs.withLock { ($0.acceptHeaders, $0.decoders) }
+        if let source, codecs.withLock({ $0.decoders.isEmpty }) { return source.registry.acceptHeaders }
+        let (cached, decoders) = (codecs.withLock { $0.acceptHeaders }, decoders)
         if let cached { return cached }
         // Those of the program first.
         let formats = Self.formats(of: decoders)
@@ -66,7 +100,7 @@ public final class CodecRegistry: Sendable {
         let headers = ["Accept": types.joined(separator: ",")]
         codecs.withLock { codecs in
             // Not if a decoder was registered meanwhile; none is ever removed.
-            if codecs.decoders.count == decoders.count { codecs.acceptHeaders = headers }
+            if source == nil, codecs.decoders.count == decoders.count { codecs.acceptHeaders = headers }
         }
         return headers
     }
@@ -206,8 +240,11 @@ public final class CodecRegistry: Sendable {
         throw .unrecognizedFormat(contentType: nil, leadingBytes: Array(data.prefix(16)))
     }
 
+    /// The decoder of a format that is tried first.
+    package func decoder(of format: ImageFormat) -> (any ImageDecoder)? { latestDecoders.first { $0.format == format } }
+
     /// The decoders in the order in which they are tried.
-    private var latestDecoders: ReversedCollection<[any ImageDecoder]> { codecs.withLock { $0.decoders }.reversed() }
+    private var latestDecoders: ReversedCollection<[any ImageDecoder]> { decoders.reversed() }
 
     // MARK: - Encoding
 
@@ -281,7 +318,7 @@ public final class CodecRegistry: Sendable {
     }
 
     private func encoder(for format: ImageFormat) throws(WebImageError) -> any ImageEncoder {
-        guard let encoder = codecs.withLock({ $0.encoders.last { $0.format == format } }) else {
+        guard let encoder = encoders.last(where: { $0.format == format }) else {
             throw .encoding(format: format, reason: .noEncoder)
         }
         return encoder

@@ -98,6 +98,11 @@ package enum DecoderConduct: Sendable {
     /// Like `uninterruptible`; and its library can end the process on some files, so limits that require isolation refuse
     /// it. The only place that decides about it is ``DecodingLimits/admit(_:)``.
     case unisolated
+    /// It works in another process, which is ended at the time limit.
+    case isolated
+
+    /// Whether calls return in time by themselves.
+    var returnsInTime: Bool { self == .interruptible || self == .isolated }
 }
 
 /// A decoder that also reads a file's beginning, and animations without decoding a frame.
@@ -170,7 +175,7 @@ package struct ImageProbe: Sendable, Equatable {
 
     /// The most bytes that probing reads, 1 MiB. Size and orientation are usually in the first few hundred bytes, after
     /// a camera's thumbnail in the first 64 KB, after a printing profile in the first 600 KB.
-    static let byteLimit = 1 << 20
+    package static let byteLimit = 1 << 20
 
     package init(
         format: ImageFormat, size: PixelSize, orientation: ImageOrientation = .up, isAnimated: Bool? = false,

@@ -29,6 +29,8 @@ extension WebImageError {
         case .encoding: 302
         case .limitExceeded(let reason, _): reason.code
         case .invalidFrames: 311
+        case .isolation(_, .unavailable, _), .isolation(_, .missingLayers, _): 331
+        case .isolation: 330
         case .processing("drawing", _, _): 322
         case .processing: 320
         case .notInCache: 400

@@ -56,6 +56,8 @@ extension WebImageError: LocalizedError, CustomStringConvertible {
         case .limitExceeded(let reason, _): reason.problem
         case .encoding(let format, let reason):
             "the image could not be encoded as \(format.name): \(reason.problem.asEnd)"
+        case .isolation(let format, let reason, _):
+            "the \(format.name) image could not be processed in isolation: \(reason.problem.asEnd)"
         case .invalidFrames(let reason): "the frames cannot form an animation: \(reason.problem)."
         case .processing("drawing", let reason, _): "the drawing failed: \(reason.problem.asEnd)"
         case .processing(let identifier, let reason, _): "the processor \(identifier) failed: \(reason.problem.asEnd)"
@@ -86,6 +88,7 @@ extension WebImageError: LocalizedError, CustomStringConvertible {
         case .decoding(_, let reason, _): reason.advice
         case .limitExceeded(let reason, _): reason.advice
         case .encoding(_, let reason): reason.advice
+        case .isolation(_, let reason, _): reason.advice
         case .invalidFrames(let reason): reason.advice
         case .processing(_, let reason, _): reason.advice
         case .diskCache(_, let reason): reason.advice

@@ -1,3 +1,5 @@
+internal import Glibc
+
 // Each reason's text: `problem` ends a sentence, `advice` is one of its own.
 
 extension WebImageError.RequestFailure {
@@ -205,7 +207,7 @@ extension WebImageError.LimitFailure {
         case .memory: "Load a thumbnail, or raise DecodingLimits.memoryByteCount if you trust the source."
         case .scans: "This may be an attack. Raise the limit if you trust the source."
         case .complexity: "This may be an attack."
-        case .isolation: "Set DecodingLimits.requiresIsolation to false if you trust the source."
+        case .isolation: "Install webimage-decoder, or set DecodingLimits.requiresIsolation to false if you trust the source."
         case .pixels, .frames, .metadata, .processorTime: "Raise the limit if you trust the source."
         }
     }
@@ -233,6 +235,41 @@ extension WebImageError.EncodingFailure {
         case .noAnimation: "Write a single frame, or choose GIF, PNG, WebP, AVIF or JPEG XL."
         case .tooLong: "Allow more bytes."
         case .noEncoder, .tooLarge, .frameNumber, .invalidMetadata, .codec: nil
+        }
+    }
+}
+
+extension WebImageError.IsolationFailure {
+    var problem: String {
+        switch self {
+        case .crashed(let signal): "its process was ended by \(Self.name(ofSignal: signal))"
+        case .ended: "its process ended in the middle of the image"
+        case .timedOut(let seconds): "its process did not finish within \(seconds) s"
+        case .invalidReply(let detail): "its process returned an invalid result (\(detail))"
+        case .unavailable(let detail): "no process can be started: \(detail)"
+        case .missingLayers(let layers): "its sandbox has no \(layers.sorted().joined(separator: ", no "))"
+        }
+    }
+
+    var advice: String? {
+        switch self {
+        case .crashed, .ended, .invalidReply: "The file may be damaged or hostile. Nothing of it was kept."
+        case .timedOut: nil
+        case .unavailable: "Install webimage-decoder beside the program, or set IsolatedDecoding.Configuration.path."
+        case .missingLayers: "Require fewer layers, or allow this program to make namespaces."
+        }
+    }
+
+    private static func name(ofSignal signal: Int32) -> String {
+        switch signal {
+        case SIGSEGV: "SIGSEGV, a memory error"
+        case SIGABRT: "SIGABRT, the codec gave up"
+        case SIGKILL: "SIGKILL"
+        case SIGXCPU: "SIGXCPU, too much processor time"
+        case SIGBUS: "SIGBUS, a memory error"
+        case SIGILL, SIGTRAP: "a failed check (signal \(signal))"
+        case SIGSYS: "SIGSYS, a system call that is not allowed"
+        default: "signal \(signal)"
         }
     }
 }

@@ -47,6 +47,9 @@ public indirect enum WebImageError: Error, Sendable, Equatable {
     case encoding(format: ImageFormat, reason: EncodingFailure)
     /// The frames cannot form an animation.
     case invalidFrames(reason: FrameFailure)
+    /// The process that decodes or encodes the image, apart from this one, failed with it or can't be had. Other images are not
+    /// affected.
+    case isolation(format: ImageFormat, reason: IsolationFailure, url: URL? = nil)
 
     // MARK: Processing
 
@@ -199,8 +202,25 @@ public indirect enum WebImageError: Error, Sendable, Equatable {
         /// The image is too complex to draw: what of it exceeds a limit. Nothing was drawn.
         case complexity(String)
         /// The library of this format can end the process on some files, and the limits allow it only in a process of its
-        /// own, which this version does not have: see ``DecodingLimits``.
+        /// own: see ``DecodingLimits``.
         case isolation(format: ImageFormat)
+    }
+
+    /// Why an isolated process did not decode or encode an image.
+    public enum IsolationFailure: Sendable, Hashable {
+        /// The system ended the process with this signal, such as `SIGSEGV`. A damaged or hostile file made the codec crash, or
+        /// the codec has a bug.
+        case crashed(signal: Int32)
+        /// The process ended in the middle of the image, in another way than by a signal that is known.
+        case ended
+        /// The process did not finish within this wall-clock time, and was ended.
+        case timedOut(seconds: Double)
+        /// The process returned something that cannot be the result.
+        case invalidReply(String)
+        /// No process can be started, for this reason.
+        case unavailable(String)
+        /// The process has no sandbox with these layers, which are required.
+        case missingLayers([String])
     }
 
     /// Why encoding failed.
@@ -286,7 +306,7 @@ extension WebImageError {
             .timedOut(_, _, let url), .certificate(_, let url), .invalidResponse(_, let url):
             url
         case .outOfResources(_, let url), .unrecognizedFormat(_, _, let url), .decoding(_, _, let url),
-            .limitExceeded(_, let url),
+            .limitExceeded(_, let url), .isolation(_, _, let url),
             .processing(_, _, let url):
             url
         case .invalidURL(let text, _): URL(string: text)
@@ -303,6 +323,7 @@ extension WebImageError {
             .unrecognizedFormat(contentType: type, leadingBytes: bytes, url: url)
         case .decoding(let format, let reason, nil): .decoding(format: format, reason: reason, url: url)
         case .limitExceeded(let reason, nil): .limitExceeded(reason: reason, url: url)
+        case .isolation(let format, let reason, nil): .isolation(format: format, reason: reason, url: url)
         case .processing(let identifier, let reason, nil): .processing(identifier: identifier, reason: reason, url: url)
         default: self
         }
