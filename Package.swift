@@ -9,7 +9,7 @@ let formatLibraries: [(name: String, package: String, libraries: [String], modul
     ("avif", "libavif-dev", ["avif"], "libavif"), ("heif", "libheif-dev", ["heif"], "libheif"),
     ("jxl", "libjxl-dev", ["jxl", "jxl_threads"], "libjxl libjxl_threads"),
     ("tiff", "libtiff-dev", ["tiff"], "libtiff-4"),
-    ("jp2", "libopenjp2-7-dev", ["openjp2"], "libopenjp2"), ("svg", "librsvg2-dev", [], "librsvg-2.0"),
+    ("jp2", "libopenjp2-7-dev", ["openjp2"], "libopenjp2"), ("svg", "librsvg2-dev", ["fontconfig"], "librsvg-2.0"),
 ]
 let optionalParts = ["gtk", "map", "drawing", "formats"] + formatLibraries.map(\.name)
 let leftOut = Set((Context.environment["WEBIMAGE_WITHOUT"] ?? "").split(separator: ",").map(String.init))
@@ -49,8 +49,8 @@ func library(_ name: String, _ dependencies: [Target.Dependency]) -> Target {
 func program(_ name: String, _ dependencies: [Target.Dependency], path: String? = nil) -> Target {
     .executableTarget(name: name, dependencies: dependencies, path: path, swiftSettings: settings)
 }
-func tests(_ name: String, _ dependencies: [Target.Dependency]) -> Target {
-    .testTarget(name: name, dependencies: dependencies + ["WebImageTestSupport"], swiftSettings: settings)
+func tests(_ name: String, _ dependencies: [Target.Dependency], _ more: [SwiftSetting] = []) -> Target {
+    .testTarget(name: name, dependencies: dependencies + ["WebImageTestSupport"], swiftSettings: settings + more)
 }
 
 var products: [Product] = [
@@ -63,12 +63,15 @@ var products: [Product] = [
     .library(name: "WebImageAnimation", targets: ["WebImageAnimation"]),
     .library(name: "WebImageShared", targets: ["WebImageShared"]),
     .executable(name: "webimage", targets: ["WebImageCLI"]),
+    .executable(name: "webimage-decoder", targets: ["WebImageDecoder"]),
 ]
 
 var targets: [Target] = [
     // C: shims for what Swift can't call (setjmp, variadics, per-function CPU targets) and modules of system libraries.
     .target(name: "CWebImageLock"),
     .target(name: "CWebImageSystem"),
+    .target(name: "CWebImageIsolation"),
+    .target(name: "CWebImageSandbox", linkerSettings: [.linkedLibrary("seccomp")]),
     .target(name: "CWebImageJPEG", linkerSettings: [.linkedLibrary("jpeg")]),
     .target(name: "CWebImagePNG", linkerSettings: [.linkedLibrary("png16")]),
     .target(name: "CWebImageCurl", linkerSettings: [.linkedLibrary("curl")]),
@@ -88,6 +91,7 @@ var targets: [Target] = [
             "WebImageCore", "CWebImageJPEG", "CWebImagePNG", "CWebImageWebP", "CWebImageDeflate", "CWebImageLCMS",
             "CWebImageKernels",
         ]),
+    library("WebImageIsolation", ["WebImageCore", "WebImageCoding", "CWebImageIsolation"]),
     library("WebImageProcessing", ["WebImageCore", "WebImageCoding", "CWebImageKernels"]),
     library(
         "WebImageCaching",
@@ -98,8 +102,14 @@ var targets: [Target] = [
         "WebImage",
         [
             "WebImageCore", "WebImageCoding", "WebImageProcessing", "WebImageCaching", "WebImageLoading",
-            "WebImageAnimation",
+            "WebImageAnimation", "WebImageIsolation",
         ]),
+    // The program that decodes for others. It has all codecs, and neither network nor caches.
+    .executableTarget(
+        name: "WebImageDecoder",
+        dependencies: ["WebImageCore", "WebImageCoding", "WebImageIsolation", "CWebImageSandbox"]
+            + (hasFormats ? ["WebImageFormats"] : []),
+        swiftSettings: settings + (hasFormats ? [.define("WEBIMAGE_FORMATS")] : [])),
 
     library("WebImageShared", ["WebImage", "WebImageCore", "WebImageCaching", "WebImageLoading"]),
     // The help and the manual pages of programs.
@@ -146,12 +156,27 @@ var targets: [Target] = [
             "WebImageCoding", "CWebImageJPEG", "CWebImagePNG", "CWebImageDeflate", "CWebImageKernels",
             "DecodeMemoryProbe",
         ]),
+    program(
+        "MisbehavingDecoder", ["WebImageIsolation", "WebImageCoding", "WebImageCore", "CWebImageSandbox"],
+        path: "Tests/MisbehavingDecoder"),
+    .target(name: "CIsolationHost", path: "Tests/CIsolationHost"),
+    program(
+        "IsolationHost", ["WebImageIsolation", "WebImageCoding", "WebImageCore", "CIsolationHost"],
+        path: "Tests/IsolationHost"),
+    tests(
+        "WebImageIsolationTests",
+        [
+            "WebImageIsolation", "WebImageCoding", "WebImage", "CWebImageIsolation", "WebImageDecoder",
+            "MisbehavingDecoder", "IsolationHost",
+        ]
+            + (hasFormats ? ["WebImageFormats"] : []), hasFormats ? [.define("WEBIMAGE_FORMATS")] : []),
     tests("WebImageProcessingTests", ["WebImageProcessing", "WebImageCoding", "CWebImageKernels"]),
     program("CacheCrashWriter", ["WebImageCaching", "WebImageTestSupport"], path: "Tests/CacheCrashWriter"),
     tests("WebImageCachingTests", ["WebImageCaching", "WebImageCoding", "CWebImageSQLite", "CacheCrashWriter"]),
     tests("WebImageLoadingTests", ["WebImageLoading"]),
     tests("WebImageAnimationTests", ["WebImageAnimation", "WebImageCoding", "WebImageProcessing"]),
-    tests("WebImageTests", ["WebImage"]),
+    // Managers start the decoder.
+    tests("WebImageTests", ["WebImage", "WebImageDecoder"]),
     tests("WebImageSharedTests", ["WebImageShared", "WebImage"]),
     tests("WebImageCLITests", ["WebImage", "WebImageCLI", "CommandReference", "CWebImageSQLite"]),
 ]

@@ -1,0 +1,110 @@
+// What a program and its decoder processes share: processes, messages with descriptors, and memory.
+//
+// Swift's Glibc module shows neither variadic functions nor the macros of control messages.
+
+#ifndef CWEBIMAGE_ISOLATION_H
+#define CWEBIMAGE_ISOLATION_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+// MARK: Processes
+
+/// The descriptor of the channel in a decoder process.
+enum { CWI_CHANNEL_DESCRIPTOR = 3 };
+
+typedef struct {
+    /// The process, or -1.
+    int pid;
+    /// A descriptor of the process that no other process can take over, or -1 where the kernel has none.
+    int pidfd;
+    /// What identifies the descriptors: other files may get their numbers if the program closes all descriptors.
+    uint64_t pidfd_inode;
+    /// The program's end of the channel.
+    int channel;
+    uint64_t channel_inode;
+} cwi_decoder_process;
+
+/// Starts a decoder: a new process group, an empty environment, all signals at their defaults, no descriptors but the
+/// channel and three that lead nowhere. Returns 0 or an error number.
+int cwi_decoder_start(const char *path, cwi_decoder_process *process);
+
+/// Whether the program's end of the channel is still the one that was opened.
+bool cwi_decoder_has_channel(const cwi_decoder_process *process);
+
+/// How a process ended.
+typedef struct {
+    bool is_known;
+    /// The signal, or 0.
+    int signal;
+    /// The status, if there was no signal.
+    int status;
+} cwi_exit;
+
+/// Closes the channel, waits for the process, kills it if it takes longer than `milliseconds`, and closes the descriptors. A program that
+/// handles or ignores SIGCHLD may have taken its status away: then how it ended is unknown.
+cwi_exit cwi_decoder_end(cwi_decoder_process *process, int milliseconds);
+
+/// Closes the descriptors of a process that belongs to a parent of this one: after `fork`, the child must not touch it.
+void cwi_decoder_forget(cwi_decoder_process *process);
+
+// MARK: Messages
+
+enum { CWI_MAXIMUM_MESSAGE = 1 << 16, CWI_MAXIMUM_DESCRIPTORS = 2 };
+
+typedef enum {
+    CWI_CHANNEL_OK,
+    /// The other end is closed.
+    CWI_CHANNEL_CLOSED,
+    /// Nothing arrived in time.
+    CWI_CHANNEL_IDLE,
+    /// `errno` tells.
+    CWI_CHANNEL_FAILED,
+} cwi_channel_status;
+
+/// Sends one message with descriptors, of which the receiver gets copies. Never raises SIGPIPE.
+cwi_channel_status cwi_channel_send(
+    int channel, const void *bytes, size_t length, const int *descriptors, size_t descriptor_count);
+
+/// Receives one message: its length in `*length`, its descriptors in `descriptors`, which the caller must close. Waits for at most
+/// `milliseconds`, or without end for -1. A message that is too long, or has too many descriptors, is CWI_CHANNEL_FAILED with EMSGSIZE.
+cwi_channel_status cwi_channel_receive(
+    int channel, void *bytes, size_t capacity, size_t *length, int descriptors[CWI_MAXIMUM_DESCRIPTORS],
+    size_t *descriptor_count, int milliseconds);
+
+// MARK: Memory
+
+/// Creates memory of `length` bytes that can't become smaller or larger. Pages take memory once they are touched. -1 and errno if that
+/// fails; EFBIG without a signal where RLIMIT_FSIZE is in the way.
+int cwi_memory_create(size_t length);
+
+/// Creates memory with these bytes that nobody can change any more.
+int cwi_memory_create_constant(const void *bytes, size_t length);
+
+/// Takes away the right to write. Fails with EBUSY while any process can still write through a mapping.
+int cwi_memory_seal(int descriptor);
+
+/// The length of memory that nobody can change or resize, or -1.
+int64_t cwi_memory_constant_length(int descriptor);
+
+/// The length of memory that can't be resized, or -1.
+int64_t cwi_memory_fixed_length(int descriptor);
+
+typedef enum {
+    /// Both processes see what is written.
+    CWI_ACCESS_SHARED,
+    /// Reading only.
+    CWI_ACCESS_READ,
+    /// What is written stays in this process.
+    CWI_ACCESS_COPY,
+} cwi_access;
+
+/// Maps a part of memory, which begins at a page. NULL and errno if that fails.
+void *cwi_memory_map(int descriptor, size_t offset, size_t length, cwi_access access);
+void cwi_memory_unmap(void *address, size_t length);
+
+/// Gives the pages of shared memory that are wholly inside the range back to the system.
+void cwi_memory_discard(void *address, size_t length);
+
+#endif

@@ -1,0 +1,64 @@
+// The sandbox that a decoder process puts itself into before it reads the first byte of an image.
+//
+//     cwi_sandbox_enter ─▶ namespaces ─▶ empty root ─▶ capabilities ─▶ limits ─▶ Landlock ─▶ seccomp ─▶ check
+//
+// A layer that the kernel refuses is reported and left out: the others hold without it. Call it while the process has one thread.
+
+#ifndef CWEBIMAGE_SANDBOX_H
+#define CWEBIMAGE_SANDBOX_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/// The layers, in the order in which they are set up. `SandboxLayer` in Swift has the same numbers.
+typedef enum {
+    CWI_LAYER_USER_NAMESPACE,
+    CWI_LAYER_NETWORK_NAMESPACE,
+    CWI_LAYER_IPC_NAMESPACE,
+    CWI_LAYER_PID_NAMESPACE,
+    CWI_LAYER_MOUNT_NAMESPACE,
+    CWI_LAYER_CAPABILITIES,
+    CWI_LAYER_LIMITS,
+    CWI_LAYER_NO_NEW_PRIVILEGES,
+    CWI_LAYER_LANDLOCK,
+    CWI_LAYER_LANDLOCK_SCOPES,
+    CWI_LAYER_SECCOMP,
+    CWI_LAYER_COUNT,
+} cwi_layer;
+
+typedef struct {
+    /// A bit for each layer that holds.
+    uint32_t active;
+    /// Why the others don't: an error number.
+    int32_t errors[CWI_LAYER_COUNT];
+    /// The version of Landlock, or 0.
+    int32_t landlock_version;
+} cwi_sandbox_report;
+
+typedef struct {
+    /// The most memory for decoding, besides what the process has before it starts.
+    size_t memory_length;
+    /// The most processor time of the process.
+    uint64_t processor_seconds;
+    /// The most threads at once.
+    uint32_t thread_count;
+} cwi_sandbox_limits;
+
+/// Opens a file that a library opens by its name later, such as a font: reading it stays possible. Call it before the sandbox is entered. Too
+/// many files, and those that can't be opened, are left out.
+void cwi_sandbox_offer(const char *path);
+
+/// Enters the sandbox. In the namespace of processes, the caller goes on as a child of itself, which ends as the child does.
+///
+/// Ends the process if a layer is said to hold and a forbidden act succeeds nevertheless.
+cwi_sandbox_report cwi_sandbox_enter(cwi_sandbox_limits limits);
+
+/// Sets the memory and the processor time for the next image, at most those of the sandbox; 0 seconds for no limit of its own. False where
+/// the system has no such limits.
+bool cwi_sandbox_limit(size_t memory_length, double processor_seconds);
+
+/// Adds the filter of system calls; 0 or an error number. Part of `cwi_sandbox_enter`.
+int cwi_sandbox_filter_calls(void);
+
+#endif

@@ -1,0 +1,282 @@
+internal import CWebImageSandbox
+internal import FoundationEssentials
+internal import Glibc
+internal import WebImageCoding
+internal import WebImageCore
+internal import WebImageIsolation
+
+/// Does what requests ask for. Used by one thread.
+final class RequestDecoder {
+    private let registry: CodecRegistry
+    private let service: DecoderService
+    private var sessions = OpenFiles()
+
+    init(_ registry: CodecRegistry, service: DecoderService) {
+        self.registry = registry
+        self.service = service
+    }
+
+    /// `nil` for requests without a reply.
+    func reply(to request: IncomingRequest, cancellation: Cancellation) -> DecoderReply? {
+        do throws(WebImageError) {
+            return try result(of: request, cancellation)
+        } catch {
+            return .failure(error)
+        }
+    }
+
+    private func result(
+        of request: IncomingRequest, _ cancellation: Cancellation
+    ) throws(WebImageError) -> DecoderReply? {
+        switch request.content {
+        case .info(let format):
+            limit(.default)
+            return .info(try decoder(of: format).info(of: input(request)))
+        case .probe(let format):
+            limit(.default)
+            return .probe(try decoder(of: format).probe(input(request)))
+        case .metadata(let format):
+            limit(.default)
+            let metadata = try (decoder(of: format) as? any MetadataDecoder)?.metadata(of: input(request))
+            return try parts([metadata?.exif, metadata?.xmp].map { $0.map(Array.init) }, request)
+        case .profile(let format):
+            limit(.default)
+            let profile = try (decoder(of: format) as? any ProfileDecoder)?.colorProfile(of: input(request))
+            return try parts([profile?.bytes], request)
+        case .decode(let format, var options):
+            options.cancellation = cancellation
+            return try decode(format, options, request)
+        case .animation(let format, var options):
+            options.cancellation = cancellation
+            limit(options.limits)
+            return .animation(
+                try decoder(of: format).animation(of: input(request), options: options).map(AnimationDescription.init))
+        case .openFrames(let session, let format, let options):
+            limit(options.limits)
+            guard let source = try decoder(of: format).animation(of: input(request), options: options) else {
+                throw format.corrupt("no animation")
+            }
+            sessions.open(session, .frames(source.makeFrameReader(), source.frames.count, format, options.limits))
+            return .done
+        case .frame(let session, let index):
+            guard case .frames(let reader, let count, let format, let limits)? = sessions[session] else {
+                return .noSession
+            }
+            guard (0..<count).contains(index) else { throw format.corrupt("no such frame") }
+            limit(limits)
+            let pixels = try reader.frame(at: index, cancellation: cancellation)
+            return .image(try output(of: Image(pixels: pixels), request))
+        case .openIncremental(let session, let format, var options):
+            options.cancellation = nil
+            limit(options.limits)
+            guard let decoder = try decoder(of: format).makeIncrementalDecoder(options: options) else {
+                throw format.unsupported("parts of files")
+            }
+            sessions.open(session, .incremental(decoder, options.limits))
+            return .done
+        case .append(let session):
+            guard case .incremental(let decoder, let limits)? = sessions[session] else { return .noSession }
+            limit(limits)
+            try decoder.append(input(request))
+            return .arrived(decoder.probe, decoder.animation.map(AnimationDescription.init))
+        case .preview(let session):
+            guard case .incremental(let decoder, let limits)? = sessions[session] else { return .noSession }
+            limit(limits)
+            guard let image = try decoder.preview() else { return .preview(nil) }
+            return .preview(try output(of: image, request))
+        case .finish(let session):
+            guard case .incremental(let decoder, let limits)? = sessions[session] else { return .noSession }
+            limit(limits)
+            let image = try decoder.finish()
+            sessions.close(session)
+            return .image(try output(of: image, request))
+        case .close(let session):
+            sessions.close(session)
+            return nil
+        case .encode(let format, var options, let layout):
+            options.cancellation = cancellation
+            limit(.default)
+            let pixels = try pixels(layout, request.memory.first)
+            let file = try registry.encode(Image(pixels: pixels), as: format, options: options)
+            return try self.file(file, request)
+        case .encodeAnimation(let format, var options, let size, let loopCount, let durations):
+            options.cancellation = cancellation
+            limit(.default)
+            let frames = RequestedFrames(
+                size: size, loopCount: loopCount, durations: durations,
+                request: { [self] (index) throws(WebImageError) in try requestedFrame(index, request) })
+            let file = try registry.encode(EncodableAnimation(frames), as: format, options: options)
+            return try self.file(file, request)
+        case .encodedFrame, .cancel: return nil
+        }
+    }
+
+    private func decoder(of format: ImageFormat) throws(WebImageError) -> any ImageDecoder {
+        guard let decoder = registry.decoder(of: format) else { throw .decoding(format: format, reason: .noDecoder) }
+        return decoder
+    }
+
+    /// What the kernel enforces, where the decoders' own estimates are wrong or a file has taken the process over.
+    private func limit(_ limits: DecodingLimits) {
+        _ = cwi_sandbox_limit(max(0, limits.memoryByteCount), limits.seconds ?? 0)
+    }
+
+    // MARK: Input
+
+    private func input(_ request: IncomingRequest) throws(WebImageError) -> Data {
+        guard let memory = request.memory.first, let mapping = memory.mapped(.reading) else {
+            throw .outOfResources(reason: .memory(byteCount: 0))
+        }
+        return Data(
+            bytesNoCopy: mapping.address, count: mapping.byteCount,
+            deallocator: .custom { _, _ in withExtendedLifetime(mapping) {} })
+    }
+
+    private func pixels(_ layout: PixelLayout, _ memory: SharedMemory?) throws(WebImageError) -> PixelBuffer {
+        let byteCount = layout.bytesPerRow * layout.size.height
+        guard let memory, layout.byteCount <= memory.byteCount, let mapping = memory.mapped(.copying) else {
+            throw .outOfResources(reason: .memory(byteCount: byteCount))
+        }
+        return PixelBuffer(
+            mapping.address, size: layout.size, bytesPerRow: layout.bytesPerRow, isOpaque: layout.isOpaque,
+            source: mapping)
+    }
+
+    private func requestedFrame(_ index: Int, _ request: IncomingRequest) throws(WebImageError) -> PixelBuffer {
+        service.send(.needsFrame(index), number: request.number)
+        while true {
+            let next = service.next()
+            switch next.content {
+            case .encodedFrame(let layout): return try pixels(layout, next.memory.first)
+            case .close(let session): sessions.close(session)
+            default: throw .cancelled
+            }
+        }
+    }
+
+    // MARK: Output
+
+    private func decode(
+        _ format: ImageFormat, _ options: DecodingOptions, _ request: IncomingRequest
+    ) throws(WebImageError) -> DecoderReply {
+        // The limit of the image before may be too small for the output.
+        limit(options.limits)
+        guard let memory = request.memory.last, request.memory.count == 2, let output = OutputMemory(memory) else {
+            throw .outOfResources(reason: .memory(byteCount: options.limits.memoryByteCount))
+        }
+        PixelBufferPool.shared.setSource(output)
+        defer { PixelBufferPool.shared.setSource(nil) }
+        var decoded = try decodedImage(format, options, request, output)
+        // The image is gone; with pixels left, as of an animation, the memory stays mapped.
+        decoded.isReleased = output.isUnused
+        return .image(decoded)
+    }
+
+    private func decodedImage(
+        _ format: ImageFormat, _ options: DecodingOptions, _ request: IncomingRequest, _ output: OutputMemory
+    ) throws(WebImageError) -> DecodedImage {
+        let image = try decoder(of: format).decode(input(request), options: options)
+        guard let layout = output.layout(of: image.pixels) else {
+            throw .outOfResources(reason: .memory(byteCount: image.pixels.byteCount))
+        }
+        return DecodedImage(image, layout)
+    }
+
+    /// Copies an image to the output.
+    private func output(of image: Image, _ request: IncomingRequest) throws(WebImageError) -> DecodedImage {
+        guard let memory = request.memory.last, let output = OutputMemory(memory),
+            let layout = output.layout(of: image.pixels)
+        else { throw .outOfResources(reason: .memory(byteCount: image.pixels.byteCount)) }
+        var decoded = DecodedImage(image, layout)
+        decoded.isReleased = true
+        return decoded
+    }
+
+    private func parts(_ parts: [[UInt8]?], _ request: IncomingRequest) throws(WebImageError) -> DecoderReply {
+        guard let memory = request.memory.last, let output = OutputMemory(memory), output.write(parts) else {
+            throw .outOfResources(reason: .memory(byteCount: parts.reduce(0) { $0 + ($1?.count ?? 0) }))
+        }
+        return .parts(parts.map { $0?.count })
+    }
+
+    private func file(_ data: Data, _ request: IncomingRequest) throws(WebImageError) -> DecoderReply {
+        guard let memory = request.memory.last, let output = OutputMemory(memory), output.write([Array(data)]) else {
+            throw .outOfResources(reason: .memory(byteCount: data.count))
+        }
+        return .file(byteCount: data.count)
+    }
+}
+
+extension DecodedImage {
+    init(_ image: Image, _ layout: PixelLayout) {
+        self.init(
+            pixels: layout, scale: image.scale, frameCount: image.frameCount, isPartial: image.isPartial,
+            isThumbnail: image.isThumbnail, animation: image.animation.map(AnimationDescription.init),
+            isReleased: false)
+    }
+}
+
+/// The files that are open for several requests. The program can open them again, so that the number is limited.
+private struct OpenFiles {
+    enum File {
+        case frames(any AnimationFrameReader, Int, ImageFormat, DecodingLimits)
+        case incremental(any IncrementalImageDecoder, DecodingLimits)
+    }
+
+    /// The file used last is at the end.
+    private var files: [(session: Int, file: File)] = []
+
+    private static let countLimit = 16
+
+    mutating func open(_ session: Int, _ file: File) {
+        close(session)
+        if files.count >= Self.countLimit { files.removeFirst() }
+        files.append((session, file))
+    }
+
+    mutating func close(_ session: Int) { files.removeAll { $0.session == session } }
+
+    subscript(session: Int) -> File? {
+        mutating get {
+            guard let index = files.firstIndex(where: { $0.session == session }) else { return nil }
+            let entry = files.remove(at: index)
+            files.append(entry)
+            return entry.file
+        }
+    }
+}
+
+/// The frames of an animation to be encoded, which the program has.
+private final class RequestedFrames: AnimationSource, @unchecked Sendable {
+    // `@unchecked`: the thread that encodes is the only one that uses it.
+    let identity = AnimationIdentity()
+    let frameSize: PixelSize
+    let frames: [AnimationFrame]
+    let loopCount: Int
+    var isComplete: Bool { true }
+    var byteCount: Int { 0 }
+    private let request: (Int) throws(WebImageError) -> PixelBuffer
+
+    init(
+        size: PixelSize, loopCount: Int, durations: [Double],
+        request: @escaping (Int) throws(WebImageError) -> PixelBuffer
+    ) {
+        frameSize = size
+        self.loopCount = loopCount
+        frames = durations.map { AnimationFrame(duration: $0, isKeyframe: true) }
+        self.request = request
+    }
+
+    func makeFrameReader() -> any AnimationFrameReader { Reader(request) }
+
+    private final class Reader: AnimationFrameReader {
+        private let request: (Int) throws(WebImageError) -> PixelBuffer
+
+        init(_ request: @escaping (Int) throws(WebImageError) -> PixelBuffer) { self.request = request }
+
+        func frame(at index: Int, cancellation: Cancellation?) throws(WebImageError) -> PixelBuffer {
+            try cancellation?.check()
+            return try request(index)
+        }
+    }
+}

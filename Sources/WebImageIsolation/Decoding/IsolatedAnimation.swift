@@ -1,0 +1,114 @@
+internal import FoundationEssentials
+internal import Synchronization
+internal import WebImageCoding
+internal import WebImageCore
+
+/// The frames of an animation that other processes decode. Each reader has the file open in one of them, and in another one if that has
+/// ended.
+final class IsolatedAnimation: AnimationSource {
+    let identity: AnimationIdentity
+    let frames: [AnimationFrame]
+    let frameSize: PixelSize
+    let loopCount: Int
+    let isComplete: Bool
+    private let data: Data
+    private let work: IsolatedWork
+    private let options: DecodingOptions
+    private let original: CodecRegistry?
+
+    /// - Throws: an error of the limits, which a process that was taken over may ignore.
+    init(
+        _ description: AnimationDescription, _ data: Data, work: IsolatedWork, options: DecodingOptions,
+        original: CodecRegistry?, identity: AnimationIdentity = AnimationIdentity()
+    ) throws(WebImageError) {
+        try options.limits.check(frameCount: description.frames.count)
+        try options.limits.check(description.frameSize)
+        frames = description.frames
+        frameSize = description.frameSize
+        loopCount = description.loopCount
+        isComplete = description.isComplete
+        self.identity = identity
+        self.data = data
+        self.work = work
+        var options = options
+        options.cancellation = nil
+        self.options = options
+        self.original = original
+    }
+
+    var byteCount: Int { data.count }
+
+    func makeFrameReader() -> any AnimationFrameReader {
+        IsolatedFrameReader(data, frameSize: frameSize, work: work, options: options, original: original)
+    }
+}
+
+/// Reads the frames of a file that a process has open.
+private final class IsolatedFrameReader: AnimationFrameReader {
+    private let data: Data
+    private let frameSize: PixelSize
+    private let work: IsolatedWork
+    private let options: DecodingOptions
+    private let original: CodecRegistry?
+    private let session = SessionNumber.next()
+    private var process: DecoderProcess?
+    /// The file, while there are more frames to come.
+    private var input: SharedMemory?
+    /// Reads in this process, since there is no other.
+    private var fallback: (any AnimationFrameReader)?
+
+    init(
+        _ data: Data, frameSize: PixelSize, work: IsolatedWork, options: DecodingOptions,
+        original: CodecRegistry?
+    ) {
+        self.data = data
+        self.frameSize = frameSize
+        self.work = work
+        self.options = options
+        self.original = original
+    }
+
+    deinit { process?.leave(session: session) }
+
+    func frame(at index: Int, cancellation: Cancellation?) throws(WebImageError) -> PixelBuffer {
+        if let fallback { return try fallback.frame(at: index, cancellation: cancellation) }
+        do {
+            return try isolatedFrame(at: index, cancellation: cancellation)
+        } catch let error as WebImageError {
+            throw error
+        } catch {
+            let reason = (error as? IsolatedWork.Unavailable)?.reason ?? "\(error)"
+            guard let reader = try original?.animation(of: data, options: options)?.makeFrameReader() else {
+                throw .isolation(format: work.format, reason: .unavailable(reason))
+            }
+            work.isolation.warnOfFallback(reason)
+            fallback = reader
+            return try reader.frame(at: index, cancellation: cancellation)
+        }
+    }
+
+    private func isolatedFrame(at index: Int, cancellation: Cancellation?) throws -> PixelBuffer {
+        let answer = try work.answer(
+            .frame(session: session, index: index), outputByteCount: frameSize.pixelByteCount + (1 << 16),
+            limits: options.limits, in: process, cancellation: cancellation
+        ) { [self] process, deadline in
+            let input = try input ?? work.input(data)
+            self.input = input
+            try work.perform(
+                .openFrames(session: session, work.format, options), input: input, in: process, deadline: deadline,
+                cancellation: cancellation)
+        }
+        process = answer.process
+        guard case .image(let decoded) = answer.reply, decoded.pixels.size == frameSize else {
+            throw work.invalid("no frame of the animation's size")
+        }
+        return try work.pixels(decoded.pixels, answer.output, isReleased: decoded.isReleased)
+    }
+}
+
+/// Numbers the files that are open in processes.
+enum SessionNumber {
+    private static let last = Atomic(0)
+
+    static func next() -> Int { last.wrappingAdd(1, ordering: .relaxed).newValue }
+}

@@ -1,0 +1,139 @@
+internal import FoundationEssentials
+package import WebImageCoding
+package import WebImageCore
+
+/// Decodes one format in another process.
+struct IsolatedDecoder: ProbingDecoder, MetadataDecoder, ProfileDecoder {
+    let format: ImageFormat
+    /// The decoder of this process, with the limits that apply to it here; `nil` if the program is built without it.
+    private let original: CodecRegistry?
+    private let work: IsolatedWork
+
+    init(_ format: ImageFormat, original: (any ImageDecoder)?, isolation: IsolatedDecoding, policy: IsolationPolicy) {
+        self.format = format
+        self.original = original.map { CodecRegistry(decoders: [$0], encoders: []) }
+        work = IsolatedWork(isolation: isolation, format: format, policy: policy)
+    }
+
+    var conduct: DecoderConduct { .isolated }
+
+    func info(of data: Data) throws(WebImageError) -> ImageInfo {
+        try isolated { () throws in
+            let answer = try work.answer(
+                .info(format), input: work.input(data), limits: .default, cancellation: nil)
+            guard case .info(let info) = answer.reply, info.format == format else { throw work.invalid("no info") }
+            return info
+        } orElse: { (original) throws(WebImageError) in
+            try original.info(of: data)
+        }
+    }
+
+    func probe(_ prefix: Data) throws(WebImageError) -> ImageProbe? {
+        try isolated { () throws in
+            let prefix = prefix.prefix(ImageProbe.byteLimit)
+            guard !prefix.isEmpty else { return nil }
+            let answer = try work.answer(
+                .probe(format), input: work.input(prefix), limits: .default, cancellation: nil)
+            guard case .probe(let probe) = answer.reply, probe?.format ?? format == format else {
+                throw work.invalid("no probe")
+            }
+            return probe
+        } orElse: { (original) throws(WebImageError) in
+            try original.probe(prefix)
+        }
+    }
+
+    func metadata(of data: Data) throws(WebImageError) -> ImageMetadata {
+        try isolated { () throws in
+            let parts = try parts(.metadata(format), of: data)
+            guard parts.count == 2 else { throw work.invalid("no metadata") }
+            return ImageMetadata(exif: parts[0], xmp: parts[1])
+        } orElse: { (original) throws(WebImageError) in
+            try original.metadata(of: data)
+        }
+    }
+
+    func colorProfile(of data: Data) throws(WebImageError) -> ColorProfile? {
+        try isolated { () throws in
+            let parts = try parts(.profile(format), of: data)
+            guard parts.count == 1 else { throw work.invalid("no profile") }
+            return parts[0].flatMap { ColorProfile(Array($0)) }
+        } orElse: { (original) throws(WebImageError) in
+            try original.colorProfile(of: data)
+        }
+    }
+
+    private func parts(_ request: DecoderRequest, of data: Data) throws -> [Data?] {
+        let answer = try work.answer(
+            request, input: work.input(data), outputByteCount: data.count + (1 << 20), limits: .default,
+            cancellation: nil)
+        guard case .parts(let lengths) = answer.reply else { throw work.invalid("no parts") }
+        return try work.parts(lengths, of: answer.output)
+    }
+
+    func decode(_ data: Data, options: DecodingOptions) throws(WebImageError) -> Image {
+        try isolated { () throws in
+            let answer = try work.answer(
+                .decode(format, options), input: work.input(data),
+                outputByteCount: IsolatedWork.outputByteCount(options.limits), limits: options.limits,
+                cancellation: options.cancellation)
+            guard case .image(let decoded) = answer.reply else { throw work.invalid("no image") }
+            var image = try work.image(decoded, answer, options)
+            if let description = decoded.animation {
+                guard !options.firstFrameOnly, description.frameSize == image.pixels.size else {
+                    throw work.invalid("an animation of another size")
+                }
+                image.animation = try IsolatedAnimation(
+                    description, data, work: work, options: options, original: original)
+            }
+            return image
+        } orElse: { (original) throws(WebImageError) in
+            try original.decode(data, options: options)
+        }
+    }
+
+    func animation(of data: Data, options: DecodingOptions) throws(WebImageError) -> (any AnimationSource)? {
+        try isolated { () throws in
+            let answer = try work.answer(
+                .animation(format, options), input: work.input(data), limits: options.limits,
+                cancellation: options.cancellation)
+            guard case .animation(let description) = answer.reply else { throw work.invalid("no animation") }
+            return try description.map {
+                try IsolatedAnimation($0, data, work: work, options: options, original: original)
+            }
+        } orElse: { (original) throws(WebImageError) in
+            try original.animation(of: data, options: options)
+        }
+    }
+
+    func makeIncrementalDecoder(options: DecodingOptions) -> (any IncrementalImageDecoder)? {
+        guard format.decodesIncrementally else { return nil }
+        return IsolatedIncrementalDecoder(self, work: work, options: options, original: original)
+    }
+
+    /// Runs `body`; if there is no process and none is required, the decoder of this process.
+    func isolated<Result>(
+        _ body: () throws -> Result, orElse fallback: (CodecRegistry) throws(WebImageError) -> Result
+    ) throws(WebImageError) -> Result {
+        do {
+            return try body()
+        } catch let error as WebImageError {
+            throw error
+        } catch {
+            let reason = (error as? IsolatedWork.Unavailable)?.reason ?? "\(error)"
+            guard let original else { throw .isolation(format: format, reason: .unavailable(reason)) }
+            work.isolation.warnOfFallback(reason)
+            return try fallback(original)
+        }
+    }
+}
+
+extension ImageFormat {
+    /// The formats with large libraries, of the product `WebImageFormats`.
+    static let ofLibraries: [ImageFormat] = [.svg, .tiff, .jpeg2000, .heic, .jpegXL, .avif]
+
+    /// Whether there can be previews before the file is complete.
+    fileprivate var decodesIncrementally: Bool {
+        [.jpeg, .png, .gif, .webp, .jpegXL].contains(self)
+    }
+}

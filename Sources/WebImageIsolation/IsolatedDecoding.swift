@@ -1,0 +1,110 @@
+internal import Glibc
+public import WebImageCore
+
+/// Decodes images in separate processes that can do nothing else: no file, no network, no other process.
+///
+/// A file that breaks a codec breaks its process, and its load ends with
+/// ``WebImageError/isolation(format:reason:url:)``. Other loads go on.
+///
+///     manager ─▶ CodecRegistry.isolated(by:) ─▶ IsolatedDecoder ─▶ DecoderPool ─▶ webimage-decoder, in its sandbox
+///
+/// Managers use ``shared`` with the policy of their configuration. Processes start when the first image needs one, and end after
+/// some time without work.
+public final class IsolatedDecoding: Sendable {
+    /// The processes that all managers share.
+    public static let shared = IsolatedDecoding()
+
+    /// How processes are started and ended.
+    public struct Configuration: Sendable {
+        /// The path of `webimage-decoder`. `nil`, the default, looks beside the program, in `../libexec/webimage` and
+        /// `../lib/webimage` from there, and in the system's folders for such programs. `PATH` is never searched.
+        public var path: String?
+        /// The most processes at once; by default one per processor, at most 4.
+        public var processCount = min(PlatformThread.processorCount, 4)
+        /// How long a process is kept without work; 30 s by default.
+        public var idlePeriod = Duration.seconds(30)
+        /// After how many images a process is replaced, so that what one of them left behind does not last; 1,000 by default.
+        public var imagesPerProcess = 1000
+        /// The most wall-clock time for an image, in seconds; 60 by default. A time limit in ``DecodingLimits`` is shorter, and
+        /// counts processor time.
+        public var secondsPerImage = 60.0
+        /// Receives the warning that images are decoded in this process for want of another. By default it is printed to
+        /// standard error.
+        public var warn: @Sendable (String) -> Void = { message in
+            let bytes = Array("swift-web-image: \(message)\n".utf8)
+            _ = write(STDERR_FILENO, bytes, bytes.count)
+        }
+
+        /// Creates a configuration with the defaults.
+        public init() {}
+
+        var location: DecoderLocation { DecoderLocation(explicit: path) }
+    }
+
+    /// What decoder processes did.
+    public struct Counters: Sendable, Equatable {
+        /// The number of processes that were started.
+        public var startedProcessCount = 0
+        /// The number of images that were decoded or encoded.
+        public var imageCount = 0
+        /// The number of processes that crashed, took too long, or returned something invalid, by format.
+        public var failures: [ImageFormat: Int] = [:]
+        /// The number of images that were decoded in this process for want of another.
+        public var fallbackCount = 0
+    }
+
+    /// The state of isolation.
+    public struct Status: Sendable {
+        /// The program that decodes; `nil` if there is none, for the reason in ``problem``.
+        public var path: String?
+        /// Why no process can be started; `nil` if one can, or if it was not tried.
+        public var problem: String?
+        /// The layers that hold in the process started last. Empty before the first.
+        public var layers: Set<SandboxLayer>
+        /// Why other layers don't hold: the system's messages.
+        public var missingLayers: [SandboxLayer: String]
+        /// What happened so far.
+        public var counters: Counters
+    }
+
+    let configuration: Configuration
+    let pool: DecoderPool
+    private let hasWarned = Lock(false)
+
+    /// Creates a group of processes of its own.
+    public init(configuration: Configuration = Configuration()) {
+        self.configuration = configuration
+        pool = DecoderPool(configuration)
+    }
+
+    /// The state of isolation. Starts a process if none has been started, so that it says what the kernel allows; blocks for some
+    /// 30 ms then.
+    public var status: Status {
+        var problem: String?
+        if pool.latestReport == nil {
+            do {
+                try pool.withProcess(cancellation: nil) { _ in }
+            } catch {
+                problem = (error as? UnavailableDecoder)?.reason
+            }
+        }
+        let report = pool.latestReport
+        return Status(
+            path: try? configuration.location.path(), problem: problem, layers: report?.layers ?? [],
+            missingLayers: (report?.errors ?? [:]).mapValues(WebImageError.systemMessage), counters: pool.counters)
+    }
+
+    /// Ends the processes that have no work now. The next image starts one.
+    public func endIdleProcesses() { pool.endIdleProcesses() }
+
+    /// Warns once that images are not isolated.
+    func warnOfFallback(_ reason: String) {
+        pool.count { $0.fallbackCount += 1 }
+        let isFirst = hasWarned.withLock { hasWarned in
+            defer { hasWarned = true }
+            return !hasWarned
+        }
+        guard isFirst else { return }
+        configuration.warn("images are decoded without isolation, because \(reason)")
+    }
+}

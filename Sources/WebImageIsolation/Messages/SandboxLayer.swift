@@ -1,0 +1,59 @@
+package import WebImageCore
+
+/// A layer of the sandbox of decoder processes. Each holds without the others.
+public enum SandboxLayer: String, Sendable, Hashable, CaseIterable {
+    // The order is that of `cwi_layer` in CWebImageSandbox.
+
+    /// A user of its own, who owns nothing outside (user namespace).
+    case userNamespace
+    /// No network interface (network namespace).
+    case networkNamespace
+    /// No shared memory and no message queue of others (IPC namespace).
+    case ipcNamespace
+    /// No other process can be seen (PID namespace).
+    case processNamespace
+    /// The file system is an empty directory that can't be written (mount namespace).
+    case emptyFileSystem
+    /// No capability.
+    case noCapabilities
+    /// Limits on memory, processor time, descriptors, threads; no file can be written.
+    case resourceLimits
+    /// No program can give it rights.
+    case noNewPrivileges
+    /// No file can be opened, and, by version, no TCP connection be made (Landlock).
+    case landlock
+    /// No abstract socket and no process outside can be reached (Landlock from version 6 on).
+    case landlockScopes
+    /// Only the system calls that decoders need (seccomp).
+    case systemCallFilter
+}
+
+/// What a decoder process says about its sandbox.
+package struct SandboxReport: Sendable, Equatable {
+    package var layers: Set<SandboxLayer>
+    /// Why the other layers don't hold: error numbers of the system.
+    package var errors: [SandboxLayer: Int32]
+
+    package init(layers: Set<SandboxLayer>, errors: [SandboxLayer: Int32]) {
+        self.layers = layers
+        self.errors = errors
+    }
+}
+
+extension SandboxReport: MessageValue {
+    package func write(to message: inout MessageWriter) {
+        for layer in SandboxLayer.allCases {
+            message.write(layers.contains(layer))
+            message.write(Int(errors[layer] ?? 0))
+        }
+    }
+
+    package init(from message: inout MessageReader) throws(InvalidMessage) {
+        (layers, errors) = ([], [:])
+        for layer in SandboxLayer.allCases {
+            if try message.bool() { layers.insert(layer) }
+            let errno = Int32(clamping: try message.int())
+            if !layers.contains(layer) { errors[layer] = errno }
+        }
+    }
+}

@@ -1,0 +1,211 @@
+internal import CWebImageIsolation
+internal import Glibc
+internal import WebImageCoding
+internal import WebImageCore
+
+/// A decoder process, as the program sees it. Used by one thread at a time, which has leased it from the ``DecoderPool``.
+final class DecoderProcess: @unchecked Sendable {
+    // `@unchecked`: the pool leases it to one thread at a time.
+    private var process: cwi_decoder_process
+    private let channel: Channel
+    /// What the process says about its sandbox.
+    let report: SandboxReport
+    /// The number of images that it has worked on.
+    private(set) var imageCount = 0
+    private var lastNumber = 0
+    private(set) var hasEnded = false
+    /// Sessions that nothing refers to any more. They are closed with the next request.
+    private let leftSessions = Lock<[Int]>([])
+    /// When it last had work.
+    var idleSince = Duration.zero
+
+    /// Why a request has no reply.
+    enum Failure: Error {
+        /// The caller cancelled. The process may have ended.
+        case cancelled
+        /// The process did not come to an end in time, and was ended.
+        case timedOut
+        /// The process has ended.
+        case ended(signal: Int32?)
+        /// The process returned something else than a reply, and was ended.
+        case invalid(String)
+    }
+
+    /// Starts a process and waits until it is in its sandbox.
+    ///
+    /// - Throws: why there is none.
+    init(path: String) throws(UnavailableDecoder) {
+        var process = cwi_decoder_process()
+        let error = cwi_decoder_start(path, &process)
+        guard error == 0 else {
+            throw UnavailableDecoder("\(path) can't be started (\(WebImageError.systemMessage(error)))")
+        }
+        channel = Channel(descriptor: process.channel)
+        do {
+            guard let message = try channel.receive(milliseconds: Self.startMilliseconds) else {
+                throw UnavailableDecoder("\(path) does not respond")
+            }
+            var reader = MessageReader(message.bytes)
+            guard case .ready(let version, let report) = try DecoderReply(from: &reader) else {
+                throw UnavailableDecoder("\(path) is no decoder of this library")
+            }
+            guard version == LibraryVersion.text else {
+                throw UnavailableDecoder(
+                    "\(path) has version \(version.prefix(20)), the program \(LibraryVersion.text)")
+            }
+            self.report = report
+            self.process = process
+        } catch let error as UnavailableDecoder {
+            cwi_decoder_end(&process, 0)
+            throw error
+        } catch {
+            let exit = cwi_decoder_end(&process, Self.exitMilliseconds)
+            throw UnavailableDecoder("\(path) \(exit.text)")
+        }
+    }
+
+    deinit { if !hasEnded { end() } }
+
+    /// Long, because a busy machine must not lose isolation.
+    private static let startMilliseconds: Int32 = 10_000
+    /// The time for a process to end by itself after its channel has closed: it has crashed.
+    private static let exitMilliseconds: Int32 = 200
+
+    func end() {
+        hasEnded = true
+        cwi_decoder_end(&process, 0)
+    }
+
+    /// Closes what belongs to the parent of this process, which has forked.
+    func forget() {
+        hasEnded = true
+        cwi_decoder_forget(&process)
+    }
+
+    /// Sends a request and waits for the reply.
+    ///
+    /// - Parameters:
+    ///   - deadline: in seconds of the monotonic clock.
+    ///   - supply: returns the frames that the decoder asks for.
+    func reply(
+        to request: DecoderRequest, memory: [SharedMemory], deadline: Double, cancellation: Cancellation?,
+        supply: ((Int) throws(WebImageError) -> (PixelLayout, SharedMemory))? = nil
+    ) throws -> DecoderReply {
+        do {
+            for session in leftSessions.withLock({ sessions in
+                defer { sessions = [] }
+                return sessions
+            }) { try send(.close(session: session), []) }
+            imageCount += 1
+            lastNumber += 1
+            try send(request, memory)
+            while true {
+                let reply = try waitForReply(deadline: deadline, cancellation: cancellation)
+                guard case .needsFrame(let index) = reply else { return reply }
+                guard let supply else { throw Failure.invalid("it asks for a frame") }
+                let (layout, pixels) = try supply(index)
+                try send(.encodedFrame(layout), [pixels])
+            }
+        } catch let failure as Channel.Failure {
+            throw failed(failure)
+        } catch let error as InvalidMessage {
+            end()
+            throw Failure.invalid(error.reason)
+        } catch let error as WebImageError {
+            // A frame can't be had. The decoder waits for it in vain.
+            end()
+            throw error
+        }
+    }
+
+    /// Closes a session with the next request. May be called by any thread.
+    func leave(session: Int) { leftSessions.withLock { $0.append(session) } }
+
+    private func failed(_ failure: Channel.Failure) -> Failure {
+        hasEnded = true
+        switch failure {
+        case .closed:
+            let exit = cwi_decoder_end(&process, Self.exitMilliseconds)
+            return .ended(signal: exit.is_known && exit.signal != 0 ? exit.signal : nil)
+        case .invalid(let message):
+            cwi_decoder_end(&process, 0)
+            return .invalid(message.reason)
+        case .system(let errno):
+            cwi_decoder_end(&process, 0)
+            return .invalid(WebImageError.systemMessage(errno))
+        }
+    }
+
+    private func send(_ request: DecoderRequest, _ memory: [SharedMemory]) throws {
+        guard cwi_decoder_has_channel(&process) else { throw Channel.Failure.closed }
+        var message = MessageWriter()
+        message.write(lastNumber)
+        message.write(request)
+        try channel.send(message.bytes, memory: memory)
+    }
+
+    private func waitForReply(deadline: Double, cancellation: Cancellation?) throws -> DecoderReply {
+        while true {
+            let rest = deadline - Self.now
+            guard rest > 0 else {
+                end()
+                throw Failure.timedOut
+            }
+            if let cancellation, cancellation.isCancelled {
+                try stop()
+                throw Failure.cancelled
+            }
+            let limit = cancellation == nil ? min(rest * 1000, 1000) : Self.pollMilliseconds
+            guard let message = try channel.receive(milliseconds: Int32(limit.rounded(.up))) else { continue }
+            guard let reply = try reply(in: message) else { continue }
+            return reply
+        }
+    }
+
+    /// Asks the process to stop, and ends it if it does not do so at once.
+    private func stop() throws {
+        try send(.cancel, [])
+        let deadline = Self.now + Self.pollMilliseconds / 1000
+        while Self.now < deadline {
+            guard let message = try channel.receive(milliseconds: 2) else { continue }
+            if let reply = try reply(in: message), case .needsFrame = reply { break }
+            return
+        }
+        end()
+    }
+
+    /// `nil` for the reply to a request that was given up.
+    private func reply(in message: Channel.Message) throws -> DecoderReply? {
+        var reader = MessageReader(message.bytes)
+        let number = try reader.int()
+        guard number == lastNumber else {
+            guard number < lastNumber, number > 0 else { throw InvalidMessage("there was no request \(number)") }
+            return nil
+        }
+        return try DecoderReply(from: &reader)
+    }
+
+    /// A cancellation is a flag, so it's polled.
+    private static let pollMilliseconds = 4.0
+
+    /// The monotonic clock, in seconds.
+    static var now: Double {
+        var time = timespec()
+        clock_gettime(CLOCK_MONOTONIC, &time)
+        return Double(time.tv_sec) + Double(time.tv_nsec) / 1e9
+    }
+}
+
+/// Why no decoder process can be had.
+struct UnavailableDecoder: Error, Sendable {
+    let reason: String
+
+    init(_ reason: String) { self.reason = reason }
+}
+
+extension cwi_exit {
+    fileprivate var text: String {
+        guard is_known else { return "has ended" }
+        return signal != 0 ? "was ended by signal \(signal)" : "has ended with status \(status)"
+    }
+}

@@ -1,0 +1,114 @@
+internal import CWebImageIsolation
+package import FoundationEssentials
+internal import Glibc
+package import WebImageCore
+
+/// Memory that a program and a decoder process share, by a descriptor. Closed with this object.
+package final class SharedMemory: Sendable {
+    /// The descriptor, valid while this object exists.
+    package let descriptor: Int32
+    /// In bytes.
+    package let byteCount: Int
+
+    private init(_ descriptor: Int32, byteCount: Int) {
+        self.descriptor = descriptor
+        self.byteCount = byteCount
+    }
+
+    deinit { close(descriptor) }
+
+    /// Creates memory for a result, which takes no memory before it is written.
+    ///
+    /// - Throws: the system's error number.
+    package convenience init(byteCount: Int) throws(RegularFile.Failure) {
+        let descriptor = cwi_memory_create(byteCount)
+        guard descriptor >= 0 else { throw RegularFile.Failure(errno: errno) }
+        self.init(descriptor, byteCount: byteCount)
+    }
+
+    /// Creates memory with these bytes, which no process can change.
+    ///
+    /// - Throws: the system's error number.
+    package convenience init(constant bytes: UnsafeRawBufferPointer) throws(RegularFile.Failure) {
+        let descriptor = cwi_memory_create_constant(bytes.baseAddress, bytes.count)
+        guard descriptor >= 0 else { throw RegularFile.Failure(errno: errno) }
+        self.init(descriptor, byteCount: bytes.count)
+    }
+
+    /// Takes over a descriptor that came with a message.
+    package convenience init?(received descriptor: Int32) {
+        let byteCount = cwi_memory_fixed_length(descriptor)
+        guard byteCount > 0 else {
+            close(descriptor)
+            return nil
+        }
+        self.init(descriptor, byteCount: Int(byteCount))
+    }
+
+    /// Makes the memory constant. `false` while a process can still write to it.
+    package func makeConstant() -> Bool { cwi_memory_seal(descriptor) == 0 }
+
+    /// What is done with mapped memory.
+    package enum Access {
+        /// Both processes see what is written.
+        case shared
+        /// Reading only.
+        case reading
+        /// What is written stays in this process.
+        case copying
+
+        fileprivate var access: cwi_access {
+            switch self {
+            case .shared: CWI_ACCESS_SHARED
+            case .reading: CWI_ACCESS_READ
+            case .copying: CWI_ACCESS_COPY
+            }
+        }
+    }
+
+    /// Maps the memory, or a part of it; `nil` if the system has no address space for it.
+    ///
+    /// - Precondition: `range` is inside the memory and not empty.
+    package func mapped(_ access: Access, _ range: Range<Int>? = nil) -> Mapping? {
+        let range = range ?? 0..<byteCount
+        precondition(range.lowerBound >= 0 && range.upperBound <= byteCount && !range.isEmpty)
+        let page = range.lowerBound / Self.pageByteCount * Self.pageByteCount
+        let length = range.upperBound - page
+        return cwi_memory_map(descriptor, page, length, access.access).map {
+            Mapping($0, mappedByteCount: length, gap: range.lowerBound - page)
+        }
+    }
+
+    private static let pageByteCount = sysconf(Int32(_SC_PAGESIZE))
+
+    /// Where shared memory is in this process. Unmapped with this object.
+    package final class Mapping: PixelMemorySource, @unchecked Sendable {
+        // `@unchecked`: addresses, which stay the same.
+        private let start: UnsafeMutableRawPointer
+        private let mappedByteCount: Int
+        package let address: UnsafeMutableRawPointer
+        package let byteCount: Int
+
+        fileprivate init(_ start: UnsafeMutableRawPointer, mappedByteCount: Int, gap: Int) {
+            self.start = start
+            self.mappedByteCount = mappedByteCount
+            address = start + gap
+            byteCount = mappedByteCount - gap
+        }
+
+        deinit { cwi_memory_unmap(start, mappedByteCount) }
+
+        package var bytes: UnsafeRawBufferPointer { UnsafeRawBufferPointer(start: address, count: byteCount) }
+
+        /// Pixels are in memory that exists.
+        package func take(byteCount: Int) -> UnsafeMutableRawPointer? { nil }
+
+        /// The memory is unmapped with the last reference.
+        package func release(_ address: UnsafeMutableRawPointer, byteCount: Int) {}
+
+        /// Gives a part back to the system: it is zero then, and takes no memory.
+        package func discard(_ address: UnsafeMutableRawPointer, byteCount: Int) {
+            cwi_memory_discard(address, byteCount)
+        }
+    }
+}

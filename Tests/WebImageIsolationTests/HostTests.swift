@@ -1,0 +1,129 @@
+import Glibc
+import Testing
+
+@testable import WebImageIsolation
+
+/// Isolation in unusual programs and places: it works, or the program decodes itself after one warning.
+///
+/// `Tests/IsolationHost` is the program; each test runs it once.
+@Suite(.serialized, .timeLimit(.minutes(2))) struct HostTests {
+    /// What the program prints at its end.
+    private struct Outcome: Equatable {
+        var decoded = 0
+        var isolated = 0
+        var fallbacks = 0
+        var warnings = 0
+        var layers: Set<String> = []
+    }
+
+    private static let folder = (DecoderLocation.programPath ?? "").split(separator: "/").dropLast()
+        .reduce(into: "") { $0 += "/\($1)" }
+    private static let program = "\(folder)/IsolationHost"
+
+    /// Runs a command of the shell, in which `$host` is the program.
+    private func run(_ command: String) throws -> (outcome: Outcome, output: String) {
+        // The group ends with the test's limit at the latest.
+        let text = "host=\(Self.program); folder=\(Self.folder); export host folder; timeout 60 sh -c '\(command)' 2>&1"
+        let stream = try #require(popen(text, "re"))
+        var output = ""
+        var buffer = [CChar](repeating: 0, count: 4096)
+        while fgets(&buffer, Int32(buffer.count), stream) != nil {
+            output += String(decoding: buffer.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }, as: UTF8.self)
+        }
+        #expect(pclose(stream) == 0, "\(output)")
+        let line = try #require(output.split(separator: "\n").last { $0.hasPrefix("decoded=") }, "\(output)")
+        var outcome = Outcome()
+        for word in line.split(separator: " ") {
+            let parts = word.split(separator: "=", omittingEmptySubsequences: false)
+            switch parts[0] {
+            case "decoded": outcome.decoded = Int(parts[1]) ?? -1
+            case "isolated": outcome.isolated = Int(parts[1]) ?? -1
+            case "fallbacks": outcome.fallbacks = Int(parts[1]) ?? -1
+            case "warnings": outcome.warnings = Int(parts[1]) ?? -1
+            case "layers": outcome.layers = Set(parts[1].split(separator: ",").map(String.init))
+            default: break
+            }
+        }
+        return (outcome, output)
+    }
+
+    private func expectIsolated(_ command: String, _ layers: Set<SandboxLayer> = [.systemCallFilter]) throws {
+        let (outcome, output) = try run(command)
+        #expect(outcome.decoded > 0)
+        #expect(outcome.isolated == outcome.decoded, "\(output)")
+        #expect(outcome.warnings == 0)
+        #expect(outcome.layers.isSuperset(of: layers.map(\.rawValue)), "\(outcome.layers)")
+    }
+
+    private func expectFallback(_ command: String) throws {
+        let (outcome, output) = try run(command)
+        #expect(outcome.decoded > 0)
+        #expect(outcome.fallbacks == outcome.decoded)
+        #expect(outcome.warnings == 1, "\(output)")
+    }
+
+    @Test(arguments: [
+        "plain", "ignore-children", "handle-children", "close-descriptors", "fork", "setuid", "threads",
+        "address-space",
+        "few-descriptors", "filtered", "landlocked",
+    ])
+    func programsDecodeIsolated(situation: String) throws {
+        guard situation != "setuid" || geteuid() == 0 else { return }
+        try expectIsolated("exec $host \(situation)")
+    }
+
+    @Test(arguments: ["no-processes", "no-file-size"])
+    func programsThatCannotStartAProcessDecodeThemselves(situation: String) throws {
+        guard situation != "no-processes" || geteuid() == 0 else { return }
+        try expectFallback("exec $host \(situation) plain")
+    }
+
+    @Test func aMissingDecoderIsAnErrorWhereItIsRequired() throws {
+        let stream = try #require(
+            popen("WEBIMAGE_DECODER_PATH=/nowhere/webimage-decoder \(Self.program) --required plain 2>&1", "re"))
+        var buffer = [CChar](repeating: 0, count: 4096)
+        _ = fgets(&buffer, Int32(buffer.count), stream)
+        let output = String(decoding: buffer.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }, as: UTF8.self)
+        #expect(pclose(stream) == 2 << 8)
+        #expect(output.contains("/nowhere/webimage-decoder can't be executed"))
+        try expectFallback("exec env WEBIMAGE_DECODER_PATH=/nowhere/webimage-decoder $host plain")
+    }
+
+    /// Without user namespaces, as after `kernel.unprivileged_userns_clone=0`.
+    @Test func worksWithoutNamespaces() throws {
+        guard canMakeNamespaces() else { return }
+        let limits = ["user", "net", "pid", "mnt", "ipc"].map { "echo 0 >/proc/sys/user/max_\($0)_namespaces" }
+            .joined(separator: " && ")
+        try expectIsolated(
+            "exec unshare --user --map-root-user --mount sh -c \"\(limits) && exec setpriv --no-new-privs --bounding-set=-all --inh-caps=-all $host plain\"",
+            [.systemCallFilter, .noNewPrivileges, .noCapabilities, .resourceLimits])
+    }
+
+    @Test func worksInARootWithoutProc() throws {
+        guard geteuid() == 0, canMakeNamespaces() else { return }
+        try expectIsolated(
+            """
+            exec unshare --mount sh -c "mount -t tmpfs tmpfs /mnt && cd /mnt && mkdir app &&
+            for place in usr lib lib64 opt; do test ! -e /\\$place || { mkdir \\$place && mount --rbind /\\$place \\$place; }; done &&
+            mount --bind $folder app && exec env WEBIMAGE_DECODER_PATH=/app/webimage-decoder chroot . /app/IsolationHost plain"
+            """)
+    }
+
+    @Test(arguments: [
+        // As Flatpak does it.
+        "bwrap --ro-bind / / --proc /proc --dev /dev --tmpfs /tmp --unshare-all --die-with-parent --new-session",
+        "firejail --quiet --noprofile",
+        "firejail --quiet --noprofile --seccomp --caps.drop=all --nonewprivs --noroot",
+    ])
+    func worksInSandboxes(command: String) throws {
+        let name = command.prefix { $0 != " " }
+        // Not everywhere are they installed, or allowed to run.
+        guard system("\(command) true >/dev/null 2>&1") == 0 else {
+            Issue.record("\(name) does not run here", severity: .warning)
+            return
+        }
+        try expectIsolated("exec \(command) $host plain")
+    }
+
+    private func canMakeNamespaces() -> Bool { system("unshare --user --map-root-user --mount true 2>/dev/null") == 0 }
+}
