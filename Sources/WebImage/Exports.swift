@@ -3,5 +3,6 @@
 @_exported public import WebImageCaching
 @_exported public import WebImageCoding
 @_exported public import WebImageCore
+@_exported public import WebImageIsolation
 @_exported public import WebImageLoading
 @_exported public import WebImageProcessing

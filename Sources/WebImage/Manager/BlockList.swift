@@ -80,6 +80,8 @@ extension WebImageError {
         case .invalidURL, .invalidRequest, .blocked(.redirect, _), .blocked(.insecureRedirect, _), .invalidResponse,
             .unrecognizedFormat, .decoding, .limitExceeded, .invalidFrames:
             true
+        case .isolation(_, .unavailable, _), .isolation(_, .missingLayers, _): false
+        case .isolation: true
         case .httpStatus(let code, _): code < 500 && ![408, 425, 429].contains(code)
         default: false
         }
@@ -93,7 +95,7 @@ extension WebImageError {
         switch self {
         case .httpStatus(401, _), .httpStatus(407, _): false
         case .limitExceeded: isLasting && request.decodingLimits == nil && request.codecs == nil
-        case .unrecognizedFormat, .decoding, .invalidFrames: request.codecs == nil
+        case .unrecognizedFormat, .decoding, .isolation, .invalidFrames: isLasting && request.codecs == nil
         default: isLasting
         }
     }

@@ -2,6 +2,7 @@ public import FoundationEssentials
 public import WebImageCaching
 public import WebImageCoding
 public import WebImageCore
+public import WebImageIsolation
 public import WebImageLoading
 
 extension WebImageManager {
@@ -22,6 +23,11 @@ extension WebImageManager {
         public var codecs: CodecRegistry
         /// The limits for decoding; by default ``DecodingLimits/default``.
         public var decodingLimits: DecodingLimits
+        /// Which images are decoded in processes of their own; ``IsolationPolicy/automatic`` by default: the formats of
+        /// `WebImageFormats`, if the program `webimage-decoder` is there.
+        public var isolation = IsolationPolicy.automatic
+        /// The processes that decode; by default ``IsolatedDecoding/shared``.
+        public var isolatedDecoding = IsolatedDecoding.shared
         /// Whether truncated and damaged files are decoded up to the damage, as browsers do. `false` by default: they
         /// fail, so that half an image is never taken for a whole one.
         ///
@@ -170,12 +176,16 @@ extension WebImageManager.Configuration {
     /// A configuration for servers that load URLs given by users.
     ///
     /// It loads only http and https URLs from the public internet, and no files. The limits on time and size are those
-    /// of ``ImageDownloader/Configuration/server``. A decode has 256 MiB of memory and 10 s of processor time.
+    /// of ``ImageDownloader/Configuration/server``. A decode has 256 MiB of memory and 10 s of processor time, in a process of its own
+    /// if the program `webimage-decoder` is there.
     ///
     /// All these configurations share one downloader and one cache. The cache is separate from ``ImageCache/shared``,
     /// so that users cannot get images that the program itself has loaded from elsewhere.
     public static var server: Self {
-        Self(cache: serverCache, loaders: ImageLoaderGroup([serverDownloader]), decodingLimits: .server)
+        var configuration = Self(
+            cache: serverCache, loaders: ImageLoaderGroup([serverDownloader]), decodingLimits: .server)
+        configuration.isolation = .always
+        return configuration
     }
 
     /// The counter that managers use by default.
