@@ -35,7 +35,7 @@ setup: ## Install the missing Debian or Ubuntu packages.
 # The installed programs contain Swift's libraries, so that they run without the toolchain and after it is updated. SwiftPM builds all
 # anew for this, so they have a folder of their own.
 installable := $(scratch)/installable
-build_installable = $(foreach product,webimage $(if $(has_views),Gallery),\
+build_installable = $(foreach product,webimage webimage-decoder $(if $(has_views),Gallery),\
 	swift build --scratch-path $(installable) -c release --static-swift-stdlib --product $(product) &&) true
 
 build: ## Build webimage and the Gallery for installing.

@@ -15,7 +15,8 @@ ROOTS = {
 }
 # `import WebImage` imports these.
 PARTS_OF_WEB_IMAGE = [
-    "WebImageCore", "WebImageCoding", "WebImageProcessing", "WebImageCaching", "WebImageLoading", "WebImageAnimation", "WebImage",
+    "WebImageCore", "WebImageCoding", "WebImageIsolation", "WebImageProcessing", "WebImageCaching", "WebImageLoading", "WebImageAnimation",
+    "WebImage",
 ]
 MODULES = PARTS_OF_WEB_IMAGE + ["WebImageShared", "WebImageFormats", "WebImageDrawing", "WebImageGTK", "WebImageMap"]
 # WebImageMap contains these.
