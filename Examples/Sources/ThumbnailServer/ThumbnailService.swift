@@ -115,8 +115,8 @@ extension WebImageError {
         case .blocked: 403
         case .httpStatus(404, _), .httpStatus(410, _): 404
         case .timedOut: 504
+        case .unrecognizedFormat, .decoding, .limitExceeded(.isolation, _): 415
         case .invalidResponse(.bodyTooLong, _), .limitExceeded: 413
-        case .unrecognizedFormat, .decoding: 415
         case .outOfResources: 503
         case .httpStatus, .transport, .certificate, .invalidResponse: 502
         default: 500
