@@ -67,7 +67,8 @@ import WebImageCore
     @Test(arguments: [
         "<svg><g></svg>", "<svg ", "<svg></svg><svg/>", "<svg a='1' a='2'/>", "<svg a=1/>", "<svg a='<'/>",
         "<svg>&</svg>",
-        "<svg>&#0;</svg>", "<svg/>text", "<svg>\u{1}</svg>", "<svg><![CDATA[</svg>", "<svg><!-- </svg>",
+        "<svg>&#0;</svg>", "<svg/>text", "<svg>\u{1}</svg>", "<svg><![CDATA[\u{2}]]></svg>", "<svg><![CDATA[</svg>",
+        "<svg><!-- </svg>",
     ]) func damagedXMLIsRefused(text: String) {
         guard case .decoding(.svg, _, _) = error(of: Data(text.utf8)) else {
             Issue.record("\(text) is not refused")

@@ -102,7 +102,8 @@ package final class DecodingBudget: Sendable {
             defer { time?.endWaiting() }
             try wait(waiter, cancellation)
         }
-        time?.onAbandon { [weak self] in self?.abandon(number) }
+        // The share removes it, so that it does not keep the budget alive.
+        time?.onAbandon { [self] in abandon(number) }
         return DecodingShare(of: self, byteCount: byteCount, isForPreviews: false, number: number, time: time)
     }
 

@@ -207,7 +207,8 @@ extension WebImageError.LimitFailure {
         case .memory: "Load a thumbnail, or raise DecodingLimits.memoryByteCount if you trust the source."
         case .scans: "This may be an attack. Raise the limit if you trust the source."
         case .complexity: "This may be an attack."
-        case .isolation: "Install webimage-decoder, or set DecodingLimits.requiresIsolation to false if you trust the source."
+        case .isolation:
+            "Install webimage-decoder, or set DecodingLimits.requiresIsolation to false if you trust the source."
         case .pixels, .frames, .metadata, .processorTime: "Raise the limit if you trust the source."
         }
     }

@@ -58,7 +58,7 @@ struct XMLReader {
                 guard !open.isEmpty else { throw Self.damaged("text outside the root element") }
                 let start = position + 9
                 try skip(past: "]]>")
-                return .text(Self.normalized(bytes[start..<position - 3]))
+                return .text(try Self.normalized(bytes[start..<position - 3]))
             } else if has("<!DOCTYPE") {
                 try skipDocumentType()
             } else if has("<?") {
@@ -212,13 +212,14 @@ struct XMLReader {
     }
 
     /// The text of a CDATA section, with line breaks of one byte.
-    private static func normalized(_ text: ArraySlice<UInt8>) -> [UInt8] {
+    private static func normalized(_ text: ArraySlice<UInt8>) throws(WebImageError) -> [UInt8] {
         var result: [UInt8] = []
         result.reserveCapacity(text.count)
         for (index, byte) in zip(text.indices, text) {
             if byte == 0x0D {
                 if index + 1 >= text.endIndex || text[index + 1] != 0x0A { result.append(0x0A) }
             } else {
+                guard byte >= 0x20 || byte == 0x09 || byte == 0x0A else { throw damaged("a control character") }
                 result.append(byte)
             }
         }
