@@ -109,7 +109,7 @@ import WebImageTestSupport
                 _ = try registry.decode(Self.file("loop"), options: DecodingOptions(cancellation: cancellation))
             }
         }
-        while isolation.pool.busyCount == 0 { await Task.yield() }
+        while isolation.pool.busyCount == 0, !Task.isCancelled { await Task.yield() }
         cancellation.cancel()
         guard case .failure(.cancelled) = await decoding.value else {
             Issue.record("not cancelled")
