@@ -91,9 +91,9 @@ stress: ## Load 100,000 times with random faults and cancellations, and check ev
 # Some tests try to allocate more memory than exists.
 tsan_flags := --scratch-path .build/tsan --sanitize thread
 tsan_environment := WEBIMAGE_TSAN=1 WEBIMAGE_WITHOUT=gtk,drawing,formats
-# The skipped suites are slow and use one thread, or another process.
+# The skipped suites are slow and use one thread, or another process. Without a decoder process, managers decode themselves.
 tsan_tests := $(if $(FILTER),--filter '$(FILTER)',--filter 'WebImage(Core|Caching|Animation|Loading|)Tests' \
-	--skip '(CacheKey|CacheProperty|DiskCacheKill|DiskCacheLRU|DiskCacheModel|PolicyProperty|ResumingTask)Tests')
+	--skip '(Isolation|CacheKey|CacheProperty|DiskCacheKill|DiskCacheLRU|DiskCacheModel|PolicyProperty|ResumingTask)Tests')
 test-tsan: ## Run the tests that use threads under ThreadSanitizer; FILTER=… runs some.
 	@Scripts/setup build test
 	$(tsan_environment) swift build $(tsan_flags) $(WEBIMAGE_DEBUG_FLAGS) --build-tests

@@ -176,7 +176,7 @@ var targets: [Target] = [
     tests("WebImageLoadingTests", ["WebImageLoading"]),
     tests("WebImageAnimationTests", ["WebImageAnimation", "WebImageCoding", "WebImageProcessing"]),
     // Managers start the decoder.
-    tests("WebImageTests", ["WebImage", "WebImageDecoder"]),
+    tests("WebImageTests", ["WebImage"] + (isSanitizingThreads ? [] : ["WebImageDecoder"])),
     tests("WebImageSharedTests", ["WebImageShared", "WebImage"]),
     tests("WebImageCLITests", ["WebImage", "WebImageCLI", "CommandReference", "CWebImageSQLite"]),
 ]
@@ -285,6 +285,13 @@ if !builtTests.isEmpty {
     targets.removeAll { target in
         target.type == .test ? !builtTests.contains(target.name) : target.path?.hasPrefix("Benchmarks/") == true
     }
+}
+
+// The runtime of ThreadSanitizer needs what the decoder's sandbox refuses.
+if isSanitizingThreads {
+    products.removeAll { $0.name == "webimage-decoder" }
+    let sandboxed = ["WebImageDecoder", "MisbehavingDecoder", "IsolationHost", "WebImageIsolationTests"]
+    targets.removeAll { sandboxed.contains($0.name) }
 }
 
 let package = Package(
