@@ -1,6 +1,6 @@
 internal import Glibc
 
-/// Where the program `webimage-decoder` is. `PATH` is not searched: whoever sets it could choose another program.
+/// Where the program `webimage-decoder` is. `PATH` is not searched: its value could lead to another program.
 struct DecoderLocation: Sendable, Equatable {
     /// An explicit path, which takes precedence.
     let explicit: String?
