@@ -35,6 +35,9 @@ let hasPeers = added == "peers"
 // ThreadSanitizer does not see inlined C functions, such as those of the lock; see Lock.swift.
 let isSanitizingThreads = Context.environment["WEBIMAGE_TSAN"] == "1"
 
+// The runtime of ThreadSanitizer needs what the decoder's sandbox refuses.
+let decoder: [Target.Dependency] = isSanitizingThreads ? [] : ["WebImageDecoder"]
+
 let settings: [SwiftSetting] =
     [
         .enableUpcomingFeature("InternalImportsByDefault"), .enableUpcomingFeature("ExistentialAny"),
@@ -116,8 +119,7 @@ var targets: [Target] = [
     library("CommandReference", ["WebImageCore"]),
     .executableTarget(
         name: "WebImageCLI",
-        dependencies: ["WebImage", "WebImageShared", "CommandReference", "CWebImageGLib"]
-            + (hasFormats ? ["WebImageFormats"] : []),
+        dependencies: ["WebImage", "WebImageShared", "WebImageIsolation", "CommandReference", "CWebImageGLib"],
         swiftSettings: settings + (hasFormats ? [.define("WEBIMAGE_FORMATS")] : [])),
     .target(
         name: "CWebImageBenchmarkPeers", path: "Benchmarks/CWebImageBenchmarkPeers", exclude: hasPeers ? [] : ["gif.c"],
@@ -175,10 +177,10 @@ var targets: [Target] = [
     tests("WebImageCachingTests", ["WebImageCaching", "WebImageCoding", "CWebImageSQLite", "CacheCrashWriter"]),
     tests("WebImageLoadingTests", ["WebImageLoading"]),
     tests("WebImageAnimationTests", ["WebImageAnimation", "WebImageCoding", "WebImageProcessing"]),
-    // Managers start the decoder.
-    tests("WebImageTests", ["WebImage"] + (isSanitizingThreads ? [] : ["WebImageDecoder"])),
+    // Managers and the tool start the decoder.
+    tests("WebImageTests", ["WebImage"] + decoder),
     tests("WebImageSharedTests", ["WebImageShared", "WebImage"]),
-    tests("WebImageCLITests", ["WebImage", "WebImageCLI", "CommandReference", "CWebImageSQLite"]),
+    tests("WebImageCLITests", ["WebImage", "WebImageCLI", "CommandReference", "CWebImageSQLite"] + decoder),
 ]
 
 // Fuzzing is a package of its own, whose targets share code that uses declarations of this package.
@@ -247,8 +249,7 @@ if hasViews {
             dependencies: [
                 "WebImageGTK", "CommandReference", "CWebImageGTK", "CWebImageAdwaita", "CWebImageDeflate",
             ]
-                + (hasMap ? ["WebImageMap", "CWebImageShumate"] : [])
-                + (hasFormats ? ["WebImageFormats"] : []),
+                + (hasMap ? ["WebImageMap", "CWebImageShumate"] : []),
             exclude: hasMap ? [] : ["Pages/Map"],
             swiftSettings: settings + (hasMap ? [.define("WEBIMAGE_MAP")] : [])
                 + (hasFormats ? [.define("WEBIMAGE_FORMATS")] : [])),
@@ -263,7 +264,7 @@ if hasViews {
         program("AdwaitaProbe", ["WebImageGTK", "CWebImageGTK"], path: "Tests/AdwaitaProbe"),
         .testTarget(
             name: "WebImageGTKTests",
-            dependencies: ["WebImageGTK", "CWebImageGTK", "Gallery", "AdwaitaProbe", "WebImageTestSupport"]
+            dependencies: ["WebImageGTK", "CWebImageGTK", "Gallery", "AdwaitaProbe", "WebImageTestSupport"] + decoder
                 + (hasFormats ? ["WebImageFormats"] : []),
             swiftSettings: settings + (hasFormats ? [.define("WEBIMAGE_FORMATS")] : [])),
     ]
@@ -287,7 +288,6 @@ if !builtTests.isEmpty {
     }
 }
 
-// The runtime of ThreadSanitizer needs what the decoder's sandbox refuses.
 if isSanitizingThreads {
     products.removeAll { $0.name == "webimage-decoder" }
     let sandboxed = ["WebImageDecoder", "MisbehavingDecoder", "IsolationHost", "WebImageIsolationTests"]

@@ -10,13 +10,14 @@ import WebImageGTK
     private let folder: String
     private let cacheDirectory: String
     private let seconds: Double
+    private let isIsolated: Bool
 
-    /// - Parameter arguments: the photographs' folder, the cache's, seconds of scrolling.
+    /// - Parameter arguments: the photographs' folder, the cache's, seconds of scrolling, whether other processes decode.
     init(_ arguments: [String]) throws {
-        guard arguments.count == 3, let seconds = Double(arguments[2]) else {
-            throw WrongResult(description: "gallery FOLDER CACHE SECONDS")
+        guard arguments.count == 4, let seconds = Double(arguments[2]), let isIsolated = Bool(arguments[3]) else {
+            throw WrongResult(description: "gallery FOLDER CACHE SECONDS ISOLATED")
         }
-        (folder, cacheDirectory, self.seconds) = (arguments[0], arguments[1], seconds)
+        (folder, cacheDirectory, self.seconds, self.isIsolated) = (arguments[0], arguments[1], seconds, isIsolated)
     }
 
     /// Times from here to the first frame of an empty window, and from there to an image in the Gallery's.
@@ -29,7 +30,7 @@ import WebImageGTK
         let start = g_get_monotonic_time()
         let preview = GalleryPreview(
             application: application.address.assumingMemoryBound(to: GtkApplication.self), folder: folder,
-            cacheDirectory: URL(filePath: cacheDirectory))
+            cacheDirectory: URL(filePath: cacheDirectory), isIsolated: isIsolated)
         try wait("the first image") { preview.shownImageCount > 0 }
         figures["first"] = Double(g_get_monotonic_time() - start) / 1_000
         try wait("the images in sight", atMost: 60) { preview.isSettled }
@@ -105,16 +106,18 @@ extension BenchmarkGroup {
         for number in 0..<count {
             link(photographs.path(of: number % photographs.count), folder + "/\(number).jpg")
         }
-        let figures = try MeasuredPart.measure(.gallery, [folder, cache, "\(seconds)"])
-        let table = FigureTable(columns: ["The Gallery, \(count) local photographs", "measured", "goal"])
+        let runs = try [false, true].map { isIsolated in
+            try MeasuredPart.measure(.gallery, [folder, "\(cache)-\(isIsolated)", "\(seconds)", "\(isIsolated)"])
+        }
+        let table = FigureTable(
+            columns: ["The Gallery, \(count) local photographs", "decoded in the app", "isolated", "goal"])
         func row(_ name: String, _ figure: String, _ goal: String, unit: String) {
-            table.row([name, tenths(figures[figure] ?? -1) + " " + unit, goal])
+            table.row([name] + runs.map { tenths($0[figure] ?? -1) + " " + unit } + [goal])
         }
         row("an empty AdwApplicationWindow: first frame", "empty", "", unit: "ms")
-        table.row([
-            "first image after an empty window would be there",
-            tenths((figures["first"] ?? 0) - (figures["empty"] ?? 0)) + " ms", "at most 150 ms",
-        ])
+        table.row(
+            ["first image after an empty window would be there"]
+                + runs.map { tenths(($0["first"] ?? 0) - ($0["empty"] ?? 0)) + " ms" } + ["at most 150 ms"])
         row("frames a second while scrolling", "fps", "at least 58", unit: "fps")
         row("frames later than 25 ms", "late", "at most 1 %", unit: "%")
         row("anonymous memory", "anonymous", "at most 400 MiB", unit: "MiB")

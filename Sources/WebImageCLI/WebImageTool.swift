@@ -2,9 +2,6 @@ internal import CommandReference
 internal import Glibc
 internal import WebImage
 internal import WebImageCore
-#if WEBIMAGE_FORMATS
-    internal import WebImageFormats
-#endif
 
 /// `webimage`: loads, describes and converts images from a shell.
 ///
@@ -23,8 +20,9 @@ struct WebImageTool {
     static func main() async {
         let interrupts = Interrupts()
         #if WEBIMAGE_FORMATS
-            // HEIC is written only if the user names it.
-            CodecRegistry.shared.registerFormats(writesHEIC: true)
+            // Their libraries are in `webimage-decoder`: loading them takes longer than most commands. HEIC is written only if the user
+            // names it.
+            CodecRegistry.shared.registerIsolatedFormats(writesHEIC: true)
         #endif
         let status = await run(arguments)
         // Threads of the library may still run. `exit` would run the handlers of other libraries, which free memory

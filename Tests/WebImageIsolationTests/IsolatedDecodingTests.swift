@@ -1,3 +1,4 @@
+import Dispatch
 import FoundationEssentials
 import Testing
 import WebImageCoding
@@ -184,6 +185,27 @@ import WebImageTestSupport
     func encodesAnimations(format: ImageFormat) throws {
         let animation = try Self.animation()
         #expect(try Self.isolated.encode(animation, as: format) == Self.local.encode(animation, as: format))
+    }
+
+    /// The process that encodes waits for frames that another must decode, even if there may be only one.
+    @Test(arguments: [1, 2]) func encodesAnIsolatedAnimation(processCount: Int) throws {
+        var configuration = IsolatedDecoding.Configuration(decoder: "webimage-decoder")
+        configuration.processCount = processCount
+        let isolation = IsolatedDecoding(configuration: configuration)
+        let codecs = Self.local.isolated(by: .required, in: isolation, encoders: true)
+        let file = try Self.local.encode(Self.animation(), as: .gif)
+        @Sendable func encoded(_ codecs: CodecRegistry) throws -> Data {
+            let animation = try #require(try codecs.decode(file).animation)
+            return try codecs.encode(EncodableAnimation(animation), as: .webp)
+        }
+        let expected = try encoded(Self.local)
+        // More threads than processes, which all wait for frames at once.
+        let files = LockBox<[Data?]>([])
+        DispatchQueue.concurrentPerform(iterations: 4) { _ in
+            let file = try? encoded(codecs)
+            files.withLock { $0.append(file) }
+        }
+        #expect(files.withLock { $0 } == Array(repeating: expected, count: 4))
     }
 
     @Test func damagedFilesHaveTheErrorsOfThisProcess() throws {

@@ -3,10 +3,6 @@ import CWebImageGTK
 import Glibc
 import WebImageGTK
 
-#if WEBIMAGE_FORMATS
-    import WebImageFormats
-#endif
-
 /// The application: one window on the images of the command line, or on nothing.
 @MainActor package final class GalleryApplication {
     /// The application's identifier: the name of its icon, of its desktop file and of its windows.
@@ -40,7 +36,8 @@ import WebImageGTK
             return 0
         }
         #if WEBIMAGE_FORMATS
-            CodecRegistry.shared.registerFormats()
+            // In `webimage-decoder`, so that a file which breaks a library does not end the app.
+            CodecRegistry.shared.registerIsolatedFormats()
         #endif
         do {
             return GalleryApplication(arguments: try GalleryArguments(parsing: arguments)).run()

@@ -6,10 +6,13 @@ import WebImageGTK
 @MainActor package final class GalleryPreview {
     private let gallery: GalleryWindow
 
+    /// - Parameter isIsolated: whether photographs of all formats are decoded in other processes.
     package init(
-        application: UnsafeMutablePointer<GtkApplication>, folder: String, cacheDirectory: URL
+        application: UnsafeMutablePointer<GtkApplication>, folder: String, cacheDirectory: URL, isIsolated: Bool
     ) {
-        let session = GallerySession(cacheDirectory: cacheDirectory)
+        let session = GallerySession(cacheDirectory: cacheDirectory) {
+            if isIsolated { $0.isolation = .required }
+        }
         gallery = GalleryWindow(
             application: ObjectPointer(application), session: session, size: PixelSize(width: 1280, height: 900))
         gallery.present()

@@ -170,7 +170,7 @@ final class ImageLoad: Sendable {
             var (image, info) = try pipeline.image(of: bytes.data, context, options: options)
             try cancellation.check()
             if !image.isPartial { for judgment in bytes.judgments { judgment.accept() } }
-            trace.note(.decode, since: start, info.map { .notDecoded($0) } ?? .decoded(image))
+            trace.note(.decode, since: start, info.map { .notDecoded($0) } ?? decoded(image))
             if context.key.variant == nil { bytes.stored?.describe(&image) }
             image.provenance = bytes.record
             noteMark(of: bytes)
@@ -186,6 +186,11 @@ final class ImageLoad: Sendable {
             if error.countsAgainstBytes { for judgment in bytes.judgments { judgment.reject() } }
             return .failure(error)
         }
+    }
+
+    private func decoded(_ image: Image) -> TraceFact {
+        .decoded(
+            image.pixels.size, image.format, isIsolated: image.format.map(pipeline.codecs.isIsolated) ?? false)
     }
 
     /// Stores the image and its bytes. Returns the job that stores the variant on disk, if one does.
@@ -286,7 +291,7 @@ final class ImageLoad: Sendable {
                     let options = DecodingOptions(damage: .refuse, limits: limits, cancellation: cancellation)
                     var image = try pipeline.codecs.decode(stored.data, options: options)
                     try cancellation.check()
-                    trace.note(.decode, since: start, .decoded(image))
+                    trace.note(.decode, since: start, decoded(image))
                     stored.describe(&image)
                     image.provenance = record
                     if let kept = pipeline.imageToKeep(image, context, isWanted: job.isResultWanted) {

@@ -25,7 +25,8 @@ indirect enum TraceFact: Sendable {
     case removed(status: Int)
     case variantRead(byteCount: Int)
     case pixelsRead(PixelSize)
-    case decoded(PixelSize, ImageFormat?)
+    /// `isIsolated`: in another process.
+    case decoded(PixelSize, ImageFormat?, isIsolated: Bool)
     case notDecoded(ImageInfo)
     case reused(from: PixelSize, to: PixelSize)
     case processed(String)
@@ -33,10 +34,6 @@ indirect enum TraceFact: Sendable {
     case invalidated(count: Int)
     case provided
     case noted(String)
-}
-
-extension TraceFact {
-    static func decoded(_ image: Image) -> TraceFact { .decoded(image.pixels.size, image.format) }
 }
 
 extension TraceFact: CustomStringConvertible {
@@ -63,7 +60,8 @@ extension TraceFact: CustomStringConvertible {
         case .keptDespite(let obstacle): "stored on disk only for policies that ignore HTTP: \(obstacle)"
         case .errorStored(let status): "status \(status) is cached while it is fresh"
         case .removed(let status): "status \(status): removing the stored response"
-        case .decoded(let size, let format): "\(size)\(format.map { " \($0.name)" } ?? "")"
+        case .decoded(let size, let format, let isIsolated):
+            "\(size)\(format.map { " \($0.name)" } ?? "")\(isIsolated ? ", in a separate process" : "")"
         case .variantRead(let byteCount): "the image is stored at this size, \(byteCount) bytes"
         case .pixelsRead(let size): "the image is stored as pixels, \(size)"
         case .notDecoded(let info): "not decoded: \(info.size) \(info.format.name)"

@@ -17,6 +17,8 @@ struct EncodingRequest: Sendable {
     var frameNumber: Int?
     /// What is kept of the original's EXIF and XMP.
     var metadata = MetadataChoice.none
+    /// What encodes.
+    var codecs = CodecRegistry.shared
     /// The given options that only some formats support, such as `--level`, with these formats.
     var limitedOptions: [(name: String, formats: [ImageFormat])] = []
 
@@ -50,7 +52,6 @@ struct EncodingRequest: Sendable {
     /// - Parameter original: the file that it was decoded from, whose metadata may be kept.
     func encode(_ image: Image, original: Data?) throws(WebImageError) -> Data {
         let format = format(for: image)
-        let registry = CodecRegistry.shared
         var options = options
         options.byteLimit = byteLimit
         switch metadata {
@@ -58,17 +59,17 @@ struct EncodingRequest: Sendable {
         case .color:
             options.metadata = ImageMetadata()
             options.writesColorProfile = true
-        case .all: options.metadata = try original.map { data throws(WebImageError) in try registry.metadata(of: data) }
+        case .all: options.metadata = try original.map { data throws(WebImageError) in try codecs.metadata(of: data) }
         }
         var image = image
         if let frameNumber {
             image = try frame(frameNumber, of: image, format: format)
-        } else if let animation = image.animation, registry.canEncodeAnimation(as: format) {
+        } else if let animation = image.animation, codecs.canEncodeAnimation(as: format) {
             var copy = EncodableAnimation(animation)
             copy.loopCount = loopCount ?? copy.loopCount
-            return try registry.encode(copy, as: format, options: options)
+            return try codecs.encode(copy, as: format, options: options)
         }
-        return try registry.encode(image, as: format, options: options)
+        return try codecs.encode(image, as: format, options: options)
     }
 
     private func frame(_ number: Int, of image: Image, format: ImageFormat) throws(WebImageError) -> Image {

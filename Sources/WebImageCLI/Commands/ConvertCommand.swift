@@ -17,6 +17,7 @@ struct ConvertCommand: Command {
     let processors: [ImageProcessor]
     /// The index of an image in an icon; `nil` for the best.
     let page: Int?
+    let codecs: CodecRegistry
 
     init(_ arguments: [ByteString]) throws(ArgumentError) {
         let parser = OptionParser(
@@ -52,6 +53,7 @@ struct ConvertCommand: Command {
         )
         let processing = ProcessorOptions(in: parser)
         let encoding = EncodingRequest.Declaration(in: parser, canBeProgressive: true)
+        let isolated = parser.isolatedFlag()
         parser.group = "Reports"
         let quiet = parser.flag("quiet", letter: "q", help: "Print errors only")
         let json = parser.flag("json", help: "Print one JSON object per line")
@@ -78,6 +80,8 @@ struct ConvertCommand: Command {
         self.page = try parser.count(page, named: "page", in: 1...65_535).map { $0 - 1 }
         var request = try encoding.request(from: parser, isResized: thumbnail != nil)
         request.isRequired = true
+        codecs = .forTool(isIsolated: isolated.isSet)
+        request.codecs = codecs
         output = try ImageOutput(
             path: path, inputs: inputs, encoding: request, replaces: !noClobber.isSet,
             mayReplaceInput: true, parser: parser)
@@ -95,7 +99,7 @@ struct ConvertCommand: Command {
     }
 
     func run() async -> ExitStatus {
-        let session = LoadingSession(options: .withoutCache)
+        let session = LoadingSession(options: .withoutCache, codecs: codecs)
         var status = ExitStatus.success
         await runConcurrently(over: inputs.indices, atMost: PlatformThread.processorCount) { [self] index in
             await report(on: inputs[index], index: index, session: session)
@@ -119,7 +123,7 @@ struct ConvertCommand: Command {
             let response = try await session.load(request)
             let bytes = try await session.bytes(of: response, for: request, areNeeded: output.needsBytes)
             let file = try await output.write(response.image, bytes: bytes, index: index)
-            report.info = try CodecRegistry.shared.info(of: file.data)
+            report.info = try codecs.info(of: file.data)
             report.file = file
         } catch {
             report.error = error

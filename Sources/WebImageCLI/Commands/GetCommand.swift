@@ -13,6 +13,7 @@ struct GetCommand: Command {
     let thumbnail: Thumbnail?
     let source: SourceOptions
     let output: ImageOutput?
+    let codecs: CodecRegistry
 
     init(_ arguments: [ByteString]) throws(ArgumentError) {
         let parser = OptionParser(
@@ -51,6 +52,7 @@ struct GetCommand: Command {
         let encodingOptions = EncodingRequest.Declaration(in: parser, canBeProgressive: false)
         let source = SourceOptions.Declaration(in: parser)
         let concurrency = parser.option("concurrency", value: "N", help: "Number of concurrent loads; 6 by default")
+        let isolated = parser.isolatedFlag()
         parser.group = "Reports"
         let explain = parser.flag("explain", help: "Explain each stage of the load")
         let quiet = parser.flag("quiet", letter: "q", help: "Print errors only")
@@ -69,7 +71,9 @@ struct GetCommand: Command {
         options.concurrency = try parser.count(concurrency, named: "concurrency", in: 1...256) ?? options.concurrency
         self.source = options
         inputs = try parser.inputs(operands)
-        let encoding = try encodingOptions.request(from: parser, isResized: thumbnail != nil)
+        codecs = .forTool(isIsolated: isolated.isSet)
+        var encoding = try encodingOptions.request(from: parser, isResized: thumbnail != nil)
+        encoding.codecs = codecs
         if let path = output.path {
             self.output = try ImageOutput(
                 path: path, inputs: inputs, encoding: encoding, replaces: !noClobber.isSet, parser: parser)
@@ -83,7 +87,7 @@ struct GetCommand: Command {
     }
 
     func run() async -> ExitStatus {
-        let session = LoadingSession(options: source)
+        let session = LoadingSession(options: source, codecs: codecs)
         let bar = ProgressBar(count: inputs.count, console: .standard, isHidden: isQuiet)
         var status = ExitStatus.success
         await runConcurrently(over: inputs.indices, atMost: source.concurrency) { [self] index in

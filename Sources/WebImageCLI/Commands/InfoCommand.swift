@@ -9,7 +9,9 @@ struct InfoCommand: Command {
     let inputs: [ImageInput]
     let isJSON: Bool
     let isQuiet: Bool
+    let explains: Bool
     let source: SourceOptions
+    let codecs: CodecRegistry
 
     init(_ arguments: [ByteString]) throws(ArgumentError) {
         let parser = OptionParser(
@@ -21,37 +23,53 @@ struct InfoCommand: Command {
                 gainMap, alpha, orientation (EXIF, 1 to 8), colorProfile, colorProfileName (null without a name), bytes,
                 error (null, or code and message).
 
+                --explain prints which process read each file, and what its sandbox keeps out; with --json this is in
+                isolation: isolated (whether it was another process), program, problem (why there is none), layers,
+                missing (layer and reason).
+
                 URLs are loaded and cached as by 'webimage get'. Files are not decoded. '-' is standard input. With
                 --quiet only the exit status tells whether all are images.
                 """)
         let source = SourceOptions.Declaration(in: parser)
+        let isolated = parser.isolatedFlag()
         parser.group = "Reports"
+        let explain = parser.flag("explain", help: "Explain which process read the files, and in what sandbox")
         let quiet = parser.flag("quiet", letter: "q", help: "Print errors only")
         let json = parser.flag("json", help: "Print one JSON object per line")
         let operands = try parser.parse(arguments)
         guard !operands.isEmpty else { throw parser.error("no file or URL given") }
         isJSON = json.isSet
         isQuiet = quiet.isSet
+        explains = explain.isSet
+        if isQuiet, explains { throw parser.error("--quiet and --explain cannot be used together") }
         if isJSON, isQuiet { throw parser.error("--json and --quiet cannot be used together") }
         try parser.checkStreams(inputs: operands, output: nil, printing: [])
         inputs = try parser.inputs(operands)
         self.source = try source.options(from: parser)
+        codecs = .forTool(isIsolated: isolated.isSet)
     }
 
     func run() async -> ExitStatus {
-        let session = LoadingSession(options: source)
+        let session = LoadingSession(options: source, codecs: codecs)
         var status = ExitStatus.success
         for input in inputs {
             var report = InfoReport(input: input)
+            var isIsolated: Bool?
             do throws(WebImageError) {
                 let data = try await bytes(of: input, session: session)
                 report.byteCount = data.count
-                report.info = try CodecRegistry.shared.info(of: data)
+                let info = try codecs.info(of: data)
+                report.info = info
+                isIsolated = codecs.isIsolated(info.format)
             } catch {
                 report.error = error
                 status = .failure
             }
+            if explains { report.isolation = IsolationReport(isIsolated: isIsolated) }
             report.print(on: .standard, isJSON: isJSON, isQuiet: isQuiet)
+        }
+        if explains, !isJSON {
+            for line in IsolationReport(isIsolated: nil).statusLines { Console.standard.print(line) }
         }
         await session.finish()
         return status
@@ -72,6 +90,8 @@ struct InfoReport {
     var info: ImageInfo?
     var byteCount: Int?
     var error: WebImageError?
+    /// How the file was read, if it is to be printed.
+    var isolation: IsolationReport?
 
     init(input: ImageInput) { self.input = input }
 
@@ -82,6 +102,7 @@ struct InfoReport {
             console.complain(error.shellDescription(about: input.argument.description))
         } else if let info, !isJSON, !isQuiet {
             console.print("\(input.displayName): \(line(info))")
+            if let line = isolation?.line { console.print("  \(line)") }
         }
     }
 
@@ -112,20 +133,20 @@ struct InfoReport {
     }
 
     private var json: JSON {
-        [
-            "url": .string(input.reportedName), "format": .optional(info?.format.name),
-            "type": .optional(info?.format.mimeType),
-            "width": .optional(info?.size.width),
-            "height": .optional(info?.size.height), "pages": .optional(info?.pageCount),
-            "frames": .optional(info?.frameCount),
-            "loopCount": .optional(info?.loopCount),
-            "durations": info.map { .array($0.frameDurations.map { .decimal($0 * 1000) }) } ?? .null,
-            "bitDepth": .optional(info?.bitDepth), "hdr": info.map { .bool($0.isHDR) } ?? .null,
-            "gainMap": info.map { .bool($0.hasGainMap) } ?? .null,
-            "alpha": info.map { .bool($0.hasAlpha) } ?? .null, "orientation": .optional(info?.orientation.rawValue),
-            "colorProfile": info.map { .bool($0.hasColorProfile) } ?? .null,
-            "colorProfileName": .optional(info?.colorProfileName), "bytes": .optional(byteCount),
-            "error": error.map { $0.json(about: input.argument.description) } ?? .null,
+        var fields: [(String, JSON)] = [
+            ("url", .string(input.reportedName)), ("format", .optional(info?.format.name)),
+            ("type", .optional(info?.format.mimeType)), ("width", .optional(info?.size.width)),
+            ("height", .optional(info?.size.height)), ("pages", .optional(info?.pageCount)),
+            ("frames", .optional(info?.frameCount)), ("loopCount", .optional(info?.loopCount)),
+            ("durations", info.map { .array($0.frameDurations.map { .decimal($0 * 1000) }) } ?? .null),
+            ("bitDepth", .optional(info?.bitDepth)), ("hdr", info.map { .bool($0.isHDR) } ?? .null),
+            ("gainMap", info.map { .bool($0.hasGainMap) } ?? .null),
+            ("alpha", info.map { .bool($0.hasAlpha) } ?? .null), ("orientation", .optional(info?.orientation.rawValue)),
+            ("colorProfile", info.map { .bool($0.hasColorProfile) } ?? .null),
+            ("colorProfileName", .optional(info?.colorProfileName)), ("bytes", .optional(byteCount)),
+            ("error", error.map { $0.json(about: input.argument.description) } ?? .null),
         ]
+        if let isolation { fields.append(("isolation", isolation.json)) }
+        return JSON(fields)
     }
 }

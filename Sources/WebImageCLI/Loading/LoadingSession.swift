@@ -9,13 +9,16 @@ final class LoadingSession: Sendable {
     private let manager: WebImageManager
     private let shared: SharedImageCache?
     private let fileLoader = FileLoader()
+    /// Whether something was loaded that may be cached.
+    private let usesCaches = LockBox(false)
 
-    init(options: SourceOptions) {
+    /// - Parameter codecs: what decodes.
+    init(options: SourceOptions, codecs: CodecRegistry) {
         self.options = options
         disk = options.cache?.open { Console.standard.complain($0.shellDescription()) }
         let cache = ImageCache(disk: disk)
         let loaders: ImageLoaderGroup = [DataURLLoader(), fileLoader, options.downloader]
-        var configuration = WebImageManager.Configuration(cache: cache, loaders: loaders)
+        var configuration = WebImageManager.Configuration(cache: cache, loaders: loaders, codecs: codecs)
         shared = options.shared.map { SharedImageCache(SharedImageCache.Configuration(location: $0)) }
         if let shared { configuration.share(shared) }
         manager = WebImageManager(configuration: configuration)
@@ -45,6 +48,7 @@ final class LoadingSession: Sendable {
         _ request: WebImageRequest,
         progress: (@Sendable (_ received: Int64, _ expected: Int64?) -> Void)? = nil, trace: LockBox<LoadTrace>? = nil
     ) async throws(WebImageError) -> WebImageResponse {
+        if !request.url.isFileURL { usesCaches.withLock { $0 = true } }
         let (results, end) = AsyncStream<Result<WebImageResponse, WebImageError>>.makeStream()
         let operation = manager.load(request, progress: progress) { end.yield($0) }
         let result = await results.first { _ in true } ?? .failure(.cancelled)
@@ -81,6 +85,8 @@ final class LoadingSession: Sendable {
 
     /// Waits until everything is on disk, so that the process can end.
     func finish() async {
+        // A cache that was not used is not even opened, which would take longer than reading a file.
+        guard usesCaches.withLock({ $0 }) else { return }
         await disk?.flush()
         await shared?.flush()
     }

@@ -1,5 +1,5 @@
 public import WebImageCoding
-internal import WebImageCore
+package import WebImageCore
 
 extension CodecRegistry {
     /// Returns a registry with the same codecs, of which those that `policy` names work in other processes. Codecs that are registered later,
@@ -36,6 +36,12 @@ extension CodecRegistry {
                     encoder.format, original: encoder, isolation: isolation, policy: policy)
                 return encoder is any AnimationEncoder ? IsolatedAnimationEncoder(stills) : stills
             })
+    }
+
+    /// Whether files of `format` are decoded in other processes: a policy demands it, and a process could be started when one was last
+    /// needed.
+    package func isIsolated(_ format: ImageFormat) -> Bool {
+        (decoder(for: format) as? IsolatedDecoder)?.hasProcess == true
     }
 
     /// Adds the formats of the product `WebImageFormats` without its libraries: `webimage-decoder` has them, so a program that never

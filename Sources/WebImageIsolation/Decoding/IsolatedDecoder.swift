@@ -1,6 +1,6 @@
 internal import FoundationEssentials
-package import WebImageCoding
-package import WebImageCore
+internal import WebImageCoding
+internal import WebImageCore
 
 /// Decodes one format in another process.
 struct IsolatedDecoder: ProbingDecoder, MetadataDecoder, ProfileDecoder {
@@ -16,6 +16,9 @@ struct IsolatedDecoder: ProbingDecoder, MetadataDecoder, ProfileDecoder {
     }
 
     var conduct: DecoderConduct { .isolated }
+
+    /// Whether the last start of a process did not fail.
+    var hasProcess: Bool { work.isolation.pool.failure == nil }
 
     func info(of data: Data) throws(WebImageError) -> ImageInfo {
         try isolated { () throws in

@@ -49,7 +49,8 @@ struct IsolatedWork: Sendable {
                     func reply() throws -> DecoderReply {
                         try leased.reply(
                             to: request, memory: [input, output].compactMap(\.self), deadline: deadline,
-                            cancellation: cancellation, supply: supply)
+                            cancellation: cancellation,
+                            supply: supply.map { supply in lending(leased, supply) })
                     }
                     if leased !== process { try open?(leased, deadline) }
                     var answer = try reply()
@@ -73,6 +74,15 @@ struct IsolatedWork: Sendable {
                 // What the earlier images left in the process may be the cause. Time is not given twice.
                 guard !wasNew, deadline > DecoderProcess.now else { throw error }
             }
+        }
+    }
+
+    /// Returns `supply`, during which `process` only waits.
+    private func lending(
+        _ process: DecoderProcess, _ supply: @escaping (Int) throws(WebImageError) -> (PixelLayout, SharedMemory)
+    ) -> (Int) throws(WebImageError) -> (PixelLayout, SharedMemory) {
+        { [isolation] (index) throws(WebImageError) in
+            try isolation.pool.suspending(process) { () throws(WebImageError) in try supply(index) }
         }
     }
 

@@ -17,11 +17,14 @@ final class DecoderPool: Sendable {
         var idle: [DecoderProcess] = []
         /// The number of processes that work or are being started.
         var busyCount = 0
+        /// Those that wait for the thread that leased them; they don't count as busy.
+        var suspended: [DecoderProcess] = []
         var waiters: [Waiter] = []
         var counters = IsolatedDecoding.Counters()
         /// The process that has started these.
         var owner = getpid()
-        var cleaning: ScheduledCall?
+        /// Ends the thread that ends idle processes; `nil` if there is none.
+        var cleaning: DispatchSemaphore?
         var latestReport: SandboxReport?
         /// The reason, and until when no start is tried.
         var failure: (UnavailableDecoder, until: Duration)?
@@ -36,8 +39,12 @@ final class DecoderPool: Sendable {
 
     init(_ configuration: IsolatedDecoding.Configuration) { self.configuration = configuration }
 
+    deinit { state.withLock { $0.cleaning }?.signal() }
+
     var counters: IsolatedDecoding.Counters { state.withLock { $0.counters } }
     var latestReport: SandboxReport? { state.withLock { $0.latestReport } }
+    /// Why the last start of a process failed; `nil` if it did not.
+    var failure: UnavailableDecoder? { state.withLock { $0.failure?.0 } }
     var idleCount: Int { state.withLock { $0.idle.count } }
     var busyCount: Int { state.withLock { $0.busyCount } }
 
@@ -57,6 +64,26 @@ final class DecoderPool: Sendable {
         return try body(process)
     }
 
+    /// Calls `body`, for which a leased process waits, and which may lease another: encoders wait for frames, which are decoded. Without this
+    /// the thread would wait for its own process, or all processes for others.
+    func suspending<Result, Failure>(
+        _ process: DecoderProcess, _ body: () throws(Failure) -> Result
+    ) throws(Failure) -> Result {
+        state.withLock { state in
+            state.busyCount -= 1
+            state.suspended.append(process)
+        }
+        wakeNext()
+        defer {
+            state.withLock { state in
+                state.suspended.removeAll { $0 === process }
+                // At once, though others may have taken its place: it has begun.
+                state.busyCount += 1
+            }
+        }
+        return try body()
+    }
+
     private enum Grant {
         case process(DecoderProcess)
         case start
@@ -66,7 +93,6 @@ final class DecoderPool: Sendable {
     private func lease(_ wanted: DecoderProcess?, _ cancellation: Cancellation?) throws -> DecoderProcess {
         while true {
             leaveParent()
-            // A process that is busy with another file is waited for, because it has this one open.
             let wanted = wanted?.hasEnded == false ? wanted : nil
             switch state.withLock({ grant(&$0, wanted: wanted) }) {
             case .process(let process): return process
@@ -77,7 +103,8 @@ final class DecoderPool: Sendable {
     }
 
     private func grant(_ state: inout State, wanted: DecoderProcess?) -> Grant {
-        if let wanted {
+        // A process that is busy with another file is waited for, because it has this one open.
+        if let wanted, !state.suspended.contains(where: { $0 === wanted }) {
             guard let index = state.idle.firstIndex(where: { $0 === wanted }) else {
                 return .wait(enqueue(&state, wanted: wanted))
             }
@@ -117,7 +144,9 @@ final class DecoderPool: Sendable {
         let woken = state.withLock { state -> Waiter? in
             // One that wants a process which is busy can't go on.
             let index = state.waiters.firstIndex { waiter in
-                waiter.wanted.map { wanted in wanted.hasEnded || state.idle.contains { $0 === wanted } } ?? true
+                waiter.wanted.map { wanted in
+                    wanted.hasEnded || (state.idle + state.suspended).contains { $0 === wanted }
+                } ?? true
             }
             return index.map { state.waiters.remove(at: $0) }
         }
@@ -158,32 +187,42 @@ final class DecoderPool: Sendable {
             state.busyCount -= 1
             guard !process.hasEnded else { return }
             state.idle.append(process)
-            scheduleCleaning(&state)
+            startCleaning(&state)
         }
         wakeNext()
     }
 
     // MARK: Ending
 
-    private func scheduleCleaning(_ state: inout State) {
+    /// Starts the thread that ends processes without work. A timer of Dispatch would need descriptors, and Dispatch ends a program that has closed
+    /// them.
+    private func startCleaning(_ state: inout State) {
         guard state.cleaning == nil else { return }
-        let clock = SystemTimerClock.shared
-        state.cleaning = clock.schedule(at: clock.now + configuration.idlePeriod) { [weak self] in self?.clean() }
+        let (end, period) = (DispatchSemaphore(value: 0), configuration.idlePeriod)
+        let isStarted = PlatformThread.start(name: "webimage-idle") { [weak self] in
+            var wait = period
+            while end.wait(timeout: .now() + .nanoseconds(Int(wait.nanoseconds))) == .timedOut,
+                let next = self?.clean()
+            {
+                wait = next
+            }
+        }
+        if isStarted { state.cleaning = end }
     }
 
-    /// Ends the processes that had no work for a while.
-    private func clean() {
+    /// Ends the processes that had no work for a while. Returns when to look again; `nil` if none is left.
+    private func clean() -> Duration? {
         let now = SystemTimerClock.shared.now
-        let ended = state.withLock { state -> [DecoderProcess] in
-            state.cleaning = nil
-            guard state.owner == getpid() else { return [] }
+        let (ended, next) = state.withLock { state -> ([DecoderProcess], Duration?) in
             let limit = now - configuration.idlePeriod
             let ended = state.idle.filter { $0.idleSince <= limit }
             state.idle.removeAll { $0.idleSince <= limit }
-            if !state.idle.isEmpty { scheduleCleaning(&state) }
-            return ended
+            let next = state.idle.map(\.idleSince).min().map { $0 - limit }
+            if next == nil { state.cleaning = nil }
+            return (ended, next)
         }
         for process in ended { process.end() }
+        return next
     }
 
     /// Ends the processes that have no work now.

@@ -34,6 +34,15 @@ struct InfoObject: Decodable, Equatable {
     var colorProfileName: String?
     var bytes: Int?
     var error: ErrorObject?
+    var isolation: IsolationObject?
+}
+
+struct IsolationObject: Decodable, Equatable {
+    var isolated: Bool?
+    var program: String?
+    var problem: String?
+    var layers: [String]
+    var missing: [String: String]
 }
 
 /// The output of `convert --json`.

@@ -1,0 +1,50 @@
+internal import WebImage
+
+/// Which process reads files, and in what sandbox.
+struct IsolationReport: Sendable {
+    /// Whether a file was read in another process; `nil` if it could not be read.
+    let isIsolated: Bool?
+    private let status = IsolatedDecoding.shared.status
+
+    init(isIsolated: Bool?) { self.isIsolated = isIsolated }
+
+    /// About one file.
+    var line: String? {
+        isIsolated.map { $0 ? "read in a separate process" : "read in this process" }
+    }
+
+    /// About the processes.
+    var statusLines: [String] {
+        if let problem = status.problem { return ["isolation: none, because \(problem)"] }
+        var lines = ["isolation: \(status.path ?? "none")"]
+        for layer in SandboxLayer.allCases {
+            if status.layers.contains(layer) {
+                lines.append("  \(layer.words)")
+            } else {
+                lines.append("  without \(layer.words): \(status.missingLayers[layer] ?? "not tried")")
+            }
+        }
+        return lines
+    }
+
+    var json: JSON {
+        let missing = SandboxLayer.allCases.compactMap { layer in
+            status.missingLayers[layer].map { (layer.rawValue, JSON.string($0)) }
+        }
+        return [
+            "isolated": isIsolated.map { .bool($0) } ?? .null, "program": .optional(status.path),
+            "problem": .optional(status.problem),
+            "layers": .array(SandboxLayer.allCases.filter(status.layers.contains).map { .string($0.rawValue) }),
+            "missing": JSON(missing),
+        ]
+    }
+}
+
+extension SandboxLayer {
+    /// The name of the case, in words: `network namespace`.
+    fileprivate var words: String {
+        rawValue.reduce(into: "") { words, letter in
+            words += letter.isUppercase ? " " + letter.lowercased() : String(letter)
+        }
+    }
+}

@@ -1,0 +1,83 @@
+import Foundation
+import Testing
+import WebImage
+import WebImageTestSupport
+
+/// Commands that read and write in separate processes.
+@Suite(.timeLimit(.minutes(3))) struct IsolationTests {
+    let tool: Tool
+
+    init() throws { tool = try Tool() }
+
+    @Test func explainsWhereAFileWasRead() async throws {
+        let path = try tool.write(TestImage().data(.png), to: "a.png")
+        let own = try await tool.run("info", "--explain", path)
+        #expect(own.output.contains("\n  read in this process\nisolation: /"))
+        let isolated = try await tool.run("info", "--explain", "--isolated", path)
+        #expect(isolated.output.contains("\n  read in a separate process\nisolation: /"))
+        // Of the layers, this one depends least on the kernel.
+        #expect(isolated.output.contains("\n  system call filter\n"))
+
+        let object = try await tool.run("info", "--explain", "--isolated", "--json", path).object(InfoObject.self)
+        let isolation = try #require(object.isolation)
+        #expect(isolation.isolated == true && isolation.problem == nil)
+        #expect(isolation.program?.hasSuffix("/webimage-decoder") == true)
+        #expect(Set(isolation.layers + isolation.missing.keys) == Set(SandboxLayer.allCases.map(\.rawValue)))
+        #expect(try await tool.run("info", "--json", path).object(InfoObject.self).isolation == nil)
+    }
+
+    @Test func aLoadSaysWhereItsImageWasDecoded() async throws {
+        let path = try tool.write(TestImage().data(.png), to: "a.png")
+        #expect(
+            try await tool.run("get", "--explain", "--isolated", path).output.contains("png, in a separate process"))
+        #expect(try await !tool.run("get", "--explain", path).output.contains("process"))
+    }
+
+    @Test func isolatedFilesAreTheSame() async throws {
+        let path = try tool.write(TestImage(width: 300, height: 200).data(.png), to: "a.png")
+        for format in ["jpeg", "png", "webp", "gif", "bmp"] {
+            let own = try await tool.run("convert", path, "own", "--size", "99x", "--format", format)
+            let isolated = try await tool.run(
+                "convert", path, "isolated", "--size", "99x", "--format", format, "--isolated")
+            #expect(own.status == 0 && isolated.status == 0, "\(isolated.errors)")
+            #expect(try tool.contents(of: "own") == tool.contents(of: "isolated"), "\(format)")
+        }
+        let animation = try tool.write(TestImage.animation, to: "a.gif")
+        #expect(try await tool.run("convert", "--isolated", animation, "a.webp").status == 0)
+        #expect(try CodecRegistry.shared.info(of: tool.contents(of: "a.webp")).frameCount == 2)
+    }
+
+    @Test func withoutTheDecoderOnlyItsFormatsFail() async throws {
+        let program = tool.path("webimage")
+        try FileManager.default.copyItem(atPath: RunningTool.program.path, toPath: program)
+        // Nobody has installed one either.
+        let installed = ["/usr/local/libexec/webimage", "/usr/libexec/webimage"]
+        guard !installed.contains(where: { FileManager.default.fileExists(atPath: "\($0)/webimage-decoder") }) else {
+            return
+        }
+        let path = try tool.write(TestImage().data(.png), to: "a.png")
+        #expect(try await tool.run(program: [program, "convert", path, tool.path("a.jpg")]).status == 0)
+
+        let isolated = try await tool.run(program: [program, "convert", "--isolated", path, tool.path("b.jpg")])
+        #expect(isolated.status == 1)
+        #expect(isolated.errors.contains("webimage-decoder is not in \(tool.path("webimage-decoder")), "))
+        #expect(isolated.errors.hasSuffix("Install webimage-decoder, or put it beside this program.\n"))
+        #expect(tool.names(in: "") == ["a.jpg", "a.png", "webimage"])
+
+        let explained = try await tool.run(program: [program, "info", "--explain", path])
+        #expect(explained.output.contains("\nisolation: none, because webimage-decoder is not in "))
+    }
+
+    @Test func theToolLoadsNoLibraryOfTheDecoder() async throws {
+        let path = try tool.write(TestImage().data(.png), to: "a.png")
+        let trace = tool.path("strace.txt")
+        let strace = ["/usr/bin/strace", "-e", "trace=openat", "-o", trace, RunningTool.program.path]
+        guard Tool.canTrace else { return }
+        #expect(try await tool.run(program: strace + ["info", path]).status == 0)
+        let opened = try String(decoding: tool.contents(of: "strace.txt"), as: UTF8.self)
+        #expect(opened.contains("libpng"))
+        for library in ["libheif", "libavif", "libjxl", "libtiff", "libopenjp2", "librsvg", "libseccomp"] {
+            #expect(!opened.contains(library), "\(library)")
+        }
+    }
+}
