@@ -161,7 +161,8 @@ demo: ## Show photographs from a local server, first cold, then from disk.
 SCREENSHOTS ?= .build/screenshots
 screenshots: ## Take screenshots of each page of the Gallery under Xvfb: 1280×900 and 480×700, light and dark, into SCREENSHOTS=…; QUICK=1 takes few.
 	@Scripts/setup build demo
-	$(if $(QUICK),$(build) $(WEBIMAGE_DEBUG_FLAGS),$(build) -c release) --product Gallery
+	@for product in Gallery webimage-decoder; do \
+		$(if $(QUICK),$(build) $(WEBIMAGE_DEBUG_FLAGS),$(build) -c release) --product $$product || exit; done
 	@Scripts/screenshots $(scratch)/$(if $(QUICK),debug,release)/Gallery $(SCREENSHOTS) $(if $(QUICK),--quick) $(SCREENSHOT_OPTIONS)
 
 examples: ## Build the examples as a separate package, and check what they do.

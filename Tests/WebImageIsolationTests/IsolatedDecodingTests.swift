@@ -208,6 +208,20 @@ import WebImageTestSupport
         #expect(files.withLock { $0 } == Array(repeating: expected, count: 4))
     }
 
+    @Test func processesWithoutWorkEnd() async throws {
+        var configuration = IsolatedDecoding.Configuration(decoder: "webimage-decoder")
+        configuration.idlePeriod = .milliseconds(50)
+        let isolation = IsolatedDecoding(configuration: configuration)
+        let codecs = Self.local.isolated(by: .required, in: isolation)
+        let file = try Self.local.encode(Self.image(PixelSize(width: 9, height: 9)), as: .png)
+        for count in 1...2 {
+            _ = try codecs.decode(file)
+            while isolation.pool.idleCount > 0, !Task.isCancelled { await Task.yield() }
+            #expect(isolation.pool.idleCount == 0)
+            #expect(isolation.pool.counters.startedProcessCount == count)
+        }
+    }
+
     @Test func damagedFilesHaveTheErrorsOfThisProcess() throws {
         for format in Self.stillFormats {
             let data = try Self.local.encode(Self.image(PixelSize(width: 60, height: 60)), as: format)
