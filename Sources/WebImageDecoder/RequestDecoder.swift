@@ -95,13 +95,13 @@ final class RequestDecoder {
             return nil
         case .encode(let format, var options, let layout):
             options.cancellation = cancellation
-            limit(.default)
+            limitEncoding()
             let pixels = try pixels(layout, request.memory.first)
             let file = try registry.encode(Image(pixels: pixels), as: format, options: options)
             return try self.file(file, request)
         case .encodeAnimation(let format, var options, let size, let loopCount, let durations):
             options.cancellation = cancellation
-            limit(.default)
+            limitEncoding()
             let frames = RequestedFrames(
                 size: size, loopCount: loopCount, durations: durations,
                 request: { [self] (index) throws(WebImageError) in try requestedFrame(index, request) })
@@ -120,6 +120,9 @@ final class RequestDecoder {
     private func limit(_ limits: DecodingLimits) {
         _ = cwi_sandbox_limit(max(0, limits.memoryByteCount), limits.seconds ?? 0)
     }
+
+    /// Encoders take what they need, up to the limit of the process: the program has bounded the number of pixels.
+    private func limitEncoding() { _ = cwi_sandbox_limit(.max, 0) }
 
     // MARK: Input
 

@@ -25,9 +25,9 @@ public final class IsolatedDecoding: Sendable {
         public var idlePeriod = Duration.seconds(30)
         /// After how many images a process is replaced, so that what one of them left behind does not last; 1,000 by default.
         public var imagesPerProcess = 1000
-        /// The most wall-clock time for an image, in seconds; 60 by default. A time limit in ``DecodingLimits`` is shorter, and
-        /// counts processor time.
-        public var secondsPerImage = 60.0
+        /// The most wall-clock time for decoding an image, in seconds; 120 by default, like the time for libraries in this process. A time limit in
+        /// ``DecodingLimits`` is shorter, and counts processor time. Encoding is not limited: it takes as long as its options make it.
+        public var secondsPerImage = 120.0
         /// Receives the warning that images are decoded in this process for want of another. By default it is printed to
         /// standard error.
         public var warn: @Sendable (String) -> Void = { message in

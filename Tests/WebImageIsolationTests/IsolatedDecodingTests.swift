@@ -208,6 +208,20 @@ import WebImageTestSupport
         #expect(files.withLock { $0 } == Array(repeating: expected, count: 4))
     }
 
+    /// At the slowest settings, it may take many minutes.
+    @Test func onlyDecodingHasALimitOfTime() throws {
+        var configuration = IsolatedDecoding.Configuration(decoder: "webimage-decoder")
+        configuration.secondsPerImage = 0
+        let codecs = Self.local.isolated(
+            by: .required, in: IsolatedDecoding(configuration: configuration), encoders: true)
+        let image = try Self.image(PixelSize(width: 9, height: 9))
+        let file = try codecs.encode(image, as: .png)
+        #expect(try file == Self.local.encode(image, as: .png))
+        #expect(throws: WebImageError.isolation(format: .png, reason: .timedOut(seconds: 0))) {
+            try codecs.decode(file)
+        }
+    }
+
     @Test func processesWithoutWorkEnd() async throws {
         var configuration = IsolatedDecoding.Configuration(decoder: "webimage-decoder")
         configuration.idlePeriod = .milliseconds(50)

@@ -31,7 +31,7 @@ struct IsolatedEncoder: ImageEncoder {
         let metadataByteCount = (options.metadata?.exif?.count ?? 0) + (options.metadata?.xmp?.count ?? 0)
         let answer = try work.answer(
             request, input: input, outputByteCount: pixelByteCount * 2 + metadataByteCount + (1 << 20),
-            limits: .default, cancellation: options.cancellation, supply: supply)
+            limits: nil, cancellation: options.cancellation, supply: supply)
         guard case .file(let byteCount) = answer.reply,
             let file = try work.parts([byteCount], of: answer.output)[0]
         else { throw work.invalid("no file") }

@@ -28,17 +28,17 @@ struct IsolatedWork: Sendable {
     ///
     /// - Parameters:
     ///   - outputByteCount: the size of the output; `nil` for none.
+    ///   - limits: with the time that it may take; `nil` for no limit, since encoding takes as long as the program's options make it.
     ///   - process: the one that has the file open.
     ///   - open: opens the file in another process.
     /// - Throws: ``Unavailable``, or a ``WebImageError``.
     func answer(
-        _ request: DecoderRequest, input: SharedMemory? = nil, outputByteCount: Int? = nil, limits: DecodingLimits,
+        _ request: DecoderRequest, input: SharedMemory? = nil, outputByteCount: Int? = nil, limits: DecodingLimits?,
         in process: DecoderProcess? = nil, cancellation: Cancellation?,
         open: ((DecoderProcess, _ deadline: Double) throws -> Void)? = nil,
         supply: ((Int) throws(WebImageError) -> (PixelLayout, SharedMemory))? = nil
     ) throws -> Answer {
-        let seconds = limits.seconds.map { min($0 * 2 + 1, isolation.configuration.secondsPerImage) }
-        let deadline = DecoderProcess.now + (seconds ?? isolation.configuration.secondsPerImage)
+        let deadline = DecoderProcess.now + (limits.map(seconds) ?? .infinity)
         var wasNew = false
         while true {
             do {
@@ -86,11 +86,17 @@ struct IsolatedWork: Sendable {
         }
     }
 
-    private func error(of failure: DecoderProcess.Failure, limits: DecodingLimits) -> WebImageError {
+    /// The most wall-clock time for an image.
+    private func seconds(_ limits: DecodingLimits) -> Double {
+        let longest = isolation.configuration.secondsPerImage
+        return limits.seconds.map { min($0 * 2 + 1, longest) } ?? longest
+    }
+
+    private func error(of failure: DecoderProcess.Failure, limits: DecodingLimits?) -> WebImageError {
         switch failure {
         case .cancelled: .cancelled
         case .timedOut, .ended(SIGXCPU):
-            if let seconds = limits.seconds {
+            if let seconds = limits?.seconds {
                 .limitExceeded(reason: .processorTime(seconds: seconds))
             } else {
                 .isolation(format: format, reason: .timedOut(seconds: isolation.configuration.secondsPerImage))
