@@ -77,7 +77,7 @@ var targets: [Target] = [
     .target(name: "CWebImageSandbox", linkerSettings: [.linkedLibrary("seccomp")]),
     .target(name: "CWebImageJPEG", linkerSettings: [.linkedLibrary("jpeg")]),
     .target(name: "CWebImagePNG", linkerSettings: [.linkedLibrary("png16")]),
-    .target(name: "CWebImageCurl", linkerSettings: [.linkedLibrary("curl")]),
+    .target(name: "CWebImageCurl"),
     .target(name: "CWebImageKernels"),
     .systemLibrary(name: "CWebImageWebP", pkgConfig: "libwebp", providers: [.apt(["libwebp-dev"])]),
     .systemLibrary(name: "CWebImageDeflate", pkgConfig: "libdeflate", providers: [.apt(["libdeflate-dev"])]),

@@ -4,8 +4,38 @@
 #include <curl/curl.h>
 #include <stddef.h>
 
-// libcurl's setters and getters are variadic, which Swift can't call. There is one function here for each type of argument; the rest of
-// the API imports directly. The caller must choose the function that fits the option (curl's symbols-in-versions).
+// libcurl is loaded when the first of these functions is called. Without it, those that make something return NULL or an error, and the
+// others can't be called.
+
+/// Why libcurl can't be used; NULL if it can. Valid forever.
+const char *cwi_curl_problem(void);
+
+/// With CURL_GLOBAL_DEFAULT.
+CURLcode cwi_curl_global_init(void);
+CURL *cwi_curl_easy_init(void);
+void cwi_curl_easy_cleanup(CURL *easy);
+CURLcode cwi_curl_easy_pause(CURL *easy, int state);
+const char *cwi_curl_easy_text(CURLcode code);
+CURLM *cwi_curl_multi_init(void);
+CURLMcode cwi_curl_multi_add(CURLM *multi, CURL *easy);
+CURLMcode cwi_curl_multi_remove(CURLM *multi, CURL *easy);
+CURLMcode cwi_curl_multi_cleanup(CURLM *multi);
+/// The next message about a transfer; NULL for none.
+CURLMsg *cwi_curl_multi_message(CURLM *multi);
+CURLMcode cwi_curl_multi_perform(CURLM *multi);
+/// Until there is something to do, or `cwi_curl_multi_wakeup`.
+CURLMcode cwi_curl_multi_wait(CURLM *multi, int milliseconds);
+/// May be called on any thread.
+CURLMcode cwi_curl_multi_wakeup(CURLM *multi);
+const char *cwi_curl_multi_text(CURLMcode code);
+CURLSH *cwi_curl_share_init(void);
+CURLSHcode cwi_curl_share_cleanup(CURLSH *share);
+struct curl_slist *cwi_curl_slist_append(struct curl_slist *list, const char *line);
+void cwi_curl_slist_free(struct curl_slist *list);
+const curl_version_info_data *cwi_curl_version(void);
+
+// libcurl's setters and getters are variadic, which Swift can't call. There is one function here for each type of argument. The caller must
+// choose the function that fits the option (curl's symbols-in-versions).
 
 CURLcode cwi_curl_set_long(CURL *easy, CURLoption option, long value);
 /// Strings are copied by libcurl; pointers are kept and must live as long as the handle uses them.

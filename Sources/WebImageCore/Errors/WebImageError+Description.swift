@@ -75,6 +75,8 @@ extension WebImageError: LocalizedError, CustomStringConvertible {
         case .blocked(let reason, _): reason.advice
         case .cancelled, .notInCache, .custom: nil
         case .httpStatus(let code, _): Self.advice(forStatus: code)
+        // CURLE_FAILED_INIT
+        case .transport(2, _, _): "Install libcurl 7.87 or later."
         case .transport: "Check the address and the network."
         case .timedOut(let reason, _, _): reason.advice
         case .certificate(let reason, _): reason.advice

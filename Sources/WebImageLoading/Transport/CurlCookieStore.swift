@@ -13,7 +13,7 @@ final class CurlCookieStore: CookieStore {
     private(set) lazy var share = CurlShare(hasCookies: true)
     /// For reading and changing cookies, which libcurl supports on easy handles only.
     private lazy var easy: UnsafeMutableRawPointer? = {
-        guard let easy = curl_easy_init() else { return nil }
+        guard let easy = cwi_curl_easy_init() else { return nil }
         isUsed = true
         share.join(easy)
         return easy
@@ -22,12 +22,12 @@ final class CurlCookieStore: CookieStore {
     private var receivedCount = 0
 
     deinit {
-        if isUsed, let easy { curl_easy_cleanup(easy) }
+        if isUsed, let easy { cwi_curl_easy_cleanup(easy) }
     }
 
     func cookies() -> [Cookie] {
         guard let easy, let list = cwi_curl_get_list(easy, CURLINFO_COOKIELIST) else { return [] }
-        defer { curl_slist_free_all(list) }
+        defer { cwi_curl_slist_free(list) }
         let now = Date()
         return sequence(first: list) { $0.pointee.next }
             .compactMap { $0.pointee.data.flatMap { Cookie(netscapeLine: String(cString: $0)) } }
@@ -87,7 +87,7 @@ final class CurlShare {
 
     init(hasCookies: Bool) {
         self.hasCookies = hasCookies
-        share = curl_share_init()
+        share = cwi_curl_share_init()
         guard let share else { return }
         // A libcurl without TLS has no sessions.
         _ = cwi_curl_share_data(share, CURL_LOCK_DATA_SSL_SESSION)
@@ -95,7 +95,7 @@ final class CurlShare {
     }
 
     deinit {
-        if let share { curl_share_cleanup(share) }
+        if let share { cwi_curl_share_cleanup(share) }
     }
 
     /// Adds `easy` for as long as it exists.

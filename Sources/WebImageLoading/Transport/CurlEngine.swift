@@ -16,7 +16,7 @@ final class CurlEngine {
     private var isStopping = false
 
     /// `curl_global_init`, once for the process. Never undone: other code in the process may use libcurl.
-    private static let isGlobalStateReady = curl_global_init(Int(CURL_GLOBAL_DEFAULT)) == CURLE_OK
+    private static let isGlobalStateReady = cwi_curl_global_init() == CURLE_OK
 
     /// The number of idle connections to keep. libcurl's default, four times the current transfers, closes them after a
     /// burst.
@@ -25,12 +25,12 @@ final class CurlEngine {
     init(_ configuration: CurlTransport.Configuration, mailbox: CurlMailbox) {
         self.configuration = configuration
         self.mailbox = mailbox
-        multi = Self.isGlobalStateReady ? curl_multi_init() : nil
+        multi = Self.isGlobalStateReady ? cwi_curl_multi_init() : nil
         if let multi { cwi_curl_multi_set_long(multi, CURLMOPT_MAXCONNECTS, Self.connectionPoolSize) }
     }
 
     deinit {
-        if let multi { curl_multi_cleanup(multi) }
+        if let multi { cwi_curl_multi_cleanup(multi) }
     }
 
     func run() {
@@ -59,7 +59,7 @@ final class CurlEngine {
         // used again and the first header line begins with a space. Nothing of one transfer stays for the next, and it
         // costs little.
         guard let multi, let handle = CurlHandle(configuration) else {
-            receiver.transferDidEnd(.failed(code: Int(CURLE_FAILED_INIT.rawValue), message: "libcurl does not start"))
+            receiver.transferDidEnd(.failed(code: Int(CURLE_FAILED_INIT.rawValue), message: CurlVersion.problem))
             return
         }
         if let message = CurlVersion.shortcoming(for: configuration.maximumHTTPVersion) {
@@ -76,9 +76,9 @@ final class CurlEngine {
         }
         live[id] = transfer
         idsByHandle[handle.easy] = id
-        let status = curl_multi_add_handle(multi, handle.easy)
+        let status = cwi_curl_multi_add(multi, handle.easy)
         if status != CURLM_OK {
-            end(id, with: .failed(code: Int(status.rawValue), message: String(cString: curl_multi_strerror(status))))
+            end(id, with: .failed(code: Int(status.rawValue), message: String(cString: cwi_curl_multi_text(status))))
         }
     }
 
@@ -106,10 +106,8 @@ final class CurlEngine {
 
     private func perform() {
         guard let multi else { return }
-        var runningCount: Int32 = 0
-        curl_multi_perform(multi, &runningCount)
-        var leftCount: Int32 = 0
-        while let message = curl_multi_info_read(multi, &leftCount) {
+        cwi_curl_multi_perform(multi)
+        while let message = cwi_curl_multi_message(multi) {
             guard message.pointee.msg == CURLMSG_DONE, let easy = message.pointee.easy_handle,
                 let id = idsByHandle[easy], let transfer = live[id]
             else { continue }
@@ -149,7 +147,7 @@ final class CurlEngine {
         guard let multi, let transfer = live.removeValue(forKey: id) else { return nil }
         idsByHandle[transfer.handle.easy] = nil
         // Closes the connection of an unfinished HTTP/1 transfer, and keeps that of a finished one for the next.
-        curl_multi_remove_handle(multi, transfer.handle.easy)
+        cwi_curl_multi_remove(multi, transfer.handle.easy)
         transfer.leaveConnection()
         return transfer
     }
@@ -165,7 +163,7 @@ final class CurlEngine {
         let now = MonotonicClock.milliseconds
         let deadline = live.values.compactMap(\.deadline).min()
         let wait = deadline.map { max(1, $0 - now) } ?? 60_000
-        curl_multi_poll(multi, nil, 0, Int32(min(wait, 60_000)), nil)
+        cwi_curl_multi_wait(multi, Int32(min(wait, 60_000)))
     }
 
     /// OpenSSL writes to sockets without MSG_NOSIGNAL. The signal is blocked on this thread only, so that the process

@@ -80,10 +80,10 @@ extension TransferAccess {
 extension CurlTransfer {
     static func refusal(trust: CURLcode, access: CURLcode) -> TransferEnd? {
         if trust != CURLE_OK {
-            return .untrusted(Self.unreadableAuthorities(String(cString: curl_easy_strerror(trust))))
+            return .untrusted(Self.unreadableAuthorities(String(cString: cwi_curl_easy_text(trust))))
         }
         guard access != CURLE_OK else { return nil }
-        return .failed(code: Int(access.rawValue), message: String(cString: curl_easy_strerror(access)))
+        return .failed(code: Int(access.rawValue), message: String(cString: cwi_curl_easy_text(access)))
     }
 
     private static func unreadableAuthorities(_ message: String) -> WebImageError.CertificateFailure {
@@ -215,9 +215,13 @@ extension Sequence<CURLcode> {
 
 /// The installed libcurl, which may differ from the one at build time.
 enum CurlVersion {
+    /// Why it does not start.
+    static var problem: String {
+        cwi_curl_problem().map { "libcurl can't be loaded: \(String(cString: $0))" } ?? "libcurl does not start"
+    }
     static let hasHTTP3 = has(CURL_VERSION_HTTP3)
     static let hasPublicSuffixList = has(CURL_VERSION_PSL)
-    static let number = curl_version_info(CURLVERSION_FIRST).map { String(cString: $0.pointee.version) } ?? "?"
+    static let number = cwi_curl_version().map { String(cString: $0.pointee.version) } ?? "?"
 
     /// Why the installed libcurl can't offer HTTP up to `maximum`; `nil` when it can.
     static func shortcoming(
@@ -232,9 +236,9 @@ enum CurlVersion {
     }
 
     /// 0x075801 is 7.88.1.
-    static let hexadecimalNumber = curl_version_info(CURLVERSION_FIRST).map { UInt32($0.pointee.version_num) } ?? 0
+    static let hexadecimalNumber = cwi_curl_version().map { UInt32($0.pointee.version_num) } ?? 0
 
     private static func has(_ feature: Int32) -> Bool {
-        curl_version_info(CURLVERSION_FIRST).map { $0.pointee.features & feature != 0 } ?? false
+        cwi_curl_version().map { $0.pointee.features & feature != 0 } ?? false
     }
 }

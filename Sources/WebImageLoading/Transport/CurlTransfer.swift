@@ -13,7 +13,7 @@ final class CurlHandle {
 
     /// `nil` when libcurl has no memory.
     init?(_ configuration: CurlTransport.Configuration) {
-        guard let easy = curl_easy_init() else {
+        guard let easy = cwi_curl_easy_init() else {
             errorText.deallocate()
             return nil
         }
@@ -52,21 +52,21 @@ final class CurlHandle {
     }
 
     deinit {
-        curl_easy_cleanup(easy)
+        cwi_curl_easy_cleanup(easy)
         errorText.deallocate()
-        lists.forEach { curl_slist_free_all($0) }
+        lists.forEach { cwi_curl_slist_free($0) }
     }
 
     func setList(_ option: CURLoption, _ lines: [String]) {
         var list: UnsafeMutablePointer<curl_slist>?
-        for line in lines { list = curl_slist_append(list, line) ?? list }
+        for line in lines { list = cwi_curl_slist_append(list, line) ?? list }
         lists.append(list)
         cwi_curl_set_pointer(easy, option, list)
     }
 
     /// libcurl's message for a failure.
     func message(for result: CURLcode) -> String {
-        errorText.pointee == 0 ? String(cString: curl_easy_strerror(result)) : String(cString: errorText)
+        errorText.pointee == 0 ? String(cString: cwi_curl_easy_text(result)) : String(cString: errorText)
     }
 
     func info(_ info: CURLINFO) -> Int { cwi_curl_get_long(easy, info) }
@@ -222,7 +222,7 @@ final class CurlTransfer {
         guard isPaused else { return nil }
         isPaused = false
         isResuming = true
-        let result = curl_easy_pause(handle.easy, CURLPAUSE_CONT)
+        let result = cwi_curl_easy_pause(handle.easy, CURLPAUSE_CONT)
         isResuming = false
         return result == CURLE_OK ? nil : end(for: result)
     }

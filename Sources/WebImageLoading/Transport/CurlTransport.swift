@@ -100,7 +100,7 @@ final class CurlMailbox: Sendable {
         state.withLock { state in
             state.commands.append(command)
             if let sleeper = state.sleeper {
-                curl_multi_wakeup(sleeper.multi)
+                cwi_curl_multi_wakeup(sleeper.multi)
                 state.sleeper = nil
             }
         }
