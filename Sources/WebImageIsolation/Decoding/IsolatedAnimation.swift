@@ -72,16 +72,12 @@ private final class IsolatedFrameReader: AnimationFrameReader {
 
     func frame(at index: Int, cancellation: Cancellation?) throws(WebImageError) -> PixelBuffer {
         if let fallback { return try fallback.frame(at: index, cancellation: cancellation) }
-        do {
-            return try isolatedFrame(at: index, cancellation: cancellation)
-        } catch let error as WebImageError {
-            throw error
-        } catch {
-            let reason = (error as? IsolatedWork.Unavailable)?.reason ?? "\(error)"
-            guard let reader = try original?.animation(of: data, options: options)?.makeFrameReader() else {
-                throw .isolation(format: work.format, reason: .unavailable(reason))
+        return try work.isolated(original: original) { () throws in
+            try isolatedFrame(at: index, cancellation: cancellation)
+        } orElse: { (original) throws(WebImageError) in
+            guard let reader = try original.animation(of: data, options: options)?.makeFrameReader() else {
+                throw .isolation(format: work.format, reason: .unavailable("no decoder for animations"))
             }
-            work.isolation.warnOfFallback(reason)
             fallback = reader
             return try reader.frame(at: index, cancellation: cancellation)
         }

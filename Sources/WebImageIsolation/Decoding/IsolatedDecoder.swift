@@ -21,7 +21,7 @@ struct IsolatedDecoder: ProbingDecoder, MetadataDecoder, ProfileDecoder {
     var hasProcess: Bool { work.isolation.pool.failure == nil }
 
     func info(of data: Data) throws(WebImageError) -> ImageInfo {
-        try isolated { () throws in
+        try work.isolated(original: original) { () throws in
             let answer = try work.answer(
                 .info(format), input: work.input(data), limits: .default, cancellation: nil)
             guard case .info(let info) = answer.reply, info.format == format else { throw work.invalid("no info") }
@@ -32,7 +32,7 @@ struct IsolatedDecoder: ProbingDecoder, MetadataDecoder, ProfileDecoder {
     }
 
     func probe(_ prefix: Data) throws(WebImageError) -> ImageProbe? {
-        try isolated { () throws in
+        try work.isolated(original: original) { () throws in
             let prefix = prefix.prefix(ImageProbe.byteLimit)
             guard !prefix.isEmpty else { return nil }
             let answer = try work.answer(
@@ -47,7 +47,7 @@ struct IsolatedDecoder: ProbingDecoder, MetadataDecoder, ProfileDecoder {
     }
 
     func metadata(of data: Data) throws(WebImageError) -> ImageMetadata {
-        try isolated { () throws in
+        try work.isolated(original: original) { () throws in
             let parts = try parts(.metadata(format), of: data)
             guard parts.count == 2 else { throw work.invalid("no metadata") }
             return ImageMetadata(exif: parts[0], xmp: parts[1])
@@ -57,7 +57,7 @@ struct IsolatedDecoder: ProbingDecoder, MetadataDecoder, ProfileDecoder {
     }
 
     func colorProfile(of data: Data) throws(WebImageError) -> ColorProfile? {
-        try isolated { () throws in
+        try work.isolated(original: original) { () throws in
             let parts = try parts(.profile(format), of: data)
             guard parts.count == 1 else { throw work.invalid("no profile") }
             return parts[0].flatMap { ColorProfile(Array($0)) }
@@ -75,7 +75,7 @@ struct IsolatedDecoder: ProbingDecoder, MetadataDecoder, ProfileDecoder {
     }
 
     func decode(_ data: Data, options: DecodingOptions) throws(WebImageError) -> Image {
-        try isolated { () throws in
+        try work.isolated(original: original) { () throws in
             let answer = try work.answer(
                 .decode(format, options), input: work.input(data),
                 outputByteCount: IsolatedWork.outputByteCount(options.limits), limits: options.limits,
@@ -96,7 +96,7 @@ struct IsolatedDecoder: ProbingDecoder, MetadataDecoder, ProfileDecoder {
     }
 
     func animation(of data: Data, options: DecodingOptions) throws(WebImageError) -> (any AnimationSource)? {
-        try isolated { () throws in
+        try work.isolated(original: original) { () throws in
             let answer = try work.answer(
                 .animation(format, options), input: work.input(data), limits: options.limits,
                 cancellation: options.cancellation)
@@ -111,23 +111,7 @@ struct IsolatedDecoder: ProbingDecoder, MetadataDecoder, ProfileDecoder {
 
     func makeIncrementalDecoder(options: DecodingOptions) -> (any IncrementalImageDecoder)? {
         guard format.decodesIncrementally else { return nil }
-        return IsolatedIncrementalDecoder(self, work: work, options: options, original: original)
-    }
-
-    /// Runs `body`; if there is no process and none is required, the decoder of this process.
-    func isolated<Result>(
-        _ body: () throws -> Result, orElse fallback: (CodecRegistry) throws(WebImageError) -> Result
-    ) throws(WebImageError) -> Result {
-        do {
-            return try body()
-        } catch let error as WebImageError {
-            throw error
-        } catch {
-            let reason = (error as? IsolatedWork.Unavailable)?.reason ?? "\(error)"
-            guard let original else { throw .isolation(format: format, reason: .unavailable(reason)) }
-            work.isolation.warnOfFallback(reason)
-            return try fallback(original)
-        }
+        return IsolatedIncrementalDecoder(work: work, options: options, original: original)
     }
 }
 

@@ -5,8 +5,8 @@ internal import WebImageCore
 /// Encodes one format in another process.
 struct IsolatedEncoder: ImageEncoder {
     let format: ImageFormat
-    private let original: (any ImageEncoder)?
-    private let work: IsolatedWork
+    fileprivate let original: (any ImageEncoder)?
+    fileprivate let work: IsolatedWork
 
     init(_ format: ImageFormat, original: (any ImageEncoder)?, isolation: IsolatedDecoding, policy: IsolationPolicy) {
         self.format = format
@@ -15,7 +15,7 @@ struct IsolatedEncoder: ImageEncoder {
     }
 
     func encode(_ image: Image, options: EncodingOptions) throws(WebImageError) -> Data {
-        try isolated { () throws in
+        try work.isolated(original: original) { () throws in
             let (layout, pixels) = try input(image.pixels)
             return try file(
                 .encode(format, options, layout), input: pixels, pixelByteCount: layout.byteCount, options)
@@ -52,21 +52,6 @@ struct IsolatedEncoder: ImageEncoder {
             throw .outOfResources(reason: .memory(byteCount: layout.byteCount))
         }
     }
-
-    fileprivate func isolated<Result>(
-        _ body: () throws -> Result, orElse fallback: (any ImageEncoder) throws(WebImageError) -> Result
-    ) throws(WebImageError) -> Result {
-        do {
-            return try body()
-        } catch let error as WebImageError {
-            throw error
-        } catch {
-            let reason = (error as? IsolatedWork.Unavailable)?.reason ?? "\(error)"
-            guard let original else { throw .isolation(format: format, reason: .unavailable(reason)) }
-            work.isolation.warnOfFallback(reason)
-            return try fallback(original)
-        }
-    }
 }
 
 /// Encodes stills and animations of one format in another process, which asks for the frames one after the other.
@@ -82,7 +67,7 @@ struct IsolatedAnimationEncoder: AnimationEncoder {
     }
 
     func encode(_ animation: EncodableAnimation, options: EncodingOptions) throws(WebImageError) -> Data {
-        try stills.isolated { () throws in
+        try stills.work.isolated(original: stills.original as? any AnimationEncoder) { () throws in
             let frames = try FrameSupply(animation, format: format, cancellation: options.cancellation)
             let size = try frames.pixels(at: 0).size
             return try stills.file(
@@ -92,10 +77,7 @@ struct IsolatedAnimationEncoder: AnimationEncoder {
                 input: nil, pixelByteCount: size.pixelByteCount * animation.frames.count, options
             ) { (index) throws(WebImageError) in try stills.input(frames.pixels(at: index)) }
         } orElse: { (original) throws(WebImageError) in
-            guard let original = original as? any AnimationEncoder else {
-                throw .encoding(format: format, reason: .noAnimation)
-            }
-            return try original.encode(animation, options: options)
+            try original.encode(animation, options: options)
         }
     }
 }

@@ -4,7 +4,6 @@ internal import WebImageCore
 
 /// Decodes an image while its bytes arrive, in another process. The bytes so far are kept, so that a new process can continue.
 final class IsolatedIncrementalDecoder: ProbingIncrementalDecoder {
-    private let decoder: IsolatedDecoder
     private let work: IsolatedWork
     private let options: DecodingOptions
     private let original: CodecRegistry?
@@ -19,8 +18,7 @@ final class IsolatedIncrementalDecoder: ProbingIncrementalDecoder {
     /// Decodes in this process, since there is no other.
     private var fallback: (any IncrementalImageDecoder)?
 
-    init(_ decoder: IsolatedDecoder, work: IsolatedWork, options: DecodingOptions, original: CodecRegistry?) {
-        self.decoder = decoder
+    init(work: IsolatedWork, options: DecodingOptions, original: CodecRegistry?) {
         self.work = work
         self.options = options
         self.original = original
@@ -112,7 +110,7 @@ final class IsolatedIncrementalDecoder: ProbingIncrementalDecoder {
     private func isolated<Result>(
         _ body: () throws -> Result, orElse continuing: (any IncrementalImageDecoder) throws(WebImageError) -> Result
     ) throws(WebImageError) -> Result {
-        try decoder.isolated(body) { (original) throws(WebImageError) in
+        try work.isolated(original: original, body) { (original) throws(WebImageError) in
             guard let started = try original.makeIncrementalDecoder(startingWith: data, options: options) else {
                 throw .isolation(format: work.format, reason: .unavailable("no decoder for parts of files"))
             }

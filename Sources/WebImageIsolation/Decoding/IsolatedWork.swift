@@ -20,8 +20,28 @@ struct IsolatedWork: Sendable {
     }
 
     /// Thrown when there is no process, and none is required.
-    struct Unavailable: Error {
+    private struct Unavailable: Error {
         let reason: String
+    }
+
+    /// Runs `body`; if there is no process and none is required, `fallback`.
+    ///
+    /// - Parameters:
+    ///   - original: the codec of this process; `nil` if the program is built without it.
+    ///   - fallback: does the same with the codec of this process.
+    func isolated<Codec, Result>(
+        original: Codec?, _ body: () throws -> Result, orElse fallback: (Codec) throws(WebImageError) -> Result
+    ) throws(WebImageError) -> Result {
+        do {
+            return try body()
+        } catch let error as WebImageError {
+            throw error
+        } catch {
+            let reason = (error as? Unavailable)?.reason ?? "\(error)"
+            guard let original else { throw .isolation(format: format, reason: .unavailable(reason)) }
+            isolation.warnOfFallback(reason)
+            return try fallback(original)
+        }
     }
 
     /// Asks a process, and once more a new one if the first had worked on other images before it failed.
