@@ -21,10 +21,31 @@ public final class CodecRegistry: Sendable {
     }
 
     private struct Codecs {
-        var decoders: [any ImageDecoder] { didSet { acceptHeaders = nil } }
+        /// Those registered here.
+        var decoders: [any ImageDecoder]
         var encoders: [any ImageEncoder]
-        /// Cached because every load needs them.
-        var acceptHeaders: [String: String]?
+        /// Those of the source as well.
+        var all: Contents?
+    }
+
+    /// All codecs of a registry, in the order of registration, and what every load needs of them.
+    private struct Contents: Sendable {
+        /// The number of codecs, which identifies the state of a registry: none is ever removed.
+        var count: Int { decoders.count + encoders.count }
+        let decoders: [any ImageDecoder]
+        let encoders: [any ImageEncoder]
+        let acceptHeaders: [String: String]
+
+        init(decoders: [any ImageDecoder], encoders: [any ImageEncoder]) {
+            self.decoders = decoders
+            self.encoders = encoders
+            // Those of the program first.
+            let formats = CodecRegistry.formats(of: decoders)
+            let ordered =
+                formats.filter { !ImageFormat.known.contains($0) } + ImageFormat.known.filter(formats.contains)
+            let types = ordered.map(\.mimeType) + ["image/*;q=0.8", "*/*;q=0.5"]
+            acceptHeaders = ["Accept": types.joined(separator: ",")]
+        }
     }
 
     /// Creates a registry; the last codecs in the arrays come first.
@@ -48,19 +69,29 @@ public final class CodecRegistry: Sendable {
         source = Substitution(registry: registry, decoder: decoder, encoder: encoder)
     }
 
-    /// All decoders, in the order of registration.
-    private var decoders: [any ImageDecoder] {
-        let own = codecs.withLock { $0.decoders }
-        guard let source else { return own }
-        return source.registry.decoders.map(source.decoder) + own
+    /// The codecs, made once for each state of this registry and its source.
+    private var contents: Contents {
+        let base = source?.registry.contents
+        let (own, known) = codecs.withLock { codecs in
+            let count = (base?.count ?? 0) + codecs.decoders.count + codecs.encoders.count
+            return (codecs, codecs.all?.count == count ? codecs.all : nil)
+        }
+        if let known { return known }
+        var (decoders, encoders) = (own.decoders, own.encoders)
+        if let source, let base {
+            decoders = base.decoders.map(source.decoder) + decoders
+            encoders = base.encoders.map(source.encoder) + encoders
+        }
+        let contents = Contents(decoders: decoders, encoders: encoders)
+        codecs.withLock { codecs in
+            // Another thread may have seen a later state.
+            if codecs.all?.count ?? -1 < contents.count { codecs.all = contents }
+        }
+        return contents
     }
 
-    /// All encoders, in the order of registration.
-    private var encoders: [any ImageEncoder] {
-        let own = codecs.withLock { $0.encoders }
-        guard let source else { return own }
-        return source.registry.encoders.map(source.encoder) + own
-    }
+    private var decoders: [any ImageDecoder] { contents.decoders }
+    private var encoders: [any ImageEncoder] { contents.encoders }
 
     package static var builtInDecoders: [any ImageDecoder] {
         [
@@ -92,21 +123,7 @@ public final class CodecRegistry: Sendable {
     }
 
     /// An `Accept` header (RFC 9110, 12.5.1) with the formats that can be decoded, best first, then any other.
-    package var acceptHeaders: [String: String] {
-        if let source, codecs.withLock({ $0.decoders.isEmpty }) { return source.registry.acceptHeaders }
-        let (cached, decoders) = (codecs.withLock { $0.acceptHeaders }, decoders)
-        if let cached { return cached }
-        // Those of the program first.
-        let formats = Self.formats(of: decoders)
-        let ordered = formats.filter { !ImageFormat.known.contains($0) } + ImageFormat.known.filter(formats.contains)
-        let types = ordered.map(\.mimeType) + ["image/*;q=0.8", "*/*;q=0.5"]
-        let headers = ["Accept": types.joined(separator: ",")]
-        codecs.withLock { codecs in
-            // Not if a decoder was registered meanwhile; none is ever removed.
-            if source == nil, codecs.decoders.count == decoders.count { codecs.acceptHeaders = headers }
-        }
-        return headers
-    }
+    package var acceptHeaders: [String: String] { contents.acceptHeaders }
 
     private static func formats(of decoders: [any ImageDecoder]) -> [ImageFormat] {
         var seen: Set<ImageFormat> = []

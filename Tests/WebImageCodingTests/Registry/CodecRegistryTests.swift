@@ -238,6 +238,36 @@ import WebImageCore
         #expect(CodecRegistry(decoders: [PNGDecoder()]).acceptHeaders["Accept"] == "image/png,image/*;q=0.8,*/*;q=0.5")
     }
 
+    @Test func substitutesEachCodecOnce() throws {
+        let made = LockBox((decoders: 0, encoders: 0))
+        let source = CodecRegistry(decoders: [PNGDecoder()], encoders: [PNGEncoder()])
+        let registry = CodecRegistry(
+            substituting: source,
+            decoder: { decoder in
+                made.withLock { $0.decoders += 1 }
+                return decoder
+            },
+            encoder: { encoder in
+                made.withLock { $0.encoders += 1 }
+                return encoder
+            })
+        let data = try Fixture("rgb-8.png").data()
+        for _ in 0..<3 {
+            let image = try registry.decode(data)
+            _ = try registry.encode(image, as: .png)
+            #expect(registry.acceptHeaders["Accept"] == "image/png,image/*;q=0.8,*/*;q=0.5")
+        }
+        #expect(made.withLock { $0.decoders == 1 && $0.encoders == 1 })
+        // What is registered later in either of them is seen.
+        source.register(GIFDecoder())
+        #expect(registry.readableFormats == [.gif, .png])
+        registry.register(DotCodec() as any ImageDecoder)
+        #expect(registry.acceptHeaders["Accept"] == "image/x-dot,image/png,image/gif,image/*;q=0.8,*/*;q=0.5")
+        #expect(registry.readableFormats == [DotCodec().format, .gif, .png])
+        #expect(!source.readableFormats.contains(DotCodec().format))
+        #expect(made.withLock { $0.decoders } == 5)
+    }
+
     @Test func encodesWithTheLastRegisteredEncoder() throws {
         struct Stamp: ImageEncoder {
             let format = ImageFormat.png
