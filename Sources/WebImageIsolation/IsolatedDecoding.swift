@@ -69,6 +69,7 @@ public final class IsolatedDecoding: Sendable {
 
     let configuration: Configuration
     let pool: DecoderPool
+    let files = SharedFiles()
     private let hasWarned = Lock(false)
 
     /// Creates a group of processes of its own.

@@ -141,15 +141,12 @@ struct IsolatedWork: Sendable {
         }
     }
 
-    /// Copies a file to memory that a process gets.
+    /// Returns memory with a file, which a process gets.
     func input(_ data: Data) throws -> SharedMemory {
-        let memory = data.withUnsafeBytes { bytes in
-            Result { () throws(RegularFile.Failure) in try SharedMemory(constant: bytes) }
-        }
-        switch memory {
-        case .success(let memory): return memory
-        case .failure(let failure):
-            let reason = Self.text(failure)
+        do throws(RegularFile.Failure) {
+            return try isolation.files.memory(of: data)
+        } catch {
+            let reason = Self.text(error)
             guard policy.layers == nil else {
                 throw WebImageError.isolation(format: format, reason: .unavailable(reason))
             }

@@ -9,10 +9,13 @@ package final class SharedMemory: Sendable {
     package let descriptor: Int32
     /// In bytes.
     package let byteCount: Int
+    /// The file of which this is a copy.
+    private let original: Data?
 
-    private init(_ descriptor: Int32, byteCount: Int) {
+    private init(_ descriptor: Int32, byteCount: Int, original: Data? = nil) {
         self.descriptor = descriptor
         self.byteCount = byteCount
+        self.original = original
     }
 
     deinit { close(descriptor) }
@@ -28,11 +31,14 @@ package final class SharedMemory: Sendable {
 
     /// Creates memory with these bytes, which no process can change.
     ///
+    /// - Parameter original: the owner of the bytes, which exists as long as this.
     /// - Throws: the system's error number.
-    package convenience init(constant bytes: UnsafeRawBufferPointer) throws(RegularFile.Failure) {
+    package convenience init(
+        constant bytes: UnsafeRawBufferPointer, of original: Data? = nil
+    ) throws(RegularFile.Failure) {
         let descriptor = cwi_memory_create_constant(bytes.baseAddress, bytes.count)
         guard descriptor >= 0 else { throw RegularFile.Failure(errno: errno) }
-        self.init(descriptor, byteCount: bytes.count)
+        self.init(descriptor, byteCount: bytes.count, original: original)
     }
 
     /// Takes over a descriptor that came with a message.
