@@ -194,7 +194,7 @@ extension LibraryFile {
 
 extension DecodingOptions {
     /// All processors if no other image is decoded, else a fair share.
-    var idleProcessorCount: Int { max(1, PlatformThread.processorCount / (budget.decodeCount + 1)) }
+    var idleProcessorCount: Int { DecodingQueue.threadCount(forEachOf: budget.decodeCount + 1) }
 }
 
 /// Decodes JPEG XL while it arrives: one preview, made of its coarse version.

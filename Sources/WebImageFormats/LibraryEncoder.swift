@@ -78,7 +78,7 @@ private final class LibraryWriter {
         encoding.quality = (options.quality * 100).rounded()
         encoding.alpha_quality = (options.alphaQuality * 100).rounded()
         encoding.speed = Int32(options.speed)
-        encoding.thread_count = Int32(PlatformThread.processorCount)
+        encoding.thread_count = Int32(DecodingQueue.threadCount(forEachOf: 1))
         encoding.frame_count = Int32(clamping: frameCount)
         encoding.loop_count = Int32(clamping: max(0, loopCount))
         let metadata = try options.metadata?.describing(size, as: library.format)

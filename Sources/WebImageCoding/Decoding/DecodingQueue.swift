@@ -6,6 +6,16 @@ package import WebImageCore
 /// The threads of the process for decoding and encoding, shared by all managers and caches.
 package enum DecodingQueue {
     private static let reservesProcessorForViews = Atomic(false)
+    private static let threadLimit = Atomic(Int.max)
+
+    /// Limits the threads for one image; no limit by default. A decoder process does not see the other decoders, so that the program
+    /// tells it.
+    package static func limitThreads(to count: Int) { threadLimit.store(count, ordering: .relaxed) }
+
+    /// Returns how many threads each of some images gets that are decoded or encoded now: all processors, divided.
+    package static func threadCount(forEachOf count: Int) -> Int {
+        max(1, min(PlatformThread.processorCount / max(1, count), threadLimit.load(ordering: .relaxed)))
+    }
 
     /// Keeps one processor for the main loop, at a higher priority than decoding. The views call it before the first
     /// load.
@@ -120,7 +130,7 @@ extension MutablePixelBuffer {
                 while let rows = bands.next() { body(rows, destination.address + rows.lowerBound * stride) }
             }
             if isShared {
-                for _ in 1..<min(queue.threadCount, PlatformThread.processorCount, bands.count) {
+                for _ in 1..<min(queue.threadCount, DecodingQueue.threadCount(forEachOf: 1), bands.count) {
                     group.enter()
                     helpers.append(
                         queue.submit(priority: .veryHigh) {
