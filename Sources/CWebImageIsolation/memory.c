@@ -68,6 +68,11 @@ static int64_t length_with(int descriptor, int seals) {
     return (int64_t)status.st_size;
 }
 
+int64_t cwi_memory_length(int descriptor) {
+    struct stat status;
+    return fstat(descriptor, &status) == 0 ? (int64_t)status.st_size : -1;
+}
+
 int64_t cwi_memory_constant_length(int descriptor) { return length_with(descriptor, CONSTANT); }
 int64_t cwi_memory_fixed_length(int descriptor) { return length_with(descriptor, FIXED); }
 

@@ -2,8 +2,11 @@
 #include "spool.h"
 
 #include <errno.h>
+#include <stdbool.h>
 #include <stdint.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 // After jpeglib.h, whose configuration selects the messages.
@@ -98,12 +101,25 @@ static off_t window_offset(const spooled_array *array) {
     return array->offset + (off_t)(array->row_byte_count * array->start);
 }
 
+// Writes to a file that has its length.
+static void save_mapped(j_common_ptr jpeg, const char *bytes, size_t length, off_t offset) {
+    const cwi_jpeg_spool *spool = cwi_jpeg_spool_of(jpeg);
+    if (offset > spool->fixed_length || (off_t)length > spool->fixed_length - offset) fail(jpeg, JERR_TFILE_WRITE, ENOSPC);
+    size_t gap = (size_t)(offset % sysconf(_SC_PAGESIZE));
+    char *page = mmap(NULL, gap + length, PROT_READ | PROT_WRITE, MAP_SHARED, spool->descriptor, offset - (off_t)gap);
+    if (page == MAP_FAILED) fail(jpeg, JERR_TFILE_WRITE, errno);
+    memcpy(page + gap, bytes, length);
+    munmap(page, gap + length);
+}
+
 static void save(j_common_ptr jpeg, spooled_array *array) {
     size_t length = used_byte_count(array);
     if (!array->is_changed || length == 0) return;
     off_t offset = window_offset(array);
     int descriptor = cwi_jpeg_spool_of(jpeg)->descriptor;
-    for (size_t done = 0; done < length;) {
+    bool is_mapped = cwi_jpeg_spool_of(jpeg)->fixed_length > 0;
+    if (is_mapped) save_mapped(jpeg, array->window, length, offset);
+    for (size_t done = 0; done < length && !is_mapped;) {
         ssize_t count = pwrite(descriptor, array->window + done, length - done, offset + (off_t)done);
         if (count < 0 && errno == EINTR) continue;
         if (count <= 0) fail(jpeg, JERR_TFILE_WRITE, count < 0 ? errno : ENOSPC);
@@ -154,6 +170,8 @@ static JBLOCKARRAY access_array(
 void cwi_jpeg_spool_to(j_decompress_ptr jpeg, int descriptor) {
     cwi_jpeg_spool *spool = cwi_jpeg_spool_of((j_common_ptr)jpeg);
     spool->descriptor = descriptor;
+    struct stat status;
+    spool->fixed_length = fstat(descriptor, &status) == 0 ? status.st_size : 0;
     spool->realize_virt_arrays = jpeg->mem->realize_virt_arrays;
     jpeg->mem->request_virt_barray = request_array;
     jpeg->mem->realize_virt_arrays = realize_arrays;

@@ -21,12 +21,15 @@ typedef struct cwi_jpeg_spool {
     // The errno of the last failure.
     int system_error;
     off_t byte_count;
+    // The length of a file that has one already, else 0.
+    off_t fixed_length;
     struct spooled_array *arrays;
     // libjpeg's function.
     void (*realize_virt_arrays)(j_common_ptr);
 } cwi_jpeg_spool;
 
-// Keeps the coefficients of the next image in the file `descriptor`, which it doesn't close. Call it between
+// Keeps the coefficients of the next image in the file `descriptor`, which it doesn't close. A file that is not empty keeps its
+// length: it is written as mapped memory, which a process without the right to write to files may do. Call it between
 // jpeg_read_header and jpeg_start_decompress. Its memory is in libjpeg's pool of the image. It fails like libjpeg:
 // JERR_TFILE_READ and JERR_TFILE_WRITE, with errno in `system_error`.
 void cwi_jpeg_spool_to(j_decompress_ptr jpeg, int descriptor);

@@ -7,17 +7,19 @@ internal import WebImageIsolation
 
 /// Reads requests and answers them.
 ///
-///     channel ──▶ this thread: cancels at once, queues the rest ──▶ decoding thread ──▶ channel
+///     channel ──▶ this thread ──▶ requests ──▶ decoding thread ──▶ channel
+///                      ├────────▶ answers to its questions ─┘ (only while it waits for one)
+///                      └────────▶ cancels at once
 ///
 /// The process ends with its channel, also in the middle of an image.
 final class DecoderService: Sendable {
     private let registry: CodecRegistry
     private let report: SandboxReport
     private let channel = Channel.inDecoder
-    private let waiting = Lock<[IncomingRequest]>([])
-    private let arrival = DispatchSemaphore(value: 0)
-    /// Of the request in progress.
-    private let cancellation = Lock<(number: Int, flag: Cancellation)?>(nil)
+    private let requests = MessageQueue()
+    private let answers = MessageQueue()
+    /// The request in progress.
+    private let current = Lock<(number: Int, cancellation: Cancellation)?>(nil)
 
     init(_ registry: CodecRegistry, report: SandboxReport) {
         self.registry = registry
@@ -32,31 +34,43 @@ final class DecoderService: Sendable {
             guard let message = try? channel.receive(milliseconds: -1),
                 let request = try? IncomingRequest(message)
             else { _exit(0) }
-            if case .cancel = request.content {
-                cancellation.withLock { current in
-                    if let current, current.number == request.number { current.flag.cancel() }
-                }
-                continue
+            let isCurrent = current.withLock { $0?.number == request.number }
+            switch request.content {
+            case .cancel:
+                guard isCurrent else { continue }
+                current.withLock { $0?.cancellation.cancel() }
+                answers.append(request)
+            case .encodedFrame, .spool, .noSpool: if isCurrent { answers.append(request) }
+            default: requests.append(request)
             }
-            waiting.withLock { $0.append(request) }
-            arrival.signal()
         }
     }
 
-    /// Waits for the next request.
-    func next() -> IncomingRequest {
-        arrival.wait()
-        return waiting.withLock { $0.removeFirst() }
+    /// Asks the program, and waits for its answer.
+    ///
+    /// - Throws: ``WebImageError/cancelled``.
+    func answer(to question: DecoderReply) throws(WebImageError) -> IncomingRequest {
+        guard let (number, cancellation) = current.withLock({ $0 }) else { throw .cancelled }
+        try cancellation.check()
+        send(question, number: number)
+        while true {
+            let answer = answers.next()
+            try cancellation.check()
+            // Others came too late.
+            if answer.number == number { return answer }
+        }
     }
 
     private func work() {
         let decoder = RequestDecoder(registry, service: self)
         while true {
-            let request = next()
-            let flag = Cancellation()
-            cancellation.withLock { $0 = (request.number, flag) }
-            let reply = decoder.reply(to: request, cancellation: flag)
-            cancellation.withLock { $0 = nil }
+            let request = requests.next()
+            let cancellation = Cancellation()
+            current.withLock { $0 = (request.number, cancellation) }
+            DecodingQueue.limitThreads(to: request.threadCount)
+            let reply = decoder.reply(to: request, cancellation: cancellation)
+            current.withLock { $0 = nil }
+            answers.removeAll()
             if let reply { send(reply, number: request.number) }
         }
     }
@@ -73,16 +87,39 @@ final class DecoderService: Sendable {
     }
 }
 
+/// Messages from the thread that receives to the thread that decodes.
+private struct MessageQueue: ~Copyable, Sendable {
+    private let messages = Lock<[IncomingRequest]>([])
+    private let arrival = DispatchSemaphore(value: 0)
+
+    func append(_ message: IncomingRequest) {
+        messages.withLock { $0.append(message) }
+        arrival.signal()
+    }
+
+    /// Waits for the next message.
+    func next() -> IncomingRequest {
+        while true {
+            arrival.wait()
+            if let message = messages.withLock({ $0.isEmpty ? nil : $0.removeFirst() }) { return message }
+        }
+    }
+
+    func removeAll() { messages.withLock { $0 = [] } }
+}
+
 /// A request, and the memory that came with it.
 struct IncomingRequest: Sendable {
     let number: Int
+    let threadCount: Int
     let content: DecoderRequest
     /// The input, the output, or both in this order.
     let memory: [SharedMemory]
 
     init(_ message: Channel.Message) throws {
         var reader = MessageReader(message.bytes)
-        number = try reader.int()
+        let header: RequestHeader = try reader.value()
+        (number, threadCount) = (header.number, header.threadCount)
         content = try DecoderRequest(from: &reader)
         memory = message.memory
     }

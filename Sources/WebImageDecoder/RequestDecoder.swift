@@ -45,6 +45,7 @@ final class RequestDecoder {
             return try parts([profile?.bytes], request)
         case .decode(let format, var options):
             options.cancellation = cancellation
+            options.spoolSource = spoolSource
             return try decode(format, options, request)
         case .animation(let format, var options):
             options.cancellation = cancellation
@@ -68,6 +69,7 @@ final class RequestDecoder {
             return .image(try output(of: Image(pixels: pixels), request))
         case .openIncremental(let session, let format, var options):
             options.cancellation = nil
+            options.spoolSource = spoolSource
             limit(options.limits)
             guard let decoder = try decoder(of: format).makeIncrementalDecoder(options: options) else {
                 throw format.unsupported("parts of files")
@@ -104,10 +106,11 @@ final class RequestDecoder {
             limitEncoding()
             let frames = RequestedFrames(
                 size: size, loopCount: loopCount, durations: durations,
-                request: { [self] (index) throws(WebImageError) in try requestedFrame(index, request) })
+                request: { [self] (index) throws(WebImageError) in try requestedFrame(index) })
             let file = try registry.encode(EncodableAnimation(frames), as: format, options: options)
             return try self.file(file, request)
-        case .encodedFrame, .cancel: return nil
+        // These go elsewhere.
+        case .encodedFrame, .spool, .noSpool, .cancel: return nil
         }
     }
 
@@ -145,13 +148,20 @@ final class RequestDecoder {
             source: mapping)
     }
 
-    private func requestedFrame(_ index: Int, _ request: IncomingRequest) throws(WebImageError) -> PixelBuffer {
-        service.send(.needsFrame(index), number: request.number)
-        while true {
-            let next = service.next()
-            switch next.content {
-            case .encodedFrame(let layout): return try pixels(layout, next.memory.first)
-            case .close(let session): sessions.close(session)
+    private func requestedFrame(_ index: Int) throws(WebImageError) -> PixelBuffer {
+        let answer = try service.answer(to: .needsFrame(index))
+        guard case .encodedFrame(let layout) = answer.content else { throw .cancelled }
+        return try pixels(layout, answer.memory.first)
+    }
+
+    /// Files for what does not fit in memory. This process can create none.
+    private var spoolSource: @Sendable (Int) throws(WebImageError) -> UnnamedFile? {
+        { [service] (byteCount) throws(WebImageError) in
+            let answer = try service.answer(to: .needsSpool(byteCount: byteCount))
+            switch answer.content {
+            case .spool(let directory):
+                return answer.memory.first.flatMap { UnnamedFile(copyOf: $0.descriptor, in: directory) }
+            case .noSpool(let error): throw error
             default: throw .cancelled
             }
         }

@@ -44,7 +44,8 @@ func answer(_ name: String, _ result: Int, number: Int) {
 
 nonisolated(unsafe) var kept: [SharedMemory.Mapping] = []  // Only this thread uses it.
 
-func misbehave(_ word: Substring, number: Int, memory: [SharedMemory]) {
+func misbehave(_ word: Substring, header: RequestHeader, memory: [SharedMemory]) {
+    let number = header.number
     let (small, large) = (PixelSize(width: 8, height: 8), PixelSize(width: 1024, height: 1024))
     switch word {
     case "segfault": UnsafeMutablePointer<Int>(bitPattern: 8)?.pointee = 1
@@ -104,6 +105,10 @@ func misbehave(_ word: Substring, number: Int, memory: [SharedMemory]) {
         // Half of a message, and then nothing.
         withUnsafeBytes(of: UInt16(1).littleEndian) { _ = Glibc.write(3, $0.baseAddress, 2) }
         while true { _ = poll(nil, 0, 1000) }
+    case "spool": send(.needsSpool(byteCount: 1 << 39), number: number)
+    case "spools": while true { send(.needsSpool(byteCount: 1 << 26), number: number) }
+    case "threads":
+        send(.failure(.decoding(format: .png, reason: .corrupt("\(header.threadCount) threads"))), number: number)
     case "fine":
         if let mapping = memory[1].mapped(.shared) { memset(mapping.address, 17, small.pixelByteCount) }
         send(.image(layout(small)), number: number)
@@ -114,9 +119,11 @@ func misbehave(_ word: Substring, number: Int, memory: [SharedMemory]) {
 send(.ready(version: LibraryVersion.text, report), number: nil)
 while let message = try? channel.receive(milliseconds: -1) {
     var reader = MessageReader(message.bytes)
-    guard let number = try? reader.int(), let request = try? DecoderRequest(from: &reader) else { exit(1) }
+    guard let header: RequestHeader = try? reader.value(), let request = try? DecoderRequest(from: &reader) else {
+        exit(1)
+    }
     guard case .decode = request, let file = message.memory.first?.mapped(.reading) else { continue }
     let word = String(decoding: file.bytes.dropFirst(8), as: UTF8.self)
-    misbehave(word[...], number: number, memory: message.memory)
+    misbehave(word[...], header: header, memory: message.memory)
 }
 exit(0)

@@ -264,6 +264,26 @@ import WebImageTestSupport
         #expect(throws: WebImageError.self) { try Self.isolated.decode(data, options: options) }
     }
 
+    /// The coefficients of a progressive JPEG go to a file, which the sandbox does not allow to create.
+    @Test func whatDoesNotFitInMemoryGoesToAFileOfTheProgram() throws {
+        let data = try Self.local.encode(
+            Self.image(PixelSize(width: 2000, height: 1500)), as: .jpeg, options: EncodingOptions(isProgressive: true))
+        let expected = try Self.local.decode(data)
+        var options = DecodingOptions()
+        options.limits.memoryByteCount = 1
+        do throws(WebImageError) {
+            _ = try Self.local.decode(data, options: options)
+        } catch {
+            guard case .limitExceeded(.memory(let byteCount, _), _) = error else { throw error }
+            options.limits.memoryByteCount = byteCount
+        }
+        #expect(try Self.isolated.decode(data, options: options).pixels.isEqual(to: expected.pixels))
+        let decoder = try #require(
+            try Self.isolated.makeIncrementalDecoder(startingWith: data.prefix(100_000), options: options))
+        try decoder.append(data.dropFirst(100_000))
+        #expect(try decoder.finish().pixels.isEqual(to: expected.pixels))
+    }
+
     #if WEBIMAGE_FORMATS
         @Test func limitsOfServersAllowSVGWhereItIsIsolated() throws {
             let svg = Data(

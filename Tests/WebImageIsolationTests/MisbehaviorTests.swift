@@ -75,7 +75,7 @@ import WebImageTestSupport
         #expect(try isFine())
     }
 
-    @Test(arguments: ["garbage", "empty", "number", "other", "huge", "outside", "stride", "flag"])
+    @Test(arguments: ["garbage", "empty", "number", "other", "huge", "outside", "stride", "flag", "spool", "spools"])
     func aLieIsAnErrorOfThatImage(word: String) throws {
         let error = failure(word)
         switch error {
@@ -116,6 +116,27 @@ import WebImageTestSupport
             return
         }
         #expect(try isFine())
+    }
+
+    @Test func processesShareTheProcessors() throws {
+        let isolation = IsolatedDecoding(configuration: .init(decoder: "MisbehavingDecoder") { $0.processCount = 2 })
+        let registry = CodecRegistry().isolated(by: .required, in: isolation)
+        func threadCount() throws -> Int {
+            do throws(WebImageError) {
+                _ = try registry.decode(Self.file("threads"))
+            } catch {
+                guard case .decoding(.png, .corrupt(let text), _) = error else { throw error }
+                return try #require(Int(text.prefix { $0 != " " }))
+            }
+            return 0
+        }
+        // Other tests may decode at the same time.
+        let alone = try threadCount()
+        #expect((1...PlatformThread.processorCount).contains(alone))
+        try isolation.pool.withProcess(cancellation: nil) { _ in
+            let beside = try threadCount()
+            #expect((1...max(1, PlatformThread.processorCount / 2)).contains(beside))
+        }
     }
 
     @Test func pixelsThatTheProcessCanStillWriteAreCopied() throws {

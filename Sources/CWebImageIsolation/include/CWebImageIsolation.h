@@ -91,6 +91,9 @@ int64_t cwi_memory_constant_length(int descriptor);
 /// The length of memory that can't be resized, or -1.
 int64_t cwi_memory_fixed_length(int descriptor);
 
+/// The length of memory or a file, or -1.
+int64_t cwi_memory_length(int descriptor);
+
 typedef enum {
     /// Both processes see what is written.
     CWI_ACCESS_SHARED,

@@ -37,6 +37,8 @@ public struct DecodingOptions: Sendable {
     package var budget = DecodingBudget.shared
     /// The directories for JPEG coefficients that don't fit in memory, in order of preference; tests replace it.
     var spoolDirectories: [String]?
+    /// Returns a file of that length for the same, where this process can create none. `nil` if there is no disk.
+    package var spoolSource: (@Sendable (_ byteCount: Int) throws(WebImageError) -> UnnamedFile?)?
 
     /// Creates options; the defaults decode the whole image.
     public init(
@@ -117,7 +119,7 @@ public struct DecodingLimits: Sendable, Hashable {
     ///
     /// Near the limit there are no previews. Next, above 512 MiB too, thumbnails are made row by row. Finally, the
     /// coefficients of a progressive JPEG go to an unnamed file in `TMPDIR`, or in `/var/tmp` if `TMPDIR` isn't set, isn't writable, or
-    /// is in memory. If neither is writable, decoding throws
+    /// is in memory; for a decoder process, the program creates it. If neither is writable, decoding throws
     /// ``WebImageError/ResourceFailure/temporaryFile(directory:errno:)``. Images that still don't fit throw
     /// ``WebImageError/LimitFailure/memory(byteCount:limit:)``.
     public var memoryByteCount: Int

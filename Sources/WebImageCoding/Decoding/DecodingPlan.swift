@@ -53,6 +53,8 @@ struct DecodingRoute {
     var byteCount = 0
     /// Whether a JPEG's coefficients go to a temporary file.
     var isSpooled = false
+    /// The file, if it was needed to know whether there can be one.
+    var spool: UnnamedFile?
     /// Whether rows are resampled to the target size one by one, so that the whole image is never in memory.
     var resamplesRows = false
     /// The size to which libwebp scales the rows; `nil` for the stored size.

@@ -88,8 +88,10 @@ extension DecodingPlan {
         guard reader.size == storedSize else {
             throw .decoding(format: .jpeg, reason: .corrupt("two sizes: \(storedSize) and \(reader.size)"))
         }
+        var spool = route.spool
+        if route.isSpooled, spool == nil { spool = try makeSpool(for: reader) }
         try reader.start(
-            atLeast: targetSize, ink: colors, spool: route.isSpooled ? makeSpool(for: reader) : nil,
+            atLeast: targetSize, ink: colors, spool: spool,
             resamplesRows: route.resamplesRows)
     }
 
@@ -114,9 +116,12 @@ extension DecodingPlan {
         }
         let allowed = try DecodingRoute.first(of: routes, within: options.limits)
         guard allowed.byteCount > Self.memoryForSpeed,
-            let smaller = routes.first(where: { $0.byteCount <= Self.memoryForSpeed }),
-            !smaller.isSpooled || (try? makeSpool(for: reader)) != nil
+            var smaller = routes.first(where: { $0.byteCount <= Self.memoryForSpeed })
         else { return allowed }
+        if smaller.isSpooled {
+            smaller.spool = try? makeSpool(for: reader)
+            if smaller.spool == nil { return allowed }
+        }
         return smaller
     }
 
@@ -138,16 +143,13 @@ extension DecodingPlan {
     /// - Throws: ``WebImageError/ResourceFailure/temporaryFile(directory:errno:)`` for the last unusable directory;
     ///   ``WebImageError/LimitFailure/memory(byteCount:limit:)`` if all temporary directories are in memory.
     private func makeSpool(for reader: JPEGReader) throws(WebImageError) -> UnnamedFile {
-        var failure: WebImageError?
-        for directory in options.spoolDirectories ?? [UnnamedFile.defaultDirectory, "/var/tmp"] {
-            do throws(WebImageError) {
-                let file = try UnnamedFile(in: directory)
-                if !file.isInMemory { return file }
-            } catch {
-                failure = error
+        let file =
+            if let source = options.spoolSource {
+                try source(reader.coefficientByteCount)
+            } else {
+                try UnnamedFile.onDisk(in: options.spoolDirectories)
             }
-        }
-        if let failure { throw failure }
+        if let file { return file }
         throw .limitExceeded(
             reason: .memory(byteCount: byteCount(of: reader, DecodingRoute()), limit: options.limits.memoryByteCount))
     }

@@ -50,6 +50,8 @@ final class JPEGReader {
     var size: PixelSize { PixelSize(width: Int(header.width), height: Int(header.height)) }
     /// Whether coefficients of the whole image are kept: for a progressive file, or a scan for each component.
     var hasMultipleScans: Bool { header.has_multiple_scans }
+    /// The length of these coefficients.
+    var coefficientByteCount: Int { header.coefficient_byte_count }
     /// Whether ``decode(options:)`` can stop at the end of a piece; libjpeg can't within arithmetic coding.
     var isSuspendable: Bool { !header.is_arithmetic }
     /// Whether damage can be reported in pieces that decoding the whole file tolerates: see ``isDamageUncertain``.
@@ -128,7 +130,7 @@ final class JPEGReader {
     func workingByteCount(isSpooled: Bool) -> Int {
         // Samples of a row of blocks, up to four lines of blocks high: decoded, upsampled and converted.
         let rows = size.width * Int(header.component_count) * 8 * 4 * 4
-        return rows + (1 << 20) + (isSpooled ? header.spool_window_byte_count : header.coefficient_byte_count)
+        return rows + (1 << 20) + (isSpooled ? header.spool_window_byte_count : coefficientByteCount)
     }
 
     /// Decodes as far as possible, or up to the first damage, which it records.

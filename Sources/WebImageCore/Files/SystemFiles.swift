@@ -72,7 +72,52 @@ package final class UnnamedFile: Sendable {
         self.directory = directory
     }
 
+    /// Copies a descriptor.
+    package init?(copyOf descriptor: Int32, in directory: String) {
+        let copy = fcntl(descriptor, F_DUPFD_CLOEXEC, 0)
+        guard copy >= 0 else { return nil }
+        self.descriptor = copy
+        self.directory = directory
+    }
+
     deinit { close(descriptor) }
+
+    /// Returns a file of that length, in the first usable directory that is on a disk; `nil` if all are in memory.
+    ///
+    /// - Parameters:
+    ///   - byteCount: the length, for which there is space; 0 for an empty file.
+    ///   - directories: ``defaultDirectory`` and `/var/tmp` by default.
+    /// - Throws: ``WebImageError/ResourceFailure/temporaryFile(directory:errno:)`` for the last unusable directory.
+    package static func onDisk(byteCount: Int = 0, in directories: [String]? = nil) throws(WebImageError)
+        -> UnnamedFile?
+    {
+        var failure: WebImageError?
+        for directory in directories ?? [defaultDirectory, "/var/tmp"] {
+            do throws(WebImageError) {
+                let file = try UnnamedFile(in: directory)
+                if file.isInMemory { continue }
+                try file.allocate(byteCount)
+                return file
+            } catch {
+                failure = error
+            }
+        }
+        if let failure { throw failure }
+        return nil
+    }
+
+    private func allocate(_ byteCount: Int) throws(WebImageError) {
+        guard byteCount > 0 else { return }
+        var limit = rlimit()
+        // Beyond this limit the kernel would end the program.
+        let isAllowed =
+            getrlimit(__rlimit_resource_t(RLIMIT_FSIZE.rawValue), &limit) != 0 || byteCount <= limit.rlim_cur
+        let error = isAllowed ? posix_fallocate(descriptor, 0, byteCount) : EFBIG
+        if error != 0 { throw .outOfResources(reason: .temporaryFile(directory: directory, errno: error)) }
+    }
+
+    /// Gives the space of the file back, also if another process has it open.
+    package func clear() { ftruncate(descriptor, 0) }
 
     /// Whether the file system keeps its files in memory, so that writing there saves none.
     package var isInMemory: Bool { cwi_is_in_memory(descriptor) == 1 }

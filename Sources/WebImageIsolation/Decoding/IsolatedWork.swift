@@ -69,7 +69,7 @@ struct IsolatedWork: Sendable {
                     func reply() throws -> DecoderReply {
                         try leased.reply(
                             to: request, memory: [input, output].compactMap(\.self), deadline: deadline,
-                            cancellation: cancellation,
+                            cancellation: cancellation, spoolByteLimit: Self.spoolByteLimit(limits),
                             supply: supply.map { supply in lending(leased, supply) })
                     }
                     if leased !== process { try open?(leased, deadline) }
@@ -163,6 +163,11 @@ struct IsolatedWork: Sendable {
         // Only what is written takes memory.
         let (sum, overflows) = limits.memoryByteCount.addingReportingOverflow(64 << 20)
         return overflows ? 1 << 36 : min(max(sum, 64 << 20), 1 << 36)
+    }
+
+    /// The longest file that a decoder needs besides memory: coefficients of 2 bytes of up to 4 components, and of blocks at the edges.
+    private static func spoolByteLimit(_ limits: DecodingLimits) -> Int {
+        min(max(limits.pixelCount, 0), 1 << 32) * 8 + (64 << 20)
     }
 
     /// Sends a request of which only success is a reply.

@@ -1,4 +1,3 @@
-internal import FoundationEssentials
 package import WebImageCoding
 package import WebImageCore
 
@@ -22,6 +21,8 @@ package enum DecoderReply {
     case file(byteCount: Int)
     /// The decoder wants the frame of that index. The request is still in progress.
     case needsFrame(Int)
+    /// The decoder wants a file of that length for what does not fit in memory. The request is still in progress.
+    case needsSpool(byteCount: Int)
     /// The file of this session is not open, or not any more.
     case noSession
     case done
@@ -114,6 +115,9 @@ extension DecoderReply: MessageValue {
             message.write(index)
         case .done: message.write(byte: 11)
         case .noSession: message.write(byte: 12)
+        case .needsSpool(let byteCount):
+            message.write(byte: 13)
+            message.write(byteCount)
         }
     }
 
@@ -137,6 +141,7 @@ extension DecoderReply: MessageValue {
         case 10: self = .needsFrame(try message.count(atMost: 1 << 30))
         case 11: self = .done
         case 12: self = .noSession
+        case 13: self = .needsSpool(byteCount: try message.length())
         case let kind: throw InvalidMessage("there is no reply \(kind)")
         }
         try message.end()

@@ -1,10 +1,9 @@
-internal import FoundationEssentials
 package import WebImageCoding
 package import WebImageCore
 
 /// What a program asks a decoder process for.
 ///
-///     program ──▶ number, request, [input memory], [output memory] ──▶ decoder
+///     program ──▶ header, request, [input memory], [output memory] ──▶ decoder
 ///     program ◀── number, reply ◀── decoder
 ///
 /// A file comes in constant memory, the input. Pixels and files go to the output.
@@ -41,8 +40,35 @@ package enum DecoderRequest {
     case encodeAnimation(ImageFormat, EncodingOptions, size: PixelSize, loopCount: Int, durations: [Double])
     /// A frame that the decoder asked for, in the input.
     case encodedFrame(PixelLayout)
+    /// The file that the decoder asked for, in the input. Without an input, all directories for temporary files are in memory.
+    case spool(directory: String)
+    /// Why there is no such file.
+    case noSpool(WebImageError)
     /// Stops the request in progress.
     case cancel
+}
+
+/// What precedes every request.
+package struct RequestHeader: MessageValue {
+    /// Counts the requests, so that replies are those of a request.
+    package var number: Int
+    /// How many threads the decoder may use now. It does not see the decoders beside it.
+    package var threadCount: Int
+
+    package init(number: Int, threadCount: Int) {
+        self.number = number
+        self.threadCount = threadCount
+    }
+
+    package func write(to message: inout MessageWriter) {
+        message.write(number)
+        message.write(threadCount)
+    }
+
+    package init(from message: inout MessageReader) throws(InvalidMessage) {
+        number = try message.int()
+        threadCount = max(1, try message.count(atMost: 1 << 16))
+    }
 }
 
 /// Where pixels are in memory.
@@ -108,6 +134,12 @@ extension DecoderRequest: MessageValue {
             message.write(byte: 15)
             message.write(layout)
         case .cancel: message.write(byte: 16)
+        case .spool(let directory):
+            message.write(byte: 17)
+            message.write(directory)
+        case .noSpool(let error):
+            message.write(byte: 18)
+            message.write(error)
         }
     }
 
@@ -142,6 +174,8 @@ extension DecoderRequest: MessageValue {
                 format, options, size: size, loopCount: loopCount, durations: durations)
         case 15: self = .encodedFrame(try message.value())
         case 16: self = .cancel
+        case 17: self = .spool(directory: try message.text())
+        case 18: self = .noSpool(try message.value())
         case let kind: throw InvalidMessage("there is no request \(kind)")
         }
     }

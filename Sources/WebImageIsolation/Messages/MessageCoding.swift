@@ -1,5 +1,3 @@
-package import FoundationEssentials
-
 /// A value in a message between a program and its decoder processes.
 ///
 /// Both ends are of the same build, so messages have no versions: the first message tells whether that is so. What a

@@ -1,5 +1,3 @@
-package import WebImageCore
-
 /// A layer of the sandbox of decoder processes. Each holds without the others.
 public enum SandboxLayer: String, Sendable, Hashable, CaseIterable {
     // The order is that of `cwi_layer` in CWebImageSandbox.

@@ -1,6 +1,6 @@
 internal import CWebImageIsolation
 internal import Glibc
-package import WebImageCore
+internal import WebImageCore
 
 /// One end of the connection between a program and a decoder process. Used by one thread at a time in each direction.
 ///
@@ -8,7 +8,7 @@ package import WebImageCore
 /// the first.
 package struct Channel: Sendable {
     /// The descriptor of a decoder process, which it gets from its parent.
-    package static let inDecoder = Channel(descriptor: Int32(CWI_CHANNEL_DESCRIPTOR))
+    package static let inDecoder = Channel(descriptor: Int32(CWI_CHANNEL_DESCRIPTOR), isInDecoder: true)
 
     /// Whether this process got a channel from its parent.
     package static var isInherited: Bool {
@@ -18,8 +18,12 @@ package struct Channel: Sendable {
     }
 
     let descriptor: Int32
+    private let isInDecoder: Bool
 
-    package init(descriptor: Int32) { self.descriptor = descriptor }
+    init(descriptor: Int32, isInDecoder: Bool = false) {
+        self.descriptor = descriptor
+        self.isInDecoder = isInDecoder
+    }
 
     /// Why a message did not pass.
     package enum Failure: Error {
@@ -96,7 +100,9 @@ package struct Channel: Sendable {
         case CWI_CHANNEL_CLOSED: throw .closed
         default: throw .system(errno: errno)
         }
-        let received = [descriptors.0, descriptors.1].prefix(count).map(SharedMemory.init(received:))
+        let received = [descriptors.0, descriptors.1].prefix(count).map {
+            SharedMemory(received: $0, isFromProgram: isInDecoder)
+        }
         let memory = received.compactMap(\.self)
         guard memory.count == received.count else { throw .invalid(InvalidMessage("its memory can change its size")) }
         guard let first = bytes.first, first <= 1 else { throw .invalid(InvalidMessage("it does not begin")) }

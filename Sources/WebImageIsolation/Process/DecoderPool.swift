@@ -1,5 +1,6 @@
 internal import Dispatch
 internal import Glibc
+internal import WebImageCoding
 internal import WebImageCore
 
 /// The decoder processes of a program.
@@ -61,6 +62,7 @@ final class DecoderPool: Sendable {
     ) throws -> Result {
         let process = try lease(wanted, cancellation)
         defer { giveBack(process) }
+        process.threadCount = DecodingQueue.threadCount(forEachOf: busyCount + DecodingBudget.shared.decodeCount)
         return try body(process)
     }
 

@@ -13,6 +13,8 @@ final class DecoderProcess: @unchecked Sendable {
     /// The number of images that it has worked on.
     private(set) var imageCount = 0
     private var lastNumber = 0
+    /// How many threads it may use now.
+    var threadCount = 1
     private(set) var hasEnded = false
     /// Sessions that nothing refers to any more. They are closed with the next request.
     private let leftSessions = Lock<[Int]>([])
@@ -86,9 +88,11 @@ final class DecoderProcess: @unchecked Sendable {
     ///
     /// - Parameters:
     ///   - deadline: in seconds of the monotonic clock.
+    ///   - spoolByteLimit: the longest file that the decoder may ask for.
     ///   - supply: returns the frames that the decoder asks for.
     func reply(
         to request: DecoderRequest, memory: [SharedMemory], deadline: Double, cancellation: Cancellation?,
+        spoolByteLimit: Int = 0,
         supply: ((Int) throws(WebImageError) -> (PixelLayout, SharedMemory))? = nil
     ) throws -> DecoderReply {
         do {
@@ -99,12 +103,23 @@ final class DecoderProcess: @unchecked Sendable {
             imageCount += 1
             lastNumber += 1
             try send(request, memory)
+            var spools: [UnnamedFile] = []
+            var rest = spoolByteLimit
+            // The process may keep its descriptors.
+            defer { for spool in spools { spool.clear() } }
             while true {
                 let reply = try waitForReply(deadline: deadline, cancellation: cancellation)
-                guard case .needsFrame(let index) = reply else { return reply }
-                guard let supply else { throw Failure.invalid("it asks for a frame") }
-                let (layout, pixels) = try supply(index)
-                try send(.encodedFrame(layout), [pixels])
+                switch reply {
+                case .needsFrame(let index):
+                    guard let supply else { throw InvalidMessage("it asks for a frame") }
+                    let (layout, pixels) = try supply(index)
+                    try send(.encodedFrame(layout), [pixels])
+                case .needsSpool(let byteCount):
+                    rest -= byteCount
+                    guard rest >= 0 else { throw InvalidMessage("it asks for too long a file") }
+                    if let spool = try sendSpool(byteCount) { spools.append(spool) }
+                default: return reply
+                }
             }
         } catch let failure as Channel.Failure {
             throw failed(failure)
@@ -115,6 +130,20 @@ final class DecoderProcess: @unchecked Sendable {
             // A frame can't be had. The decoder waits for it in vain.
             end()
             throw error
+        }
+    }
+
+    /// Sends a file, or why there is none.
+    private func sendSpool(_ byteCount: Int) throws -> UnnamedFile? {
+        do {
+            let file = try UnnamedFile.onDisk(byteCount: byteCount)
+            try send(
+                .spool(directory: file?.directory ?? ""),
+                file.map { [try SharedMemory(copyOf: $0.descriptor)] } ?? [])
+            return file
+        } catch let error as WebImageError {
+            try send(.noSpool(error), [])
+            return nil
         }
     }
 
@@ -139,7 +168,7 @@ final class DecoderProcess: @unchecked Sendable {
     private func send(_ request: DecoderRequest, _ memory: [SharedMemory]) throws {
         guard cwi_decoder_has_channel(&process) else { throw Channel.Failure.closed }
         var message = MessageWriter()
-        message.write(lastNumber)
+        message.write(RequestHeader(number: lastNumber, threadCount: threadCount))
         message.write(request)
         try channel.send(message.bytes, memory: memory)
     }
@@ -168,8 +197,11 @@ final class DecoderProcess: @unchecked Sendable {
         let deadline = Self.now + Self.pollMilliseconds / 1000
         while Self.now < deadline {
             guard let message = try channel.receive(milliseconds: 2) else { continue }
-            if let reply = try reply(in: message), case .needsFrame = reply { break }
-            return
+            switch try reply(in: message) {
+            // It has asked before it was told to stop.
+            case nil, .needsFrame, .needsSpool: continue
+            default: return
+            }
         }
         end()
     }

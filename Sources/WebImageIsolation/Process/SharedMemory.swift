@@ -41,9 +41,20 @@ package final class SharedMemory: Sendable {
         self.init(descriptor, byteCount: bytes.count, original: original)
     }
 
+    /// Copies the descriptor of a file, so that a decoder gets it.
+    ///
+    /// - Throws: the system's error number.
+    convenience init(copyOf descriptor: Int32) throws(RegularFile.Failure) {
+        let copy = fcntl(descriptor, F_DUPFD_CLOEXEC, 3)
+        guard copy >= 0 else { throw RegularFile.Failure(errno: errno) }
+        self.init(copy, byteCount: Int(max(0, cwi_memory_length(copy))))
+    }
+
     /// Takes over a descriptor that came with a message.
-    package convenience init?(received descriptor: Int32) {
-        let byteCount = cwi_memory_fixed_length(descriptor)
+    ///
+    /// - Parameter isFromProgram: whether it may be a file that can change its length.
+    package convenience init?(received descriptor: Int32, isFromProgram: Bool) {
+        let byteCount = isFromProgram ? cwi_memory_length(descriptor) : cwi_memory_fixed_length(descriptor)
         guard byteCount > 0 else {
             close(descriptor)
             return nil
