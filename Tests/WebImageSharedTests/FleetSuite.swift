@@ -10,14 +10,44 @@ extension S3Server {
     static let ofFleet = Result { try S3Server() }
 }
 
+/// A store that tests start.
+protocol TestStore {
+    var port: Int { get }
+    var keyID: String { get }
+    var secret: String { get }
+}
+
+extension S3Server: TestStore {}
+extension OpenStackServer: TestStore {}
+
+/// An origin, and a new bucket in a store.
+struct Fleet: Sendable {
+    let origin: OriginServer
+    let location: S3Location
+    let credential: S3Credential
+
+    init(of store: some TestStore) async throws {
+        origin = try OriginServer()
+        credential = S3Credential(keyID: store.keyID, secret: store.secret)
+        location = try S3Location(
+            "s3://fleet-\(UInt32.random(in: 0...UInt32.max))/p?endpoint=http://127.0.0.1:\(store.port)")
+        var configuration = SharedImageCache.Configuration(location: location, credential: credential)
+        configuration.budget.firstByte = .seconds(20)
+        let response = try await S3Client(configuration).send(.put, nil)
+        #expect(response.statusCode == 200)
+    }
+}
+
 /// Tests with a store between machines and their origin.
 protocol FleetSuite: Sendable {
-    var origin: OriginServer { get }
-    var location: S3Location { get }
-    var credential: S3Credential { get }
+    var fleet: Fleet { get }
 }
 
 extension FleetSuite {
+    var origin: OriginServer { fleet.origin }
+    var location: S3Location { fleet.location }
+    var credential: S3Credential { fleet.credential }
+
     /// The machine is shared and slow at times.
     func configuration(_ location: S3Location? = nil, _ credential: S3Credential? = nil)
         -> SharedImageCache.Configuration
@@ -51,17 +81,6 @@ extension FleetSuite {
     }
 
     func client() -> S3Client { S3Client(configuration()) }
-
-    /// Returns a location in a new bucket.
-    static func makeBucket(port: Int, _ credential: S3Credential) async throws -> S3Location {
-        let name = "fleet-\(UInt32.random(in: 0...UInt32.max))"
-        let location = try S3Location("s3://\(name)/p?endpoint=http://127.0.0.1:\(port)")
-        var configuration = SharedImageCache.Configuration(location: location, credential: credential)
-        configuration.budget.firstByte = .seconds(20)
-        let response = try await S3Client(configuration).send(.put, nil)
-        #expect(response.statusCode == 200)
-        return location
-    }
 
     /// A machine with empty caches of its own.
     func machine(

@@ -9,15 +9,11 @@ import WebImageTestSupport
 @Suite(.timeLimit(.minutes(10)), .enabled(if: S3Server.isInstalled, "needs radosgw, ceph-mon and ceph-osd"))
 struct FleetTests: FleetSuite {
     private let server: S3Server
-    let origin: OriginServer
-    let location: S3Location
-    let credential: S3Credential
+    let fleet: Fleet
 
     init() async throws {
         server = try S3Server.ofFleet.get()
-        origin = try OriginServer()
-        credential = S3Credential(keyID: server.keyID, secret: server.secret)
-        location = try await Self.makeBucket(port: server.port, credential)
+        fleet = try await Fleet(of: server)
     }
 
     @Test func whatOneMachineLoadedTheOthersNeedNot() async throws {

@@ -8,15 +8,10 @@ import WebImageTestSupport
 /// What one user or machine may get of another's, with a real store.
 @Suite(.timeLimit(.minutes(10)), .enabled(if: S3Server.isInstalled, "needs radosgw, ceph-mon and ceph-osd"))
 struct SeparationTests: FleetSuite {
-    let origin: OriginServer
-    let location: S3Location
-    let credential: S3Credential
+    let fleet: Fleet
 
     init() async throws {
-        let server = try S3Server.ofFleet.get()
-        origin = try OriginServer()
-        credential = S3Credential(keyID: server.keyID, secret: server.secret)
-        location = try await Self.makeBucket(port: server.port, credential)
+        fleet = try await Fleet(of: S3Server.ofFleet.get())
     }
 
     // MARK: Requests

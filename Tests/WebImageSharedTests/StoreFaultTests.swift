@@ -12,15 +12,11 @@ import WebImageTestSupport
 struct StoreFaultTests: FleetSuite {
     private static let server = Result { try S3Server() }
     private let server: S3Server
-    let origin: OriginServer
-    let location: S3Location
-    let credential: S3Credential
+    let fleet: Fleet
 
     init() async throws {
         server = try Self.server.get()
-        origin = try OriginServer()
-        credential = S3Credential(keyID: server.keyID, secret: server.secret)
-        location = try await Self.makeBucket(port: server.port, credential)
+        fleet = try await Fleet(of: server)
     }
 
     /// Loads `path` on a machine with its own caches, and waits for its writes.
@@ -263,15 +259,10 @@ private final class HeldLoader: ImageLoader {
     .enabled(if: OpenStackServer.isInstalled, "needs Debian's swift-proxy, -account, -container and -object"))
 struct OpenStackTests: FleetSuite {
     private static let server = Result { try OpenStackServer() }
-    let origin: OriginServer
-    let location: S3Location
-    let credential: S3Credential
+    let fleet: Fleet
 
     init() async throws {
-        let server = try Self.server.get()
-        origin = try OriginServer()
-        credential = S3Credential(keyID: server.keyID, secret: server.secret)
-        location = try await Self.makeBucket(port: server.port, credential)
+        fleet = try await Fleet(of: Self.server.get())
     }
 
     @Test func withoutConditionalWritesEachMachineLoadsOnceAtMost() async throws {

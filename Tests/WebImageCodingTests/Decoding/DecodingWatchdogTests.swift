@@ -119,8 +119,13 @@ import WebImageCore
         let (registry, asked) = (registry, options)
         async let image = DecodingQueue.run { try? registry.decode(BlockedDecoder.file, options: asked) }
         while options.budget.waitingCount == 0, !Task.isCancelled { await Task.yield() }
-        // Longer than the limit.
-        try await Task.sleep(for: .milliseconds(120))
+        // Another decode, which began later, reaches the limit.
+        let late = BlockedDecoder(name: "late")
+        #expect(throws: limitExceeded) {
+            try CodecRegistry(decoders: [late]).decode(BlockedDecoder.file, options: self.options)
+        }
+        late.release(1)
+        late.freed.wait()
         share.withLock { $0 = nil }
         #expect(await image != nil)
     }
