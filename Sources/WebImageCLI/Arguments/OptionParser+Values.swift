@@ -191,6 +191,14 @@ extension OptionParser {
         return headers
     }
 
+    /// Parses names of fields.
+    func headerNames(_ option: Option, named name: String) throws(ArgumentError) -> [String] {
+        for text in option.values where !isToken(text[...]) || text == "*" {
+            throw error("--\(name) takes the name of a header, such as X-Client-Version, not '\(text)'")
+        }
+        return option.values
+    }
+
     /// Whether the text is a token (RFC 9110, 5.6.2).
     private func isToken(_ text: Substring) -> Bool {
         let marks = Set("!#$%&'*+-.^_`|~".unicodeScalars)

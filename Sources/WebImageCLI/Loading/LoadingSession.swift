@@ -19,6 +19,7 @@ final class LoadingSession: Sendable {
         let cache = ImageCache(disk: disk)
         let loaders: ImageLoaderGroup = [DataURLLoader(), fileLoader, options.downloader]
         var configuration = WebImageManager.Configuration(cache: cache, loaders: loaders, codecs: codecs)
+        configuration.harmlessHeaders = options.harmlessHeaders
         shared = options.shared.map { SharedImageCache(SharedImageCache.Configuration(location: $0)) }
         if let shared { configuration.share(shared) }
         manager = WebImageManager(configuration: configuration)

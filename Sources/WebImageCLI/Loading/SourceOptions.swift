@@ -18,6 +18,8 @@ struct SourceOptions: Sendable {
     var cache: Cache? = .standard
     var policy = CachePolicy.cacheFirst
     var headers: [String: String] = [:]
+    /// The headers that are not part of cache keys.
+    var harmlessHeaders = HarmlessHeaders.standard
     /// The credential for HTTP authentication.
     var credential: Credential?
     /// Whether cookies of a response are sent with later requests of the run.
@@ -39,7 +41,7 @@ struct SourceOptions: Sendable {
 
     /// The declarations of the options in a parser.
     struct Declaration {
-        private let directory, shared, policy, header, user, authorities: OptionParser.Option
+        private let directory, shared, policy, header, harmlessHeader, user, authorities: OptionParser.Option
         private let idleTimeout, maxTime, retries: OptionParser.Option
         private let noCache, cookies, insecure: OptionParser.Flag
 
@@ -54,6 +56,11 @@ struct SourceOptions: Sendable {
             policy = parser.option(
                 "policy", value: "NAME", completion: .words(CachePolicy.allCases.map { "\($0)" }),
                 help: "Cache policy: cacheFirst (default), http, refresh, reload, cacheOnly or offline")
+            harmlessHeader = parser.option(
+                "harmless-header", value: "NAME",
+                help:
+                    "Cache one image for all values of this header; NAME* for all that begin so; may be given several times"
+            )
 
             parser.group = "Server"
             header = parser.option("header", value: "'K: V'", help: "Send this header; may be given several times")
@@ -91,6 +98,9 @@ struct SourceOptions: Sendable {
                 options.policy = policy
             }
             options.headers = try parser.headers(header)
+            for name in try parser.headerNames(harmlessHeader, named: "harmless-header") {
+                options.harmlessHeaders.insert(name)
+            }
             options.credential = try parser.credential(user)
             options.handlesCookies = cookies.isSet
             options.allowsInvalidCertificates = insecure.isSet

@@ -69,7 +69,7 @@ struct IsolatedWork: Sendable {
                     func reply() throws -> DecoderReply {
                         try leased.reply(
                             to: request, memory: [input, output].compactMap(\.self), deadline: deadline,
-                            cancellation: cancellation, spoolByteLimit: Self.spoolByteLimit(limits),
+                            cancellation: cancellation, spoolByteLimit: limits.map(Self.spoolByteLimit) ?? 0,
                             supply: supply.map { supply in lending(leased, supply) })
                     }
                     if leased !== process { try open?(leased, deadline) }

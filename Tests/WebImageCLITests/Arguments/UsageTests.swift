@@ -34,15 +34,16 @@ import WebImageCore
             "get",
             [
                 "--output", "--size", "--mode", "--format", "--quality", "--cache-dir", "--no-cache", "--policy",
-                "--header", "--idle-timeout", "--timeout", "--max-time", "--retries", "--concurrency", "--no-clobber",
+                "--header", "--harmless-header", "--idle-timeout", "--timeout", "--max-time", "--retries",
+                "--concurrency", "--no-clobber",
                 "--quiet", "--json", "standard input",
             ]
         ),
         (
             "info",
             [
-                "--cache-dir", "--no-cache", "--policy", "--header", "--idle-timeout", "--timeout", "--max-time",
-                "--quiet", "--json",
+                "--cache-dir", "--no-cache", "--policy", "--header", "--harmless-header", "--idle-timeout", "--timeout",
+                "--max-time", "--quiet", "--json",
             ]
         ),
         (
@@ -126,6 +127,8 @@ import WebImageCore
         (["get", "/dev/null", "-o", "/dev/null"], "is the input"),
         (["get", "--header", "no colon", "x.png"], "--header"),
         (["get", "--header", "A: b\r\nC: d", "x.png"], "--header"),
+        (["get", "--harmless-header", "X-Key: k", "x.png"], "--harmless-header"),
+        (["info", "--harmless-header", "*", "x.png"], "--harmless-header"),
         (["get", "--cache-dir", "d", "--no-cache", "x.png"], "cannot be used together"),
         (["get", "--size"], "--size"),
         (["info"], "no file"),

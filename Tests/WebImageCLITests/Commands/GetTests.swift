@@ -175,6 +175,25 @@ import WebImageTestSupport
         #expect(try await tool.run("get", address, "--header", "X-Key: open").status == 0)
     }
 
+    @Test func harmlessHeadersShareACachedImage() async throws {
+        let address = try url("/a.png")
+        try root.write(TestImage().data(.png), to: "a.png")
+        func source(_ version: String, _ options: String...) async throws -> String? {
+            let run = try await tool.run(
+                [
+                    "get", address, "--json", "--cache-dir", tool.path("cache"), "--header",
+                    "X-Client-Version: \(version)",
+                ]
+                    + options)
+            return run.output.split(separator: "\"").drop { $0 != "source" }.dropFirst(2).first.map(String.init)
+        }
+        #expect(try await source("1") == "network")
+        #expect(try await source("2") == "network")
+        #expect(try await source("3", "--harmless-header", "x-client-*") == "network")
+        #expect(try await source("4", "--harmless-header", "X-Client-Version") == "disk")
+        #expect(try await source("5", "--harmless-header", "X-Other") == "network")
+    }
+
     @Test func showsNoProgressOutsideATerminal() async throws {
         try root.write(TestImage(width: 400, height: 400).data(.png), to: "a.png")
         let run = try await tool.run("get", url("/slow/a.png"))
