@@ -84,21 +84,21 @@ extension WebImageError.DecodingFailure: MessageValue {
 extension WebImageError.LimitFailure: MessageValue {
     package func write(to message: inout MessageWriter) {
         switch self {
-        case .pixels(let size, let limit): message.write(0, size.width, size.height, limit)
-        case .side(let width, let height): message.write(1, width, height)
-        case .frames(let limit): message.write(2, limit)
-        case .animation(let byteCount, let limit): message.write(3, byteCount, limit)
-        case .scans(let limit): message.write(4, limit)
-        case .metadata(let byteCount, let limit): message.write(5, byteCount, limit)
-        case .memory(let byteCount, let limit): message.write(6, byteCount, limit)
+        case .pixels(let size, let limit): message.write(kind: 0, size.width, size.height, limit)
+        case .side(let width, let height): message.write(kind: 1, width, height)
+        case .frames(let limit): message.write(kind: 2, limit)
+        case .animation(let byteCount, let limit): message.write(kind: 3, byteCount, limit)
+        case .scans(let limit): message.write(kind: 4, limit)
+        case .metadata(let byteCount, let limit): message.write(kind: 5, byteCount, limit)
+        case .memory(let byteCount, let limit): message.write(kind: 6, byteCount, limit)
         case .processorTime(let seconds):
             message.write(byte: 7)
             message.write(seconds)
         case .complexity(let text):
-            message.write(8)
+            message.write(kind: 8)
             message.write(text)
         case .isolation(let format):
-            message.write(9)
+            message.write(kind: 9)
             message.write(format)
         }
     }
@@ -126,13 +126,13 @@ extension WebImageError.LimitFailure: MessageValue {
 extension WebImageError.ResourceFailure: MessageValue {
     package func write(to message: inout MessageWriter) {
         switch self {
-        case .memory(let byteCount): message.write(0, byteCount)
-        case .thread: message.write(1)
+        case .memory(let byteCount): message.write(kind: 0, byteCount)
+        case .thread: message.write(kind: 1)
         case .decodingThreads(let format, let count):
-            message.write(3, count)
+            message.write(kind: 3, count)
             message.write(format)
         case .temporaryFile(let directory, let errno):
-            message.write(2, Int(errno))
+            message.write(kind: 2, Int(errno))
             message.write(directory)
         }
     }
@@ -155,15 +155,15 @@ extension WebImageError.ResourceFailure: MessageValue {
 extension WebImageError.EncodingFailure: MessageValue {
     package func write(to message: inout MessageWriter) {
         switch self {
-        case .noEncoder: message.write(0)
-        case .tooLarge(let size, let limit): message.write(1, size.width, size.height, limit)
-        case .noAnimation: message.write(2)
-        case .frameNumber(let number, let count): message.write(3, number, count)
-        case .tooLong(let byteCount, let limit): message.write(4, byteCount, limit)
-        case .invalidMetadata: message.write(5)
-        case .metadataTooLong(let byteCount, let limit): message.write(6, byteCount, limit)
+        case .noEncoder: message.write(kind: 0)
+        case .tooLarge(let size, let limit): message.write(kind: 1, size.width, size.height, limit)
+        case .noAnimation: message.write(kind: 2)
+        case .frameNumber(let number, let count): message.write(kind: 3, number, count)
+        case .tooLong(let byteCount, let limit): message.write(kind: 4, byteCount, limit)
+        case .invalidMetadata: message.write(kind: 5)
+        case .metadataTooLong(let byteCount, let limit): message.write(kind: 6, byteCount, limit)
         case .codec(let text):
-            message.write(7)
+            message.write(kind: 7)
             message.write(text)
         }
     }
@@ -188,15 +188,15 @@ extension WebImageError.EncodingFailure: MessageValue {
 extension WebImageError.FrameFailure: MessageValue {
     package func write(to message: inout MessageWriter) {
         switch self {
-        case .none: message.write(0)
-        case .durationCount(let count, let frameCount): message.write(1, count, frameCount)
+        case .none: message.write(kind: 0)
+        case .durationCount(let count, let frameCount): message.write(kind: 1, count, frameCount)
         case .duration(let duration, let frame):
-            message.write(2, frame)
+            message.write(kind: 2, frame)
             message.write(duration)
         case .size(let size, let frame, let expected):
-            message.write(3, size.width, size.height, frame, expected.width, expected.height)
+            message.write(kind: 3, size.width, size.height, frame, expected.width, expected.height)
         case .outsideSheet(let rect, let frame, let sheet):
-            message.write(4, rect.x, rect.y, rect.width, rect.height, frame, sheet.width, sheet.height)
+            message.write(kind: 4, rect.x, rect.y, rect.width, rect.height, frame, sheet.width, sheet.height)
         }
     }
 
@@ -221,7 +221,7 @@ extension WebImageError.FrameFailure: MessageValue {
 }
 
 extension MessageWriter {
-    fileprivate mutating func write(_ kind: UInt8, _ values: Int...) {
+    fileprivate mutating func write(kind: UInt8, _ values: Int...) {
         write(byte: kind)
         for value in values { write(value) }
     }
