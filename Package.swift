@@ -178,7 +178,9 @@ var targets: [Target] = [
     tests("WebImageLoadingTests", ["WebImageLoading"]),
     tests("WebImageAnimationTests", ["WebImageAnimation", "WebImageCoding", "WebImageProcessing"]),
     // Managers and the tool start the decoder.
-    tests("WebImageTests", ["WebImage"] + decoder),
+    tests(
+        "WebImageTests", ["WebImage"] + decoder + (isSanitizingThreads ? [] : ["MisbehavingDecoder"]),
+        hasFormats ? [.define("WEBIMAGE_FORMATS")] : []),
     tests("WebImageSharedTests", ["WebImageShared", "WebImage"]),
     tests("WebImageCLITests", ["WebImage", "WebImageCLI", "CommandReference", "CWebImageSQLite"] + decoder),
 ]

@@ -65,6 +65,10 @@ enum Fault: String, CaseIterable, Sendable {
     case decodingTimedOut
     case metadataTooLarge
     case decodingMemoryExceeded
+    case unisolatedFormat
+    case complexImage
+    case crashedDecoder
+    case missingDecoder
 }
 
 /// Everything that a server, or the way to it, is known to get wrong: each is an error that says what, and nothing of
@@ -81,6 +85,10 @@ enum Fault: String, CaseIterable, Sendable {
             let path = root() + "/Tests/Fixtures/images/" + name
             try server.write(Data(contentsOf: URL(filePath: path)), to: name)
         }
+        try server.write(Data([0x89] + Array("PNG\r\n\u{1A}\nsegfault".utf8)), to: "crash.png")
+        let groups = String(repeating: "<g>", count: 300) + String(repeating: "</g>", count: 300)
+        try server.write(
+            Data("<svg xmlns='http://www.w3.org/2000/svg' width='9' height='9'>\(groups)</svg>".utf8), to: "deep.svg")
         return server
     }
 
@@ -93,9 +101,11 @@ enum Fault: String, CaseIterable, Sendable {
             memory: MemoryCache(costLimit: 64 << 20),
             disk: DiskCache(configuration: DiskCache.Configuration(directory: directory.url("cache"))))
         let downloader = ImageDownloader(configuration: try fault.configuration())
-        let manager = WebImageManager(
-            configuration: WebImageManager.Configuration(
-                cache: cache, loaders: [downloader], decodingLimits: fault.decodingLimits))
+        guard fault.isPossible else { return }
+        var configuration = WebImageManager.Configuration(
+            cache: cache, loaders: [downloader], decodingLimits: fault.decodingLimits)
+        try fault.isolate(&configuration)
+        let manager = WebImageManager(configuration: configuration)
         let request = try fault.request(
             faults: Self.faults.get(), connections: Self.connections.get(), nginx: Self.nginx.get())
 
@@ -192,6 +202,7 @@ extension Fault {
         case .decodingTimedOut: limits.seconds = 0
         case .metadataTooLarge: limits.metadataByteCount = 100
         case .decodingMemoryExceeded: limits.memoryByteCount = 100
+        case .unisolatedFormat: limits = .server
         default: break
         }
         return limits
@@ -264,7 +275,10 @@ extension Fault {
         case .webPage: try faults.url("/html")
         case .emptyBody: try faults.url("/empty")
         case .errorStatus: try faults.url("/status")
-        case .tooManyPixels, .decodingTimedOut, .decodingMemoryExceeded: try nginx.url("/solid.png")
+        case .tooManyPixels, .decodingTimedOut, .decodingMemoryExceeded, .unisolatedFormat, .missingDecoder:
+            try nginx.url("/solid.png")
+        case .crashedDecoder: try nginx.url("/crash.png")
+        case .complexImage: try nginx.url("/deep.svg")
         case .tooManyFrames, .animationTooLarge: try nginx.url("/animated.gif")
         case .tooManyScans, .metadataTooLarge: try nginx.url("/scan-bomb.jpg")
         }
@@ -323,7 +337,9 @@ extension Fault {
             (.tooManyScans, .limitExceeded(.scans(100), _)),
             (.decodingTimedOut, .limitExceeded(.processorTime(0), _)),
             (.metadataTooLarge, .limitExceeded(.metadata(_, 100), _)),
-            (.decodingMemoryExceeded, .limitExceeded(.memory(_, 100), _)):
+            (.decodingMemoryExceeded, .limitExceeded(.memory(_, 100), _)),
+            (.unisolatedFormat, .limitExceeded(.isolation(.png), _)), (.complexImage, .limitExceeded(.complexity, _)),
+            (.crashedDecoder, .isolation(.png, .crashed, _)), (.missingDecoder, .isolation(.png, .unavailable, _)):
             true
         default: false
         }

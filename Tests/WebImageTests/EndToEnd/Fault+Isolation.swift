@@ -1,0 +1,73 @@
+import FoundationEssentials
+import Glibc
+import WebImage
+import WebImageCoding
+
+@testable import WebImageIsolation
+
+extension Fault {
+    /// Whether the programs and formats that it needs are built.
+    var isPossible: Bool {
+        #if WEBIMAGE_TSAN
+            let hasDecoder = false
+        #else
+            let hasDecoder = true
+        #endif
+        #if WEBIMAGE_FORMATS
+            let hasFormats = true
+        #else
+            let hasFormats = false
+        #endif
+        return switch self {
+        case .complexImage: hasDecoder && hasFormats
+        case .crashedDecoder: hasDecoder
+        default: true
+        }
+    }
+
+    /// Sets where images are decoded.
+    func isolate(_ configuration: inout WebImageManager.Configuration) throws {
+        switch self {
+        case .unisolatedFormat: configuration.codecs = CodecRegistry(decoders: [UnisolatedDecoder()], encoders: [])
+        case .complexImage:
+            let codecs = CodecRegistry()
+            codecs.registerIsolatedFormats(in: try decoding(with: "webimage-decoder"))
+            configuration.codecs = codecs
+        case .crashedDecoder:
+            configuration.isolation = .required
+            configuration.isolatedDecoding = try decoding(with: "MisbehavingDecoder")
+        case .missingDecoder:
+            configuration.isolation = .required
+            configuration.isolatedDecoding = try decoding(with: "missing-decoder")
+        default: break
+        }
+    }
+
+    /// - Parameter program: built beside the tests.
+    private func decoding(with program: String) throws -> IsolatedDecoding {
+        var configuration = IsolatedDecoding.Configuration()
+        configuration.path = DecoderLocation.programPath.flatMap { tests in
+            tests.lastIndex(of: "/").map { tests[...$0] + program }
+        }
+        return IsolatedDecoding(configuration: configuration)
+    }
+}
+
+/// PNG, as if its library could end the process.
+private struct UnisolatedDecoder: ProbingDecoder {
+    let format = ImageFormat.png
+    let conduct = DecoderConduct.unisolated
+    private let codecs = CodecRegistry()
+
+    func info(of data: Data) throws(WebImageError) -> ImageInfo { try codecs.info(of: data) }
+
+    func decode(_ data: Data, options: DecodingOptions) throws(WebImageError) -> Image {
+        try codecs.decode(data, options: options)
+    }
+
+    func probe(_ prefix: Data) throws(WebImageError) -> ImageProbe? { try codecs.probe(prefix) }
+
+    func animation(of data: Data, options: DecodingOptions) throws(WebImageError) -> (any AnimationSource)? {
+        try codecs.animation(of: data, options: options)
+    }
+}
