@@ -208,9 +208,8 @@ static cwi_result read_info(tiff_file *tiff) {
     info->is_gray = page->photometric == PHOTOMETRIC_MINISBLACK || page->photometric == PHOTOMETRIC_MINISWHITE;
     info->has_alpha = page->has_alpha_tag && page->channel_count > cwi_tiff_color_count(page) &&
                       page->photometric != PHOTOMETRIC_PALETTE;
-    bool is_lab = page->photometric == PHOTOMETRIC_CIELAB || page->photometric == PHOTOMETRIC_ICCLAB;
     // A profile of CIELab's has no meaning for the RGB that it is converted to.
-    if (!is_lab && TIFFGetField(tiff->tiff, TIFFTAG_ICCPROFILE, &profile_length, &profile)) {
+    if (!cwi_tiff_is_lab(page) && TIFFGetField(tiff->tiff, TIFFTAG_ICCPROFILE, &profile_length, &profile)) {
         info->profile = profile;
         info->profile_length = profile_length;
     }
@@ -220,7 +219,8 @@ static cwi_result read_info(tiff_file *tiff) {
     tiff->page.is_lossless_jpeg = cwi_tiff_is_lossless_jpeg(tiff->tiff, page, &tiff->memory);
     tiff->is_usual = !page->is_lossless_jpeg && is_usual(page, is_ink);
     // A block, and what its decoder takes; libtiff turns a tile to RGBA beside it.
-    info->working_length = (size_t)page->block_length * (page->is_lossless_jpeg ? 3 : 1) + (1 << 20);
+    info->working_length = (size_t)page->block_length * (page->is_lossless_jpeg ? 3 : 1) + (1 << 20) +
+                           (size_t)cwi_tiff_dictionary_length(tiff->tiff, page, &tiff->memory);
     if (tiff->is_usual) {
         info->working_length += (size_t)page->block_width * page->block_height * 4;
         info->is_premultiplied = true;

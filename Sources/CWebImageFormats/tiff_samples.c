@@ -101,10 +101,12 @@ int cwi_tiff_color_count(const tiff_page *page) {
     }
 }
 
-static bool is_raw(const tiff_page *page) {
-    return page->photometric == PHOTOMETRIC_PALETTE || page->photometric == PHOTOMETRIC_CIELAB ||
-           page->photometric == PHOTOMETRIC_ICCLAB;
+bool cwi_tiff_is_lab(const tiff_page *page) {
+    return page->photometric == PHOTOMETRIC_CIELAB || page->photometric == PHOTOMETRIC_ICCLAB ||
+           page->photometric == PHOTOMETRIC_ITULAB;
 }
+
+static bool is_raw(const tiff_page *page) { return page->photometric == PHOTOMETRIC_PALETTE || cwi_tiff_is_lab(page); }
 
 static double light_of_cube(double root) { return root > 6.0 / 29 ? root * root * root : (root - 4.0 / 29) * 108 / 841; }
 
@@ -113,8 +115,14 @@ static void convert_lab(const tiff_colors *colors, uint16_t pixel[4]) {
     bool is_icc = colors->page->photometric == PHOTOMETRIC_ICCLAB, is_deep = colors->page->depth == 16;
     // TIFF 6.0, section 23, and its supplement for ICCLab, whose numbers of 16 bits are those of 8 times 256.
     double lightness = is_deep ? pixel[0] / (is_icc ? 652.8 : 655.35) : pixel[0] / 2.55, axes[2];
+    // ITU-T T.42, as RFC 3949 (8.1.2) has it: the ranges of a and b are those of surfaces.
+    static const double first[2] = {128, 96}, range[2] = {170, 200};
     for (int axis = 0; axis < 2; axis++) {
         uint16_t value = pixel[1 + axis];
+        if (colors->page->photometric == PHOTOMETRIC_ITULAB) {
+            axes[axis] = is_deep ? (value - first[axis] * 256) * range[axis] / 65535 : (value - first[axis]) * range[axis] / 255;
+            continue;
+        }
         axes[axis] = is_icc ? (is_deep ? value / 256.0 : value) - 128 : is_deep ? (int16_t)value / 256.0 : (int8_t)value;
     }
     double y = (lightness + 16) / 116;
@@ -161,7 +169,8 @@ static void convert(const tiff_colors *colors, uint16_t *pixel, uint32_t count) 
         case PHOTOMETRIC_SEPARATED: convert_ink(colors, pixel); break;
         case PHOTOMETRIC_YCBCR: convert_ycbcr(colors, pixel); break;
         case PHOTOMETRIC_CIELAB:
-        case PHOTOMETRIC_ICCLAB: convert_lab(colors, pixel); break;
+        case PHOTOMETRIC_ICCLAB:
+        case PHOTOMETRIC_ITULAB: convert_lab(colors, pixel); break;
         default: break;
         }
         uint32_t alpha = pixel[3];
@@ -212,23 +221,47 @@ static bool make_encoded(tiff_colors *colors) {
 
 // MARK: Blocks
 
+/// How many pixels a sample of a plane is for. libtiff has fewer samples only in planes of chroma.
+static void subsampling(const tiff_page *page, int plane, uint32_t *across, uint32_t *down) {
+    bool is_chroma = page->is_planar && page->photometric == PHOTOMETRIC_YCBCR && (plane == 1 || plane == 2);
+    *across = is_chroma ? page->horizontal_subsampling : 1;
+    *down = is_chroma ? page->vertical_subsampling : 1;
+}
+
+static uint64_t row_length_of_plane(const tiff_page *page, int plane) {
+    uint32_t across, down;
+    subsampling(page, plane, &across, &down);
+    uint64_t samples = ((uint64_t)page->block_width + across - 1) / across * (page->is_planar ? 1 : page->channel_count);
+    return (samples * page->depth + 7) / 8;
+}
+
+/// The bytes of a block in a plane; all that libtiff has, where no samples are missing.
+static tmsize_t length_of_block(const tiff_page *page, int plane, uint32_t rows, tmsize_t capacity) {
+    uint32_t across, down;
+    subsampling(page, plane, &across, &down);
+    if (across == 1 && down == 1) return capacity;
+    uint64_t length = row_length_of_plane(page, plane) * (((uint64_t)rows + down - 1) / down);
+    return length < (uint64_t)capacity ? (tmsize_t)length : capacity;
+}
+
 /// Writes the samples of a block to their channels of the pixels.
 static void unpack(
     const tiff_colors *colors, const uint8_t *block, size_t length, int plane, uint32_t columns, uint32_t rows,
     uint16_t *pixels) {
     const tiff_page *page = colors->page;
-    uint32_t stored = page->is_planar ? 1 : page->channel_count;
-    uint64_t row_length = ((uint64_t)page->block_width * stored * page->depth + 7) / 8;
+    uint32_t stored = page->is_planar ? 1 : page->channel_count, across, down;
+    subsampling(page, plane, &across, &down);
+    uint64_t row_length = row_length_of_plane(page, plane);
     int alpha = colors->color_count < 4 && colors->has_alpha ? colors->color_count : -1;
-    for (uint32_t row = 0; row < rows && (row + 1) * row_length <= length; row++) {
-        const uint8_t *source = block + row * row_length;
+    for (uint32_t row = 0; row < rows && (row / down + 1) * row_length <= length; row++) {
+        const uint8_t *source = block + row / down * row_length;
         uint16_t *pixel = pixels + (size_t)row * page->width * 4;
         for (uint32_t column = 0; column < columns; column++, pixel += 4) {
             for (uint32_t channel = 0; channel < stored && channel <= 4; channel++) {
                 int index = page->is_planar ? plane : (int)channel;
                 int target = index < colors->color_count ? index : index == alpha ? 3 : -1;
                 if (target < 0) continue;
-                uint64_t sample = (uint64_t)column * stored + channel;
+                uint64_t sample = (uint64_t)(column / across) * stored + channel;
                 pixel[target] = is_raw(page) && index < colors->color_count
                                     ? (uint16_t)bits_of_sample(source, sample, page->depth)
                                     : level_of_sample(source, sample, page->depth, page->format);
@@ -274,11 +307,10 @@ uint64_t cwi_tiff_read_samples(
     tiff_colors colors = {.page = &scaled, .is_ink = is_ink, .color_count = cwi_tiff_color_count(page)};
     colors.has_alpha = page->has_alpha_tag && page->channel_count > colors.color_count;
     colors.is_associated = colors.has_alpha && page->alpha_kind != EXTRASAMPLE_UNASSALPHA;
-    bool is_lab = page->photometric == PHOTOMETRIC_CIELAB || page->photometric == PHOTOMETRIC_ICCLAB;
     *first = 0;
     if (page->photometric == PHOTOMETRIC_PALETTE && !read_palette(tiff, &colors)) return page->block_count;
     if (page->photometric == PHOTOMETRIC_YCBCR && !read_ycbcr(tiff, &colors)) return page->block_count;
-    if (is_lab && !make_encoded(&colors)) return page->block_count;
+    if (cwi_tiff_is_lab(page) && !make_encoded(&colors)) return page->block_count;
     tmsize_t capacity = page->is_tiled ? TIFFTileSize(tiff) : TIFFStripSize(tiff);
     if (page->is_lossless_jpeg)
         capacity = (tmsize_t)page->block_width * page->block_height * (page->is_planar ? 1 : page->channel_count) * 2;
@@ -297,8 +329,11 @@ uint64_t cwi_tiff_read_samples(
                                                 : TIFFComputeStrip(tiff, top, (uint16_t)plane);
                 tmsize_t length = page->is_lossless_jpeg
                                       ? read_lossless(tiff, memory, page, index, block, (size_t)capacity)
-                                  : page->is_tiled ? TIFFReadEncodedTile(tiff, index, block, capacity)
-                                                 : TIFFReadEncodedStrip(tiff, index, block, capacity);
+                                  : page->is_tiled
+                                      ? TIFFReadEncodedTile(
+                                            tiff, index, block, length_of_block(page, plane, page->block_height, capacity))
+                                      : TIFFReadEncodedStrip(
+                                            tiff, index, block, length_of_block(page, plane, rows, capacity));
                 if (length < 0) {
                     if (damaged_count++ == 0) *first = index;
                     is_whole = false;
@@ -323,6 +358,8 @@ end:
     return damaged_count;
 }
 
+static bool is_factor(uint16_t value) { return value == 1 || value == 2 || value == 4; }
+
 cwi_result cwi_tiff_check_samples(const tiff_page *page) {
     char text[CWI_MESSAGE_LENGTH];
     int colors = cwi_tiff_color_count(page), depth = page->depth;
@@ -343,12 +380,16 @@ cwi_result cwi_tiff_check_samples(const tiff_page *page) {
         break;
     case PHOTOMETRIC_YCBCR:
         if (page->horizontal_subsampling == 1 && page->vertical_subsampling == 1) break;
+        // libtiff has other rows in planes of JPEG.
+        bool is_subsampled = is_factor(page->horizontal_subsampling) && is_factor(page->vertical_subsampling);
+        if (page->is_planar && is_subsampled && page->compression != COMPRESSION_JPEG) break;
         snprintf(
             text, sizeof text, "YCbCr of %d bits with fewer chroma samples%s", depth,
             page->is_planar ? " in planes" : "");
         return cwi_failure(CWI_UNSUPPORTED, text);
     case PHOTOMETRIC_CIELAB:
     case PHOTOMETRIC_ICCLAB:
+    case PHOTOMETRIC_ITULAB:
         snprintf(text, sizeof text, "CIELab of %d bits a channel", depth);
         if (is_float || (depth != 8 && depth != 16)) return cwi_failure(CWI_UNSUPPORTED, text);
         break;

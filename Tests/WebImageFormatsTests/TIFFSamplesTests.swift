@@ -150,7 +150,7 @@ import WebImageTestSupport
     }
 
     /// Levels of lcms2 for CIELab under D50.
-    @Test(arguments: [8, 9], [8, 16]) func readsCIELab(photometric: Int, bits: Int) throws {
+    @Test(arguments: [8, 9, 10], [8, 16]) func readsCIELab(photometric: Int, bits: Int) throws {
         let colors: [(lab: [Double], expected: [Int])] = [
             ([100, 0, 0], [255, 255, 255]), ([60, 20, -30], [159, 133, 198]), ([40, -25, 20], [56, 105, 60]),
             ([80, 10, 60], [239, 190, 81]), ([20, 30, -20], [78, 27, 78]), ([94.9, 0, 0], [240, 240, 240]),
@@ -159,9 +159,18 @@ import WebImageTestSupport
         let unit = bits == 8 ? 1.0 : 256.0
         tiff.strips = [
             colors.flatMap { color in
-                let range = photometric == 9 ? 255 * unit : bits == 8 ? 255 : 65535
-                let lightness = Int((color.lab[0] / 100 * range).rounded())
-                let axes = color.lab[1...].map { Int((($0 + (photometric == 9 ? 128 : 0)) * unit).rounded()) }
+                let most = bits == 8 ? 255.0 : 65535
+                let lightness = Int((color.lab[0] / 100 * (photometric == 9 ? 255 * unit : most)).rounded())
+                // CIELab, ICCLab and ITULab.
+                let axes = zip(color.lab[1...], [(128.0, 170.0), (96, 200)]).map { value, range in
+                    let sample =
+                        switch photometric {
+                        case 8: value * unit
+                        case 9: (value + 128) * unit
+                        default: value * most / range.1 + range.0 * unit
+                        }
+                    return Int(sample.rounded())
+                }
                 return ([lightness] + axes).flatMap { tiff.number($0, bits / 8) }
             }
         ]
@@ -196,6 +205,40 @@ import WebImageTestSupport
         let pixels = try registry.decode(tiff.data).pixels
         #expect(pixels[0, 0].x >= 253 && pixels[0, 0].y <= 2 && pixels[0, 0].z <= 2)
         #expect(pixels[1, 0] == SIMD4(100, 100, 100, 255))
+    }
+
+    /// Red and gray, with chroma for several pixels; the last samples are for fewer.
+    @Test(arguments: [[2, 2], [4, 1], [1, 2]], [false, true])
+    func readsPlanesOfYCbCrWithFewerChromaSamples(factors: [Int], isInStrips: Bool) throws {
+        let (width, height) = (9, 5)
+        func isRed(_ column: Int) -> Bool { column % 2 == 0 }
+        func plane(_ width: Int, _ height: Int, _ value: (Int) -> UInt8) -> [UInt8] {
+            (0..<height).flatMap { _ in (0..<width).map(value) }
+        }
+        func chroma(_ red: UInt8) -> (Int) -> [UInt8] {
+            { height in
+                plane((width + factors[0] - 1) / factors[0], (height + factors[1] - 1) / factors[1]) {
+                    isRed($0) ? red : 128
+                }
+            }
+        }
+        var tiff = TIFFBytes(width: width, height: height, photometric: 6, isPlanar: true)
+        tiff.entries = [(530, 3, factors)] + (isInStrips ? [(278, 3, [4])] : [])
+        let heights = isInStrips ? [4, 1] : [height]
+        tiff.strips =
+            heights.map { plane(width, $0) { isRed($0 / factors[0]) ? 76 : 100 } }
+            + heights.map(chroma(85)) + heights.map(chroma(255))
+        let pixels = try registry.decode(tiff.data, options: DecodingOptions(damage: .refuse)).pixels
+        for y in 0..<height {
+            for x in 0..<width {
+                let pixel = pixels[x, y]
+                if isRed(x / factors[0]) {
+                    #expect(pixel.x >= 253 && pixel.y <= 2 && pixel.z <= 2, "\(x), \(y): \(pixel)")
+                } else {
+                    #expect(pixel == SIMD4(100, 100, 100, 255), "\(x), \(y)")
+                }
+            }
+        }
     }
 
     @Test(

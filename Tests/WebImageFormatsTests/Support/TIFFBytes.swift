@@ -6,7 +6,7 @@ struct TIFFBytes {
     var height: Int
     var bits = 8
     var channels = 3
-    /// 0 and 1 gray, 2 RGB, 3 a palette, 5 CMYK, 6 YCbCr, 8 CIELab, 9 ICCLab.
+    /// 0 and 1 gray, 2 RGB, 3 a palette, 5 CMYK, 6 YCbCr, 8 CIELab, 9 ICCLab, 10 ITULab.
     var photometric = 2
     /// 1 unsigned, 2 signed, 3 floating point.
     var format = 1
