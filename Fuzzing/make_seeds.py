@@ -39,6 +39,7 @@ elif target == "FuzzSVG":
     for number, body in enumerate(bodies):
         text = "<?xml version='1.0'?><svg xmlns='http://www.w3.org/2000/svg' viewBox='0 0 9 9'>%s</svg>" % body
         write("seed%d.svg" % number, text.encode())
+    write("entities.svg", b"<!DOCTYPE svg [<!ENTITY a 'b'><!-- c -->]><svg id='&a;'/>")
 elif target == "FuzzPixels":
     head = b"WIPX" + bytes([1, 1]) + struct.pack("<HLLLLdQL", 19, 2, 2, 1, 0xFFFFFFFF, 1.0, 99, 7)
     write("pixels", head.ljust(64, b"\0") + b"png\nimage/png\npng\n".ljust(64, b"\0") + bytes(range(16)))

@@ -54,13 +54,39 @@ import WebImageCore
     // MARK: XML
 
     @Test(arguments: [
-        "<!DOCTYPE svg [<!ENTITY a 'x'>]><svg>&a;</svg>", "<!DOCTYPE svg [ ]><svg/>", "<svg>&nbsp;</svg>",
+        "<!DOCTYPE svg [<!ENTITY a 'x'><!ENTITY b '&a;'>]><svg>&b;</svg>", "<svg>&nbsp;</svg>",
+        "<!DOCTYPE svg [<!ENTITY a '<g/>'>]><svg>&a;</svg>", "<!DOCTYPE svg [<!ENTITY a '&#60;g/>'>]><svg>&a;</svg>",
+        "<!DOCTYPE svg [<!ENTITY % a 'x'>]><svg/>", "<!DOCTYPE svg [%a;]><svg/>",
+        "<!DOCTYPE svg [<!ENTITY a SYSTEM '/etc/passwd'>]><svg>&a;</svg>",
         "<!DOCTYPE svg [<!ATTLIST rect filter CDATA 'url(#f)'>]><svg/>",
         "<!DOCTYPE svg SYSTEM 'a' [<!ELEMENT a ANY>]><svg/>",
-    ]) func entitiesAndInternalDocumentTypesAreRefused(text: String) {
+    ]) func entitiesOfMoreThanPlainTextAreRefused(text: String) {
         guard case .decoding(.svg, .unsupported, _) = error(of: Data(text.utf8)) else {
             Issue.record("\(text) is not refused")
             return
+        }
+    }
+
+    /// As drawing programs abbreviate the names of namespaces.
+    @Test func entitiesOfPlainTextAreReplaced() throws {
+        let declarations = "<!-- a ]> --><?b ]>?>\n<!ENTITY svg 'http://www.w3.org/2000/svg'><!ENTITY svg \"other\" >"
+        for type in ["", "<!DOCTYPE svg [ ]>", "<!DOCTYPE svg PUBLIC 'a' \"b\" [\(declarations)\n]  >"] {
+            let name = type.contains("ENTITY") ? "&svg;" : "http://www.w3.org/2000/svg"
+            let text = type + "<svg xmlns='\(name)' width='9' height='9'><rect width='9' height='9' fill='red'/></svg>"
+            let image = try registry.decode(Data(text.utf8))
+            #expect(Pixels(image.pixels).bytes.prefix(4) == [255, 0, 0, 255])
+        }
+    }
+
+    @Test func entitiesAreBounded() {
+        let many = (0...64).map { "<!ENTITY a\($0) 'x'>" }.joined()
+        let long = "<!ENTITY a '\(String(repeating: "x", count: 1000))'>"
+        let uses = String(repeating: "<g id='&a;'/>", count: 100)
+        for text in ["<!DOCTYPE svg [\(many)]><svg/>", "<!DOCTYPE svg [\(long)]><svg>\(uses)</svg>"] {
+            guard case .limitExceeded(.complexity, _) = error(of: Data(text.utf8)) else {
+                Issue.record("not refused: \(text.prefix(60))")
+                return
+            }
         }
     }
 
@@ -69,6 +95,8 @@ import WebImageCore
         "<svg>&</svg>",
         "<svg>&#0;</svg>", "<svg/>text", "<svg>\u{1}</svg>", "<svg><![CDATA[\u{2}]]></svg>", "<svg><![CDATA[</svg>",
         "<svg><!-- </svg>",
+        "<!DOCTYPE svg [", "<!DOCTYPE svg [<!ENTITY a 'x", "<!DOCTYPE svg [<!ENTITY a 'x'",
+        "<!DOCTYPE svg [<!ENTITYa 'x'>]><svg/>",
     ]) func damagedXMLIsRefused(text: String) {
         guard case .decoding(.svg, _, _) = error(of: Data(text.utf8)) else {
             Issue.record("\(text) is not refused")

@@ -1,10 +1,11 @@
 internal import WebImageCore
 
-/// Reads XML 1.0 without document types: elements, attributes and text, with the five predefined entities.
+/// Reads XML 1.0: elements, attributes and text, with the five predefined entities and those of plain text.
 ///
 ///     bytes ──▶ next() ──▶ .start(name, attributes) │ .text │ .end
 ///
-/// Entities and internal subsets are refused, comments and processing instructions skipped, and CDATA sections are text.
+/// Comments and processing instructions are skipped, and CDATA sections are text. An internal document type may only declare
+/// entities, whose text has neither markup nor references: drawing programs abbreviate names with them.
 /// It takes a few more texts for XML than libxml2 does, such as a comment with two hyphens, and no fewer of those with
 /// elements: what libxml2 sees is not these bytes but what ``SVGWriter`` writes from the events.
 struct XMLReader {
@@ -23,6 +24,9 @@ struct XMLReader {
     /// UTF-8.
     private let bytes: [UInt8]
     private var position = 0
+    /// The texts that the document type declares, by name.
+    private var entities: [ArraySlice<UInt8>: [UInt8]] = [:]
+    private var expandedByteCount = 0
     /// The names of the open elements.
     private var open: [ArraySlice<UInt8>] = []
     private var hasRoot = false
@@ -30,6 +34,7 @@ struct XMLReader {
     private var endsNow = false
 
     static let (depthLimit, attributeLimit, nameLimit) = (200, 256, 1024)
+    private static let (entityLimit, expandedByteLimit) = (64, 1 << 16)
 
     init(_ bytes: [UInt8]) throws(WebImageError) {
         self.bytes = bytes
@@ -145,13 +150,13 @@ struct XMLReader {
         return name
     }
 
-    /// A document type without declarations of its own says nothing that matters.
+    /// Of a document type, only declarations of its own matter.
     private mutating func skipDocumentType() throws(WebImageError) {
         guard !hasRoot else { throw Self.damaged("a document type inside the document") }
         while let byte {
             position += 1
             switch byte {
-            case UInt8(ascii: "["): throw ImageFormat.svg.unsupported("entities or an internal document type")
+            case UInt8(ascii: "["): try readDeclarations()
             case UInt8(ascii: ">"): return
             case UInt8(ascii: "\""), UInt8(ascii: "'"):
                 while let next = self.byte, next != byte { position += 1 }
@@ -161,6 +166,54 @@ struct XMLReader {
         }
         throw ImageFormat.svg.truncated
     }
+
+    private mutating func readDeclarations() throws(WebImageError) {
+        while byte != nil {
+            if skipSpace() { continue }
+            if has("]") {
+                position += 1
+                return
+            } else if has("<!--") {
+                try skip(past: "-->")
+            } else if has("<?") {
+                try skip(past: "?>")
+            } else if has("<!ENTITY") {
+                position += 8
+                try readEntity()
+            } else {
+                throw ImageFormat.svg.unsupported("an internal document type with more than entities")
+            }
+        }
+        throw ImageFormat.svg.truncated
+    }
+
+    private mutating func readEntity() throws(WebImageError) {
+        guard skipSpace() else { throw Self.damaged("a declaration of an entity") }
+        if has("%") { throw Self.unsupportedEntity }
+        let name = try name()
+        guard skipSpace() else { throw Self.damaged("a declaration of an entity") }
+        guard let quote = byte, quote == UInt8(ascii: "\"") || quote == UInt8(ascii: "'") else {
+            throw Self.unsupportedEntity
+        }
+        position += 1
+        let start = position
+        while let byte, byte != quote {
+            guard byte >= 0x20, !"<&%".utf8.contains(byte) else { throw Self.unsupportedEntity }
+            position += 1
+        }
+        let text = Array(bytes[start..<position])
+        position += 1
+        _ = skipSpace()
+        guard byte == UInt8(ascii: ">") else {
+            throw byte == nil ? ImageFormat.svg.truncated : Self.damaged("a declaration of an entity")
+        }
+        position += 1
+        // The first declaration counts.
+        if entities[name] == nil { entities[name] = text }
+        if entities.count > Self.entityLimit { throw Self.complex("more than \(Self.entityLimit) entities") }
+    }
+
+    private static let unsupportedEntity = ImageFormat.svg.unsupported("entities of more than plain text")
 
     // MARK: Text
 
@@ -187,9 +240,10 @@ struct XMLReader {
     }
 
     private mutating func appendReference(to text: inout [UInt8]) throws(WebImageError) {
-        let rest = bytes[position...].prefix(16)
+        let rest = bytes[position...].prefix(64)
         guard let end = rest.firstIndex(of: UInt8(ascii: ";")) else { throw Self.damaged("a & without a reference") }
-        let reference = String(decoding: rest[(position + 1)..<end], as: UTF8.self)
+        let name = rest[(position + 1)..<end]
+        let reference = String(decoding: name, as: UTF8.self)
         position = end + 1
         switch reference {
         case "lt": text.append(UInt8(ascii: "<"))
@@ -199,7 +253,15 @@ struct XMLReader {
         case "apos": text.append(UInt8(ascii: "'"))
         default:
             guard reference.hasPrefix("#") else {
-                throw ImageFormat.svg.unsupported("entities or an internal document type")
+                guard let entity = entities[name] else {
+                    throw ImageFormat.svg.unsupported("an entity that the document does not declare")
+                }
+                expandedByteCount += entity.count
+                guard expandedByteCount <= Self.expandedByteLimit else {
+                    throw Self.complex("entities of more than \(Self.expandedByteLimit) bytes")
+                }
+                text += entity
+                return
             }
             let digits = reference.dropFirst()
             let number =
