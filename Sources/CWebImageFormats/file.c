@@ -84,6 +84,8 @@ bool cwi_file_is_keyframe(const cwi_file *file, int frame) {
     return !file->reading->is_keyframe || file->reading->is_keyframe(file, frame);
 }
 
+void cwi_file_set_strip_height(cwi_file *file, uint32_t row_count) { file->strip_height = row_count; }
+
 cwi_result cwi_file_decode(cwi_file *file, int frame, int reduction, void *pixels, size_t stride, bool *is_partial) {
     if (is_partial) *is_partial = false;
     if (!file->reading->decode || frame < 0 || frame >= file->info.frame_count)

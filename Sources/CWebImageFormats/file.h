@@ -24,6 +24,7 @@ struct cwi_file {
     size_t length;
     cwi_limits limits;
     cwi_choice choice;
+    uint32_t strip_height;
 };
 
 /// How one library writes.

@@ -119,32 +119,60 @@ static cwi_result open_codec(jp2_file *jp2, bool is_strict) {
     return cwi_success();
 }
 
-/// Decodes into `image`.
-static cwi_result decode_image(jp2_file *jp2, int reduction, bool is_strict) {
+/// Decodes rows into `image`.
+static cwi_result decode_image(jp2_file *jp2, int reduction, cwi_jp2_rows rows, bool is_strict) {
     close_codec(jp2);
     cwi_result result = open_codec(jp2, is_strict);
     if (result.status != CWI_OK) return result;
     if (reduction > 0 && !opj_set_decoded_resolution_factor(jp2->codec, (uint32_t)reduction))
         return damaged(jp2, "fewer resolutions than the header says");
+    const cwi_jp2_picture *picture = &jp2->picture;
+    uint32_t top = cwi_jp2_top(picture, rows, reduction), bottom = cwi_jp2_bottom(picture, rows, reduction);
+    if ((top > picture->y0 || bottom < picture->y1) &&
+        !opj_set_decode_area(
+            jp2->codec, jp2->image, (int32_t)picture->x0, (int32_t)top, (int32_t)picture->x1, (int32_t)bottom))
+        return damaged(jp2, "rows that can't be decoded");
     if (!opj_decode(jp2->codec, jp2->stream, jp2->image)) return damaged(jp2, "the image data is damaged");
     // OpenJPEG also reports errors of transforms that it skips, and goes on.
     return opj_end_decompress(jp2->codec, jp2->stream) ? cwi_success() : damaged(jp2, "the image data is damaged");
 }
 
+/// Decodes strips one after the other.
+static cwi_result decode_strips(jp2_file *jp2, int reduction, uint8_t *pixels, size_t stride) {
+    const cwi_jp2_picture *picture = &jp2->picture;
+    if (!picture->is_complete) return damaged(jp2, "tiles are missing");
+    cwi_jp2_rows all = cwi_jp2_all_rows(picture, reduction);
+    uint64_t end = (uint64_t)all.first + all.count, height = jp2->file.strip_height;
+    for (uint64_t row = all.first; row < end;) {
+        // Strips begin where all components have a row.
+        uint64_t next = (row / height + 1) * height;
+        cwi_jp2_rows rows = {(uint32_t)row, (uint32_t)((next < end ? next : end) - row)};
+        cwi_result result = decode_image(jp2, reduction, rows, true);
+        if (result.status != CWI_OK) return result;
+        if (!cwi_jp2_copy_pixels(picture, jp2->image, reduction, rows, pixels + (row - all.first) * stride, stride))
+            return damaged(jp2, "a component without pixels");
+        row = next;
+    }
+    close_codec(jp2);
+    return cwi_success();
+}
+
 static cwi_result decode(cwi_file *file, int frame, int reduction, void *pixels, size_t stride, bool *is_partial) {
     jp2_file *jp2 = (jp2_file *)file;
     const cwi_jp2_picture *picture = &jp2->picture;
-    cwi_result result = decode_image(jp2, reduction, true);
+    cwi_jp2_rows rows = cwi_jp2_all_rows(picture, reduction);
+    if (file->strip_height > 0 && file->strip_height < rows.count) return decode_strips(jp2, reduction, pixels, stride);
+    cwi_result result = decode_image(jp2, reduction, rows, true);
     bool is_whole = result.status == CWI_OK && picture->is_complete;
     if (!is_whole && !is_partial) return result.status == CWI_OK ? damaged(jp2, "tiles are missing") : result;
     // Where OpenJPEG skips damaged data, 2.5.0 reads out of bounds if it also skips resolutions, or if packet headers are apart.
     if (result.status == CWI_CORRUPT && reduction == 0 && !picture->has_packed_headers)
-        result = decode_image(jp2, 0, false);
+        result = decode_image(jp2, 0, rows, false);
     if (result.status != CWI_OK) return result;
     uint32_t width = cwi_jp2_kept(file->info.origin_x, file->info.width, reduction);
     uint32_t height = cwi_jp2_kept(file->info.origin_y, file->info.height, reduction);
     memset(pixels, 0, stride * (height - 1) + (size_t)width * 4 * (size_t)file->info.bytes_per_channel);
-    if (!cwi_jp2_copy_pixels(picture, jp2->image, reduction, pixels, stride))
+    if (!cwi_jp2_copy_pixels(picture, jp2->image, reduction, rows, pixels, stride))
         return damaged(jp2, "a component without pixels");
     if (is_partial) *is_partial = !is_whole;
     close_codec(jp2);

@@ -19,10 +19,22 @@ typedef struct {
 void cwi_jp2_note_error(const char *message, void *data);
 void cwi_jp2_ignore_message(const char *message, void *data);
 
-/// Copies a decoded image, of which a reduction kept every 2ⁿth column and row. Returns false without memory, or if a channel has
+/// Rows of a picture, on the grid of which a reduction keeps every 2ⁿth.
+typedef struct {
+    uint32_t first, count;
+} cwi_jp2_rows;
+
+/// All rows that a reduction keeps.
+cwi_jp2_rows cwi_jp2_all_rows(const cwi_jp2_picture *picture, int reduction);
+
+/// Where rows begin and end on the reference grid.
+uint32_t cwi_jp2_top(const cwi_jp2_picture *picture, cwi_jp2_rows rows, int reduction);
+uint32_t cwi_jp2_bottom(const cwi_jp2_picture *picture, cwi_jp2_rows rows, int reduction);
+
+/// Copies decoded rows, of which a reduction kept every 2ⁿth column and row. Returns false without memory, or if a channel has
 /// no pixels.
 bool cwi_jp2_copy_pixels(
-    const cwi_jp2_picture *picture, const opj_image_t *image, int reduction, void *pixels, size_t stride);
+    const cwi_jp2_picture *picture, const opj_image_t *image, int reduction, cwi_jp2_rows rows, void *pixels, size_t stride);
 
 /// Whether pixels have 16 bits a channel.
 static inline bool cwi_jp2_is_deep(const cwi_jp2_picture *picture) {

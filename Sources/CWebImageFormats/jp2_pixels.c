@@ -56,14 +56,14 @@ static uint32_t place(uint64_t position, uint32_t distance, uint32_t step, uint3
 
 static bool open_reader(
     channel_reader *reader, const cwi_jp2_picture *picture, const cwi_jp2_channel *channel, const opj_image_t *image,
-    int reduction, uint32_t width) {
+    int reduction, uint32_t top, uint32_t width) {
     const opj_image_comp_t *component = reader->component = &image->comps[channel->component];
     if (!component->data || component->w == 0 || component->h == 0 || component->prec < 1 || component->prec > 31)
         return false;
     reader->line = malloc((size_t)width * sizeof *reader->line);
     if (!reader->line || !make_levels(reader, picture, channel)) return false;
     uint32_t first_column = cwi_jp2_first_kept((picture->x0 + channel->dx - 1) / channel->dx, reduction);
-    reader->first_row = cwi_jp2_first_kept((picture->y0 + channel->dy - 1) / channel->dy, reduction);
+    reader->first_row = cwi_jp2_first_kept((uint32_t)(((uint64_t)top + channel->dy - 1) / channel->dy), reduction);
     reader->dy = channel->dy;
     if (channel->dx == picture->dx && component->w >= width) return true;
     reader->columns = malloc((size_t)width * sizeof *reader->columns);
@@ -218,20 +218,42 @@ static void copy_lines(
     }
 }
 
+cwi_jp2_rows cwi_jp2_all_rows(const cwi_jp2_picture *picture, int reduction) {
+    uint32_t first = (picture->y0 + picture->dy - 1) / picture->dy;
+    return (cwi_jp2_rows){cwi_jp2_first_kept(first, reduction), cwi_jp2_kept(first, picture->height, reduction)};
+}
+
+/// The place of a row on the reference grid. The first and the last row may begin and end between its places there.
+static uint32_t on_grid(const cwi_jp2_picture *picture, uint32_t row, int reduction) {
+    uint64_t place = ((uint64_t)row << reduction) * picture->dy;
+    return place > picture->y1 ? picture->y1 : place < picture->y0 ? picture->y0 : (uint32_t)place;
+}
+
+uint32_t cwi_jp2_top(const cwi_jp2_picture *picture, cwi_jp2_rows rows, int reduction) {
+    return rows.first == cwi_jp2_all_rows(picture, reduction).first ? picture->y0 : on_grid(picture, rows.first, reduction);
+}
+
+uint32_t cwi_jp2_bottom(const cwi_jp2_picture *picture, cwi_jp2_rows rows, int reduction) {
+    cwi_jp2_rows all = cwi_jp2_all_rows(picture, reduction);
+    uint32_t end = rows.first + rows.count;
+    return end >= all.first + all.count ? picture->y1 : on_grid(picture, end, reduction);
+}
+
 bool cwi_jp2_copy_pixels(
-    const cwi_jp2_picture *picture, const opj_image_t *image, int reduction, void *pixels, size_t stride) {
+    const cwi_jp2_picture *picture, const opj_image_t *image, int reduction, cwi_jp2_rows rows, void *pixels,
+    size_t stride) {
     uint32_t first_column = (picture->x0 + picture->dx - 1) / picture->dx;
-    uint32_t first_row = (picture->y0 + picture->dy - 1) / picture->dy;
+    uint32_t top = cwi_jp2_top(picture, rows, reduction);
     uint32_t width = cwi_jp2_kept(first_column, picture->width, reduction);
-    uint32_t height = cwi_jp2_kept(first_row, picture->height, reduction);
+    uint32_t height = rows.count;
     int count = picture->color_count + (picture->has_alpha ? 1 : 0);
     channel_reader readers[CWI_JP2_CHANNELS] = {0};
     bool is_open = width > 0 && height > 0;
     for (int index = 0; index < count && is_open; index++)
         is_open = picture->channels[index].component < image->numcomps &&
-                  open_reader(&readers[index], picture, &picture->channels[index], image, reduction, width);
+                  open_reader(&readers[index], picture, &picture->channels[index], image, reduction, top, width);
     if (is_open && !copy_bytes(picture, readers, pixels, stride, width, height))
-        copy_lines(picture, readers, pixels, stride, width, height, cwi_jp2_first_kept(first_row, reduction));
+        copy_lines(picture, readers, pixels, stride, width, height, rows.first);
     for (int index = 0; index < CWI_JP2_CHANNELS; index++) close_reader(&readers[index]);
     return is_open;
 }

@@ -142,10 +142,14 @@ struct LibraryDecoder: ProbingDecoder, MetadataDecoder {
     ) throws(WebImageError) -> Image {
         let options = plan.options
         let decodedSize = reduction == 0 ? file.size : file.decodedSize(reduction: reduction)
-        let byteCount = plan.byteCount(from: decodedSize) + (try file.workingByteCount(reduction: reduction))
+        let pixelByteCount = plan.byteCount(from: decodedSize)
+        let stripHeight = try file.stripHeight(reduction: reduction, besides: pixelByteCount)
+        let byteCount =
+            pixelByteCount + (try file.workingByteCount(reduction: reduction, stripHeight: stripHeight))
         return try options.withMemory(byteCount) { (_) throws(WebImageError) in
             let (pixels, isPartial) = try file.pixels(
-                reduction: reduction, allowsDamage: allowsDamage, cancellation: options.cancellation)
+                reduction: reduction, stripHeight: stripHeight, allowsDamage: allowsDamage,
+                cancellation: options.cancellation)
             var image = try plan.image(of: pixels, format: format, frameCount: file.frameCount)
             image.isPartial = isPartial
             return image

@@ -95,16 +95,45 @@ final class LibraryFile {
 
     /// The memory of decoding besides the result, in bytes.
     ///
+    /// - Parameter stripHeight: of ``stripHeight(reduction:besides:)``.
     /// - Throws: ``WebImageError/limitExceeded(reason:)`` for a file that would take more for what it claims than its
     ///   pixels can explain.
-    func workingByteCount(reduction: Int = 0) throws(WebImageError) -> Int {
+    func workingByteCount(reduction: Int = 0, stripHeight: Int? = nil) throws(WebImageError) -> Int {
         let size = decodedSize(reduction: reduction)
         let own = size.pixelCount * (isDeep ? 8 : 0)
-        if let jpeg2000 { return own + (try jpeg2000.byteCount(reduction: reduction, limits: limits)) }
+        if let jpeg2000 {
+            return own + (try jpeg2000.byteCount(reduction: reduction, stripHeight: stripHeight, limits: limits))
+        }
         if info.working_length > 0 { return own + Int(info.working_length) }
         if let media { return own + media.workingByteCount(format, pixelCount: size.pixelCount) }
         return own + size.pixelCount * format.workingByteCount(isDeep: isDeep)
     }
+
+    /// The rows of a large JPEG 2000 that are decoded at a time, so that OpenJPEG does not hold all of them: a megabyte
+    /// can claim 100 megapixels. Strips take more time. `nil` for all rows.
+    ///
+    /// - Parameter byteCount: the memory that is needed besides.
+    func stripHeight(reduction: Int, besides byteCount: Int) throws(WebImageError) -> Int? {
+        guard let jpeg2000 else { return nil }
+        guard jpeg2000.codestream.canBeCut(decodedSize) else {
+            let needed = try byteCount + workingByteCount(reduction: reduction)
+            guard needed <= Self.undividedByteLimit else {
+                throw .limitExceeded(reason: .memory(byteCount: needed, limit: Self.undividedByteLimit))
+            }
+            return nil
+        }
+        var smallest: (height: Int?, byteCount: Int) = (nil, .max)
+        for height in [nil] + Codestream.stripHeights.map(Optional.init) {
+            if let height, height >= decodedSize(reduction: reduction).height { continue }
+            let needed = try byteCount + workingByteCount(reduction: reduction, stripHeight: height)
+            if needed <= min(limits.memoryByteCount, Self.undividedByteLimit) { return height }
+            if needed < smallest.byteCount { smallest = (height, needed) }
+        }
+        return smallest.height
+    }
+
+    /// The most memory without strips.
+    private static let undividedByteLimit = 448 << 20
 
     private(set) lazy var profile: ColorProfile? = {
         guard let bytes = info.profile, info.profile_length > 0 else { return nil }
@@ -154,11 +183,15 @@ final class LibraryFile {
 
     /// Decodes a frame, premultiplied and cropped, not turned.
     ///
-    /// - Parameter reduction: decodes 1/2ⁿ of the sides; less than `info.resolution_count`.
+    /// - Parameters:
+    ///   - reduction: decodes 1/2ⁿ of the sides; less than `info.resolution_count`.
+    ///   - stripHeight: of ``stripHeight(reduction:besides:)``.
     func pixels(
-        ofFrame index: Int = 0, reduction: Int = 0, allowsDamage: Bool, cancellation: Cancellation?
+        ofFrame index: Int = 0, reduction: Int = 0, stripHeight: Int? = nil, allowsDamage: Bool,
+        cancellation: Cancellation?
     ) throws(WebImageError) -> (pixels: PixelBuffer, isPartial: Bool) {
-        try pixels(size: decodedSize(reduction: reduction), cancellation: cancellation) {
+        cwi_file_set_strip_height(handle, UInt32(stripHeight ?? 0))
+        return try pixels(size: decodedSize(reduction: reduction), cancellation: cancellation) {
             (memory, stride, isPartial) in
             cwi_file_decode(
                 handle, Int32(index), Int32(reduction), memory, stride, allowsDamage ? isPartial : nil)

@@ -48,7 +48,25 @@ public func exerciseJPEG2000(with bytes: UnsafePointer<UInt8>?, _ count: Int) ->
         guard let image = try? withFormats.decode(input, options: options) else { continue }
         if thumbnail == nil, info?.size != image.pixels.size { fatalError("another size than the headers say") }
     }
+    compareStrips(of: input, limits: options.limits)
     return 0
+}
+
+/// With the least memory, strips are decoded one by one: they must have the same pixels.
+private func compareStrips(of input: Data, limits: DecodingLimits) {
+    var options = DecodingOptions(damage: .refuse)
+    options.limits = limits
+    guard let whole = try? withFormats.decode(input, options: options) else { return }
+    options.limits.memoryByteCount = 1
+    do throws(WebImageError) {
+        _ = try withFormats.decode(input, options: options)
+    } catch .limitExceeded(.memory(let byteCount, _), _) {
+        // A quarter is the limit of the tables of tiles.
+        options.limits.memoryByteCount = byteCount
+    } catch { return }
+    guard let strips = try? withFormats.decode(input, options: options) else { return }
+    let areEqual = whole.pixels.withUnsafeBytes { whole in strips.pixels.withUnsafeBytes { whole.elementsEqual($0) } }
+    if !areEqual { fatalError("other pixels in strips") }
 }
 
 /// Reads what libFuzzer made as an SVG document. What is written from it must read as itself.

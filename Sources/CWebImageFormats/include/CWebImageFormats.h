@@ -86,7 +86,7 @@ typedef struct {
     bool is_complete, has_packed_headers;
     uint32_t component_count;
     /// The image on the reference grid, and the distance of its pixels there.
-    uint32_t x0, y0, dx, dy;
+    uint32_t x0, y0, x1, y1, dx, dy;
     uint32_t width, height;
     int depth, resolution_count;
     cwi_jp2_colors colors;
@@ -197,6 +197,10 @@ bool cwi_file_is_keyframe(const cwi_file *file, int frame);
 ///   The result begins at the first column and row that the reduction keeps.
 /// - is_partial: set where the file is damaged and a part could be decoded. With NULL such files are an error.
 cwi_result cwi_file_decode(cwi_file *file, int frame, int reduction, void *pixels, size_t stride, bool *is_partial);
+
+/// Has a JPEG 2000 decoded in strips of so many rows of the result, each by itself; 0 for all at once. Strips take less memory and more
+/// time, the pixels are the same. A multiple of the distance of rows of any component. Damage is then an error.
+void cwi_file_set_strip_height(cwi_file *file, uint32_t row_count);
 
 /// Draws an SVG at this size, as cairo's premultiplied ARGB32.
 cwi_result cwi_file_draw(cwi_file *file, uint32_t width, uint32_t height, void *pixels, size_t stride);

@@ -13,15 +13,19 @@ internal import WebImageCore
 /// | code block | 512, or 4,608 with many segments | its structure, segments, nodes of the trees |
 /// | packet | 2 | a table of those that were read |
 /// | code block and layer | 32 | where its data is; at most what the file's bits can hold |
-/// | pixel and component | 4 | the planes; twice if there are several tiles |
+/// | pixel and component | 4 | the planes; twice if there are several tiles or strips |
+/// | pixel and component of a strip | 4 | decoded code blocks, also of rows above and below that the wavelets need |
+/// | pixel of a strip | 6 | the wavelets of one component, in blocks of 64 × 64 |
 extension Codestream {
     /// The memory of decoding, in bytes.
     ///
-    /// - Parameter reduction: how often the sides are halved.
+    /// - Parameters:
+    ///   - reduction: how often the sides are halved.
+    ///   - stripHeight: the rows that are decoded at a time; `nil` for all.
     /// - Throws: ``WebImageError/LimitFailure/pixels(size:limit:)`` if a component is larger than an image may be, or
     ///   ``WebImageError/LimitFailure/memory(byteCount:limit:)`` if the tables of the tiles take more than a quarter of
     ///   the memory: a few bytes can claim 65,535 tiles.
-    func byteCount(reduction: Int, limits: DecodingLimits) throws(WebImageError) -> Int {
+    func byteCount(reduction: Int, stripHeight: Int? = nil, limits: DecodingLimits) throws(WebImageError) -> Int {
         let groups = groups
         for group in groups { try limits.check(group.component.size(columns, rows)) }
         let tableByteCount = tileTableByteCount
@@ -44,17 +48,35 @@ extension Codestream {
         // A code block in a packet takes 6 bits or more.
         let chunks = 32 * min(structure.blockCount * layerCount, parts.end * 4 / 3)
         let iterators = components.count * structure.resolutionCount * 24 * (hasProgressionChanges ? 33 : 1)
-        var (planes, longestLine) = (0, 0)
+        var (planes, longestLine, wavelets) = (0, 0, 0)
         for group in groups {
             let image = group.component.size(columns, rows).reduced(reduction)
             let tile = largestTile(of: group.component).reduced(reduction)
             longestLine = max(longestLine, tile.width, tile.height)
-            planes += group.count * 4 * (tile.pixelCount + (isOneTile ? 0 : image.pixelCount))
+            if let stripHeight {
+                let rowCount = min(image.height, stripHeight + 1)
+                // Three bands of each resolution have a row of code blocks above and one below.
+                let blocks = rowCount + 6 << group.style.blockHeight + 128
+                planes += group.count * 4 * image.width * (2 * rowCount + min(blocks, 2 * image.height))
+                wavelets = max(wavelets, 6 * (image.width + 128) * (rowCount + 256))
+            } else {
+                planes += group.count * 4 * (tile.pixelCount + (isOneTile ? 0 : image.pixelCount))
+            }
         }
         // Wavelets are transformed in 16 or 32 lines at a time.
-        return tableByteCount + structure.byteCount + packetTable + chunks + iterators + planes + longestLine * 128
-            + parts.end * (hasPackedHeaders ? 3 : 1)
+        return tableByteCount + structure.byteCount + packetTable + chunks + iterators + planes + wavelets
+            + longestLine * 128 + parts.end * (hasPackedHeaders ? 3 : 1)
     }
+
+    /// Whether all components have a row where a strip of an image of this size begins, and none has more rows.
+    func canBeCut(_ size: PixelSize) -> Bool {
+        let least = components.lazy.map(\.dy).min() ?? 1
+        return Self.span(rows, every: least).count == size.height
+            && components.allSatisfy { (128 * least) % $0.dy == 0 }
+    }
+
+    /// The heights of strips, from the fastest to the smallest.
+    static let stripHeights = [2048, 1024, 512, 256, 128]
 
     /// Components that are alike: there can be 16,384.
     private var groups: [(component: Component, style: Style, count: Int)] {

@@ -97,6 +97,8 @@ extension JPEG2000File {
         picture.component_count = UInt32(codestream.components.count)
         picture.x0 = UInt32(codestream.columns.lowerBound)
         picture.y0 = UInt32(codestream.rows.lowerBound)
+        picture.x1 = UInt32(codestream.columns.upperBound)
+        picture.y1 = UInt32(codestream.rows.upperBound)
         let grid = Codestream.Component(depth: 1, isSigned: false, dx: Int(picture.dx), dy: Int(picture.dy))
         let size = grid.size(codestream.columns, codestream.rows)
         (picture.width, picture.height) = (UInt32(size.width), UInt32(size.height))

@@ -71,8 +71,10 @@ struct JPEG2000File: Sendable {
     }
 
     /// The memory of decoding and of the tables that make colors of it, in bytes.
-    func byteCount(reduction: Int, limits: DecodingLimits) throws(WebImageError) -> Int {
-        try codestream.byteCount(reduction: reduction, limits: limits) + 1 << 20
+    ///
+    /// - Parameter stripHeight: the rows that are decoded at a time; `nil` for all.
+    func byteCount(reduction: Int, stripHeight: Int?, limits: DecodingLimits) throws(WebImageError) -> Int {
+        try codestream.byteCount(reduction: reduction, stripHeight: stripHeight, limits: limits) + 1 << 20
     }
 
     private var componentChannels: [Channel] {
