@@ -144,11 +144,29 @@ package struct EncodableFrameReader {
         case .file(let file, let registry):
             return try decoded(Data(contentsOfFile: file.path(percentEncoded: false)), by: registry)
         case .part(let source, let index):
-            if reader?.source !== source { reader = (source, source.source.makeFrameReader()) }
+            if reader?.source !== source {
+                try checkMemory(for: source.source)
+                reader = (source, source.source.makeFrameReader())
+            }
             guard let reader = reader?.reader else { throw .invalidFrames(reason: .none) }
             return try reader.frame(at: index, cancellation: cancellation)
         }
     }
+
+    /// Encoders hold several frames: those before and after the one that is written, what differs, and what the format's
+    /// library holds. A small file can have frames of 100 megapixels.
+    ///
+    /// - Throws: ``WebImageError/LimitFailure/memory(byteCount:limit:)`` if they take more than half of what decoding may.
+    private func checkMemory(for source: any AnimationSource) throws(WebImageError) {
+        let limit = (source.memoryByteLimit ?? DecodingLimits.default.memoryByteCount) / 2
+        guard animation.frames.count > 1 else { return }
+        let size = animation.bounds?.targetSize(of: source.frameSize) ?? source.frameSize
+        let byteCount = size.pixelByteCount * Self.heldFrameCount
+        if byteCount > limit { throw .limitExceeded(reason: .memory(byteCount: byteCount, limit: limit)) }
+    }
+
+    /// The most that GIF, PNG and WebP were measured to take, rounded up.
+    private static let heldFrameCount = 8
 
     private func decoded(_ data: Data, by registry: CodecRegistry) throws(WebImageError) -> PixelBuffer {
         let options = DecodingOptions(

@@ -102,6 +102,31 @@ import WebImageTestSupport
         #expect(image.animation?.memoryByteLimit == 99 << 20)
     }
 
+    /// Encoders hold several frames. Those of 9,990 × 9,990 pixels took 2 GB.
+    @Test(arguments: [ImageFormat.gif, .png, .webp]) func framesAreEncodedInHalfOfTheMemory(_ format: ImageFormat)
+        throws
+    {
+        var frames = EncodableAnimation()
+        for _ in 0..<2 { frames.append(try LargeImage.image(size: PixelSize(width: 400, height: 400)), duration: 1) }
+        let data = try registry.encode(frames, as: format)
+        let needed = 400 * 400 * 4 * 8
+        var options = DecodingOptions()
+        options.limits.memoryByteCount = needed * 2
+        let animation = EncodableAnimation(try #require(try registry.decode(data, options: options).animation))
+        options.limits.memoryByteCount = needed * 2 - 2
+        let larger = EncodableAnimation(try #require(try registry.decode(data, options: options).animation))
+        let expected = WebImageError.limitExceeded(reason: .memory(byteCount: needed, limit: needed - 1))
+        for other in [ImageFormat.gif, .png, .webp] {
+            #expect(throws: Never.self) { try registry.encode(animation, as: other) }
+            #expect(throws: expected) { try registry.encode(larger, as: other) }
+            // Smaller frames take less.
+            #expect(throws: Never.self) {
+                try registry.encode(
+                    larger, as: other, options: EncodingOptions(bounds: Thumbnail(.pixels(width: 8, height: 8))))
+            }
+        }
+    }
+
     @Test func theErrorSaysWhatToDo() {
         let text = WebImageError.limitExceeded(reason: .memory(byteCount: 123, limit: 45)).description
         #expect(text.contains("123 bytes") && text.contains("45") && text.contains("DecodingLimits.memoryByteCount"))
