@@ -15,14 +15,24 @@ final class SameURLTests: GTKTestCase {
         let load: Load
         /// What answers if the image is on display.
         let answer: Answer
-        let change: @MainActor (inout WebImageRequest) -> Void
+        private let change: @MainActor (inout WebImageRequest, ManualLoader) -> Void
 
         init(
             _ name: String, _ load: Load, _ answer: Answer,
             _ change: @escaping @MainActor (inout WebImageRequest) -> Void
         ) {
+            self.init(name, load, answer) { request, _ in change(&request) }
+        }
+
+        init(
+            _ name: String, _ load: Load, _ answer: Answer,
+            _ change: @escaping @MainActor (inout WebImageRequest, ManualLoader) -> Void
+        ) {
             (self.name, self.load, self.answer, self.change) = (name, load, answer, change)
         }
+
+        /// - Parameter loader: the manager's.
+        @MainActor func apply(to request: inout WebImageRequest, _ loader: ManualLoader) { change(&request, loader) }
     }
 
     private enum Load { case goesOn, sharesTransfer, loadsAnew }
@@ -81,6 +91,8 @@ final class SameURLTests: GTKTestCase {
         Setting("originalCache", .loadsAnew, .load) {
             $0.originalCache = ImageCache(memory: MemoryCache(costLimit: 1 << 20), disk: nil)
         },
+        // Another list, although with the same loader.
+        Setting("loaders", .loadsAnew, .load) { request, loader in request.loaders = [loader] },
         Setting("codecs", .loadsAnew, .load) { $0.codecs = CodecRegistry(decoders: [SwatchDecoder()], encoders: []) },
         Setting("userInfo", .sharesTransfer, .display) { $0.userInfo = ["row": 7] },
         Setting("cacheAccess to store", .sharesTransfer, .display) {
@@ -107,7 +119,7 @@ final class SameURLTests: GTKTestCase {
                 let (fixture, picture) = (PictureFixture(), WebPicture())
                 let plain = WebImageRequest(try fixture.url("red"))
                 var request = plain
-                setting.change(&request)
+                setting.apply(to: &request, fixture.loader)
                 let (first, second) = (Outcomes(), Outcomes())
                 picture.setImage(plain, manager: fixture.manager, completion: { first.append($0) })
                 let operation = picture.imageSlot.phase.operation
@@ -249,7 +261,7 @@ final class SameURLTests: GTKTestCase {
                 let (fixture, picture) = (PictureFixture(), WebPicture())
                 let plain = WebImageRequest(try fixture.url("red"))
                 var request = plain
-                setting.change(&request)
+                setting.apply(to: &request, fixture.loader)
                 picture.setImage(plain, manager: fixture.manager)
                 fixture.loader.loads.first?.answer(.red)
                 pump("the image") { picture.image != nil }

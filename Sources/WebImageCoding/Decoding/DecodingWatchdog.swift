@@ -13,10 +13,10 @@ package import WebImageCore
 /// ``DecodingQueue``, is free again at the limit whatever the library does.
 package final class DecodingWatchdog: Sendable {
     /// The watchdog of the process.
-    package static let shared = DecodingWatchdog(threadLimit: max(4, PlatformThread.processorCount))
+    package static let shared = DecodingWatchdog()
 
     /// How many threads may be missing before the formats of those that are missing are refused.
-    let threadLimit: Int
+    let threadLimit = max(4, PlatformThread.processorCount)
     private let state = Lock(State())
 
     private struct State {
@@ -25,7 +25,7 @@ package final class DecodingWatchdog: Sendable {
         var missing: [ImageFormat: Int] = [:]
     }
 
-    package init(threadLimit: Int) { self.threadLimit = threadLimit }
+    private init() {}
 
     /// The number of threads that were given up and have not returned.
     package var missingCount: Int { state.withLock { $0.missing.values.reduce(0, +) } }

@@ -109,9 +109,6 @@ public final class CodecRegistry: Sendable {
     /// Adds an encoder. It takes precedence over those registered before.
     public func register(_ encoder: any ImageEncoder) { codecs.withLock { $0.encoders.append(encoder) } }
 
-    /// The decoder that comes first for files of `format`.
-    package func decoder(for format: ImageFormat) -> (any ImageDecoder)? { decoders.last { $0.format == format } }
-
     /// The formats that can be decoded, in the order in which decoders are tried. Of the built-in formats, the one that
     /// compresses best comes first.
     package var readableFormats: [ImageFormat] { Self.formats(of: decoders) }

@@ -41,7 +41,7 @@ extension CodecRegistry {
     /// Whether files of `format` are decoded in other processes: a policy demands it, and a process could be started when one was last
     /// needed.
     package func isIsolated(_ format: ImageFormat) -> Bool {
-        (decoder(for: format) as? IsolatedDecoder)?.hasProcess == true
+        (decoder(of: format) as? IsolatedDecoder)?.hasProcess == true
     }
 
     /// Adds the formats of the product `WebImageFormats` without its libraries: `webimage-decoder` has them, so a program that never
