@@ -35,6 +35,8 @@ final class ScaleFactorTests: GTKTestCase {
             XCTAssertEqual(image.pixels.size, PixelSize(width: 60, height: 30))
             XCTAssertEqual(image.scale, 1)
             screen.setScale(2)
+            // By the signal, not by the next layout, which other widgets may not have.
+            XCTAssertEqual(picture.imageSlot.sizedRequest?.thumbnail?.size, PixelSize(width: 120, height: 60))
             pump("more pixels") { picture.image?.pixels.size == PixelSize(width: 120, height: 60) }
             XCTAssertEqual(picture.image?.scale, 2)
             XCTAssertEqual(picture.loadState, .loaded(.remote))
