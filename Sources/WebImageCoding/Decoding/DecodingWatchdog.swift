@@ -1,7 +1,7 @@
 internal import Dispatch
 internal import Glibc
 internal import Synchronization
-package import WebImageCore
+internal import WebImageCore
 
 /// Runs decoders that cannot be interrupted on threads that can be given up.
 ///

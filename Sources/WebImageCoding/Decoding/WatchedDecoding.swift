@@ -1,5 +1,5 @@
-package import FoundationEssentials
-package import WebImageCore
+internal import FoundationEssentials
+internal import WebImageCore
 
 // Every call of a decoder goes through these: the registry makes them, frames and previews follow.
 
