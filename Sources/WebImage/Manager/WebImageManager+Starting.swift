@@ -189,29 +189,60 @@ extension WebImageManager {
         return image
     }
 
+    /// A request with what has been found out about it, so that a load that follows need not find it out again.
+    package struct PreparedRequest: Sendable {
+        fileprivate let request: WebImageRequest
+        fileprivate let pipeline: Pipeline
+        /// `nil` if no loader loads its URL.
+        fileprivate let context: LoadContext?
+        /// Whether memory has the image.
+        fileprivate let isInMemory: Bool
+    }
+
     /// What a view can show before it starts a load.
     package enum AnswerAtOnce {
         /// The load has ended.
         case end(WebImageResponse)
-        /// The image in memory. The response needs more, for which the load follows.
-        case image(Image)
+        /// The image in memory. The response needs more, which is loaded.
+        case image(Image, PreparedRequest)
+        /// There is nothing yet.
+        case none(PreparedRequest)
     }
 
     /// Like ``cachedImage(for:)``, for a view, which loads the image after a miss: both count as one request.
-    package func answerAtOnce(to request: WebImageRequest) -> AnswerAtOnce? {
+    ///
+    /// - Parameter isRepeated: whether the view has asked before, and waited since.
+    package func answerAtOnce(to request: WebImageRequest, isRepeated: Bool = false) -> AnswerAtOnce {
         let request = prepared(request)
-        guard let (pipeline, context) = place(of: request) else { return nil }
+        let pipeline = pipelines.pipeline(for: request)
+        func miss(_ context: LoadContext?) -> AnswerAtOnce {
+            .none(PreparedRequest(request: request, pipeline: pipeline, context: context, isInMemory: false))
+        }
+        guard let context = pipeline.context(for: request) else { return miss(nil) }
         let canEnd = pipeline.canEndAtOnce(context, mayBlock: true)
-        if let image = pipeline.imageInMemory(for: context, counting: canEnd ? .hits : []) {
-            guard canEnd else { return .image(image) }
+        var counting: ImageCache.LookUpCount = canEnd ? .hits : []
+        if !isRepeated { counting.insert(.misses) }
+        if let image = pipeline.imageInMemory(for: context, counting: counting) {
+            guard canEnd else {
+                return .image(
+                    image, PreparedRequest(request: request, pipeline: pipeline, context: context, isInMemory: true))
+            }
             var response = WebImageResponse(image: image, url: request.url, origin: .memoryCacheFast)
             response.data = pipeline.bytesAtOnce(of: image, context, mayBlock: true)
             return .end(note(response, to: request, pipeline))
         }
         guard request.options.contains(.queryDiskSync), let response = pipeline.responseFromDisk(for: context) else {
-            return nil
+            return miss(context)
         }
         return .end(note(response, to: request, pipeline))
+    }
+
+    /// Loads what ``answerAtOnce(to:isRepeated:)`` did not have. Never blocks.
+    package func load(_ prepared: PreparedRequest, _ callbacks: WebImageOperation.Callbacks) -> WebImageOperation {
+        let (pipeline, context) = (prepared.pipeline, prepared.context)
+        let operation = operation(prepared.request, pipeline, context, callbacks)
+        begin(operation, pipeline, context, queriesMemory: prepared.isInMemory)
+        return operation
     }
 
     /// Counts a response without an operation, and returns it with the request's own values.

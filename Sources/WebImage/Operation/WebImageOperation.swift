@@ -28,18 +28,18 @@ public final class WebImageOperation: Sendable {
     let recorder = TraceRecorder()
     private let start = ContinuousClock.now
 
-    typealias ProgressHandler = @Sendable (_ received: Int64, _ expected: Int64?) -> Void
-    typealias PreviewHandler = @Sendable (Image) -> Void
-    typealias CompletionHandler = @Sendable (Result<WebImageResponse, WebImageError>) -> Void
+    package typealias ProgressHandler = @Sendable (_ received: Int64, _ expected: Int64?) -> Void
+    package typealias PreviewHandler = @Sendable (Image) -> Void
+    package typealias CompletionHandler = @Sendable (Result<WebImageResponse, WebImageError>) -> Void
 
     /// The handlers, and the queue that they run on. The completion may be set later, by ``complete(with:)``.
-    struct Callbacks: Sendable {
+    package struct Callbacks: Sendable {
         let queue: any CallbackQueue
         let progress: ProgressHandler?
         let preview: PreviewHandler?
         let completion: CompletionHandler?
 
-        init(
+        package init(
             _ queue: any CallbackQueue, progress: ProgressHandler? = nil, preview: PreviewHandler? = nil,
             completion: CompletionHandler? = nil
         ) {

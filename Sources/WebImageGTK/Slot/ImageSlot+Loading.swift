@@ -245,7 +245,7 @@ extension ImageSlot {
 
     private func resume() {
         sizedRequest = current.flatMap { sized($0.request) }
-        if !showAtOnce() { begin() }
+        if !showAtOnce(isRepeated: current?.hasWaited == true) { begin() }
     }
 
     private var priority: LoadPriority { current?.priority(isOnScreen: isOnScreen) ?? .low }
@@ -277,14 +277,14 @@ extension ImageSlot {
     }
 
     private func begin() {
-        guard let current, let sizedRequest else { return wait(for: .size) }
+        guard let current, let prepared else { return wait(for: .size) }
         // Loads with low priority wait until scrolling has ended.
         if current.priority <= .low, !current.hasWaited, let watch = host?.scrollWatch, watch.isScrolling {
             let number = sentinel
             watch.whenAtRest { [weak self] in self?.scrollingDidEnd(number) }
             return wait(for: .scrolling)
         }
-        startLoading(sizedRequest)
+        startLoading(prepared)
     }
 
     private func wait(for obstacle: Phase.Obstacle) {
@@ -298,15 +298,13 @@ extension ImageSlot {
         resume()
     }
 
-    private func startLoading(_ sizedRequest: WebImageRequest) {
+    private func startLoading(_ prepared: WebImageManager.PreparedRequest) {
         guard let current else { return }
         sentinel += 1
-        var request = sizedRequest
-        request.priority = priority
-        if request.keepsPixels == nil { request.keepsPixels = true }
+        self.prepared = nil
         // Callbacks run in the apply queue: on the main thread, and never before this returns.
-        let operation = current.manager.load(
-            request, callbackQueue: ApplyQueue.main,
+        let callbacks = WebImageOperation.Callbacks(
+            ApplyQueue.main,
             progress: { [weak self, sentinel] received, expected in
                 MainActor.assumeIsolated { self?.loadDidProgress(sentinel, received, expected) }
             },
@@ -319,7 +317,7 @@ extension ImageSlot {
                     if let completion { completion(result) } else { self?.loadDidEnd(sentinel, result) }
                 }
             })
-        phase = .loading(operation)
+        phase = .loading(current.manager.load(prepared, callbacks))
         moveToLoading()
     }
 
@@ -412,18 +410,26 @@ extension ImageSlot {
     /// Shows the image if memory, or the disk with ``WebImage/WebImageOptions/queryDiskSync``, has it.
     ///
     /// - Returns: whether that has ended the request. Otherwise a load follows.
-    private func showAtOnce() -> Bool {
-        guard let current, let sizedRequest else { return false }
-        switch current.manager.answerAtOnce(to: sizedRequest) {
+    ///
+    /// - Parameter isRepeated: whether it has been looked for before.
+    private func showAtOnce(isRepeated: Bool = false) -> Bool {
+        prepared = nil
+        guard let current, var request = sizedRequest else { return false }
+        request.priority = priority
+        if request.keepsPixels == nil { request.keepsPixels = true }
+        switch current.manager.answerAtOnce(to: request, isRepeated: isRepeated) {
         case .end(let response):
             succeed(with: response)
             return true
-        case .image(let image):
+        case .image(let image, let prepared):
+            self.prepared = prepared
             guard !current.options.contains(.avoidSettingImage) else { return false }
             showResult(image, isFromMemory: true)
             (hasPreview, showsOwnImage) = (true, true)
             return false
-        case nil: return false
+        case .none(let prepared):
+            self.prepared = prepared
+            return false
         }
     }
 

@@ -87,6 +87,8 @@ public import WebImage
     var current: SlotRequest?
     /// The current request with the size to decode at, once that is known.
     var sizedRequest: WebImageRequest?
+    /// The current request after a look at the caches, until its load starts.
+    var prepared: WebImageManager.PreparedRequest?
     var phase = Phase.ended(isShown: false)
     /// The load of the same URL that the current one has replaced. It is cancelled once the current load has joined its
     /// transfer.

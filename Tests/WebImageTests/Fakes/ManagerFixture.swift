@@ -1,3 +1,4 @@
+import Dispatch
 import FoundationEssentials
 import WebImage
 import WebImageTestSupport
@@ -71,6 +72,21 @@ struct ManagerFixture {
 
     /// The load that a test expected has not started.
     struct NobodyAsked: Error {}
+
+    /// Does what a view does: asks what can be shown at once, and loads what can't. Returns the result of the load; `nil` without one.
+    ///
+    /// - Parameter picture: what the loader answers; `nil` if it is not asked.
+    func show(
+        _ request: WebImageRequest, _ picture: SolidPicture?
+    ) async throws -> Result<WebImageResponse, WebImageError>? {
+        guard case .none(let prepared) = manager.answerAtOnce(to: request) else { return nil }
+        let results = Results()
+        _ = manager.load(
+            prepared,
+            WebImageOperation.Callbacks(DispatchQueue(label: "view"), completion: { results.note($0) }))
+        if let picture { try await nextLoad().answer(picture.png()) }
+        return await results.wait(for: 1).first
+    }
 
     func nextLoad() async throws -> ScriptedLoad { try await loader.loads.first() }
 }

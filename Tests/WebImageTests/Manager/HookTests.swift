@@ -24,6 +24,16 @@ import WebImageTestSupport
         fixture.manager.cancelAll()
     }
 
+    @Test func theRequestOfAViewIsProcessedOnce() async throws {
+        let count = LockBox(0)
+        let fixture = try ManagerFixture {
+            $0.optionsProcessor = { _ in count.withLock { $0 += 1 } }
+        }
+        let result = try await fixture.show(WebImageRequest(url), SolidPicture(1))
+        #expect(try result?.get().origin == .remote)
+        #expect(count.withLock { $0 } == 1)
+    }
+
     @Test func theManagersCredentialAndTimeLimitApplyToRequestsWithoutThem() async throws {
         let (mine, own) = (Credential(username: "m", password: "p"), Credential(username: "o", password: "p"))
         let fixture = try ManagerFixture {

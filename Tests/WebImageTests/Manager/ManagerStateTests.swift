@@ -208,17 +208,14 @@ import WebImageTestSupport
         _ = try await fixture.manager.image(for: request)
         #expect(counts() == [1, 1, 2, 1])
         // As a view does, which is told at once or loads.
-        #expect(fixture.manager.answerAtOnce(to: request) != nil)
+        #expect(try await fixture.show(request, nil) == nil)
         #expect(counts() == [2, 1, 3, 2])
         let other = WebImageRequest(try ManagerFixture.url("b"), options: .firstFrameOnly)
-        #expect(fixture.manager.answerAtOnce(to: other) == nil)
-        #expect(counts() == [2, 1, 3, 2])
-        _ = try await fixture.load(other, answeringWith: SolidPicture(1))
+        _ = try #require(try await fixture.show(other, SolidPicture(1)))
         #expect(counts() == [2, 2, 4, 2])
         // Of a larger one in memory.
         let small = WebImageRequest(url, thumbnail: Thumbnail(.pixels(width: 4, height: 4)))
-        #expect(fixture.manager.answerAtOnce(to: small) == nil)
-        _ = try await fixture.manager.image(for: small)
+        _ = try #require(try await fixture.show(small, nil))
         #expect(counts() == [2, 3, 5, 2])
         // With processors, whose steps are looked for too.
         let processed = WebImageRequest(url, processors: [ProbeProcessor(name: "p").erased])
