@@ -5,7 +5,7 @@ internal import WebImageCore
 
 /// The frames of an AVIF sequence or a JPEG XL animation. The library composes them; each reader has a decoder of its
 /// own.
-final class LibraryAnimation: AnimationSource {
+final class LibraryAnimation: LimitedAnimation {
     let identity = AnimationIdentity()
     let frames: [AnimationFrame]
     let frameSize: PixelSize
@@ -39,6 +39,7 @@ final class LibraryAnimation: AnimationSource {
 
     var isComplete: Bool { true }
     var byteCount: Int { data.count }
+    var limits: DecodingLimits { options.limits }
 
     /// libavif 0.11 does not read how often a sequence plays. A file that does not tell plays forever, as in browsers.
     static func loopCount(of file: LibraryFile, _ media: MediaFile?) -> Int {

@@ -89,6 +89,10 @@ import WebImageTestSupport
         #expect(animation.frames == expected.frames)
         #expect(animation.loopCount == expected.loopCount)
         #expect(animation.frameSize == expected.frameSize)
+        // Encoders hold frames within it.
+        for animation in [expected, animation] {
+            #expect(animation.memoryByteLimit == DecodingLimits.default.memoryByteCount)
+        }
         let (reader, expectedReader) = (animation.makeFrameReader(), expected.makeFrameReader())
         for index in [0, 1, 2, 4, 1, 3] {
             let frame = try reader.frame(at: index, cancellation: nil)

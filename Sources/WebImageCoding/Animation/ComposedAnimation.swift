@@ -5,7 +5,7 @@ package import WebImageCore
 /// An animation whose frames are composed from the parts of a file, in any format.
 ///
 /// Frames are composed at the size of the canvas, then resampled, converted and rotated like still images.
-final class ComposedAnimation: AnimationSource {
+final class ComposedAnimation: LimitedAnimation {
     let identity: AnimationIdentity
     let frames: [AnimationFrame]
     let frameSize: PixelSize
@@ -42,7 +42,7 @@ final class ComposedAnimation: AnimationSource {
     var isComplete: Bool { file.isComplete }
     var byteCount: Int { file.byteCount }
 
-    fileprivate var limits: DecodingLimits { plan.options.limits }
+    var limits: DecodingLimits { plan.options.limits }
 
     func makeFrameReader() -> any AnimationFrameReader { ComposedFrameReader(self) }
 
@@ -65,9 +65,14 @@ final class ComposedAnimation: AnimationSource {
     }
 }
 
+/// An animation that knows the limits of the decode that made it.
+package protocol LimitedAnimation: AnimationSource {
+    var limits: DecodingLimits { get }
+}
+
 extension AnimationSource {
     /// The ``DecodingLimits/memoryByteCount`` of the decode that made this animation; `nil` for custom decoders.
-    package var memoryByteLimit: Int? { (self as? ComposedAnimation)?.limits.memoryByteCount }
+    package var memoryByteLimit: Int? { (self as? any LimitedAnimation)?.limits.memoryByteCount }
 }
 
 extension DecodingPlan {

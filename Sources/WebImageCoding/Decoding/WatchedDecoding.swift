@@ -90,10 +90,10 @@ private struct Confined<Value>: @unchecked Sendable {
 }
 
 /// An animation whose frames are decoded on threads that can be given up.
-private struct WatchedAnimation: AnimationSource {
+private struct WatchedAnimation: LimitedAnimation {
     private let base: any AnimationSource
     private let format: ImageFormat
-    private let limits: DecodingLimits
+    let limits: DecodingLimits
 
     init(_ base: any AnimationSource, _ format: ImageFormat, _ limits: DecodingLimits) {
         (self.base, self.format, self.limits) = (base, format, limits)

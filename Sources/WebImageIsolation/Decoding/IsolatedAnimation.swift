@@ -5,7 +5,7 @@ internal import WebImageCore
 
 /// The frames of an animation that other processes decode. Each reader has the file open in one of them, and in another one if that has
 /// ended.
-final class IsolatedAnimation: AnimationSource {
+final class IsolatedAnimation: LimitedAnimation {
     let identity: AnimationIdentity
     let frames: [AnimationFrame]
     let frameSize: PixelSize
@@ -37,6 +37,7 @@ final class IsolatedAnimation: AnimationSource {
     }
 
     var byteCount: Int { data.count }
+    var limits: DecodingLimits { options.limits }
 
     func makeFrameReader() -> any AnimationFrameReader {
         IsolatedFrameReader(data, frameSize: frameSize, work: work, options: options, original: original)
