@@ -24,7 +24,7 @@ Benchmarks_groups := $(filter-out $(TransportBenchmarks_groups) $(GTKBenchmarks_
 benchmarks := $(foreach program,$(programs),$(if $(GROUP),$(if $($(program)_groups),$(program)),$(program)))
 peers := $(if $(filter TransportBenchmarks,$(benchmarks)),URLSessionClient)
 
-.PHONY: help setup build test test-renderer stress fuzz test-tsan test-asan options-off trace build-time lint format pictures bench hit-rates demo screenshots examples fleet docs snippets test-install install uninstall check-install clean
+.PHONY: help setup build test test-renderer stress mutations fuzz test-tsan test-asan options-off trace build-time lint format pictures bench hit-rates demo screenshots examples fleet docs snippets test-install install uninstall check-install clean
 
 help: ## List these targets.
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' Makefile | expand -t 15
@@ -87,6 +87,12 @@ stress: ## Load 100,000 times with random faults and cancellations, and check ev
 	@Scripts/setup build test
 	$(build_tests)
 	WEBIMAGE_STRESS_REQUESTS=100000 $(run_tests) --scratch-path $(scratch) --filter StressTests
+
+COUNT ?= 100000
+mutations: ## Decode COUNT=… files with random damage in decoder processes, and check that nothing of them remains; SEED=… makes others.
+	@Scripts/setup build test
+	$(build) -c release --product MutatedFiles
+	nice $(scratch)/release/MutatedFiles $(COUNT) $(SEED)
 
 # Some tests try to allocate more memory than exists.
 tsan_flags := --scratch-path .build/tsan --sanitize thread

@@ -131,8 +131,9 @@ var targets: [Target] = [
         dependencies: [
             "WebImage", "WebImageShared", "BenchmarkReport", "WebImageTestSupport", "CWebImageBenchmarkPeers",
             "CWebImageSQLite",
-            "CWebImageLCMS",
-        ] + (hasPeers ? ["CWebImageLMDB"] : []) + (hasAllFormats ? ["CWebImageFormatPeers", "WebImageFormats"] : []),
+            "CWebImageLCMS", "WebImageIsolation",
+        ] + decoder + (hasPeers ? ["CWebImageLMDB"] : [])
+            + (hasAllFormats ? ["CWebImageFormatPeers", "WebImageFormats"] : []),
         path: "Benchmarks/Benchmarks",
         swiftSettings: settings + (hasPeers ? [.define("WEBIMAGE_PEERS")] : [])
             + (hasAllFormats ? [.define("WEBIMAGE_FORMATS")] : [])),
@@ -165,11 +166,16 @@ var targets: [Target] = [
     program(
         "IsolationHost", ["WebImageIsolation", "WebImageCoding", "WebImageCore", "CIsolationHost"],
         path: "Tests/IsolationHost"),
+    .executableTarget(
+        name: "MutatedFiles",
+        dependencies: ["WebImageIsolation", "WebImageCoding", "WebImageCore", "WebImageTestSupport", "WebImageDecoder"]
+            + (hasFormats ? ["WebImageFormats"] : []),
+        path: "Tests/MutatedFiles", swiftSettings: settings + (hasFormats ? [.define("WEBIMAGE_FORMATS")] : [])),
     tests(
         "WebImageIsolationTests",
         [
             "WebImageIsolation", "WebImageCoding", "WebImage", "CWebImageIsolation", "WebImageDecoder",
-            "MisbehavingDecoder", "IsolationHost",
+            "MisbehavingDecoder", "IsolationHost", "MutatedFiles",
         ]
             + (hasFormats ? ["WebImageFormats"] : []), hasFormats ? [.define("WEBIMAGE_FORMATS")] : []),
     tests("WebImageProcessingTests", ["WebImageProcessing", "WebImageCoding", "CWebImageKernels"]),
@@ -292,7 +298,9 @@ if !builtTests.isEmpty {
 
 if isSanitizingThreads {
     products.removeAll { $0.name == "webimage-decoder" }
-    let sandboxed = ["WebImageDecoder", "MisbehavingDecoder", "IsolationHost", "WebImageIsolationTests"]
+    let sandboxed = [
+        "WebImageDecoder", "MisbehavingDecoder", "IsolationHost", "MutatedFiles", "WebImageIsolationTests",
+    ]
     targets.removeAll { sandboxed.contains($0.name) }
 }
 

@@ -16,6 +16,17 @@ extension PixelSize: MessageValue {
     }
 }
 
+extension MessageReader {
+    /// Reads a size that a file declares, which is more than any image can have in some damaged files.
+    fileprivate mutating func declaredSize() throws(InvalidMessage) -> PixelSize {
+        // The number of pixels fits in an integer.
+        let limit = Int(Int32.max)
+        let (width, height) = (try count(atMost: limit), try count(atMost: limit))
+        guard width > 0, height > 0 else { throw InvalidMessage("an image is empty") }
+        return PixelSize(width: width, height: height)
+    }
+}
+
 extension ImageFormat: MessageValue {
     package func write(to message: inout MessageWriter) { message.write(name) }
 
@@ -40,7 +51,8 @@ extension ImageInfo: MessageValue {
             frameDurations.isEmpty
                 ? nil
                 : AnimationDescription(
-                    frameSize: size, frames: frameDurations.map { AnimationFrame(duration: $0, isKeyframe: false) },
+                    frameSize: PixelSize(width: 1, height: 1),
+                    frames: frameDurations.map { AnimationFrame(duration: $0, isKeyframe: false) },
                     loopCount: 0, isComplete: true)
         ) { $0.write($1) }
         message.write(hasAlpha)
@@ -53,7 +65,7 @@ extension ImageInfo: MessageValue {
     }
 
     package init(from message: inout MessageReader) throws(InvalidMessage) {
-        let (format, size): (ImageFormat, PixelSize) = (try message.value(), try message.value())
+        let (format, size): (ImageFormat, PixelSize) = (try message.value(), try message.declaredSize())
         let frameCount = try message.count(atMost: 1 << 30)
         let pageCount = try message.count(atMost: 1 << 30)
         let loopCount = try message.optional { (message) throws(InvalidMessage) in
@@ -71,7 +83,7 @@ extension ImageInfo: MessageValue {
             frameDurations: animation?.frames.map(\.duration) ?? [], hasAlpha: hasAlpha, orientation: orientation,
             hasColorProfile: hasProfile, colorProfileName: name)
         self.pageCount = pageCount
-        bitDepth = try message.count(atMost: 64)
+        bitDepth = try message.count(atMost: Int(UInt16.max))
         isHDR = try message.bool()
         hasGainMap = try message.bool()
     }
@@ -87,7 +99,7 @@ extension ImageProbe: MessageValue {
     }
 
     package init(from message: inout MessageReader) throws(InvalidMessage) {
-        let (format, size): (ImageFormat, PixelSize) = (try message.value(), try message.value())
+        let (format, size): (ImageFormat, PixelSize) = (try message.value(), try message.declaredSize())
         guard let orientation = ImageOrientation(rawValue: try message.int()) else {
             throw InvalidMessage("there is no such orientation")
         }

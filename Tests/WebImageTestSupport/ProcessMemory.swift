@@ -1,0 +1,50 @@
+import FoundationEssentials
+import Glibc
+
+/// What proc(5) says about a process.
+public struct ProcessMemory: Sendable {
+    /// `VmRSS`, in bytes.
+    public private(set) var residentByteCount = 0
+    /// `VmHWM`: the most at once, in bytes.
+    public private(set) var peakByteCount = 0
+    /// Shared pages count in parts. `nil` if the kernel does not tell, as without privileges.
+    public private(set) var proportionalByteCount: Int?
+    /// Pages that no other process has. `nil` like ``proportionalByteCount``.
+    public private(set) var privateByteCount: Int?
+
+    /// Reads the figures of a process; by default of this one.
+    public init(of process: Int32? = nil) {
+        let process = process ?? getpid()
+        let status = Self.values("/proc/\(process)/status")
+        residentByteCount = status["VmRSS"] ?? 0
+        peakByteCount = status["VmHWM"] ?? 0
+        let values = Self.values("/proc/\(process)/smaps_rollup")
+        proportionalByteCount = values["Pss"]
+        if let clean = values["Private_Clean"], let dirty = values["Private_Dirty"] { privateByteCount = clean + dirty }
+    }
+
+    /// Lines such as "VmRSS:  123 kB", in bytes.
+    private static func values(_ path: String) -> [String: Int] {
+        guard let text = try? String(contentsOfFile: path, encoding: .utf8) else { return [:] }
+        return text.split(separator: "\n").reduce(into: [:]) { values, line in
+            let words = line.split { $0 == ":" || $0 == " " || $0 == "\t" }
+            if words.count == 3, words[2] == "kB", let count = Int(words[1]) { values[String(words[0])] = count << 10 }
+        }
+    }
+}
+
+/// The processes that a process has started and not waited for.
+public enum ChildProcesses {
+    /// Those of this process.
+    public static var ofThisProcess: [Int32] { of(getpid()) }
+
+    /// Those of a process, of which any thread may have started them.
+    public static func of(_ process: Int32) -> [Int32] {
+        let threads = (try? FileManager.default.contentsOfDirectory(atPath: "/proc/\(process)/task")) ?? []
+        return threads.flatMap { thread in
+            let path = "/proc/\(process)/task/\(thread)/children"
+            let text = (try? String(contentsOfFile: path, encoding: .utf8)) ?? ""
+            return text.split(separator: " ").compactMap { Int32($0) }
+        }
+    }
+}
