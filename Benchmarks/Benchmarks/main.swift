@@ -4,7 +4,7 @@ try MillionEntries.runIfAsked(CommandLine.arguments)
 try WebPictureClient.runIfAsked(CommandLine.arguments)
 var known: [BenchmarkGroup] = [
     .memoryCache, .diskCache, .valuePlaces, .millionEntries, .coding, .encoding, .color, .geometry, .processing,
-    .pipeline, .requests, .webPictures, .shared,
+    .pipeline, .requests, .webPictures, .shared, .isolation,
 ]
 #if WEBIMAGE_PEERS
     known += [.animation, .playingAnimation]

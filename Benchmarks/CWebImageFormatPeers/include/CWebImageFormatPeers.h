@@ -18,4 +18,10 @@ bool peer_decode_jp2(const uint8_t *data, size_t length, uint8_t *pixels, size_t
 // Draws an SVG of a known size as cairo's premultiplied ARGB32.
 bool peer_draw_svg(const uint8_t *data, size_t length, uint32_t width, uint32_t height, uint8_t *pixels);
 
+// Looks for libglycin, and returns its name; NULL where it is not installed.
+const char *peer_glycin_open(void);
+
+// Has glycin decode a file; its pixels stay in its memory. False if it has no loader for the format.
+bool peer_decode_glycin(const char *path, uint32_t *width, uint32_t *height);
+
 #endif
