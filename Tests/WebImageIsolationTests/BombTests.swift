@@ -72,6 +72,7 @@ import WebImageTestSupport
     @Test(arguments: [
         Bomb("a side of 70,000") { Bomb.png(70_000, 3, type: 6, rows: Bomb.zeros(264)) },
         Bomb("sides of 31 bits") { Bomb.png(0x7FFF_FFFF, 0x7FFF_FFFF, type: 6, rows: Bomb.zeros(264)) },
+        Bomb("sides of 32 bits") { Bomb.png(0xFFFF_FFFF, 0x8000_0001, type: 6, rows: Bomb.zeros(264)) },
         Bomb("a depth of 236") { Bomb.png(8, 8, depth: 236, type: 6, rows: Bomb.zeros(264)) },
     ])
     func headersThatNoImageCanHaveAreRead(bomb: Bomb) throws {

@@ -19,8 +19,7 @@ extension PixelSize: MessageValue {
 extension MessageReader {
     /// Reads a size that a file declares, which is more than any image can have in some damaged files.
     fileprivate mutating func declaredSize() throws(InvalidMessage) -> PixelSize {
-        // The number of pixels fits in an integer.
-        let limit = Int(Int32.max)
+        let limit = Int(UInt32.max)
         let (width, height) = (try count(atMost: limit), try count(atMost: limit))
         guard width > 0, height > 0 else { throw InvalidMessage("an image is empty") }
         return PixelSize(width: width, height: height)
