@@ -19,7 +19,6 @@ final class BytesLoad: Sendable {
     let rules: AnswerRules
     let trace = TraceRecorder()
     let key: BytesJobKey
-    private let request: LoaderRequest
     private let history = LoadHistory()
 
     init(_ pipeline: Pipeline, _ job: Job<LoadedBytes, LoadNews>, _ context: LoadContext, _ key: BytesJobKey) {
@@ -27,8 +26,7 @@ final class BytesLoad: Sendable {
         self.job = job
         self.context = context
         self.key = key
-        request = pipeline.loaderRequest(for: context)
-        rules = pipeline.rules(for: context, headers: context.loader.headersSent(for: request))
+        rules = pipeline.rules(for: context)
     }
 
     var originals: any PipelineCache { pipeline.originals }
@@ -151,7 +149,7 @@ final class BytesLoad: Sendable {
     }
 
     private func request(with conditions: [HTTPField]) -> LoaderRequest {
-        var request = request
+        var request = pipeline.loaderRequest(for: context)
         request.history = history
         request.bypassesSharedCache = sources.contains(.serverOnly)
         for condition in conditions { request.headers[condition.name] = condition.value }

@@ -187,18 +187,17 @@ extension Pipeline {
 extension Pipeline {
     /// - Parameter comparesHeaders: `false` where no stored response has a `Vary`: the loader need not be asked then.
     func rules(for context: LoadContext, comparesHeaders: Bool = true) -> AnswerRules {
-        let headers =
-            comparesHeaders
-            ? context.loader.headersSent(for: loaderRequest(for: context))
-            : context.request.headers.map { HTTPField(name: $0.key, value: $0.value) }
-        return rules(for: context, headers: headers)
-    }
-
-    func rules(for context: LoadContext, headers: [HTTPField]) -> AnswerRules {
-        AnswerRules(
-            policy: context.request.cachePolicy,
-            request: HTTPCachePolicy.Request(method: (context.call?.method ?? .get).name, headers: headers),
-            usesCookieJar: context.request.handlesCookies, wantsImage: context.call == nil)
+        let sent = SentRequest { [self] in
+            let headers =
+                comparesHeaders
+                ? context.loader.headersSent(for: loaderRequest(for: context))
+                : context.request.headers.map { HTTPField(name: $0.key, value: $0.value) }
+            let method = context.call?.method ?? .get
+            return HTTPCachePolicy.Request(method: method.name, headers: headers)
+        }
+        return AnswerRules(
+            policy: context.request.cachePolicy, sent: sent, usesCookieJar: context.request.handlesCookies,
+            wantsImage: context.call == nil)
     }
 
     /// The request of a loader, with what the codecs accept.

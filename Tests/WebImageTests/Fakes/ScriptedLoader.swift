@@ -2,12 +2,13 @@ import FoundationEssentials
 import WebImage
 
 /// A loader that answers when the test says so, for orders of events that a real server does not produce on demand.
-final class ScriptedLoader: ImageLoader {
+final class ScriptedLoader: ImageLoader, HeaderReporting {
     /// The loads as the pipeline starts them.
     let loads: AsyncStream<ScriptedLoad>
     private let isCacheable: Bool
     private let started: AsyncStream<ScriptedLoad>.Continuation
     private let count = LockBox(0)
+    private let headerCount = LockBox(0)
 
     init(isCacheable: Bool = true) {
         self.isCacheable = isCacheable
@@ -15,6 +16,13 @@ final class ScriptedLoader: ImageLoader {
     }
 
     var loadCount: Int { count.withLock { $0 } }
+    /// How often somebody wanted to know what it would send.
+    var headerRequestCount: Int { headerCount.withLock { $0 } }
+
+    func requestHeaders(for request: LoaderRequest) -> [HTTPField] {
+        headerCount.withLock { $0 += 1 }
+        return request.headers.sorted { $0.key < $1.key }.map { HTTPField(name: $0.key, value: $0.value) }
+    }
 
     func canLoad(_ url: URL) -> Bool { url.scheme == "scripted" }
 

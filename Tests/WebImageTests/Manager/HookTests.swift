@@ -34,6 +34,18 @@ import WebImageTestSupport
         #expect(count.withLock { $0 } == 1)
     }
 
+    /// That may call code of the program, such as a downloader's request modifier.
+    @Test func theLoaderIsAskedForItsHeadersOnlyIfTheyMatter() async throws {
+        let fixture = try ManagerFixture()
+        _ = try await fixture.load(WebImageRequest(url), answeringWith: SolidPicture(1))
+        await fixture.cache.disk?.flush()
+        fixture.cache.memory.removeAll()
+        let count = fixture.loader.headerRequestCount
+        let response = try await fixture.manager.response(for: WebImageRequest(url))
+        #expect(response.origin == .diskCache)
+        #expect(fixture.loader.headerRequestCount == count)
+    }
+
     @Test func theManagersCredentialAndTimeLimitApplyToRequestsWithoutThem() async throws {
         let (mine, own) = (Credential(username: "m", password: "p"), Credential(username: "o", password: "p"))
         let fixture = try ManagerFixture {

@@ -8,11 +8,13 @@ import WebImageLoading
 struct AnswerRules: Sendable {
     let policy: CachePolicy
     /// The request as sent, without the conditions that the cache adds.
-    let request: HTTPCachePolicy.Request
+    let sent: SentRequest
     /// Whether cookies come from a jar. It is then unknown which cookies a response was for.
     let usesCookieJar: Bool
     /// Whether the request is for an image. A stored response with an error status is not one.
     let wantsImage: Bool
+
+    var request: HTTPCachePolicy.Request { sent.value }
 
     /// Returns what to do with the stored responses.
     ///
@@ -30,7 +32,8 @@ struct AnswerRules: Sendable {
 
     /// Whether `Vary` allows the response to answer the request. Then no other stored response has to be read.
     func isForRequest(_ response: StoredResponse?) -> Bool {
-        response?.firstDifference(from: request.headers, ignoring: ["*"]) == nil
+        guard let response, !response.varyNames.isEmpty else { return true }
+        return response.firstDifference(from: request.headers, ignoring: ["*"]) == nil
     }
 
     private func serveAny(
@@ -52,6 +55,7 @@ struct AnswerRules: Sendable {
         guard let response else { return nil }
         if wantsImage, !(200..<300).contains(response.statusCode) { return .statusIsNoImage(response.statusCode) }
         if response.lacksBody || response.isRewritten && !wantsImage { return .bodyWasNotKept }
+        if response.varyNames.isEmpty { return nil }
         let ignored: Set = usesCookieJar ? ["*", "cookie"] : ["*"]
         return response.firstDifference(from: request.headers, ignoring: ignored).map { .differs(field: $0) }
     }
@@ -110,6 +114,25 @@ struct AnswerRules: Sendable {
             return .serve(index: index, because: .storedIsGoodEnough)
         }
         return decision
+    }
+}
+
+/// A request as its loader sends it. The loader, which may call code of the program, is asked only when somebody needs to know: for a
+/// stored response that varies, for the rules of HTTP, and before the request is sent.
+final class SentRequest: Sendable {
+    private let make: @Sendable () -> HTTPCachePolicy.Request
+    private let made = Lock<HTTPCachePolicy.Request?>(nil)
+
+    init(_ make: @escaping @Sendable () -> HTTPCachePolicy.Request) { self.make = make }
+
+    /// Made by the first caller.
+    var value: HTTPCachePolicy.Request {
+        if let value = made.withLock({ $0 }) { return value }
+        let value = make()
+        return made.withLock { made in
+            made = made ?? value
+            return made ?? value
+        }
     }
 }
 

@@ -15,17 +15,22 @@ import WebImageLoading
 /// ```
 final class ResponseRecord: ImageProvenance {
     private struct State {
-        var response: StoredResponse?
-        /// Computed once, so that memory hits need not parse header fields.
-        var freshPeriod: Range<Date>?
+        var response: StoredResponse? { didSet { knownFreshPeriod = nil } }
+        /// Computed when somebody asks, and once, so that memory hits need not parse header fields.
+        private var knownFreshPeriod: Range<Date>??
         /// Identifies the bytes, if that is known.
         var mark: BytesMark?
 
-        init(_ response: StoredResponse?) {
-            self.response = response
+        init(_ response: StoredResponse?) { self.response = response }
+
+        mutating func freshPeriod() -> Range<Date>? {
+            if let knownFreshPeriod { return knownFreshPeriod }
+            var period: Range<Date>?
             if let response, response.isReusable, !response.lacksBody {
-                freshPeriod = HTTPCachePolicy.freshPeriod(of: response)
+                period = HTTPCachePolicy.freshPeriod(of: response)
             }
+            knownFreshPeriod = .some(period)
+            return period
         }
     }
 
@@ -55,14 +60,13 @@ final class ResponseRecord: ImageProvenance {
 
     /// Returns whether HTTP allows it to answer every request without header fields of its own. `false` may also mean
     /// that this needs a closer look.
-    func isPlainlyFresh(at time: Date) -> Bool { state.withLock { $0.freshPeriod?.contains(time) ?? false } }
+    func isPlainlyFresh(at time: Date) -> Bool { state.withLock { $0.freshPeriod()?.contains(time) ?? false } }
 
     /// Updates the response after the server has confirmed the same body.
     func update(_ response: StoredResponse) {
-        let new = State(response)
         state.withLock { state in
             guard state.response?.bodyNumber == response.bodyNumber else { return }
-            (state.response, state.freshPeriod) = (new.response, new.freshPeriod)
+            state.response = response
             varies.store(response.isTiedToRequest, ordering: .relaxed)
         }
     }
