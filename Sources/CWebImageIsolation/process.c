@@ -7,6 +7,7 @@
 #include <signal.h>
 #include <spawn.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -98,6 +99,14 @@ void cwi_decoder_forget(cwi_decoder_process *process) {
     close_same(process->channel, process->channel_inode);
     close_same(process->pidfd, process->pidfd_inode);
     *process = CWI_NO_PROCESS;
+}
+
+void cwi_decoder_lower_priority(const cwi_decoder_process *process) {
+    // Its number is that of its group, too, for as long as it runs.
+    struct pollfd ending = {.fd = process->pidfd, .events = POLLIN};
+    bool is_running =
+        process->pid > 0 && process->pidfd >= 0 && inode_of(process->pidfd) == process->pidfd_inode && poll(&ending, 1, 0) == 0;
+    if (is_running) setpriority(PRIO_PGRP, (id_t)process->pid, 19);
 }
 
 /// Ends a child by its number. It keeps the number until it is waited for; of a program that ignores SIGCHLD it is not known whose

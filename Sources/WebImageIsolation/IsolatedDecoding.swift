@@ -28,6 +28,8 @@ public final class IsolatedDecoding: Sendable {
         /// The most wall-clock time for decoding an image, in seconds; 120 by default, like the time for libraries in this process. A time limit in
         /// ``DecodingLimits`` is shorter, and counts processor time. Encoding is not limited: it takes as long as its options make it.
         public var secondsPerImage = 120.0
+        /// After how long an image leaves its place in ``processCount`` to another. A few images may do so at once.
+        package var slowPeriod = Duration.milliseconds(300)
         /// Receives the warning that images are decoded in this process for want of another. By default it is printed to
         /// standard error.
         public var warn: @Sendable (String) -> Void = { message in

@@ -29,7 +29,7 @@ import WebImageTestSupport
         }
     }
 
-    private static func file(_ word: String) -> Data { Data([0x89] + Array("PNG\r\n\u{1A}\n\(word)".utf8)) }
+    static func file(_ word: String) -> Data { Data([0x89] + Array("PNG\r\n\u{1A}\n\(word)".utf8)) }
 
     private func isFine() throws -> Bool {
         let image = try registry.decode(Self.file("fine"))
@@ -109,7 +109,7 @@ import WebImageTestSupport
                 _ = try registry.decode(Self.file("loop"), options: DecodingOptions(cancellation: cancellation))
             }
         }
-        while isolation.pool.busyCount == 0, !Task.isCancelled { await Task.yield() }
+        while isolation.pool.busyCount + isolation.pool.slowCount == 0, !Task.isCancelled { await Task.yield() }
         cancellation.cancel()
         guard case .failure(.cancelled) = await decoding.value else {
             Issue.record("not cancelled")

@@ -46,6 +46,9 @@ typedef struct {
 /// handles or ignores SIGCHLD may have taken its status away: then how it ended is unknown.
 cwi_exit cwi_decoder_end(cwi_decoder_process *process, int milliseconds);
 
+/// Gives the process, with its threads and its child in a namespace, the lowest priority. It can't be raised again.
+void cwi_decoder_lower_priority(const cwi_decoder_process *process);
+
 /// Closes the descriptors of a process that belongs to a parent of this one: after `fork`, the child must not touch it.
 void cwi_decoder_forget(cwi_decoder_process *process);
 

@@ -149,16 +149,16 @@ final class ImageLoad: Sendable {
         completion: @escaping @Sendable (Result<WebImageResponse, WebImageError>) -> Void
     ) -> (any LoaderTask)? {
         if pipeline.codecs.isQuick(toDecode: bytes.data) {
-            completion(decoded(bytes, watch, Cancellation()))
+            completion(decoded(bytes, watch, priority, Cancellation()))
             return nil
         }
         return pipeline.decodingQueue.run(priority: priority) { [self] cancellation in
-            completion(decoded(bytes, watch, cancellation))
+            completion(decoded(bytes, watch, priority, cancellation))
         }
     }
 
     private func decoded(
-        _ bytes: LoadedBytes, _ watch: Watch, _ cancellation: Cancellation
+        _ bytes: LoadedBytes, _ watch: Watch, _ priority: LoadPriority, _ cancellation: Cancellation
     ) -> Result<WebImageResponse, WebImageError> {
         let start = ContinuousClock.now
         do throws(WebImageError) {
@@ -166,7 +166,8 @@ final class ImageLoad: Sendable {
             let allowsDamage =
                 bytes.origin != .diskCache && !bytes.isFromSharedCache
                 && context.request.box?.details.allowsDamage ?? pipeline.configuration.allowsDamage
-            let options = context.decodingOptions(pipeline, allowsDamage: allowsDamage, cancellation: cancellation)
+            var options = context.decodingOptions(pipeline, allowsDamage: allowsDamage, cancellation: cancellation)
+            options.priority = priority
             var (image, info) = try pipeline.image(of: bytes.data, context, options: options)
             try cancellation.check()
             if !image.isPartial { for judgment in bytes.judgments { judgment.accept() } }
@@ -288,7 +289,8 @@ final class ImageLoad: Sendable {
                 do throws(WebImageError) {
                     // It has its size already.
                     let limits = context.request.details.decodingLimits ?? pipeline.configuration.decodingLimits
-                    let options = DecodingOptions(damage: .refuse, limits: limits, cancellation: cancellation)
+                    var options = DecodingOptions(damage: .refuse, limits: limits, cancellation: cancellation)
+                    options.priority = priority
                     var image = try pipeline.codecs.decode(stored.data, options: options)
                     try cancellation.check()
                     trace.note(.decode, since: start, decoded(image))

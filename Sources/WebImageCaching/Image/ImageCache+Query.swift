@@ -82,7 +82,7 @@ extension ImageCache {
         guard tiers.contains(.disk) else { return nil }
         let watch = watch(key)
         guard let stored = bytesOnDisk(for: key) else { return nil }
-        return decode(stored, watch, promotes: tiers.contains(.memory), options, Cancellation())
+        return decode(stored, watch, promotes: tiers.contains(.memory), options, .normal, Cancellation())
     }
 
     /// Like ``data(for:in:)``, but blocks on the disk.
@@ -225,7 +225,7 @@ extension ImageCache {
                         job.run { priority in
                             DecodingQueue.shared.run(priority: priority) { [self] cancellation in
                                 let promotes = query.tiers.contains(.memory)
-                                let result = decode(stored, watch, promotes: promotes, options, cancellation)
+                                let result = decode(stored, watch, promotes: promotes, options, priority, cancellation)
                                 share.settle(0)
                                 job.finish(.success(result))
                             }
@@ -239,7 +239,7 @@ extension ImageCache {
     /// Decodes on the calling thread.
     private func decode(
         _ stored: StoredBytes, _ watch: Watch, promotes: Bool, _ options: ImageQueryOptions,
-        _ cancellation: Cancellation
+        _ priority: LoadPriority, _ cancellation: Cancellation
     ) -> ImageCacheResult? {
         let key = watch.passage.key
         // Another query may have been faster; this one was already counted as a miss.
@@ -250,9 +250,10 @@ extension ImageCache {
                 result.info = try configuration.codecs.info(of: stored.data, limits: configuration.decodingLimits)
                 return result
             }
-            let decoding = DecodingOptions(
+            var decoding = DecodingOptions(
                 firstFrameOnly: !options.allowsAnimated, damage: .refuse, limits: configuration.decodingLimits,
                 cancellation: cancellation)
+            decoding.priority = priority
             var image = try configuration.codecs.decode(stored.data, options: decoding)
             stored.record.apply(to: &image)
             // The frames after the first are only in the bytes.

@@ -30,6 +30,8 @@ public struct DecodingOptions: Sendable {
     public var limits: DecodingLimits
     /// Polled while decoding; set it to stop.
     public var cancellation: Cancellation?
+    /// Which image gets a decoder process first, if all are busy.
+    package var priority = LoadPriority.normal
     /// The identity of the animations decoded with these options; `nil` for a new one each time. An incremental decoder
     /// sets it to mark its animations as versions of the same one.
     var animationIdentity: AnimationIdentity?

@@ -7,7 +7,8 @@ internal import Synchronization
 /// order.
 ///
 /// Swift's cooperative threads must never block, so every disk read, decode and resize of the library runs on such a
-/// queue. Threads start on demand, sleep while there is no work, and live as long as the process.
+/// queue. Threads start on demand, sleep while there is no work, and live as long as the process, but for those that
+/// worked in place of one that waited.
 package final class WorkQueue: Sendable {
     /// Runs the body on a new thread of that name; returns `false` when the system has no thread to give.
     package typealias ThreadStart = @Sendable (_ name: String, _ body: @escaping @Sendable () -> Void) -> Bool
@@ -53,26 +54,62 @@ package final class WorkQueue: Sendable {
         let (ticket, startsThread, wakesThread) = monitor.withLock { state in
             let ticket = state.waiting.insert(work, priority: priority)
             monitor.noteArrival(&state)
-            let freeThreadCount = state.idleThreadCount + state.lookingThreadCount
-            guard freeThreadCount < state.waiting.count, state.threadCount < threadCount else {
-                return (ticket, false, state.claimWaking())
-            }
-            state.threadCount += 1
-            return (ticket, true, false)
+            let startsThread = claimThread(&state)
+            return (ticket, startsThread, startsThread ? false : state.claimWaking())
         }
         if startsThread { addThread() }
         if wakesThread { monitor.signal() }
         return ticket
     }
 
+    /// Returns `true` to the caller that has to start a thread.
+    private func claimThread(_ state: inout Monitor.State) -> Bool {
+        let freeThreadCount = state.idleThreadCount + state.lookingThreadCount
+        guard freeThreadCount < state.waiting.count, state.threadCount < threadCount + state.lentCount else {
+            return false
+        }
+        state.threadCount += 1
+        return true
+    }
+
+    /// Lets another thread work in place of the calling one until the body ends that it runs, because it waits for
+    /// something else than a processor. Does nothing on threads that are not a queue's, and the second time.
+    package static func letAnotherThreadWork() {
+        guard let pointer = pthread_getspecific(currentKey) else { return }
+        let thread = Unmanaged<QueueThread>.fromOpaque(pointer).takeUnretainedValue()
+        guard !thread.isLent else { return }
+        thread.isLent = true
+        let (startsThread, wakesThread) = thread.queue.monitor.withLock { state in
+            state.lentCount += 1
+            let startsThread = thread.queue.claimThread(&state)
+            return (startsThread, startsThread ? false : state.claimWaking())
+        }
+        if startsThread { thread.queue.addThread() }
+        if wakesThread { thread.queue.monitor.signal() }
+    }
+
+    /// The ``QueueThread`` of a thread.
+    private static let currentKey: pthread_key_t = {
+        var key = pthread_key_t()
+        pthread_key_create(&key, nil)
+        return key
+    }()
+
+    /// The number of threads.
+    package var startedThreadCount: Int { monitor.withLock { $0.threadCount } }
+
     /// The number of bodies that wait for a thread.
     package var waitingCount: Int { monitor.withLock { $0.waiting.count } }
 
     private func addThread() {
-        let (monitor, niceness) = (monitor, niceness)
-        let isStarted = startThread(label) {
+        let isStarted = startThread(label) { [self] in
             if niceness != 0 { PlatformThread.lowerPriority(by: niceness) }
-            while true { monitor.nextWork().run() }
+            let thread = QueueThread(queue: self)
+            pthread_setspecific(Self.currentKey, Unmanaged.passUnretained(thread).toOpaque())
+            while let work = monitor.nextWork(threadLimit: threadCount, wasLent: thread.isLent) {
+                thread.isLent = false
+                work.run()
+            }
         }
         guard !isStarted else { return }
         // The system is out of threads, so existing threads do the work. Without any, a Dispatch thread works until
@@ -83,10 +120,19 @@ package final class WorkQueue: Sendable {
             return false
         }
         guard isAlone else { return }
-        DispatchQueue.global().async {
+        DispatchQueue.global().async { [monitor] in
             while let work = monitor.nextWorkOrLeave() { work.run() }
         }
     }
+}
+
+/// A thread of a queue. Only the thread itself uses it.
+private final class QueueThread {
+    let queue: WorkQueue
+    /// Whether another thread works in its place.
+    var isLent = false
+
+    init(queue: WorkQueue) { self.queue = queue }
 }
 
 /// What waits in a queue.
@@ -126,6 +172,8 @@ private final class Monitor: @unchecked Sendable {
     struct State {
         var waiting = PriorityQueue<Work>()
         var threadCount = 0
+        /// Threads that wait in their body, so that as many more may work.
+        var lentCount = 0
         /// Threads that sleep.
         var idleThreadCount = 0
         /// Threads that look for work before they sleep.
@@ -202,9 +250,19 @@ private final class Monitor: @unchecked Sendable {
         return Int64(time.tv_sec) * 1_000_000_000 + Int64(time.tv_nsec)
     }
 
-    /// Waits for work and takes the most urgent.
-    func nextWork() -> Work {
+    /// Waits for work and takes the most urgent. `nil` if there are more threads than the limit: then the calling one ends.
+    ///
+    /// - Parameter wasLent: whether another thread worked in place of the calling one.
+    func nextWork(threadLimit: Int, wasLent: Bool) -> Work? {
         pthread_mutex_lock(mutex)
+        if wasLent {
+            state.lentCount -= 1
+            if state.threadCount > threadLimit + state.lentCount {
+                state.threadCount -= 1
+                pthread_mutex_unlock(mutex)
+                return nil
+            }
+        }
         var hasLooked = false
         while true {
             if let work = state.waiting.popFirst() {

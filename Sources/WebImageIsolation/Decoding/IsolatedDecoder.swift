@@ -79,7 +79,7 @@ struct IsolatedDecoder: ProbingDecoder, MetadataDecoder, ProfileDecoder {
             let answer = try work.answer(
                 .decode(format, options), input: work.input(data),
                 outputByteCount: IsolatedWork.outputByteCount(options.limits), limits: options.limits,
-                cancellation: options.cancellation)
+                priority: options.priority, cancellation: options.cancellation)
             guard case .image(let decoded) = answer.reply else { throw work.invalid("no image") }
             var image = try work.image(decoded, answer, options)
             if let description = decoded.animation {
@@ -99,7 +99,7 @@ struct IsolatedDecoder: ProbingDecoder, MetadataDecoder, ProfileDecoder {
         try work.isolated(original: original) { () throws in
             let answer = try work.answer(
                 .animation(format, options), input: work.input(data), limits: options.limits,
-                cancellation: options.cancellation)
+                priority: options.priority, cancellation: options.cancellation)
             guard case .animation(let description) = answer.reply else { throw work.invalid("no animation") }
             return try description.map {
                 try IsolatedAnimation($0, data, work: work, options: options, original: original)

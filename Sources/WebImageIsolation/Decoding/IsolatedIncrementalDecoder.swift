@@ -79,7 +79,8 @@ final class IsolatedIncrementalDecoder: ProbingIncrementalDecoder {
         return try isolated { () throws in
             let answer = try work.answer(
                 .finish(session: session), outputByteCount: IsolatedWork.outputByteCount(options.limits),
-                limits: options.limits, in: process, cancellation: options.cancellation, open: opening(data))
+                limits: options.limits, in: process, priority: options.priority, cancellation: options.cancellation,
+                open: opening(data))
             process = answer.process
             guard case .image(let decoded) = answer.reply else { throw work.invalid("no image") }
             var image = try work.image(decoded, answer, options)

@@ -54,7 +54,7 @@ struct IsolatedWork: Sendable {
     /// - Throws: ``Unavailable``, or a ``WebImageError``.
     func answer(
         _ request: DecoderRequest, input: SharedMemory? = nil, outputByteCount: Int? = nil, limits: DecodingLimits?,
-        in process: DecoderProcess? = nil, cancellation: Cancellation?,
+        in process: DecoderProcess? = nil, priority: LoadPriority = .normal, cancellation: Cancellation?,
         open: ((DecoderProcess, _ deadline: Double) throws -> Void)? = nil,
         supply: ((Int) throws(WebImageError) -> (PixelLayout, SharedMemory))? = nil
     ) throws -> Answer {
@@ -62,7 +62,9 @@ struct IsolatedWork: Sendable {
         var wasNew = false
         while true {
             do {
-                return try isolation.pool.withProcess(process, cancellation: cancellation) { leased in
+                return try isolation.pool.withProcess(
+                    process, priority: priority, mayLeavePlace: limits != nil, cancellation: cancellation
+                ) { leased in
                     try check(leased.report)
                     wasNew = leased.imageCount == 0
                     let output = try outputByteCount.map { (count) throws(WebImageError) in try memory(count) }

@@ -6,7 +6,7 @@ internal import WebImageCore
 /// The decoder processes of a program.
 ///
 ///     lease ──▶ the process that has the file open, or an idle one, or a new one ──▶ work ──▶ idle ──▶ ended after a while
-///        └ all are busy: waits in order
+///        └ all are busy: waits, the most urgent first                                  └ takes long: leaves its place to another
 ///
 /// A caller blocks its thread, as all decoding does.
 final class DecoderPool: Sendable {
@@ -16,11 +16,14 @@ final class DecoderPool: Sendable {
     private struct State {
         /// Those that wait for work, the last used at the end.
         var idle: [DecoderProcess] = []
-        /// The number of processes that work or are being started.
+        /// The number of processes that work or are being started, without the slow ones.
         var busyCount = 0
+        /// The number of processes that have worked on one image for long.
+        var slowCount = 0
         /// Those that wait for the thread that leased them; they don't count as busy.
         var suspended: [DecoderProcess] = []
-        var waiters: [Waiter] = []
+        var waiting = PriorityQueue<Waiter>()
+        var lastPosition: Int64 = 0
         var counters = IsolatedDecoding.Counters()
         /// The process that has started these.
         var owner = getpid()
@@ -31,11 +34,25 @@ final class DecoderPool: Sendable {
         var failure: (UnavailableDecoder, until: Duration)?
     }
 
-    private final class Waiter: Sendable {
+    private enum Grant {
+        case process(DecoderProcess)
+        case start
+    }
+
+    private final class Waiter: @unchecked Sendable {
+        // `@unchecked`: the variables are used under the pool's lock.
         let semaphore = DispatchSemaphore(value: 0)
         let wanted: DecoderProcess?
+        let priority: LoadPriority
+        let position: Int64
+        var ticket: PriorityQueue<Waiter>.Ticket?
+        var grant: Grant?
 
-        init(wanted: DecoderProcess?) { self.wanted = wanted }
+        init(wanted: DecoderProcess?, priority: LoadPriority, position: Int64) {
+            self.wanted = wanted
+            self.priority = priority
+            self.position = position
+        }
     }
 
     init(_ configuration: IsolatedDecoding.Configuration) { self.configuration = configuration }
@@ -48,6 +65,8 @@ final class DecoderPool: Sendable {
     var failure: UnavailableDecoder? { state.withLock { $0.failure?.0 } }
     var idleCount: Int { state.withLock { $0.idle.count } }
     var busyCount: Int { state.withLock { $0.busyCount } }
+    var slowCount: Int { state.withLock { $0.slowCount } }
+    var waitingCount: Int { state.withLock { $0.waiting.count } }
 
     func count(_ change: @Sendable (inout IsolatedDecoding.Counters) -> Void) {
         state.withLock { change(&$0.counters) }
@@ -55,12 +74,16 @@ final class DecoderPool: Sendable {
 
     /// Calls `body` with a process that no other thread uses meanwhile.
     ///
-    /// - Parameter wanted: the process to use, if it has not ended.
+    /// - Parameters:
+    ///   - wanted: the process to use, if it has not ended.
+    ///   - mayLeavePlace: whether it does not count as busy once it has worked for long.
     /// - Throws: ``UnavailableDecoder``, ``WebImageError/cancelled``, and the errors of `body`.
     func withProcess<Result>(
-        _ wanted: DecoderProcess? = nil, cancellation: Cancellation?, _ body: (DecoderProcess) throws -> Result
+        _ wanted: DecoderProcess? = nil, priority: LoadPriority = .normal, mayLeavePlace: Bool = true,
+        cancellation: Cancellation?, _ body: (DecoderProcess) throws -> Result
     ) throws -> Result {
-        let process = try lease(wanted, cancellation)
+        let process = try lease(wanted, priority, cancellation)
+        if mayLeavePlace { process.onSlow = { [unowned self, unowned process] in leavePlace(process) } }
         defer { giveBack(process) }
         process.threadCount = DecodingQueue.threadCount(forEachOf: busyCount + DecodingBudget.shared.decodeCount)
         return try body(process)
@@ -71,11 +94,12 @@ final class DecoderPool: Sendable {
     func suspending<Result, Failure>(
         _ process: DecoderProcess, _ body: () throws(Failure) -> Result
     ) throws(Failure) -> Result {
-        state.withLock { state in
+        let served = state.withLock { state in
             state.busyCount -= 1
             state.suspended.append(process)
+            return serve(&state)
         }
-        wakeNext()
+        wake(served)
         defer {
             state.withLock { state in
                 state.suspended.removeAll { $0 === process }
@@ -86,81 +110,84 @@ final class DecoderPool: Sendable {
         return try body()
     }
 
-    private enum Grant {
-        case process(DecoderProcess)
-        case start
-        case wait(Waiter)
-    }
+    // MARK: Leasing
 
-    private func lease(_ wanted: DecoderProcess?, _ cancellation: Cancellation?) throws -> DecoderProcess {
-        while true {
-            leaveParent()
-            let wanted = wanted?.hasEnded == false ? wanted : nil
-            switch state.withLock({ grant(&$0, wanted: wanted) }) {
-            case .process(let process): return process
-            case .start: return try start()
-            case .wait(let waiter): try wait(waiter, cancellation)
-            }
+    private func lease(
+        _ wanted: DecoderProcess?, _ priority: LoadPriority, _ cancellation: Cancellation?
+    ) throws -> DecoderProcess {
+        leaveParent()
+        let (waiter, served) = state.withLock { state in
+            state.lastPosition += 1
+            let waiter = Waiter(wanted: wanted, priority: priority, position: state.lastPosition)
+            enqueue(waiter, &state)
+            return (waiter, serve(&state))
+        }
+        wake(served, except: waiter)
+        if !served.contains(where: { $0 === waiter }) { try wait(waiter, cancellation) }
+        switch state.withLock({ _ in waiter.grant }) {
+        case .process(let process): return process
+        case .start, nil: return try start()
         }
     }
 
-    private func grant(_ state: inout State, wanted: DecoderProcess?) -> Grant {
-        // A process that is busy with another file is waited for, because it has this one open.
-        if let wanted, !state.suspended.contains(where: { $0 === wanted }) {
-            guard let index = state.idle.firstIndex(where: { $0 === wanted }) else {
-                return .wait(enqueue(&state, wanted: wanted))
-            }
+    private func enqueue(_ waiter: Waiter, _ state: inout State) {
+        waiter.ticket = state.waiting.insert(waiter, priority: waiter.priority, position: waiter.position)
+    }
+
+    /// Gives what is free to those that wait, and returns them.
+    private func serve(_ state: inout State) -> [Waiter] {
+        var (served, passed): ([Waiter], [Waiter]) = ([], [])
+        while let waiter = state.waiting.popFirst() {
+            waiter.grant = grant(&state, wanted: waiter.wanted)
+            if waiter.grant == nil { passed.append(waiter) } else { served.append(waiter) }
+        }
+        for waiter in passed { enqueue(waiter, &state) }
+        return served
+    }
+
+    private func grant(_ state: inout State, wanted: DecoderProcess?) -> Grant? {
+        if let wanted, !wanted.hasEnded, !state.suspended.contains(where: { $0 === wanted }) {
+            // One that is busy with another file is waited for, because it has this one open.
+            guard let index = state.idle.firstIndex(where: { $0 === wanted }) else { return nil }
             state.busyCount += 1
             return .process(state.idle.remove(at: index))
         }
-        if let process = state.idle.popLast() {
-            state.busyCount += 1
-            return .process(process)
-        }
-        guard state.busyCount < configuration.processCount else { return .wait(enqueue(&state, wanted: nil)) }
+        guard state.busyCount < configuration.processCount else { return nil }
         state.busyCount += 1
-        return .start
+        return state.idle.popLast().map(Grant.process) ?? .start
     }
 
-    private func enqueue(_ state: inout State, wanted: DecoderProcess?) -> Waiter {
-        let waiter = Waiter(wanted: wanted)
-        state.waiters.append(waiter)
-        return waiter
+    private func wake(_ waiters: [Waiter], except own: Waiter? = nil) {
+        for waiter in waiters where waiter !== own { waiter.semaphore.signal() }
     }
 
     private func wait(_ waiter: Waiter, _ cancellation: Cancellation?) throws(WebImageError) {
-        while waiter.semaphore.wait(timeout: .now() + .milliseconds(5)) == .timedOut {
+        // A cancellation is a flag, so it's polled.
+        while waiter.semaphore.wait(timeout: .now() + .milliseconds(Self.pollMilliseconds)) == .timedOut {
             guard cancellation?.isCancelled == true else { continue }
-            let wasWaiting = state.withLock { state in
-                guard let index = state.waiters.firstIndex(where: { $0 === waiter }) else { return false }
-                state.waiters.remove(at: index)
-                return true
+            let served = state.withLock { state -> [Waiter] in
+                if let ticket = waiter.ticket { state.waiting.remove(ticket) }
+                switch waiter.grant {
+                case .process(let process): state.idle.append(process)
+                case .start: break
+                case nil: return []
+                }
+                state.busyCount -= 1
+                return serve(&state)
             }
-            if !wasWaiting { wakeNext() }
+            wake(served)
             throw .cancelled
         }
     }
 
-    /// Wakes the first thread that can go on. It leases again, and waits again if another was faster.
-    private func wakeNext() {
-        let woken = state.withLock { state -> Waiter? in
-            // One that wants a process which is busy can't go on.
-            let index = state.waiters.firstIndex { waiter in
-                waiter.wanted.map { wanted in
-                    wanted.hasEnded || (state.idle + state.suspended).contains { $0 === wanted }
-                } ?? true
-            }
-            return index.map { state.waiters.remove(at: $0) }
-        }
-        woken?.semaphore.signal()
-    }
+    private static let pollMilliseconds = 4
 
     private func start() throws(UnavailableDecoder) -> DecoderProcess {
         let clock = SystemTimerClock.shared
         do throws(UnavailableDecoder) {
             if let (failure, until) = state.withLock({ $0.failure }), clock.now < until { throw failure }
             let path = try configuration.location.path()
-            let process = try DecoderProcess(path: path)
+            let process = try DecoderProcess(path: path, slowPeriod: configuration.slowPeriod)
             state.withLock { state in
                 state.counters.startedProcessCount += 1
                 state.latestReport = process.report
@@ -168,11 +195,12 @@ final class DecoderPool: Sendable {
             }
             return process
         } catch {
-            state.withLock { state in
+            let served = state.withLock { state in
                 state.busyCount -= 1
                 state.failure = (error, clock.now + Self.retryPeriod)
+                return serve(&state)
             }
-            wakeNext()
+            wake(served)
             throw error
         }
     }
@@ -181,17 +209,49 @@ final class DecoderPool: Sendable {
     private static let retryPeriod = Duration.seconds(10)
 
     private func giveBack(_ process: DecoderProcess) {
-        let isWornOut = process.imageCount >= configuration.imagesPerProcess
+        process.onSlow = nil
+        // Its priority can't be raised again.
+        let isWornOut = process.imageCount >= configuration.imagesPerProcess || process.hasLowPriority
         if isWornOut, !process.hasEnded { process.end() }
         process.idleSince = SystemTimerClock.shared.now
-        state.withLock { state in
-            guard state.owner == getpid() else { return }
-            state.busyCount -= 1
-            guard !process.hasEnded else { return }
-            state.idle.append(process)
-            startCleaning(&state)
+        var surplus: DecoderProcess?
+        let served = state.withLock { state -> [Waiter] in
+            guard state.owner == getpid() else { return [] }
+            if process.isSlow { state.slowCount -= 1 } else { state.busyCount -= 1 }
+            process.isSlow = false
+            if !process.hasEnded {
+                if state.busyCount + state.idle.count < configuration.processCount {
+                    state.idle.append(process)
+                    startCleaning(&state)
+                } else {
+                    // Another one has its place.
+                    surplus = process
+                }
+            }
+            return serve(&state)
         }
-        wakeNext()
+        surplus?.end()
+        wake(served)
+    }
+
+    // MARK: Slow images
+
+    /// Leaves the place of a process that has worked on one image for long to another, in the pool and in the queue of the
+    /// calling thread, so that a few hostile files do not stop all loads. Its priority becomes lower if others decode.
+    private func leavePlace(_ process: DecoderProcess) {
+        let (isLeaving, isShared, served) = state.withLock { state -> (Bool, Bool, [Waiter]) in
+            guard !process.isSlow, state.slowCount < max(4, configuration.processCount) else {
+                return (false, false, [])
+            }
+            process.isSlow = true
+            state.slowCount += 1
+            state.busyCount -= 1
+            return (true, state.busyCount + state.slowCount > 1 || !state.waiting.isEmpty, serve(&state))
+        }
+        guard isLeaving else { return }
+        wake(served)
+        if isShared { process.lowerPriority() }
+        WorkQueue.letAnotherThreadWork()
     }
 
     // MARK: Ending
@@ -216,6 +276,7 @@ final class DecoderPool: Sendable {
     private func clean() -> Duration? {
         let now = SystemTimerClock.shared.now
         let (ended, next) = state.withLock { state -> ([DecoderProcess], Duration?) in
+            guard state.owner == getpid() else { return ([], nil) }
             let limit = now - configuration.idlePeriod
             let ended = state.idle.filter { $0.idleSince <= limit }
             state.idle.removeAll { $0.idleSince <= limit }

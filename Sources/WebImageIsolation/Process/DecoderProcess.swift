@@ -21,6 +21,13 @@ final class DecoderProcess: @unchecked Sendable {
     /// When it last had work.
     var idleSince = Duration.zero
 
+    /// Called once for a request that takes long, by the thread that waits. Set by the pool.
+    var onSlow: (() -> Void)?
+    private let slowPeriod: Double
+    /// Whether it has left its place to another; under the pool's lock.
+    var isSlow = false
+    private(set) var hasLowPriority = false
+
     /// Why a request has no reply.
     enum Failure: Error {
         /// The caller cancelled. The process may have ended.
@@ -35,8 +42,10 @@ final class DecoderProcess: @unchecked Sendable {
 
     /// Starts a process and waits until it is in its sandbox.
     ///
+    /// - Parameter slowPeriod: after how long a request takes long.
     /// - Throws: why there is none.
-    init(path: String) throws(UnavailableDecoder) {
+    init(path: String, slowPeriod: Duration) throws(UnavailableDecoder) {
+        self.slowPeriod = slowPeriod.inExactSeconds
         var process = cwi_decoder_process()
         let error = cwi_decoder_start(path, &process)
         guard error == 0 else {
@@ -72,6 +81,13 @@ final class DecoderProcess: @unchecked Sendable {
     private static let startMilliseconds: Int32 = 10_000
     /// The time for a process to end by itself after its channel has closed: it has crashed.
     private static let exitMilliseconds: Int32 = 200
+
+    /// Lets all other threads of the system take precedence, until the process ends.
+    func lowerPriority() {
+        guard !hasEnded, !hasLowPriority else { return }
+        hasLowPriority = true
+        cwi_decoder_lower_priority(&process)
+    }
 
     func end() {
         hasEnded = true
@@ -174,18 +190,25 @@ final class DecoderProcess: @unchecked Sendable {
     }
 
     private func waitForReply(deadline: Double, cancellation: Cancellation?) throws -> DecoderReply {
+        let start = Self.now
         while true {
-            let rest = deadline - Self.now
+            let now = Self.now
+            let rest = deadline - now
             guard rest > 0 else {
                 end()
                 throw Failure.timedOut
+            }
+            if now - start >= slowPeriod, let onSlow {
+                self.onSlow = nil
+                onSlow()
             }
             if let cancellation, cancellation.isCancelled {
                 try stop()
                 throw Failure.cancelled
             }
-            let limit = cancellation == nil ? min(rest * 1000, 1000) : Self.pollMilliseconds
-            guard let message = try channel.receive(milliseconds: Int32(limit.rounded(.up))) else { continue }
+            let next = onSlow == nil ? rest : min(rest, start + slowPeriod - now)
+            let limit = cancellation == nil ? min(next * 1000, 1000) : Self.pollMilliseconds
+            guard let message = try channel.receive(milliseconds: Int32(max(1, limit.rounded(.up)))) else { continue }
             guard let reply = try reply(in: message) else { continue }
             return reply
         }

@@ -102,6 +102,42 @@ extension DispatchSemaphore {
         #expect(counts.withLock { $0.most } == 2)
     }
 
+    @Test func anotherThreadWorksInPlaceOfOneThatWaits() {
+        let queue = WorkQueue(label: "lent", threadCount: 1)
+        let (arrived, leave) = (DispatchSemaphore(value: 0), DispatchSemaphore(value: 0))
+        let done = DispatchGroup()
+        for _ in 0..<3 {
+            done.enter()
+            queue.submit {
+                // The second time does nothing.
+                WorkQueue.letAnotherThreadWork()
+                WorkQueue.letAnotherThreadWork()
+                arrived.signal()
+                #expect(leave.isSignalled())
+                done.leave()
+            }
+        }
+        // All three run at the same time, or the last wait fails.
+        for _ in 0..<3 { #expect(arrived.isSignalled()) }
+        for _ in 0..<3 { leave.signal() }
+        #expect(done.wait(timeout: .now() + 10) == .success)
+        while queue.startedThreadCount > 1, !Task.isCancelled { sched_yield() }
+        // One thread remains, and no other joins it.
+        for _ in 0..<2 {
+            done.enter()
+            queue.submit {
+                arrived.signal()
+                #expect(leave.isSignalled())
+                done.leave()
+            }
+        }
+        #expect(arrived.isSignalled())
+        #expect(queue.waitingCount == 1)
+        #expect(queue.startedThreadCount == 1)
+        for _ in 0..<2 { leave.signal() }
+        #expect(done.wait(timeout: .now() + 10) == .success)
+    }
+
     @Test func wakesAThreadForEachWorkItem() {
         let queue = WorkQueue(label: "sleepers", threadCount: 3)
         let (arrived, leave) = (DispatchSemaphore(value: 0), DispatchSemaphore(value: 0))
