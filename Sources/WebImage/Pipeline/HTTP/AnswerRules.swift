@@ -4,7 +4,8 @@ import WebImageLoading
 
 /// Decides how stored responses answer a request under its ``CachePolicy``, by the rules of HTTP or by simpler ones.
 ///
-/// Its functions are pure, like those of ``HTTPCachePolicy``, whose decisions they return.
+/// Its functions return decisions of ``HTTPCachePolicy``, and change nothing. The first that needs the header fields as sent
+/// asks the loader for them.
 struct AnswerRules: Sendable {
     let policy: CachePolicy
     /// The request as sent, without the conditions that the cache adds.
@@ -117,7 +118,7 @@ struct AnswerRules: Sendable {
     }
 }
 
-/// A request as its loader sends it. The loader, which may call code of the program, is asked only when somebody needs to know: for a
+/// A request as its loader sends it. The loader, which may call code of the program, is asked at the first use of ``value``: for a
 /// stored response that varies, for the rules of HTTP, and before the request is sent.
 final class SentRequest: Sendable {
     private let make: @Sendable () -> HTTPCachePolicy.Request

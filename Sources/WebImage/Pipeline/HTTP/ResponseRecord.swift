@@ -16,7 +16,7 @@ import WebImageLoading
 final class ResponseRecord: ImageProvenance {
     private struct State {
         var response: StoredResponse? { didSet { knownFreshPeriod = nil } }
-        /// Computed when somebody asks, and once, so that memory hits need not parse header fields.
+        /// Computed once, at the first use: neither storing a response nor a later hit in memory parses header fields.
         private var knownFreshPeriod: Range<Date>??
         /// Identifies the bytes, if that is known.
         var mark: BytesMark?
