@@ -44,12 +44,33 @@ package final class PixelBufferPool: Sendable {
         if let source, let address = source.take(byteCount: capacity) {
             return Block(address: address, capacity: capacity, source: source)
         }
-        var address: UnsafeMutableRawPointer?
-        guard posix_memalign(&address, capacity >= Self.hugeThreshold ? 2 << 20 : 64, capacity) == 0, let address
-        else { throw .outOfResources(reason: .memory(byteCount: byteCount)) }
-        if capacity >= Self.hugeThreshold { madvise(address, capacity, MADV_HUGEPAGE) }
+        let address = capacity >= Self.hugeThreshold ? Self.mapped(capacity) : Self.allocated(capacity)
+        guard let address else { throw .outOfResources(reason: .memory(byteCount: byteCount)) }
         return Block(address: address, capacity: capacity, source: nil)
     }
+
+    private static func allocated(_ byteCount: Int) -> UnsafeMutableRawPointer? {
+        var address: UnsafeMutableRawPointer?
+        return posix_memalign(&address, 64, byteCount) == 0 ? address : nil
+    }
+
+    /// Returns memory of huge pages. It is mapped, because malloc would keep blocks of up to 32 MiB.
+    ///
+    /// - Parameter byteCount: a multiple of 1 MiB, as capacities of that size are.
+    private static func mapped(_ byteCount: Int) -> UnsafeMutableRawPointer? {
+        let length = byteCount + hugePageByteCount
+        guard let start = mmap(nil, length, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0),
+            start != MAP_FAILED
+        else { return nil }
+        let gap = -Int(bitPattern: start) & (hugePageByteCount - 1)
+        let address = start + gap
+        if gap > 0 { munmap(start, gap) }
+        munmap(address + byteCount, hugePageByteCount - gap)
+        madvise(address, byteCount, MADV_HUGEPAGE)
+        return address
+    }
+
+    private static let hugePageByteCount = 2 << 20
 
     func recycle(_ block: Block) {
         guard block.source == nil else { return block.release() }
@@ -59,7 +80,7 @@ package final class PixelBufferPool: Sendable {
 
     /// The smallest size for huge pages. Below it, filling them costs more than the page faults (7.1 against 5.4 ms at
     /// 8 MiB).
-    private static let hugeThreshold = (8 << 20) + 1
+    fileprivate static let hugeThreshold = (8 << 20) + 1
 
     /// Rounds up to a multiple of an eighth of the power of two below, so that images of almost the same size share
     /// blocks and at most an eighth is wasted.
@@ -78,7 +99,13 @@ package final class PixelBufferPool: Sendable {
         let source: (any PixelMemorySource)?
 
         func release() {
-            if let source { source.release(address, byteCount: capacity) } else { Glibc.free(address) }
+            if let source {
+                source.release(address, byteCount: capacity)
+            } else if capacity >= PixelBufferPool.hugeThreshold {
+                munmap(address, capacity)
+            } else {
+                Glibc.free(address)
+            }
         }
     }
 
