@@ -100,7 +100,7 @@ tsan_environment := WEBIMAGE_TSAN=1 WEBIMAGE_WITHOUT=gtk,drawing,formats WEBIMAG
 # The skipped suites are slow and use one thread, or another process. Without a decoder process, managers decode themselves.
 tsan_tests := $(if $(FILTER),--filter '$(FILTER)',--filter 'WebImage(Core|Caching|Animation|Loading|)Tests' \
 	--skip '(Isolation|CacheKey|CacheProperty|DiskCacheKill|DiskCacheLRU|DiskCacheModel|PolicyProperty|ResumingTask)Tests')
-# `swift test` prints in blocks of 4 KiB, so that a limit covers several tests.
+# Results are printed in blocks of 4 KiB, so that a limit covers several tests.
 test-tsan: TEST_LIMIT = 600
 test-tsan: ## Run the tests that use threads under ThreadSanitizer; FILTER=… runs some.
 	@Scripts/setup build test
