@@ -41,24 +41,49 @@ int cwi_memory_create(size_t length) {
     return descriptor < 0 ? -1 : sealed(descriptor, FIXED);
 }
 
-int cwi_memory_create_constant(const void *bytes, size_t length) {
-    int descriptor = create(length);
-    if (descriptor < 0) return -1;
+int cwi_memory_write(int descriptor, const void *bytes, size_t length) {
     for (size_t offset = 0; offset < length;) {
         ssize_t count = pwrite(descriptor, (const char *)bytes + offset, length - offset, (off_t)offset);
         if (count < 0 && errno == EINTR) continue;
-        if (count <= 0) {
-            int error = count < 0 ? errno : EIO;
-            close(descriptor);
-            errno = error;
-            return -1;
-        }
+        if (count <= 0) return count < 0 ? errno : EIO;
         offset += (size_t)count;
     }
-    return sealed(descriptor, CONSTANT | F_SEAL_SEAL);
+    return 0;
 }
 
-int cwi_memory_seal(int descriptor) { return fcntl(descriptor, F_ADD_SEALS, CONSTANT | F_SEAL_SEAL) == 0 ? 0 : errno; }
+int cwi_memory_read(int descriptor, size_t offset, void *bytes, size_t length) {
+    for (size_t position = 0; position < length;) {
+        ssize_t count = pread(descriptor, (char *)bytes + position, length - position, (off_t)(offset + position));
+        if (count < 0 && errno == EINTR) continue;
+        if (count <= 0) return count < 0 ? errno : EIO;
+        position += (size_t)count;
+    }
+    return 0;
+}
+
+int cwi_memory_create_constant(const void *bytes, size_t length) {
+    int descriptor = create(length);
+    if (descriptor < 0) return -1;
+    int error = cwi_memory_write(descriptor, bytes, length);
+    if (!error) return sealed(descriptor, CONSTANT | F_SEAL_SEAL);
+    close(descriptor);
+    errno = error;
+    return -1;
+}
+
+void cwi_memory_clear(int descriptor) {
+    struct stat status;
+    if (fstat(descriptor, &status) == 0) fallocate(descriptor, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, 0, status.st_size);
+}
+
+uint64_t cwi_inode(int descriptor) {
+    struct stat status;
+    return fstat(descriptor, &status) == 0 ? (uint64_t)status.st_ino : 0;
+}
+
+void cwi_close_same(int descriptor, uint64_t inode) {
+    if (descriptor >= 0 && cwi_inode(descriptor) == inode) close(descriptor);
+}
 
 /// The length of memory that has these seals.
 static int64_t length_with(int descriptor, int seals) {
@@ -73,7 +98,6 @@ int64_t cwi_memory_length(int descriptor) {
     return fstat(descriptor, &status) == 0 ? (int64_t)status.st_size : -1;
 }
 
-int64_t cwi_memory_constant_length(int descriptor) { return length_with(descriptor, CONSTANT); }
 int64_t cwi_memory_fixed_length(int descriptor) { return length_with(descriptor, FIXED); }
 
 void *cwi_memory_map(int descriptor, size_t offset, size_t length, cwi_access access) {

@@ -16,16 +16,6 @@
 
 static const cwi_decoder_process CWI_NO_PROCESS = {.pid = -1, .pidfd = -1, .channel = -1};
 
-static uint64_t inode_of(int descriptor) {
-    struct stat status;
-    return fstat(descriptor, &status) == 0 ? (uint64_t)status.st_ino : 0;
-}
-
-/// Closes a descriptor if it still is the file that it was.
-static void close_same(int descriptor, uint64_t inode) {
-    if (descriptor >= 0 && inode_of(descriptor) == inode) close(descriptor);
-}
-
 /// Spawns with the child's end of the channel, and with `nothing` for standard input, output and error: a decoder has nothing to say
 /// there.
 static int spawn(const char *path, int channel, int nothing, pid_t *pid) {
@@ -85,19 +75,19 @@ int cwi_decoder_start(const char *path, cwi_decoder_process *process) {
     }
     process->pid = pid;
     process->pidfd = (int)syscall(SYS_pidfd_open, pid, 0);
-    process->pidfd_inode = process->pidfd < 0 ? 0 : inode_of(process->pidfd);
+    process->pidfd_inode = process->pidfd < 0 ? 0 : cwi_inode(process->pidfd);
     process->channel = ends[0];
-    process->channel_inode = inode_of(ends[0]);
+    process->channel_inode = cwi_inode(ends[0]);
     return 0;
 }
 
 bool cwi_decoder_has_channel(const cwi_decoder_process *process) {
-    return process->channel >= 0 && inode_of(process->channel) == process->channel_inode;
+    return process->channel >= 0 && cwi_inode(process->channel) == process->channel_inode;
 }
 
 void cwi_decoder_forget(cwi_decoder_process *process) {
-    close_same(process->channel, process->channel_inode);
-    close_same(process->pidfd, process->pidfd_inode);
+    cwi_close_same(process->channel, process->channel_inode);
+    cwi_close_same(process->pidfd, process->pidfd_inode);
     *process = CWI_NO_PROCESS;
 }
 
@@ -105,7 +95,7 @@ void cwi_decoder_lower_priority(const cwi_decoder_process *process) {
     // Its number is that of its group, too, for as long as it runs.
     struct pollfd ending = {.fd = process->pidfd, .events = POLLIN};
     bool is_running =
-        process->pid > 0 && process->pidfd >= 0 && inode_of(process->pidfd) == process->pidfd_inode && poll(&ending, 1, 0) == 0;
+        process->pid > 0 && process->pidfd >= 0 && cwi_inode(process->pidfd) == process->pidfd_inode && poll(&ending, 1, 0) == 0;
     if (is_running) setpriority(PRIO_PGRP, (id_t)process->pid, 19);
 }
 
@@ -120,9 +110,9 @@ cwi_exit cwi_decoder_end(cwi_decoder_process *process, int milliseconds) {
     cwi_exit result = {.is_known = false};
     if (process->pid <= 0) return result;
     // Without its channel a decoder ends by itself.
-    close_same(process->channel, process->channel_inode);
+    cwi_close_same(process->channel, process->channel_inode);
     process->channel = -1;
-    bool has_descriptor = process->pidfd >= 0 && inode_of(process->pidfd) == process->pidfd_inode;
+    bool has_descriptor = process->pidfd >= 0 && cwi_inode(process->pidfd) == process->pidfd_inode;
     struct pollfd ending = {.fd = process->pidfd, .events = POLLIN};
     bool has_ended = has_descriptor && poll(&ending, 1, milliseconds) == 1;
     if (!has_ended && (!has_descriptor || syscall(SYS_pidfd_send_signal, process->pidfd, SIGKILL, NULL, 0) != 0))

@@ -7,6 +7,7 @@
 #include <linux/capability.h>
 #include <linux/landlock.h>
 #include <linux/securebits.h>
+#include <malloc.h>
 #include <sched.h>
 #include <signal.h>
 #include <stdio.h>
@@ -179,13 +180,12 @@ static void measure_memory(void) {
     if (file) fclose(file);
 }
 
-/// Twice the memory of an image: what a decoder counts itself is in the output, which is mapped as well.
-bool cwi_sandbox_limit(size_t memory_length, double processor_seconds) {
+bool cwi_sandbox_limit(size_t memory_length, size_t mapped_length, double processor_seconds) {
     struct rlimit memory, processor;
     struct rusage usage;
     if (!base_memory_length || getrlimit(RLIMIT_AS, &memory) != 0) return false;
     size_t length = memory_length < sandbox_memory_length ? memory_length : sandbox_memory_length;
-    memory.rlim_cur = base_memory_length + 2 * length + MEMORY_FOR_THREADS;
+    memory.rlim_cur = base_memory_length + mapped_length + length + MEMORY_FOR_THREADS;
     if (memory.rlim_cur > memory.rlim_max) memory.rlim_cur = memory.rlim_max;
     if (setrlimit(RLIMIT_AS, &memory) != 0) return false;
     if (getrlimit(RLIMIT_CPU, &processor) != 0 || getrusage(RUSAGE_SELF, &usage) != 0) return false;
@@ -196,6 +196,16 @@ bool cwi_sandbox_limit(size_t memory_length, double processor_seconds) {
     if (processor.rlim_cur > processor.rlim_max) processor.rlim_cur = processor.rlim_max;
     return setrlimit(RLIMIT_CPU, &processor) == 0;
 }
+
+void cwi_sandbox_keep_memory(void) {
+    // By default blocks from 128 KiB on are mapped and unmapped each time. 32 MiB is the most that the C library takes.
+    mallopt(M_MMAP_THRESHOLD, 32 << 20);
+    mallopt(M_TRIM_THRESHOLD, 256 << 20);
+    // The heap of another arena has at most 64 MiB, and what it keeps is of no use to other threads.
+    mallopt(M_ARENA_MAX, 1);
+}
+
+void cwi_sandbox_release_memory(void) { malloc_trim(0); }
 
 // MARK: Landlock
 

@@ -18,8 +18,14 @@ final class DecoderService: Sendable {
     private let channel = Channel.inDecoder
     private let requests = MessageQueue()
     private let answers = MessageQueue()
-    /// The request in progress.
-    private let current = Lock<(number: Int, cancellation: Cancellation)?>(nil)
+    private let state = Lock(State())
+
+    private struct State {
+        /// The request in progress.
+        var current: (number: Int, cancellation: Cancellation)?
+        /// The last request that was cancelled, perhaps before it was in progress.
+        var cancelled = 0
+    }
 
     init(_ registry: CodecRegistry, report: SandboxReport) {
         self.registry = registry
@@ -34,13 +40,17 @@ final class DecoderService: Sendable {
             guard let message = try? channel.receive(milliseconds: -1),
                 let request = try? IncomingRequest(message)
             else { _exit(0) }
-            let isCurrent = current.withLock { $0?.number == request.number }
             switch request.content {
             case .cancel:
-                guard isCurrent else { continue }
-                current.withLock { $0?.cancellation.cancel() }
-                answers.append(request)
-            case .encodedFrame, .spool, .noSpool: if isCurrent { answers.append(request) }
+                let isCurrent = state.withLock { state in
+                    state.cancelled = request.number
+                    guard let current = state.current, current.number == request.number else { return false }
+                    current.cancellation.cancel()
+                    return true
+                }
+                if isCurrent { answers.append(request) }
+            case .encodedFrame, .spool, .noSpool:
+                if state.withLock({ $0.current?.number == request.number }) { answers.append(request) }
             default: requests.append(request)
             }
         }
@@ -50,7 +60,7 @@ final class DecoderService: Sendable {
     ///
     /// - Throws: ``WebImageError/cancelled``.
     func answer(to question: DecoderReply) throws(WebImageError) -> IncomingRequest {
-        guard let (number, cancellation) = current.withLock({ $0 }) else { throw .cancelled }
+        guard let (number, cancellation) = state.withLock({ $0.current }) else { throw .cancelled }
         try cancellation.check()
         send(question, number: number)
         while true {
@@ -66,10 +76,13 @@ final class DecoderService: Sendable {
         while true {
             let request = requests.next()
             let cancellation = Cancellation()
-            current.withLock { $0 = (request.number, cancellation) }
+            state.withLock { state in
+                state.current = (request.number, cancellation)
+                if state.cancelled == request.number { cancellation.cancel() }
+            }
             DecodingQueue.limitThreads(to: request.threadCount)
             let reply = decoder.reply(to: request, cancellation: cancellation)
-            current.withLock { $0 = nil }
+            state.withLock { $0.current = nil }
             answers.removeAll()
             if let reply { send(reply, number: request.number) }
         }
@@ -112,14 +125,16 @@ private struct MessageQueue: ~Copyable, Sendable {
 struct IncomingRequest: Sendable {
     let number: Int
     let threadCount: Int
+    /// The length of the file in the kept input, or 0.
+    let inputByteCount: Int
     let content: DecoderRequest
-    /// The input, the output, or both in this order.
+    /// The input, if it is not the kept one.
     let memory: [SharedMemory]
 
     init(_ message: Channel.Message) throws {
         var reader = MessageReader(message.bytes)
         let header: RequestHeader = try reader.value()
-        (number, threadCount) = (header.number, header.threadCount)
+        (number, threadCount, inputByteCount) = (header.number, header.threadCount, header.inputByteCount)
         content = try DecoderRequest(from: &reader)
         memory = message.memory
     }

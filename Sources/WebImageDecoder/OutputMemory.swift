@@ -2,21 +2,22 @@ internal import Glibc
 internal import WebImageCore
 internal import WebImageIsolation
 
-/// The memory for a result, as the source of pixel memory while an image is decoded: what is decoded need not be copied.
+/// The memory for results, as the source of pixel memory while an image is decoded: what is decoded need not be copied.
 ///
-///     0 ──▶ block ──▶ block (released: discarded) ──▶ block (the result) ──▶ next … end
+///     0 ──▶ block ──▶ gap ──▶ block (the result) ──▶ gap … end
 ///
-/// Addresses are not used twice, because those that were released take no memory.
+/// It is kept for all images, because new pages cost more than what is written to them. A block takes the first gap, whose pages
+/// exist. The program has copied a result when it sends its next request, so its block is free then.
 final class OutputMemory: PixelMemorySource, @unchecked Sendable {
     // `@unchecked`: the state is under a lock, the mapping is a constant.
     private let mapping: SharedMemory.Mapping
     private let state = Lock(State())
 
     private struct State {
+        /// Those in use, by position.
+        var blocks: [Range<Int>] = []
+        /// Where memory begins that was not used since it was given back.
         var end = 0
-        var blockCount = 0
-        /// Where the result is.
-        var result: Int?
     }
 
     /// `nil` if there is no address space for it.
@@ -25,57 +26,83 @@ final class OutputMemory: PixelMemorySource, @unchecked Sendable {
         self.mapping = mapping
     }
 
-    /// Whether no pixels are in the memory any more.
-    var isUnused: Bool { state.withLock { $0.blockCount == 0 } }
+    var byteCount: Int { mapping.byteCount }
 
     func take(byteCount: Int) -> UnsafeMutableRawPointer? {
         let offset = state.withLock { state -> Int? in
-            // Whole pages, so that those of a released block can be given back.
-            let end = (state.end + byteCount + 4095) / 4096 * 4096
-            guard end <= mapping.byteCount else { return nil }
-            defer { state.end = end }
-            state.blockCount += 1
-            return state.end
+            // A block begins at a page, so that the pages of a gap belong to no other.
+            let length = (byteCount + Self.pageByteCount - 1) / Self.pageByteCount * Self.pageByteCount
+            var (start, index) = (0, 0)
+            while index < state.blocks.count, state.blocks[index].lowerBound - start < length {
+                start = state.blocks[index].upperBound
+                index += 1
+            }
+            guard length <= mapping.byteCount - start else { return nil }
+            state.blocks.insert(start..<start + length, at: index)
+            state.end = max(state.end, start + length)
+            return start
         }
         return offset.map { mapping.address + $0 }
     }
 
     func release(_ address: UnsafeMutableRawPointer, byteCount: Int) {
         let offset = address - mapping.address
-        let isResult = state.withLock { state in
-            state.blockCount -= 1
-            return state.result.map((offset..<offset + byteCount).contains) == true
+        state.withLock { state in
+            guard let index = state.blocks.firstIndex(where: { $0.lowerBound == offset }) else { return }
+            state.blocks.remove(at: index)
         }
-        if !isResult { mapping.discard(address, byteCount: byteCount) }
     }
+
+    /// Gives the pages behind `offset` back that no block has.
+    func discardGaps(from offset: Int) {
+        state.withLock { state in
+            var start = offset
+            for block in state.blocks + [state.end..<state.end] {
+                if block.lowerBound > start {
+                    mapping.discard(mapping.address + start, byteCount: block.lowerBound - start)
+                }
+                start = max(start, block.upperBound)
+            }
+            state.end = min(state.end, max(offset, state.blocks.last?.upperBound ?? 0))
+        }
+    }
+
+    private static let pageByteCount = sysconf(Int32(_SC_PAGESIZE))
 
     /// Returns where `pixels` are in the memory, copied there if they are elsewhere. `nil` without space.
     func layout(of pixels: PixelBuffer) -> PixelLayout? {
         let distance = UnsafeRawPointer(pixels.baseAddress) - UnsafeRawPointer(mapping.address)
         if distance >= 0, distance < mapping.byteCount {
-            state.withLock { $0.result = distance }
             return PixelLayout(
                 offset: distance, size: pixels.size, bytesPerRow: pixels.bytesPerRow, isOpaque: pixels.isOpaque)
         }
         let rowByteCount = pixels.width * 4
-        guard let copy = take(byteCount: rowByteCount * pixels.height) else { return nil }
-        // It is not released: it is the result.
-        state.withLock { $0.blockCount -= 1 }
-        for row in 0..<pixels.height { memcpy(copy + row * rowByteCount, pixels.row(row), rowByteCount) }
-        return PixelLayout(
-            offset: copy - mapping.address, size: pixels.size, bytesPerRow: rowByteCount, isOpaque: pixels.isOpaque)
+        let offset = write(byteCount: rowByteCount * pixels.height) { copy in
+            for row in 0..<pixels.height { memcpy(copy + row * rowByteCount, pixels.row(row), rowByteCount) }
+        }
+        return offset.map {
+            PixelLayout(offset: $0, size: pixels.size, bytesPerRow: rowByteCount, isOpaque: pixels.isOpaque)
+        }
     }
 
-    /// Writes bytes one after the other; `false` without space.
-    func write(_ parts: [[UInt8]?]) -> Bool {
-        guard parts.reduce(0, { $0 + ($1?.count ?? 0) }) <= mapping.byteCount else { return false }
-        var offset = 0
-        for part in parts.compactMap(\.self) {
-            part.withUnsafeBytes { bytes in
-                if let start = bytes.baseAddress { memcpy(mapping.address + offset, start, bytes.count) }
+    /// Writes bytes one after the other. Returns where they begin; `nil` without space.
+    func write(_ parts: [[UInt8]?]) -> Int? {
+        write(byteCount: parts.reduce(0) { $0 + ($1?.count ?? 0) }) { memory in
+            var offset = 0
+            for part in parts.compactMap(\.self) {
+                part.withUnsafeBytes { bytes in
+                    if let start = bytes.baseAddress { memcpy(memory + offset, start, bytes.count) }
+                }
+                offset += part.count
             }
-            offset += part.count
         }
-        return true
+    }
+
+    /// Writes a result. Its block is free at once: nothing is written before the next request.
+    private func write(byteCount: Int, _ body: (UnsafeMutableRawPointer) -> Void) -> Int? {
+        guard let memory = take(byteCount: max(byteCount, 1)) else { return nil }
+        body(memory)
+        release(memory, byteCount: byteCount)
+        return memory - mapping.address
     }
 }

@@ -10,6 +10,9 @@ final class RequestDecoder {
     private let registry: CodecRegistry
     private let service: DecoderService
     private var sessions = OpenFiles()
+    /// The file of a request that has no input of its own.
+    private var input: SharedMemory.Mapping?
+    private var output: OutputMemory?
 
     init(_ registry: CodecRegistry, service: DecoderService) {
         self.registry = registry
@@ -29,6 +32,9 @@ final class RequestDecoder {
         of request: IncomingRequest, _ cancellation: Cancellation
     ) throws(WebImageError) -> DecoderReply? {
         switch request.content {
+        case .keepInput: input = request.memory.first?.mapped(.reading)
+        case .keepOutput: output = request.memory.first.flatMap(OutputMemory.init)
+        case .rest: rest()
         case .info(let format):
             limit(.default)
             return .info(try decoder(of: format).info(of: input(request)))
@@ -38,15 +44,19 @@ final class RequestDecoder {
         case .metadata(let format):
             limit(.default)
             let metadata = try (decoder(of: format) as? any MetadataDecoder)?.metadata(of: input(request))
-            return try parts([metadata?.exif, metadata?.xmp].map { $0.map(Array.init) }, request)
+            return try parts([metadata?.exif, metadata?.xmp].map { $0.map(Array.init) })
         case .profile(let format):
             limit(.default)
             let profile = try (decoder(of: format) as? any ProfileDecoder)?.colorProfile(of: input(request))
-            return try parts([profile?.bytes], request)
+            return try parts([profile?.bytes])
         case .decode(let format, var options):
             options.cancellation = cancellation
             options.spoolSource = spoolSource
-            return try decode(format, options, request)
+            limit(options.limits)
+            return .image(
+                try decoded { () throws(WebImageError) in
+                    try decoder(of: format).decode(input(request), options: options)
+                })
         case .animation(let format, var options):
             options.cancellation = cancellation
             limit(options.limits)
@@ -65,8 +75,10 @@ final class RequestDecoder {
             }
             guard (0..<count).contains(index) else { throw format.corrupt("no such frame") }
             limit(limits)
-            let pixels = try reader.frame(at: index, cancellation: cancellation)
-            return .image(try output(of: Image(pixels: pixels), request))
+            return .image(
+                try decoded { () throws(WebImageError) in
+                    Image(pixels: try reader.frame(at: index, cancellation: cancellation))
+                })
         case .openIncremental(let session, let format, var options):
             options.cancellation = nil
             options.spoolSource = spoolSource
@@ -79,39 +91,39 @@ final class RequestDecoder {
         case .append(let session):
             guard case .incremental(let decoder, let limits)? = sessions[session] else { return .noSession }
             limit(limits)
-            try decoder.append(input(request))
+            // A decoder may keep the bytes, and the input is not kept as it is.
+            try decoder.append(Data(Array(input(request))))
             return .arrived(decoder.probe, decoder.animation.map(AnimationDescription.init))
         case .preview(let session):
             guard case .incremental(let decoder, let limits)? = sessions[session] else { return .noSession }
             limit(limits)
             guard let image = try decoder.preview() else { return .preview(nil) }
-            return .preview(try output(of: image, request))
+            return .preview(try decoded(image))
         case .finish(let session):
             guard case .incremental(let decoder, let limits)? = sessions[session] else { return .noSession }
             limit(limits)
             let image = try decoder.finish()
             sessions.close(session)
-            return .image(try output(of: image, request))
-        case .close(let session):
-            sessions.close(session)
-            return nil
+            return .image(try decoded(image))
+        case .close(let session): sessions.close(session)
         case .encode(let format, var options, let layout):
             options.cancellation = cancellation
             limitEncoding()
             let pixels = try pixels(layout, request.memory.first)
-            let file = try registry.encode(Image(pixels: pixels), as: format, options: options)
-            return try self.file(file, request)
+            return try parts([Array(try registry.encode(Image(pixels: pixels), as: format, options: options))])
         case .encodeAnimation(let format, var options, let size, let loopCount, let durations):
             options.cancellation = cancellation
             limitEncoding()
             let frames = RequestedFrames(
                 size: size, loopCount: loopCount, durations: durations,
                 request: { [self] (index) throws(WebImageError) in try requestedFrame(index) })
-            let file = try registry.encode(EncodableAnimation(frames), as: format, options: options)
-            return try self.file(file, request)
+            return try parts([
+                Array(try registry.encode(EncodableAnimation(frames), as: format, options: options))
+            ])
         // These go elsewhere.
-        case .encodedFrame, .spool, .noSpool, .cancel: return nil
+        case .encodedFrame, .spool, .noSpool, .cancel: break
         }
+        return nil
     }
 
     private func decoder(of format: ImageFormat) throws(WebImageError) -> any ImageDecoder {
@@ -121,20 +133,23 @@ final class RequestDecoder {
 
     /// What the kernel enforces, where the decoders' own estimates are wrong or a file has taken the process over.
     private func limit(_ limits: DecodingLimits) {
-        _ = cwi_sandbox_limit(max(0, limits.memoryByteCount), limits.seconds ?? 0)
+        _ = cwi_sandbox_limit(max(0, limits.memoryByteCount), mappedByteCount, limits.seconds ?? 0)
     }
 
     /// Encoders take what they need, up to the limit of the process: the program has bounded the number of pixels.
-    private func limitEncoding() { _ = cwi_sandbox_limit(.max, 0) }
+    private func limitEncoding() { _ = cwi_sandbox_limit(.max, mappedByteCount, 0) }
+
+    private var mappedByteCount: Int { (input?.byteCount ?? 0) + (output?.byteCount ?? 0) }
 
     // MARK: Input
 
     private func input(_ request: IncomingRequest) throws(WebImageError) -> Data {
-        guard let memory = request.memory.first, let mapping = memory.mapped(.reading) else {
-            throw .outOfResources(reason: .memory(byteCount: 0))
-        }
+        let isKept = request.inputByteCount > 0
+        guard let mapping = isKept ? input : request.memory.first?.mapped(.reading),
+            request.inputByteCount <= mapping.byteCount
+        else { throw .outOfResources(reason: .memory(byteCount: request.inputByteCount)) }
         return Data(
-            bytesNoCopy: mapping.address, count: mapping.byteCount,
+            bytesNoCopy: mapping.address, count: isKept ? request.inputByteCount : mapping.byteCount,
             deallocator: .custom { _, _ in withExtendedLifetime(mapping) {} })
     }
 
@@ -169,54 +184,37 @@ final class RequestDecoder {
 
     // MARK: Output
 
-    private func decode(
-        _ format: ImageFormat, _ options: DecodingOptions, _ request: IncomingRequest
-    ) throws(WebImageError) -> DecoderReply {
-        // The limit of the image before may be too small for the output.
-        limit(options.limits)
-        guard let memory = request.memory.last, request.memory.count == 2, let output = OutputMemory(memory) else {
-            throw .outOfResources(reason: .memory(byteCount: options.limits.memoryByteCount))
-        }
+    /// Decodes to the output.
+    private func decoded(_ body: () throws(WebImageError) -> Image) throws(WebImageError) -> DecodedImage {
+        output?.discardGaps(from: Self.keptOutputByteCount)
         PixelBufferPool.shared.setSource(output)
         defer { PixelBufferPool.shared.setSource(nil) }
-        var decoded = try decodedImage(format, options, request, output)
-        // The image is gone; with pixels left, as of an animation, the memory stays mapped.
-        decoded.isReleased = output.isUnused
-        return .image(decoded)
+        return try decoded(body())
     }
 
-    private func decodedImage(
-        _ format: ImageFormat, _ options: DecodingOptions, _ request: IncomingRequest, _ output: OutputMemory
-    ) throws(WebImageError) -> DecodedImage {
-        let image = try decoder(of: format).decode(input(request), options: options)
-        guard let layout = output.layout(of: image.pixels) else {
+    /// Pages behind this are given back with the next image: 16 megapixels.
+    private static let keptOutputByteCount = 64 << 20
+
+    /// Returns an image that is in the output, or is copied there.
+    private func decoded(_ image: Image) throws(WebImageError) -> DecodedImage {
+        guard let layout = output?.layout(of: image.pixels) else {
             throw .outOfResources(reason: .memory(byteCount: image.pixels.byteCount))
         }
         return DecodedImage(image, layout)
     }
 
-    /// Copies an image to the output.
-    private func output(of image: Image, _ request: IncomingRequest) throws(WebImageError) -> DecodedImage {
-        guard let memory = request.memory.last, let output = OutputMemory(memory),
-            let layout = output.layout(of: image.pixels)
-        else { throw .outOfResources(reason: .memory(byteCount: image.pixels.byteCount)) }
-        var decoded = DecodedImage(image, layout)
-        decoded.isReleased = true
-        return decoded
-    }
-
-    private func parts(_ parts: [[UInt8]?], _ request: IncomingRequest) throws(WebImageError) -> DecoderReply {
-        guard let memory = request.memory.last, let output = OutputMemory(memory), output.write(parts) else {
+    private func parts(_ parts: [[UInt8]?]) throws(WebImageError) -> DecoderReply {
+        guard let offset = output?.write(parts) else {
             throw .outOfResources(reason: .memory(byteCount: parts.reduce(0) { $0 + ($1?.count ?? 0) }))
         }
-        return .parts(parts.map { $0?.count })
+        return .parts(offset: offset, parts.map { $0?.count })
     }
 
-    private func file(_ data: Data, _ request: IncomingRequest) throws(WebImageError) -> DecoderReply {
-        guard let memory = request.memory.last, let output = OutputMemory(memory), output.write([Array(data)]) else {
-            throw .outOfResources(reason: .memory(byteCount: data.count))
-        }
-        return .file(byteCount: data.count)
+    /// Gives back what earlier images took.
+    private func rest() {
+        output?.discardGaps(from: 0)
+        PixelBufferPool.shared.removeAll()
+        cwi_sandbox_release_memory()
     }
 }
 
@@ -224,8 +222,7 @@ extension DecodedImage {
     init(_ image: Image, _ layout: PixelLayout) {
         self.init(
             pixels: layout, scale: image.scale, frameCount: image.frameCount, isPartial: image.isPartial,
-            isThumbnail: image.isThumbnail, animation: image.animation.map(AnimationDescription.init),
-            isReleased: false)
+            isThumbnail: image.isThumbnail, animation: image.animation.map(AnimationDescription.init))
     }
 }
 

@@ -31,6 +31,7 @@ let registry = CodecRegistry()
     registry.registerFormats(writesHEIC: true)
     CodecRegistry.prepareForSandbox { path in cwi_sandbox_offer(path) }
 #endif
+cwi_sandbox_keep_memory()
 // Reads files of the system.
 _ = DecodingBudget.shared
 

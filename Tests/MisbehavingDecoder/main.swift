@@ -31,7 +31,7 @@ func layout(_ size: PixelSize, offset: Int = 0, bytesPerRow: Int? = nil) -> Deco
     DecodedImage(
         pixels: PixelLayout(
             offset: offset, size: size, bytesPerRow: bytesPerRow ?? size.width * 4, isOpaque: true),
-        scale: 1, frameCount: 1, isPartial: false, isThumbnail: false, animation: nil, isReleased: true)
+        scale: 1, frameCount: 1, isPartial: false, isThumbnail: false, animation: nil)
 }
 
 /// Says whether a call was refused, as the error of an image.
@@ -44,7 +44,7 @@ func answer(_ name: String, _ result: Int, number: Int) {
 
 nonisolated(unsafe) var kept: [SharedMemory.Mapping] = []  // Only this thread uses it.
 
-func misbehave(_ word: Substring, header: RequestHeader, memory: [SharedMemory]) {
+func misbehave(_ word: Substring, header: RequestHeader, output: SharedMemory) {
     let number = header.number
     let (small, large) = (PixelSize(width: 8, height: 8), PixelSize(width: 1024, height: 1024))
     switch word {
@@ -56,7 +56,7 @@ func misbehave(_ word: Substring, header: RequestHeader, memory: [SharedMemory])
     case "sleep": while true { _ = poll(nil, 0, 1000) }
     case "memory":
         var blocks: [UnsafeMutableRawPointer] = []
-        _ = cwi_sandbox_limit(64 << 20, 0)
+        _ = cwi_sandbox_limit(64 << 20, 0, 0)
         while let block = malloc(16 << 20) {
             memset(block, 1, 16 << 20)
             blocks.append(block)
@@ -92,14 +92,14 @@ func misbehave(_ word: Substring, header: RequestHeader, memory: [SharedMemory])
         send(.image(layout(small)), number: number)
     case "rewrite":
         // Keeps its access to the pixels, and changes them after it has returned them.
-        guard let mapping = memory[1].mapped(.shared) else { exit(1) }
+        guard let mapping = output.mapped(.shared) else { exit(1) }
         kept.append(mapping)
         memset(mapping.address, 17, large.pixelByteCount)
         send(.image(layout(large)), number: number)
         for value in 0..<200 { memset(mapping.address, Int32(value), large.pixelByteCount) }
     case "shrink":
-        guard ftruncate(memory[1].descriptor, 0) != 0 else { exit(1) }
-        if let mapping = memory[1].mapped(.shared) { memset(mapping.address, 17, large.pixelByteCount) }
+        guard ftruncate(output.descriptor, 0) != 0 else { exit(1) }
+        if let mapping = output.mapped(.shared) { memset(mapping.address, 17, large.pixelByteCount) }
         send(.image(layout(large)), number: number)
     case "flag":
         // Half of a message, and then nothing.
@@ -110,20 +110,27 @@ func misbehave(_ word: Substring, header: RequestHeader, memory: [SharedMemory])
     case "threads":
         send(.failure(.decoding(format: .png, reason: .corrupt("\(header.threadCount) threads"))), number: number)
     case "fine":
-        if let mapping = memory[1].mapped(.shared) { memset(mapping.address, 17, small.pixelByteCount) }
+        if let mapping = output.mapped(.shared) { memset(mapping.address, 17, small.pixelByteCount) }
         send(.image(layout(small)), number: number)
     default: send(.failure(.decoding(format: .png, reason: .corrupt("an unknown word"))), number: number)
     }
 }
 
+var (input, output): (SharedMemory?, SharedMemory?)
 send(.ready(version: LibraryVersion.text, report), number: nil)
 while let message = try? channel.receive(milliseconds: -1) {
     var reader = MessageReader(message.bytes)
     guard let header: RequestHeader = try? reader.value(), let request = try? DecoderRequest(from: &reader) else {
         exit(1)
     }
-    guard case .decode = request, let file = message.memory.first?.mapped(.reading) else { continue }
-    let word = String(decoding: file.bytes.dropFirst(8), as: UTF8.self)
-    misbehave(word[...], header: header, memory: message.memory)
+    switch request {
+    case .keepInput: input = message.memory.first
+    case .keepOutput: output = message.memory.first
+    case .decode:
+        guard let file = input?.mapped(.reading), let output else { continue }
+        let word = String(decoding: file.bytes[8..<header.inputByteCount], as: UTF8.self)
+        misbehave(word[...], header: header, output: output)
+    default: continue
+    }
 }
 exit(0)

@@ -32,7 +32,7 @@ import WebImageTestSupport
         // The memory that is always there.
         _ = try? Self.registry.decode(Bomb.png(8, 8, type: 6, rows: Bomb.zeros(264)))
         PixelBufferPool.shared.removeAll()
-        let before = ProcessMemory().residentByteCount
+        let before = ProcessMemory().allocatedByteCount
         let peak = PeakMemory()
         let start = ContinuousClock.now
         let outcome: String
@@ -52,7 +52,7 @@ import WebImageTestSupport
         let decoderByteCount = peak.stop()
         PixelBufferPool.shared.removeAll()
         // A process without work gives the memory back that both share.
-        func growth() -> Int { max(0, ProcessMemory().residentByteCount - before) }
+        func growth() -> Int { max(0, ProcessMemory().allocatedByteCount - before) }
         while growth() > Self.hostByteLimit, ContinuousClock.now - start < .seconds(60) { usleep(10_000) }
         if getenv("WEBIMAGE_BOMB_FIGURES") != nil {
             let milliseconds = Int(seconds * 1000)

@@ -67,7 +67,6 @@ import WebImageTestSupport
 
     @Test(arguments: stillFormats)
     func decodesStills(format: ImageFormat) throws {
-        // Copied, and used in place.
         for size in [PixelSize(width: 17, height: 5), PixelSize(width: 900, height: 700)] {
             for alpha in [false, true] {
                 let data = try Self.local.encode(Self.image(size, alpha: alpha), as: format)

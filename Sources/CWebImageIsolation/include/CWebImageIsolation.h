@@ -85,11 +85,20 @@ int cwi_memory_create(size_t length);
 /// Creates memory with these bytes that nobody can change any more.
 int cwi_memory_create_constant(const void *bytes, size_t length);
 
-/// Takes away the right to write. Fails with EBUSY while any process can still write through a mapping.
-int cwi_memory_seal(int descriptor);
+/// Copies bytes to the beginning of memory, without a mapping. 0 or an error number.
+int cwi_memory_write(int descriptor, const void *bytes, size_t length);
 
-/// The length of memory that nobody can change or resize, or -1.
-int64_t cwi_memory_constant_length(int descriptor);
+/// Copies bytes out of memory, without a mapping: memory that another process may write to. 0 or an error number.
+int cwi_memory_read(int descriptor, size_t offset, void *bytes, size_t length);
+
+/// Gives all pages of memory back to the system, whoever maps it. They are zero then.
+void cwi_memory_clear(int descriptor);
+
+/// What identifies the file of a descriptor: other files may get its number if the program closes all descriptors. 0 if it is closed.
+uint64_t cwi_inode(int descriptor);
+
+/// Closes a descriptor if it still is the file that it was.
+void cwi_close_same(int descriptor, uint64_t inode);
 
 /// The length of memory that can't be resized, or -1.
 int64_t cwi_memory_fixed_length(int descriptor);

@@ -54,9 +54,15 @@ void cwi_sandbox_offer(const char *path);
 /// Ends the process if a layer is said to hold and a forbidden act succeeds nevertheless.
 cwi_sandbox_report cwi_sandbox_enter(cwi_sandbox_limits limits);
 
-/// Sets the memory and the processor time for the next image, at most those of the sandbox; 0 seconds for no limit of its own. False where
-/// the system has no such limits.
-bool cwi_sandbox_limit(size_t memory_length, double processor_seconds);
+/// Sets the memory and the processor time for the next image, at most those of the sandbox; 0 seconds for no limit of its own. The memory comes
+/// on top of `mapped_length`, which is mapped for all images. False where the system has no such limits.
+bool cwi_sandbox_limit(size_t memory_length, size_t mapped_length, double processor_seconds);
+
+/// Keeps freed memory for the next image: new pages cost more than decoding a small one. Call it before other threads start.
+void cwi_sandbox_keep_memory(void);
+
+/// Gives freed memory back to the system.
+void cwi_sandbox_release_memory(void);
 
 /// Adds the filter of system calls; 0 or an error number. Part of `cwi_sandbox_enter`.
 int cwi_sandbox_filter_calls(void);

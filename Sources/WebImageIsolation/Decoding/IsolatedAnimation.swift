@@ -85,21 +85,23 @@ private final class IsolatedFrameReader: AnimationFrameReader {
     }
 
     private func isolatedFrame(at index: Int, cancellation: Cancellation?) throws -> PixelBuffer {
-        let answer = try work.answer(
-            .frame(session: session, index: index), outputByteCount: frameSize.pixelByteCount + (1 << 16),
-            limits: options.limits, in: process, cancellation: cancellation
-        ) { [self] process, deadline in
-            let input = try input ?? work.input(data)
+        let open = { [self] (process: DecoderProcess, deadline: Double) in
+            let input = try input ?? work.memory(of: data)
             self.input = input
             try work.perform(
-                .openFrames(session: session, work.format, options), input: input, in: process, deadline: deadline,
-                cancellation: cancellation)
+                .openFrames(session: session, work.format, options), input: .memory(input), in: process,
+                deadline: deadline, cancellation: cancellation)
         }
-        process = answer.process
-        guard case .image(let decoded) = answer.reply, decoded.pixels.size == frameSize else {
-            throw work.invalid("no frame of the animation's size")
+        return try work.answer(
+            .frame(session: session, index: index), outputByteCount: IsolatedWork.outputByteCount(options.limits),
+            limits: options.limits, in: process, cancellation: cancellation, open: open
+        ) { answer in
+            process = answer.process
+            guard case .image(let decoded) = answer.reply, decoded.pixels.size == frameSize else {
+                throw work.invalid("no frame of the animation's size")
+            }
+            return try work.pixels(decoded.pixels, answer.process)
         }
-        return try work.pixels(decoded.pixels, answer.output, isReleased: decoded.isReleased)
     }
 }
 

@@ -22,10 +22,10 @@ struct IsolatedDecoder: ProbingDecoder, MetadataDecoder, ProfileDecoder {
 
     func info(of data: Data) throws(WebImageError) -> ImageInfo {
         try work.isolated(original: original) { () throws in
-            let answer = try work.answer(
-                .info(format), input: work.input(data), limits: .default, cancellation: nil)
-            guard case .info(let info) = answer.reply, info.format == format else { throw work.invalid("no info") }
-            return info
+            try work.answer(.info(format), input: work.input(data), limits: .default, cancellation: nil) { answer in
+                guard case .info(let info) = answer.reply, info.format == format else { throw work.invalid("no info") }
+                return info
+            }
         } orElse: { (original) throws(WebImageError) in
             try original.info(of: data)
         }
@@ -35,12 +35,14 @@ struct IsolatedDecoder: ProbingDecoder, MetadataDecoder, ProfileDecoder {
         try work.isolated(original: original) { () throws in
             let prefix = prefix.prefix(ImageProbe.byteLimit)
             guard !prefix.isEmpty else { return nil }
-            let answer = try work.answer(
-                .probe(format), input: work.input(prefix), limits: .default, cancellation: nil)
-            guard case .probe(let probe) = answer.reply, probe?.format ?? format == format else {
-                throw work.invalid("no probe")
+            return try work.answer(
+                .probe(format), input: work.input(prefix), limits: .default, cancellation: nil
+            ) { answer in
+                guard case .probe(let probe) = answer.reply, probe?.format ?? format == format else {
+                    throw work.invalid("no probe")
+                }
+                return probe
             }
-            return probe
         } orElse: { (original) throws(WebImageError) in
             try original.probe(prefix)
         }
@@ -48,8 +50,7 @@ struct IsolatedDecoder: ProbingDecoder, MetadataDecoder, ProfileDecoder {
 
     func metadata(of data: Data) throws(WebImageError) -> ImageMetadata {
         try work.isolated(original: original) { () throws in
-            let parts = try parts(.metadata(format), of: data)
-            guard parts.count == 2 else { throw work.invalid("no metadata") }
+            let parts = try parts(.metadata(format), count: 2, of: data)
             return ImageMetadata(exif: parts[0], xmp: parts[1])
         } orElse: { (original) throws(WebImageError) in
             try original.metadata(of: data)
@@ -58,51 +59,52 @@ struct IsolatedDecoder: ProbingDecoder, MetadataDecoder, ProfileDecoder {
 
     func colorProfile(of data: Data) throws(WebImageError) -> ColorProfile? {
         try work.isolated(original: original) { () throws in
-            let parts = try parts(.profile(format), of: data)
-            guard parts.count == 1 else { throw work.invalid("no profile") }
-            return parts[0].flatMap { ColorProfile(Array($0)) }
+            try parts(.profile(format), count: 1, of: data)[0].flatMap { ColorProfile(Array($0)) }
         } orElse: { (original) throws(WebImageError) in
             try original.colorProfile(of: data)
         }
     }
 
-    private func parts(_ request: DecoderRequest, of data: Data) throws -> [Data?] {
-        let answer = try work.answer(
+    private func parts(_ request: DecoderRequest, count: Int, of data: Data) throws -> [Data?] {
+        try work.answer(
             request, input: work.input(data), outputByteCount: data.count + (1 << 20), limits: .default,
-            cancellation: nil)
-        guard case .parts(let lengths) = answer.reply else { throw work.invalid("no parts") }
-        return try work.parts(lengths, of: answer.output)
+            cancellation: nil
+        ) { try work.parts($0, count: count) }
     }
 
     func decode(_ data: Data, options: DecodingOptions) throws(WebImageError) -> Image {
         try work.isolated(original: original) { () throws in
-            let answer = try work.answer(
+            try work.answer(
                 .decode(format, options), input: work.input(data),
                 outputByteCount: IsolatedWork.outputByteCount(options.limits), limits: options.limits,
-                priority: options.priority, cancellation: options.cancellation)
-            guard case .image(let decoded) = answer.reply else { throw work.invalid("no image") }
-            var image = try work.image(decoded, answer, options)
-            if let description = decoded.animation {
-                guard !options.firstFrameOnly, description.frameSize == image.pixels.size else {
-                    throw work.invalid("an animation of another size")
+                priority: options.priority, cancellation: options.cancellation
+            ) { answer in
+                guard case .image(let decoded) = answer.reply else { throw work.invalid("no image") }
+                var image = try work.image(decoded, answer, options)
+                if let description = decoded.animation {
+                    guard !options.firstFrameOnly, description.frameSize == image.pixels.size else {
+                        throw work.invalid("an animation of another size")
+                    }
+                    image.animation = try IsolatedAnimation(
+                        description, data, work: work, options: options, original: original)
                 }
-                image.animation = try IsolatedAnimation(
-                    description, data, work: work, options: options, original: original)
+                return image
             }
-            return image
         } orElse: { (original) throws(WebImageError) in
             try original.decode(data, options: options)
         }
     }
 
     func animation(of data: Data, options: DecodingOptions) throws(WebImageError) -> (any AnimationSource)? {
-        try work.isolated(original: original) { () throws in
-            let answer = try work.answer(
+        try work.isolated(original: original) { () throws -> (any AnimationSource)? in
+            try work.answer(
                 .animation(format, options), input: work.input(data), limits: options.limits,
-                priority: options.priority, cancellation: options.cancellation)
-            guard case .animation(let description) = answer.reply else { throw work.invalid("no animation") }
-            return try description.map {
-                try IsolatedAnimation($0, data, work: work, options: options, original: original)
+                priority: options.priority, cancellation: options.cancellation
+            ) { answer in
+                guard case .animation(let description) = answer.reply else { throw work.invalid("no animation") }
+                return try description.map {
+                    try IsolatedAnimation($0, data, work: work, options: options, original: original)
+                }
             }
         } orElse: { (original) throws(WebImageError) in
             try original.animation(of: data, options: options)

@@ -18,23 +18,22 @@ struct IsolatedEncoder: ImageEncoder {
         try work.isolated(original: original) { () throws in
             let (layout, pixels) = try input(image.pixels)
             return try file(
-                .encode(format, options, layout), input: pixels, pixelByteCount: layout.byteCount, options)
+                .encode(format, options, layout), input: .memory(pixels), pixelByteCount: layout.byteCount, options)
         } orElse: { (original) throws(WebImageError) in
             try original.encode(image, options: options)
         }
     }
 
     fileprivate func file(
-        _ request: DecoderRequest, input: SharedMemory?, pixelByteCount: Int, _ options: EncodingOptions,
+        _ request: DecoderRequest, input: RequestInput, pixelByteCount: Int, _ options: EncodingOptions,
         supply: ((Int) throws(WebImageError) -> (PixelLayout, SharedMemory))? = nil
     ) throws -> Data {
         let metadataByteCount = (options.metadata?.exif?.count ?? 0) + (options.metadata?.xmp?.count ?? 0)
-        let answer = try work.answer(
+        let parts = try work.answer(
             request, input: input, outputByteCount: pixelByteCount * 2 + metadataByteCount + (1 << 20),
-            limits: nil, cancellation: options.cancellation, supply: supply)
-        guard case .file(let byteCount) = answer.reply,
-            let file = try work.parts([byteCount], of: answer.output)[0]
-        else { throw work.invalid("no file") }
+            limits: nil, cancellation: options.cancellation, supply: supply
+        ) { try work.parts($0, count: 1) }
+        guard let file = parts[0] else { throw work.invalid("no file") }
         work.isolation.pool.count { $0.imageCount += 1 }
         return file
     }
@@ -74,7 +73,7 @@ struct IsolatedAnimationEncoder: AnimationEncoder {
                 .encodeAnimation(
                     format, options, size: size, loopCount: animation.loopCount,
                     durations: animation.frames.map(\.duration)),
-                input: nil, pixelByteCount: size.pixelByteCount * animation.frames.count, options
+                input: .none, pixelByteCount: size.pixelByteCount * animation.frames.count, options
             ) { (index) throws(WebImageError) in try stills.input(frames.pixels(at: index)) }
         } orElse: { (original) throws(WebImageError) in
             try original.encode(animation, options: options)

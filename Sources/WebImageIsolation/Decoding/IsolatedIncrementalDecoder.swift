@@ -45,16 +45,18 @@ final class IsolatedIncrementalDecoder: ProbingIncrementalDecoder {
         let known = data
         data.append(bytes)
         try isolated { () throws in
-            let answer = try work.answer(
+            try work.answer(
                 .append(session: session), input: work.input(bytes), limits: options.limits, in: process,
-                cancellation: options.cancellation, open: opening(known))
-            process = answer.process
-            guard case .arrived(let probe, let description) = answer.reply else {
-                throw work.invalid("no state of the file")
+                cancellation: options.cancellation, open: opening(known)
+            ) { answer in
+                process = answer.process
+                guard case .arrived(let probe, let description) = answer.reply else {
+                    throw work.invalid("no state of the file")
+                }
+                if let probe { try options.limits.check(probe.size) }
+                self.probe = probe ?? self.probe
+                if let description { (self.description, describedByteCount) = (description, data.count) }
             }
-            if let probe { try options.limits.check(probe.size) }
-            self.probe = probe ?? self.probe
-            if let description { (self.description, describedByteCount) = (description, data.count) }
         } orElse: { (fallback) throws(WebImageError) in
             probe = fallback.probe
         }
@@ -63,12 +65,14 @@ final class IsolatedIncrementalDecoder: ProbingIncrementalDecoder {
     func preview() throws(WebImageError) -> Image? {
         if let fallback { return try fallback.preview() }
         return try isolated { () throws in
-            let answer = try work.answer(
+            try work.answer(
                 .preview(session: session), outputByteCount: IsolatedWork.outputByteCount(options.limits),
-                limits: options.limits, in: process, cancellation: options.cancellation, open: opening(data))
-            process = answer.process
-            guard case .preview(let decoded) = answer.reply else { throw work.invalid("no preview") }
-            return try decoded.map { try work.image($0, answer, options) }
+                limits: options.limits, in: process, cancellation: options.cancellation, open: opening(data)
+            ) { answer in
+                process = answer.process
+                guard case .preview(let decoded) = answer.reply else { throw work.invalid("no preview") }
+                return try decoded.map { try work.image($0, answer, options) }
+            }
         } orElse: { (fallback) throws(WebImageError) in
             try fallback.preview()
         }
@@ -77,18 +81,20 @@ final class IsolatedIncrementalDecoder: ProbingIncrementalDecoder {
     func finish() throws(WebImageError) -> Image {
         if let fallback { return try fallback.finish() }
         return try isolated { () throws in
-            let answer = try work.answer(
+            try work.answer(
                 .finish(session: session), outputByteCount: IsolatedWork.outputByteCount(options.limits),
                 limits: options.limits, in: process, priority: options.priority, cancellation: options.cancellation,
-                open: opening(data))
-            process = answer.process
-            guard case .image(let decoded) = answer.reply else { throw work.invalid("no image") }
-            var image = try work.image(decoded, answer, options)
-            if let description = decoded.animation {
-                image.animation = try IsolatedAnimation(
-                    description, data, work: work, options: options, original: original, identity: identity)
+                open: opening(data)
+            ) { answer in
+                process = answer.process
+                guard case .image(let decoded) = answer.reply else { throw work.invalid("no image") }
+                var image = try work.image(decoded, answer, options)
+                if let description = decoded.animation {
+                    image.animation = try IsolatedAnimation(
+                        description, data, work: work, options: options, original: original, identity: identity)
+                }
+                return image
             }
-            return image
         } orElse: { (fallback) throws(WebImageError) in
             try fallback.finish()
         }
@@ -98,7 +104,7 @@ final class IsolatedIncrementalDecoder: ProbingIncrementalDecoder {
     private func opening(_ known: Data) -> (DecoderProcess, Double) throws -> Void {
         { [self] process, deadline in
             try work.perform(
-                .openIncremental(session: session, work.format, options), input: nil, in: process, deadline: deadline,
+                .openIncremental(session: session, work.format, options), input: .none, in: process, deadline: deadline,
                 cancellation: options.cancellation)
             guard !known.isEmpty else { return }
             try work.perform(

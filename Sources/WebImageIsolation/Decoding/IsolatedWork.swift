@@ -11,11 +11,9 @@ struct IsolatedWork: Sendable {
     let format: ImageFormat
     let policy: IsolationPolicy
 
-    /// A result, and the memory that it is in.
+    /// A result, and the process that has it in its memory, and perhaps the file open.
     struct Answer {
         let reply: DecoderReply
-        let output: SharedMemory?
-        /// The process that has the file open.
         let process: DecoderProcess
     }
 
@@ -47,17 +45,19 @@ struct IsolatedWork: Sendable {
     /// Asks a process, and once more a new one if the first had worked on other images before it failed.
     ///
     /// - Parameters:
-    ///   - outputByteCount: the size of the output; `nil` for none.
+    ///   - outputByteCount: the room for the result, in bytes.
     ///   - limits: with the time that it may take; `nil` for no limit, since encoding takes as long as the program's options make it.
     ///   - process: the one that has the file open.
     ///   - open: opens the file in another process.
+    ///   - result: takes the result out of the memory of the process, which no other thread uses meanwhile.
     /// - Throws: ``Unavailable``, or a ``WebImageError``.
-    func answer(
-        _ request: DecoderRequest, input: SharedMemory? = nil, outputByteCount: Int? = nil, limits: DecodingLimits?,
+    func answer<Result>(
+        _ request: DecoderRequest, input: RequestInput = .none, outputByteCount: Int = 0, limits: DecodingLimits?,
         in process: DecoderProcess? = nil, priority: LoadPriority = .normal, cancellation: Cancellation?,
         open: ((DecoderProcess, _ deadline: Double) throws -> Void)? = nil,
-        supply: ((Int) throws(WebImageError) -> (PixelLayout, SharedMemory))? = nil
-    ) throws -> Answer {
+        supply: ((Int) throws(WebImageError) -> (PixelLayout, SharedMemory))? = nil,
+        result: (Answer) throws -> Result
+    ) throws -> Result {
         let deadline = DecoderProcess.now + (limits.map(seconds) ?? .infinity)
         var wasNew = false
         while true {
@@ -67,10 +67,9 @@ struct IsolatedWork: Sendable {
                 ) { leased in
                     try check(leased.report)
                     wasNew = leased.imageCount == 0
-                    let output = try outputByteCount.map { (count) throws(WebImageError) in try memory(count) }
                     func reply() throws -> DecoderReply {
                         try leased.reply(
-                            to: request, memory: [input, output].compactMap(\.self), deadline: deadline,
+                            to: request, input: input, outputByteCount: outputByteCount, deadline: deadline,
                             cancellation: cancellation, spoolByteLimit: limits.map(Self.spoolByteLimit) ?? 0,
                             supply: supply.map { supply in lending(leased, supply) })
                     }
@@ -82,7 +81,7 @@ struct IsolatedWork: Sendable {
                         answer = try reply()
                     }
                     if case .failure(let error) = answer { throw error }
-                    return Answer(reply: answer, output: output, process: leased)
+                    return try result(Answer(reply: answer, process: leased))
                 }
             } catch let error as UnavailableDecoder {
                 guard policy.layers == nil else {
@@ -134,21 +133,17 @@ struct IsolatedWork: Sendable {
         throw .isolation(format: format, reason: .missingLayers(missing.map(\.rawValue)))
     }
 
-    /// Creates memory for a result.
-    private func memory(_ byteCount: Int) throws(WebImageError) -> SharedMemory {
-        do throws(RegularFile.Failure) {
-            return try SharedMemory(byteCount: byteCount)
-        } catch {
-            throw .isolation(format: format, reason: .unavailable(Self.text(error)))
-        }
+    /// Returns a file as the input of a request. The longest are in memory that all processes share.
+    func input(_ data: Data) throws -> RequestInput {
+        data.count <= KeptMemory.leastByteCount ? .bytes(data) : .memory(try memory(of: data))
     }
 
-    /// Returns memory with a file, which a process gets.
-    func input(_ data: Data) throws -> SharedMemory {
+    /// Returns memory with a file, which a process keeps for as long as it has the file open.
+    func memory(of data: Data) throws -> SharedMemory {
         do throws(RegularFile.Failure) {
             return try isolation.files.memory(of: data)
         } catch {
-            let reason = Self.text(error)
+            let reason = "memory can't be shared (\(WebImageError.systemMessage(error.errno)))"
             guard policy.layers == nil else {
                 throw WebImageError.isolation(format: format, reason: .unavailable(reason))
             }
@@ -156,15 +151,10 @@ struct IsolatedWork: Sendable {
         }
     }
 
-    private static func text(_ failure: RegularFile.Failure) -> String {
-        "memory can't be shared (\(WebImageError.systemMessage(failure.errno)))"
-    }
-
     /// The output for pixels: what decoding may take, and room for the result.
     static func outputByteCount(_ limits: DecodingLimits) -> Int {
-        // Only what is written takes memory.
-        let (sum, overflows) = limits.memoryByteCount.addingReportingOverflow(64 << 20)
-        return overflows ? 1 << 36 : min(max(sum, 64 << 20), 1 << 36)
+        // Only what is written takes memory. A process has no more than that.
+        min(max(limits.memoryByteCount, 0), 2 << 30) + (64 << 20)
     }
 
     /// The longest file that a decoder needs besides memory: coefficients of 2 bytes of up to 4 components, and of blocks at the edges.
@@ -174,11 +164,10 @@ struct IsolatedWork: Sendable {
 
     /// Sends a request of which only success is a reply.
     func perform(
-        _ request: DecoderRequest, input: SharedMemory?, in process: DecoderProcess, deadline: Double,
+        _ request: DecoderRequest, input: RequestInput, in process: DecoderProcess, deadline: Double,
         cancellation: Cancellation?
     ) throws {
-        let reply = try process.reply(
-            to: request, memory: [input].compactMap(\.self), deadline: deadline, cancellation: cancellation)
+        let reply = try process.reply(to: request, input: input, deadline: deadline, cancellation: cancellation)
         switch reply {
         case .done, .arrived: return
         case .failure(let error): throw error
@@ -195,60 +184,50 @@ struct IsolatedWork: Sendable {
 
 extension IsolatedWork {
     /// Returns an image as the decoder describes it, after checking that it is possible.
-    func image(_ decoded: DecodedImage, _ answer: Answer, _ options: DecodingOptions) throws(WebImageError) -> Image {
+    func image(_ decoded: DecodedImage, _ answer: Answer, _ options: DecodingOptions) throws -> Image {
         // A decoder that was taken over must not get around the limits of the program.
         try options.limits.check(decoded.pixels.size)
-        let pixels = try pixels(decoded.pixels, answer.output, isReleased: decoded.isReleased)
+        let pixels = try pixels(decoded.pixels, answer.process)
         isolation.pool.count { $0.imageCount += 1 }
         return Image(
             pixels: pixels, scale: decoded.scale, format: format, frameCount: decoded.frameCount,
             isPartial: decoded.isPartial, isThumbnail: decoded.isThumbnail)
     }
 
-    /// Returns the pixels in the output: in place if no process can change them any more, or a copy.
-    func pixels(
-        _ layout: PixelLayout, _ output: SharedMemory?, isReleased: Bool
-    ) throws(WebImageError) -> PixelBuffer {
-        guard let output, layout.offset + layout.bytesPerRow * layout.size.height <= output.byteCount else {
+    /// Copies pixels out of the memory of a process, which can change it at any time.
+    func pixels(_ layout: PixelLayout, _ process: DecoderProcess) throws -> PixelBuffer {
+        let (size, byteCount) = (layout.size, layout.byteCount)
+        guard byteCount <= process.outputByteCount, layout.offset <= process.outputByteCount - byteCount else {
             throw invalid("the pixels are outside the memory")
         }
-        let range = layout.offset..<layout.offset + layout.bytesPerRow * layout.size.height
-        let isConstant = layout.byteCount >= Self.inPlaceByteCount && isReleased && output.makeConstant()
-        guard let mapping = output.mapped(isConstant ? .copying : .reading, range) else {
-            throw .outOfResources(reason: .memory(byteCount: layout.byteCount))
-        }
-        if isConstant {
-            return PixelBuffer(
-                mapping.address, size: layout.size, bytesPerRow: layout.bytesPerRow, isOpaque: layout.isOpaque,
-                source: mapping)
-        }
-        var copy = try MutablePixelBuffer(width: layout.size.width, height: layout.size.height)
+        var copy = try MutablePixelBuffer(width: size.width, height: size.height)
         let rowByteCount = copy.bytesPerRow
-        copy.withUnsafeMutableBytes { bytes in
-            guard let destination = bytes.baseAddress else { return }
-            for row in 0..<layout.size.height {
-                memcpy(destination + row * rowByteCount, mapping.address + row * layout.bytesPerRow, rowByteCount)
+        let rowsTogether = layout.bytesPerRow == rowByteCount ? size.height : 1
+        try copy.withUnsafeMutableBytes { bytes in
+            for row in stride(from: 0, to: size.height, by: rowsTogether) {
+                let destination = bytes[row * rowByteCount..<(row + rowsTogether) * rowByteCount]
+                try process.read(
+                    at: layout.offset + row * layout.bytesPerRow,
+                    into: UnsafeMutableRawBufferPointer(rebasing: destination))
             }
         }
         return copy.freeze(isOpaque: layout.isOpaque)
     }
 
-    /// Below it, pixels are copied: a process can have 65,530 mappings, and a copy takes 50 µs.
-    private static let inPlaceByteCount = 1 << 20
-
-    /// Returns the parts of the output that a reply describes.
-    func parts(_ lengths: [Int?], of output: SharedMemory?) throws(WebImageError) -> [Data?] {
-        let byteCount = lengths.reduce(0) { $0 + ($1 ?? 0) }
-        guard let output, byteCount <= output.byteCount else { throw invalid("the bytes are outside the memory") }
-        guard byteCount > 0 else { return lengths.map { $0 == nil ? nil : Data() } }
-        guard let mapping = output.mapped(.reading, 0..<byteCount) else {
-            throw .outOfResources(reason: .memory(byteCount: byteCount))
+    /// Copies the parts that a reply describes.
+    func parts(_ answer: Answer, count: Int) throws -> [Data?] {
+        guard case .parts(var offset, let lengths) = answer.reply, lengths.count == count else {
+            throw invalid("no parts")
         }
-        var offset = 0
-        return lengths.map { length in
+        return try lengths.map { (length) throws -> Data? in
             guard let length else { return nil }
-            defer { offset += length }
-            return Data(mapping.bytes[offset..<offset + length])
+            guard length <= answer.process.outputByteCount, offset <= answer.process.outputByteCount - length else {
+                throw invalid("the bytes are outside the memory")
+            }
+            var data = Data(count: length)
+            try data.withUnsafeMutableBytes { try answer.process.read(at: offset, into: $0) }
+            offset += length
+            return data
         }
     }
 }

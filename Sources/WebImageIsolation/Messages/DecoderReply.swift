@@ -8,8 +8,8 @@ package enum DecoderReply {
     case failure(WebImageError)
     case info(ImageInfo)
     case probe(ImageProbe?)
-    /// EXIF and XMP, or a profile, one after the other at the beginning of the output.
-    case parts([Int?])
+    /// A file, EXIF and XMP, or a profile: their lengths, one after the other in the output from `offset` on.
+    case parts(offset: Int, [Int?])
     case image(DecodedImage)
     /// Of a file that is still arriving; `nil` if there is nothing new.
     case preview(DecodedImage?)
@@ -17,8 +17,6 @@ package enum DecoderReply {
     case animation(AnimationDescription?)
     /// What the file that is arriving has shown so far.
     case arrived(ImageProbe?, AnimationDescription?)
-    /// The length of a file, which is in the output.
-    case file(byteCount: Int)
     /// The decoder wants the frame of that index. The request is still in progress.
     case needsFrame(Int)
     /// The decoder wants a file of that length for what does not fit in memory. The request is still in progress.
@@ -36,12 +34,10 @@ package struct DecodedImage {
     package var isPartial: Bool
     package var isThumbnail: Bool
     package var animation: AnimationDescription?
-    /// Whether the decoder has given up its access to the output.
-    package var isReleased: Bool
 
     package init(
         pixels: PixelLayout, scale: Double, frameCount: Int, isPartial: Bool, isThumbnail: Bool,
-        animation: AnimationDescription?, isReleased: Bool
+        animation: AnimationDescription?
     ) {
         self.pixels = pixels
         self.scale = scale
@@ -49,7 +45,6 @@ package struct DecodedImage {
         self.isPartial = isPartial
         self.isThumbnail = isThumbnail
         self.animation = animation
-        self.isReleased = isReleased
     }
 }
 
@@ -90,8 +85,9 @@ extension DecoderReply: MessageValue {
         case .probe(let probe):
             message.write(byte: 3)
             message.write(probe) { $0.write($1) }
-        case .parts(let lengths):
+        case .parts(let offset, let lengths):
             message.write(byte: 4)
+            message.write(offset)
             message.write(lengths.count)
             for length in lengths { message.write(length) { $0.write($1) } }
         case .image(let image):
@@ -107,16 +103,13 @@ extension DecoderReply: MessageValue {
             message.write(byte: 8)
             message.write(probe) { $0.write($1) }
             message.write(animation) { $0.write($1) }
-        case .file(let byteCount):
-            message.write(byte: 9)
-            message.write(byteCount)
         case .needsFrame(let index):
-            message.write(byte: 10)
+            message.write(byte: 9)
             message.write(index)
-        case .done: message.write(byte: 11)
-        case .noSession: message.write(byte: 12)
+        case .done: message.write(byte: 10)
+        case .noSession: message.write(byte: 11)
         case .needsSpool(let byteCount):
-            message.write(byte: 13)
+            message.write(byte: 12)
             message.write(byteCount)
         }
     }
@@ -128,20 +121,20 @@ extension DecoderReply: MessageValue {
         case 2: self = .info(try message.value())
         case 3: self = .probe(try message.optionalValue())
         case 4:
+            let offset = try message.length()
             var lengths: [Int?] = []
             for _ in 0..<(try message.count(atMost: 2)) {
                 lengths.append(try message.optional { (message) throws(InvalidMessage) in try message.length() })
             }
-            self = .parts(lengths)
+            self = .parts(offset: offset, lengths)
         case 5: self = .image(try message.value())
         case 6: self = .preview(try message.optionalValue())
         case 7: self = .animation(try message.optionalValue())
         case 8: self = .arrived(try message.optionalValue(), try message.optionalValue())
-        case 9: self = .file(byteCount: try message.length())
-        case 10: self = .needsFrame(try message.count(atMost: 1 << 30))
-        case 11: self = .done
-        case 12: self = .noSession
-        case 13: self = .needsSpool(byteCount: try message.length())
+        case 9: self = .needsFrame(try message.count(atMost: 1 << 30))
+        case 10: self = .done
+        case 11: self = .noSession
+        case 12: self = .needsSpool(byteCount: try message.length())
         case let kind: throw InvalidMessage("there is no reply \(kind)")
         }
         try message.end()
@@ -156,7 +149,6 @@ extension DecodedImage: MessageValue {
         message.write(isPartial)
         message.write(isThumbnail)
         message.write(animation) { $0.write($1) }
-        message.write(isReleased)
     }
 
     package init(from message: inout MessageReader) throws(InvalidMessage) {
@@ -166,7 +158,6 @@ extension DecodedImage: MessageValue {
         isPartial = try message.bool()
         isThumbnail = try message.bool()
         animation = try message.optionalValue()
-        isReleased = try message.bool()
         guard scale.isFinite, scale > 0, frameCount > 0 else { throw InvalidMessage("an image has no scale or frame") }
     }
 }

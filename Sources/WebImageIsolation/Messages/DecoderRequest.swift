@@ -3,10 +3,10 @@ package import WebImageCore
 
 /// What a program asks a decoder process for.
 ///
-///     program ──▶ header, request, [input memory], [output memory] ──▶ decoder
+///     program ──▶ header, request, [memory] ──▶ decoder
 ///     program ◀── number, reply ◀── decoder
 ///
-/// A file comes in constant memory, the input. Pixels and files go to the output.
+/// A file is in the input: memory that comes with the request, or memory that is kept. Pixels and files go to the output, which is kept.
 package enum DecoderRequest {
     /// The properties of a file.
     case info(ImageFormat)
@@ -44,7 +44,13 @@ package enum DecoderRequest {
     case spool(directory: String)
     /// Why there is no such file.
     case noSpool(WebImageError)
-    /// Stops the request in progress.
+    /// The memory that comes with it is the input of the next requests that have none of their own. No reply.
+    case keepInput
+    /// The memory that comes with it is the output of the next requests. No reply.
+    case keepOutput
+    /// Gives back what earlier requests took. No reply.
+    case rest
+    /// Stops the request of that number.
     case cancel
 }
 
@@ -54,20 +60,25 @@ package struct RequestHeader: MessageValue {
     package var number: Int
     /// How many threads the decoder may use now. It does not see the decoders beside it.
     package var threadCount: Int
+    /// The length of the file in the kept input; 0 if the request has no input, or one of its own.
+    package var inputByteCount: Int
 
-    package init(number: Int, threadCount: Int) {
+    package init(number: Int, threadCount: Int, inputByteCount: Int) {
         self.number = number
         self.threadCount = threadCount
+        self.inputByteCount = inputByteCount
     }
 
     package func write(to message: inout MessageWriter) {
         message.write(number)
         message.write(threadCount)
+        message.write(inputByteCount)
     }
 
     package init(from message: inout MessageReader) throws(InvalidMessage) {
         number = try message.int()
         threadCount = max(1, try message.count(atMost: 1 << 16))
+        inputByteCount = try message.length()
     }
 }
 
@@ -140,6 +151,9 @@ extension DecoderRequest: MessageValue {
         case .noSpool(let error):
             message.write(byte: 18)
             message.write(error)
+        case .keepInput: message.write(byte: 19)
+        case .keepOutput: message.write(byte: 20)
+        case .rest: message.write(byte: 21)
         }
     }
 
@@ -176,6 +190,9 @@ extension DecoderRequest: MessageValue {
         case 16: self = .cancel
         case 17: self = .spool(directory: try message.text())
         case 18: self = .noSpool(try message.value())
+        case 19: self = .keepInput
+        case 20: self = .keepOutput
+        case 21: self = .rest
         case let kind: throw InvalidMessage("there is no request \(kind)")
         }
     }

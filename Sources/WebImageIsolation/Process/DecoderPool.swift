@@ -84,7 +84,7 @@ final class DecoderPool: Sendable {
     ) throws -> Result {
         let process = try lease(wanted, priority, cancellation)
         if mayLeavePlace { process.onSlow = { [unowned self, unowned process] in leavePlace(process) } }
-        defer { giveBack(process) }
+        defer { giveBack(process, idleSince: SystemTimerClock.shared.now) }
         process.threadCount = DecodingQueue.threadCount(forEachOf: busyCount + DecodingBudget.shared.decodeCount)
         return try body(process)
     }
@@ -208,12 +208,12 @@ final class DecoderPool: Sendable {
     /// How long a failure to start is not tried again: each try costs milliseconds, and every image would pay them.
     private static let retryPeriod = Duration.seconds(10)
 
-    private func giveBack(_ process: DecoderProcess) {
+    private func giveBack(_ process: DecoderProcess, idleSince: Duration) {
         process.onSlow = nil
         // Its priority can't be raised again.
         let isWornOut = process.imageCount >= configuration.imagesPerProcess || process.hasLowPriority
         if isWornOut, !process.hasEnded { process.end() }
-        process.idleSince = SystemTimerClock.shared.now
+        process.idleSince = idleSince
         var surplus: DecoderProcess?
         let served = state.withLock { state -> [Waiter] in
             guard state.owner == getpid() else { return [] }
@@ -260,7 +260,7 @@ final class DecoderPool: Sendable {
     /// them.
     private func startCleaning(_ state: inout State) {
         guard state.cleaning == nil else { return }
-        let (end, period) = (DispatchSemaphore(value: 0), configuration.idlePeriod)
+        let (end, period) = (DispatchSemaphore(value: 0), min(Self.restPeriod, configuration.idlePeriod))
         let isStarted = PlatformThread.start(name: "webimage-idle") { [weak self] in
             var wait = period
             while end.wait(timeout: .now() + .nanoseconds(Int(wait.nanoseconds))) == .timedOut,
@@ -272,20 +272,56 @@ final class DecoderPool: Sendable {
         if isStarted { state.cleaning = end }
     }
 
-    /// Ends the processes that had no work for a while. Returns when to look again; `nil` if none is left.
+    /// After how long without work a process gives back the memory that it took.
+    private static let restPeriod = Duration.seconds(1)
+
+    /// Lets the processes rest that had no work for a moment, and ends those that had none for a while. Returns when to look again;
+    /// `nil` if none is left.
     private func clean() -> Duration? {
         let now = SystemTimerClock.shared.now
-        let (ended, next) = state.withLock { state -> ([DecoderProcess], Duration?) in
-            guard state.owner == getpid() else { return ([], nil) }
-            let limit = now - configuration.idlePeriod
-            let ended = state.idle.filter { $0.idleSince <= limit }
-            state.idle.removeAll { $0.idleSince <= limit }
-            let next = state.idle.map(\.idleSince).min().map { $0 - limit }
-            if next == nil { state.cleaning = nil }
-            return (ended, next)
+        let (ended, tired) = state.withLock { state -> ([DecoderProcess], [DecoderProcess]) in
+            guard state.owner == getpid() else { return ([], []) }
+            let isEnding = { [period = configuration.idlePeriod] (process: DecoderProcess) in
+                process.idleSince + period <= now
+            }
+            let isTired = { (process: DecoderProcess) in
+                !process.isRested && process.idleSince + Self.restPeriod <= now
+            }
+            let ended = state.idle.filter(isEnding)
+            state.idle.removeAll(where: isEnding)
+            return (ended, takeIdle(&state, where: isTired))
         }
         for process in ended { process.end() }
-        return next
+        rest(tired)
+        return state.withLock { state in
+            guard state.owner == getpid() else { return nil }
+            let idle = state.idle.map {
+                $0.idleSince + ($0.isRested ? configuration.idlePeriod : Self.restPeriod) - now
+            }
+            let isWorking = state.busyCount + state.slowCount + state.suspended.count > 0
+            guard let next = (idle + (isWorking ? [Self.restPeriod] : [])).min() else {
+                state.cleaning = nil
+                return nil
+            }
+            return max(next, .milliseconds(1))
+        }
+    }
+
+    /// Lets all processes rest that have no work now.
+    func restIdleProcesses() { rest(state.withLock { takeIdle(&$0) { _ in true } }) }
+
+    private func takeIdle(_ state: inout State, where isTaken: (DecoderProcess) -> Bool) -> [DecoderProcess] {
+        let taken = state.idle.filter(isTaken)
+        state.idle.removeAll(where: isTaken)
+        state.busyCount += taken.count
+        return taken
+    }
+
+    private func rest(_ processes: [DecoderProcess]) {
+        for process in processes {
+            process.rest()
+            giveBack(process, idleSince: process.idleSince)
+        }
     }
 
     /// Ends the processes that have no work now.

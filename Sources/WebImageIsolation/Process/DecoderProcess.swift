@@ -21,6 +21,11 @@ final class DecoderProcess: @unchecked Sendable {
     /// When it last had work.
     var idleSince = Duration.zero
 
+    private var input = KeptMemory()
+    private var output = KeptMemory()
+    /// Whether it has given the memory of earlier images back.
+    private(set) var isRested = true
+
     /// Called once for a request that takes long, by the thread that waits. Set by the pool.
     var onSlow: (() -> Void)?
     private let slowPeriod: Double
@@ -103,12 +108,14 @@ final class DecoderProcess: @unchecked Sendable {
     /// Sends a request and waits for the reply.
     ///
     /// - Parameters:
+    ///   - outputByteCount: the room for the result, which ``read(at:into:)`` returns.
     ///   - deadline: in seconds of the monotonic clock.
     ///   - spoolByteLimit: the longest file that the decoder may ask for.
     ///   - supply: returns the frames that the decoder asks for.
+    /// - Throws: ``Failure``, ``UnavailableDecoder``, or a ``WebImageError``.
     func reply(
-        to request: DecoderRequest, memory: [SharedMemory], deadline: Double, cancellation: Cancellation?,
-        spoolByteLimit: Int = 0,
+        to request: DecoderRequest, input: RequestInput = .none, outputByteCount: Int = 0, deadline: Double,
+        cancellation: Cancellation?, spoolByteLimit: Int = 0,
         supply: ((Int) throws(WebImageError) -> (PixelLayout, SharedMemory))? = nil
     ) throws -> DecoderReply {
         do {
@@ -116,9 +123,10 @@ final class DecoderProcess: @unchecked Sendable {
                 defer { sessions = [] }
                 return sessions
             }) { try send(.close(session: session), []) }
+            isRested = false
             imageCount += 1
             lastNumber += 1
-            try send(request, memory)
+            try send(request, input, outputByteCount: outputByteCount)
             var spools: [UnnamedFile] = []
             var rest = spoolByteLimit
             // The process may keep its descriptors.
@@ -139,6 +147,8 @@ final class DecoderProcess: @unchecked Sendable {
             }
         } catch let failure as Channel.Failure {
             throw failed(failure)
+        } catch let failure as RegularFile.Failure {
+            throw UnavailableDecoder("memory can't be shared (\(WebImageError.systemMessage(failure.errno)))")
         } catch let error as InvalidMessage {
             end()
             throw Failure.invalid(error.reason)
@@ -181,10 +191,52 @@ final class DecoderProcess: @unchecked Sendable {
         }
     }
 
-    private func send(_ request: DecoderRequest, _ memory: [SharedMemory]) throws {
+    /// Sends a request, after the memory that it needs.
+    private func send(_ request: DecoderRequest, _ content: RequestInput, outputByteCount: Int) throws {
+        if outputByteCount > 0, let new = try output.reserve(byteCount: outputByteCount, isMapped: true) {
+            try send(.keepOutput, [new])
+        }
+        switch content {
+        case .none: try send(request, [])
+        case .memory(let memory): try send(request, [memory])
+        case .bytes(let data):
+            if let new = try input.reserve(byteCount: data.count, isMapped: false) { try send(.keepInput, [new]) }
+            let memory = input.memory
+            try data.withUnsafeBytes { try memory?.write($0) }
+            try send(request, [], inputByteCount: data.count)
+        }
+    }
+
+    /// Copies a part of the result of the last request.
+    ///
+    /// - Throws: ``UnavailableDecoder`` if the program has closed the memory.
+    func read(at offset: Int, into bytes: UnsafeMutableRawBufferPointer) throws(UnavailableDecoder) {
+        do throws(RegularFile.Failure) {
+            try output.read(at: offset, into: bytes)
+        } catch {
+            end()
+            throw UnavailableDecoder("its memory can't be read (\(WebImageError.systemMessage(error.errno)))")
+        }
+    }
+
+    /// The size of the memory for results, in bytes.
+    var outputByteCount: Int { output.memory?.byteCount ?? 0 }
+
+    /// Gives back the memory that earlier images took, and lets the process do so.
+    func rest() {
+        isRested = true
+        do {
+            try send(.rest, [])
+            input.clear()
+        } catch {
+            end()
+        }
+    }
+
+    private func send(_ request: DecoderRequest, _ memory: [SharedMemory], inputByteCount: Int = 0) throws {
         guard cwi_decoder_has_channel(&process) else { throw Channel.Failure.closed }
         var message = MessageWriter()
-        message.write(RequestHeader(number: lastNumber, threadCount: threadCount))
+        message.write(RequestHeader(number: lastNumber, threadCount: threadCount, inputByteCount: inputByteCount))
         message.write(request)
         try channel.send(message.bytes, memory: memory)
     }

@@ -9,18 +9,24 @@ package final class SharedMemory: Sendable {
     package let descriptor: Int32
     /// In bytes.
     package let byteCount: Int
+    private let inode: UInt64
     /// The file of which this is a copy.
     private let original: Data?
 
     private init(_ descriptor: Int32, byteCount: Int, original: Data? = nil) {
         self.descriptor = descriptor
         self.byteCount = byteCount
+        inode = cwi_inode(descriptor)
         self.original = original
     }
 
-    deinit { close(descriptor) }
+    // The program may have closed all descriptors, so that another file has the number.
+    deinit { cwi_close_same(descriptor, inode) }
 
-    /// Creates memory for a result, which takes no memory before it is written.
+    /// Whether the descriptor still is that of this memory.
+    var isOpen: Bool { cwi_inode(descriptor) == inode }
+
+    /// Creates memory, which takes no memory before it is written.
     ///
     /// - Throws: the system's error number.
     package convenience init(byteCount: Int) throws(RegularFile.Failure) {
@@ -62,8 +68,24 @@ package final class SharedMemory: Sendable {
         self.init(descriptor, byteCount: Int(byteCount))
     }
 
-    /// Makes the memory constant. `false` while a process can still write to it.
-    package func makeConstant() -> Bool { cwi_memory_seal(descriptor) == 0 }
+    /// Copies bytes to the beginning. Does not map the memory.
+    ///
+    /// - Throws: the system's error number.
+    func write(_ bytes: UnsafeRawBufferPointer) throws(RegularFile.Failure) {
+        let error = cwi_memory_write(descriptor, bytes.baseAddress, bytes.count)
+        guard error == 0 else { throw RegularFile.Failure(errno: error) }
+    }
+
+    /// Copies bytes from `offset` on. Does not map the memory.
+    ///
+    /// - Throws: the system's error number.
+    func read(at offset: Int, into bytes: UnsafeMutableRawBufferPointer) throws(RegularFile.Failure) {
+        let error = cwi_memory_read(descriptor, offset, bytes.baseAddress, bytes.count)
+        guard error == 0 else { throw RegularFile.Failure(errno: error) }
+    }
+
+    /// Gives all pages back to the system.
+    func clear() { cwi_memory_clear(descriptor) }
 
     /// What is done with mapped memory.
     package enum Access {
@@ -83,37 +105,26 @@ package final class SharedMemory: Sendable {
         }
     }
 
-    /// Maps the memory, or a part of it; `nil` if the system has no address space for it.
+    /// Maps the memory; `nil` if the system has no address space for it.
     ///
-    /// - Precondition: `range` is inside the memory and not empty.
-    package func mapped(_ access: Access, _ range: Range<Int>? = nil) -> Mapping? {
-        let range = range ?? 0..<byteCount
-        precondition(range.lowerBound >= 0 && range.upperBound <= byteCount && !range.isEmpty)
-        let page = range.lowerBound / Self.pageByteCount * Self.pageByteCount
-        let length = range.upperBound - page
-        return cwi_memory_map(descriptor, page, length, access.access).map {
-            Mapping($0, mappedByteCount: length, gap: range.lowerBound - page)
-        }
+    /// - Precondition: the memory is not empty.
+    package func mapped(_ access: Access) -> Mapping? {
+        precondition(byteCount > 0)
+        return cwi_memory_map(descriptor, 0, byteCount, access.access).map { Mapping($0, byteCount: byteCount) }
     }
-
-    private static let pageByteCount = sysconf(Int32(_SC_PAGESIZE))
 
     /// Where shared memory is in this process. Unmapped with this object.
     package final class Mapping: PixelMemorySource, @unchecked Sendable {
-        // `@unchecked`: addresses, which stay the same.
-        private let start: UnsafeMutableRawPointer
-        private let mappedByteCount: Int
+        // `@unchecked`: an address, which stays the same.
         package let address: UnsafeMutableRawPointer
         package let byteCount: Int
 
-        fileprivate init(_ start: UnsafeMutableRawPointer, mappedByteCount: Int, gap: Int) {
-            self.start = start
-            self.mappedByteCount = mappedByteCount
-            address = start + gap
-            byteCount = mappedByteCount - gap
+        fileprivate init(_ address: UnsafeMutableRawPointer, byteCount: Int) {
+            self.address = address
+            self.byteCount = byteCount
         }
 
-        deinit { cwi_memory_unmap(start, mappedByteCount) }
+        deinit { cwi_memory_unmap(address, byteCount) }
 
         package var bytes: UnsafeRawBufferPointer { UnsafeRawBufferPointer(start: address, count: byteCount) }
 

@@ -1,0 +1,58 @@
+internal import FoundationEssentials
+internal import Glibc
+internal import WebImageCore
+
+/// Memory through which files go to one decoder process, or results come from it. It is kept from one image to the next, because new
+/// pages cost more than a copy.
+///
+///     program ── write ─▶ input ── mapped ─▶ decoder
+///             ◀─ read ── output ◀─ mapped ──
+///
+/// A result is copied out of it before the process gets another request, so that nothing can change it afterwards. The memory can't be
+/// made smaller, so that reading it can't end the program.
+struct KeptMemory {
+    private(set) var memory: SharedMemory?
+    /// Where results are in this process; `nil` without address space for it.
+    private var mapping: SharedMemory.Mapping?
+
+    /// Makes room for `byteCount` bytes. Returns memory that the process does not have yet.
+    ///
+    /// - Parameter isMapped: whether it is mapped, which makes reading twice as fast.
+    /// - Throws: the system's error number.
+    mutating func reserve(byteCount: Int, isMapped: Bool) throws(RegularFile.Failure) -> SharedMemory? {
+        if let memory, memory.byteCount >= byteCount, memory.isOpen { return nil }
+        let new = try SharedMemory(byteCount: max(byteCount, Self.leastByteCount))
+        (memory, mapping) = (new, isMapped ? new.mapped(.reading) : nil)
+        return new
+    }
+
+    /// The least size, in bytes: addresses, of which only what is written takes memory. Longer files are in memory of their own.
+    static let leastByteCount = 64 << 20
+
+    /// Copies a part of the memory.
+    ///
+    /// - Throws: the system's error number; `EBADF` if the program has closed its descriptors.
+    func read(at offset: Int, into bytes: UnsafeMutableRawBufferPointer) throws(RegularFile.Failure) {
+        if let mapping, let destination = bytes.baseAddress {
+            precondition(offset >= 0 && offset <= mapping.byteCount - bytes.count)
+            memcpy(destination, mapping.address + offset, bytes.count)
+            return
+        }
+        guard let memory, memory.isOpen else { throw RegularFile.Failure(errno: EBADF) }
+        try memory.read(at: offset, into: bytes)
+    }
+
+    /// Gives its pages back to the system.
+    func clear() {
+        if let memory, memory.isOpen { memory.clear() }
+    }
+}
+
+/// The file or the pixels that a request is about.
+enum RequestInput {
+    case none
+    /// Bytes that are copied to the memory that the process keeps.
+    case bytes(Data)
+    /// Memory that the process may keep for as long as it has the file open.
+    case memory(SharedMemory)
+}
