@@ -8,6 +8,9 @@ shift
 "$@" </dev/null &
 server=$!
 cat >/dev/null
-kill "$server" 2>/dev/null
+# nginx forgets a signal that comes before it waits for the first event.
+while kill "$server"; do sleep 1; done </dev/null >/dev/null 2>&1 &
+repeating=$!
 wait "$server"
+kill "$repeating" 2>/dev/null
 rm -rf -- "$directory"
