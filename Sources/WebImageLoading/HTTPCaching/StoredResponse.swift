@@ -68,9 +68,16 @@ package struct StoredResponse: Sendable, Equatable {
 
     /// Returns the field in which such a request differs from the original one; `*` if that is unknown.
     ///
-    /// - Parameter ignored: names that are not compared, in lower case.
-    package func firstDifference(from requestHeaders: [HTTPField], ignoring ignored: Set<String> = []) -> String? {
-        varyNames.first { name in
+    /// - Parameters:
+    ///   - requestHeaders: needed only if the response varies.
+    ///   - ignored: names that are not compared, in lower case.
+    package func firstDifference(
+        from requestHeaders: @autoclosure () -> [HTTPField], ignoring ignored: Set<String> = []
+    ) -> String? {
+        let names = varyNames
+        guard !names.isEmpty else { return nil }
+        let requestHeaders = requestHeaders()
+        return names.first { name in
             !ignored.contains(name)
                 && (name == "*" || varyingFields[name].flatMap { $0 } != requestHeaders.comparableValue(named: name))
         }

@@ -33,7 +33,7 @@ struct AnswerRules: Sendable {
 
     /// Whether `Vary` allows the response to answer the request. Then no other stored response has to be read.
     func isForRequest(_ response: StoredResponse?) -> Bool {
-        guard let response, !response.varyNames.isEmpty else { return true }
+        guard let response else { return true }
         return response.firstDifference(from: request.headers, ignoring: ["*"]) == nil
     }
 
@@ -56,7 +56,6 @@ struct AnswerRules: Sendable {
         guard let response else { return nil }
         if wantsImage, !(200..<300).contains(response.statusCode) { return .statusIsNoImage(response.statusCode) }
         if response.lacksBody || response.isRewritten && !wantsImage { return .bodyWasNotKept }
-        if response.varyNames.isEmpty { return nil }
         let ignored: Set = usesCookieJar ? ["*", "cookie"] : ["*"]
         return response.firstDifference(from: request.headers, ignoring: ignored).map { .differs(field: $0) }
     }
