@@ -39,7 +39,7 @@ final class LibraryAnimation: LimitedAnimation {
 
     var isComplete: Bool { true }
     var byteCount: Int { data.count }
-    var limits: DecodingLimits { options.limits }
+    var limits: DecodingLimits? { options.limits }
 
     /// libavif 0.11 does not read how often a sequence plays. A file that does not tell plays forever, as in browsers.
     static func loopCount(of file: LibraryFile, _ media: MediaFile?) -> Int {

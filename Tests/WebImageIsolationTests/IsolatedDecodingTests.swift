@@ -90,7 +90,7 @@ import WebImageTestSupport
         #expect(animation.frameSize == expected.frameSize)
         // Encoders hold frames within it.
         for animation in [expected, animation] {
-            #expect(animation.memoryByteLimit == DecodingLimits.default.memoryByteCount)
+            #expect(animation.decodingLimits?.memoryByteCount == DecodingLimits.default.memoryByteCount)
         }
         let (reader, expectedReader) = (animation.makeFrameReader(), expected.makeFrameReader())
         for index in [0, 1, 2, 4, 1, 3] {

@@ -2,12 +2,13 @@ import WebImageCoding
 import WebImageCore
 
 /// An animation with decoded frames.
-struct PreloadedAnimation: AnimationSource {
+struct PreloadedAnimation: LimitedAnimation {
     let identity: AnimationIdentity
     let frameSize: PixelSize
     let frames: [AnimationFrame]
     let loopCount: Int
     let byteCount: Int
+    let limits: DecodingLimits?
     private let pictures: [PixelBuffer]
 
     var isComplete: Bool { true }
@@ -19,7 +20,7 @@ struct PreloadedAnimation: AnimationSource {
     /// limit.
     init?(_ source: any AnimationSource, cancellation: Cancellation?) throws(WebImageError) {
         let byteCount = source.frameSize.pixelCount.multipliedReportingOverflow(by: 4 * source.frameCount)
-        let byteLimit = min(Self.byteLimit, source.memoryByteLimit ?? .max)
+        let byteLimit = min(Self.byteLimit, source.decodingLimits?.memoryByteCount ?? .max)
         guard !byteCount.overflow, byteCount.partialValue <= byteLimit else { return nil }
         let reader = source.makeFrameReader()
         var pictures: [PixelBuffer] = []
@@ -33,6 +34,7 @@ struct PreloadedAnimation: AnimationSource {
         frameSize = source.frameSize
         frames = source.frames.map { AnimationFrame(duration: $0.duration, isKeyframe: true) }
         loopCount = source.loopCount
+        limits = source.decodingLimits
         self.byteCount = source.byteCount + pictures.reduce(0) { $0 + $1.byteCount }
     }
 

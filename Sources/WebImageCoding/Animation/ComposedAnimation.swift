@@ -22,7 +22,7 @@ final class ComposedAnimation: LimitedAnimation {
             try plan.options.limits.check(frameSizes: file.parts.lazy.map(\.size))
         }
         frameByteCount =
-            plan.options.firstFrameOnly
+            plan.options.firstFrameOnly || file.parts.count == 1
             ? plan.byteCount(ofFirstFrameOf: file) : plan.byteCount(of: file)
         try plan.options.limits.check(memoryByteCount: frameByteCount)
         self.file = file
@@ -42,7 +42,7 @@ final class ComposedAnimation: LimitedAnimation {
     var isComplete: Bool { file.isComplete }
     var byteCount: Int { file.byteCount }
 
-    var limits: DecodingLimits { plan.options.limits }
+    var limits: DecodingLimits? { plan.options.limits }
 
     func makeFrameReader() -> any AnimationFrameReader { ComposedFrameReader(self) }
 
@@ -67,12 +67,13 @@ final class ComposedAnimation: LimitedAnimation {
 
 /// An animation that knows the limits of the decode that made it.
 package protocol LimitedAnimation: AnimationSource {
-    var limits: DecodingLimits { get }
+    /// `nil` if it was made from one of a custom decoder, which has none.
+    var limits: DecodingLimits? { get }
 }
 
 extension AnimationSource {
-    /// The ``DecodingLimits/memoryByteCount`` of the decode that made this animation; `nil` for custom decoders.
-    package var memoryByteLimit: Int? { (self as? any LimitedAnimation)?.limits.memoryByteCount }
+    /// The limits of the decode that made this animation; `nil` for custom decoders.
+    package var decodingLimits: DecodingLimits? { (self as? any LimitedAnimation)?.limits }
 }
 
 extension DecodingPlan {

@@ -93,12 +93,13 @@ private struct Confined<Value>: @unchecked Sendable {
 private struct WatchedAnimation: LimitedAnimation {
     private let base: any AnimationSource
     private let format: ImageFormat
-    let limits: DecodingLimits
+    private let ownLimits: DecodingLimits
 
     init(_ base: any AnimationSource, _ format: ImageFormat, _ limits: DecodingLimits) {
-        (self.base, self.format, self.limits) = (base, format, limits)
+        (self.base, self.format, ownLimits) = (base, format, limits)
     }
 
+    var limits: DecodingLimits? { ownLimits }
     var identity: AnimationIdentity { base.identity }
     var frameSize: PixelSize { base.frameSize }
     var frames: [AnimationFrame] { base.frames }
@@ -106,7 +107,7 @@ private struct WatchedAnimation: LimitedAnimation {
     var isComplete: Bool { base.isComplete }
     var byteCount: Int { base.byteCount }
 
-    func makeFrameReader() -> any AnimationFrameReader { Reader(base, format, limits) }
+    func makeFrameReader() -> any AnimationFrameReader { Reader(base, format, ownLimits) }
 
     private final class Reader: AnimationFrameReader {
         private let base: any AnimationSource

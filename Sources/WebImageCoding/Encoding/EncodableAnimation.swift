@@ -158,7 +158,7 @@ package struct EncodableFrameReader {
     ///
     /// - Throws: ``WebImageError/LimitFailure/memory(byteCount:limit:)`` if they take more than half of what decoding may.
     private func checkMemory(for source: any AnimationSource) throws(WebImageError) {
-        let limit = (source.memoryByteLimit ?? DecodingLimits.default.memoryByteCount) / 2
+        let limit = (source.decodingLimits ?? .default).memoryByteCount / 2
         guard animation.frames.count > 1 else { return }
         let size = animation.bounds?.targetSize(of: source.frameSize) ?? source.frameSize
         let byteCount = size.pixelByteCount * Self.heldFrameCount

@@ -37,7 +37,7 @@ final class IsolatedAnimation: LimitedAnimation {
     }
 
     var byteCount: Int { data.count }
-    var limits: DecodingLimits { options.limits }
+    var limits: DecodingLimits? { options.limits }
 
     func makeFrameReader() -> any AnimationFrameReader {
         IsolatedFrameReader(data, frameSize: frameSize, work: work, options: options, original: original)

@@ -132,7 +132,7 @@ extension Image {
 }
 
 /// An animation whose frames are processed when they are decoded. Their count, durations and loops stay.
-struct ProcessedAnimation: AnimationSource {
+struct ProcessedAnimation: LimitedAnimation {
     /// The same processing of one source, or of two versions of it, gives the same identity.
     let identity: AnimationIdentity
     private let source: any AnimationSource
@@ -154,6 +154,7 @@ struct ProcessedAnimation: AnimationSource {
     var loopCount: Int { source.loopCount }
     var isComplete: Bool { source.isComplete }
     var byteCount: Int { source.byteCount }
+    var limits: DecodingLimits? { source.decodingLimits }
 
     func makeFrameReader() -> any AnimationFrameReader { Reader(self) }
 

@@ -94,12 +94,21 @@ import WebImageTestSupport
         }
     }
 
+    @Test func anAnimationOfOneFrameNeedsTheMemoryOfAnImage() throws {
+        for data in [LargeImage.gif(), LargeImage.animatedWebP(frameCount: 1)] {
+            var options = DecodingOptions()
+            options.limits.memoryByteCount = try neededByteCount(data, DecodingOptions(firstFrameOnly: true))
+            #expect(throws: Never.self) { try registry.decode(data, options: options) }
+            #expect(throws: Never.self) { try registry.animation(of: data, options: options) }
+        }
+    }
+
     @Test(arguments: ["animated.gif", "animated.png", "animated.webp"])
     func anAnimationKnowsItsLimit(_ name: String) throws {
         var options = DecodingOptions()
         options.limits.memoryByteCount = 99 << 20
         let image = try registry.decode(try Fixture(name).data(), options: options)
-        #expect(image.animation?.memoryByteLimit == 99 << 20)
+        #expect(image.animation?.decodingLimits?.memoryByteCount == 99 << 20)
     }
 
     /// Encoders hold several frames. Those of 9,990 × 9,990 pixels took 2 GB.

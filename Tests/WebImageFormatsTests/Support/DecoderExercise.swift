@@ -1,1 +1,141 @@
-../../WebImageCodingTests/Support/DecoderExercise.swift
+import FoundationEssentials
+import WebImageCoding
+import WebImageCore
+
+/// Decodes an input in all ways and compares the results that must be equal, whatever the input is.
+///
+/// Fuzzing uses it too (a link in Fuzzing/Sources/FuzzSupport), so it uses no internal declarations.
+struct DecoderExercise {
+    let decoder: any ImageDecoder
+    let input: Data
+    /// The differences found.
+    private(set) var faults: [String] = []
+
+    /// Small, so that bombs take milliseconds.
+    private static let limits = {
+        var limits = DecodingLimits.default
+        limits.pixelCount = 1 << 20
+        limits.scanCount = 20
+        return limits
+    }()
+    private static let frameLimit = 20
+
+    init(_ decoder: any ImageDecoder, input: Data) {
+        self.decoder = decoder
+        self.input = input
+    }
+
+    mutating func run() {
+        var options = DecodingOptions(limits: Self.limits)
+        _ = try? decoder.info(of: input)
+        for length in [input.count / 3, input.count] { _ = try? decoder.probe(input.prefix(length)) }
+
+        let lenient = Result { () throws(WebImageError) -> Image in try decoder.decode(input, options: options) }
+        compareWithSecondDecode(lenient, options)
+        compareWithPieces(lenient, options)
+        readFrames(lenient, options)
+
+        options.damage = .refuse
+        let strict = Result { () throws(WebImageError) -> Image in try decoder.decode(input, options: options) }
+        compareWithPieces(strict, options)
+        if case .success(let strict) = strict {
+            if strict.isPartial { faults.append("a partial image where damage is refused") }
+            if case .success(let lenient) = lenient {
+                if strict.pixels.bytes != lenient.pixels.bytes { faults.append("other pixels where damage is refused") }
+            } else {
+                faults.append("good where damage is refused, and only there")
+            }
+        }
+
+        options.thumbnail = Thumbnail(.pixels(width: 7, height: 5), mode: .aspectFit)
+        let thumbnail = Result { () throws(WebImageError) -> Image in try decoder.decode(input, options: options) }
+        compareWithPieces(thumbnail, options)
+    }
+
+    /// Finds uninitialized pixels, which contain what was in that memory before.
+    private mutating func compareWithSecondDecode(_ first: Result<Image, WebImageError>, _ options: DecodingOptions) {
+        guard case .success(let image) = first else { return }
+        let size = image.pixels.size
+        do {
+            try Self.leavePattern(in: size)
+            let second = try decoder.decode(input, options: options)
+            if second.pixels.bytes != image.pixels.bytes { faults.append("a second decode gives other pixels") }
+        } catch {
+            faults.append("a second decode fails: \(error)")
+        }
+    }
+
+    private static func leavePattern(in size: PixelSize) throws(WebImageError) {
+        var pixels = try MutablePixelBuffer(width: size.width, height: size.height)
+        pixels.withUnsafeMutableBytes { _ = $0.initializeMemory(as: UInt8.self, repeating: 0xA5) }
+    }
+
+    private mutating func compareWithPieces(_ whole: Result<Image, WebImageError>, _ options: DecodingOptions) {
+        guard let incremental = decoder.makeIncrementalDecoder(options: options) else { return }
+        let pieces = Result { () throws(WebImageError) -> Image in
+            var random = SmallGenerator(seed: input)
+            var offset = 0
+            while offset < input.count {
+                let length = min(input.count - offset, 1 + Int(random.next() % 300))
+                try incremental.append(input.dropFirst(offset).prefix(length))
+                offset += length
+                _ = incremental.probe
+                if random.next() % 4 == 0, let preview = try incremental.preview(), !preview.isPartial {
+                    faults.append("a preview that is not called partial")
+                }
+                if random.next() % 16 == 0 {
+                    let reader = incremental.animation?.makeFrameReader()
+                    _ = try? reader?.frame(at: 0, cancellation: nil)
+                }
+            }
+            return try incremental.finish()
+        }
+        switch (whole, pieces) {
+        case (.success(let whole), .success(let pieces)):
+            if let row = whole.pixels.firstRow(unlike: pieces.pixels) {
+                faults.append("other pixels in pieces from row \(row) of \(whole.pixels.height) (\(options.damage))")
+            }
+            if whole.isPartial != pieces.isPartial { faults.append("partial one way only (\(options.damage))") }
+        case (.failure, .failure): break
+        case (.success, .failure(let error)): faults.append("fails in pieces only (\(options.damage)): \(error)")
+        case (.failure(let error), .success): faults.append("fails as a whole only (\(options.damage)): \(error)")
+        }
+    }
+
+    private mutating func readFrames(_ first: Result<Image, WebImageError>, _ options: DecodingOptions) {
+        guard let animation = try? decoder.animation(of: input, options: options) else { return }
+        let reader = animation.makeFrameReader()
+        let count = min(animation.frameCount, Self.frameLimit)
+        let frames = (0..<count).map { try? reader.frame(at: $0, cancellation: nil) }
+        for index in stride(from: count - 1, through: 0, by: -3) {
+            let again = try? animation.makeFrameReader().frame(at: index, cancellation: nil)
+            if again?.bytes != frames[index]?.bytes { faults.append("frame \(index) depends on those before it") }
+        }
+        if case .success(let image) = first, let frame = frames.first ?? nil, frame.bytes != image.pixels.bytes {
+            faults.append("the first frame differs")
+        }
+    }
+}
+
+/// Random numbers that depend on the input only (xorshift64).
+private struct SmallGenerator {
+    private var state: UInt64
+
+    init(seed: Data) { state = seed.reduce(0x9E37_79B9_7F4A_7C15) { ($0 ^ UInt64($1)) &* 0x100_0000_01B3 } | 1 }
+
+    mutating func next() -> UInt64 {
+        state ^= state << 13
+        state ^= state >> 7
+        state ^= state << 17
+        return state
+    }
+}
+
+extension PixelBuffer {
+    fileprivate var bytes: [UInt8] { withUnsafeBytes { Array($0) } }
+
+    fileprivate func firstRow(unlike other: PixelBuffer) -> Int? {
+        guard size == other.size else { return 0 }
+        return zip(bytes, other.bytes).enumerated().first { $1.0 != $1.1 }.map { $0.offset / bytesPerRow }
+    }
+}
