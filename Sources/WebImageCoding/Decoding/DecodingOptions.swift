@@ -127,7 +127,7 @@ public struct DecodingLimits: Sendable, Hashable {
     public var memoryByteCount: Int
     /// The most time, in seconds, of a decode, of all calls of an incremental decoder, or of one frame of an animation.
     /// `nil`, the default, means no limit for the decoders of this package that check
-    /// ``DecodingOptions/cancellation``, and 120 s for custom decoders and those of libraries. Exceeding it throws
+    /// ``DecodingOptions/cancellation`` and for custom ones, and 120 s for those of libraries. Exceeding it throws
     /// ``WebImageError/LimitFailure/processorTime(seconds:)``.
     ///
     /// Decoders that check the cancellation are stopped once their thread has used this much processor time. The others
