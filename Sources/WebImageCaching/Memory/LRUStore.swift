@@ -207,18 +207,6 @@ struct LRUStore<Key: Hashable & Sendable, Value: Sendable>: ~Copyable {
         }
     }
 
-    /// Returns the first position that has the hash, -1 if there is none.
-    @inlinable
-    @inline(__always)
-    func candidate(hash: UInt32) -> Int32 {
-        var index = Int(hash) & bucketMask
-        while true {
-            let bucket = buckets[index]
-            if bucket.isEmpty || bucket.hash == hash { return bucket.position }
-            index = (index &+ 1) & bucketMask
-        }
-    }
-
     /// Compares text by its bytes, as the disk does. Specialization removes the test of the type.
     @inlinable
     @inline(__always)

@@ -82,19 +82,11 @@ public final class MemoryCache<Key: Hashable & Sendable, Value: Sendable>: Senda
     public func value(for key: Key) -> Value? {
         let hash = Store.hash(key)
         let shard = shard(for: hash)
-        shard.lock()
-        var position = shard.store.candidate(hash: hash)
-        guard position >= 0 else {
-            shard.store.missCount &+= 1
-            shard.unlock()
-            return nil
-        }
-        // The clock and the comparison of keys wait for memory; data read between them is fetched at the same time.
+        // The clock waits for all data that is being read, so it is read first.
         let now = clock.now()
-        let isValid = shard.store.isValid(position, at: now)
-        let candidate = position
-        position = shard.store.position(of: key, hash: hash)
-        if position == candidate ? isValid : position >= 0 && shard.store.isValid(position, at: now) {
+        shard.lock()
+        let position = shard.store.position(of: key, hash: hash)
+        if position >= 0, shard.store.isValid(position, at: now) {
             let value = shard.store.use(position, at: now)
             shard.store.hitCount &+= 1
             announceOldest(of: shard)
@@ -120,6 +112,7 @@ public final class MemoryCache<Key: Hashable & Sendable, Value: Sendable>: Senda
         let shard = shard(for: hash)
         var found: Value?
         var isRevived = false
+        let now = clock.now()
         shard.lock()
         let position = shard.store.position(of: key, hash: hash)
         guard position >= 0 else {
@@ -127,7 +120,6 @@ public final class MemoryCache<Key: Hashable & Sendable, Value: Sendable>: Senda
             shard.unlock()
             return nil
         }
-        let now = clock.now()
         if shard.store.isValid(position, at: now) {
             found = shard.store.use(position, at: now)
             if countsHit { shard.store.hitCount &+= 1 }
@@ -433,9 +425,9 @@ extension MemoryCache {
         var replaced: Value?
         var removed: Store.Displaced?
         var swept: [Store.Displaced] = []
+        let now = clock.now()
         let change = update(shard) {
             let position = shard.store.position(of: key, hash: hash)
-            let now = clock.now()
             if !replaces, position >= 0, shard.store.slot(position).pointee.value != nil {
                 guard let cause = shard.store.evictionCause(position, at: now) else {
                     _ = shard.store.use(position, at: now)

@@ -85,7 +85,7 @@ package final class PixelBufferPool: Sendable {
     /// Rounds up to a multiple of an eighth of the power of two below, so that images of almost the same size share
     /// blocks and at most an eighth is wasted.
     static func roundedCapacity(for byteCount: Int) -> Int {
-        let minimum = max(byteCount, 4096)
+        let minimum = max(byteCount, 64)
         let step = max(64, (1 << (Int.bitWidth - 1 - minimum.leadingZeroBitCount)) >> 3)
         return (minimum + step - 1) / step * step
     }

@@ -62,6 +62,6 @@ import Testing
         let capacity = PixelBufferPool.roundedCapacity(for: byteCount)
         #expect(capacity >= byteCount)
         #expect(capacity % 64 == 0)
-        #expect(capacity <= max(4096, byteCount + byteCount / 8 + 64))
+        #expect(capacity <= byteCount + byteCount / 8 + 64)
     }
 }
