@@ -14,8 +14,31 @@ public import WebImageCore
 /// There is no queue of loads. Each starts at once, and shared resources such as connections and threads serve loads in
 /// order of priority.
 public final class WebImageManager: Sendable {
-    /// The manager that views and programs use by default.
-    public static let shared = WebImageManager()
+    /// The manager that views, prefetchers and programs use by default. Without another it is made at first use, with the default
+    /// configuration.
+    ///
+    /// Set it at the start of a program. What has begun with the manager before continues with it.
+    ///
+    /// ```swift
+    /// WebImageManager.shared = WebImageManager(configuration: configuration)
+    /// ```
+    public static var shared: WebImageManager {
+        get {
+            sharedManager.withLock { manager in
+                if let manager { return manager }
+                let made = WebImageManager()
+                manager = made
+                return made
+            }
+        }
+        set {
+            let old = sharedManager.withLock { exchange(&$0, with: newValue) }
+            // Released outside the lock.
+            withExtendedLifetime(old) {}
+        }
+    }
+
+    private static let sharedManager = Lock<WebImageManager?>(nil)
 
     /// The manager's configuration.
     public let configuration: Configuration

@@ -1,4 +1,4 @@
-import FoundationEssentials
+public import FoundationEssentials
 public import WebImageCore
 
 /// Loads images before they are requested.
@@ -95,6 +95,21 @@ public final class ImagePrefetcher: Sendable {
     public var isPaused: Bool {
         get { schedule.isPaused }
         set { schedule.isPaused = newValue }
+    }
+
+    /// Cancels single requests of all batches, such as those of rows that are far from the screen now. Requests that have been loaded
+    /// stay; the others count as failed.
+    ///
+    /// - Parameter requests: requests for the same images as those that were added.
+    public func cancel(_ requests: [WebImageRequest]) {
+        let keys = Set(requests.map { manager.cacheKey(for: prefetching($0)) })
+        schedule.cancel { keys.contains(manager.cacheKey(for: $0)) }
+    }
+
+    /// Cancels all requests for these URLs, of all batches and sizes.
+    public func cancel(_ urls: [URL]) {
+        let urls = Set(urls)
+        schedule.cancel { urls.contains($0.url) }
     }
 
     /// Cancels all batches. Each completion is called.

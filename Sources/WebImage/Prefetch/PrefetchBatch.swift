@@ -5,6 +5,10 @@ public final class PrefetchBatch: Sendable {
     private struct State {
         var waiting: ArraySlice<WebImageRequest>
         var operations: [Int: WebImageOperation] = [:]
+        /// The requests whose loads have begun, by their numbers.
+        var loading: [Int: WebImageRequest] = [:]
+        /// Those of them that were cancelled before there was an operation.
+        var cancelled: Set<Int> = []
         var lastNumber = 0
         var progress: PrefetchProgress
         /// The progress that was reported last.
@@ -43,25 +47,38 @@ public final class PrefetchBatch: Sendable {
         tell()
     }
 
+    /// Cancels the requests for which `isCancelled` returns `true`, and that are not loaded yet. They count as failed.
+    func cancel(where isCancelled: (WebImageRequest) -> Bool) {
+        let operations = state.withLock { state -> [WebImageOperation] in
+            let count = state.waiting.count
+            state.waiting = state.waiting.filter { !isCancelled($0) }[...]
+            state.progress.failed += count - state.waiting.count
+            let numbers = state.loading.filter { isCancelled($0.value) }.map(\.key)
+            state.cancelled.formUnion(numbers)
+            return numbers.compactMap { state.operations[$0] }
+        }
+        for operation in operations { operation.cancel() }
+        tell()
+    }
+
     // MARK: For the prefetcher
 
     var hasWaiting: Bool { state.withLock { !$0.waiting.isEmpty } }
 
-    /// Returns the next request to load; `nil` if none waits.
-    func next() -> WebImageRequest? { state.withLock { $0.waiting.popFirst() } }
-
-    /// Returns the number of a new load, for ``attach(_:_:)`` and ``end(_:_:)``.
-    func begin() -> Int {
+    /// Returns the next request to load and the number of its load, for ``attach(_:_:)`` and ``end(_:_:)``; `nil` if none waits.
+    func next() -> (number: Int, request: WebImageRequest)? {
         state.withLock { state in
+            guard let request = state.waiting.popFirst() else { return nil }
             state.lastNumber += 1
-            return state.lastNumber
+            state.loading[state.lastNumber] = request
+            return (state.lastNumber, request)
         }
     }
 
     func attach(_ operation: WebImageOperation, _ number: Int) {
         let isCancelled = state.withLock { state in
             if !operation.isFinished { state.operations[number] = operation }
-            return state.progress.isCancelled
+            return state.progress.isCancelled || state.cancelled.contains(number)
         }
         if isCancelled { operation.cancel() }
     }
@@ -69,6 +86,7 @@ public final class PrefetchBatch: Sendable {
     func end(_ number: Int, _ result: Result<WebImageResponse, WebImageError>) {
         state.withLock { state in
             state.operations[number] = nil
+            state.loading[number] = nil
             switch result {
             case .success(let response) where response.origin == .remote: state.progress.loaded += 1
             case .success: state.progress.skipped += 1

@@ -40,9 +40,14 @@ extension ImagePrefetcher {
         }
 
         func cancelAll() {
-            let batches = state.withLock { $0.batches }
             for batch in batches { batch.cancel() }
         }
+
+        func cancel(where isCancelled: (WebImageRequest) -> Bool) {
+            for batch in batches { batch.cancel(where: isCancelled) }
+        }
+
+        private var batches: [PrefetchBatch] { state.withLock { $0.batches } }
 
         /// Starts as many loads as may run.
         ///
@@ -56,7 +61,7 @@ extension ImagePrefetcher {
             guard isFirst else { return }
             while lookAgain() {
                 // The limit is read for each load. The manager's idle handler calls this method when it rises.
-                while let (batch, request) = next(limit: limit) { start(request, of: batch) }
+                while let (batch, load) = next(limit: limit) { start(load, of: batch) }
             }
         }
 
@@ -70,30 +75,29 @@ extension ImagePrefetcher {
             }
         }
 
-        private func next(limit: Int) -> (PrefetchBatch, WebImageRequest)? {
+        private func next(limit: Int) -> (PrefetchBatch, (number: Int, request: WebImageRequest))? {
             state.withLock { state in
                 // A batch without waiting requests stays until its loads have ended, so that they can be cancelled.
                 state.batches.removeAll { $0.progress.isFinished }
                 guard !state.isPaused, state.runningCount < limit else { return nil }
                 for batch in state.batches {
-                    guard let request = batch.next() else { continue }
+                    guard let load = batch.next() else { continue }
                     state.runningCount += 1
-                    return (batch, request)
+                    return (batch, load)
                 }
                 return nil
             }
         }
 
-        private func start(_ request: WebImageRequest, of batch: PrefetchBatch) {
-            let number = batch.begin()
+        private func start(_ load: (number: Int, request: WebImageRequest), of batch: PrefetchBatch) {
             let completion: WebImageOperation.CompletionHandler = { [self] result in
-                batch.end(number, result)
+                batch.end(load.number, result)
                 state.withLock { $0.runningCount -= 1 }
                 startNext()
             }
             let callbacks = WebImageOperation.Callbacks(DirectCallbackQueue(), completion: completion)
-            let operation = manager.start(manager.prepared(request), callbacks, isPrefetch: true)
-            batch.attach(operation, number)
+            let operation = manager.start(manager.prepared(load.request), callbacks, isPrefetch: true)
+            batch.attach(operation, load.number)
         }
     }
 }

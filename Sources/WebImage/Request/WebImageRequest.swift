@@ -79,6 +79,34 @@ public struct WebImageRequest: Sendable {
         }
     }
 
+    /// Creates a request for an image that fills a box exactly: what extends beyond it at two sides is cut off. The image is decoded no
+    /// larger than that needs.
+    ///
+    /// ```swift
+    /// let request = WebImageRequest(url, filling: .pixels(width: 300, height: 300))
+    /// ```
+    ///
+    /// It has a ``thumbnail`` that covers the box, and ``ImageProcessor/resize(toFill:filter:allowsUpscaling:)`` as the first of its
+    /// ``processors``. An image that is smaller than the box is not enlarged.
+    ///
+    /// - Parameters:
+    ///   - size: the box. If only one side is given, the other follows from the image's proportions.
+    ///   - scale: the pixels per point of a box in points, and of the result; `nil` for 1, and for the scale that the file name implies.
+    ///   - processors: applied to the image that fills the box.
+    public init(
+        _ url: URL, filling size: TargetSize, options: WebImageOptions = [], priority: LoadPriority? = nil,
+        cachePolicy: CachePolicy = .cacheFirst, scale: Double? = nil, processors: [ImageProcessor] = []
+    ) {
+        let thumbnail = Thumbnail(size, scale: scale ?? 1, mode: .aspectFill)
+        // In pixels, so that the scale that the file name implies does not change the size.
+        let box = TargetSize.pixels(
+            width: thumbnail.size.width > 0 ? thumbnail.size.width : nil,
+            height: thumbnail.size.height > 0 ? thumbnail.size.height : nil)
+        self.init(
+            url, options: options, priority: priority, cachePolicy: cachePolicy, thumbnail: thumbnail, scale: scale,
+            processors: [.resize(toFill: box, allowsUpscaling: false)] + processors)
+    }
+
     /// Creates a request for the URL in a text, as the initializer for a `URL` does.
     ///
     /// ```swift

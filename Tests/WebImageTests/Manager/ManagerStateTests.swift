@@ -33,6 +33,29 @@ import WebImageTestSupport
         #expect(other.state == .cancelled)
     }
 
+    @Test func theSharedManagerCanBeReplaced() async throws {
+        let original = WebImageManager.shared
+        defer { WebImageManager.shared = original }
+        #expect(WebImageManager.shared === original)
+        WebImageManager.shared = fixture.manager
+        _ = try await fixture.load(WebImageRequest(url), answeringWith: SolidPicture(1))
+        let progress = await ImagePrefetcher().prefetched([WebImageRequest(url)])
+        #expect(progress.skipped == 1)
+        #expect(WebImageManager.shared.cachedImage(for: WebImageRequest(url)) != nil)
+        #expect(original.cachedImage(for: WebImageRequest(url)) == nil)
+    }
+
+    @Test func aCacheRemovesTheImageOfARequest() async throws {
+        let small = WebImageRequest(url, thumbnail: Thumbnail(.pixels(width: 1)))
+        _ = try await fixture.load(WebImageRequest(url), answeringWith: SolidPicture(1))
+        _ = try await fixture.manager.image(for: small)
+        await fixture.cache.remove(for: small, from: .memory)
+        #expect(fixture.manager.cachedImage(for: small) == nil)
+        #expect(fixture.manager.cachedImage(for: WebImageRequest(url)) != nil)
+        await fixture.cache.remove(for: WebImageRequest(url))
+        #expect(fixture.manager.cachedImage(for: WebImageRequest(url)) == nil)
+    }
+
     @Test func aSuspendedManagerStartsNothingAndResumesWithTheHighestPriority() async throws {
         _ = try await fixture.load(WebImageRequest(try ManagerFixture.url("known")), answeringWith: SolidPicture(1))
         fixture.manager.isSuspended = true

@@ -28,6 +28,39 @@ import WebImage
         #expect((double.runCount, add.runCount) == (1, 1))
     }
 
+    /// Thirds of 90 × 60 pixels in red, green and blue.
+    private func photo() throws -> Data {
+        var pixels = try MutablePixelBuffer(width: 90, height: 60)
+        pixels.withUnsafeMutableBytes { bytes in
+            for index in 0..<90 * 60 {
+                for channel in 0..<4 {
+                    bytes[index * 4 + channel] = channel == 3 || channel == index % 90 / 30 ? 255 : 0
+                }
+            }
+        }
+        return try CodecRegistry.shared.encode(Image(pixels: pixels.freeze(isOpaque: true)), as: .png)
+    }
+
+    @Test(
+        arguments: [
+            (TargetSize.pixels(width: 30, height: 30), nil, PixelSize(width: 30, height: 30)),
+            (.points(width: 10, height: 20), 2, PixelSize(width: 20, height: 40)),
+            (.pixels(width: 45), nil, PixelSize(width: 45, height: 30)),
+            (.pixels(width: 200, height: 30), nil, PixelSize(width: 90, height: 30)),
+        ] as [(TargetSize, Double?, PixelSize)])
+    func anImageFillsABox(box: TargetSize, scale: Double?, size: PixelSize) async throws {
+        let request = WebImageRequest(url, filling: box, scale: scale)
+        async let response = fixture.manager.response(for: request)
+        try await fixture.nextLoad().answer(photo())
+        let image = try await response.image
+        #expect(image.pixels.size == size)
+        #expect(image.scale == scale ?? 1)
+        // The middle is in the middle, and equally much is cut off at both sides.
+        #expect(image.pixels[size.width / 2, size.height / 2] == SIMD4(0, 255, 0, 255))
+        let (left, right) = (image.pixels[0, 0], image.pixels[size.width - 1, 0])
+        #expect((left.x, left.z) == (right.z, right.x))
+    }
+
     @Test func storesTheUnchangedOriginalOnDisk() async throws {
         let request = WebImageRequest(url, processors: [ProbeProcessor(name: "a").erased])
         _ = try await fixture.load(request, answeringWith: SolidPicture(5))

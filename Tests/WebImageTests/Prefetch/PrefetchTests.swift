@@ -104,6 +104,48 @@ import WebImageTestSupport
         try await ended.wait()
     }
 
+    @Test func cancelsSingleRequestsThatWaitOrLoad() async throws {
+        let prefetcher = prefetcher(maximumConcurrentCount: 1)
+        let (last, ended) = (LockBox<PrefetchProgress?>(nil), Countdown())
+        let requests = try requests("a", "b", "c")
+        prefetcher.prefetch(requests) { progress in
+            last.withLock { $0 = progress }
+            ended.signal()
+        }
+        let first = try await fixture.nextLoad()
+        prefetcher.cancel([requests[0], requests[1]])
+        try await first.cancellations.first()
+        let next = try await fixture.nextLoad()
+        #expect(next.request.url == requests[2].url)
+        try next.answer(SolidPicture(1).png())
+        try await ended.wait()
+        #expect(last.withLock { $0.map { [$0.total, $0.loaded, $0.failed] } } == [3, 1, 2])
+        #expect(last.withLock { $0?.isCancelled } == false)
+    }
+
+    @Test func cancelsAllSizesOfAURLAndOnlyThoseOfARequest() async throws {
+        let prefetcher = prefetcher(maximumConcurrentCount: 1)
+        prefetcher.isPaused = true
+        let (last, ended) = (LockBox<PrefetchProgress?>(nil), Countdown())
+        let url = try ManagerFixture.url("a")
+        let small = WebImageRequest(url, thumbnail: Thumbnail(.pixels(width: 5)))
+        let other = try requests("b")[0]
+        let batch = prefetcher.prefetch([WebImageRequest(url), small, other]) { progress in
+            last.withLock { $0 = progress }
+            ended.signal()
+        }
+        prefetcher.cancel([small])
+        #expect(batch.progress.failed == 1)
+        prefetcher.cancel([url])
+        #expect(batch.progress.failed == 2)
+        prefetcher.isPaused = false
+        let load = try await fixture.nextLoad()
+        #expect(load.request.url == other.url)
+        try load.answer(SolidPicture(1).png())
+        try await ended.wait()
+        #expect(last.withLock { $0?.loaded } == 1)
+    }
+
     @Test func aThousandCachedURLsDoNotOverflowTheStack() async throws {
         let picture = try SolidPicture(1).image()
         var requests: [WebImageRequest] = []
