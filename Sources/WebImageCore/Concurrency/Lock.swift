@@ -15,8 +15,9 @@ public import Synchronization
 /// code must never be called while a lock is held.
 @usableFromInline package struct Lock<Value>: ~Copyable, @unchecked Sendable {
     // `@unchecked`: the value is accessed only in `withLock`, where the lock is held.
-    #if WEBIMAGE_TSAN
-        // ThreadSanitizer takes an access to the value in place for one to the lock beside it.
+    #if WEBIMAGE_TSAN || compiler(>=6.4)
+        // ThreadSanitizer takes an access to the value in place for one to the lock beside it. Compilers that were not tried may lack
+        // `_Cell`, which is no public part of the standard library; an allocation for each lock then replaces it.
         @usableFromInline let lock: UnsafeMutablePointer<cwi_lock>
         @usableFromInline let value: UnsafeMutablePointer<Value>
 
