@@ -71,9 +71,8 @@ int cwi_memory_create_constant(const void *bytes, size_t length) {
     return -1;
 }
 
-void cwi_memory_clear(int descriptor) {
-    struct stat status;
-    if (fstat(descriptor, &status) == 0) fallocate(descriptor, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, 0, status.st_size);
+void cwi_memory_clear(int descriptor, size_t offset, size_t length) {
+    if (length > 0) fallocate(descriptor, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, (off_t)offset, (off_t)length);
 }
 
 uint64_t cwi_inode(int descriptor) {

@@ -91,8 +91,8 @@ int cwi_memory_write(int descriptor, const void *bytes, size_t length);
 /// Copies bytes out of memory, without a mapping: memory that another process may write to. 0 or an error number.
 int cwi_memory_read(int descriptor, size_t offset, void *bytes, size_t length);
 
-/// Gives all pages of memory back to the system, whoever maps it. They are zero then.
-void cwi_memory_clear(int descriptor);
+/// Gives a range of memory back to the system, whoever maps it. It is zero then.
+void cwi_memory_clear(int descriptor, size_t offset, size_t length);
 
 /// What identifies the file of a descriptor: other files may get its number if the program closes all descriptors. 0 if it is closed.
 uint64_t cwi_inode(int descriptor);

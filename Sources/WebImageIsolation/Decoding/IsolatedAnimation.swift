@@ -100,7 +100,7 @@ private final class IsolatedFrameReader: AnimationFrameReader {
             guard case .image(let decoded) = answer.reply, decoded.pixels.size == frameSize else {
                 throw work.invalid("no frame of the animation's size")
             }
-            return try work.pixels(decoded.pixels, answer.process)
+            return try work.pixels(decoded.pixels, answer.process, isLast: false)
         }
     }
 }

@@ -187,7 +187,7 @@ extension IsolatedWork {
     func image(_ decoded: DecodedImage, _ answer: Answer, _ options: DecodingOptions) throws -> Image {
         // A decoder that was taken over must not get around the limits of the program.
         try options.limits.check(decoded.pixels.size)
-        let pixels = try pixels(decoded.pixels, answer.process)
+        let pixels = try pixels(decoded.pixels, answer.process, isLast: true)
         isolation.pool.count { $0.imageCount += 1 }
         return Image(
             pixels: pixels, scale: decoded.scale, format: format, frameCount: decoded.frameCount,
@@ -195,7 +195,9 @@ extension IsolatedWork {
     }
 
     /// Copies pixels out of the memory of a process, which can change it at any time.
-    func pixels(_ layout: PixelLayout, _ process: DecoderProcess) throws -> PixelBuffer {
+    ///
+    /// - Parameter isLast: whether the process does not need them any more, as it may need a frame for the next.
+    func pixels(_ layout: PixelLayout, _ process: DecoderProcess, isLast: Bool) throws -> PixelBuffer {
         let (size, byteCount) = (layout.size, layout.byteCount)
         guard byteCount <= process.outputByteCount, layout.offset <= process.outputByteCount - byteCount else {
             throw invalid("the pixels are outside the memory")
@@ -208,7 +210,7 @@ extension IsolatedWork {
                 let destination = bytes[row * rowByteCount..<(row + rowsTogether) * rowByteCount]
                 try process.read(
                     at: layout.offset + row * layout.bytesPerRow,
-                    into: UnsafeMutableRawBufferPointer(rebasing: destination))
+                    into: UnsafeMutableRawBufferPointer(rebasing: destination), isLast: isLast)
             }
         }
         return copy.freeze(isOpaque: layout.isOpaque)
@@ -225,7 +227,7 @@ extension IsolatedWork {
                 throw invalid("the bytes are outside the memory")
             }
             var data = Data(count: length)
-            try data.withUnsafeMutableBytes { try answer.process.read(at: offset, into: $0) }
+            try data.withUnsafeMutableBytes { try answer.process.read(at: offset, into: $0, isLast: false) }
             offset += length
             return data
         }

@@ -108,7 +108,7 @@ final class DecoderProcess: @unchecked Sendable {
     /// Sends a request and waits for the reply.
     ///
     /// - Parameters:
-    ///   - outputByteCount: the room for the result, which ``read(at:into:)`` returns.
+    ///   - outputByteCount: the room for the result, which ``read(at:into:isLast:)`` returns.
     ///   - deadline: in seconds of the monotonic clock.
     ///   - spoolByteLimit: the longest file that the decoder may ask for.
     ///   - supply: returns the frames that the decoder asks for.
@@ -209,10 +209,13 @@ final class DecoderProcess: @unchecked Sendable {
 
     /// Copies a part of the result of the last request.
     ///
+    /// - Parameter isLast: whether the process does not need that part any more either.
     /// - Throws: ``UnavailableDecoder`` if the program has closed the memory.
-    func read(at offset: Int, into bytes: UnsafeMutableRawBufferPointer) throws(UnavailableDecoder) {
+    func read(
+        at offset: Int, into bytes: UnsafeMutableRawBufferPointer, isLast: Bool
+    ) throws(UnavailableDecoder) {
         do throws(RegularFile.Failure) {
-            try output.read(at: offset, into: bytes)
+            try output.read(at: offset, into: bytes, isLast: isLast)
         } catch {
             end()
             throw UnavailableDecoder("its memory can't be read (\(WebImageError.systemMessage(error.errno)))")

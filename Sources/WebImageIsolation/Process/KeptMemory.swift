@@ -31,8 +31,11 @@ struct KeptMemory {
 
     /// Copies a part of the memory.
     ///
+    /// - Parameter isLast: whether nothing needs that part any more. The pages of a large one are given back while it is copied, so that it
+    ///   is not in memory twice.
     /// - Throws: the system's error number; `EBADF` if the program has closed its descriptors.
-    func read(at offset: Int, into bytes: UnsafeMutableRawBufferPointer) throws(RegularFile.Failure) {
+    func read(at offset: Int, into bytes: UnsafeMutableRawBufferPointer, isLast: Bool) throws(RegularFile.Failure) {
+        if isLast, bytes.count >= Self.leastByteCount { return try move(at: offset, into: bytes) }
         if let mapping, let destination = bytes.baseAddress {
             precondition(offset >= 0 && offset <= mapping.byteCount - bytes.count)
             memcpy(destination, mapping.address + offset, bytes.count)
@@ -42,9 +45,21 @@ struct KeptMemory {
         try memory.read(at: offset, into: bytes)
     }
 
+    private func move(at offset: Int, into bytes: UnsafeMutableRawBufferPointer) throws(RegularFile.Failure) {
+        guard let memory, memory.isOpen else { throw RegularFile.Failure(errno: EBADF) }
+        for start in stride(from: 0, to: bytes.count, by: Self.pieceByteCount) {
+            let end = min(bytes.count, start + Self.pieceByteCount)
+            // Without the mapping, whose pages would count twice in this process.
+            try memory.read(at: offset + start, into: UnsafeMutableRawBufferPointer(rebasing: bytes[start..<end]))
+            memory.clear(offset + start..<offset + end)
+        }
+    }
+
+    private static let pieceByteCount = 16 << 20
+
     /// Gives its pages back to the system.
     func clear() {
-        if let memory, memory.isOpen { memory.clear() }
+        if let memory, memory.isOpen { memory.clear(0..<memory.byteCount) }
     }
 }
 

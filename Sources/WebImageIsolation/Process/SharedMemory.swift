@@ -84,8 +84,8 @@ package final class SharedMemory: Sendable {
         guard error == 0 else { throw RegularFile.Failure(errno: error) }
     }
 
-    /// Gives all pages back to the system.
-    func clear() { cwi_memory_clear(descriptor) }
+    /// Gives the pages that are wholly inside a range back to the system.
+    func clear(_ range: Range<Int>) { cwi_memory_clear(descriptor, range.lowerBound, range.count) }
 
     /// What is done with mapped memory.
     package enum Access {
