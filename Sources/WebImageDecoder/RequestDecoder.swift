@@ -32,8 +32,14 @@ final class RequestDecoder {
         of request: IncomingRequest, _ cancellation: Cancellation
     ) throws(WebImageError) -> DecoderReply? {
         switch request.content {
-        case .keepInput: input = request.memory.first?.mapped(.reading)
-        case .keepOutput: output = request.memory.first.flatMap(OutputMemory.init)
+        case .keepInput:
+            input = nil
+            limitToProcess()
+            input = request.memory.first?.mapped(.reading)
+        case .keepOutput:
+            output = nil
+            limitToProcess()
+            output = request.memory.first.flatMap(OutputMemory.init)
         case .rest: rest()
         case .info(let format):
             limit(.default)
@@ -108,12 +114,12 @@ final class RequestDecoder {
         case .close(let session): sessions.close(session)
         case .encode(let format, var options, let layout):
             options.cancellation = cancellation
-            limitEncoding()
+            limitToProcess()
             let pixels = try pixels(layout, request.memory.first)
             return try parts([Array(try registry.encode(Image(pixels: pixels), as: format, options: options))])
         case .encodeAnimation(let format, var options, let size, let loopCount, let durations):
             options.cancellation = cancellation
-            limitEncoding()
+            limitToProcess()
             let frames = RequestedFrames(
                 size: size, loopCount: loopCount, durations: durations,
                 request: { [self] (index) throws(WebImageError) in try requestedFrame(index) })
@@ -136,8 +142,9 @@ final class RequestDecoder {
         _ = cwi_sandbox_limit(max(0, limits.memoryByteCount), mappedByteCount, limits.seconds ?? 0)
     }
 
-    /// Encoders take what they need, up to the limit of the process: the program has bounded the number of pixels.
-    private func limitEncoding() { _ = cwi_sandbox_limit(.max, mappedByteCount, 0) }
+    /// Only as the process itself is limited. The limit of the image before may be too small for new memory. Encoders take what they
+    /// need: the program has bounded the number of pixels.
+    private func limitToProcess() { _ = cwi_sandbox_limit(.max, mappedByteCount, 0) }
 
     private var mappedByteCount: Int { (input?.byteCount ?? 0) + (output?.byteCount ?? 0) }
 

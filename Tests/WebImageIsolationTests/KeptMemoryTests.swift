@@ -27,6 +27,17 @@ import WebImageTestSupport
         #expect(isolation.pool.counters.startedProcessCount == 1)
     }
 
+    @Test func limitsOfAllSizesFollowEachOther() throws {
+        let data = try png(PixelSize(width: 900, height: 700))
+        let expected = try local.decode(data)
+        for mebibytes in [64, 1024, 100, 2048, 64, 4096, Int.max >> 20] {
+            var options = DecodingOptions()
+            options.limits.memoryByteCount = mebibytes << 20
+            #expect(try registry.decode(data, options: options).pixels.isEqual(to: expected.pixels))
+        }
+        #expect(isolation.pool.counters.startedProcessCount == 1)
+    }
+
     @Test func anImageStaysAsItIsWhenTheNextIsDecoded() throws {
         let size = PixelSize(width: 900, height: 700)
         let first = try registry.decode(png(size))
