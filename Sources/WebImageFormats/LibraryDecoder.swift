@@ -146,6 +146,7 @@ struct LibraryDecoder: ProbingDecoder, MetadataDecoder {
         let stripHeight = try file.stripHeight(reduction: reduction, besides: pixelByteCount)
         let byteCount =
             pixelByteCount + (try file.workingByteCount(reduction: reduction, stripHeight: stripHeight))
+        try file.checkLargeImage(byteCount: byteCount)
         return try options.withMemory(byteCount) { (_) throws(WebImageError) in
             let (pixels, isPartial) = try file.pixels(
                 reduction: reduction, stripHeight: stripHeight, allowsDamage: allowsDamage,

@@ -132,6 +132,17 @@ final class LibraryFile {
         return smallest.height
     }
 
+    /// Refuses an AVIF that is larger than photographs and takes more than half of the memory: libavif holds all planes while
+    /// we have all pixels, and 2 kB can claim 100 megapixels.
+    func checkLargeImage(byteCount: Int) throws(WebImageError) {
+        guard format == .avif, size.pixelCount > Self.photographPixelCount else { return }
+        let limit = min(limits.memoryByteCount, max(Self.largeImageByteLimit, limits.memoryByteCount / 2))
+        if byteCount > limit { throw .limitExceeded(reason: .memory(byteCount: byteCount, limit: limit)) }
+    }
+
+    private static let photographPixelCount = 50_000_000
+    private static let largeImageByteLimit = 512 << 20
+
     /// The most memory without strips.
     private static let undividedByteLimit = 448 << 20
 

@@ -25,6 +25,20 @@ import WebImageTestSupport
         }
     }
 
+    // MARK: Memory
+
+    /// 2 kB took 0.7 GB.
+    @Test func whatIsLargerThanPhotographsTakesHalfOfTheMemory() throws {
+        guard LibraryFormat.avif.isBuilt else { return }
+        let path = Fixture.directory.deletingLastPathComponent().appending(path: "boxes/100-megapixels.avif")
+        let data = try Data(contentsOf: path)
+        let size = PixelSize(width: 9990, height: 9990)
+        #expect(try registry.info(of: data).size == size)
+        let needed = size.pixelByteCount + (try demand(data, .avif)).byteCount(.avif, pixelCount: size.pixelCount)
+        let expected = WebImageError.limitExceeded(reason: .memory(byteCount: needed, limit: 512 << 20))
+        #expect(throws: expected) { try registry.decode(data) }
+    }
+
     // MARK: Grids
 
     /// libavif before 1.0 finds three of the four cells, if two are the same.
