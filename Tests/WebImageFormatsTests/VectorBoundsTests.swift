@@ -212,9 +212,29 @@ import WebImageCore
         #expect(isTooComplex("\(marker)<g marker-mid='url(#m)'><path d='\(points)'/></g>"))
     }
 
-    @Test func circlesAreRefused() {
-        #expect(isTooComplex("<g id='a'><use href='#a'/></g>"))
-        #expect(isTooComplex("<pattern id='a'><rect fill='url(#a)'/></pattern><rect fill='url(#a)'/>"))
+    @Test(arguments: [
+        "<g id='a'><use href='#a'/></g>", "<use id='a' href='#a'/>",
+        "<g id='a'><use href='#b'/></g><g id='b'><use href='#a'/></g>",
+        "<pattern id='a' width='9' height='9'><rect width='9' height='9' fill='url(#a)'/></pattern><rect fill='url(#a)'/>",
+        "<mask id='a' mask='url(#a)'/><rect width='1' height='1' mask='url(#a)'/>",
+    ]) func aCircleOfReferencesEndsWhereItCloses(circle: String) throws {
+        let image = try registry.decode(Self.svg("\(circle)<rect width='8' height='8' fill='red'/>"))
+        #expect(image.pixels[4, 4] == SIMD4(255, 0, 0, 255))
+    }
+
+    @Test func tooManyCirclesAreRefused() {
+        let groups = (0..<16).map { group in
+            "<g id='g\(group)'>\((0..<16).map { "<use href='#g\($0)'/>" }.joined())</g>"
+        }
+        #expect(isTooComplex(groups.joined()))
+    }
+
+    /// Each group draws what is in it once more before the circle closes.
+    @Test func whatACircleRepeatsIsCounted() {
+        let shapes = String(repeating: "<rect/>", count: 1000)
+        var content = "<g id='g0'>\(shapes)<use href='#g0'/></g>"
+        for level in 1..<12 { content = "<g id='g\(level)'>\(content)<use href='#g\(level)'/></g>" }
+        #expect(isTooComplex(content))
     }
 
     @Test func tilesOfPatternsCountAsMemory() {

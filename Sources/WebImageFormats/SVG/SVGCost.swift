@@ -126,32 +126,49 @@ struct SVGCostSum {
     let identifiers: [[UInt8]: [Int]]
     private var known: [SVGCost?]
     private var knownReferences: [[UInt8]: SVGCost] = [:]
-    private var isOpen: [Bool]
+    /// The depth at which an element was referred to, while its cost is added up; as in librsvg, also of elements `use` themselves.
+    private var openDepths: [Int?]
+    /// The smallest depth of an element that was referred to in a circle since it was set. Costs that depend on it hold only there.
+    private var circleDepth = Int.max
+    private var visitCount = 0
     /// The largest in the document.
     private let fontSize: Double
     private var depth = 0
 
     /// As deep as librsvg's calls may go; each takes some kilobytes of the thread's stack.
     static let depthLimit = 256
+    /// Only with circles is an element visited more than once.
+    private static let visitLimit = 500_000
 
     init(_ nodes: [SVGNode], identifiers: [[UInt8]: [Int]], fontSize: Double) {
         self.fontSize = fontSize
         self.nodes = nodes
         self.identifiers = identifiers
         known = Array(repeating: nil, count: nodes.count)
-        isOpen = Array(repeating: false, count: nodes.count)
+        openDepths = Array(repeating: nil, count: nodes.count)
     }
 
-    /// Returns the cost of drawing an element with all that is inside and that it refers to.
+    /// Returns the cost of drawing an element with all that is inside and that it refers to. librsvg ignores a reference that closes a
+    /// circle.
     ///
-    /// - Throws: ``WebImageError/LimitFailure/complexity(_:)`` for references in a circle, and where they go too deep.
-    mutating func cost(of index: Int) throws(WebImageError) -> SVGCost {
+    /// - Throws: ``WebImageError/LimitFailure/complexity(_:)`` for too many circles, and where references go too deep.
+    mutating func cost(of index: Int, isReferred: Bool = false) throws(WebImageError) -> SVGCost {
         if let cost = known[index] { return cost }
-        guard !isOpen[index] else { throw XMLReader.complex("elements that refer to each other in a circle") }
-        depth += 1
-        guard depth <= Self.depthLimit else { throw Self.tooDeep }
-        isOpen[index] = true
         let node = nodes[index]
+        let isOpened = isReferred || node.kind == .use
+        if isOpened, let open = openDepths[index] {
+            circleDepth = min(circleDepth, open)
+            return SVGCost()
+        }
+        depth += 1
+        visitCount += 1
+        guard depth <= Self.depthLimit else { throw Self.tooDeep }
+        guard visitCount <= Self.visitLimit else {
+            throw XMLReader.complex("elements that refer to each other in too many circles")
+        }
+        if isOpened { openDepths[index] = depth }
+        let outerCircleDepth = circleDepth
+        circleDepth = .max
         var cost = node.own
         if node.kind == .text { try addText(of: index, to: &cost) }
         for child in node.children where drawsWithParent(nodes[child], in: node) {
@@ -168,9 +185,11 @@ struct SVGCostSum {
         cost.elementCount += 1
         cost.depth += 1
         guard cost.depth <= Self.depthLimit else { throw Self.tooDeep }
-        isOpen[index] = false
+        if isOpened { openDepths[index] = nil }
+        if circleDepth > depth { known[index] = cost }
+        // A circle that ends here does not matter outside.
+        circleDepth = min(outerCircleDepth, circleDepth < depth ? circleDepth : .max)
         depth -= 1
-        known[index] = cost
         return cost
     }
 
@@ -228,11 +247,14 @@ struct SVGCostSum {
     private mutating func cost(ofReference id: [UInt8]) throws(WebImageError) -> SVGCost {
         if let cost = knownReferences[id] { return cost }
         var cost = SVGCost()
+        let outerCircleDepth = circleDepth
+        circleDepth = .max
         for index in identifiers[id] ?? [] {
             // Of elements with the same identifier only one counts, but which is the library's matter.
-            cost.raise(to: try self.cost(of: index))
+            cost.raise(to: try self.cost(of: index, isReferred: true))
         }
-        knownReferences[id] = cost
+        if circleDepth == .max { knownReferences[id] = cost }
+        circleDepth = min(outerCircleDepth, circleDepth)
         return cost
     }
 
