@@ -23,6 +23,9 @@ struct Bomb: Sendable, CustomStringConvertible {
     private static let pixels = [
         Bomb("png-65535x65535") { png(65_535, 65_535, type: 6, rows: zeros(1000)) },
         Bomb("png-98-megapixels") { png(9900, 9900, type: 0, rows: zeros(9901 * 9900)) },
+        Bomb("png-240-megapixels") {
+            png(20_000, 12_000, type: 2, rows: zeros((20_000 * 3 + 1) * 12_000))
+        },
         Bomb("png-16-bit-interlaced") {
             png(5000, 5000, depth: 16, type: 6, isInterlaced: true, rows: zeros(200_100_000))
         },
@@ -34,6 +37,19 @@ struct Bomb: Sendable, CustomStringConvertible {
         },
         Bomb("jpeg-65500x65500") { resized(try jpeg(isProgressive: false), 65_500, 65_500) },
         Bomb("jpeg-progressive-98-megapixels") { resized(try jpeg(isProgressive: true), 9900, 9900) },
+        Bomb("webp-lossless-100-megapixels") {
+            let color: [UInt8] = [0x07, 0x50, 0xE4, 0x2A, 0xD4, 0xA3, 0xFF, 0x81, 0x88, 0xE8, 0x7F, 0]
+            return webp(chunk: "VP8L", joined([0x2F, 0x05, 0x67, 0xC1, 0x09], color))
+        },
+        Bomb("webp-lossy-100-megapixels") {
+            let image = try IsolatedDecodingTests.image(PixelSize(width: 32, height: 32))
+            var bytes = Array(try CodecRegistry().encode(image, as: .webp))
+            // The size is behind the start code of VP8.
+            if let start = bytes.indices.first(where: { bytes[$0...].starts(with: [0x9D, 0x01, 0x2A]) }) {
+                bytes.replaceSubrange(start + 3..<start + 7, with: little(UInt16(9990)) + little(UInt16(9990)))
+            }
+            return Data(bytes)
+        },
         Bomb("gif-65535x65535") { gif(65_535, 65_535, frameCount: 1) },
         Bomb("webp-lossless-16383x16383") {
             webp(chunk: "VP8L", joined([0x2F], webPSize, [UInt8](repeating: 0, count: 64)))
@@ -108,9 +124,9 @@ struct Bomb: Sendable, CustomStringConvertible {
                 [0, 0, 0, 0, 1, 0, 32, 0], little(UInt32(image.count)), little(UInt32(6 + 65_535 * 16)))
             return Data(joined([0, 0, 1, 0, 0xFF, 0xFF], repeated(65_535) { _ in entry }, image))
         },
-        Bomb("icns-200000-entries") {
-            let entry = joined(Array("ic07".utf8), big(UInt32(8)))
-            return Data(joined(Array("icns".utf8), big(UInt32(200_000 * 8 + 8)), repeated(200_000) { _ in entry }))
+        Bomb("icns-500000-entries") {
+            let entry = joined(Array("is32".utf8), big(UInt32(8)))
+            return Data(joined(Array("icns".utf8), big(UInt32(500_000 * 8 + 8)), repeated(500_000) { _ in entry }))
         },
         Bomb("tiff-pages-in-a-circle") { tiff(8, 8, [(273, 8), (279, 64)], next: 8) },
         Bomb("tiff-100000-pages") {

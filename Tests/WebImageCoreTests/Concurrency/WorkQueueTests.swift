@@ -9,6 +9,38 @@ extension DispatchSemaphore {
     fileprivate func isSignalled() -> Bool { wait(timeout: .now() + 10) == .success }
 }
 
+/// Work that stays on its threads until the test lets it go.
+private struct Visitors {
+    private let arrived = DispatchSemaphore(value: 0)
+    private let leave = DispatchSemaphore(value: 0)
+    private let done = DispatchGroup()
+
+    func visit(
+        _ queue: WorkQueue, count: Int, before: @escaping @Sendable () -> Void = {},
+        after: @escaping @Sendable () -> Void = {}
+    ) {
+        for _ in 0..<count {
+            done.enter()
+            queue.submit { [arrived, leave, done] in
+                before()
+                arrived.signal()
+                #expect(leave.isSignalled())
+                after()
+                done.leave()
+            }
+        }
+    }
+
+    /// Whether `count` are there at the same time.
+    func haveArrived(_ count: Int) -> Bool { (0..<count).allSatisfy { _ in arrived.isSignalled() } }
+
+    /// Lets `count` go; returns whether all have ended.
+    func haveLeft(_ count: Int) -> Bool {
+        for _ in 0..<count { leave.signal() }
+        return done.wait(timeout: .now() + 10) == .success
+    }
+}
+
 @Suite(.timeLimit(.minutes(1))) struct WorkQueueTests {
     /// A queue of one thread that is held until `open` is called, so that work submitted before that has to wait.
     private final class HeldQueue: Sendable {
@@ -80,82 +112,46 @@ extension DispatchSemaphore {
 
     @Test func runsAsManyItemsAtOnceAsItHasThreads() {
         let queue = WorkQueue(label: "pair", threadCount: 2)
-        let (arrived, leave) = (DispatchSemaphore(value: 0), DispatchSemaphore(value: 0))
         let counts = LockBox((running: 0, most: 0))
-        let done = DispatchGroup()
-        for _ in 0..<6 {
-            done.enter()
-            queue.submit {
-                counts.withLock { $0 = ($0.running + 1, max($0.most, $0.running + 1)) }
-                arrived.signal()
-                #expect(leave.isSignalled())
-                counts.withLock { $0.running -= 1 }
-                done.leave()
-            }
-        }
-        // Two run at the same time, or the second wait fails.
-        #expect(arrived.isSignalled())
-        #expect(arrived.isSignalled())
+        let visitors = Visitors()
+        visitors.visit(
+            queue, count: 6, before: { counts.withLock { $0 = ($0.running + 1, max($0.most, $0.running + 1)) } },
+            after: { counts.withLock { $0.running -= 1 } })
+        #expect(visitors.haveArrived(2))
         #expect(queue.waitingCount == 4)
-        for _ in 0..<6 { leave.signal() }
-        #expect(done.wait(timeout: .now() + 10) == .success)
+        #expect(visitors.haveLeft(6))
         #expect(counts.withLock { $0.most } == 2)
     }
 
     @Test func anotherThreadWorksInPlaceOfOneThatWaits() {
         let queue = WorkQueue(label: "lent", threadCount: 1)
-        let (arrived, leave) = (DispatchSemaphore(value: 0), DispatchSemaphore(value: 0))
-        let done = DispatchGroup()
-        for _ in 0..<3 {
-            done.enter()
-            queue.submit {
+        let visitors = Visitors()
+        visitors.visit(
+            queue, count: 3,
+            before: {
                 // The second time does nothing.
                 WorkQueue.letAnotherThreadWork()
                 WorkQueue.letAnotherThreadWork()
-                arrived.signal()
-                #expect(leave.isSignalled())
-                done.leave()
-            }
-        }
-        // All three run at the same time, or the last wait fails.
-        for _ in 0..<3 { #expect(arrived.isSignalled()) }
-        for _ in 0..<3 { leave.signal() }
-        #expect(done.wait(timeout: .now() + 10) == .success)
+            })
+        #expect(visitors.haveArrived(3))
+        #expect(visitors.haveLeft(3))
         while queue.startedThreadCount > 1, !Task.isCancelled { sched_yield() }
         // One thread remains, and no other joins it.
-        for _ in 0..<2 {
-            done.enter()
-            queue.submit {
-                arrived.signal()
-                #expect(leave.isSignalled())
-                done.leave()
-            }
-        }
-        #expect(arrived.isSignalled())
+        visitors.visit(queue, count: 2)
+        #expect(visitors.haveArrived(1))
         #expect(queue.waitingCount == 1)
         #expect(queue.startedThreadCount == 1)
-        for _ in 0..<2 { leave.signal() }
-        #expect(done.wait(timeout: .now() + 10) == .success)
+        #expect(visitors.haveLeft(2))
     }
 
     @Test func wakesAThreadForEachWorkItem() {
         let queue = WorkQueue(label: "sleepers", threadCount: 3)
-        let (arrived, leave) = (DispatchSemaphore(value: 0), DispatchSemaphore(value: 0))
-        let done = DispatchGroup()
+        let visitors = Visitors()
         // After the first round they sleep, or are about to.
         for _ in 0..<100 {
-            for _ in 0..<3 {
-                done.enter()
-                queue.submit {
-                    arrived.signal()
-                    #expect(leave.isSignalled())
-                    done.leave()
-                }
-            }
-            // All three run at the same time, or the last wait fails.
-            for _ in 0..<3 { #expect(arrived.isSignalled()) }
-            for _ in 0..<3 { leave.signal() }
-            #expect(done.wait(timeout: .now() + 10) == .success)
+            visitors.visit(queue, count: 3)
+            #expect(visitors.haveArrived(3))
+            #expect(visitors.haveLeft(3))
         }
     }
 

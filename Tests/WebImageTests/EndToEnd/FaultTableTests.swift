@@ -65,6 +65,7 @@ enum Fault: String, CaseIterable, Sendable {
     case decodingTimedOut
     case metadataTooLarge
     case decodingMemoryExceeded
+    case busyFormat
     case unisolatedFormat
     case complexImage
     case crashedDecoder
@@ -275,7 +276,8 @@ extension Fault {
         case .webPage: try faults.url("/html")
         case .emptyBody: try faults.url("/empty")
         case .errorStatus: try faults.url("/status")
-        case .tooManyPixels, .decodingTimedOut, .decodingMemoryExceeded, .unisolatedFormat, .missingDecoder:
+        case .tooManyPixels, .decodingTimedOut, .decodingMemoryExceeded, .busyFormat, .unisolatedFormat,
+            .missingDecoder:
             try nginx.url("/solid.png")
         case .crashedDecoder: try nginx.url("/crash.png")
         case .complexImage: try nginx.url("/deep.svg")
@@ -338,6 +340,7 @@ extension Fault {
             (.decodingTimedOut, .limitExceeded(.processorTime(0), _)),
             (.metadataTooLarge, .limitExceeded(.metadata(_, 100), _)),
             (.decodingMemoryExceeded, .limitExceeded(.memory(_, 100), _)),
+            (.busyFormat, .outOfResources(.decodingThreads(.png, 4), _)),
             (.unisolatedFormat, .limitExceeded(.isolation(.png), _)), (.complexImage, .limitExceeded(.complexity, _)),
             (.crashedDecoder, .isolation(.png, .crashed, _)), (.missingDecoder, .isolation(.png, .unavailable, _)):
             true
