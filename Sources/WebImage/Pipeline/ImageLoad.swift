@@ -148,7 +148,8 @@ final class ImageLoad: Sendable {
         _ bytes: LoadedBytes, _ watch: Watch, priority: LoadPriority,
         completion: @escaping @Sendable (Result<WebImageResponse, WebImageError>) -> Void
     ) -> (any LoaderTask)? {
-        if pipeline.codecs.isQuick(toDecode: bytes.data) {
+        // Bytes of the network arrive on the thread of all transfers.
+        if pipeline.codecs.isQuick(toDecode: bytes.data, mayRunOthers: bytes.metrics == nil) {
             completion(decoded(bytes, watch, priority, Cancellation()))
             return nil
         }

@@ -2,6 +2,7 @@ internal import Dispatch
 public import FoundationEssentials
 internal import Glibc
 internal import Synchronization
+internal import WebImageCoding
 package import WebImageCore
 
 /// A cache of data on disk, by key. The least recently used entries are removed first.
@@ -46,8 +47,9 @@ public final class DiskCache: Sendable {
         var isCompacting = false
     }
 
-    /// The threads on which all disk caches read.
-    private static let sharedQueue = WorkQueue(label: "webimage-disk", threadCount: threadCount)
+    /// The threads on which all disk caches read. They may decode what they have read.
+    private static let sharedQueue = WorkQueue(
+        label: "webimage-disk", threadCount: threadCount, niceness: DecodingQueue.niceness, lendsThreads: true)
     static let threadCount = 3
     /// The threads on which disk caches write, one per cache at a time. They are separate, since a writer may have to
     /// wait for another process.

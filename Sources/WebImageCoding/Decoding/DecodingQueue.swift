@@ -30,7 +30,7 @@ package enum DecodingQueue {
     }()
 
     /// What is added to the nice value of threads for decoding.
-    static var niceness: Int32 { reservesProcessorForViews.load(ordering: .relaxed) ? 5 : 0 }
+    package static var niceness: Int32 { reservesProcessorForViews.load(ordering: .relaxed) ? 5 : 0 }
 
     /// Runs `body` on a decoding thread.
     package static func run<Result: Sendable>(_ body: @escaping @Sendable () -> Result) async -> Result {

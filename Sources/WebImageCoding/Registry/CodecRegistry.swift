@@ -28,6 +28,8 @@ public final class CodecRegistry: Sendable {
         var all: Contents?
     }
 
+    private let pace = DecoderPace()
+
     /// All codecs of a registry, in the order of registration, and what every load needs of them.
     private struct Contents: Sendable {
         /// The number of codecs, which identifies the state of a registry: none is ever removed.
@@ -170,7 +172,12 @@ public final class CodecRegistry: Sendable {
     ///   ``ImageDecoder/decode(_:options:)``.
     public func decode(_ data: Data, options: DecodingOptions = DecodingOptions()) throws(WebImageError) -> Image {
         var image = try firstResult(for: data) { decoder throws(WebImageError) in
-            try decoder.watchedImage(of: data, options: options)
+            guard data.count <= Self.quickByteCount, !(decoder is any ProbingDecoder) else {
+                return try decoder.watchedImage(of: data, options: options)
+            }
+            return try pace.measure(decoder) { () throws(WebImageError) in
+                try decoder.watchedImage(of: data, options: options)
+            }
         }
         // The animation holds the bytes anyway, and caches need them to store it.
         if image.animation != nil { image.data = data }
@@ -178,11 +185,15 @@ public final class CodecRegistry: Sendable {
     }
 
     /// Whether decoding takes no longer than passing the bytes to another thread would: at most 64 × 64 pixels, in a
-    /// format of this package.
-    package func isQuick(toDecode data: Data) -> Bool {
-        guard data.count <= Self.quickByteCount, let decoder = latestDecoders.first(where: { $0.canDecode(data) }),
-            decoder.conduct == .interruptible, let info = try? decoder.info(of: data)
+    /// format of this package, or any small file for a decoder of the program that has been quick so far.
+    ///
+    /// - Parameter mayRunOthers: `false` on a thread that other loads wait for, which only decoders of this package may
+    ///   use.
+    package func isQuick(toDecode data: Data, mayRunOthers: Bool = false) -> Bool {
+        guard data.count <= Self.quickByteCount, let decoder = latestDecoders.first(where: { $0.canDecode(data) })
         else { return false }
+        guard decoder is any ProbingDecoder else { return mayRunOthers && pace.isQuick(decoder) }
+        guard decoder.conduct == .interruptible, let info = try? decoder.info(of: data) else { return false }
         return info.size.pixelCount <= Self.quickPixelCount
     }
 

@@ -23,6 +23,9 @@ public protocol ImageDecoder: Sendable {
     /// PNG decompresses up to 64 MiB at once, about 0.1 s, unless a thumbnail is requested. WebP checks between pieces
     /// of compressed data: if a piece holds many pixels, libwebp decodes all of them first.
     ///
+    /// Decoders are called on threads of the library. One that has taken at most 50 µs for each of 16 small files may then
+    /// be called for others on the thread that has their bytes, so it must not wait for Swift tasks.
+    ///
     /// - Throws: ``WebImageError/decoding(format:reason:url:)``, ``WebImageError/outOfResources(reason:url:)``,
     ///   ``WebImageError/cancelled``, and the errors described in ``DecodingLimits``.
     func decode(_ data: Data, options: DecodingOptions) throws(WebImageError) -> Image

@@ -207,5 +207,123 @@ private struct Visitors {
         #expect(done.isSignalled())
     }
 
+    /// Has a thread of `first` pass work to `second`; returns the events and the threads of both bodies.
+    private func passOn(
+        from first: WorkQueue, to second: WorkQueue
+    ) -> (events: [String], threads: [UInt]) {
+        let log = LockBox<(events: [String], threads: [UInt])>(([], []))
+        @Sendable func note(_ event: String) {
+            log.withLock { log in
+                log.events.append(event)
+                log.threads.append(UInt(pthread_self()))
+            }
+        }
+        let done = DispatchSemaphore(value: 0)
+        let tasks = LockBox<[any LoaderTask]>([])
+        first.submit {
+            let task = second.run(priority: .normal) { _ in
+                note("passed on")
+                done.signal()
+            }
+            tasks.withLock { $0.append(task) }
+            note("body")
+            done.signal()
+        }
+        for _ in 0..<2 { #expect(done.isSignalled()) }
+        return log.withLock { $0 }
+    }
+
+    @Test func aThreadRunsWhatItPassesOnAfterItsBody() {
+        let second = WorkQueue(label: "second", threadCount: 1)
+        let lending = WorkQueue(label: "lending", threadCount: 2, lendsThreads: true)
+        for _ in 0..<3 {
+            let log = passOn(from: lending, to: second)
+            #expect(log.events == ["body", "passed on"])
+            #expect(Set(log.threads).count == 1)
+        }
+        #expect(second.startedThreadCount == 0)
+        // A queue keeps a thread, keeps its threads' priority, and lends only if it is told to.
+        for first in [
+            WorkQueue(label: "one", threadCount: 1, lendsThreads: true), WorkQueue(label: "first", threadCount: 2),
+            WorkQueue(label: "nice", threadCount: 2, niceness: 1, lendsThreads: true),
+        ] {
+            #expect(Set(passOn(from: first, to: second).threads).count == 2)
+        }
+    }
+
+    @Test func guestsTakePlacesOfTheQueue() {
+        let second = WorkQueue(label: "second", threadCount: 1)
+        let lending = WorkQueue(label: "lending", threadCount: 3, lendsThreads: true)
+        let (arrived, leave) = (DispatchSemaphore(value: 0), DispatchSemaphore(value: 0))
+        let done = DispatchGroup()
+        let runningCount = LockBox((now: 0, most: 0))
+        @Sendable func work() {
+            runningCount.withLock { count in
+                count.now += 1
+                count.most = max(count.most, count.now)
+            }
+            arrived.signal()
+            #expect(leave.isSignalled())
+            runningCount.withLock { $0.now -= 1 }
+            done.leave()
+        }
+        let tasks = LockBox<[any LoaderTask]>([])
+        func passOn() {
+            done.enter()
+            lending.submit {
+                let task = second.run(priority: .normal) { _ in work() }
+                tasks.withLock { $0.append(task) }
+            }
+        }
+        passOn()
+        #expect(arrived.isSignalled())
+        #expect(second.startedThreadCount == 0)
+        // The guest has the only place: others wait for its end, and then a thread of the queue runs them.
+        passOn()
+        done.enter()
+        second.submit { work() }
+        while second.waitingCount < 2, !Task.isCancelled { sched_yield() }
+        for _ in 0..<3 { leave.signal() }
+        #expect(done.wait(timeout: .now() + 10) == .success)
+        #expect(runningCount.withLock { $0.most } == 1)
+        #expect(second.startedThreadCount == 1)
+    }
+
+    @Test func anotherThreadWorksInPlaceOfAGuestThatWaits() {
+        let second = WorkQueue(label: "second", threadCount: 1)
+        let lending = WorkQueue(label: "lending", threadCount: 2, lendsThreads: true)
+        let (arrived, leave) = (DispatchSemaphore(value: 0), DispatchSemaphore(value: 0))
+        let done = DispatchGroup()
+        done.enter()
+        let tasks = LockBox<[any LoaderTask]>([])
+        lending.submit {
+            let task = second.run(priority: .normal) { _ in
+                WorkQueue.letAnotherThreadWork()
+                arrived.signal()
+                #expect(leave.isSignalled())
+                done.leave()
+            }
+            tasks.withLock { $0.append(task) }
+        }
+        #expect(arrived.isSignalled())
+        second.submit { arrived.signal() }
+        #expect(arrived.isSignalled())
+        leave.signal()
+        #expect(done.wait(timeout: .now() + 10) == .success)
+    }
+
+    @Test func aGuestIsToldToStop() {
+        let second = WorkQueue(label: "second", threadCount: 1)
+        let lending = WorkQueue(label: "lending", threadCount: 2, lendsThreads: true)
+        let done = DispatchSemaphore(value: 0)
+        lending.submit {
+            second.run(priority: .normal) { cancellation in
+                #expect(cancellation.isCancelled)
+                done.signal()
+            }.cancel()
+        }
+        #expect(done.isSignalled())
+    }
+
     private func niceness() -> Int32 { getpriority(__priority_which_t(PRIO_PROCESS.rawValue), 0) }
 }
