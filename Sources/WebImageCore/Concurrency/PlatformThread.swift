@@ -56,6 +56,9 @@ package enum PlatformThread {
     /// The kernel's number of the calling thread.
     package static var currentID: Int32 { cwi_thread_id() }
 
+    /// Whether the calling thread is the first of the process.
+    package static var isMain: Bool { currentID == getpid() }
+
     private final class Start {
         let name: String
         let body: @Sendable () -> Void
