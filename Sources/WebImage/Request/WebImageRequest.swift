@@ -90,7 +90,11 @@ public struct WebImageRequest: Sendable {
     /// ``processors``. An image that is smaller than the box is not enlarged.
     ///
     /// - Parameters:
+    ///   - url: the URL of the image.
     ///   - size: the box. If only one side is given, the other follows from the image's proportions.
+    ///   - options: the options; none by default.
+    ///   - priority: `nil` is ``LoadPriority/normal``; a view then chooses by whether it is on screen.
+    ///   - cachePolicy: which of memory, disk and server may answer.
     ///   - scale: the pixels per point of a box in points, and of the result; `nil` for 1, and for the scale that the file name implies.
     ///   - processors: applied to the image that fills the box.
     public init(
