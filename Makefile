@@ -22,7 +22,7 @@ TransportBenchmarks_groups := $(filter transport,$(GROUP))
 GTKBenchmarks_groups := $(if $(has_views),$(filter views %-views,$(GROUP)))
 Benchmarks_groups := $(filter-out $(TransportBenchmarks_groups) $(GTKBenchmarks_groups),$(GROUP))
 benchmarks := $(foreach program,$(programs),$(if $(GROUP),$(if $($(program)_groups),$(program)),$(program)))
-peers := $(if $(filter TransportBenchmarks,$(benchmarks)),URLSessionClient)
+peers := $(if $(filter TransportBenchmarks,$(benchmarks)),URLSessionClient) $(if $(filter GTKBenchmarks,$(benchmarks)),webimage-decoder)
 
 .PHONY: help setup build test test-renderer stress mutations fuzz test-tsan test-asan options-off trace build-time lint format pictures bench hit-rates demo screenshots examples fleet docs snippets test-install install uninstall check-install clean
 
