@@ -23,22 +23,16 @@ public final class WebImageManager: Sendable {
     /// WebImageManager.shared = WebImageManager(configuration: configuration)
     /// ```
     public static var shared: WebImageManager {
-        get {
-            sharedManager.withLock { manager in
-                if let manager { return manager }
-                let made = WebImageManager()
-                manager = made
-                return made
-            }
-        }
+        get { chosenManager.withLock { $0 } ?? standardManager }
         set {
-            let old = sharedManager.withLock { exchange(&$0, with: newValue) }
+            let old = chosenManager.withLock { exchange(&$0, with: newValue) }
             // Released outside the lock.
             withExtendedLifetime(old) {}
         }
     }
 
-    private static let sharedManager = Lock<WebImageManager?>(nil)
+    private static let standardManager = WebImageManager()
+    private static let chosenManager = Lock<WebImageManager?>(nil)
 
     /// The manager's configuration.
     public let configuration: Configuration
