@@ -1,4 +1,5 @@
 public import FoundationEssentials
+import WebImageCaching
 public import WebImageCore
 
 /// Loads images before they are requested.
@@ -70,12 +71,9 @@ public final class ImagePrefetcher: Sendable {
         _ requests: [WebImageRequest], progress: (@Sendable (PrefetchProgress) -> Void)? = nil,
         completion: @escaping @Sendable (PrefetchProgress) -> Void
     ) -> PrefetchBatch {
-        var seen: Set<AnyHashable> = []
-        let jobs = requests.map(prefetching).filter { request in
-            seen.insert(AnyHashable(manager.cacheKey(for: request))).inserted
-        }
-        let batch = PrefetchBatch(
-            requests: jobs, callbackQueue: callbackQueue, progress: progress, completion: completion)
+        var seen: Set<ImageCacheKey> = []
+        let jobs = requests.map(job).filter { seen.insert($0.key).inserted }
+        let batch = PrefetchBatch(jobs, callbackQueue: callbackQueue, progress: progress, completion: completion)
         schedule.add(batch)
         return batch
     }
@@ -102,20 +100,20 @@ public final class ImagePrefetcher: Sendable {
     ///
     /// - Parameter requests: requests for the same images as those that were added.
     public func cancel(_ requests: [WebImageRequest]) {
-        let keys = Set(requests.map { manager.cacheKey(for: prefetching($0)) })
-        schedule.cancel { keys.contains(manager.cacheKey(for: $0)) }
+        let keys = Set(requests.map { job($0).key })
+        schedule.cancel { keys.contains($0.key) }
     }
 
     /// Cancels all requests for these URLs, of all batches and sizes.
     public func cancel(_ urls: [URL]) {
         let urls = Set(urls)
-        schedule.cancel { urls.contains($0.url) }
+        schedule.cancel { urls.contains($0.request.url) }
     }
 
     /// Cancels all batches. Each completion is called.
     public func cancelAll() { schedule.cancelAll() }
 
-    private func prefetching(_ request: WebImageRequest) -> WebImageRequest {
+    private func job(_ request: WebImageRequest) -> PrefetchBatch.Job {
         var request = request
         request.priority = priority
         request.options.subtract([
@@ -123,6 +121,6 @@ public final class ImagePrefetcher: Sendable {
         ])
         if !request.hasStandardDetails { request.lowResolutionURL = nil }
         if destination == .disk { request.options.insert(.ignoreDecoding) }
-        return request
+        return PrefetchBatch.Job(request: request, key: manager.cacheKey(for: request))
     }
 }

@@ -1,14 +1,25 @@
+import WebImageCaching
 import WebImageCore
 
 /// Images that are prefetched together and can be cancelled together. Releasing the batch does not cancel it.
 public final class PrefetchBatch: Sendable {
+    /// What to load, and the key of its image.
+    struct Job: Sendable {
+        let request: WebImageRequest
+        let key: ImageCacheKey
+    }
+
+    private struct Load {
+        let job: Job
+        /// `nil` while the load is being started.
+        var operation: WebImageOperation?
+        var isCancelled = false
+    }
+
     private struct State {
-        var waiting: ArraySlice<WebImageRequest>
-        var operations: [Int: WebImageOperation] = [:]
-        /// The requests whose loads have begun, by their numbers.
-        var loading: [Int: WebImageRequest] = [:]
-        /// Those of them that were cancelled before there was an operation.
-        var cancelled: Set<Int> = []
+        var waiting: ArraySlice<Job>
+        /// Those that have begun and not ended.
+        var loads: [Int: Load] = [:]
         var lastNumber = 0
         var progress: PrefetchProgress
         /// The progress that was reported last.
@@ -21,13 +32,13 @@ public final class PrefetchBatch: Sendable {
     private let state: Lock<State>
 
     init(
-        requests: [WebImageRequest], callbackQueue: any CallbackQueue,
+        _ jobs: [Job], callbackQueue: any CallbackQueue,
         progress: (@Sendable (PrefetchProgress) -> Void)?, completion: (@Sendable (PrefetchProgress) -> Void)?
     ) {
         self.callbackQueue = callbackQueue
         state = Lock(
             State(
-                waiting: requests[...], progress: PrefetchProgress(total: requests.count),
+                waiting: jobs[...], progress: PrefetchProgress(total: jobs.count),
                 progressHandler: progress, completion: completion))
     }
 
@@ -41,21 +52,22 @@ public final class PrefetchBatch: Sendable {
             state.progress.isCancelled = true
             state.progress.failed += state.waiting.count
             state.waiting = []
-            return Array(state.operations.values)
+            return state.loads.values.compactMap(\.operation)
         }
         for operation in operations { operation.cancel() }
         tell()
     }
 
-    /// Cancels the requests for which `isCancelled` returns `true`, and that are not loaded yet. They count as failed.
-    func cancel(where isCancelled: (WebImageRequest) -> Bool) {
+    /// Cancels the jobs for which `isCancelled`, which is called under a lock, returns `true`, and that are not loaded yet. They count as
+    /// failed.
+    func cancel(where isCancelled: (Job) -> Bool) {
         let operations = state.withLock { state -> [WebImageOperation] in
             let count = state.waiting.count
             state.waiting = state.waiting.filter { !isCancelled($0) }[...]
             state.progress.failed += count - state.waiting.count
-            let numbers = state.loading.filter { isCancelled($0.value) }.map(\.key)
-            state.cancelled.formUnion(numbers)
-            return numbers.compactMap { state.operations[$0] }
+            let numbers = state.loads.filter { isCancelled($0.value.job) }.map(\.key)
+            for number in numbers { state.loads[number]?.isCancelled = true }
+            return numbers.compactMap { state.loads[$0]?.operation }
         }
         for operation in operations { operation.cancel() }
         tell()
@@ -68,25 +80,26 @@ public final class PrefetchBatch: Sendable {
     /// Returns the next request to load and the number of its load, for ``attach(_:_:)`` and ``end(_:_:)``; `nil` if none waits.
     func next() -> (number: Int, request: WebImageRequest)? {
         state.withLock { state in
-            guard let request = state.waiting.popFirst() else { return nil }
+            guard let job = state.waiting.popFirst() else { return nil }
             state.lastNumber += 1
-            state.loading[state.lastNumber] = request
-            return (state.lastNumber, request)
+            state.loads[state.lastNumber] = Load(job: job)
+            return (state.lastNumber, job.request)
         }
     }
 
     func attach(_ operation: WebImageOperation, _ number: Int) {
         let isCancelled = state.withLock { state in
-            if !operation.isFinished { state.operations[number] = operation }
-            return state.progress.isCancelled || state.cancelled.contains(number)
+            // It has ended already if memory has the image.
+            guard state.loads[number] != nil else { return false }
+            state.loads[number]?.operation = operation
+            return state.progress.isCancelled || state.loads[number]?.isCancelled == true
         }
         if isCancelled { operation.cancel() }
     }
 
     func end(_ number: Int, _ result: Result<WebImageResponse, WebImageError>) {
         state.withLock { state in
-            state.operations[number] = nil
-            state.loading[number] = nil
+            state.loads[number] = nil
             switch result {
             case .success(let response) where response.origin == .remote: state.progress.loaded += 1
             case .success: state.progress.skipped += 1

@@ -43,7 +43,7 @@ extension ImagePrefetcher {
             for batch in batches { batch.cancel() }
         }
 
-        func cancel(where isCancelled: (WebImageRequest) -> Bool) {
+        func cancel(where isCancelled: (PrefetchBatch.Job) -> Bool) {
             for batch in batches { batch.cancel(where: isCancelled) }
         }
 
