@@ -17,11 +17,6 @@ struct IsolatedWork: Sendable {
         let process: DecoderProcess
     }
 
-    /// Thrown when there is no process, and none is required.
-    private struct Unavailable: Error {
-        let reason: String
-    }
-
     /// Runs `body`; if there is no process and none is required, `fallback`.
     ///
     /// - Parameters:
@@ -35,8 +30,10 @@ struct IsolatedWork: Sendable {
         } catch let error as WebImageError {
             throw error
         } catch {
-            let reason = (error as? Unavailable)?.reason ?? "\(error)"
-            guard let original else { throw .isolation(format: format, reason: .unavailable(reason)) }
+            let reason = (error as? UnavailableDecoder)?.reason ?? "\(error)"
+            guard policy.layers == nil, let original else {
+                throw .isolation(format: format, reason: .unavailable(reason))
+            }
             isolation.warnOfFallback(reason)
             return try fallback(original)
         }
@@ -50,7 +47,7 @@ struct IsolatedWork: Sendable {
     ///   - process: the one that has the file open.
     ///   - open: opens the file in another process.
     ///   - result: takes the result out of the memory of the process, which no other thread uses meanwhile.
-    /// - Throws: ``Unavailable``, or a ``WebImageError``.
+    /// - Throws: ``UnavailableDecoder``, or a ``WebImageError``.
     func answer<Result>(
         _ request: DecoderRequest, input: RequestInput = .none, outputByteCount: Int = 0, limits: DecodingLimits?,
         in process: DecoderProcess? = nil, priority: LoadPriority = .normal, cancellation: Cancellation?,
@@ -83,11 +80,6 @@ struct IsolatedWork: Sendable {
                     if case .failure(let error) = answer { throw error }
                     return try result(Answer(reply: answer, process: leased))
                 }
-            } catch let error as UnavailableDecoder {
-                guard policy.layers == nil else {
-                    throw WebImageError.isolation(format: format, reason: .unavailable(error.reason))
-                }
-                throw Unavailable(reason: error.reason)
             } catch let failure as DecoderProcess.Failure {
                 if case .cancelled = failure { throw WebImageError.cancelled }
                 let error = error(of: failure, limits: limits)
@@ -134,20 +126,16 @@ struct IsolatedWork: Sendable {
     }
 
     /// Returns a file as the input of a request. The longest are in memory that all processes share.
-    func input(_ data: Data) throws -> RequestInput {
+    func input(_ data: Data) throws(UnavailableDecoder) -> RequestInput {
         data.count <= KeptMemory.leastByteCount ? .bytes(data) : .memory(try memory(of: data))
     }
 
     /// Returns memory with a file, which a process keeps for as long as it has the file open.
-    func memory(of data: Data) throws -> SharedMemory {
+    func memory(of data: Data) throws(UnavailableDecoder) -> SharedMemory {
         do throws(RegularFile.Failure) {
             return try isolation.files.memory(of: data)
         } catch {
-            let reason = "memory can't be shared (\(WebImageError.systemMessage(error.errno)))"
-            guard policy.layers == nil else {
-                throw WebImageError.isolation(format: format, reason: .unavailable(reason))
-            }
-            throw Unavailable(reason: reason)
+            throw UnavailableDecoder(sharingMemory: error)
         }
     }
 

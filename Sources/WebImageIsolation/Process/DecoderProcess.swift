@@ -148,7 +148,7 @@ final class DecoderProcess: @unchecked Sendable {
         } catch let failure as Channel.Failure {
             throw failed(failure)
         } catch let failure as RegularFile.Failure {
-            throw UnavailableDecoder("memory can't be shared (\(WebImageError.systemMessage(failure.errno)))")
+            throw UnavailableDecoder(sharingMemory: failure)
         } catch let error as InvalidMessage {
             end()
             throw Failure.invalid(error.reason)
@@ -311,6 +311,10 @@ struct UnavailableDecoder: Error, Sendable {
     let reason: String
 
     init(_ reason: String) { self.reason = reason }
+
+    init(sharingMemory failure: RegularFile.Failure) {
+        self.init("memory can't be shared (\(WebImageError.systemMessage(failure.errno)))")
+    }
 }
 
 extension cwi_exit {
