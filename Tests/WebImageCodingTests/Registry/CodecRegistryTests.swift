@@ -371,7 +371,8 @@ import WebImageCore
         }
 
         func decode(_ data: Data, options: DecodingOptions) throws(WebImageError) -> Image {
-            if isSlow.withLock({ $0 }) { usleep(1_000) }
+            let end = ContinuousClock.now + .microseconds(isSlow.withLock { $0 } ? 100 : 0)
+            while ContinuousClock.now < end {}
             return image
         }
     }
