@@ -110,12 +110,13 @@ import Testing
     }
 
     @Test(arguments: [
-        // As Flatpak does it.
-        "bwrap --ro-bind / / --proc /proc --dev /dev --tmpfs /tmp --unshare-all --die-with-parent --new-session",
+        // As Flatpak does it. The programs may be in /tmp.
+        "bwrap --ro-bind / / --proc /proc --dev /dev --tmpfs /tmp --ro-bind FOLDER FOLDER --unshare-all --die-with-parent --new-session",
         "firejail --quiet --noprofile",
         "firejail --quiet --noprofile --seccomp --caps.drop=all --nonewprivs --noroot",
     ])
     func worksInSandboxes(command: String) throws {
+        let command = command.replacing("FOLDER", with: Self.folder)
         let name = command.prefix { $0 != " " }
         // Not everywhere are they installed, or allowed to run.
         guard system("\(command) true >/dev/null 2>&1") == 0 else {
