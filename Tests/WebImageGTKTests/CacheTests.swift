@@ -30,6 +30,22 @@ final class CustomCacheViewTests: GTKTestCase {
         }
     }
 
+    func testImagesOnScreenAreFoundAfterTheirEviction() throws {
+        try MainActor.assumeIsolated {
+            let (scene, cache) = (Scene(), ImageCache(disk: nil))
+            defer { scene.window.close() }
+            let (manager, request) = (scene.manager(with: cache), WebImageRequest(try scene.url("a")))
+            let picture = scene.addPicture()
+            scene.load(request, in: picture, manager) { $0.answer(.red, headers: [:]) }
+            cache.memory.trim(toCost: 0)
+            XCTAssertEqual(cache.memory.count, 0)
+            let other = scene.addPicture()
+            scene.load(request, in: other, manager)
+            XCTAssertEqual(other.loadState, .loaded(.memoryCacheFast))
+            XCTAssertEqual(scene.loader.loads.count, 1)
+        }
+    }
+
     func testACustomCacheSeparatesVaryingResponses() throws {
         try MainActor.assumeIsolated {
             let (scene, cache) = (Scene(), DictionaryCache())

@@ -4,15 +4,22 @@
 /// bytes, so texts that are only canonically equivalent in Unicode are different keys.
 public struct ImageCacheKey: Sendable, Hashable, CustomStringConvertible {
     /// The absolute URL without its fragment, or the text that a cache key filter returned for it.
-    public var source: String
+    public var source: String {
+        didSet { hashValue = Self.hashValue(source, variant) }
+    }
     /// What distinguishes this image from the fully decoded original, such as a thumbnail's size; `nil` for the
     /// original.
-    public var variant: String?
+    public var variant: String? {
+        didSet { hashValue = Self.hashValue(source, variant) }
+    }
+    /// The hash of both parts, computed once: a request looks its key up several times.
+    public private(set) var hashValue: Int
 
     /// Creates a key.
     public init(source: String, variant: String? = nil) {
         self.source = source
         self.variant = variant
+        hashValue = Self.hashValue(source, variant)
     }
 
     /// The key of the original bytes.
@@ -20,17 +27,21 @@ public struct ImageCacheKey: Sendable, Hashable, CustomStringConvertible {
 
     /// Compares bytes.
     public static func == (first: ImageCacheKey, second: ImageCacheKey) -> Bool {
-        guard first.source.hasSameBytes(as: second.source) else { return false }
+        guard first.hashValue == second.hashValue, first.source.hasSameBytes(as: second.source) else { return false }
         guard let variant = first.variant, let other = second.variant else {
             return first.variant == nil && second.variant == nil
         }
         return variant.hasSameBytes(as: other)
     }
 
-    /// Hashes both parts.
-    public func hash(into hasher: inout Hasher) {
+    /// Feeds the hash of both parts to `hasher`.
+    public func hash(into hasher: inout Hasher) { hasher.combine(hashValue) }
+
+    private static func hashValue(_ source: String, _ variant: String?) -> Int {
+        var hasher = Hasher()
         hasher.combine(source)
-        hasher.combine(variant)
+        if let variant { hasher.combine(variant) }
+        return hasher.finalize()
     }
 }
 

@@ -22,6 +22,7 @@ struct LRUStore<Key: Hashable & Sendable, Value: Sendable>: ~Copyable {
 
     @usableFromInline
     struct Slot {
+        /// The first field, so that a slot's address is its key's.
         @usableFromInline let key: Key
         /// `nil` after an eviction; then ``LRUStore/references`` has the slot's weak reference.
         @usableFromInline var value: Value?
@@ -200,19 +201,37 @@ struct LRUStore<Key: Hashable & Sendable, Value: Sendable>: ~Copyable {
         var index = Int(hash) & bucketMask
         while true {
             let bucket = buckets[index]
-            if bucket.isEmpty || bucket.hash == hash && Self.isSame(slot(bucket.position).pointee.key, key) {
+            if bucket.isEmpty || bucket.hash == hash && Self.isKey(of: slot(bucket.position), key) {
                 return bucket.position
             }
             index = (index &+ 1) & bucketMask
         }
     }
 
-    /// Compares text by its bytes, as the disk does. Specialization removes the test of the type.
+    /// Whether `key` is the slot's. A copy has the same bytes in memory, which can be compared without a reference to
+    /// what the slot's key refers to.
     @inlinable
     @inline(__always)
-    static func isSame(_ first: Key, _ second: Key) -> Bool {
-        guard Key.self == String.self else { return first == second }
-        return haveSameBytes(unsafeBitCast(first, to: String.self), unsafeBitCast(second, to: String.self))
+    static func isKey(of slot: UnsafeMutablePointer<Slot>, _ key: Key) -> Bool {
+        let isCopy = withUnsafeBytes(of: key) { key in
+            let own = UnsafeRawPointer(slot)
+            guard let other = key.baseAddress, key.count % 8 == 0 else { return false }
+            for offset in stride(from: 0, to: key.count, by: 8)
+            where own.loadUnaligned(fromByteOffset: offset, as: UInt64.self)
+                != other.loadUnaligned(fromByteOffset: offset, as: UInt64.self)
+            { return false }
+            return true
+        }
+        return isCopy || isEqual(slot, key)
+    }
+
+    /// Compares text by its bytes, as the disk does. Specialization removes the test of the type.
+    @inlinable
+    @inline(never)
+    static func isEqual(_ slot: UnsafeMutablePointer<Slot>, _ key: Key) -> Bool {
+        guard Key.self == String.self else { return slot.pointee.key == key }
+        return haveSameBytes(
+            unsafeBitCast(slot.pointee.key, to: String.self), unsafeBitCast(key, to: String.self))
     }
 
     @inlinable
@@ -383,7 +402,7 @@ struct LRUStore<Key: Hashable & Sendable, Value: Sendable>: ~Copyable {
         guard let revival, cause != .expiration else { return remove(position) }
         guard var value = slot(position).pointee.value.take() else { preconditionFailure("no entry") }
         countOut(position)
-        if revival.isShared(&value), let reference = revival.makeReference(value) {
+        if let reference = revival.makeReference(&value) {
             addReference(reference, at: position)
             return Displaced(key: nil, value: value)
         }
@@ -395,14 +414,14 @@ struct LRUStore<Key: Hashable & Sendable, Value: Sendable>: ~Copyable {
     /// Adds a slot that has only a weak reference.
     @inlinable
     mutating func insert(
-        _ reference: @escaping Reference, for key: Key, hash: UInt32, cost: Int, deadline: SlotDeadline
+        _ reference: consuming Reference, for key: Key, hash: UInt32, cost: Int, deadline: SlotDeadline
     ) {
         addReference(
             reference, at: addSlot(Slot(key: key, value: nil, cost: cost, deadline: deadline, hash: hash)))
     }
 
     @inlinable
-    mutating func addReference(_ reference: @escaping Reference, at position: Int32) {
+    mutating func addReference(_ reference: consuming Reference, at position: Int32) {
         link(position).pointee.newer = Int32(truncatingIfNeeded: references.count)
         references.append((position, reference))
     }
@@ -422,10 +441,10 @@ struct LRUStore<Key: Hashable & Sendable, Value: Sendable>: ~Copyable {
         let slot = slot(position)
         guard let revival, !slot.pointee.deadline.isPassed(at: now) else { return nil }
         guard var value = slot.pointee.value.take() else {
-            return references[Int(link(position).pointee.newer)].reference()
+            return references[Int(link(position).pointee.newer)].reference.value
         }
         // The entry is too old, but has not been evicted yet.
-        let isRevivable = revival.isShared(&value) && revival.makeReference(value) != nil
+        let isRevivable = revival.makeReference(&value) != nil
         slot.pointee.value = value
         return isRevivable ? value : nil
     }
@@ -442,7 +461,7 @@ struct LRUStore<Key: Hashable & Sendable, Value: Sendable>: ~Copyable {
     mutating func sweepReferences() -> [Displaced] {
         var displaced: [Displaced] = []
         for (position, reference) in references {
-            if let value = reference() {
+            if let value = reference.value {
                 displaced.append(Displaced(key: nil, value: value))
             } else {
                 displaced.append(remove(position))

@@ -52,17 +52,20 @@ extension MemoryCache.Configuration where Value == Image {
 
     /// Whether evicted images are found again while they are alive elsewhere, such as on screen. They are not kept
     /// alive. Animated images, and those with ``Image/extendedData``, are not found.
-    public var findsLivingImages: Bool {
-        get { revival != nil }
-        set { revival = newValue ? .weakPixels : nil }
+    ///
+    /// `nil`, the default of ``images``, finds them in programs with the views of `WebImageGTK`. Other programs rarely keep
+    /// images, and an eviction takes twice as long if it leaves a reference behind.
+    public var findsLivingImages: Bool? {
+        get { revival.map { $0.needsViews ? nil : true } ?? false }
+        set { revival = newValue.map { $0 ? .weakPixels : nil } ?? .weakPixelsOfViews }
     }
 
     /// The configuration for decoded images: 20 % of the available memory, at most 1 GiB, and 12 hours without a use.
-    /// Images that are still alive elsewhere are found again after an eviction.
+    /// In programs with views, images that are still alive elsewhere are found again after an eviction.
     public static var images: Self {
         var configuration = Self(costLimit: MemoryBudget.defaultImageCost())
         configuration.ageLimit = defaultImageAge
-        configuration.revival = .weakPixels
+        configuration.revival = .weakPixelsOfViews
         return configuration
     }
 }
@@ -76,38 +79,70 @@ package enum MemoryBudget {
 
 /// How a ``MemoryCache`` finds evicted values that are still alive elsewhere. It does not keep them alive.
 @usableFromInline package struct ValueRevival<Value: Sendable>: Sendable {
-    /// Returns the value; `nil` if it was deallocated.
-    @usableFromInline package typealias Reference = @Sendable () -> Value?
+    /// Makes the reference to a value that is alive elsewhere; `nil` if the argument has the last reference, or if the
+    /// value can't be revived. Called under a shard's lock, so it must not run code of the app.
+    @usableFromInline package let makeReference: @Sendable (inout Value) -> Reference?
+    /// Whether the references can win time only in programs with views.
+    var needsViews = false
 
-    // Both are called under a shard's lock, so they must not run code of the app.
+    @usableFromInline var isUseful: Bool { !needsViews || ViewPresence.isAnnounced }
 
-    /// Whether the value, whose only other reference is the argument, is alive elsewhere.
-    @usableFromInline let isShared: @Sendable (inout Value) -> Bool
-    /// Makes the weak reference; `nil` for a value that can't be revived.
-    @usableFromInline package let makeReference: @Sendable (Value) -> Reference?
+    init(makeReference: @escaping @Sendable (inout Value) -> Reference?) { self.makeReference = makeReference }
+
+    /// A weak reference.
+    @usableFromInline package struct Reference: Sendable {
+        private weak let object: (any AnyObject & Sendable)?
+        // Most closures need nothing but the object. Others take longer to make and to release.
+        private let makeValue: @Sendable (any AnyObject & Sendable) -> Value?
+
+        package init(
+            _ object: any AnyObject & Sendable, _ makeValue: @escaping @Sendable (any AnyObject & Sendable) -> Value?
+        ) {
+            self.object = object
+            self.makeValue = makeValue
+        }
+
+        /// The value; `nil` if it was deallocated.
+        @usableFromInline var value: Value? { object.flatMap(makeValue) }
+    }
 }
 
 extension ValueRevival where Value: AnyObject {
     /// Finds objects that are alive.
     package static var weak: ValueRevival {
-        ValueRevival(isShared: { !isKnownUniquelyReferenced(&$0) }) { value in { [weak value] in value } }
+        ValueRevival { value in
+            isKnownUniquelyReferenced(&value) ? nil : Reference(value) { unsafeDowncast($0, to: Value.self) }
+        }
     }
 }
 
 extension ValueRevival where Value == Image {
-    /// Finds images whose pixels are alive, such as those on screen, and whose ``Image/data``, if any, is
-    /// alive. Animated images and those with ``Image/extendedData`` are not found again.
+    /// The same as ``weakPixels``, but only in programs with views.
+    static var weakPixelsOfViews: ValueRevival {
+        var revival = weakPixels
+        revival.needsViews = true
+        return revival
+    }
+
+    /// Finds images of which there are copies, such as those on screen, or whose pixels are alive, and whose
+    /// ``Image/data``, if any, is alive. Animated images and those with ``Image/extendedData`` are not found again.
     package static var weakPixels: ValueRevival {
-        ValueRevival(isShared: { !isKnownUniquelyReferenced(&$0.pixels) }) { image in
-            guard image.animation == nil, image.extendedData == nil else { return nil }
+        ValueRevival { image in
+            let isShared = image.isShared()
+            guard isShared || image.hasSharedPixels(), image.animation == nil, image.extendedData == nil else {
+                return nil
+            }
+            if isShared {
+                return Reference(image.storage) { Image(storage: unsafeDowncast($0, to: Image.Storage.self)) }
+            }
             let (scale, format, frameCount) = (image.scale, image.format, image.frameCount)
             let (isPartial, isThumbnail, isTransformed) = (image.isPartial, image.isThumbnail, image.isTransformed)
             let (keepsBytes, provenance) = (image.keptBytes != nil, image.provenance)
-            return { [weak pixels = image.pixels, weak bytes = image.keptBytes] in
-                guard let pixels else { return nil }
+            return Reference(image.pixels) { [weak bytes = image.keptBytes] pixels in
                 var image = Image(
-                    pixels: pixels, scale: scale, format: format, frameCount: frameCount, isPartial: isPartial,
-                    isThumbnail: isThumbnail, isTransformed: isTransformed)
+                    pixels: unsafeDowncast(pixels, to: PixelBuffer.self), scale: scale, format: format,
+                    frameCount: frameCount, isPartial: isPartial, isThumbnail: isThumbnail,
+                    isTransformed: isTransformed)
                 if keepsBytes {
                     guard let bytes else { return nil }
                     image.keptBytes = bytes

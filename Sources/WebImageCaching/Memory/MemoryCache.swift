@@ -22,7 +22,7 @@ public final class MemoryCache<Key: Hashable & Sendable, Value: Sendable>: Senda
     @usableFromInline let shardShift: UInt32
     @usableFromInline let totals: MemoryTotals
     @usableFromInline let clock: MemoryClock
-    @usableFromInline let revival: ValueRevival<Value>?
+    private let configuredRevival: ValueRevival<Value>?
     @usableFromInline let expiration: CacheExpiration
     @usableFromInline let valueRelease: ValueRelease
     let removesAllInBackground: Bool
@@ -55,7 +55,7 @@ public final class MemoryCache<Key: Hashable & Sendable, Value: Sendable>: Senda
             costLimit: configuration.costLimit, countLimit: configuration.countLimit,
             entryCostLimit: configuration.entryCostLimit, shardCount: shardCount)
         self.clock = clock
-        revival = configuration.revival
+        configuredRevival = configuration.revival
         expiration = configuration.expiration
         valueRelease = configuration.valueRelease
         removesAllInBackground = configuration.removesAllInBackground
@@ -410,6 +410,11 @@ public final class MemoryCache<Key: Hashable & Sendable, Value: Sendable>: Senda
 // MARK: - Steps of the methods
 
 extension MemoryCache {
+    @usableFromInline var revival: ValueRevival<Value>? {
+        guard let configuredRevival, configuredRevival.isUseful else { return nil }
+        return configuredRevival
+    }
+
     @inlinable
     func shard(for hash: UInt32) -> MemoryShard<Key, Value> { shards[Int(hash &>> shardShift)] }
 
@@ -446,7 +451,8 @@ extension MemoryCache {
                 return
             }
             if position >= 0 { removed = shard.store.remove(position) }
-            if let reference = revival?.makeReference(value) {
+            var copy = value
+            if let reference = revival?.makeReference(&copy) {
                 shard.store.insert(reference, for: key, hash: hash, cost: cost, deadline: deadline)
                 swept = shard.store.sweepReferencesIfNeeded()
             }

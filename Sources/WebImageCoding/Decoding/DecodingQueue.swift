@@ -5,7 +5,6 @@ package import WebImageCore
 
 /// The threads of the process for decoding and encoding, shared by all managers and caches.
 package enum DecodingQueue {
-    private static let reservesProcessorForViews = Atomic(false)
     private static let threadLimit = Atomic(Int.max)
 
     /// Limits the threads for one image; no limit by default. A decoder process does not see the other decoders, so that the program
@@ -17,11 +16,7 @@ package enum DecodingQueue {
         max(1, min(PlatformThread.processorCount / max(1, count), threadLimit.load(ordering: .relaxed)))
     }
 
-    /// Keeps one processor for the main loop, at a higher priority than decoding. The views call it before the first
-    /// load.
-    package static func prepareForViews() { reservesProcessorForViews.store(true, ordering: .relaxed) }
-
-    /// One thread per processor; with views one less, at a lower priority than the main thread.
+    /// One thread per processor; with views one less, at a lower priority than the main thread, which draws.
     package static let shared: WorkQueue = {
         let processorCount = PlatformThread.processorCount
         return WorkQueue(
@@ -30,7 +25,7 @@ package enum DecodingQueue {
     }()
 
     /// What is added to the nice value of threads for decoding.
-    package static var niceness: Int32 { reservesProcessorForViews.load(ordering: .relaxed) ? 5 : 0 }
+    package static var niceness: Int32 { ViewPresence.isAnnounced ? 5 : 0 }
 
     /// Runs `body` on a decoding thread.
     package static func run<Result: Sendable>(_ body: @escaping @Sendable () -> Result) async -> Result {

@@ -5,17 +5,32 @@ public import FoundationEssentials
 /// A value that shares its pixels, so copies are cheap and can be sent between threads. The EXIF orientation is already
 /// applied.
 public struct Image: Sendable {
+    // One reference to all properties. Caches copy images for each hit, and an image that was not used for a while is
+    // not in the processor's cache: each further reference would wait for memory once more.
+    /// The object that copies of the image share until one of them is changed. Weak references to it find the image
+    /// while there are copies.
+    package private(set) var storage: Storage
+
     /// The pixels: RGBA, premultiplied, sRGB.
-    public var pixels: PixelBuffer
+    public var pixels: PixelBuffer {
+        get { storage.properties.pixels }
+        set { change { $0.pixels = newValue } }
+    }
     /// Pixels per point: 2 for an image made for a screen with twice the density.
-    public var scale: Double
+    public var scale: Double {
+        get { storage.properties.scale }
+        set { change { $0.scale = newValue } }
+    }
     /// The format that the image was decoded from; `nil` for images made in memory.
     public var format: ImageFormat? {
-        get { rare?.content.format }
-        set { changeRare { $0.format = newValue } }
+        get { storage.properties.format }
+        set { change { $0.format = newValue } }
     }
     /// The number of frames in the file; this image is the first.
-    public var frameCount: Int
+    public var frameCount: Int {
+        get { storage.properties.frameCount }
+        set { change { $0.frameCount = newValue } }
+    }
     /// The encoded bytes, if they were kept, as for animations.
     public var data: Data? {
         get { keptBytes?.data }
@@ -23,37 +38,44 @@ public struct Image: Sendable {
     }
     /// The bytes are in an object so that weak references to them are possible.
     package var keptBytes: KeptBytes? {
-        get { rare?.content.keptBytes }
-        set { changeRare { $0.keptBytes = newValue } }
+        get { storage.properties.keptBytes }
+        set { change { $0.keptBytes = newValue } }
     }
     /// The frames of an animated image, of which ``pixels`` are the first; `nil` for a still image, or if only the
     /// first frame was requested.
     public var animation: (any AnimationSource)? {
-        get { rare?.content.animation }
-        set { changeRare { $0.animation = newValue } }
+        get { storage.properties.animation }
+        set { change { $0.animation = newValue } }
     }
     /// Custom data of the program, which caches store with the image, also on disk.
     public var extendedData: Data? {
-        get { rare?.content.extendedData }
-        set { changeRare { $0.extendedData = newValue } }
+        get { storage.properties.extendedData }
+        set { change { $0.extendedData = newValue } }
     }
     /// Whether rows or detail are still missing.
-    public var isPartial: Bool
+    public var isPartial: Bool {
+        get { storage.properties.isPartial }
+        set { change { $0.isPartial = newValue } }
+    }
     /// Whether the image was decoded at a smaller size than the file's.
-    public var isThumbnail: Bool
+    public var isThumbnail: Bool {
+        get { storage.properties.isThumbnail }
+        set { change { $0.isThumbnail = newValue } }
+    }
     /// Whether a processor has changed the image.
-    public var isTransformed: Bool
-    /// Reduces the cost of copying an image from 160 bytes and eight references to 40 bytes and two.
-    private var rare: RareProperties?
+    public var isTransformed: Bool {
+        get { storage.properties.isTransformed }
+        set { change { $0.isTransformed = newValue } }
+    }
     /// What is known about the origin of the bytes; `nil` for images that were not loaded by a manager.
     package var provenance: (any ImageProvenance)? {
-        get { rare?.content.provenance }
-        set { changeRare { $0.provenance = newValue } }
+        get { storage.properties.provenance }
+        set { change { $0.provenance = newValue } }
     }
     /// Whether newer bytes have come from the same source. Caches must then no longer serve the image.
-    package var isSuperseded: Bool { rare?.content.provenance?.isSuperseded ?? false }
+    package var isSuperseded: Bool { storage.properties.provenance?.isSuperseded ?? false }
     /// Whether the image may be valid for only some requests to its source.
-    package var mayDependOnRequest: Bool { rare?.content.provenance?.mayDependOnRequest ?? false }
+    package var mayDependOnRequest: Bool { storage.properties.provenance?.mayDependOnRequest ?? false }
 
     /// Creates an image of `pixels`.
     public init(
@@ -61,16 +83,11 @@ public struct Image: Sendable {
         animation: (any AnimationSource)? = nil, isPartial: Bool = false, isThumbnail: Bool = false,
         isTransformed: Bool = false
     ) {
-        self.pixels = pixels
-        self.scale = scale
-        self.frameCount = frameCount
-        self.isPartial = isPartial
-        self.isThumbnail = isThumbnail
-        self.isTransformed = isTransformed
-        if format != nil || data != nil || animation != nil {
-            rare = RareProperties(
-                RareProperties.Content(format: format, keptBytes: data.map(KeptBytes.init), animation: animation))
-        }
+        storage = Storage(
+            Properties(
+                pixels: pixels, scale: scale, frameCount: frameCount, isPartial: isPartial, isThumbnail: isThumbnail,
+                isTransformed: isTransformed, format: format, keptBytes: data.map(KeptBytes.init),
+                animation: animation))
     }
 
     /// The width in pixels.
@@ -86,29 +103,44 @@ public struct Image: Sendable {
     public var memoryCost: Int {
         pixels.byteCount + max(data?.count ?? 0, animation?.byteCount ?? 0) + (extendedData?.count ?? 0)
     }
+
+    /// The image whose copies share `storage`.
+    package init(storage: Storage) { self.storage = storage }
+
+    /// Whether there are copies of this value.
+    package mutating func isShared() -> Bool { !isKnownUniquelyReferenced(&storage) }
+
+    /// Whether the pixels, of a value without copies, have other references.
+    package mutating func hasSharedPixels() -> Bool { !isKnownUniquelyReferenced(&storage.properties.pixels) }
 }
 
 extension Image {
-    /// The properties that most copies of an image share. A constant, so that reading one needs no reference counting:
-    /// provenances have weak references, whose objects are slow to retain.
-    fileprivate final class RareProperties: Sendable {
-        let content: Content
-
-        struct Content {
-            var format: ImageFormat?
-            var keptBytes: KeptBytes?
-            var animation: (any AnimationSource)?
-            var extendedData: Data?
-            var provenance: (any ImageProvenance)?
-        }
-
-        init(_ content: Content) { self.content = content }
+    fileprivate struct Properties {
+        var pixels: PixelBuffer
+        var scale: Double
+        var frameCount: Int
+        var isPartial: Bool
+        var isThumbnail: Bool
+        var isTransformed: Bool
+        var format: ImageFormat?
+        var keptBytes: KeptBytes?
+        var animation: (any AnimationSource)?
+        var extendedData: Data?
+        var provenance: (any ImageProvenance)?
     }
 
-    fileprivate mutating func changeRare(_ body: (inout RareProperties.Content) -> Void) {
-        var content = rare?.content ?? RareProperties.Content()
-        body(&content)
-        rare = RareProperties(content)
+    /// The properties that copies of an image share.
+    package final class Storage: @unchecked Sendable {
+        // `@unchecked`, and without checks of exclusive access: `Image.change` writes only while one value, which its
+        // caller may change, has the only reference.
+        @exclusivity(unchecked) fileprivate var properties: Properties
+
+        fileprivate init(_ properties: Properties) { self.properties = properties }
+    }
+
+    fileprivate mutating func change(_ body: (inout Properties) -> Void) {
+        if !isKnownUniquelyReferenced(&storage) { storage = Storage(storage.properties) }
+        body(&storage.properties)
     }
 }
 

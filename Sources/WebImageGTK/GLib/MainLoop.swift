@@ -46,7 +46,7 @@ internal import Glibc
     }
 
     private static let sourceID: guint = {
-        DecodingQueue.prepareForViews()
+        ViewPresence.announce()
         ApplicationHold.install()
         return g_unix_fd_add_full(
             G_PRIORITY_DEFAULT, _dispatch_get_main_queue_handle_4CF(), G_IO_IN,

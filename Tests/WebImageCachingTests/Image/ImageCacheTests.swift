@@ -197,7 +197,9 @@ import WebImageTestSupport
     }
 
     @Test func findsEvictedImagesStillInUse() async throws {
-        let cache = ImageCache(disk: nil)
+        var configuration = MemoryCache<ImageCacheKey, Image>.Configuration.images
+        configuration.findsLivingImages = true
+        let cache = ImageCache(memory: MemoryCache(configuration: configuration), disk: nil)
         let shown = try solidImage()
         await cache.store(shown, for: key)
         cache.memory.trim(toCost: 0)

@@ -48,8 +48,15 @@ import WebImageTestSupport
         let source = Source()
         var image = try solidImage()
         image.provenance = source
-        let reference = try #require(ValueRevival.weakPixels.makeReference(image))
-        #expect(reference()?.provenance === source)
+        let copy = image
+        let ofCopies = try #require(ValueRevival.weakPixels.makeReference(&image))
+        #expect(ofCopies.value?.provenance === source)
+        var other = copy
+        other.scale = 2
+        let pixels = other.pixels
+        let ofPixels = try #require(ValueRevival.weakPixels.makeReference(&other))
+        #expect(ofPixels.value?.provenance === source && ofPixels.value?.scale == 2)
+        withExtendedLifetime((copy, pixels)) {}
     }
 
     @Test func theTableDoesNotRetainSources() {

@@ -270,11 +270,17 @@ import WebImageCore
         }
     }
 
-    @Test func keepsImagesForTwelveHoursAndFindsThoseInUse() {
-        let configuration = MemoryCache<Int, Image>.Configuration.images
+    @Test func keepsImagesForTwelveHoursAndFindsThoseOfViews() {
+        var configuration = MemoryCache<Int, Image>.Configuration.images
         #expect(configuration.ageLimit == 43_200)
         #expect(configuration.costLimit == MemoryBudget.defaultImageCost())
-        #expect(configuration.revival != nil)
+        #expect(configuration.findsLivingImages == nil && configuration.revival?.isUseful == ViewPresence.isAnnounced)
+        configuration.findsLivingImages = true
+        #expect(configuration.findsLivingImages == true && configuration.revival?.isUseful == true)
+        configuration.findsLivingImages = false
+        #expect(configuration.findsLivingImages == false && configuration.revival == nil)
+        configuration.findsLivingImages = nil
+        #expect(configuration.findsLivingImages == nil)
     }
 
     @Test func doesNotReturnValuesUnusedForLongerThanTheAgeLimit() {
