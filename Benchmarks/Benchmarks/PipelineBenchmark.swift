@@ -156,7 +156,7 @@ private struct PipelineSample {
 
     func lookUpOnDisk() throws {
         var rightCount = 0
-        for request in requests where cache.disk?.cachedItem(for: request.cacheKey.description)?.data.count == 2048 {
+        for request in requests where cache.disk?.blockingItem(for: request.cacheKey.description)?.data.count == 2048 {
             rightCount += 1
         }
         try check(rightCount, requests)

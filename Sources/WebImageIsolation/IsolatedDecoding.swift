@@ -80,9 +80,9 @@ public final class IsolatedDecoding: Sendable {
         pool = DecoderPool(configuration)
     }
 
-    /// The state of isolation. Starts a process if none has been started, so that it says what the kernel allows; blocks for some
-    /// 30 ms then.
-    public var status: Status {
+    /// The state of isolation. If no process has been started, it starts one, to say what the kernel allows, which blocks for some
+    /// 30 ms.
+    public var blockingStatus: Status {
         var problem: String?
         if pool.latestReport == nil {
             do {

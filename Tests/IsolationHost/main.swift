@@ -63,7 +63,7 @@ func limit(_ resource: __rlimit_resource, _ value: UInt) {
 }
 
 func finish() -> Never {
-    let status = isolation.status
+    let status = isolation.blockingStatus
     let fallbacks = status.counters.fallbackCount
     let decoded = decodedCount.withLock { $0 }
     let layers = status.layers.map(\.rawValue).sorted().joined(separator: ",")

@@ -31,7 +31,7 @@ let files = try SeedFiles.all(local)
 let isolation = IsolatedDecoding()
 let exercise = Exercise(
     registry: local.isolated(by: .required, in: isolation), files: files, keptDirectory: keptDirectory)
-if let problem = isolation.status.problem {
+if let problem = isolation.blockingStatus.problem {
     print("no decoder process: \(problem)")
     exit(2)
 }
@@ -66,7 +66,7 @@ let after = remains()
 let seconds = (ContinuousClock.now - start) / .seconds(1)
 
 print(exercise.outcomes.withLock { $0.text })
-let counters = isolation.status.counters
+let counters = isolation.blockingStatus.counters
 print("processes: \(counters.startedProcessCount) started, \(counters.failures.values.reduce(0, +)) failed")
 print("after \(warmUpCount): \(before.text)")
 print("after \(count): \(after.text)")

@@ -320,7 +320,7 @@ final class GalleryInspectorTests: GTKTestCase {
             pump("the removal") { fixture.facts("Cache entry")["On disk"] == "No" }
             XCTAssertEqual(fixture.facts("Cache entry")["In memory"], "No")
             XCTAssertFalse(fixture.session.cache.isInMemory(key))
-            XCTAssertNil(fixture.session.cache.cachedTier(holding: key))
+            XCTAssertNil(fixture.session.cache.blockingTier(holding: key))
             // The next load asks the server.
             fixture.load(url)
             XCTAssertEqual(fixture.session.loads.record(of: url)?.source, .network)

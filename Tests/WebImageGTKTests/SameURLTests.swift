@@ -388,7 +388,7 @@ final class AnswerAtOnceTests: GTKTestCase {
 
     /// Whether another process would find the key.
     func isOnDisk(_ key: String) -> Bool {
-        DiskCache(configuration: disk.configuration).isCached(key)
+        DiskCache(configuration: disk.configuration).blockingContains(key)
     }
 
     /// Answers the first load, which follows a look at the disk.

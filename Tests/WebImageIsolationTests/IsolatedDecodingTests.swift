@@ -111,7 +111,7 @@ import WebImageTestSupport
             #expect(frame.isEqual(to: try expected.frame(at: index, cancellation: nil)))
             isolation.endIdleProcesses()
         }
-        #expect(isolation.status.counters.startedProcessCount >= 5)
+        #expect(isolation.blockingStatus.counters.startedProcessCount >= 5)
     }
 
     @Test func manyAnimationsShareAProcess() throws {
@@ -127,7 +127,7 @@ import WebImageTestSupport
                 #expect(try reader.frame(at: index, cancellation: nil).isEqual(to: frame))
             }
         }
-        #expect(isolation.status.counters.startedProcessCount == 1)
+        #expect(isolation.blockingStatus.counters.startedProcessCount == 1)
     }
 
     @Test(arguments: [ImageFormat.png, .jpeg, .gif, .webp] + (stillFormats.contains(.jpegXL) ? [.jpegXL] : []))

@@ -48,15 +48,15 @@ import WebImageTestSupport
         }
         #expect(found == signal || (signal == SIGTRAP && found == SIGILL))
         #expect(try isFine())
-        #expect(isolation.status.counters.failures[.png] == 1)
+        #expect(isolation.blockingStatus.counters.failures[.png] == 1)
     }
 
     @Test func aProcessThatWorkedOnOtherImagesIsGivenOneMoreTry() throws {
         #expect(try isFine())
         #expect(failure("segfault") != nil)
         // The first, and the one that got the second try.
-        #expect(isolation.status.counters.startedProcessCount == 2)
-        #expect(isolation.status.counters.failures[.png] == 2)
+        #expect(isolation.blockingStatus.counters.startedProcessCount == 2)
+        #expect(isolation.blockingStatus.counters.failures[.png] == 2)
         #expect(try isFine())
     }
 
@@ -153,7 +153,7 @@ import WebImageTestSupport
 
     @Test func requiredLayersAreChecked() throws {
         let registry = CodecRegistry().isolated(by: .required(Set(SandboxLayer.allCases)), in: isolation)
-        let missing = Set(SandboxLayer.allCases).subtracting(isolation.status.layers)
+        let missing = Set(SandboxLayer.allCases).subtracting(isolation.blockingStatus.layers)
         let result = Result { () throws(WebImageError) in try registry.decode(Self.file("fine")) }
         if missing.isEmpty {
             #expect(throws: Never.self) { try result.get() }

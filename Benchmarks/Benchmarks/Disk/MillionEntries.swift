@@ -44,7 +44,7 @@ enum MillionEntries {
 
         let start = clock.now
         let store = OurStore(directory: directory)
-        guard store.cache.cachedData(for: entries.keys[0]) != nil else {
+        guard store.cache.blockingData(for: entries.keys[0]) != nil else {
             throw WrongResult(description: "nothing there")
         }
         table.row(["open, with one get", milliseconds(clock.now - start), "", "", "< 100 ms"])
@@ -59,7 +59,7 @@ enum MillionEntries {
             table.row([name] + cells(gets) + [""])
         }
         let misses = places.map { place in
-            clock.measure { precondition(store.cache.cachedData(for: entries.absentKeys[place]) == nil) }
+            clock.measure { precondition(store.cache.blockingData(for: entries.absentKeys[place]) == nil) }
         }
         table.row(["miss"] + cells(misses) + [""])
         table.row(["memory taken", "\(residentMebibytes - residentBefore) MiB", "", "", ""])
@@ -80,7 +80,7 @@ enum MillionEntries {
 
     private static func timeOfGet(_ place: Int, _ store: OurStore, _ entries: DiskEntries) throws -> Duration {
         let start = ContinuousClock.now
-        let data = store.cache.cachedData(for: entries.keys[place])
+        let data = store.cache.blockingData(for: entries.keys[place])
         let time = ContinuousClock.now - start
         guard data?.withUnsafeBytes({ entries.accepts($0, as: place) }) == true else {
             throw WrongResult(description: "entry \(place) is another or missing")

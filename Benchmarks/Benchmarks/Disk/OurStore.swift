@@ -38,6 +38,6 @@ private final class OurSession: DiskSession {
     }
 
     func get<Result>(_ key: String, byteCount: Int, _ body: (UnsafeRawBufferPointer) -> Result) -> Result? {
-        cache.cachedData(for: key).map { $0.withUnsafeBytes(body) }
+        cache.blockingData(for: key).map { $0.withUnsafeBytes(body) }
     }
 }

@@ -39,7 +39,7 @@ struct IsolationBenchmark {
         #endif
         isolated = local.isolated(by: .required, in: isolation)
         photo = try CodecRegistry.shared.decode(BenchmarkGroup.twelveMegapixelJPEG()).pixels
-        if let problem = isolation.status.problem { throw WrongResult(description: problem) }
+        if let problem = isolation.blockingStatus.problem { throw WrongResult(description: problem) }
     }
 
     /// Those that `.automatic` isolates, then those that only `.always` does.

@@ -21,16 +21,16 @@ extension WebImageManager {
 
     /// Like ``tier(holding:)``, but blocks on the disk. Of custom caches only memory is looked up.
     @available(*, noasync, message: "It blocks on the disk; use tier(holding:)")
-    package func cachedTier(holding request: WebImageRequest) -> CacheTier? {
+    package func blockingTier(holding request: WebImageRequest) -> CacheTier? {
         guard let (pipeline, context) = place(of: prepared(request)) else { return nil }
         if pipeline.isInMemory(context.request) { return .memory }
         let tiers: ImageCache.Tiers = context.queriesVariantOnDisk ? .disk : []
         let (cache, originals) = (pipeline.cache.base as? ImageCache, pipeline.originals.base as? ImageCache)
-        if let tier = cache?.cachedTier(holding: context.key, in: tiers) { return tier }
-        guard let originals, let tier = originals.cachedTier(holding: context.key.original, in: .disk) else {
+        if let tier = cache?.blockingTier(holding: context.key, in: tiers) { return tier }
+        guard let originals, let tier = originals.blockingTier(holding: context.key.original, in: .disk) else {
             return nil
         }
-        let entry = originals.disk?.cachedEntry(for: context.key.original.description)
+        let entry = originals.disk?.blockingEntry(for: context.key.original.description)
         let record = entry.map { StoredRecord(created: $0.created, responseMetadata: $0.responseMetadata) }
         return record.isError ? nil : tier
     }

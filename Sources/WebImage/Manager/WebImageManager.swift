@@ -9,7 +9,7 @@ public import WebImageCore
 /// ```
 ///
 /// Requests for the same image share the work, regardless of the function that started them. Every function may be
-/// called from any thread. None blocks, except loads with ``WebImageOptions/queryDiskSync``.
+/// called from any thread. None blocks, except ``blockingCachedImage(for:)`` and loads with ``WebImageOptions/queryDiskSync``.
 ///
 /// There is no queue of loads. Each starts at once, and shared resources such as connections and threads serve loads in
 /// order of priority.
@@ -50,16 +50,24 @@ public final class WebImageManager: Sendable {
         blockList = BlockList(duration: configuration.blockDuration)
     }
 
-    /// Returns the image in memory, without reading the disk; `nil` if there is none.
+    /// Returns the image in memory; `nil` if there is none. Never reads the disk, and never blocks.
     ///
     /// Also returns `nil` for a request whose policy requires the loader, and for a URL that no loader of this manager
-    /// loads. With ``WebImageOptions/queryDiskSync`` the disk is read too, which blocks.
+    /// loads.
     public func cachedImage(for request: WebImageRequest) -> Image? {
         // Without a loader there is no image, because the cache may be shared with managers that may load more than
         // this one.
         guard let (pipeline, context) = place(of: prepared(request)) else { return nil }
-        if let image = pipeline.imageInMemory(for: context) { return image }
-        return context.request.options.contains(.queryDiskSync) ? pipeline.responseFromDisk(for: context)?.image : nil
+        return pipeline.imageInMemory(for: context)
+    }
+
+    /// Returns the image in memory, or the one that the disk's bytes give; `nil` if there is none. Blocks while it reads and decodes.
+    ///
+    /// Like ``cachedImage(for:)`` otherwise. Disks of custom caches are not read.
+    @available(*, noasync, message: "It blocks on the disk; use image(for:) with the policy cacheOnly")
+    public func blockingCachedImage(for request: WebImageRequest) -> Image? {
+        guard let (pipeline, context) = place(of: prepared(request)) else { return nil }
+        return pipeline.imageInMemory(for: context) ?? pipeline.responseFromDisk(for: context)?.image
     }
 
     /// Starts to load an image, and calls the completion with the result.

@@ -92,14 +92,14 @@ extension Pipeline {
         guard context.queriesDisk, !context.request.options.contains(.ignoreDecoding) else { return nil }
         let start = ContinuousClock.now
         if hasOneCache, context.key.variant != nil, cache.mayHavePixels, context.usesPixels,
-            let stored = cache.pixelsBlocking(of: context.key), let image = image(stored, context)
+            let stored = cache.blockingPixels(of: context.key), let image = image(stored, context)
         {
             trace?.note(.disk, since: start, .pixelsRead(image.pixels.size))
             return WebImageResponse(image: image, url: context.request.url, origin: .diskCache)
         }
         let watches = [cache.watch(context.key), originals.watch(context.key.original)]
         let rules = rules(for: context)
-        let all = originals.responsesBlocking(of: context.key) { rules.isForRequest($0) }
+        let all = originals.blockingResponses(of: context.key) { rules.isForRequest($0) }
         guard case .serve(let index, _) = rules.decide(all.responses, now: now) else { return nil }
         let stored = all[index]
         trace?.note(.disk, since: start, .diskRead(answerCount: all.count, byteCount: stored.data.count))
@@ -148,7 +148,7 @@ extension Pipeline {
         if let data = image.data { return data }
         guard mayBlock, readsBytesBlocking(context) else { return nil }
         let number = (image.provenance as? ResponseRecord)?.response?.bodyNumber
-        return originals.responsesBlocking(of: context.key) { $0?.bodyNumber == number }
+        return originals.blockingResponses(of: context.key) { $0?.bodyNumber == number }
             .first { $0.record.response?.bodyNumber == number }?.data
     }
 

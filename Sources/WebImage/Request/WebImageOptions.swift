@@ -33,9 +33,9 @@ extension WebImageOptions {
     /// delivered. Otherwise they are `nil`. With ``queryDiskSync`` the call blocks until they are read. A view shows the
     /// image at once in either case.
     public static let queryMemoryData = WebImageOptions(rawValue: 1 << 3)
-    /// If memory does not have the image, the disk is read and the file decoded within the call, so that
-    /// ``WebImageManager/cachedImage(for:)`` finds it too: **the call blocks for that time**. `async` functions
-    /// ignore this, because they must not block.
+    /// If memory does not have the image, the disk is read and the file decoded within the call: **the call blocks for
+    /// that time**. A view then shows the image at once. `async` functions ignore this, because they must not block.
+    /// Without a load, use ``WebImageManager/blockingCachedImage(for:)``.
     public static let queryDiskSync = WebImageOptions(rawValue: 1 << 4)
 }
 

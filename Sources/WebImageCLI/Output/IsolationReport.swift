@@ -4,7 +4,7 @@ internal import WebImage
 struct IsolationReport: Sendable {
     /// Whether a file was read in another process; `nil` if it could not be read.
     let isIsolated: Bool?
-    private let status = IsolatedDecoding.shared.status
+    private let status = IsolatedDecoding.shared.blockingStatus
 
     init(isIsolated: Bool?) { self.isIsolated = isIsolated }
 

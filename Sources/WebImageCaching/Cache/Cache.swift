@@ -14,7 +14,7 @@ public import WebImageCore
 /// Look-ups try memory first; a value found only on disk is put into memory as well. A ``CacheArchiver`` converts
 /// values to data; `Codable` types need none.
 ///
-/// Methods may be called from any thread. ``cachedValue(for:)`` and ``isCached(_:)`` block on the disk. They are for
+/// Methods may be called from any thread. ``blockingValue(for:)`` and ``blockingContains(_:)`` block on the disk. They are for
 /// programs without `async`, and must not be called on the main thread. Several caches, also in several processes, may
 /// use one directory. Each has its own memory cache, which does not see changes of the others.
 public final class Cache<Value: Sendable>: Sendable {
@@ -182,14 +182,14 @@ extension Cache {
 
     /// Like ``value(for:)``, but blocks on the disk.
     @available(*, noasync, message: "It blocks on the disk; use value(for:)")
-    public func cachedValue(for key: String) -> Value? { cachedItem(for: key)?.value }
+    public func blockingValue(for key: String) -> Value? { blockingItem(for: key)?.value }
 
     /// Like ``item(for:)``, but blocks on the disk.
     @available(*, noasync, message: "It blocks on the disk; use item(for:)")
-    package func cachedItem(for key: String) -> Item? {
+    package func blockingItem(for key: String) -> Item? {
         if let item = itemInMemory(for: key) { return item }
         let passage = changes.begin(KeyText(key))
-        guard let stored = disk.cachedItem(for: key) else {
+        guard let stored = disk.blockingItem(for: key) else {
             _ = changes.end(passage)
             return nil
         }
@@ -198,7 +198,7 @@ extension Cache {
 
     /// Like ``contains(_:)``, but blocks on the disk.
     @available(*, noasync, message: "It blocks on the disk; use contains(_:)")
-    public func isCached(_ key: String) -> Bool { memory.contains(key) || disk.isCached(key) }
+    public func blockingContains(_ key: String) -> Bool { memory.contains(key) || disk.blockingContains(key) }
 
     private func itemInMemory(for key: String) -> Item? {
         memory.value(for: key)

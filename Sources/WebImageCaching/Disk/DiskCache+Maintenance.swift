@@ -54,28 +54,28 @@ extension DiskCache {
 extension DiskCache {
     /// Like ``data(for:)``, but blocks.
     @available(*, noasync, message: "It blocks on the disk; use data(for:)")
-    public func cachedData(for key: String) -> Data? {
+    public func blockingData(for key: String) -> Data? {
         openOnce()
         return find(key)
     }
 
     /// Like `item(for:)`, but blocks.
     @available(*, noasync, message: "It blocks on the disk; use item(for:)")
-    public func cachedItem(for key: String) -> Item? {
+    public func blockingItem(for key: String) -> Item? {
         openOnce()
         return findItem(key)
     }
 
     /// Like `entry(for:)`, but blocks.
     @available(*, noasync, message: "It blocks on the disk; use entry(for:)")
-    public func cachedEntry(for key: String) -> Entry? {
+    public func blockingEntry(for key: String) -> Entry? {
         openOnce()
         return findEntry(key)
     }
 
     /// Like ``contains(_:)``, but blocks.
     @available(*, noasync, message: "It blocks on the disk; use contains(_:)")
-    public func isCached(_ key: String) -> Bool {
+    public func blockingContains(_ key: String) -> Bool {
         openOnce()
         return isPresent(key)
     }

@@ -150,7 +150,7 @@ package final class CacheAdapter: PipelineCache {
         return StoredImage(result, data: data, for: key, watch)
     }
 
-    package func readBlocking(_ key: ImageCacheKey, alternates: (StoredImage) -> [Int]) -> [StoredImage] { [] }
+    package func blockingRead(_ key: ImageCacheKey, alternates: (StoredImage) -> [Int]) -> [StoredImage] { [] }
 
     package func readRecord(of key: ImageCacheKey, completion: @escaping @Sendable (StoredRecord?) -> Void) {
         enqueue(key) { [self] in completion(await stored(key, watch(key))?.record) }

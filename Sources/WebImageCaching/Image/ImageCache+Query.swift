@@ -73,7 +73,7 @@ extension ImageCache {
     /// Like ``image(for:in:decodesForDisplay:allowsAnimated:priority:)``, but blocks on the disk and decodes on the
     /// calling thread.
     @available(*, noasync, message: "It blocks on the disk; use image(for:in:)")
-    public func cachedImage(
+    public func blockingImage(
         for key: ImageCacheKey, in tiers: Tiers = .all, decodesForDisplay: Bool = true, allowsAnimated: Bool = true
     ) -> ImageCacheResult? {
         let options = permitted(
@@ -87,17 +87,17 @@ extension ImageCache {
 
     /// Like ``data(for:in:)``, but blocks on the disk.
     @available(*, noasync, message: "It blocks on the disk; use data(for:in:)")
-    public func cachedData(for key: ImageCacheKey, in tiers: Tiers = .all) -> ImageCacheResult? {
+    public func blockingData(for key: ImageCacheKey, in tiers: Tiers = .all) -> ImageCacheResult? {
         if tiers.contains(.memory), let result = dataInMemory(for: key) { return result }
         return tiers.contains(.disk) ? bytesOnDisk(for: key)?.result : nil
     }
 
     /// Like ``tier(holding:in:)``, but blocks on the disk.
     @available(*, noasync, message: "It blocks on the disk; use tier(holding:in:)")
-    public func cachedTier(holding key: ImageCacheKey, in tiers: Tiers = .all) -> CacheTier? {
+    public func blockingTier(holding key: ImageCacheKey, in tiers: Tiers = .all) -> CacheTier? {
         if tiers.contains(.memory), isInMemory(key) { return .memory }
         guard tiers.contains(.disk) else { return nil }
-        if disk?.isCached(key.description) == true { return .disk }
+        if disk?.blockingContains(key.description) == true { return .disk }
         return bundledPath(for: key) == nil ? nil : .bundled
     }
 
@@ -187,7 +187,7 @@ extension ImageCache {
 
     /// Reads on the calling thread, which blocks.
     private func bytesOnDisk(for key: ImageCacheKey) -> StoredBytes? {
-        disk?.cachedItem(for: key.description).map(StoredBytes.init) ?? bundledBytes(for: key)
+        disk?.blockingItem(for: key.description).map(StoredBytes.init) ?? bundledBytes(for: key)
     }
 
     private func bundledBytes(for key: ImageCacheKey) -> StoredBytes? {

@@ -46,7 +46,7 @@ package protocol PipelineCache: AnyObject, Sendable {
         completion: @escaping @Sendable ([StoredImage]) -> Void
     ) -> (any LoaderTask)?
     /// Like ``read(_:priority:alternates:completion:)``, but blocks; empty for caches that cannot.
-    func readBlocking(_ key: ImageCacheKey, alternates: (StoredImage) -> [Int]) -> [StoredImage]
+    func blockingRead(_ key: ImageCacheKey, alternates: (StoredImage) -> [Int]) -> [StoredImage]
     /// Looks up when the bytes for `key` were stored, and what beside them.
     func readRecord(of key: ImageCacheKey, completion: @escaping @Sendable (StoredRecord?) -> Void)
 
@@ -79,7 +79,7 @@ package protocol PipelineCache: AnyObject, Sendable {
         of key: ImageCacheKey, priority: LoadPriority, completion: @escaping @Sendable (StoredPixels?) -> Void
     ) -> (any LoaderTask)?
     /// Like ``readPixels(of:priority:completion:)``, but blocks.
-    func pixelsBlocking(of key: ImageCacheKey) -> StoredPixels?
+    func blockingPixels(of key: ImageCacheKey) -> StoredPixels?
     /// Stores a variant as pixels, in the background.
     ///
     /// - Parameter mark: the original's bytes, from which it was made.
@@ -105,7 +105,7 @@ extension PipelineCache {
         completion(nil)
         return nil
     }
-    package func pixelsBlocking(of key: ImageCacheKey) -> StoredPixels? { nil }
+    package func blockingPixels(of key: ImageCacheKey) -> StoredPixels? { nil }
     package func storePixels(_ image: Image, madeFrom mark: BytesMark, for key: ImageCacheKey) {}
 }
 
@@ -278,9 +278,9 @@ extension ImageCache: PipelineCache {
         return QueuedTask(item)
     }
 
-    package func readBlocking(_ key: ImageCacheKey, alternates: (StoredImage) -> [Int]) -> [StoredImage] {
+    package func blockingRead(_ key: ImageCacheKey, alternates: (StoredImage) -> [Int]) -> [StoredImage] {
         let watch = watch(key)
-        return stored(disk?.cachedItem(for: key.description), for: key, watch, alternates)
+        return stored(disk?.blockingItem(for: key.description), for: key, watch, alternates)
     }
 
     /// Blocks while it reads alternates.
@@ -292,7 +292,9 @@ extension ImageCache: PipelineCache {
         return [latest]
             + alternates(latest).compactMap { slot in
                 let other = key.alternate(slot)
-                return disk?.cachedItem(for: other.description).map { StoredImage(StoredBytes($0), for: other, watch) }
+                return disk?.blockingItem(for: other.description).map {
+                    StoredImage(StoredBytes($0), for: other, watch)
+                }
             }
     }
 
@@ -352,7 +354,7 @@ extension ImageCache: PipelineCache {
             let keys = (withAlternates ? key.alternates : []) + [key]
             return { disk in for key in keys { disk.remove(for: key.description) } }
         case .storeBesideOthers(let alternates, let place):
-            let placement = place(readBlocking(key, alternates: alternates))
+            let placement = place(blockingRead(key, alternates: alternates))
             return { disk in
                 for slot in placement.removedSlots { disk.remove(for: key.alternate(slot).description) }
                 if let displaced = placement.displaced, let attributes = placement.displacedAttributes {
@@ -390,7 +392,7 @@ extension ImageCache: PipelineCache {
         return QueuedTask(item)
     }
 
-    package func pixelsBlocking(of key: ImageCacheKey) -> StoredPixels? {
+    package func blockingPixels(of key: ImageCacheKey) -> StoredPixels? {
         let watches = [watch(key), watch(key.original)]
         let found = pixels?.find(key.description, madeFrom: key.original.description)
         return found.map { StoredPixels($0, watches) }

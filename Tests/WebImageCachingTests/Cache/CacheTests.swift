@@ -49,17 +49,17 @@ import WebImageTestSupport
     @Test func supportsBlockingCallers() throws {
         let cache = people()
         try cache.set(ada, for: "ada")
-        #expect(cache.cachedItem(for: "ada")?.tier == .memory)
+        #expect(cache.blockingItem(for: "ada")?.tier == .memory)
         cache.memory.removeAll()
-        #expect(cache.isCached("ada"))
-        #expect(cache.cachedItem(for: "ada")?.tier == .disk)
-        #expect(cache.cachedItem(for: "ada")?.tier == .memory)
-        #expect(cache.cachedValue(for: "ada") == ada)
+        #expect(cache.blockingContains("ada"))
+        #expect(cache.blockingItem(for: "ada")?.tier == .disk)
+        #expect(cache.blockingItem(for: "ada")?.tier == .memory)
+        #expect(cache.blockingValue(for: "ada") == ada)
         cache.remove(for: "ada")
-        #expect(!cache.isCached("ada") && cache.cachedValue(for: "ada") == nil)
+        #expect(!cache.blockingContains("ada") && cache.blockingValue(for: "ada") == nil)
         try cache.set(ada, for: "ada")
         try cache.set(nil, for: "ada")
-        #expect(cache.cachedValue(for: "ada") == nil)
+        #expect(cache.blockingValue(for: "ada") == nil)
     }
 
     @Test func removesValues() async throws {

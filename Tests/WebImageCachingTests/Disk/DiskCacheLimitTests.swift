@@ -185,7 +185,7 @@ import WebImageTestSupport
         for number in 0..<700 { cache.store(Data(10, of: 1), for: "\(number)") }
         await cache.flush()
         await cache.removeAll { removed, _ in
-            for number in 0..<700 { #expect(!cache.isCached("\(number)")) }
+            for number in 0..<700 { #expect(!cache.blockingContains("\(number)")) }
             if removed == 0 { cache.store(Data(10, of: 2), for: "new") }
         }
         #expect(await cache.data(for: "new") == Data(10, of: 2))
@@ -202,11 +202,11 @@ import WebImageTestSupport
                 cache.store(Data(10, of: 1), for: key)
                 cache.waitUntilWritten()
                 let other = fixture.cache()
-                #expect(other.cachedData(for: key) == Data(10, of: 1))
-                #expect(other.cachedItem(for: key)?.entry.place == .segment(1))
-                #expect(other.isCached(key))
-                #expect(!other.isCached("other"))
-                #expect(other.cachedData(for: "other") == nil)
+                #expect(other.blockingData(for: key) == Data(10, of: 1))
+                #expect(other.blockingItem(for: key)?.entry.place == .segment(1))
+                #expect(other.blockingContains(key))
+                #expect(!other.blockingContains("other"))
+                #expect(other.blockingData(for: "other") == nil)
                 continuation.resume()
             }
             #expect(thread)

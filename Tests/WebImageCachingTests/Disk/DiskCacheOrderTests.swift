@@ -158,8 +158,8 @@ import WebImageTestSupport
         #expect(await cache.entries(limit: 1).isEmpty)
         await withCheckedContinuation { continuation in
             _ = PlatformThread.start(name: "test") {
-                #expect(!cache.isCached("old") && cache.cachedData(for: "old") == nil)
-                #expect(cache.cachedItem(for: "old") == nil && cache.cachedEntry(for: "old") == nil)
+                #expect(!cache.blockingContains("old") && cache.blockingData(for: "old") == nil)
+                #expect(cache.blockingItem(for: "old") == nil && cache.blockingEntry(for: "old") == nil)
                 continuation.resume()
             }
         }

@@ -41,9 +41,9 @@ import WebImageTestSupport
     @Test func areFoundByBlockingLookUps() throws {
         try folder.write(try solidPNG(), to: "example.org/a.png")
         let cache = cache()
-        #expect(cache.cachedTier(holding: key) == .bundled)
-        #expect(cache.cachedData(for: key)?.tier == .bundled)
-        #expect(cache.cachedImage(for: key)?.tier == .bundled)
+        #expect(cache.blockingTier(holding: key) == .bundled)
+        #expect(cache.blockingData(for: key)?.tier == .bundled)
+        #expect(cache.blockingImage(for: key)?.tier == .bundled)
     }
 
     @Test func areLookedUpAfterTheDisk() async throws {

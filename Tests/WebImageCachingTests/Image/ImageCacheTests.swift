@@ -178,16 +178,16 @@ import WebImageTestSupport
     @Test func supportsBlockingCallers() throws {
         let data = try solidPNG()
         cache.store(nil, data: data, for: key, in: .disk)
-        #expect(cache.cachedTier(holding: key) == .disk)
-        #expect(cache.cachedData(for: key)?.data == data)
-        #expect(cache.cachedImage(for: key, in: .disk)?.image?.width == 8)
+        #expect(cache.blockingTier(holding: key) == .disk)
+        #expect(cache.blockingData(for: key)?.data == data)
+        #expect(cache.blockingImage(for: key, in: .disk)?.image?.width == 8)
         #expect(cache.memory.count == 0)
-        #expect(cache.cachedImage(for: key)?.tier == .disk)
-        #expect(cache.cachedImage(for: key)?.tier == .memory)
-        #expect(cache.cachedTier(holding: key) == .memory)
+        #expect(cache.blockingImage(for: key)?.tier == .disk)
+        #expect(cache.blockingImage(for: key)?.tier == .memory)
+        #expect(cache.blockingTier(holding: key) == .memory)
         cache.remove(for: key)
-        #expect(cache.cachedImage(for: key) == nil && cache.cachedData(for: key) == nil)
-        #expect(cache.cachedTier(holding: key) == nil)
+        #expect(cache.blockingImage(for: key) == nil && cache.blockingData(for: key) == nil)
+        #expect(cache.blockingTier(holding: key) == nil)
     }
 
     @Test func hasDefaults() {

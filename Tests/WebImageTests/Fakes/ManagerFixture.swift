@@ -88,6 +88,9 @@ struct ManagerFixture {
         return await results.wait(for: 1).first
     }
 
+    /// Calls the manager's function of this name, also for tests that are `async`.
+    func blockingCachedImage(for request: WebImageRequest) -> Image? { manager.blockingCachedImage(for: request) }
+
     func nextLoad() async throws -> ScriptedLoad { try await loader.loads.first() }
 }
 

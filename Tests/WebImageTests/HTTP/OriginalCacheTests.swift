@@ -128,23 +128,22 @@ import WebImageTestSupport
 
     @Test func synchronousReadsObeyTheRules() async throws {
         func request(_ language: String, _ policy: CachePolicy = .cacheFirst) -> WebImageRequest {
-            WebImageRequest(
-                url, options: .queryDiskSync, cachePolicy: policy, headers: ["Accept-Language": language])
+            WebImageRequest(url, cachePolicy: policy, headers: ["Accept-Language": language])
         }
         _ = try await fixture.load(request("de")) {
             try $0.answer(SolidPicture(1), "Cache-Control: max-age=60\nVary: Accept-Language")
         }
         fixture.cache.memory.removeAll()
-        #expect(fixture.manager.cachedImage(for: request("en")) == nil)
-        #expect(fixture.manager.cachedImage(for: request("de", .http)).map(SolidPicture(1).matches) == true)
+        #expect(fixture.blockingCachedImage(for: request("en")) == nil)
+        #expect(fixture.blockingCachedImage(for: request("de", .http)).map(SolidPicture(1).matches) == true)
         fixture.time.advance(seconds: 60)
         fixture.cache.memory.removeAll()
-        #expect(fixture.manager.cachedImage(for: request("de", .http)) == nil)
-        #expect(fixture.manager.cachedImage(for: request("de")) != nil)
+        #expect(fixture.blockingCachedImage(for: request("de", .http)) == nil)
+        #expect(fixture.blockingCachedImage(for: request("de")) != nil)
         _ = try await fixture.load(WebImageRequest(url, cachePolicy: .reload)) {
             try $0.answer(SolidPicture(2), "ETag: \"2\"")
         }
-        #expect(fixture.manager.cachedImage(for: request("de")).map(SolidPicture(1).matches) != true)
+        #expect(fixture.blockingCachedImage(for: request("de")).map(SolidPicture(1).matches) != true)
     }
 
     @Test func bytesOfAnImageInMemoryBelongToIt() async throws {

@@ -30,7 +30,7 @@ import WebImageIsolation
         let manager = WebImageManager(configuration: configuration)
         let image = try await manager.image(at: imageURL())
         #expect(image.pixels.size == PixelSize(width: 9, height: 9))
-        let counters = configuration.isolatedDecoding.status.counters
+        let counters = configuration.isolatedDecoding.blockingStatus.counters
         #expect(counters.imageCount == 1)
         #expect(counters.fallbackCount == 0)
     }
@@ -39,7 +39,7 @@ import WebImageIsolation
         let configuration = configuration(.automatic, path: nil)
         let manager = WebImageManager(configuration: configuration)
         _ = try await manager.image(at: imageURL())
-        #expect(configuration.isolatedDecoding.status.counters.imageCount == 0)
+        #expect(configuration.isolatedDecoding.blockingStatus.counters.imageCount == 0)
         #expect(WebImageManager.Configuration().isolation == .automatic)
         #expect(WebImageManager.Configuration.server.isolation == .always)
     }
@@ -48,7 +48,7 @@ import WebImageIsolation
         let path = "/nowhere/webimage-decoder"
         let fallback = configuration(.always, path: path)
         _ = try await WebImageManager(configuration: fallback).image(at: imageURL())
-        #expect(fallback.isolatedDecoding.status.counters.fallbackCount == 1)
+        #expect(fallback.isolatedDecoding.blockingStatus.counters.fallbackCount == 1)
         let url = try imageURL()
         let manager = WebImageManager(configuration: configuration(.required, path: path))
         let error = await #expect(throws: WebImageError.self) { try await manager.image(at: url) }

@@ -107,7 +107,7 @@ import WebImageTestSupport
         #expect(!fixture.manager.isInMemory(request))
         let thumbnail = WebImageRequest(url, thumbnail: Thumbnail(.pixels(width: 2, height: 2)))
         #expect(await fixture.manager.tier(holding: thumbnail) == .disk, "it can be made of the original")
-        func blocking() -> CacheTier? { fixture.manager.cachedTier(holding: request) }
+        func blocking() -> CacheTier? { fixture.manager.blockingTier(holding: request) }
         #expect(blocking() == .disk)
     }
 

@@ -61,7 +61,7 @@ import WebImageTestSupport
         _ = try await fixture.load(WebImageRequest(url), answeringWith: SolidPicture(1))
         fixture.cache.memory.removeAll()
         let request = WebImageRequest(url, options: other).withoutDisk
-        #expect(fixture.manager.cachedImage(for: request) == nil)
+        #expect(fixture.blockingCachedImage(for: request) == nil)
         #expect(try await fixture.load(request, answeringWith: SolidPicture(2)).origin == .remote)
         let results = Results()
         fixture.manager.load(request, completion: results.note)

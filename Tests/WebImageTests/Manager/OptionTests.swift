@@ -142,19 +142,33 @@ import WebImageTestSupport
         #expect(response.image.pixels[0, 0].x == 3)
         #expect(response.image.pixels.size == PixelSize(width: 4, height: 3))
         #expect(fixture.manager.cachedImage(for: plain) != nil, "memory has it now")
-        fixture.cache.memory.removeAll()
-        #expect(fixture.manager.cachedImage(for: request) != nil)
         // A miss is loaded as ever.
         let other = WebImageRequest(try ManagerFixture.url("other"), options: .queryDiskSync)
-        #expect(fixture.manager.cachedImage(for: other) == nil)
         #expect(try await fixture.load(other, answeringWith: SolidPicture(5)).origin == .remote)
+    }
+
+    @Test func aCachedImageIsInMemoryAndABlockingOneOnDiskToo() async throws {
+        let request = WebImageRequest(url, thumbnail: Thumbnail(.pixels(width: 4, height: 4)))
+        #expect(fixture.blockingCachedImage(for: request) == nil)
+        _ = try await fixture.load(WebImageRequest(url), answeringWith: SolidPicture(1))
+        fixture.cache.memory.removeAll()
+        for options in [[], WebImageOptions.queryDiskSync] {
+            #expect(fixture.manager.cachedImage(for: request.with { $0.options = options }) == nil)
+        }
+        let image = try #require(fixture.blockingCachedImage(for: request))
+        #expect(image.pixels.size == PixelSize(width: 4, height: 3))
+        #expect(fixture.manager.cachedImage(for: request)?.pixels === image.pixels, "memory has it now")
+        #expect(fixture.blockingCachedImage(for: request.with { $0.cachePolicy = .reload }) == nil)
     }
 
     @Test func queryDiskSyncPreloadsFramesToo() async throws {
         _ = try await fixture.load(WebImageRequest(url), answeringWith: TestAnimation.gif([10, 20, 30]))
         fixture.cache.memory.removeAll()
         let request = WebImageRequest(url, options: [.queryDiskSync, .preloadAllFrames])
-        let image = try #require(fixture.manager.cachedImage(for: request))
+        let (queue, results) = (ManualCallbackQueue(), Results())
+        fixture.manager.load(request, callbackQueue: queue, completion: results.note)
+        queue.runAll()
+        let image = try #require(try results.all.first?.get().image)
         #expect(try #require(image.animation).byteCount >= 3 * image.pixels.byteCount)
     }
 

@@ -92,7 +92,7 @@ import WebImageTestSupport
         _ = try await fixture.load(request, answeringWith: SolidPicture(7))
         await fixture.cache.flushPixels()
         fixture.cache.memory.removeAll()
-        let image = fixture.manager.cachedImage(for: request.with { $0.options.insert(.queryDiskSync) })
+        let image = fixture.blockingCachedImage(for: request)
         #expect(image.map(SolidPicture(7).matches) == true)
         #expect(decoder.decodeCount == 1)
     }

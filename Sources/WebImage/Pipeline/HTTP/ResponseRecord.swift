@@ -224,8 +224,8 @@ extension PipelineCache {
     }
 
     /// Like the method above, but blocks.
-    func responsesBlocking(of key: ImageCacheKey, isEnough: (StoredResponse?) -> Bool) -> [StoredImage] {
-        readBlocking(key.original) { $0.alternates(isEnough: isEnough) }
+    func blockingResponses(of key: ImageCacheKey, isEnough: (StoredResponse?) -> Bool) -> [StoredImage] {
+        blockingRead(key.original) { $0.alternates(isEnough: isEnough) }
     }
 
     /// Replaces the stored response of bytes that a server has confirmed.
