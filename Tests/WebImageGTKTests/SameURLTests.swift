@@ -85,6 +85,7 @@ final class SameURLTests: GTKTestCase {
         Setting("alternatives", .loadsAnew, .display) { $0.alternatives = [$0.url.appending(path: "other")] },
         Setting("waitsForConnectivity", .loadsAnew, .display) { $0.waitsForConnectivity = true },
         Setting("lowResolutionURL", .sharesTransfer, .display) { $0.lowResolutionURL = $0.url.appending(path: "low") },
+        Setting("lowDataURL", .sharesTransfer, .display) { $0.lowDataURL = $0.url.appending(path: "low") },
         Setting("cache", .loadsAnew, .load) {
             $0.cache = ImageCache(memory: MemoryCache(costLimit: 1 << 20), disk: nil)
         },

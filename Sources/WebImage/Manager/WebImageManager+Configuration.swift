@@ -59,6 +59,8 @@ extension WebImageManager {
             set { environment.connectivityTimeLimit = newValue }
         }
         package var environment = LoadEnvironment()
+        /// Tells whether the network is metered.
+        package var network = MeteredNetwork.shared
         /// The clock for the age of stored responses. Tests can set it.
         package var now: @Sendable () -> Date = { Date() }
 

@@ -82,6 +82,23 @@ extension WebImageManager {
 
     private func join(_ operation: WebImageOperation, _ context: LoadContext, _ pipeline: Pipeline) {
         configuration.log?(.debug) { "Started \(context.displayURL)" }
+        guard let load = lowDataLoad(of: context, pipeline) else { return joinImage(operation, context, pipeline) }
+        @Sendable func loadSmall() {
+            operation.recorder.note(.transfer, .lowData)
+            joinImage(operation, load.small, pipeline)
+        }
+        guard let stored = load.stored else { return loadSmall() }
+        joinImage(operation, stored, pipeline, onMiss: loadSmall)
+    }
+
+    /// - Parameter onMiss: called instead of ending the operation if no cache has the image.
+    private func joinImage(
+        _ operation: WebImageOperation, _ context: LoadContext, _ pipeline: Pipeline,
+        onMiss: (@Sendable () -> Void)? = nil
+    ) {
+        // Attached before the miss attaches another task.
+        let deferred = onMiss == nil ? nil : DeferredTask()
+        if let deferred { operation.attach(deferred) }
         // Joined first, so that it precedes the image in every queue where both wait.
         let lowResolution = joinLowResolution(operation, context, pipeline)
         let task = pipeline.join(context, objection: objection(to: context.request)) { [self] event in
@@ -95,9 +112,14 @@ extension WebImageManager {
             case .finished(let result):
                 switch result.mapError({ $0.concerning(context.request.url.separatedFromUserInfo.url) }) {
                 case .success(let response): endWhenStored(operation, response, context, pipeline)
-                case .failure(let error): end(operation, .failure(error))
+                case .failure(let error) where onMiss != nil && error != .cancelled: onMiss?()
+                case .failure(let error): end(operation, .failure(error), of: context.request)
                 }
             }
+        }
+        if let deferred {
+            if let task { deferred.attach(task) }
+            return
         }
         switch (task, lowResolution) {
         case (let task?, let lowResolution?): operation.attach(TaskPair(first: task, second: lowResolution))
@@ -117,20 +139,8 @@ extension WebImageManager {
         _ operation: WebImageOperation, _ context: LoadContext, _ pipeline: Pipeline
     ) -> (any LoaderTask)? {
         guard !context.request.hasStandardDetails, let url = context.request.lowResolutionURL else { return nil }
-        // A server of another origin receives as little as those of the alternatives.
-        let wanted = context.loaderRequest.alternative(url)
-        var request = context.request
-        request.url = url
+        var request = context.request(forReplacement: url)
         request.options.subtract([.progressive, .progressiveBlur, .ignoreDecoding])
-        request.changeDetails { details in
-            details.headers = wanted.headers
-            details.credential = wanted.credential
-            details.isForAnotherOrigin = wanted.isForAnotherOrigin
-            details.lowResolutionURL = nil
-            details.provider = nil
-            // They are alternatives of the full image.
-            details.alternatives = []
-        }
         guard let lowContext = pipeline.context(for: request) else { return nil }
         let task = pipeline.join(lowContext, objection: objection(to: request)) { [self] event in
             switch event {
@@ -170,12 +180,18 @@ extension WebImageManager {
     private func endWhenStored(
         _ operation: WebImageOperation, _ response: WebImageResponse, _ context: LoadContext, _ pipeline: Pipeline
     ) {
-        guard context.request.options.contains(.waitForStore) else { return end(operation, .success(response)) }
-        pipeline.whenStored(response) { [self] in end(operation, .success(response)) }
+        guard context.request.options.contains(.waitForStore) else {
+            return end(operation, .success(response), of: context.request)
+        }
+        pipeline.whenStored(response) { [self] in end(operation, .success(response), of: context.request) }
     }
 
-    private func end(_ operation: WebImageOperation, _ result: Result<WebImageResponse, WebImageError>) {
-        note(result, of: operation.request)
+    /// - Parameter request: the one that was loaded; `nil` for that of the operation.
+    private func end(
+        _ operation: WebImageOperation, _ result: Result<WebImageResponse, WebImageError>,
+        of request: WebImageRequest? = nil
+    ) {
+        note(result, of: request ?? operation.request)
         operation.finish(result)
     }
 

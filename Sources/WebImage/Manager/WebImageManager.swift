@@ -40,6 +40,7 @@ public final class WebImageManager: Sendable {
     let pipelines: PipelineTable
     let running = RunningLoads()
     let blockList: BlockList
+    let lowDataMode: LowDataMode
     let callbackQueue: any CallbackQueue
 
     /// Creates a manager.
@@ -48,6 +49,7 @@ public final class WebImageManager: Sendable {
         callbackQueue = configuration.callbackQueue ?? BatchingCallbackQueue(label: "webimage.callbacks")
         pipelines = PipelineTable(configuration)
         blockList = BlockList(duration: configuration.blockDuration)
+        lowDataMode = LowDataMode(configuration.network)
     }
 
     /// Returns the image in memory; `nil` if there is none. Never reads the disk, and never blocks.

@@ -11,7 +11,8 @@ public import WebImageCore
 /// ```
 ///
 /// A few images load at once, at low priority, so that connections, threads and the disk serve the images on screen
-/// first. While the manager has any load that is not a prefetch, only one image loads at a time. A load of an image
+/// first. While the manager has any load that is not a prefetch, only one image loads at a time. In low-data mode
+/// (``WebImageManager/isLowDataModeEnabled``) no further loads start. A load of an image
 /// that is being prefetched joins the prefetch, which then continues at the higher priority. Every function may be
 /// called from any thread.
 public final class ImagePrefetcher: Sendable {

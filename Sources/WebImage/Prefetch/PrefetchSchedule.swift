@@ -10,6 +10,8 @@ extension ImagePrefetcher {
             var isStarting = false
             /// Whether something has changed while loads were being started.
             var mustLookAgain = false
+            /// Whether it is called when low-data mode has ended.
+            var awaitsData = false
         }
 
         private let manager: WebImageManager
@@ -20,6 +22,9 @@ extension ImagePrefetcher {
             self.manager = manager
             self.maximumConcurrentCount = max(1, maximumConcurrentCount)
         }
+
+        // Nothing else could resume what waits for the end of low-data mode.
+        deinit { cancelAll() }
 
         var isPaused: Bool {
             get { state.withLock { $0.isPaused } }
@@ -65,7 +70,26 @@ extension ImagePrefetcher {
             }
         }
 
-        private var limit: Int { manager.running.hasWanted ? 1 : maximumConcurrentCount }
+        private var limit: Int {
+            if waitsForData() { return 0 }
+            return manager.running.hasWanted ? 1 : maximumConcurrentCount
+        }
+
+        /// Whether low-data mode holds everything up. Continues when it has ended.
+        private func waitsForData() -> Bool {
+            guard manager.lowDataMode.isEnabled else { return false }
+            let isFirst = state.withLock { state in
+                defer { state.awaitsData = true }
+                return !state.awaitsData
+            }
+            guard isFirst else { return true }
+            let waits = manager.lowDataMode.whenEnded { [weak self] in
+                self?.state.withLock { $0.awaitsData = false }
+                self?.startNext()
+            }
+            if !waits { state.withLock { $0.awaitsData = false } }
+            return waits
+        }
 
         private func lookAgain() -> Bool {
             state.withLock { state in

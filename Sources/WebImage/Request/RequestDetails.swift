@@ -25,6 +25,7 @@ struct RequestDetails: Sendable {
     var alternatives: [URL] = []
     var waitsForConnectivity = false
     var lowResolutionURL: URL?
+    var lowDataURL: URL?
     var provider: RequestProvider?
 
     var cache: (any ImageCaching)?

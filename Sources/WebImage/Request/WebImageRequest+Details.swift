@@ -124,6 +124,21 @@ extension WebImageRequest {
         get { details.lowResolutionURL }
         set { changeDetails { $0.lowResolutionURL = newValue } }
     }
+
+    /// The URL of the same image with fewer bytes, for low-data mode (``WebImageManager/isLowDataModeEnabled``); `nil`, the default, loads
+    /// ``url`` in that mode too.
+    ///
+    /// In low-data mode it is loaded in place of ``url`` and ``lowResolutionURL``, unless the full image is cached (not under
+    /// ``CachePolicy/refresh`` and ``CachePolicy/reload``, which ask a server). ``WebImageResponse/url`` tells which one it is, and the image
+    /// is cached under its own URL. A server of another origin receives as little as one of ``alternatives``.
+    ///
+    /// ```swift
+    /// request.lowDataURL = smallURL
+    /// ```
+    public var lowDataURL: URL? {
+        get { box?.details.lowDataURL }
+        set { changeDetails { $0.lowDataURL = newValue } }
+    }
 }
 
 /// Custom components in place of the manager's.

@@ -33,6 +33,7 @@ indirect enum TraceFact: Sendable {
     case failed(WebImageError)
     case invalidated(count: Int)
     case provided
+    case lowData
     case noted(String)
 }
 
@@ -73,6 +74,7 @@ extension TraceFact: CustomStringConvertible {
                 ? "the stored response for the URL is out of date"
                 : "the stored responses for \(count) URLs are out of date"
         case .provided: "the request's closure returned the image"
+        case .lowData: "the image is not cached, so its low-data URL is loaded instead"
         }
     }
 }

@@ -14,9 +14,9 @@ internal import Glibc
 /// g_application_run(application, 0, nil)      // from a synchronous `main`: an asynchronous one leaves the main thread
 /// ```
 @MainActor public enum MainLoop {
-    /// Adds the source that drains the main queue. From then on decoders leave one processor to the main thread, and
-    /// the `GApplication` runs until loads with `WebImageOptions.continueInBackground` have ended. Later calls do
-    /// nothing.
+    /// Adds the source that drains the main queue. From then on decoders leave one processor to the main thread, the
+    /// `GApplication` runs until loads with `WebImageOptions.continueInBackground` have ended, and managers are in low-data mode on
+    /// metered networks (`WebImageManager.isLowDataModeEnabled`). Later calls do nothing.
     ///
     /// Call it before `g_application_run` and before any `WebImageManager` is made. The first view calls it as well.
     public static func install() { _ = sourceID }
@@ -48,6 +48,7 @@ internal import Glibc
     private static let sourceID: guint = {
         ViewPresence.announce()
         ApplicationHold.install()
+        NetworkObserver.install()
         return g_unix_fd_add_full(
             G_PRIORITY_DEFAULT, _dispatch_get_main_queue_handle_4CF(), G_IO_IN,
             { eventDescriptor, _, _ in

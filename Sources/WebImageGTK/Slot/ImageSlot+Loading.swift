@@ -147,7 +147,7 @@ extension ImageSlot {
     /// - Parameter new: a request for the image of the current one.
     /// - Returns: `false` if `new` needs a separate load.
     private func serve(_ new: SlotRequest) -> Bool {
-        guard let current else { return false }
+        guard let current, !hasLowDataImage else { return false }
         switch phase {
         case .ended(isShown: true), .refining:
             guard let image, new.request.isAnswered(byImageOf: current.request),
@@ -182,7 +182,7 @@ extension ImageSlot {
         stopLoading(keepsWork: keepsWork, keeping: kept)
         if !phase.isEnded { cancelRequest() }
         phase = .ended(isShown: false)
-        hasPreview = false
+        (hasPreview, hasLowDataImage) = (false, false)
     }
 
     // MARK: Visibility and size
@@ -394,6 +394,7 @@ extension ImageSlot {
         endFormer()
         switch result {
         case .success(let response):
+            hasLowDataImage = phase.operation?.request.isReplaced(in: response) == true
             succeed(with: response)
         case .failure(.cancelled):
             end(as: .idle, with: result, isShown: false)
@@ -410,7 +411,6 @@ extension ImageSlot {
     /// Shows the image if memory, or the disk with ``WebImage/WebImageOptions/queryDiskSync``, has it.
     ///
     /// - Returns: whether that has ended the request. Otherwise a load follows.
-    ///
     /// - Parameter isRepeated: whether it has been looked for before.
     private func showAtOnce(isRepeated: Bool = false) -> Bool {
         prepared = nil

@@ -98,6 +98,8 @@ public import WebImage
     var sentinel = 0
     /// Whether ``image`` is a preview of the current request.
     var hasPreview = false
+    /// Whether the image on display has fewer bytes than the requested one, which is loaded when it is set again.
+    var hasLowDataImage = false
     /// Whether ``image`` is of the current request or an earlier version of it, not of another URL.
     var showsOwnImage = false
     /// The completion handlers of earlier requests whose loads continue, by sentinel. Loads retain it too, so that they
