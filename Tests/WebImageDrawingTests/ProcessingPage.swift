@@ -139,15 +139,18 @@ enum ProcessingPage {
         return """
             # Image processors
 
-            `make pictures` generates this page and its images from the table in
-            [ProcessingPage.swift](../Tests/WebImageDrawingTests/ProcessingPage.swift), which the tests run, too. All start with this image
-            of 180 by 120 points, which the project draws itself. Squares show transparency.
+            The result of each processor for this image of 180 by 120 points. Squares show transparency.
 
             ![Before](Images/\(sourceFileName))
 
             |   |   |   |
             |---|---|---|
             \(rows.joined(separator: "\n"))
+
+            ## How this page is made
+
+            `make pictures` generates this page and its images from the table in
+            [ProcessingPage.swift](../Tests/WebImageDrawingTests/ProcessingPage.swift), which the tests run, too. The project draws the image itself.
 
             """
     }
