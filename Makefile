@@ -187,7 +187,7 @@ docs: ## Build the documentation site in .build/docs.
 	@Scripts/setup build
 	@Scripts/docs
 
-snippets: ## Compile the code blocks of the README and the guides.
+snippets: ## Compile the code blocks of the README, the guides and doc comments.
 	@Scripts/setup build
 	@Scripts/snippets
 

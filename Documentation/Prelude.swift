@@ -27,3 +27,21 @@ let logo: Image = sample()
 
 func show(_ image: Image) {}
 func show(_ pixels: PixelBuffer) {}
+
+// For doc comments.
+
+let image: Image = sample()
+let decoded: Data = sample()
+let firstBytes: Data = sample()
+let otherBytes: Data = sample()
+let decoder: any ImageDecoder = sample()
+let encoder: any ImageEncoder = sample()
+let play: URL = sample()
+let playPressed: URL = sample()
+let plate: URL = sample()
+@MainActor let box: UnsafeMutablePointer<GtkBox> = sample()
+@MainActor let list: OpaquePointer = sample()
+@MainActor let selection: OpaquePointer = sample()
+@MainActor let snapshot: OpaquePointer = sample()
+@MainActor let markers: OpaquePointer = sample()
+@MainActor let widget: UnsafeMutablePointer<GtkWidget> = sample()

@@ -7,7 +7,7 @@ public import WebImageProcessing
 ///
 /// ```swift
 /// let badge = try Image(size: PointSize(width: 24, height: 24), scale: 2) { context in
-///     context.fill(Path(circleAround: Point(x: 12, y: 12), radius: 12), with: .color(red))
+///     context.fill(Path(circleAround: Point(x: 12, y: 12), radius: 12), with: .color(.black))
 ///     context.draw(StyledText("3", size: 14, color: .white), at: Point(x: 8, y: 3))
 /// }
 /// ```

@@ -185,6 +185,10 @@ extension Path: ProcessorParameter {
 }
 
 /// A position in points: `x` increases to the right, `y` downwards.
+///
+/// ```swift
+/// let circle = Path(circleAround: Point(x: 12, y: 12), radius: 12)
+/// ```
 public struct Point: Sendable, Equatable {
     /// The distance from the left edge.
     package var x: Double

@@ -7,6 +7,7 @@ extension CodecRegistry {
     /// with their libraries. Call it once, before the first load.
     ///
     /// ```swift
+    /// import WebImage
     /// import WebImageFormats
     ///
     /// CodecRegistry.shared.registerFormats()

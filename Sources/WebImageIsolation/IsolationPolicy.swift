@@ -1,5 +1,11 @@
 /// Which images are decoded in processes of their own.
 ///
+/// ```swift
+/// var configuration = WebImageManager.Configuration.server
+/// configuration.isolation = .required
+/// let manager = WebImageManager(configuration: configuration)
+/// ```
+///
 /// | policy | isolated | if there is no decoder process |
 /// |---|---|---|
 /// | ``automatic`` | AVIF, HEIC, JPEG XL, TIFF, JPEG 2000, SVG | decodes in this process, with one warning |

@@ -9,7 +9,7 @@ public import CWebImageShumate
 /// marker.size = PointSize(width: 48, height: 48)
 /// marker.alternativeText = "Matterhorn"
 /// marker.setImage(url, processors: [.circle()])
-/// shumate_marker_layer_add_marker(layer, marker.marker)
+/// shumate_marker_layer_add_marker(markers, marker.marker)
 /// ```
 ///
 /// The widget owns the `WebMarker`, so apps need not retain it. It exists until the widget is destroyed, which also

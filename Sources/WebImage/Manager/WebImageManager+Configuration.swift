@@ -68,6 +68,7 @@ extension WebImageManager {
         /// calling thread, also for look-ups in memory, so it must return quickly.
         ///
         /// ```swift
+        /// var configuration = WebImageManager.Configuration()
         /// configuration.optionsProcessor = { request in
         ///     request.idleTimeout = request.idleTimeout ?? .seconds(5)
         ///     request.headers.merge(["X-App": "photos"]) { own, _ in own }
@@ -80,6 +81,7 @@ extension WebImageManager {
         /// about such a field, in the load's trace and in ``log``.
         ///
         /// ```swift
+        /// var configuration = WebImageManager.Configuration()
         /// configuration.harmlessHeaders.insert("X-Client-Version")
         /// ```
         public var harmlessHeaders = HarmlessHeaders.standard
@@ -99,6 +101,7 @@ extension WebImageManager {
         /// The closure that it gets creates the text. Call it for the levels of interest:
         ///
         /// ```swift
+        /// var configuration = WebImageManager.Configuration()
         /// configuration.log = { level, message in if level >= .info { print(level, message()) } }
         /// ```
         public var log: (@Sendable (_ level: WebImageLogLevel, _ message: () -> String) -> Void)?

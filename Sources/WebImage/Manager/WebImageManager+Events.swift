@@ -4,7 +4,7 @@ extension WebImageManager {
     /// Returns the events of a load: progress, previews and the result.
     ///
     /// ```swift
-    /// for await event in manager.events(for: request) {
+    /// for await event in manager.events(for: WebImageRequest(url)) {
     ///     switch event {
     ///     case .progress(let received, let expected): print(received, expected ?? 0)
     ///     case .preview(let image): show(image)

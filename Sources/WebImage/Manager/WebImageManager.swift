@@ -20,7 +20,7 @@ public final class WebImageManager: Sendable {
     /// Set it at the start of a program. What has begun with the manager before continues with it.
     ///
     /// ```swift
-    /// WebImageManager.shared = WebImageManager(configuration: configuration)
+    /// WebImageManager.shared = WebImageManager(configuration: .server)
     /// ```
     public static var shared: WebImageManager {
         get { chosenManager.withLock { $0 } ?? standardManager }
@@ -105,7 +105,7 @@ public final class WebImageManager: Sendable {
     /// Starts to load an image. ``WebImageOperation/response`` waits for the result.
     ///
     /// ```swift
-    /// let operation = manager.load(request)
+    /// let operation = manager.load(WebImageRequest(url))
     /// operation.priority = .high
     /// let response = try await operation.response
     /// ```

@@ -5,6 +5,13 @@ public import WebImageLoading
 
 /// A load, as one caller sees it. Several operations may share the work.
 ///
+/// ```swift
+/// let operation = manager.load(WebImageRequest(url)) { result in print(result) }
+/// operation.priority = .low
+/// print(operation.traceDescription)
+/// operation.cancel()
+/// ```
+///
 /// Dropping it does not cancel the load.
 public final class WebImageOperation: Sendable {
     /// The request, as changed by the manager's ``WebImageManager/Configuration/optionsProcessor``.
@@ -349,6 +356,10 @@ extension Result where Failure == WebImageError {
 }
 
 /// Runs callbacks: a dispatch queue, the main loop of a GUI, or a custom queue.
+///
+/// ```swift
+/// manager.load(WebImageRequest(url), callbackQueue: DispatchQueue.main) { result in print(result) }
+/// ```
 ///
 /// A queue must run its closures one at a time and in order, and never inside the call to ``enqueue(_:)``.
 public protocol CallbackQueue: Sendable {

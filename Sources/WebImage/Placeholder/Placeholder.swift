@@ -2,6 +2,10 @@ public import WebImageCore
 import WebImageProcessing
 
 /// What a view shows until the image is loaded.
+///
+/// ```swift
+/// picture.setImage(url, placeholder: .blurHash("LEHV6nWB2yk8pyo0adR*.7kCMdnj"))
+/// ```
 public enum Placeholder: Sendable {
     /// An image, at its own aspect ratio.
     case image(Image)

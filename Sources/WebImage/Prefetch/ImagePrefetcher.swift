@@ -6,7 +6,7 @@ public import WebImageCore
 ///
 /// ```swift
 /// let prefetcher = ImagePrefetcher()
-/// let batch = prefetcher.prefetch(nextPage) { print("\($0.loaded) of \($0.total) fetched") }
+/// let batch = prefetcher.prefetch(urls.map { WebImageRequest($0) }) { print("\($0.loaded) of \($0.total) fetched") }
 /// batch.cancel()
 /// ```
 ///

@@ -2,6 +2,12 @@ import WebImageCaching
 import WebImageCore
 
 /// Images that are prefetched together and can be cancelled together. Releasing the batch does not cancel it.
+///
+/// ```swift
+/// let prefetcher = ImagePrefetcher()
+/// let batch = prefetcher.prefetch(urls.map { WebImageRequest($0) }) { progress in print(progress) }
+/// batch.cancel()
+/// ```
 public final class PrefetchBatch: Sendable {
     /// What to load, and the key of its image.
     struct Job: Sendable {

@@ -2,6 +2,10 @@ public import WebImageCaching
 
 /// Which of memory, disk and server may answer a request.
 ///
+/// ```swift
+/// let image = try await manager.image(for: WebImageRequest(url, cachePolicy: .http))
+/// ```
+///
 /// | | memory | disk | server |
 /// |---|---|---|---|
 /// | ``cacheFirst`` | any age | any age | if nothing is cached |
@@ -43,6 +47,12 @@ public enum CachePolicy: Sendable, Hashable, CaseIterable {
 }
 
 /// The cache tiers that a request reads and writes.
+///
+/// ```swift
+/// var request = WebImageRequest(url)
+/// request.originalCacheAccess = .none  // nothing on disk
+/// request.cacheAccess = CacheAccess(query: .all, store: .memory)
+/// ```
 public struct CacheAccess: Sendable, Hashable {
     /// The tiers to read.
     public var query: ImageCache.Tiers

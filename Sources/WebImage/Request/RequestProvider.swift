@@ -7,7 +7,7 @@ extension WebImageRequest {
     /// Creates a request for bytes that a closure returns, for example from an archive, a database or another library.
     ///
     /// ```swift
-    /// let request = WebImageRequest(id: "cover/\(book.id)") { try await library.coverData(of: book) }
+    /// let request = WebImageRequest(id: "cover/7") { try Data(contentsOf: folder.appending(path: "cover.jpg")) }
     /// ```
     ///
     /// - Parameters:
@@ -28,7 +28,7 @@ extension WebImageRequest {
     /// decodes.
     ///
     /// ```swift
-    /// let request = WebImageRequest(id: "chart/\(chart.id)", image: { try await chart.draw() })
+    /// let request = WebImageRequest(id: "red", image: { try Image(color: Color(red: 1, green: 0, blue: 0)) })
     /// ```
     ///
     /// The image is cached at the requested size, in memory and where ``cacheAccess`` says; by default in memory only.

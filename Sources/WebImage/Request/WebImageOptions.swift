@@ -1,5 +1,9 @@
 /// Options of a request; all are off by default.
 ///
+/// ```swift
+/// let image = try await manager.image(for: WebImageRequest(url, options: [.firstFrameOnly, .waitForStore]))
+/// ```
+///
 /// Settings with a value are properties of ``WebImageRequest``: priority, cache policy, caches, credentials, limits.
 ///
 /// If options conflict:

@@ -3,6 +3,11 @@ import WebImageCaching
 public import WebImageCore
 
 /// A loaded image and where it came from.
+///
+/// ```swift
+/// let response = try await manager.response(for: WebImageRequest(url))
+/// print(response.origin, response.image.pixels.size, response.attempts.count)
+/// ```
 public struct WebImageResponse: Sendable {
     // One reference: a response passes through jobs, operations and queues, which copy it often.
     private var content: Content
@@ -150,6 +155,11 @@ public struct WebImageResponse: Sendable {
 }
 
 /// Where an image came from.
+///
+/// ```swift
+/// let response = try await manager.response(for: WebImageRequest(url))
+/// if response.origin == .remote { print("loaded from the server") }
+/// ```
 public enum ImageOrigin: Sendable, Hashable {
     /// There is no image.
     case none
@@ -194,6 +204,16 @@ package struct WebDataResponse: Sendable {
 }
 
 /// An event of a load.
+///
+/// ```swift
+/// for await event in manager.events(for: WebImageRequest(url, options: .progressive)) {
+///     switch event {
+///     case .progress(let received, let expected): print(received, expected as Any)
+///     case .preview(let image): show(image)
+///     case .finished(let result): print(result)
+///     }
+/// }
+/// ```
 public enum LoadEvent: Sendable {
     /// Bytes have arrived. The first event has 0; `expected` is `nil` if the length is unknown. Unread progress is
     /// replaced by newer progress. Progress starts again at 0 with each attempt at a loader after the first.

@@ -4,11 +4,7 @@ package import WebImageLoading
 /// What happened during a load, stage by stage: which cache answered or why it did not, what the server was asked, and
 /// how long everything took.
 ///
-/// ```swift
-/// let operation = manager.load(request)
-/// _ = try? await operation.response
-/// print(operation.trace)
-/// ```
+/// ``WebImageOperation/traceDescription`` prints it.
 package struct LoadTrace: Sendable, Hashable {
     /// The entries, in order of their start.
     package var entries: [Entry]

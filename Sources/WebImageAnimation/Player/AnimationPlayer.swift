@@ -6,7 +6,7 @@ public import WebImageProcessing
 /// ```swift
 /// let player = AnimationPlayer(image)
 /// player.onEvent = { event in
-///     if case .frame(_, let pixels) = event { view.show(pixels) }
+///     if case .frame(_, let pixels) = event { show(pixels) }
 /// }
 /// player.play()
 /// ```

@@ -1,5 +1,9 @@
 /// The order in which a player shows frames. For four frames:
 ///
+/// ```swift
+/// picture.playback.mode = .bounce
+/// ```
+///
 /// | | a loop | stops on |
 /// |---|---|---|
 /// | `normal` | 0 1 2 3 | 3, the last |

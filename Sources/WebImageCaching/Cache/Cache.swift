@@ -7,7 +7,7 @@ public import WebImageCore
 /// ```swift
 /// struct Profile: Codable { var name: String }
 /// let profiles = Cache<Profile>(name: "profiles")
-/// try await profiles.set(profile, for: "ada")
+/// try await profiles.set(Profile(name: "Ada"), for: "ada")
 /// let profile = await profiles.value(for: "ada")
 /// ```
 ///
@@ -117,6 +117,12 @@ public enum CacheTier: Sendable, Hashable {
 }
 
 /// Converts the values of a ``Cache`` to data and back. The closures are called on any thread, also concurrently.
+///
+/// ```swift
+/// let texts = CacheArchiver<String>(
+///     archive: { Data($0.utf8) }, unarchive: { String(data: $0, encoding: .utf8) })
+/// let cache = Cache(name: "texts", archiver: texts)
+/// ```
 public struct CacheArchiver<Value: Sendable>: Sendable {
     /// Converts a value to data. Its errors become ``WebImageError/DiskCacheFailure/archiving(key:message:)``.
     package var archive: @Sendable (Value) throws -> Data

@@ -2,6 +2,11 @@ public import FoundationEssentials
 
 /// The expiration of a cache entry. Look-ups never return an expired entry; it is deleted when the cache is trimmed, or
 /// earlier.
+///
+/// ```swift
+/// var configuration = DiskCache.Configuration()
+/// configuration.expiration = .seconds(3 * 86_400)
+/// ```
 public enum CacheExpiration: Sendable, Hashable {
     /// Never expires. The cache's limits still apply.
     case never
@@ -15,6 +20,12 @@ public enum CacheExpiration: Sendable, Hashable {
 }
 
 /// The effect of a use on the expiration of an entry.
+///
+/// ```swift
+/// var configuration = DiskCache.Configuration()
+/// configuration.expiration = .seconds(86_400)
+/// configuration.expirationExtension = .original  // each use starts the day again
+/// ```
 ///
 /// It applies only to entries that expire after a number of seconds, not to a ``CacheExpiration/date(_:)``.
 public enum ExpirationExtension: Sendable, Hashable {

@@ -5,7 +5,8 @@ extension ImageCache {
     /// Returns a cache that combines several caches, lowest priority first.
     ///
     /// ```swift
-    /// let cache = ImageCache.group(of: [teamCache, ImageCache.shared], query: .concurrent)
+    /// let shared = ImageCache(disk: DiskCache(configuration: .init(directory: folder)))
+    /// let cache = ImageCache.group(of: [shared, ImageCache.shared], query: .concurrent)
     /// ```
     ///
     /// A group can be part of another group, and the cache of a manager or a request. To change the caches of a running
@@ -29,6 +30,11 @@ extension ImageCache {
 
 /// The caches of a group that an operation uses, and their order; see
 /// ``ImageCache/group(of:query:store:remove:contains:clear:)``.
+///
+/// ```swift
+/// let bundled = ImageCache(disk: nil)
+/// let caches = ImageCache.group(of: [ImageCache.shared, bundled], query: .serial, store: .lowestOnly)
+/// ```
 public enum CacheGroupPolicy: Sendable, Hashable, CaseIterable {
     /// All caches in turn, highest priority first. A look-up ends at the first hit.
     case serial

@@ -1,5 +1,10 @@
 /// Identifies a cached image by its source and its variant.
 ///
+/// ```swift
+/// let key = ImageCacheKey(source: "drawing/1")
+/// await ImageCache.shared.store(image, data: data, for: key)
+/// ```
+///
 /// A variant never replaces the original, since their keys differ, in memory and on disk. Keys are compared by their
 /// bytes, so texts that are only canonically equivalent in Unicode are different keys.
 public struct ImageCacheKey: Sendable, Hashable, CustomStringConvertible {

@@ -5,6 +5,17 @@ public import WebImageCore
 /// A cache of images: ``ImageCache``, several as one (``ImageCache/group(of:query:store:remove:contains:clear:)``), or
 /// a custom one.
 ///
+/// ```swift
+/// final class NoCache: ImageCaching {
+///     func data(for key: ImageCacheKey, in tiers: ImageCache.Tiers) async -> ImageCacheResult? { nil }
+///     func store(
+///         _ image: Image?, data: Data?, for key: ImageCacheKey, in tiers: ImageCache.Tiers, attributes: DiskCache.Attributes
+///     ) async {}
+///     func remove(for key: ImageCacheKey, from tiers: ImageCache.Tiers) async {}
+///     func clear(_ tiers: ImageCache.Tiers) async {}
+/// }
+/// ```
+///
 /// A custom cache may have more or fewer than two tiers. It maps ``ImageCache/Tiers`` to its own tiers, and its results
 /// say which tier they are from. ``data(for:in:)``, ``store(_:data:for:in:attributes:)``, ``remove(for:from:)`` and
 /// ``clear(_:)`` are required; the other methods have default implementations that use these.
@@ -142,6 +153,12 @@ extension ImageCaching {
 }
 
 /// The result of a look-up in a cache of images.
+///
+/// ```swift
+/// if let result = await ImageCache.shared.image(for: ImageCacheKey(source: "drawing/1")), let image = result.image {
+///     print(result.tier, image.pixels.size)
+/// }
+/// ```
 public struct ImageCacheResult: Sendable {
     /// The image; `nil` if only bytes were requested.
     public var image: Image?

@@ -2,6 +2,11 @@ internal import FoundationEssentials
 public import WebImageCore
 
 /// How an image is decoded.
+///
+/// ```swift
+/// let options = DecodingOptions(thumbnail: Thumbnail(.pixels(width: 320, height: 240)), firstFrameOnly: true)
+/// let image = try CodecRegistry.shared.decode(data, options: options)
+/// ```
 public struct DecodingOptions: Sendable {
     /// The size of the result; `nil`, the default, decodes every pixel.
     public var thumbnail: Thumbnail?
@@ -85,6 +90,14 @@ public struct DecodingOptions: Sendable {
 }
 
 /// Limits that protect against hostile files: a few hundred bytes can claim four thousand megapixels.
+///
+/// ```swift
+/// var limits = DecodingLimits.default
+/// limits.pixelCount = 50_000_000
+/// limits.seconds = 10
+/// var request = WebImageRequest(url)
+/// request.decodingLimits = limits
+/// ```
 ///
 /// Sides above 65,535 pixels are refused as well.
 public struct DecodingLimits: Sendable, Hashable {

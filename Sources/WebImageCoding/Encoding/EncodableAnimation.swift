@@ -5,8 +5,8 @@ public import WebImageCore
 ///
 /// ```swift
 /// var animation = EncodableAnimation(loopCount: 3)
-/// animation.append(title, duration: 2)                  // an Image
-/// animation.append(clip)                                // every frame of a GIF, with its duration
+/// animation.append(logo, duration: 2)
+/// animation.append(image)                               // every frame of a GIF, with its duration
 /// let data = try CodecRegistry.shared.encode(animation, as: .webp)
 /// ```
 public struct EncodableAnimation: Sendable {

@@ -1,6 +1,11 @@
 public import WebImageCore
 
 /// How images are encoded. Options that a format doesn't have are ignored.
+///
+/// ```swift
+/// let options = EncodingOptions(quality: 0.8, bounds: Thumbnail(.pixels(width: 1600, height: 1600)), byteLimit: 300_000)
+/// let jpeg = try CodecRegistry.shared.encode(image, as: .jpeg, options: options)
+/// ```
 public struct EncodingOptions: Sendable {
     /// The quality of JPEG, of lossy WebP, AVIF, HEIC, JPEG XL and JPEG 2000, 0 (smallest) to 1 (best); clamped. 0.85
     /// by default, at which a JPEG shows no loss at normal distance.

@@ -3,6 +3,11 @@ public import WebImageCore
 
 /// The registered decoders and encoders.
 ///
+/// ```swift
+/// let image = try CodecRegistry.shared.decode(data)
+/// let webP = try CodecRegistry.shared.encode(image, as: .webp, options: EncodingOptions(quality: 0.8))
+/// ```
+///
 /// A decoder is chosen by the content of a file, never by its name or a server's header. Of several decoders that
 /// accept the bytes, the last registered comes first; if it reports an unsupported feature, the next is tried.
 public final class CodecRegistry: Sendable {

@@ -3,6 +3,11 @@ public import WebImageCore
 
 /// Decodes one image format.
 ///
+/// ```swift
+/// CodecRegistry.shared.register(decoder)
+/// let image = try CodecRegistry.shared.decode(data)
+/// ```
+///
 /// Decoders are stateless and may be called from several threads at once. Register custom decoders with
 /// ``CodecRegistry/register(_:)-(ImageDecoder)``.
 public protocol ImageDecoder: Sendable {
@@ -45,6 +50,15 @@ extension ImageDecoder {
 
 /// Decodes an image while its bytes arrive.
 ///
+/// ```swift
+/// if let decoder = try CodecRegistry.shared.makeIncrementalDecoder(startingWith: firstBytes) {
+///     try decoder.append(firstBytes)
+///     let preview = try decoder.preview()
+///     try decoder.append(otherBytes)
+///     let image = try decoder.finish()
+/// }
+/// ```
+///
 /// Use it from one thread at a time; every call blocks while it decodes. ``finish()`` returns exactly the pixels that
 /// ``ImageDecoder/decode(_:options:)`` returns for the whole file.
 public protocol IncrementalImageDecoder: AnyObject {
@@ -69,6 +83,11 @@ public protocol IncrementalImageDecoder: AnyObject {
 }
 
 /// Encodes images in one format.
+///
+/// ```swift
+/// CodecRegistry.shared.register(encoder)
+/// let file = try CodecRegistry.shared.encode(image, as: encoder.format)
+/// ```
 ///
 /// Encoders are stateless and may be called from several threads at once. Images are upright sRGB, so encoders write no
 /// color profile, no orientation and no other metadata unless ``EncodingOptions/metadata`` asks for it.

@@ -1,5 +1,14 @@
 /// The frames of an animated image, decoded on demand.
 ///
+/// ```swift
+/// if let animation = image.animation {
+///     let duration = animation.frames.reduce(0) { $0 + $1.duration }
+///     print(animation.frames.count, duration, animation.loopCount)
+///     let reader = animation.makeFrameReader()
+///     let second = try reader.frame(at: 1, cancellation: nil)
+/// }
+/// ```
+///
 /// A source is immutable and shared. The state of playback, the canvas on which frames are composed, is in the
 /// ``AnimationFrameReader`` that each player (or pool of players) makes for itself. Players use a source under their
 /// locks, so its members return immediately and never call back.

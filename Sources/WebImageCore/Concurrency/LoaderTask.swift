@@ -1,5 +1,10 @@
 /// The urgency of a load, compared with others that wait for the same slot, thread or disk.
 ///
+/// ```swift
+/// let operation = manager.load(WebImageRequest(url, priority: .low)) { result in print(result) }
+/// operation.priority = .veryHigh  // while it runs
+/// ```
+///
 /// Priorities order queues; they never interrupt work that has started. Work shared by several requests runs at the
 /// highest priority among them.
 public enum LoadPriority: Sendable, Comparable, CaseIterable {
@@ -27,6 +32,12 @@ public enum LoadPriority: Sendable, Comparable, CaseIterable {
 }
 
 /// Work in progress: a load, a read, a decode, or a subscription to work that others share.
+///
+/// ```swift
+/// let task = ImageDownloader.shared.load(LoaderRequest(url: url), priority: .low) { event in print(event) }
+/// task.setPriority(.high)
+/// task.cancel()
+/// ```
 ///
 /// Methods may be called from any thread, at any time and any number of times, also after the work has ended.
 public protocol LoaderTask: Sendable {

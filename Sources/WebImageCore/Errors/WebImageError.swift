@@ -2,6 +2,16 @@ public import FoundationEssentials
 
 /// All errors of the library, with the facts about their cause.
 ///
+/// ```swift
+/// do {
+///     show(try await manager.image(at: url))
+/// } catch .cancelled {
+///     // The task was cancelled.
+/// } catch {
+///     print(error)  // what happened, and what to do
+/// }
+/// ```
+///
 /// ``description`` says what happened and what to do about it; `errorDescription` and `recoverySuggestion` are its two
 /// parts. ``code`` is a number that is stable across releases, and ``url`` the URL that the error is about.
 public indirect enum WebImageError: Error, Sendable, Equatable {

@@ -1,4 +1,8 @@
 /// A width and height in pixels.
+///
+/// ```swift
+/// let half = PixelSize(width: image.pixels.size.width / 2, height: image.pixels.size.height / 2)
+/// ```
 public struct PixelSize: Sendable, Hashable, CustomStringConvertible {
     /// The width in pixels.
     public var width: Int

@@ -1,4 +1,9 @@
 /// A width and height in points: pixels divided by the scale of the image or the screen.
+///
+/// ```swift
+/// let gray = try Image(color: Color(red: 0.5, green: 0.5, blue: 0.5), size: PointSize(width: 24, height: 24), scale: 2)
+/// print(gray.pixels.size)  // 48 by 48
+/// ```
 public struct PointSize: Sendable, Hashable {
     /// The width in points.
     public var width: Double
@@ -13,6 +18,10 @@ public struct PointSize: Sendable, Hashable {
 }
 
 /// A rectangle in points, relative to the top left corner of an image: `x` increases to the right, `y` downwards.
+///
+/// ```swift
+/// let part = try await image.processed(by: [.crop(toPoints: PointRect(x: 10, y: 10, width: 80, height: 60))])
+/// ```
 public struct PointRect: Sendable, Hashable {
     /// The left edge.
     package var x: Double

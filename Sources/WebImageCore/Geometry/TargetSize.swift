@@ -1,5 +1,10 @@
 /// A size for a thumbnail or for resizing, in points or pixels, such as `.pixels(width: 320, height: 240)`.
 ///
+/// ```swift
+/// picture.setImage(url, thumbnail: Thumbnail(.pixels(width: 320, height: 240)))
+/// let narrow = try await image.processed(by: [.resize(to: .points(width: 96))])
+/// ```
+///
 /// A side that is `nil` is not limited: it follows from the other side and the image's proportions.
 public enum TargetSize: Sendable, Hashable {
     /// A size in pixels.

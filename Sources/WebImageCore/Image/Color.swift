@@ -1,4 +1,9 @@
 /// A color in sRGB with straight (not premultiplied) alpha; components range from 0 to 1.
+///
+/// ```swift
+/// let shade = Color(red: 0, green: 0, blue: 0, alpha: 0.5)
+/// picture.setImage(url, placeholder: .color(shade))
+/// ```
 public struct Color: Sendable, Hashable {
     /// Red, 0 to 1.
     public var red: Double

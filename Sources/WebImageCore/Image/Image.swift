@@ -2,6 +2,12 @@ public import FoundationEssentials
 
 /// A decoded image: its pixels and what is known about their origin.
 ///
+/// ```swift
+/// let image = try await manager.image(at: url)
+/// print(image.pixels.size, image.scale, image.frameCount)
+/// let rounded = try await image.processed(by: [.roundedCorners(radius: 12)])
+/// ```
+///
 /// A value that shares its pixels, so copies are cheap and can be sent between threads. The EXIF orientation is already
 /// applied.
 public struct Image: Sendable {

@@ -1,4 +1,9 @@
 /// The properties of a file that are known before any pixel is decoded.
+///
+/// ```swift
+/// let info = try CodecRegistry.shared.info(of: data)
+/// print(info.format.name, info.size, info.frameCount, info.isHDR)
+/// ```
 public struct ImageInfo: Sendable, Hashable {
     /// The format.
     public var format: ImageFormat

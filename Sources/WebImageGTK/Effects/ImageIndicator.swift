@@ -6,7 +6,7 @@ public import WebImage
 /// ```swift
 /// picture.indicator = .ring()
 /// picture.indicator = .widget(gtk_spinner_new())
-/// picture.indicator = ImageIndicator(draw: { frame in … })
+/// picture.indicator = ImageIndicator(start: { print("loading") }, stop: { print("ended") })
 /// ```
 ///
 /// An indicator with a `draw` closure is drawn over the image and needs no widget. An indicator belongs to one slot.

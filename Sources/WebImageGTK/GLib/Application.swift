@@ -126,6 +126,7 @@ extension ImageIndicator {
     /// Makes a `GtkSpinner`, such as one in a header bar, turn during network activity.
     ///
     /// ```swift
+    /// let spinner: UnsafeMutablePointer<GtkWidget> = gtk_spinner_new()
     /// ImageIndicator.showNetworkActivity(in: spinner)                   // during loads with .showNetworkActivity
     /// ImageIndicator.showNetworkActivity(in: spinner, of: .shared)      // during all transfers of the program's downloaders
     /// ```

@@ -11,7 +11,9 @@ internal import Glibc
 ///
 /// ```swift
 /// MainLoop.install()
-/// g_application_run(application, 0, nil)      // from a synchronous `main`: an asynchronous one leaves the main thread
+/// gtk_window_present(window)
+/// // From a synchronous `main`: an asynchronous one leaves the main thread.
+/// while g_list_model_get_n_items(gtk_window_get_toplevels()) > 0 { g_main_context_iteration(nil, 1) }
 /// ```
 @MainActor public enum MainLoop {
     /// Adds the source that drains the main queue. From then on decoders leave one processor to the main thread, the

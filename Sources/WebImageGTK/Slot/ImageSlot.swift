@@ -8,7 +8,7 @@ public import WebImage
 /// widget can have slots with operation keys, each with a closure that shows the image:
 ///
 /// ```swift
-/// let slot = ImageSlot(on: window, key: "icon") { image in … }
+/// let slot = ImageSlot(on: widget, key: "icon") { image in if let image { show(image) } }
 /// slot.setImage(url)
 /// ```
 ///

@@ -2,6 +2,12 @@ public import FoundationEssentials
 public import WebImage
 
 /// An object that shows the image of a URL: a slot, or a view with a main slot. All members apply to that slot.
+///
+/// ```swift
+/// func show(_ url: URL, in views: [any ImageSlotOwner]) {
+///     for view in views { view.setImage(url, options: .fadeIn) }
+/// }
+/// ```
 @MainActor public protocol ImageSlotOwner: AnyObject {
     /// The slot that shows the image.
     var imageSlot: ImageSlot { get }

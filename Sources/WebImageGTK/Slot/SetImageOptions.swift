@@ -2,6 +2,10 @@ public import WebImage
 
 /// How a view shows an image. All options are off by default.
 ///
+/// ```swift
+/// picture.setImage(url, options: [.fadeIn, .delayPlaceholder])
+/// ```
+///
 /// ``ignorePlaceholder`` takes precedence over ``delayPlaceholder``. ``avoidSettingImage`` leaves nothing for
 /// ``fadeIn``, ``forceTransition`` and ``waitTransition`` to do.
 public struct SetImageOptions: OptionSet, Sendable, Hashable {
@@ -33,6 +37,17 @@ public struct SetImageOptions: OptionSet, Sendable, Hashable {
 }
 
 /// The state of a view's image.
+///
+/// ```swift
+/// picture.onLoadStateChange = { state in
+///     switch state {
+///     case .idle: print("no image")
+///     case .loading: print(state.fraction ?? 0)
+///     case .loaded(let origin): print(origin)
+///     case .failed(let error): print(error)
+///     }
+/// }
+/// ```
 public enum LoadState: Sendable, Equatable {
     /// No URL, cancelled, or paused off screen.
     case idle

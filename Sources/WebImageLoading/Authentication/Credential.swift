@@ -1,6 +1,11 @@
 public import FoundationEssentials
 
 /// A credential for a server or proxy. Its description hides the secret, so that it does not reach a log.
+///
+/// ```swift
+/// var request = WebImageRequest(url)
+/// request.credential = Credential(username: "ada", password: "secret")
+/// ```
 public struct Credential: Sendable, Hashable {
     enum Kind: Hashable, CustomStringConvertible, CustomReflectable {
         case password(username: String, password: String)

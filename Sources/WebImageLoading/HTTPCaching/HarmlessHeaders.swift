@@ -5,6 +5,7 @@
 /// share.
 ///
 /// ```swift
+/// var configuration = WebImageManager.Configuration()
 /// configuration.harmlessHeaders.insert("X-Client-Version")
 /// configuration.harmlessHeaders.insert("X-Trace-*")         // every name with that beginning
 /// ```

@@ -2,6 +2,11 @@ public import FoundationEssentials
 public import WebImageCore
 
 /// Loads the bytes of a URL from a server, a file or any other source.
+///
+/// ```swift
+/// let loader: any ImageLoader = ImageDownloader.shared
+/// let bytes = try await loader.bytes(for: LoaderRequest(url: url))
+/// ```
 public protocol ImageLoader: Sendable {
     /// Whether the loader handles `url`. Decided from the URL alone, without access to network or disk.
     func canLoad(_ url: URL) -> Bool
@@ -42,6 +47,17 @@ package protocol HeaderReporting {
 }
 
 /// What a loader reports. The same events pass from the transport through all loaders that wrap others to the pipeline.
+///
+/// ```swift
+/// let task = ImageDownloader.shared.load(LoaderRequest(url: url), priority: .normal) { event in
+///     switch event {
+///     case .response(let response): print(response.statusCode ?? 0)
+///     case .bytes(let bytes): print(bytes.count)
+///     case .finished(let result): print(result)
+///     default: break
+///     }
+/// }
+/// ```
 public enum LoaderEvent: Sendable {
     /// The response has started; sent once, before any bytes.
     case response(LoaderResponse)

@@ -4,9 +4,9 @@ package import WebImageCore
 /// Combines several loaders. Each URL goes to the most recently added loader that can load it.
 ///
 /// ```swift
-/// ImageLoaderGroup.shared.add(ThumbnailLoader())
-/// ImageLoaderGroup.shared.remove { $0 is ThumbnailLoader }
-/// configuration.loaders = ImageLoaderGroup(ImageLoaderGroup.shared.loaders + [downloader])
+/// let downloader = ImageDownloader(configuration: ImageDownloader.Configuration())
+/// ImageLoaderGroup.shared.remove { $0 is ImageDownloader }
+/// ImageLoaderGroup.shared.add(downloader)
 /// ```
 ///
 /// Loaders can be added and removed at any time, from any thread. Loads in progress continue with their loader.

@@ -6,6 +6,7 @@ extension ImageLoader {
     ///
     /// ```swift
     /// let bytes = try await ImageDownloader.shared.bytes(for: LoaderRequest(url: url))
+    /// let file = try FileHandle(forWritingTo: folder.appending(path: "photo.jpg"))
     /// for try await piece in bytes { try file.write(contentsOf: piece) }
     /// ```
     ///

@@ -2,6 +2,12 @@ public import FoundationEssentials
 internal import WebImageCore
 
 /// A request to a loader.
+///
+/// ```swift
+/// var request = LoaderRequest(url: url, headers: ["Accept": "image/webp"])
+/// request.idleTimeout = .seconds(5)
+/// let bytes = try await ImageDownloader.shared.bytes(for: request)
+/// ```
 public struct LoaderRequest: Sendable, Hashable {
     /// The URL to load.
     public var url: URL

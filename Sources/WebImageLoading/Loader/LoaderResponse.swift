@@ -1,6 +1,11 @@
 public import FoundationEssentials
 
 /// The head of a loader's response.
+///
+/// ```swift
+/// let response = LoaderResponse(
+///     url: url, statusCode: 200, headers: [HTTPField(name: "Cache-Control", value: "max-age=60")], expectedByteCount: 4_096)
+/// ```
 public struct LoaderResponse: Sendable {
     /// The final URL, after redirects.
     public var url: URL

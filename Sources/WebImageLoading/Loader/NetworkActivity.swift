@@ -3,7 +3,7 @@ internal import WebImageCore
 /// How many transfers are in progress, for an indicator that shows whether any is.
 ///
 /// ```swift
-/// for await isActive in NetworkActivity.shared.changes() { spinner.isSpinning = isActive }
+/// for await isActive in NetworkActivity.shared.changes() { print(isActive) }
 /// ```
 ///
 /// Downloaders count their transfers; for transfers by other means, call ``change(by:)``.

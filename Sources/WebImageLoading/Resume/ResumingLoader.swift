@@ -6,7 +6,7 @@ extension ImageLoader {
     /// cancellation or the end of the process are stored on disk, and only the rest is requested.
     ///
     /// ```swift
-    /// let loader = ImageDownloader.shared.resuming(in: directory)
+    /// let loader = ImageDownloader.shared.resuming(in: folder)
     /// ```
     ///
     /// A ``WebImageManager`` does so for its ``ImageDownloader``, in a folder of its disk cache.

@@ -4,6 +4,14 @@ public import WebImageCore
 
 /// Decides whether a load that failed is tried again, and when.
 ///
+/// ```swift
+/// struct OnceAfterASecond: RetryStrategy {
+///     func delay(after failure: RetryFailure) -> Duration? {
+///         failure.attemptCount == 1 && failure.error.isTransient ? .seconds(1) : nil
+///     }
+/// }
+/// ```
+///
 /// Requests for the same bytes share a transfer only if their strategies are equal.
 public protocol RetryStrategy: Sendable, Hashable {
     /// Returns how long to wait before the next attempt at the same URL; `nil` if the load has failed.
@@ -13,6 +21,14 @@ public protocol RetryStrategy: Sendable, Hashable {
 }
 
 /// A failed attempt, for a ``RetryStrategy``.
+///
+/// ```swift
+/// struct TwiceInAMinute: RetryStrategy {
+///     func delay(after failure: RetryFailure) -> Duration? {
+///         failure.attemptCount < 3 && failure.elapsed < .seconds(60) ? .seconds(5) : nil
+///     }
+/// }
+/// ```
 public struct RetryFailure: Sendable {
     /// How many attempts at this URL have been made, counted from 1.
     public var attemptCount: Int

@@ -3,6 +3,12 @@ internal import WebImageCoding
 public import WebImageCore
 
 /// A blur and a change of its colors, such as frosted glass.
+///
+/// ```swift
+/// let glass = try await image.processed(by: [.blur(.light)])
+/// let custom = BlurEffect(radius: 12, saturation: 1.5, tint: Color(red: 0, green: 0, blue: 0, alpha: 0.3))
+/// picture.setImage(url, processors: [.blur(custom)])
+/// ```
 public struct BlurEffect: Sendable, Hashable {
     let radius: Double
     let saturation: Double

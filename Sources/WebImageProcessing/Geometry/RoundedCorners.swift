@@ -3,6 +3,11 @@ internal import WebImageCoding
 public import WebImageCore
 
 /// A line inside an image's edge.
+///
+/// ```swift
+/// let border = Border(width: 2, color: .white)
+/// picture.setImage(url, processors: [.circle(border: border)])
+/// ```
 public struct Border: Sendable, Hashable, ProcessorParameter {
     let width: Double
     let color: Color

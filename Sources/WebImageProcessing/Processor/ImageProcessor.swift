@@ -5,7 +5,7 @@ public import WebImageCore
 /// Makes one image out of another, such as a resized or blurred one. Written with a leading dot:
 ///
 /// ```swift
-/// let avatar = try photo.processed(by: [.resize(to: .points(width: 48)), .circle()])
+/// let avatar = try await photo.processed(by: [.resize(to: .points(width: 48)), .circle()])
 /// ```
 ///
 /// Lengths are in points unless a label says pixels; an image has ``Image/scale`` pixels per point. Invalid numbers,

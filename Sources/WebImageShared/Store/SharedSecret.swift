@@ -4,6 +4,8 @@ internal import FoundationEssentials
 /// another program wrote, changed or renamed is a miss. The secret appears in no description and no log.
 ///
 /// ```swift
+/// let location = try S3Location("s3://bucket/prefix?endpoint=https://store.internal:9000")
+/// var configuration = SharedImageCache.Configuration(location: location)
 /// configuration.secret = SharedSecret("4f1c…")      // for example from `openssl rand -hex 32`
 /// ```
 public struct SharedSecret: Sendable, CustomStringConvertible, CustomReflectable {
