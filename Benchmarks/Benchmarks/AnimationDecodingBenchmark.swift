@@ -65,7 +65,7 @@
                 peer_decode_gif(
                     bytes.bindMemory(to: UInt8.self).baseAddress, bytes.count, &canvas, canvas.count, hashes)
             }
-            guard isGood else { throw WrongResult(description: "giflib can't read it") }
+            guard isGood else { throw WrongResult(description: "giflib cannot read it") }
         }
 
         private static func compareWithGIFLib(_ data: Data, _ name: String, in table: BenchmarkTable) throws {

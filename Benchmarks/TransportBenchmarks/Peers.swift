@@ -26,7 +26,7 @@ struct Setting {
 }
 
 extension Peer {
-    /// How many requests it made, and at what cost; `nil` when it can't be measured here.
+    /// How many requests it made, and at what cost; `nil` when it cannot be measured here.
     func measure(_ setting: Setting) throws -> (requestCount: Int, report: ClientReport)? {
         switch self {
         case .ours: try clientReport([MeasuredProcess.sibling("TransportBenchmarks"), "--client"], setting)

@@ -20,7 +20,7 @@ typedef struct {
 } cwi_curl_library;
 #undef CWI_CURL_MEMBER
 
-/// All members are NULL if libcurl can't be loaded.
+/// All members are NULL if libcurl cannot be loaded.
 const cwi_curl_library *cwi_curl(void);
 
 #endif

@@ -131,7 +131,7 @@ static cwi_result decode_image(jp2_file *jp2, int reduction, cwi_jp2_rows rows, 
     if ((top > picture->y0 || bottom < picture->y1) &&
         !opj_set_decode_area(
             jp2->codec, jp2->image, (int32_t)picture->x0, (int32_t)top, (int32_t)picture->x1, (int32_t)bottom))
-        return damaged(jp2, "rows that can't be decoded");
+        return damaged(jp2, "rows that cannot be decoded");
     if (!opj_decode(jp2->codec, jp2->stream, jp2->image)) return damaged(jp2, "the image data is damaged");
     // OpenJPEG also reports errors of transforms that it skips, and goes on.
     return opj_end_decompress(jp2->codec, jp2->stream) ? cwi_success() : damaged(jp2, "the image data is damaged");
@@ -232,7 +232,7 @@ static void read_metadata(cwi_file *file) {
 cwi_result cwi_open_jp2(
     const uint8_t *bytes, size_t length, cwi_limits limits, cwi_choice choice, cwi_file **file) {
     if (choice.page > 0) return cwi_no_page(1);
-    if (!choice.jp2) return cwi_failure(CWI_UNSUPPORTED, "a file whose headers weren't read");
+    if (!choice.jp2) return cwi_failure(CWI_UNSUPPORTED, "a file whose headers were not read");
     jp2_file *jp2 = cwi_make_file(sizeof *jp2, &reading, bytes, length, limits, choice);
     if (!jp2) return cwi_failure(CWI_NO_MEMORY, NULL);
     jp2->picture = *choice.jp2;

@@ -29,7 +29,7 @@ static void draw_image(void) {
 static void offer_fonts(void (*offer)(const char *path)) {
     FcConfig *fonts = FcConfigReference(NULL);
     if (!fonts) return;
-    // The configuration can't be read again.
+    // The configuration cannot be read again.
     FcConfigSetRescanInterval(fonts, 0);
     FcFontSet *set = FcConfigGetFonts(fonts, FcSetSystem);
     for (int index = 0; set && index < set->nfont; index++) {

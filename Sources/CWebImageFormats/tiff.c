@@ -111,17 +111,17 @@ static const char *compression_name(int compression) {
     }
 }
 
-/// - count: the blocks that can't be read, of which `first` is one; 0 if that is not known.
+/// - count: the blocks that cannot be read, of which `first` is one; 0 if that is not known.
 static cwi_result damaged(const tiff_file *tiff, uint64_t count, uint64_t first) {
     const tiff_page *page = &tiff->page;
     char text[CWI_MESSAGE_LENGTH];
     const char *kind = page->is_tiled ? "tile" : "strip", *name = compression_name(page->compression);
     if (count > 0) {
         snprintf(
-            text, sizeof text, "%s %llu of %llu can't be read (%s)", kind, (unsigned long long)first + 1,
+            text, sizeof text, "%s %llu of %llu cannot be read (%s)", kind, (unsigned long long)first + 1,
             (unsigned long long)page->block_count, name);
     } else {
-        snprintf(text, sizeof text, "a %s can't be read (%s)", kind, name);
+        snprintf(text, sizeof text, "a %s cannot be read (%s)", kind, name);
     }
     return cwi_failure(CWI_CORRUPT, text);
 }

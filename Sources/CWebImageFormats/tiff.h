@@ -58,10 +58,10 @@ uint64_t cwi_tiff_dictionary_length(TIFF *tiff, const tiff_page *page, const tif
 /// The number of colors: 1, 3 or 4.
 int cwi_tiff_color_count(const tiff_page *page);
 
-/// Reads a page to 16 bits a channel: straight RGBA, or inverted CMYK if `is_ink`. Blocks that can't be read stay zero.
+/// Reads a page to 16 bits a channel: straight RGBA, or inverted CMYK if `is_ink`. Blocks that cannot be read stay zero.
 ///
-/// - stops: whether to stop at a block that can't be read.
-/// Returns the number of blocks that can't be read; `*first` is the index of the first one.
+/// - stops: whether to stop at a block that cannot be read.
+/// Returns the number of blocks that cannot be read; `*first` is the index of the first one.
 uint64_t cwi_tiff_read_samples(
     TIFF *tiff, const tiff_memory *memory, const tiff_page *page, bool is_ink, uint16_t *pixels, bool stops, uint64_t *first);
 

@@ -78,7 +78,7 @@ static bool skip_chunks(xz_bytes *xz, uint64_t *chunk_count) {
     return false;
 }
 
-/// What liblzma can't read either ends the search.
+/// What liblzma cannot read either ends the search.
 static void read_stream(xz_bytes xz, uint64_t *dictionary_length, uint64_t *chunk_count) {
     static const uint8_t check_lengths[16] = {0, 4, 4, 4, 8, 8, 8, 16, 16, 16, 32, 32, 32, 64, 64, 64};
     if (xz.length < STREAM_HEADER_LENGTH || memcmp(xz.bytes, "\xFD" "7zXZ", 6) != 0) return;

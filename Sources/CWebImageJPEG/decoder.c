@@ -22,7 +22,7 @@ struct cwi_jpeg_decoder {
     bool is_end;
     // libjpeg asked for bytes after the end of the file.
     bool reached_end;
-    // The number of bytes to skip that haven't arrived.
+    // The number of bytes to skip that have not arrived.
     size_t skip_count;
     // Between start_pass and the next.
     bool is_in_pass;
@@ -69,7 +69,7 @@ static bool is_sequential_huffman(const struct jpeg_decompress_struct *jpeg) {
     return !jpeg->progressive_mode && !jpeg->arith_code;
 }
 
-// After damage, libjpeg continues with gray or repeated blocks and a warning; here, decoding ends. Warnings that don't
+// After damage, libjpeg continues with gray or repeated blocks and a warning; here, decoding ends. Warnings that do not
 // affect pixels (stray bytes between markers, unusual version numbers) are ignored.
 static void emit_message(j_common_ptr jpeg, int level) {
     if (level >= 0) return;
@@ -268,12 +268,12 @@ cwi_jpeg_status cwi_jpeg_start_pass(cwi_jpeg_decoder *decoder, bool is_last) {
     if (setjmp(decoder->escape)) return decoder->status;
     if (!jpeg->buffered_image) return CWI_JPEG_CORRUPT;
     restore_frame(decoder);
-    // The previous pass was of a complete scan, so its end doesn't wait for bytes.
+    // The previous pass was of a complete scan, so its end does not wait for bytes.
     if (decoder->is_in_pass && !jpeg_finish_output(jpeg)) return CWI_JPEG_NEEDS_BYTES;
     decoder->is_in_pass = false;
     bool is_complete = decoder->is_complete;
     int scan = (int)cwi_jpeg_whole_scan_count(decoder);
-    // Arithmetic coding doesn't tell where the good part of the first scan ends.
+    // Arithmetic coding does not tell where the good part of the first scan ends.
     if (!is_complete && scan == 0 && (jpeg->arith_code || !is_last)) return CWI_JPEG_TRUNCATED;
     // Of a scan that is still being read, libjpeg only outputs the rows read so far. Of earlier scans it outputs all
     // rows, with what it has read of later ones, so the number hardly matters otherwise.

@@ -15,7 +15,7 @@
 //                          └ no ─▶ write the window back ─▶ read the window around the rows ─▶ the rows
 //
 // libjpeg accesses each array from the top, once for each scan and pass, so a window is read and written once for each.
-// Rows that were never written are zero and aren't read.
+// Rows that were never written are zero and are not read.
 typedef struct cwi_jpeg_spool {
     int descriptor;
     // The errno of the last failure.
@@ -28,7 +28,7 @@ typedef struct cwi_jpeg_spool {
     void (*realize_virt_arrays)(j_common_ptr);
 } cwi_jpeg_spool;
 
-// Keeps the coefficients of the next image in the file `descriptor`, which it doesn't close. A file that is not empty keeps its
+// Keeps the coefficients of the next image in the file `descriptor`, which it does not close. A file that is not empty keeps its
 // length: it is written as mapped memory, which a process without the right to write to files may do. Call it between
 // jpeg_read_header and jpeg_start_decompress. Its memory is in libjpeg's pool of the image. It fails like libjpeg:
 // JERR_TFILE_READ and JERR_TFILE_WRITE, with errno in `system_error`.

@@ -3,7 +3,7 @@
 #include <string.h>
 
 // Four lanes, which every processor supports or the compiler emulates. Integers throughout, so that all compute the
-// same bytes. More lanes don't help, since table lookups take the time (with AVX2, 2 megapixels took 4.2 ms instead of
+// same bytes. More lanes do not help, since table lookups take the time (with AVX2, 2 megapixels took 4.2 ms instead of
 // 4.3).
 typedef int32_t lanes __attribute__((vector_size(16)));
 

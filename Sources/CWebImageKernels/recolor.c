@@ -10,7 +10,7 @@ static inline uint32_t level(float value, float limit) {
     return (uint32_t)(int32_t)((value < limit ? value : limit) + 0.5f);
 }
 
-// If alpha doesn't change and doesn't affect color, the matrix applies to premultiplied color, with the constants
+// If alpha does not change and does not affect color, the matrix applies to premultiplied color, with the constants
 // multiplied by alpha.
 static inline __attribute__((always_inline)) void recolor_premultiplied(
     const uint8_t *restrict source, uint8_t *restrict destination, size_t count, const float *m) {

@@ -46,7 +46,7 @@ static uint64_t row_count(uint32_t width, uint32_t height, bool is_interlaced) {
     return count;
 }
 
-// Called before the first pixel. Every kind of image becomes RGBA; 16 bits that aren't kept are rounded, not truncated.
+// Called before the first pixel. Every kind of image becomes RGBA; 16 bits that are not kept are rounded, not truncated.
 static void begin_rows(png_structp png, png_infop info) {
     cwi_png_decoder *decoder = png_get_progressive_ptr(png);
     png_set_expand(png);
@@ -91,13 +91,13 @@ static void put_number(uint8_t *bytes, size_t number) {
     for (int index = 0; index < 4; index++) bytes[index] = (uint8_t)(number >> (24 - 8 * index));
 }
 
-// Passes a whole chunk to libpng. Its checksum is 0, since libpng doesn't check it.
+// Passes a whole chunk to libpng. Its checksum is 0, since libpng does not check it.
 static void process_chunk(cwi_png_decoder *decoder, const char name[4], const uint8_t *content, size_t length) {
     uint8_t start[8], checksum[4] = {0};
     put_number(start, length);
     memcpy(start + 4, name, 4);
     png_process_data(decoder->png, decoder->info, start, sizeof start);
-    // libpng doesn't write to it.
+    // libpng does not write to it.
     if (length > 0) png_process_data(decoder->png, decoder->info, (png_bytep)content, length);
     png_process_data(decoder->png, decoder->info, checksum, sizeof checksum);
 }
@@ -136,7 +136,7 @@ cwi_png_status cwi_png_decoder_start(
     cwi_png_decoder *decoder, const uint8_t header[13], const uint8_t *palette, size_t palette_length,
     const uint8_t *transparency, size_t transparency_length, uint32_t dimension_limit, bool is_deep) {
     static uint8_t signature[8] = {0x89, 'P', 'N', 'G', '\r', '\n', 0x1A, '\n'};
-    // The format's limits; libpng buffers a chunk until it's complete.
+    // The format's limits; libpng buffers a chunk until it is complete.
     if (palette_length > 256 * 3 || transparency_length > 256) return CWI_PNG_CORRUPT;
     if (setjmp(decoder->escape)) return CWI_PNG_CORRUPT;
     decoder->is_deep = is_deep;

@@ -154,7 +154,7 @@ static int add_all(scmp_filter_ctx filter, uint32_t action, const char *const *n
 static int add_conditions(scmp_filter_ctx filter) {
     uint32_t denied = SCMP_ACT_ERRNO(EPERM);
     int result = 0;
-    // Memory that was written can't be executed.
+    // Memory that was written cannot be executed.
     if (!result) result = seccomp_rule_add(filter, SCMP_ACT_ALLOW, SCMP_SYS(mmap), 1, SCMP_A2(SCMP_CMP_MASKED_EQ, PROT_EXEC, 0));
     if (!result) result = seccomp_rule_add(filter, SCMP_ACT_ALLOW, SCMP_SYS(mprotect), 1, SCMP_A2(SCMP_CMP_MASKED_EQ, PROT_EXEC, 0));
     if (!result) result = seccomp_rule_add(filter, denied, SCMP_SYS(mmap), 1, SCMP_A2(SCMP_CMP_MASKED_EQ, PROT_EXEC, PROT_EXEC));

@@ -84,7 +84,7 @@ static int enter_processes(void) {
     return 0;
 }
 
-/// Makes an empty directory that can't be written the root.
+/// Makes an empty directory that cannot be written the root.
 static int enter_empty_root(void) {
     static const char *const places[] = {"/tmp", "/proc", "/dev", "/sys", "/usr", "/"};
     if (unshare(CLONE_NEWNS) != 0) return errno;
@@ -98,7 +98,7 @@ static int enter_empty_root(void) {
         }
         if (chdir(places[index]) != 0) return errno;
         if (mount(NULL, ".", NULL, MS_REMOUNT | MS_BIND | MS_RDONLY | flags, NULL) != 0) return errno;
-        // With the same directory twice, the old root is on top of the new one. A root that is no mount, as after chroot, can't be
+        // With the same directory twice, the old root is on top of the new one. A root that is no mount, as after chroot, cannot be
         // exchanged.
         if (syscall(SYS_pivot_root, ".", ".") == 0) {
             error = error_of(umount2(".", MNT_DETACH));
@@ -140,7 +140,7 @@ static int drop_capabilities(void) {
 
 // MARK: Limits
 
-/// Limits a resource to `value`, or to what is allowed already. The process can't raise it again.
+/// Limits a resource to `value`, or to what is allowed already. The process cannot raise it again.
 static int limit(__rlimit_resource_t resource, uint64_t value) {
     struct rlimit old;
     if (getrlimit(resource, &old) != 0) return errno;
@@ -302,7 +302,7 @@ cwi_sandbox_report cwi_sandbox_enter(cwi_sandbox_limits limits) {
         int directory = open("/", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
         if (directory >= 0) _exit(126);
     }
-    // Other processes of the user can't read its memory.
+    // Other processes of the user cannot read its memory.
     prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);
     set_layer(&report, CWI_LAYER_SECCOMP, cwi_sandbox_filter_calls());
     check(&report);

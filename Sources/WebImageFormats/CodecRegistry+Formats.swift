@@ -22,7 +22,7 @@ extension CodecRegistry {
     /// | JPEG 2000 | OpenJPEG | stills | stills |
     /// | SVG | librsvg | at any size; nothing external is loaded | |
     ///
-    /// A library can't be interrupted while it decodes an image or a frame.
+    /// A library cannot be interrupted while it decodes an image or a frame.
     ///
     /// - Parameter writesHEIC: whether images can be encoded as HEIC; `false` by default. Debian's libheif does it with
     ///   x265, which is under the GNU GPL or a commercial license, and HEVC is patented.

@@ -99,7 +99,7 @@ struct LibraryDecoder: ProbingDecoder, MetadataDecoder {
         library == .jpegXL ? LibraryIncrementalDecoder(self, options: options) : nil
     }
 
-    /// The libraries' errors for large images don't tell the size.
+    /// The libraries' errors for large images do not tell the size.
     private func checkSize(of data: Data, options: DecodingOptions) throws(WebImageError) {
         if library.hasMediaBoxes, let media = MediaFile(data.bytes, isPrefix: false) {
             try options.limits.check(media.size)

@@ -164,7 +164,7 @@ final class LibraryFile {
     }
 
     /// The encoding of code points; sRGB for those that tell nothing. The curves of video cameras (BT.709, BT.601,
-    /// BT.2020) count as sRGB's, as in browsers: displays don't undo them.
+    /// BT.2020) count as sRGB's, as in browsers: displays do not undo them.
     static func colors(primaries: Int32, transfer: Int32) -> ColorEncoding {
         let primaries = [0, 2].contains(primaries) ? 1 : primaries
         let transfer = [0, 1, 2, 6, 14, 15].contains(transfer) ? 13 : transfer

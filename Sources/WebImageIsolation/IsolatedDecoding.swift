@@ -63,7 +63,7 @@ public final class IsolatedDecoding: Sendable {
         public var problem: String?
         /// The layers that hold in the process started last. Empty before the first.
         public var layers: Set<SandboxLayer>
-        /// Why other layers don't hold: the system's messages.
+        /// Why other layers do not hold: the system's messages.
         public var missingLayers: [SandboxLayer: String]
         /// What happened so far.
         public var counters: Counters

@@ -86,7 +86,7 @@ struct Writer {
 /// The last are a piece of one long row of random numbers, from a place that differs from value to value: that is made
 /// and compared at the speed of memory in debug builds too, and no page of it looks like another.
 package enum CheckedValue {
-    /// The bytes before the random ones; a shorter value is cut and can't be told from others.
+    /// The bytes before the random ones; a shorter value is cut and cannot be told from others.
     package static let headerByteCount = 24
     package static let largestByteCount = 320_000
 

@@ -1,4 +1,4 @@
-"""JPEG files of kinds that Pillow can't write: cjpeg does, and djpeg tells their pixels (Debian's libjpeg-turbo-progs)."""
+"""JPEG files of kinds that Pillow cannot write: cjpeg does, and djpeg tells their pixels (Debian's libjpeg-turbo-progs)."""
 
 import io
 import subprocess

@@ -147,7 +147,7 @@ final class NumberedSource: AnimationSource {
     let loopCount: Int
     let isComplete: Bool
     let byteCount = 100
-    /// Frames that can't be decoded.
+    /// Frames that cannot be decoded.
     let damaged: [Int: WebImageError]
     let log: Log
     /// The frame from which composing each frame begins.

@@ -18,7 +18,7 @@ import WebImageTestSupport
         started[0].finish(.success(7))
         #expect(first.results == [.success(7)])
         #expect(second.results == [.success(7)])
-        #expect(table.count == 1, "what has ended can't be joined")
+        #expect(table.count == 1, "what has ended cannot be joined")
     }
 
     @Test func endsOnce() throws {

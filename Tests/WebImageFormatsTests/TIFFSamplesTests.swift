@@ -278,7 +278,7 @@ import WebImageTestSupport
         tiff.strips = [Array(wide.data { x, y, _ in level(x / 3, y, x % 3) })]
         #expect(try difference(tiff.data, Self.color) <= Self.tolerance(bits))
         tiff.strips[0].removeLast(tiff.strips[0].count / 2)
-        #expect(throws: WebImageError.decoding(format: .tiff, reason: .corrupt("strip 1 of 1 can't be read (JPEG)"))) {
+        #expect(throws: WebImageError.decoding(format: .tiff, reason: .corrupt("strip 1 of 1 cannot be read (JPEG)"))) {
             try registry.decode(tiff.data, options: DecodingOptions(damage: .refuse))
         }
     }
@@ -308,7 +308,7 @@ import WebImageTestSupport
         let error = #expect(throws: WebImageError.self) { try registry.decode(tiff.data, options: options) }
         let text = "\(String(describing: error))"
         #expect(text.contains("LZW") && !text.contains("Sorry") && !text.contains("1844674"))
-        if photometric == 8 || bits == 16 { #expect(text.contains("strip 1 of 2 can't be read (LZW)")) }
+        if photometric == 8 || bits == 16 { #expect(text.contains("strip 1 of 2 cannot be read (LZW)")) }
     }
 
     // MARK: Bounds

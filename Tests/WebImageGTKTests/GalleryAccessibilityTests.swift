@@ -124,7 +124,7 @@ final class GalleryAccessibilityTests: GTKTestCase {
             // Window buttons are reached by the window manager's keys.
             if widget.isInstance(of: gtk_window_controls_get_type()) { return false }
             guard isControl(widget) else { return true }
-            // Pictures of buttons, which the pointer can't use either.
+            // Pictures of buttons, which the pointer cannot use either.
             let isUsable = gtk_widget_is_sensitive(widget.widget) != 0 && gtk_widget_get_can_target(widget.widget) != 0
             if isUsable { expected.append(widget) }
             return false

@@ -44,7 +44,7 @@ final class GallerySavingTests: GTKTestCase {
         try ViewerFixture.with { fixture in
             let file = try fixture.write(try picture(8, 8) { _, _ in shade(3) }, "a.png")
             fixture.save(file, PhotoExport(), to: fixture.folder.appendingPathComponent("missing/b.png"))
-            XCTAssertEqual(fixture.toasts, ["b.png can't be saved: No such file or directory"])
+            XCTAssertEqual(fixture.toasts, ["b.png cannot be saved: No such file or directory"])
         }
     }
 

@@ -170,7 +170,7 @@ final class GalleryArgumentsTests: XCTestCase {
     func testWrongArgumentsAreRefused() throws {
         let cases = [
             (["--nonsense"], "--nonsense"), (["--help=me"], "unknown option --help=me"),
-            (["--list", "/nonexistent"], "can't be read: /nonexistent: No such file"),
+            (["--list", "/nonexistent"], "cannot be read: /nonexistent: No such file"),
             (["--size", "big", "a.png"], "--size takes"),
             (["--report", "r.json", "a.png"], "--report needs --screenshot"),
             (["--page", "nonsense"], "--page takes photos, learn"),

@@ -85,7 +85,7 @@ import Testing
         _ = fgets(&buffer, Int32(buffer.count), stream)
         let output = String(decoding: buffer.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }, as: UTF8.self)
         #expect(pclose(stream) == 2 << 8)
-        #expect(output.contains("/nowhere/webimage-decoder can't be executed"))
+        #expect(output.contains("/nowhere/webimage-decoder cannot be executed"))
         try expectFallback("exec env WEBIMAGE_DECODER_PATH=/nowhere/webimage-decoder $host plain")
     }
 

@@ -49,7 +49,7 @@ public enum ChildProcesses {
     }
 }
 
-/// Returns what a file of the system says; nothing if it can't be read. Foundation leaks 4 KiB for each file that is empty.
+/// Returns what a file of the system says; nothing if it cannot be read. Foundation leaks 4 KiB for each file that is empty.
 private func systemText(_ path: String) -> String {
     let descriptor = open(path, O_RDONLY | O_CLOEXEC)
     guard descriptor >= 0 else { return "" }

@@ -9,7 +9,7 @@ public final class TemporaryDirectory: Sendable {
     /// Makes an empty directory under the system's temporary directory.
     ///
     /// - Parameter inMemory: whether it is on `/dev/shm`, if that has 1 GiB free: there, tests that make the file
-    ///   system write its cache to the disk don't wait for it.
+    ///   system write its cache to the disk do not wait for it.
     public init(inMemory: Bool = false) throws {
         var status = statvfs()
         let isInMemory = inMemory && statvfs("/dev/shm", &status) == 0 && status.f_bavail * status.f_frsize >= 1 << 30

@@ -33,7 +33,7 @@ enum Program {
                 gtk_window_set_child(cast(window), list?.widget)
             } catch {
                 gtk_window_set_child(
-                    cast(window), gtk_label_new("The feed can't be shown. \(error.localizedDescription)"))
+                    cast(window), gtk_label_new("The feed cannot be shown. \(error.localizedDescription)"))
             }
         }
     }

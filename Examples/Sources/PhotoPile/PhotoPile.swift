@@ -29,7 +29,7 @@ import WebImageGTK
     }
 
     private func draw() {
-        // An empty snapshot can't be a paintable.
+        // An empty snapshot cannot be a paintable.
         guard !prints.isEmpty, let snapshot = gtk_snapshot_new() else {
             return gtk_picture_set_paintable(OpaquePointer(widget), nil)
         }

@@ -75,7 +75,7 @@ public func exerciseSVG(with bytes: UnsafePointer<UInt8>?, _ count: Int) -> CInt
     do {
         let again = try SVGDocument(Data(document.bytes), limits: .default)
         if again.bytes != document.bytes { fatalError("another document is read from what was written") }
-    } catch { fatalError("what was written can't be read: \(error)") }
+    } catch { fatalError("what was written cannot be read: \(error)") }
     return 0
 }
 
@@ -99,7 +99,7 @@ public func exerciseMetadata(with bytes: UnsafePointer<UInt8>?, _ count: Int) ->
         guard let file = try? withFormats.encode(Image(pixels: pixel), as: format, options: options) else { continue }
         guard let metadata = try? withFormats.metadata(of: file), let exif = metadata.exif,
             (try? withFormats.decode(file)) != nil
-        else { fatalError("\(format.name) with this metadata can't be read") }
+        else { fatalError("\(format.name) with this metadata cannot be read") }
         if format == .png, exif.count > input.count { fatalError("EXIF that has grown") }
     }
     return 0

@@ -5,9 +5,9 @@
 #include <stddef.h>
 
 // libcurl is loaded when the first of these functions is called. Without it, those that make something return NULL or an error, and the
-// others can't be called.
+// others cannot be called.
 
-/// Why libcurl can't be used; NULL if it can. Valid forever.
+/// Why libcurl cannot be used; NULL if it can. Valid forever.
 const char *cwi_curl_problem(void);
 
 /// With CURL_GLOBAL_DEFAULT.
@@ -34,7 +34,7 @@ struct curl_slist *cwi_curl_slist_append(struct curl_slist *list, const char *li
 void cwi_curl_slist_free(struct curl_slist *list);
 const curl_version_info_data *cwi_curl_version(void);
 
-// libcurl's setters and getters are variadic, which Swift can't call. There is one function here for each type of argument. The caller must
+// libcurl's setters and getters are variadic, which Swift cannot call. There is one function here for each type of argument. The caller must
 // choose the function that fits the option (curl's symbols-in-versions).
 
 CURLcode cwi_curl_set_long(CURL *easy, CURLoption option, long value);

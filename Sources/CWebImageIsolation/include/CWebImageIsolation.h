@@ -46,7 +46,7 @@ typedef struct {
 /// handles or ignores SIGCHLD may have taken its status away: then how it ended is unknown.
 cwi_exit cwi_decoder_end(cwi_decoder_process *process, int milliseconds);
 
-/// Gives the process, with its threads and its child in a namespace, the lowest priority. It can't be raised again.
+/// Gives the process, with its threads and its child in a namespace, the lowest priority. It cannot be raised again.
 void cwi_decoder_lower_priority(const cwi_decoder_process *process);
 
 /// Closes the descriptors of a process that belongs to a parent of this one: after `fork`, the child must not touch it.
@@ -78,7 +78,7 @@ cwi_channel_status cwi_channel_receive(
 
 // MARK: Memory
 
-/// Creates memory of `length` bytes that can't become smaller or larger. Pages take memory once they are touched. -1 and errno if that
+/// Creates memory of `length` bytes that cannot become smaller or larger. Pages take memory once they are touched. -1 and errno if that
 /// fails; EFBIG without a signal where RLIMIT_FSIZE is in the way.
 int cwi_memory_create(size_t length);
 
@@ -100,7 +100,7 @@ uint64_t cwi_inode(int descriptor);
 /// Closes a descriptor if it still is the file that it was.
 void cwi_close_same(int descriptor, uint64_t inode);
 
-/// The length of memory that can't be resized, or -1.
+/// The length of memory that cannot be resized, or -1.
 int64_t cwi_memory_fixed_length(int descriptor);
 
 /// The length of memory or a file, or -1.

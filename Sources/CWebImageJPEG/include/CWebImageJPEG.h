@@ -20,7 +20,7 @@ typedef enum cwi_jpeg_status {
     CWI_JPEG_UNSUPPORTED,
     CWI_JPEG_OUT_OF_MEMORY,
     CWI_JPEG_TOO_MANY_SCANS,
-    // The file for coefficients couldn't be written or read; see cwi_jpeg_decoder_system_error.
+    // The file for coefficients could not be written or read; see cwi_jpeg_decoder_system_error.
     CWI_JPEG_SPOOL_FAILED,
 } cwi_jpeg_status;
 
@@ -39,13 +39,13 @@ typedef struct cwi_jpeg_header {
     uint32_t width;
     uint32_t height;
     uint32_t component_count;
-    // Four components, which cwi_jpeg_read_rows outputs unchanged; libjpeg can't convert them to RGB.
+    // Four components, which cwi_jpeg_read_rows outputs unchanged; libjpeg cannot convert them to RGB.
     bool is_cmyk;
-    // Progressive, or one scan per component: call cwi_jpeg_consume until it's complete.
+    // Progressive, or one scan per component: call cwi_jpeg_consume until it is complete.
     bool has_multiple_scans;
     // libjpeg may report CWI_JPEG_UNKNOWN_CODE.
     bool is_sequential_huffman;
-    // libjpeg can't suspend arithmetic decoding: after cwi_jpeg_start all bytes must be available.
+    // libjpeg cannot suspend arithmetic decoding: after cwi_jpeg_start all bytes must be available.
     bool is_arithmetic;
     // The memory, in bytes, of the coefficients of several scans, and of the window if they are in a file; 0 for one
     // scan.
@@ -96,7 +96,7 @@ unsigned cwi_jpeg_whole_scan_count(const cwi_jpeg_decoder *decoder);
 cwi_jpeg_status cwi_jpeg_start_pass(cwi_jpeg_decoder *decoder, bool is_last);
 
 // Writes up to `row_limit` rows to `pixels`, 4 bytes per pixel: RGBA with alpha 255, or CMYK. Returns their number:
-// all, unless the status tells why not; these are good. CWI_JPEG_CORRUPT if fewer rows are left, or a row doesn't fit
+// all, unless the status tells why not; these are good. CWI_JPEG_CORRUPT if fewer rows are left, or a row does not fit
 // in `stride` bytes.
 cwi_jpeg_status cwi_jpeg_read_rows(
     cwi_jpeg_decoder *decoder, uint8_t *pixels, size_t stride, uint32_t row_limit, uint32_t *row_count);

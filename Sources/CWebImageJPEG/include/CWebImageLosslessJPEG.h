@@ -2,7 +2,7 @@
 #define CWEBIMAGE_LOSSLESS_JPEG_H
 
 // Lossless JPEG (ITU-T T.81, annex H): Huffman codes of differences, 2 to 16 bits. libjpeg-turbo reads it from version 3
-// on, which no Debian has yet. It's in medical images, raw photos, and TIFF.
+// on, which no Debian has yet. It is in medical images, raw photos, and TIFF.
 
 #include "CWebImageJPEG.h"
 

@@ -1,7 +1,7 @@
 #ifndef CWEBIMAGE_KERNELS_H
 #define CWEBIMAGE_KERNELS_H
 
-// Inner loops over pixels, in C because Swift can't compile a function for several kinds of processor. Pixels are 4
+// Inner loops over pixels, in C because Swift cannot compile a function for several kinds of processor. Pixels are 4
 // bytes: red, green, blue, alpha. The processor is detected once at run time; every variant computes the same bytes.
 // Nothing here allocates or checks sizes: the callers do.
 
@@ -22,7 +22,7 @@ void cwi_unpremultiply(const uint8_t *source, uint8_t *destination, size_t count
 void cwi_flatten(
     const uint8_t *source, uint8_t *destination, size_t count, uint8_t red, uint8_t green, uint8_t blue);
 
-// Blends premultiplied pixels over others (Porter and Duff's "over"), rounding to nearest. The two don't overlap in
+// Blends premultiplied pixels over others (Porter and Duff's "over"), rounding to nearest. The two do not overlap in
 // memory.
 void cwi_blend_over(const uint8_t *source, uint8_t *destination, size_t count);
 
@@ -60,7 +60,7 @@ typedef enum cwi_blend_mode {
 } cwi_blend_mode;
 
 // Blends premultiplied pixels with others; all four components of the source are multiplied by `opacity`, 0 to 1. The
-// three don't overlap in memory.
+// three do not overlap in memory.
 void cwi_blend(
     cwi_blend_mode mode, const uint8_t *source, const uint8_t *backdrop, uint8_t *destination, size_t count,
     float opacity);
@@ -141,7 +141,7 @@ void cwi_resample_vertically_portable(
 void cwi_resample_horizontally_portable(const int16_t *row, cwi_filter filter, uint8_t *destination, size_t width);
 
 // Averages boxes of `columns` by `row_count` pixels, each at most 255, into one row of (width + columns - 1) / columns
-// pixels, rounding to nearest. The last box has fewer columns if `width` isn't a multiple. `sums` is scratch memory for
+// pixels, rounding to nearest. The last box has fewer columns if `width` is not a multiple. `sums` is scratch memory for
 // 4 * width values.
 void cwi_shrink_boxes(
     const uint8_t *source, size_t source_stride, size_t row_count, size_t width, size_t columns, uint16_t *sums,
@@ -202,7 +202,7 @@ void cwi_png_filter_with(
     uint8_t filter, const uint8_t *row, const uint8_t *above, uint8_t *filtered, size_t byte_count,
     size_t bytes_per_pixel);
 
-// Finds the first column in which two rows differ, and the one after the last; returns false if they don't differ.
+// Finds the first column in which two rows differ, and the one after the last; returns false if they do not differ.
 bool cwi_changed_columns(const uint8_t *before, const uint8_t *after, size_t count, size_t *first, size_t *end);
 
 // The same for pixels that become transparent.
@@ -220,13 +220,13 @@ bool cwi_cut_alpha(const uint8_t *source, uint8_t *pixels, size_t count);
 // Returns the first of the nearest among `count` colors, at most 256: all reds, then greens, then blues, 0 to 255.
 size_t cwi_nearest_color(const int16_t *levels, size_t count, int red, int green, int blue);
 
-// Drops alpha. Source and destination don't overlap.
+// Drops alpha. Source and destination do not overlap.
 void cwi_rgba_to_rgb(const uint8_t *source, uint8_t *destination, size_t count);
 
 // Swaps red and blue: converts pixels to cairo's ARGB32 and back. The two may be the same memory.
 void cwi_swap_red_and_blue(const uint8_t *source, uint8_t *destination, size_t count);
 
-// Convert `count` pixels of other kinds to 4 bytes, without premultiplying. Source and destination don't overlap.
+// Convert `count` pixels of other kinds to 4 bytes, without premultiplying. Source and destination do not overlap.
 void cwi_rgb_to_rgba(const uint8_t *source, uint8_t *destination, size_t count);
 void cwi_gray_to_rgba(const uint8_t *source, uint8_t *destination, size_t count);
 void cwi_gray_alpha_to_rgba(const uint8_t *source, uint8_t *destination, size_t count);

@@ -16,7 +16,7 @@ typedef enum cwi_png_status {
 } cwi_png_status;
 
 // Decodes the compressed pixels of an image as they arrive. The caller reads chunks and checksums: libpng only gets
-// what it needs, so it doesn't buffer or decompress anything else.
+// what it needs, so it does not buffer or decompress anything else.
 typedef struct cwi_png_decoder cwi_png_decoder;
 
 typedef struct cwi_png_rows {
@@ -45,7 +45,7 @@ cwi_png_status cwi_png_decoder_start(
 cwi_png_status cwi_png_decoder_take(
     cwi_png_decoder *decoder, const uint8_t *bytes, size_t count, uint8_t *pixels, size_t stride, uint32_t row_limit);
 
-// The same for an image without interlacing that isn't kept: writes the rows from `first_row` on to `window`, which
+// The same for an image without interlacing that is not kept: writes the rows from `first_row` on to `window`, which
 // holds `row_limit`; fails if more come.
 cwi_png_status cwi_png_decoder_take_rows(
     cwi_png_decoder *decoder, const uint8_t *bytes, size_t count, uint8_t *window, size_t stride, uint32_t first_row,

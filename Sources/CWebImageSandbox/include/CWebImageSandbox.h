@@ -30,7 +30,7 @@ typedef enum {
 typedef struct {
     /// A bit for each layer that holds.
     uint32_t active;
-    /// Why the others don't: an error number.
+    /// Why the others do not: an error number.
     int32_t errors[CWI_LAYER_COUNT];
     /// The version of Landlock, or 0.
     int32_t landlock_version;
@@ -46,7 +46,7 @@ typedef struct {
 } cwi_sandbox_limits;
 
 /// Opens a file that a library opens by its name later, such as a font: reading it stays possible. Call it before the sandbox is entered. Too
-/// many files, and those that can't be opened, are left out.
+/// many files, and those that cannot be opened, are left out.
 void cwi_sandbox_offer(const char *path);
 
 /// Enters the sandbox. In the namespace of processes, the caller goes on as a child of itself, which ends as the child does.

@@ -86,7 +86,7 @@ struct GalleryArguments {
     private mutating func apply(_ values: [String: String]) throws(Refusal) {
         if let path = values["list"] {
             do { list = try LocationList(path: path) } catch {
-                throw Refusal(reason: "the list can't be read: \(error.userDescription)")
+                throw Refusal(reason: "the list cannot be read: \(error.userDescription)")
             }
         }
         if let name = values["page"] {

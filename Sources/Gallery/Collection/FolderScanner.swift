@@ -32,12 +32,12 @@ struct FolderScanner: Sendable {
     /// thread.
     ///
     /// - Parameter cancellation: stops the scan at the next entry of a folder.
-    /// - Returns: the error number if the folder itself can't be read.
+    /// - Returns: the error number if the folder itself cannot be read.
     func scan(_ folder: String, _ cancellation: Cancellation, _ body: ([URL]) -> Void) -> Int32? {
         var pending = [folder]
         while let path = pending.popLast() {
             guard let directory = opendir(path) else {
-                // A folder inside that can't be read hides only its own images.
+                // A folder inside that cannot be read hides only its own images.
                 if path == folder { return errno }
                 continue
             }

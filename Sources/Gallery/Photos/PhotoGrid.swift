@@ -170,7 +170,7 @@ import WebImageGTK
     override func layOut(width: Int, height: Int) {
         if isLayoutStale || layout.width != Double(width) || laidOutHeight != height {
             computeLayout(width: width, height: height)
-            // Cells can't be added during a layout.
+            // Cells cannot be added during a layout.
             callBeforeNextFrame { [weak self] in
                 self?.updateCells()
                 self?.queueLayout()

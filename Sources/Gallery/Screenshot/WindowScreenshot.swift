@@ -50,12 +50,12 @@ import WebImageGTK
     private func record() {
         let screenshot = WindowScreenshot(of: window.widget)
         var isWritten = screenshot.save(to: path)
-        if !isWritten { complain("the screenshot can't be written to \(path)") }
+        if !isWritten { complain("the screenshot cannot be written to \(path)") }
         guard window.shownPage == "photos" else { return whenDone(isWritten && window.isComplete) }
         let report = GalleryReport(of: window, in: screenshot)
         if let reportPath, !report.write(to: reportPath) {
             isWritten = false
-            complain("the report can't be written to \(reportPath)")
+            complain("the report cannot be written to \(reportPath)")
         }
         print(report.figures.line)
         let failures = report.cells.compactMap(\.error) + [window.photos.openingFailure].compactMap(\.self)

@@ -33,7 +33,7 @@ struct PhotoExport: Sendable, Equatable {
             ?? false
     }
 
-    /// Why an image can't be saved.
+    /// Why an image cannot be saved.
     enum Failure: Error, CustomStringConvertible {
         case image(WebImageError)
         case file(String)
@@ -68,7 +68,7 @@ struct PhotoExport: Sendable, Equatable {
                 try data.write(to: file, options: .atomic)
             } catch {
                 let system = (error as? CocoaError)?.userInfo["NSUnderlyingError"] as? POSIXError
-                throw .file(system.map { String(cString: strerror($0.code.rawValue)) } ?? "The file can't be written")
+                throw .file(system.map { String(cString: strerror($0.code.rawValue)) } ?? "The file cannot be written")
             }
         }
     }

@@ -31,7 +31,7 @@ extension PhotoViewer {
             } catch .image(.cancelled) {
                 session.showToast("\(file.displayName) was not saved")
             } catch {
-                session.showToast("\(file.displayName) can't be saved: \(error)")
+                session.showToast("\(file.displayName) cannot be saved: \(error)")
             }
         }
     }
@@ -58,7 +58,7 @@ extension PhotoViewer {
             content.map { g_object_unref($0) }
             session.showToast("Image copied")
         } catch {
-            session.showToast("The image can't be copied: \(error.userDescription)")
+            session.showToast("The image cannot be copied: \(error.userDescription)")
         }
     }
 

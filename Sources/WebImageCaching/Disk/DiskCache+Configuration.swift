@@ -45,7 +45,7 @@ extension DiskCache {
         /// Whether the directory may belong to a user other than the process's or root; `false` by default, since the
         /// owner can put any files there. Intended for volumes that are shared on purpose.
         package var allowsForeignDirectory = false
-        /// Called on a thread of the disk pool when the cache can't be used, once for each cause. By default it prints
+        /// Called on a thread of the disk pool when the cache cannot be used, once for each cause. By default it prints
         /// a line to standard error.
         public var onFailure: @Sendable (WebImageError) -> Void = { error in
             var line = "webimage: \(error)\n"

@@ -49,7 +49,7 @@ extension DiskCache {
     }
 }
 
-/// Blocking versions of the asynchronous methods, for programs without `async`. Don't call them on the main thread of
+/// Blocking versions of the asynchronous methods, for programs without `async`. Do not call them on the main thread of
 /// an app.
 extension DiskCache {
     /// Like ``data(for:)``, but blocks.

@@ -62,7 +62,7 @@ extension FramePart {
     /// Whether the result is the same on any canvas of `canvasSize`.
     func replaces(_ canvasSize: PixelSize) -> Bool { covers(canvasSize) && (blend == .source || isOpaque) }
 
-    /// Whether it's outside the canvas, so that nothing is left after cropping.
+    /// Whether it is outside the canvas, so that nothing is left after cropping.
     var isEmpty: Bool { size.width <= 0 || size.height <= 0 }
 
     func lies(inside canvasSize: PixelSize) -> Bool {
@@ -84,7 +84,7 @@ struct ReplayStarts: Sendable {
     init(of parts: [FramePart], on canvasSize: PixelSize) {
         var starts: [Int] = []
         starts.reserveCapacity(parts.count)
-        // The canvas before a part is drawn: where it starts, and the box outside of which it's transparent.
+        // The canvas before a part is drawn: where it starts, and the box outside of which it is transparent.
         var start = 0
         var drawn = Box()
         for (index, part) in parts.enumerated() {

@@ -77,7 +77,7 @@ extension AnimationSource {
 }
 
 extension DecodingPlan {
-    /// Returns the first frame of `file`, with the animation if there are several frames and the options don't want the
+    /// Returns the first frame of `file`, with the animation if there are several frames and the options do not want the
     /// first only.
     func image(of file: any AnimationFile) throws(WebImageError) -> Image {
         let animation = try ComposedAnimation(file, plan: self)
@@ -88,7 +88,7 @@ extension DecodingPlan {
     }
 }
 
-/// The animation of a file that is still arriving. It's rebuilt only after the number of frames has grown by a
+/// The animation of a file that is still arriving. It is rebuilt only after the number of frames has grown by a
 /// sixteenth.
 ///
 /// Rebuilding visits all frames, so with each of 50,000 frames it would take a billion steps. Up to 31 frames, each one
@@ -122,7 +122,7 @@ struct ArrivingAnimation {
 ///                       image                     image          ``ReplayStarts`` on
 ///
 /// The image of a frame is the canvas itself, frozen; drawing the next frame copies it only if a caller still holds it.
-/// A part with ``FramePart/Disposal/restore`` is drawn on a copy, so nothing has to be restored. The pixels don't
+/// A part with ``FramePart/Disposal/restore`` is drawn on a copy, so nothing has to be restored. The pixels do not
 /// depend on the order of calls.
 final class ComposedFrameReader: ExtensibleFrameReader {
     private var animation: ComposedAnimation
@@ -185,7 +185,7 @@ final class ComposedFrameReader: ExtensibleFrameReader {
     /// Prepares the canvas for drawing a part.
     ///
     /// A part with damaged pixels draws nothing, and clears the canvas if it would have replaced it, so that the frame
-    /// doesn't depend on where composing starts.
+    /// does not depend on where composing starts.
     private func advance(to index: Int, cancellation: Cancellation?) throws(WebImageError) {
         if next > index || next < animation.starts[index] { begin(with: animation.starts[index]) }
         try dispose(cancellation: cancellation)

@@ -3,8 +3,8 @@ package import WebImageCore
 
 /// The conversion from a file's colors to sRGB, created once per file.
 ///
-/// Gray and RGB are converted last, when there are fewest pixels: ``convertedToSRGB(_:cancellation:)``. CMYK can't be
-/// resampled, so it's converted first, row by row: ``convertInk(_:pixelCount:)``. Each does nothing for the other's
+/// Gray and RGB are converted last, when there are fewest pixels: ``convertedToSRGB(_:cancellation:)``. CMYK cannot be
+/// resampled, so it is converted first, row by row: ``convertInk(_:pixelCount:)``. Each does nothing for the other's
 /// color models.
 package struct ColorConversion: Sendable {
     /// `nil` if there is nothing to convert.
@@ -118,7 +118,7 @@ extension ColorProfile {
             return LittleCMSTransform(self)
         case (.rgb, .rgb), (.rgb, .gray):
             guard hasTag(.perceptualTable) || !MatrixShaper.isDegenerate(self) else { return nil }
-            // A gray image may have a camera's profile; it's then that profile's gray.
+            // A gray image may have a camera's profile; it is then that profile's gray.
             return ownTransform(MatrixShaper.init) ?? LittleCMSTransform(self) ?? MatrixShaper(self)
         case (.gray, .gray):
             return ownTransform(ToneMap.init) ?? LittleCMSTransform(self).map(ToneMap.init(graysBy:)) ?? ToneMap(self)
@@ -158,7 +158,7 @@ private let sampleColors: [UInt8] = {
 
 /// Converts pixels to sRGB. Immutable and thread-safe.
 protocol ColorTransform: Sendable {
-    /// Converts `pixelCount` pixels of 4 bytes. `source` may be `destination`; otherwise they don't overlap.
+    /// Converts `pixelCount` pixels of 4 bytes. `source` may be `destination`; otherwise they do not overlap.
     ///
     /// Gray and RGB (as RGBA) are premultiplied before and after; colors are divided by alpha for the conversion. CMYK
     /// becomes opaque pixels.
@@ -204,7 +204,7 @@ final class ColorTransformCache: Sendable {
 
     var count: Int { state.withLock { $0.entries.count } }
 
-    /// Whether there is an entry; doesn't count as use.
+    /// Whether there is an entry; does not count as use.
     func holds(_ encoding: ColorEncoding, model: ColorModel = .rgb) -> Bool {
         state.withLock { $0.entries[Key(encoding: encoding, model: model)] != nil }
     }

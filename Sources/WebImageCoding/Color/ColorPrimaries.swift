@@ -12,7 +12,7 @@ package struct ColorPrimaries: Sendable, Hashable {
     static let d65: SIMD2<Double> = [0.3127, 0.329]
 
     /// The matrix from linear RGB to XYZ under ICC's D50, adapted by Bradford's method (ICC.1:2022, annex E). `nil` for
-    /// invalid colors, or primaries that can't make white.
+    /// invalid colors, or primaries that cannot make white.
     var matrixToConnectionSpace: ColorMatrix? {
         guard points.allSatisfy(Self.isValid) else { return nil }
         let lights = ColorMatrix(columns: Self.color(of: red), Self.color(of: green), Self.color(of: blue))

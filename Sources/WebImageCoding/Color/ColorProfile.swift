@@ -199,7 +199,7 @@ extension ColorProfile {
     }
 
     private static func fits(_ steps: [UInt8], _ bytesPerValue: Int, behind start: Int, in tag: RawSpan) -> Bool {
-        // At most 2³² steps, so this can't overflow.
+        // At most 2³² steps, so this cannot overflow.
         let valueCount = steps.reduce(3) { $0 * Int($1) }
         return valueCount > 0 && start + valueCount * bytesPerValue <= tag.byteCount
     }

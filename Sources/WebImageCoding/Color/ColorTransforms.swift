@@ -167,7 +167,7 @@ extension ColorProfile {
 /// Uses the perceptual intent, as browsers do; lcms2 then maps the darkest ink to black. lcms2's cache of the last
 /// pixel, the only state that threads would share, is off.
 final class LittleCMSTransform: ColorTransform, @unchecked Sendable {
-    // `@unchecked`: without that cache, lcms2 doesn't write to a transform.
+    // `@unchecked`: without that cache, lcms2 does not write to a transform.
     private let transform: cmsHTRANSFORM
     private let model: ColorModel
 
@@ -278,7 +278,7 @@ package enum ToneCurve: Sendable, Hashable {
 }
 
 extension ToneCurve {
-    /// Reads a `curv` or `para` tag; `nil` if it's damaged.
+    /// Reads a `curv` or `para` tag; `nil` if it is damaged.
     init?(tag: RawSpan) {
         if tag.hasText("curv", at: 0) {
             self.init(points: tag)

@@ -38,7 +38,7 @@ package struct DeepColorConversion: Sendable {
         return output.freeze(isOpaque: isOpaque)
     }
 
-    /// Converts a row to premultiplied RGBA, and returns whether it's opaque.
+    /// Converts a row to premultiplied RGBA, and returns whether it is opaque.
     ///
     /// - Parameter row: its number in the image, on which dithering depends.
     func convert(
@@ -137,7 +137,7 @@ private final class DeepTables: DeepColorTransform, @unchecked Sendable {
 
 /// Converts with lcms2: profiles with color tables, and CMYK. See ``LittleCMSTransform``.
 private final class DeepLittleCMSTransform: DeepColorTransform, @unchecked Sendable {
-    // `@unchecked`: without its cache, lcms2 doesn't write to a transform.
+    // `@unchecked`: without its cache, lcms2 does not write to a transform.
     private let transform: cmsHTRANSFORM
     private let isInk: Bool
 

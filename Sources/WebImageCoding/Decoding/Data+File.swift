@@ -14,7 +14,7 @@ extension Data {
         contentsOfFile path: String, upTo limit: Int = .max, allowsStreams: Bool = false,
         cancellation: Cancellation? = nil
     ) throws(WebImageError) {
-        // Nonblocking, so that opening a pipe that is refused doesn't wait for a writer.
+        // Nonblocking, so that opening a pipe that is refused does not wait for a writer.
         let descriptor = open(path, O_RDONLY | O_CLOEXEC | (allowsStreams ? 0 : O_NONBLOCK))
         guard descriptor >= 0 else { throw .file(path: path, errno: errno) }
         defer { close(descriptor) }

@@ -8,9 +8,9 @@ internal import WebImageCore
 ///     decode ─▶ first in the queue, and it fits? ── yes ──▶ runs ──▶ releases its share ──▶ next in the queue
 ///                          └ no ─▶ waits
 ///
-/// If no decode is running, the first in the queue starts even if it doesn't fit. A decode larger than the budget
-/// therefore runs alone, and none waits forever. A running decode never waits for more, so two can't deadlock. Previews
-/// hold memory for as long as their file takes to arrive: they get at most half of the budget, never wait, and don't
+/// If no decode is running, the first in the queue starts even if it does not fit. A decode larger than the budget
+/// therefore runs alone, and none waits forever. A running decode never waits for more, so two cannot deadlock. Previews
+/// hold memory for as long as their file takes to arrive: they get at most half of the budget, never wait, and do not
 /// delay decodes.
 ///
 /// A decode that a watchdog has given up keeps its share until its library returns. It no longer counts as running, so
@@ -107,7 +107,7 @@ package final class DecodingBudget: Sendable {
         return DecodingShare(of: self, byteCount: byteCount, isForPreviews: false, number: number, time: time)
     }
 
-    /// Returns a share for previews; `nil` if it doesn't fit now.
+    /// Returns a share for previews; `nil` if it does not fit now.
     func previewShare(_ byteCount: Int, isLarge: Bool = false) -> DecodingShare? {
         let fits = state.withLock { state in
             guard state.waiters.isEmpty, byteCount <= self.byteCount - state.heldByteCount,
@@ -130,7 +130,7 @@ package final class DecodingBudget: Sendable {
     }
 
     private func wait(_ waiter: Waiter, _ cancellation: Cancellation?) throws(WebImageError) {
-        // A cancellation is a flag, so it's polled.
+        // A cancellation is a flag, so it is polled.
         while waiter.semaphore.wait(timeout: .now() + .milliseconds(Self.pollMilliseconds)) == .timedOut {
             do throws(WebImageError) {
                 try cancellation?.check()
@@ -221,7 +221,7 @@ package final class DecodingShare {
         budget.release(self)
     }
 
-    /// Counts more bytes for a decode that turns out to need them. Doesn't wait; others wait instead.
+    /// Counts more bytes for a decode that turns out to need them. Does not wait; others wait instead.
     func grow(to newByteCount: Int) {
         guard newByteCount > byteCount else { return }
         budget.grow(self, by: newByteCount - byteCount)

@@ -42,7 +42,7 @@ public struct DecodingOptions: Sendable {
     var animationIdentity: AnimationIdentity?
     /// Shared by all decodes of the process; tests replace it.
     package var budget = DecodingBudget.shared
-    /// The directories for JPEG coefficients that don't fit in memory, in order of preference; tests replace it.
+    /// The directories for JPEG coefficients that do not fit in memory, in order of preference; tests replace it.
     var spoolDirectories: [String]?
     /// Returns a file of that length for the same, where this process can create none. `nil` if there is no disk.
     package var spoolSource: (@Sendable (_ byteCount: Int) throws(WebImageError) -> UnnamedFile?)?
@@ -112,11 +112,11 @@ public struct DecodingLimits: Sendable, Hashable {
     /// it throws ``WebImageError/LimitFailure/frames(limit:)``.
     public var frameCount: Int
     /// The most bytes of decoded pixels in one play of an animation, 4 a pixel, each frame at its stored size; 1 GiB by
-    /// default. It limits the work of a player, not memory: decoded frames aren't all kept. Not checked with
+    /// default. It limits the work of a player, not memory: decoded frames are not all kept. Not checked with
     /// ``DecodingOptions/firstFrameOnly``. The layers of JPEG XL count like frames, also in a still image. Exceeding it throws
     /// ``WebImageError/LimitFailure/animation(byteCount:limit:)``.
     public var animationByteCount: Int
-    /// The most bytes in a file that aren't image data: profiles, EXIF, XMP, text, comments, everything before a JPEG's
+    /// The most bytes in a file that are not image data: profiles, EXIF, XMP, text, comments, everything before a JPEG's
     /// first scan, GIF extensions, unknown chunks. 64 MiB by default. Exceeding it throws
     /// ``WebImageError/LimitFailure/metadata(byteCount:limit:)``.
     ///
@@ -133,9 +133,9 @@ public struct DecodingLimits: Sendable, Hashable {
     /// format's decoder is added.
     ///
     /// Near the limit there are no previews. Next, above 512 MiB too, thumbnails are made row by row. Finally, the
-    /// coefficients of a progressive JPEG go to an unnamed file in `TMPDIR`, or in `/var/tmp` if `TMPDIR` isn't set, isn't writable, or
+    /// coefficients of a progressive JPEG go to an unnamed file in `TMPDIR`, or in `/var/tmp` if `TMPDIR` is not set, is not writable, or
     /// is in memory; for a decoder process, the program creates it. If neither is writable, decoding throws
-    /// ``WebImageError/ResourceFailure/temporaryFile(directory:errno:)``. Images that still don't fit throw
+    /// ``WebImageError/ResourceFailure/temporaryFile(directory:errno:)``. Images that still do not fit throw
     /// ``WebImageError/LimitFailure/memory(byteCount:limit:)``.
     public var memoryByteCount: Int
     /// The most time, in seconds, of a decode, of all calls of an incremental decoder, or of one frame of an animation.

@@ -101,7 +101,7 @@ extension DecodingOptions {
         share.grow(to: byteCount)
     }
 
-    /// Returns a share for previews; `nil` if it's over the limit or doesn't fit now.
+    /// Returns a share for previews; `nil` if it is over the limit or does not fit now.
     func previewShare(_ byteCount: Int, isLarge: Bool = false) -> DecodingShare? {
         byteCount <= limits.memoryByteCount ? budget.previewShare(byteCount, isLarge: isLarge) : nil
     }

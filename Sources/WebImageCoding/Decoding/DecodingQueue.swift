@@ -96,7 +96,7 @@ extension MutablePixelBuffer {
     ///     rows 0…h ──▶ bands ──▶ the calling thread
     ///                    └─────▶ threads for decoding that happen to be idle
     ///
-    /// The calling thread takes part and doesn't wait for threads that haven't started, so it can be a decoding thread
+    /// The calling thread takes part and does not wait for threads that have not started, so it can be a decoding thread
     /// itself.
     ///
     /// - Parameters:
@@ -135,7 +135,7 @@ extension MutablePixelBuffer {
                 }
             }
             work()
-            // A helper that hasn't started has nothing left to do.
+            // A helper that has not started has nothing left to do.
             for helper in helpers where helper.cancel() { group.leave() }
             group.wait()
         }
@@ -182,6 +182,6 @@ private final class Bands: Sendable {
 
 /// The address of the first row, shared by threads that write different rows.
 private struct SharedAddress: @unchecked Sendable {
-    // `@unchecked`: bands don't overlap, and the memory outlives the work on them.
+    // `@unchecked`: bands do not overlap, and the memory outlives the work on them.
     let address: UnsafeMutablePointer<UInt8>
 }

@@ -192,7 +192,7 @@ private final class WatchedThread: Sendable {
     func idle() { PlatformThread.idle(threadWithID: id.load(ordering: .relaxed)) }
 
     /// How long the thread has waited for a processor while it could run, in seconds: the second number of the file. 0 if
-    /// the kernel doesn't tell.
+    /// the kernel does not tell.
     var delaySeconds: Double {
         let descriptor = turns.load(ordering: .relaxed)
         guard descriptor >= 0 else { return 0 }

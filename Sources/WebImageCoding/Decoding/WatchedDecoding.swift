@@ -91,7 +91,7 @@ extension ImageDecoder {
 
 /// A value that one thread at a time uses, which need not be the same one.
 private struct Confined<Value>: @unchecked Sendable {
-    // `@unchecked`: the caller waits while the other thread uses the value, and doesn't use it again after giving up.
+    // `@unchecked`: the caller waits while the other thread uses the value, and does not use it again after giving up.
     let value: Value
 }
 

@@ -21,7 +21,7 @@ public struct EncodableAnimation: Sendable {
     /// An image and its duration.
     package struct Frame: Sendable {
         /// In seconds, not negative. As in browsers, 0.01 or less means 0.1. Formats round it (GIF to hundredths, at
-        /// least 2; WebP to thousandths); rounding errors don't add up.
+        /// least 2; WebP to thousandths); rounding errors do not add up.
         package var duration: Double
         let content: Content
 
@@ -54,7 +54,7 @@ public struct EncodableAnimation: Sendable {
     /// Appends an image, or all frames of an animated one.
     ///
     /// - Parameter duration: in seconds, not negative. As in browsers, 0.01 or less means 0.1. Formats round it (GIF to
-    ///   hundredths, at least 2; WebP to thousandths); rounding errors don't add up. By default, frames of an animated
+    ///   hundredths, at least 2; WebP to thousandths); rounding errors do not add up. By default, frames of an animated
     ///   image keep their durations, and a still gets 0.1; with a duration, the first frame of an animated image is
     ///   appended.
     public mutating func append(_ image: Image, duration: Double? = nil) {
@@ -70,7 +70,7 @@ public struct EncodableAnimation: Sendable {
         frames.append(Frame(duration: duration, content: .data(data, registry)))
     }
 
-    /// Appends an image file, which is read when it's encoded, with `registry`.
+    /// Appends an image file, which is read when it is encoded, with `registry`.
     ///
     /// - Parameter duration: in seconds; see ``Frame/duration``.
     package mutating func append(contentsOfFile file: URL, duration: Double, registry: CodecRegistry = .shared) {
@@ -194,7 +194,7 @@ package struct FrameClock {
     package mutating func units(for seconds: Double) -> Int {
         let exact = FrameDuration.played(seconds) * unitsPerSecond + owed
         let units = exact < Double(range.upperBound) ? max(Int(exact.rounded()), range.lowerBound) : range.upperBound
-        // Clamping isn't carried over: a long frame must not shorten a hundred others.
+        // Clamping is not carried over: a long frame must not shorten a hundred others.
         owed = min(max(exact - Double(units), -0.5), 0.5)
         return units
     }

@@ -1,6 +1,6 @@
 public import WebImageCore
 
-/// How images are encoded. Options that a format doesn't have are ignored.
+/// How images are encoded. Options that a format does not have are ignored.
 ///
 /// ```swift
 /// let options = EncodingOptions(quality: 0.8, bounds: Thumbnail(.pixels(width: 1600, height: 1600)), byteLimit: 300_000)
@@ -23,7 +23,7 @@ public struct EncodingOptions: Sendable {
     /// then with fewer pixels. That takes up to 16 tries. Below a quality of 0.4 a smaller image looks better; a lower
     /// ``quality`` is used as it is.
     public var byteLimit: Int?
-    /// Whether a JPEG is progressive: a few percent shorter, several times slower. Its last step can't be cancelled.
+    /// Whether a JPEG is progressive: a few percent shorter, several times slower. Its last step cannot be cancelled.
     /// `false` by default.
     public var isProgressive: Bool
     /// Whether a WebP, AVIF, JPEG XL, JPEG 2000 or HEIC keeps every pixel; ``quality`` is ignored then. `false` by default.
@@ -52,7 +52,7 @@ public struct EncodingOptions: Sendable {
     /// Pixels are upright sRGB, so what is written says so: the orientation is 1, the color space is sRGB, and the size is
     /// the file's, in EXIF and XMP. An empty ``ImageMetadata`` writes only the orientation. Pass
     /// ``CodecRegistry/metadata(of:)`` of the original file to keep all but its thumbnail and what describes a gain map. An
-    /// original color profile can't be kept, because its colors were converted.
+    /// original color profile cannot be kept, because its colors were converted.
     public var metadata: ImageMetadata?
     /// Whether JPEG, WebP and TIFF get a color profile of sRGB. `false` by default: programs take files without one for
     /// sRGB. The other formats name their color space.
@@ -130,7 +130,7 @@ public struct EncodingOptions: Sendable {
 
     /// The color resolution of a JPEG. Brightness always has full resolution.
     package enum Chroma: String, Sendable, Hashable, CaseIterable {
-        /// 4:2:0 below a quality of 0.9, where its loss isn't visible, 4:4:4 from there on.
+        /// 4:2:0 below a quality of 0.9, where its loss is not visible, 4:4:4 from there on.
         case automatic
         /// 4:4:4.
         case full = "444"
@@ -156,7 +156,7 @@ public struct EncodingOptions: Sendable {
     package enum Dithering: String, Sendable, Hashable, CaseIterable {
         /// Uses the nearest color: shortest, but smooth areas show steps.
         case none
-        /// A fixed pattern of 8 by 8 pixels, which doesn't move between frames and compresses better than
+        /// A fixed pattern of 8 by 8 pixels, which does not move between frames and compresses better than
         /// ``floydSteinberg``.
         case ordered
         /// Distributes each pixel's error to its neighbors (Floyd and Steinberg, 1976): closest to the original.

@@ -34,7 +34,7 @@ struct FrameDifferences {
             return nil
         }
         if isWhole {
-            // If the frame can't erase, the previous one is cleared first.
+            // If the frame cannot erase, the previous one is cleared first.
             if !canErase, !frame.isOpaque { last.disposal = .clear }
             pending = FramePatch(area: PixelArea(frame.size), frame: frame, ground: nil)
             return last
@@ -102,7 +102,7 @@ struct FramePatch {
     var area: PixelArea
     /// The whole frame.
     let frame: PixelBuffer
-    /// The canvas before the patch is drawn; `nil` if it doesn't matter.
+    /// The canvas before the patch is drawn; `nil` if it does not matter.
     let ground: PixelBuffer?
     /// Whether the area is kept or cleared before the next patch is drawn.
     var disposal = FramePart.Disposal.keep
@@ -129,7 +129,7 @@ struct FramePatch {
         return Double(count) / Double(area.pixelCount)
     }
 
-    /// Returns the area with unchanged pixels transparent; `nil` if there is no canvas to keep, or if blending can't
+    /// Returns the area with unchanged pixels transparent; `nil` if there is no canvas to keep, or if blending cannot
     /// give the frame.
     func changes(cancellation: Cancellation?) throws(WebImageError) -> PixelBuffer? {
         try changesAndCount(cancellation: cancellation)?.changes

@@ -66,7 +66,7 @@ extension GIFDecoder {
 }
 
 extension GIFFile {
-    /// Why a finished file is incomplete; `nil` if it's complete.
+    /// Why a finished file is incomplete; `nil` if it is complete.
     ///
     /// As in browsers, only a still image may lack its trailer: an animation may have lost frames.
     var damage: WebImageError? {
@@ -135,7 +135,7 @@ extension GIFFile {
     func image(
         first: GIFFrameDecoder, plan: DecodingPlan, share: DecodingShare
     ) throws(WebImageError) -> Image {
-        // In a file that is still arriving, missing rows aren't damage.
+        // In a file that is still arriving, missing rows are not damage.
         if end != nil { try first.check(plan.options.damage, isWhole: frames.first?.isWhole == true) }
         guard let file = GIFAnimationFile(self, options: plan.options) else {
             throw .decoding(format: .gif, reason: .corrupt("no frame"))
@@ -189,7 +189,7 @@ struct GIFAnimationFile: AnimationFile {
     private let frames: [GIFFrame]
     private let limits: DecodingLimits
     private let damage: DecodingOptions.Damage
-    /// The pixels of the first frame, if it's decoded already.
+    /// The pixels of the first frame, if it is decoded already.
     private var firstPixels: PixelBuffer?
 
     /// - Parameter file: finished or not. Its first frame may be incomplete; others are left out. `nil` without frames.
@@ -208,7 +208,7 @@ struct GIFAnimationFile: AnimationFile {
     var format: ImageFormat { .gif }
     var orientation: ImageOrientation { .up }
 
-    /// Returns a copy that doesn't decode the first frame again.
+    /// Returns a copy that does not decode the first frame again.
     func with(firstPixels: PixelBuffer) -> GIFAnimationFile {
         var copy = self
         copy.firstPixels = firstPixels

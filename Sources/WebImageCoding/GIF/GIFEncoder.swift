@@ -110,7 +110,7 @@ final class GIFEncoding {
         return writer.finish(palette: palette)
     }
 
-    /// Returns the local palette of a frame for which the global one isn't enough. The first frame's palette is the
+    /// Returns the local palette of a frame for which the global one is not enough. The first frame's palette is the
     /// global one, and grows as long as it has every color of the frames that use it.
     private func ownPalette(
         for content: PixelBuffer

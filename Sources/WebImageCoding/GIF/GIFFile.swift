@@ -9,7 +9,7 @@ struct GIFFile: Sendable {
     private(set) var frames: [GIFFrame] = []
     /// The frame whose descriptor has arrived, but not all of its blocks; without its codes.
     private(set) var openFrame: GIFFrame?
-    /// The number of repetitions, 0 means forever; `nil` if the file doesn't specify it.
+    /// The number of repetitions, 0 means forever; `nil` if the file does not specify it.
     private(set) var repeatCount: Int?
     /// The number of bytes appended.
     private(set) var byteCount = 0
@@ -17,7 +17,7 @@ struct GIFFile: Sendable {
     private(set) var metadataByteCount = 0
     /// Whether any frame has a transparent color.
     private var hasTransparentColor = false
-    /// Why reading stopped; `nil` if it hasn't.
+    /// Why reading stopped; `nil` if it has not.
     private(set) var end: End?
 
     private var screen: PixelSize?
@@ -64,14 +64,14 @@ struct GIFFile: Sendable {
     /// Appends bytes and reads as far as possible.
     ///
     /// - Parameter stopsAtFrame: whether to stop after the first frame's descriptor.
-    /// - Throws: ``WebImageError/decoding(format:reason:url:)`` if this isn't a GIF.
+    /// - Throws: ``WebImageError/decoding(format:reason:url:)`` if this is not a GIF.
     mutating func append(_ next: Data, stopsAtFrame: Bool = false) throws(WebImageError) {
         byteCount += next.count
         guard end == nil else { return }
         if bytes.isEmpty {
             bytes = next
         } else {
-            // A slice keeps all of its memory, so it's copied when most of it has been read.
+            // A slice keeps all of its memory, so it is copied when most of it has been read.
             if bytes.startIndex > bytes.count { bytes = bytes.withUnsafeBytes { Data($0) } }
             bytes.append(next)
         }
@@ -130,9 +130,9 @@ struct GIFFile: Sendable {
 
     // MARK: Reading
 
-    /// Reads one block; returns `false` if it's incomplete or ends the file.
+    /// Reads one block; returns `false` if it is incomplete or ends the file.
     private mutating func readNext() throws(WebImageError) -> Bool {
-        // A separate reference, so that the span doesn't borrow `self`.
+        // A separate reference, so that the span does not borrow `self`.
         let bytes = bytes
         let data = bytes.bytes
         switch stage {
@@ -244,7 +244,7 @@ struct GIFFile: Sendable {
         stage = .introducer
     }
 
-    /// Skips the next block and returns its range; `nil` if it's incomplete.
+    /// Skips the next block and returns its range; `nil` if it is incomplete.
     private mutating func nextBlock(_ data: RawSpan) -> Range<Int>? {
         guard let length = data.byte(at: offset), offset + 1 + Int(length) <= data.byteCount else { return nil }
         let start = offset + 1

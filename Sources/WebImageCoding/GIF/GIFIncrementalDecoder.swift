@@ -12,7 +12,7 @@ final class GIFIncrementalDecoder: ProbingIncrementalDecoder {
     private var first: GIFFrameDecoder?
     /// The memory for previews.
     private var share: DecodingShare?
-    /// The image of the first frame, once it's complete.
+    /// The image of the first frame, once it is complete.
     private var completeFirstFrame: Image?
     private var frames = ArrivingAnimation()
     /// The state shown by the last preview.

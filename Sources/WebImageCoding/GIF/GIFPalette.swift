@@ -345,7 +345,7 @@ struct PaletteMapper {
                 return other == index ? least : min(least, (difference &* difference).wrappedSum())
             }
         }
-        // The median, so that a few outliers don't cause noise.
+        // The median, so that a few outliers do not cause noise.
         let median = distances.sorted()[distances.count / 2]
         return Int32((Double(min(median, 3 * 255 * 255)) / 3).squareRoot().rounded()) * 2
     }
@@ -361,7 +361,7 @@ struct PaletteMapper {
 
     // MARK: Diffused
 
-    /// Every second row runs backward, so that patterns don't slant.
+    /// Every second row runs backward, so that patterns do not slant.
     private mutating func appendDiffused(
         _ pixels: PixelBuffer, to indices: inout [UInt8], cancellation: Cancellation?
     ) throws(WebImageError) {

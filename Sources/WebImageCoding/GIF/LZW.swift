@@ -11,7 +11,7 @@ internal import WebImageCore
 ///                └─ new ┘ = "abc" + "d", 4 indices from a
 ///
 /// The buffer has space after the last index, since copies write eight bytes at a time. Positions are derived from
-/// lengths that are checked: a string precedes the position it's copied to, and no copy starts after the last index.
+/// lengths that are checked: a string precedes the position it is copied to, and no copy starts after the last index.
 final class LZWDecoder {
     /// The number of decompressed indices.
     private(set) var count = 0

@@ -7,7 +7,7 @@ package import WebImageCore
 ///
 /// A damaged file is decoded up to the first damage: rows that libjpeg would fill with gray or repeated blocks stay
 /// transparent. Of a progressive file, detail is missing instead, unless its first scan is damaged. A missing end
-/// marker is tolerated, except with arithmetic coding, where it can't be told from truncation.
+/// marker is tolerated, except with arithmetic coding, where it cannot be told from truncation.
 package struct JPEGDecoder: ProbingDecoder {
     package init() {}
 

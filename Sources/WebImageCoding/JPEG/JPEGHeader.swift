@@ -9,7 +9,7 @@ struct JPEGHeader {
     let componentCount: Int
     /// Bits of a sample.
     let precision: Int
-    /// Whether it's lossless, which libjpeg-turbo does not read before version 3.
+    /// Whether it is lossless, which libjpeg-turbo does not read before version 3.
     let isLossless: Bool
     /// The pieces of a color profile in file order: APP2 segments, starting at their signature.
     let profileSegments: [Range<Int>]
@@ -65,7 +65,7 @@ struct JPEGHeader {
                 xmp = min(start, end)..<end
             case 0xE2 where data.hasText("urn:iso:std:iso:ts:21496:-1\0", at: offset + 2):
                 hasGainMap = true
-            // A profile has at most 255 pieces: with more it's invalid.
+            // A profile has at most 255 pieces: with more it is invalid.
             case 0xE2 where profileSegments.count < 256 && data.hasText(Self.profileSignature, at: offset + 2):
                 profileSegments.append(offset + 2..<offset + length)
             default:
@@ -160,7 +160,7 @@ extension JPEGHeader {
     }
 
     /// Returns the profile joined from its pieces (ICC.1:2022, B.4). Each has its number, from 1, and the number of
-    /// pieces; the order doesn't matter. If pieces are missing, duplicated or contradictory, there is no profile.
+    /// pieces; the order does not matter. If pieces are missing, duplicated or contradictory, there is no profile.
     func colorProfile(in data: RawSpan) -> ColorProfile? {
         let headerLength = Self.profileSignature.utf8CodeUnitCount + 2
         guard let first = profileSegments.first,

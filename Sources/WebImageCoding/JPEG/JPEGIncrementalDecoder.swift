@@ -116,7 +116,7 @@ final class JPEGIncrementalDecoder: ProbingIncrementalDecoder {
         try options.checkCancellation()
         if reader == nil { reader = try JPEGReader() }
         guard let reader else { return }
-        // Moved out of `self` so that it isn't copied. After an error there is no further call.
+        // Moved out of `self` so that it is not copied. After an error there is no further call.
         var arrived = bytes
         bytes = []
         readCount += try arrived.span.bytes.withUnsafeBytes { (bytes) throws(WebImageError) in

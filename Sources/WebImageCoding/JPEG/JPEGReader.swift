@@ -16,7 +16,7 @@ final class JPEGReader {
     private var output: MutablePixelBuffer?
     /// Replaces ``output`` if rows are resampled one by one.
     private var streamedRows: StreamedRows?
-    /// Holds coefficients that don't fit in memory.
+    /// Holds coefficients that do not fit in memory.
     private var spool: UnnamedFile?
     /// The number of output rows, from the top.
     private var rowCount = 0
@@ -52,7 +52,7 @@ final class JPEGReader {
     var hasMultipleScans: Bool { header.has_multiple_scans }
     /// The length of these coefficients.
     var coefficientByteCount: Int { header.coefficient_byte_count }
-    /// Whether ``decode(options:)`` can stop at the end of a piece; libjpeg can't within arithmetic coding.
+    /// Whether ``decode(options:)`` can stop at the end of a piece; libjpeg cannot within arithmetic coding.
     var isSuspendable: Bool { !header.is_arithmetic }
     /// Whether damage can be reported in pieces that decoding the whole file tolerates: see ``isDamageUncertain``.
     var mayBeUncertain: Bool { header.is_sequential_huffman }
@@ -88,10 +88,10 @@ final class JPEGReader {
     /// Starts to decode at least `targetSize` pixels: at an eighth, a quarter or half of the size if that is enough.
     ///
     /// libjpeg then computes smaller blocks from the same coefficients, much faster. It supports every eighth, but
-    /// those in between have no SIMD code and are slower than the full size. The scale can't be changed later.
+    /// those in between have no SIMD code and are slower than the full size. The scale cannot be changed later.
     ///
     /// - Parameters:
-    ///   - ink: the conversion from CMYK to sRGB; other models aren't converted here.
+    ///   - ink: the conversion from CMYK to sRGB; other models are not converted here.
     ///   - spool: holds the coefficients of several scans; `nil`, the default, means memory.
     ///   - resamplesRows: whether rows are resampled one by one; then there are no previews.
     func start(
@@ -174,13 +174,13 @@ final class JPEGReader {
     func finish(options: DecodingOptions) throws(WebImageError) -> (pixels: PixelBuffer, isPartial: Bool) {
         let failure = isComplete ? nil : damage ?? .decoding(format: .jpeg, reason: .truncated)
         if let failure, options.damage == .refuse { throw failure }
-        // libjpeg's memory isn't needed for color conversion.
+        // libjpeg's memory is not needed for color conversion.
         defer { releaseImage() }
         if header.has_multiple_scans {
             try makeOutput()
             var status = cwi_jpeg_start_pass(decoder, true)
             if status == CWI_JPEG_OK { status = try readRows(options.cancellation) }
-            // Of an incomplete first scan, some rows may be there. But a system error isn't damage of the file.
+            // Of an incomplete first scan, some rows may be there. But a system error is not damage of the file.
             let isFault = status == CWI_JPEG_SPOOL_FAILED || status == CWI_JPEG_OUT_OF_MEMORY
             guard status == CWI_JPEG_OK || failure != nil && !isFault else { throw error(status) }
         }

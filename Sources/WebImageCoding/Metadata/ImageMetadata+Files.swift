@@ -3,7 +3,7 @@ package import WebImageCore
 
 /// A decoder that reads EXIF and XMP.
 package protocol MetadataDecoder: ImageDecoder {
-    /// Returns the metadata of a file, as it's stored.
+    /// Returns the metadata of a file, as it is stored.
     ///
     /// - Throws: ``WebImageError/decoding(format:reason:url:)``.
     func metadata(of data: Data) throws(WebImageError) -> ImageMetadata
@@ -36,7 +36,7 @@ extension ImageMetadata {
 }
 
 extension EncodingOptions {
-    /// Returns `file` with ``metadata`` and, if it's asked for, a profile, where the format's container is ours.
+    /// Returns `file` with ``metadata`` and, if it is asked for, a profile, where the format's container is ours.
     func addingMetadata(
         to file: Data, _ size: PixelSize, as format: ImageFormat
     ) throws(WebImageError) -> Data {

@@ -35,7 +35,7 @@ public struct ImageMetadata: Sendable, Hashable {
 
 extension ImageMetadata {
     /// Returns the metadata for pixels that were turned upright, converted to sRGB, and perhaps scaled: with the
-    /// orientation 1, the color space sRGB and this size, in EXIF and XMP, and without a thumbnail of the file that it's
+    /// orientation 1, the color space sRGB and this size, in EXIF and XMP, and without a thumbnail of the file that it is
     /// from. Without EXIF there will be one with nothing but the orientation. The properties of a gain map, which is not
     /// written, are left out of XMP.
     ///
@@ -68,7 +68,7 @@ extension ImageMetadata {
         ).map { Data($0) }
     }
 
-    /// A profile of sRGB, for files that can't name it.
+    /// A profile of sRGB, for files that cannot name it.
     package static let sRGBProfile: [UInt8] = {
         guard let profile = cmsCreate_sRGBProfile() else { return [] }
         defer { cmsCloseProfile(profile) }
@@ -133,7 +133,7 @@ private struct EXIFEditor {
         }
         let start = entry(TIFFTag.thumbnailOffset).flatMap { layout.target(of: $0, in: data) }
         let count = entry(TIFFTag.thumbnailByteCount).flatMap { layout.integer($0, in: data) }
-        // It can't be where the header and the first directory are.
+        // It cannot be where the header and the first directory are.
         let first = max(start ?? 0, link + 4)
         guard let start, let count, first < start + count, start + count <= data.byteCount else { return (link, 0..<0) }
         return (link, first..<start + count)

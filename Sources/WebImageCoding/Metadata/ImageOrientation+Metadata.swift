@@ -2,7 +2,7 @@ internal import WebImageCore
 
 extension ImageOrientation {
     /// Reads the orientation tag of EXIF data (CIPA DC-008: a TIFF structure, with or without `Exif\0\0` before it).
-    /// `nil` if it's missing or invalid, which isn't an error.
+    /// `nil` if it is missing or invalid, which is not an error.
     init?(exif data: RawSpan) {
         // Type 3 is a number of 16 bits.
         guard let layout = TIFFLayout(data),
@@ -14,7 +14,7 @@ extension ImageOrientation {
 }
 
 extension ImageOrientation {
-    /// Finds `tiff:Orientation` in an XMP packet (ISO 16684-1), as an attribute or an element; `nil` if it's missing or
+    /// Finds `tiff:Orientation` in an XMP packet (ISO 16684-1), as an attribute or an element; `nil` if it is missing or
     /// invalid.
     ///
     /// This is a text search in XML: every program writes the prefix `tiff`.
@@ -66,7 +66,7 @@ extension ImageOrientation {
     }
 }
 
-/// Reads with bounds checks: files can't be trusted.
+/// Reads with bounds checks: files cannot be trusted.
 extension RawSpan {
     /// `nil` outside the data.
     package func byte(at offset: Int) -> UInt8? {

@@ -45,7 +45,7 @@ package struct TIFFLayout {
     /// The offset to which an entry points.
     func target(of entry: Entry, in data: RawSpan) -> Int? { integer(entry, in: data).map { start + $0 } }
 
-    /// Returns the first entry with `tag`; `nil` if there is none, or if its value isn't within the bytes.
+    /// Returns the first entry with `tag`; `nil` if there is none, or if its value is not within the bytes.
     func entry(_ tag: Int, inDirectoryAt offset: Int, of data: RawSpan) -> Entry? {
         guard let count = integer(at: offset, count: 2, in: data) else { return nil }
         for index in 0..<count {

@@ -219,7 +219,7 @@ public final class CodecRegistry: Sendable {
     /// Returns what the first bytes of a file tell; `nil` if they are too few, or in an unknown format.
     ///
     /// - Throws: ``WebImageError/LimitFailure/pixels(size:limit:)``, and ``WebImageError/decoding(format:reason:url:)``
-    ///   if more bytes can't help.
+    ///   if more bytes cannot help.
     package func probe(_ prefix: Data, limits: DecodingLimits = .default) throws(WebImageError) -> ImageProbe? {
         for decoder in latestDecoders where decoder.canDecode(prefix) {
             do {
@@ -312,7 +312,7 @@ public final class CodecRegistry: Sendable {
     /// Encodes `animation` as `format`. Blocks the calling thread. A single frame becomes a still image, in any format.
     ///
     /// - Throws: the errors of the method for an image, and ``WebImageError/encoding(format:reason:)`` with
-    ///   ``WebImageError/EncodingFailure/noAnimation`` if the format doesn't support animations.
+    ///   ``WebImageError/EncodingFailure/noAnimation`` if the format does not support animations.
     public func encode(
         _ animation: EncodableAnimation, as format: ImageFormat, options: EncodingOptions = EncodingOptions()
     ) throws(WebImageError) -> Data {
@@ -385,7 +385,7 @@ struct FileSizeSearch {
         return try smaller(quality: quality, tried: data, encode)
     }
 
-    /// Returns the best file of a range of qualities of which the lowest is short enough and the highest isn't.
+    /// Returns the best file of a range of qualities of which the lowest is short enough and the highest is not.
     private func best(
         in range: ClosedRange<Double>, lowest: Data,
         _ encode: (_ quality: Double, _ bounds: Thumbnail?) throws(WebImageError) -> Data

@@ -68,7 +68,7 @@ public protocol IncrementalImageDecoder: AnyObject {
 
     /// Appends the next bytes of the file and decodes as far as possible.
     ///
-    /// - Throws: the errors of ``ImageDecoder/decode(_:options:)``, as soon as they are certain. Don't use the decoder
+    /// - Throws: the errors of ``ImageDecoder/decode(_:options:)``, as soon as they are certain. Do not use the decoder
     ///   after an error.
     func append(_ bytes: Data) throws(WebImageError)
 
@@ -132,13 +132,13 @@ package protocol ProbingDecoder: ImageDecoder {
     /// `interruptible` by default.
     var conduct: DecoderConduct { get }
 
-    /// Returns what the first bytes of a file tell; `nil` if they are too few, or if the first MiB doesn't contain the
+    /// Returns what the first bytes of a file tell; `nil` if they are too few, or if the first MiB does not contain the
     /// size.
     ///
     /// Called for each piece of a body that arrives, so it should take about a microsecond. Later calls with more bytes
     /// must return the same, except for what ``ImageProbe`` calls preliminary.
     ///
-    /// - Throws: ``WebImageError/decoding(format:reason:url:)`` if more bytes can't help.
+    /// - Throws: ``WebImageError/decoding(format:reason:url:)`` if more bytes cannot help.
     func probe(_ prefix: Data) throws(WebImageError) -> ImageProbe?
 
     /// Returns the animation of `data`; `nil` for a still image.

@@ -6,7 +6,7 @@ extension PixelBuffer {
     /// Returns these pixels, or a region of them, at `size`; without resampling if they have that size.
     ///
     /// Each output row first sums the input rows it covers, then the columns of that row, so there is no intermediate
-    /// image. Rows are made on several threads; the result doesn't depend on their number.
+    /// image. Rows are made on several threads; the result does not depend on their number.
     ///
     /// - Parameters:
     ///   - region: the part of the image; all of it by default.
@@ -71,7 +71,7 @@ extension PixelBuffer {
         guard box.pixelCount > 1 else {
             return try resampled(to: size, region: region, filter: .triangle, cancellation: cancellation)
         }
-        // If boxes don't divide the image, the last one is narrower.
+        // If boxes do not divide the image, the last one is narrower.
         region.x /= Double(box.width)
         region.width /= Double(box.width)
         region.y /= Double(box.height)
@@ -177,7 +177,7 @@ extension PixelSize {
         guard pixelCount > limit else { return self }
         let factor = (Double(limit) / Double(pixelCount)).squareRoot()
         func scaled(_ length: Int) -> Int { max(1, Int(Double(length) * factor)) }
-        // A side that can't be shorter than 1 makes the other one too long.
+        // A side that cannot be shorter than 1 makes the other one too long.
         let height = min(scaled(height), limit)
         return PixelSize(width: min(scaled(width), limit / height), height: height)
     }
@@ -224,7 +224,7 @@ package enum ResamplingFilter: Sendable, Hashable {
 ///
 /// Pixel i covers i to i + 1, so centers are at halves: output center c maps to input position start + c * scale. When
 /// shrinking, the filter widens by the same factor, so that every input pixel counts and nothing aliases. At the edges
-/// the filter is cut and normalized, so edges don't darken.
+/// the filter is cut and normalized, so edges do not darken.
 struct ResamplingWeights {
     /// `stride` weights per output pixel; see `cwi_filter`.
     let weights: [Int16]

@@ -87,7 +87,7 @@ final class RowResampler {
 
     private var rowByteCount: Int { inputSize.width * 4 }
 
-    /// Padding weights refer to rows that don't count and may not exist at the bottom.
+    /// Padding weights refer to rows that do not count and may not exist at the bottom.
     private func neededRowCount(for outputRow: Int) -> Int {
         min(Int(rows.first[outputRow]) + rows.stride, inputSize.height)
     }

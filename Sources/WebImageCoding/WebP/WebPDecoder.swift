@@ -31,7 +31,7 @@ package struct WebPDecoder: ProbingDecoder {
     }
 
     /// Decodes and resamples; large images are resampled row by row. libwebp's own scaling is no faster and coarser, so
-    /// it's used only if memory is short.
+    /// it is used only if memory is short.
     package func decode(_ data: Data, options: DecodingOptions) throws(WebImageError) -> Image {
         try options.withTimeLimit { (options) throws(WebImageError) in
             let (file, plan) = try read(data, options: options)
@@ -99,7 +99,7 @@ package struct WebPDecoder: ProbingDecoder {
             ? try ComposedAnimation(WebPAnimationFile(file, in: data, damage: options.damage), plan: plan) : nil
     }
 
-    /// Shows rows and complete frames as they arrive. The orientation is at the end of a file, so previews aren't
+    /// Shows rows and complete frames as they arrive. The orientation is at the end of a file, so previews are not
     /// rotated, and the sides of the final image may be swapped.
     package func makeIncrementalDecoder(options: DecodingOptions) -> (any IncrementalImageDecoder)? {
         options.withTimeLimit(incremental: { WebPIncrementalDecoder(options: $0) })

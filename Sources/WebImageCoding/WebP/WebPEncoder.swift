@@ -165,7 +165,7 @@ struct WebPAnimationWriter {
 
     /// Returns the file.
     ///
-    /// - Throws: ``WebImageError/encoding(format:reason:)`` if it's longer than 4 GiB.
+    /// - Throws: ``WebImageError/encoding(format:reason:)`` if it is longer than 4 GiB.
     mutating func finish() throws(WebImageError) -> Data {
         file.setFlags(WebPChunkWriter.animationFlag | (hasAlpha ? WebPChunkWriter.alphaFlag : 0))
         return try file.finish()
@@ -202,7 +202,7 @@ struct WebPChunkWriter {
 
     /// Returns the file.
     ///
-    /// - Throws: ``WebImageError/encoding(format:reason:)`` if it's longer than 4 GiB.
+    /// - Throws: ``WebImageError/encoding(format:reason:)`` if it is longer than 4 GiB.
     mutating func finish() throws(WebImageError) -> Data {
         guard file.count <= UInt32.max - 1 else {
             throw .encoding(format: .webp, reason: .tooLong(byteCount: file.count, limit: Int(UInt32.max - 1)))

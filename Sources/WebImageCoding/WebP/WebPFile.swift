@@ -21,7 +21,7 @@ struct WebPFile {
     private var xmp: ImageOrientation?
     /// The contents of the chunks of EXIF and XMP.
     private(set) var metadata: (exif: Range<Int>?, xmp: Range<Int>?)
-    /// The color profile, once it's complete.
+    /// The color profile, once it is complete.
     private(set) var profile: Range<Int>?
     /// How often an animation plays, 0 means forever; `nil` before its ANIM chunk.
     private(set) var loopCount: Int?
@@ -29,7 +29,7 @@ struct WebPFile {
     private(set) var frames: [Frame] = []
     /// The next frame, if at least its header has arrived.
     private(set) var nextFrame: Frame?
-    /// The bytes of chunks that aren't image data, as far as they have arrived.
+    /// The bytes of chunks that are not image data, as far as they have arrived.
     var metadataByteCount: Int { wholeMetadataByteCount + openMetadataByteCount }
     private var wholeMetadataByteCount = 0
     private var openMetadataByteCount = 0
@@ -46,7 +46,7 @@ struct WebPFile {
     /// Reads the chunks so far.
     ///
     /// - Throws: ``WebImageError/decoding(format:reason:url:)``, with ``WebImageError/DecodingFailure/truncated`` if
-    ///   the size isn't known yet.
+    ///   the size is not known yet.
     init(reading data: RawSpan, frameLimit: Int = DecodingLimits.default.frameCount) throws(WebImageError) {
         self.frameLimit = frameLimit
         let byteCount = 8 + (data.integer(at: 4, count: 4, isBigEndian: false) ?? 0)
@@ -155,7 +155,7 @@ extension WebPFile {
         ColorConversion(from: colorProfile(in: data).map(ColorEncoding.profile) ?? .sRGB)
     }
 
-    /// Returns the profile if it's complete and valid.
+    /// Returns the profile if it is complete and valid.
     func colorProfile(in data: RawSpan) -> ColorProfile? {
         guard let profile, profile.upperBound <= data.byteCount, profile.count <= ColorProfile.byteLimit else {
             return nil
@@ -182,7 +182,7 @@ extension WebPBitstreamFeatures {
     }
 
     var size: PixelSize { PixelSize(width: Int(width), height: Int(height)) }
-    /// Whether it's VP8L, which needs memory for a second copy of its pixels while it's decoded.
+    /// Whether it is VP8L, which needs memory for a second copy of its pixels while it is decoded.
     var isLossless: Bool { format == 2 }
 }
 
@@ -192,7 +192,7 @@ extension WebImageError {
         case VP8_STATUS_NOT_ENOUGH_DATA, VP8_STATUS_SUSPENDED:
             self = .decoding(format: .webp, reason: .truncated)
         case VP8_STATUS_UNSUPPORTED_FEATURE:
-            self = .decoding(format: .webp, reason: .unsupported("a feature that libwebp doesn't support"))
+            self = .decoding(format: .webp, reason: .unsupported("a feature that libwebp does not support"))
         case VP8_STATUS_OUT_OF_MEMORY:
             self = .outOfResources(reason: .memory(byteCount: 0))
         case VP8_STATUS_BITSTREAM_ERROR:

@@ -127,7 +127,7 @@ final class WebPImageDecoder {
         }
     }
 
-    /// Whether pieces have to be complete, except the last, so that the pixels don't depend on how the bytes arrive.
+    /// Whether pieces have to be complete, except the last, so that the pixels do not depend on how the bytes arrive.
     /// Known once decoding has started.
     ///
     /// A partition of lossy data that starts with 0xFF, which no encoder writes, puts libwebp's reader in an invalid

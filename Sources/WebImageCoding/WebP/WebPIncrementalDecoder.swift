@@ -4,7 +4,7 @@ internal import WebImageCore
 
 /// Decodes a WebP while its bytes arrive: the rows of a still image or of a first frame, and complete frames.
 ///
-/// Metadata come last in a file, so the probe and previews aren't rotated before it is complete.
+/// Metadata come last in a file, so the probe and previews are not rotated before it is complete.
 final class WebPIncrementalDecoder: ProbingIncrementalDecoder {
     private var options: DecodingOptions
     private var data = Data()

@@ -141,7 +141,7 @@ package final class PixelBufferPool: Sendable {
     }
 }
 
-/// Memory for pixels that doesn't come from malloc, such as memory that two processes share.
+/// Memory for pixels that does not come from malloc, such as memory that two processes share.
 ///
 /// A pool takes blocks from it, or a buffer uses a block that exists; both return them. Methods are called on any thread.
 package protocol PixelMemorySource: AnyObject, Sendable {

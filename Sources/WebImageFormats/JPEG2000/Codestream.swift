@@ -89,8 +89,8 @@ struct Codestream: Sendable {
 
     /// Reads the code stream that starts at `start` and ends where `bytes` do.
     ///
-    /// - Parameter isPrefix: whether more bytes may follow: then tile parts aren't read.
-    /// - Throws: ``WebImageError/DecodingFailure/truncated`` if the main header isn't complete, or an error that says
+    /// - Parameter isPrefix: whether more bytes may follow: then tile parts are not read.
+    /// - Throws: ``WebImageError/DecodingFailure/truncated`` if the main header is not complete, or an error that says
     ///   what is wrong with it.
     init(_ bytes: RawSpan, at start: Int, isPrefix: Bool) throws(WebImageError) {
         let format = ImageFormat.jpeg2000

@@ -14,7 +14,7 @@ struct ItemTable {
         var isHidden: Bool
         /// The places of the data in the file.
         var extents: [Range<Int>] = []
-        /// Why the data can't be used; `nil` if it can.
+        /// Why the data cannot be used; `nil` if it can.
         var obstacle: Obstacle?
     }
 
@@ -27,7 +27,7 @@ struct ItemTable {
 
     struct Property {
         let box: Box
-        /// Whether readers that don't know it must not show the item.
+        /// Whether readers that do not know it must not show the item.
         let isEssential: Bool
     }
 

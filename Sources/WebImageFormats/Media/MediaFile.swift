@@ -22,7 +22,7 @@ struct MediaFile: Sendable, Equatable {
     /// How often a sequence plays, 0 forever; `nil` if the file does not tell.
     var loopCount: Int?
 
-    /// `nil` if the bytes end before the boxes that describe the image, or don't describe it.
+    /// `nil` if the bytes end before the boxes that describe the image, or do not describe it.
     ///
     /// - Parameter isPrefix: whether more bytes may follow.
     init?(_ bytes: RawSpan, isPrefix: Bool = true) {

@@ -138,7 +138,7 @@ struct MediaStillBuilder {
         }
     }
 
-    /// Makes a grid of the cells' alpha, which libavif before 1.0 and libheif don't look for.
+    /// Makes a grid of the cells' alpha, which libavif before 1.0 and libheif do not look for.
     private mutating func addAlphaOfCells(of image: Int) throws(WebImageError) {
         let alphas = table.alphaOfCells(of: image, in: source.bytes)
         guard let first = alphas.first, let grid = table.items[image] else { return }

@@ -1,6 +1,6 @@
 internal import WebImageCore
 
-/// What drawing a part of a document takes, once per instance. Sums saturate in `Double`, so that they can't overflow.
+/// What drawing a part of a document takes, once per instance. Sums saturate in `Double`, so that they cannot overflow.
 struct SVGCost {
     /// Elements that are drawn.
     var elementCount = 0.0
@@ -258,7 +258,7 @@ struct SVGCostSum {
         return cost
     }
 
-    /// The tile of a pattern; what it doesn't set is that of the pattern it refers to.
+    /// The tile of a pattern; what it does not set is that of the pattern it refers to.
     private func tile(
         of index: Int, depth: Int = 0
     ) -> (width: Double, height: Double, isFraction: Bool?, enlargement: Double) {

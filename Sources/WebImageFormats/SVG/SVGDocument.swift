@@ -7,7 +7,7 @@ package import WebImageCore
 ///     file ──▶ UTF-8 ──▶ XMLReader ──┬──▶ SVGNode ──▶ SVGCostSum ──▶ limits
 ///                                    └──▶ SVGWriter ──▶ what librsvg reads
 ///
-/// librsvg reads what is written from the elements that were counted, so that nothing can be for it what it wasn't here.
+/// librsvg reads what is written from the elements that were counted, so that nothing can be for it what it was not here.
 package struct SVGDocument {
     /// What librsvg reads: UTF-8 without document type, comments and references but those of markup.
     package let bytes: [UInt8]
@@ -80,7 +80,7 @@ enum SVGBounds {
     static let squaredCharacterCount = 4e8
     static let filterSeconds = 60.0
     static let embeddedDocumentDepth = 2
-    /// The most memory of a document, so that a small file can't take all of a larger limit.
+    /// The most memory of a document, so that a small file cannot take all of a larger limit.
     static let byteCount = 480 << 20
 
     static func check(_ count: Int, _ limits: DecodingLimits) throws(WebImageError) {
@@ -342,7 +342,7 @@ private struct SVGBuilder {
 
     // MARK: Images in the document
 
-    /// Checks an embedded image, and returns the URL that librsvg gets: without an image if it can't be one.
+    /// Checks an embedded image, and returns the URL that librsvg gets: without an image if it cannot be one.
     private mutating func embed(
         _ url: DataURL, in node: inout SVGNode, _ attributes: [XMLReader.Attribute]
     ) throws(WebImageError) -> [UInt8] {

@@ -4,7 +4,7 @@ internal import WebImageCore
 /// processor time, and rounded up.
 enum SVGFilterPrimitive {
     /// - Parameter isFraction: whether lengths are fractions of the filtered element's size.
-    /// - Throws: ``WebImageError/LimitFailure/complexity(_:)`` for what librsvg can't calculate.
+    /// - Throws: ``WebImageError/LimitFailure/complexity(_:)`` for what librsvg cannot calculate.
     static func work(
         of name: String, _ attributes: [String: [UInt8]], isFraction: Bool
     ) throws(WebImageError) -> SVGWork {

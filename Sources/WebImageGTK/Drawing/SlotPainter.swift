@@ -288,7 +288,7 @@ extension Image {
 }
 
 extension PointSize {
-    /// The size rounded up to whole points, as layouts require; 0 for values that `gint` can't represent.
+    /// The size rounded up to whole points, as layouts require; 0 for values that `gint` cannot represent.
     var wholePoints: (width: gint, height: gint) {
         func whole(_ length: Double) -> gint { max(0, gint(exactly: length.rounded(.up)) ?? 0) }
         return (whole(width), whole(height))

@@ -29,7 +29,7 @@ public struct ImageTransition: Sendable {
     public var setsImage: Bool
     /// Called before the image is set.
     public var prepare: (@MainActor @Sendable (_ slot: ImageSlot, _ image: Image) -> Void)?
-    /// Draws one frame. Slots that pass images to a closure don't call it.
+    /// Draws one frame. Slots that pass images to a closure do not call it.
     public var draw: @MainActor @Sendable (ImageFrame) -> Void
     /// Called for each frame with the progress from 0 to 1, to animate other parts of the view.
     public var animate: (@MainActor @Sendable (_ slot: ImageSlot, _ progress: Double) -> Void)?
@@ -41,7 +41,7 @@ public struct ImageTransition: Sendable {
     /// - Parameters:
     ///   - duration: half a second by default, as in SDWebImage.
     ///   - setsImage: whether the library sets the image; `true` by default. If `false`, the closures set it.
-    ///   - draw: draws one frame; the default draws the new image only. Slots that pass images to a closure don't call
+    ///   - draw: draws one frame; the default draws the new image only. Slots that pass images to a closure do not call
     ///     it.
     ///   - timing: maps the elapsed part of the duration, from 0 to 1, to the progress; `nil`, the default, eases in
     ///     and out.

@@ -10,7 +10,7 @@ public enum SandboxLayer: String, Sendable, Hashable, CaseIterable {
     case ipcNamespace
     /// No other process can be seen (PID namespace).
     case processNamespace
-    /// The file system is an empty directory that can't be written (mount namespace).
+    /// The file system is an empty directory that cannot be written (mount namespace).
     case emptyFileSystem
     /// No capability.
     case noCapabilities
@@ -29,7 +29,7 @@ public enum SandboxLayer: String, Sendable, Hashable, CaseIterable {
 /// What a decoder process says about its sandbox.
 package struct SandboxReport: Sendable, Equatable {
     package var layers: Set<SandboxLayer>
-    /// Why the other layers don't hold: error numbers of the system.
+    /// Why the other layers do not hold: error numbers of the system.
     package var errors: [SandboxLayer: Int32]
 
     package init(layers: Set<SandboxLayer>, errors: [SandboxLayer: Int32]) {

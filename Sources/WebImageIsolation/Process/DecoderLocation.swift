@@ -14,10 +14,10 @@ struct DecoderLocation: Sendable, Equatable {
         guard let explicit else {
             throw UnavailableDecoder("\(Self.name) is not in \(places.joined(separator: ", "))")
         }
-        throw UnavailableDecoder("\(explicit) can't be executed")
+        throw UnavailableDecoder("\(explicit) cannot be executed")
     }
 
-    /// Beside the program, where SwiftPM builds it and an app ships it; in the folders for programs that users don't start; in
+    /// Beside the program, where SwiftPM builds it and an app ships it; in the folders for programs that users do not start; in
     /// the system's.
     static func places(besideProgram program: String?) -> [String] {
         var folders: [String] = []

@@ -20,7 +20,7 @@ final class DecoderPool: Sendable {
         var busyCount = 0
         /// The number of processes that have worked on one image for long.
         var slowCount = 0
-        /// Those that wait for the thread that leased them; they don't count as busy.
+        /// Those that wait for the thread that leased them; they do not count as busy.
         var suspended: [DecoderProcess] = []
         var waiting = PriorityQueue<Waiter>()
         var lastPosition: Int64 = 0
@@ -162,7 +162,7 @@ final class DecoderPool: Sendable {
     }
 
     private func wait(_ waiter: Waiter, _ cancellation: Cancellation?) throws(WebImageError) {
-        // A cancellation is a flag, so it's polled.
+        // A cancellation is a flag, so it is polled.
         while waiter.semaphore.wait(timeout: .now() + .milliseconds(Self.pollMilliseconds)) == .timedOut {
             guard cancellation?.isCancelled == true else { continue }
             let served = state.withLock { state -> [Waiter] in
@@ -210,7 +210,7 @@ final class DecoderPool: Sendable {
 
     private func giveBack(_ process: DecoderProcess, idleSince: Duration) {
         process.onSlow = nil
-        // Its priority can't be raised again.
+        // Its priority cannot be raised again.
         let isWornOut = process.imageCount >= configuration.imagesPerProcess || process.hasLowPriority
         if isWornOut, !process.hasEnded { process.end() }
         process.idleSince = idleSince

@@ -54,7 +54,7 @@ final class DecoderProcess: @unchecked Sendable {
         var process = cwi_decoder_process()
         let error = cwi_decoder_start(path, &process)
         guard error == 0 else {
-            throw UnavailableDecoder("\(path) can't be started (\(WebImageError.systemMessage(error)))")
+            throw UnavailableDecoder("\(path) cannot be started (\(WebImageError.systemMessage(error)))")
         }
         channel = Channel(descriptor: process.channel)
         do {
@@ -153,7 +153,7 @@ final class DecoderProcess: @unchecked Sendable {
             end()
             throw Failure.invalid(error.reason)
         } catch let error as WebImageError {
-            // A frame can't be had. The decoder waits for it in vain.
+            // A frame cannot be had. The decoder waits for it in vain.
             end()
             throw error
         }
@@ -218,7 +218,7 @@ final class DecoderProcess: @unchecked Sendable {
             try output.read(at: offset, into: bytes, isLast: isLast)
         } catch {
             end()
-            throw UnavailableDecoder("its memory can't be read (\(WebImageError.systemMessage(error.errno)))")
+            throw UnavailableDecoder("its memory cannot be read (\(WebImageError.systemMessage(error.errno)))")
         }
     }
 
@@ -295,7 +295,7 @@ final class DecoderProcess: @unchecked Sendable {
         return try DecoderReply(from: &reader)
     }
 
-    /// A cancellation is a flag, so it's polled.
+    /// A cancellation is a flag, so it is polled.
     private static let pollMilliseconds = 4.0
 
     /// The monotonic clock, in seconds.
@@ -313,7 +313,7 @@ struct UnavailableDecoder: Error, Sendable {
     init(_ reason: String) { self.reason = reason }
 
     init(sharingMemory failure: RegularFile.Failure) {
-        self.init("memory can't be shared (\(WebImageError.systemMessage(failure.errno)))")
+        self.init("memory cannot be shared (\(WebImageError.systemMessage(failure.errno)))")
     }
 }
 

@@ -8,8 +8,8 @@ internal import WebImageCore
 ///     program ── write ─▶ input ── mapped ─▶ decoder
 ///             ◀─ read ── output ◀─ mapped ──
 ///
-/// A result is copied out of it before the process gets another request, so that nothing can change it afterwards. The memory can't be
-/// made smaller, so that reading it can't end the program.
+/// A result is copied out of it before the process gets another request, so that nothing can change it afterwards. The memory cannot be
+/// made smaller, so that reading it cannot end the program.
 struct KeptMemory {
     private(set) var memory: SharedMemory?
     /// Where results are in this process; `nil` without address space for it.

@@ -72,7 +72,7 @@ extension ImageDownloader {
         ///
         /// It is also called on other threads, several at the same time, by
         /// ``ImageDownloader/requestHeaders(for:)``: a manager compares the fields with the `Vary` of stored responses.
-        /// Return the same for the same request, and don't count calls.
+        /// Return the same for the same request, and do not count calls.
         public var requestModifier: (@Sendable (LoaderRequest) -> LoaderRequest?)?
         /// Returns the URL that a redirect leads to: the target, or another URL, which is checked as the target was.
         /// `nil` denies the redirect: the load fails with ``WebImageError/BlockReason/redirect(to:)``.
@@ -85,7 +85,7 @@ extension ImageDownloader {
         /// the response: the load fails with ``WebImageError/ResponseFailure/refused``.
         ///
         /// Called on the network thread before the status and the type are checked. Status and headers can be changed,
-        /// the URL and the length can't.
+        /// the URL and the length cannot.
         public var responseModifier: (@Sendable (LoaderResponse) -> LoaderResponse?)?
         /// Returns the image file for a body; `nil` fails with ``WebImageError/ResponseFailure/decryption``.
         ///

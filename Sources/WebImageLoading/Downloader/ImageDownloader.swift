@@ -57,7 +57,7 @@ public final class ImageDownloader: ImageLoader, HeaderReporting {
     /// the load gets a connection slot.
     ///
     /// Besides the errors of transfers, it reports ``WebImageError/invalidURL(_:reason:)`` for a URL without a host and
-    /// ``WebImageError/RequestFailure/invalidHeader(name:)`` for a header that can't be sent.
+    /// ``WebImageError/RequestFailure/invalidHeader(name:)`` for a header that cannot be sent.
     public func load(
         _ request: LoaderRequest, priority: LoadPriority, handler: @escaping @Sendable (LoaderEvent) -> Void
     ) -> any LoaderTask {

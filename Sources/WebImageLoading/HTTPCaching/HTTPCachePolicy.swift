@@ -62,7 +62,7 @@ package enum HTTPCachePolicy {
     package struct Revalidation: Sendable, Equatable {
         /// The fields to send: If-None-Match, If-Modified-Since.
         package var conditions: [HTTPField]
-        /// Whether what is stored is the response when the server can't give one, by stale-if-error.
+        /// Whether what is stored is the response when the server cannot give one, by stale-if-error.
         package var mayServeOnError: Bool
 
         package init(conditions: [HTTPField], mayServeOnError: Bool) {
@@ -342,7 +342,7 @@ extension HTTPCachePolicy.Reason: CustomStringConvertible {
             "stale: \(whole(age)) s old, was good for \(whole(lifetime)) s (\(source.rawValue))"
         case .staleAllowed(let seconds, let rule): "stale for \(whole(seconds)) s, which \(rule) allows"
         case .nothingStored: "nothing is stored"
-        case .differs("*"): "the stored response varies by things that can't be compared (Vary: *)"
+        case .differs("*"): "the stored response varies by things that cannot be compared (Vary: *)"
         case .differs(let field): "the stored response was for another value of \(field) (Vary)"
         case .methodIsNotCached(let method): "\(method) requests are not served from a cache"
         case .conditionalRequest: "the request has conditions, or asks for a range"
@@ -373,7 +373,7 @@ extension HTTPCachePolicy.StorageObstacle: CustomStringConvertible {
         case .requestNoStore: "the request forbids it (no-store)"
         case .responseNoStore: "the server forbids it (no-store)"
         case .status(let code): "responses with status \(code) are not stored"
-        case .variesByAnything: "it varies by things that can't be compared (Vary: *)"
+        case .variesByAnything: "it varies by things that cannot be compared (Vary: *)"
         case .noLifetime(let code):
             "the server declares no lifetime, and status \(code) has no default"
         case .conditionalRequest: "the request had conditions, or asked for a range"

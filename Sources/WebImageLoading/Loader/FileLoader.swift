@@ -79,7 +79,7 @@ final class FileReading: PausableTask {
         state = Lock(State(handler: handler, priority: priority))
     }
 
-    /// A task released while paused can't be resumed.
+    /// A task released while paused cannot be resumed.
     deinit { state.withLock { $0.file }?.close() }
 
     private var url: URL { request.url }

@@ -217,13 +217,13 @@ extension Sequence<CURLcode> {
 enum CurlVersion {
     /// Why it does not start.
     static var problem: String {
-        cwi_curl_problem().map { "libcurl can't be loaded: \(String(cString: $0))" } ?? "libcurl does not start"
+        cwi_curl_problem().map { "libcurl cannot be loaded: \(String(cString: $0))" } ?? "libcurl does not start"
     }
     static let hasHTTP3 = has(CURL_VERSION_HTTP3)
     static let hasPublicSuffixList = has(CURL_VERSION_PSL)
     static let number = cwi_curl_version().map { String(cString: $0.pointee.version) } ?? "?"
 
-    /// Why the installed libcurl can't offer HTTP up to `maximum`; `nil` when it can.
+    /// Why the installed libcurl cannot offer HTTP up to `maximum`; `nil` when it can.
     static func shortcoming(
         for maximum: LoaderMetrics.HTTPVersion, hexadecimalNumber: UInt32 = hexadecimalNumber,
         hasHTTP3: Bool = hasHTTP3

@@ -60,7 +60,7 @@ final class CurlSocketTable {
     }
 
     /// Returns the socket of a connection, which libcurl identifies by its ends only. If several sockets have the same
-    /// local port and can't be told apart, as behind a proxy, returns all of them.
+    /// local port and cannot be told apart, as behind a proxy, returns all of them.
     func sockets(localPort: Int, remote address: IPAddress?, port: Int) -> [CurlSocket] {
         var found: [CurlSocket] = []
         var closed: [CurlSocket] = []

@@ -382,7 +382,7 @@ struct LengthlessOrigins {
 
     private static let limit = 256
 
-    /// Sends a request over HTTP/1.1 if it would have to be repeated otherwise, or can't be.
+    /// Sends a request over HTTP/1.1 if it would have to be repeated otherwise, or cannot be.
     func directed(_ request: TransferRequest) -> TransferRequest {
         guard request.needsProvenEnd, request.url.scheme?.lowercased() == "https" else { return request }
         var request = request

@@ -10,7 +10,7 @@ struct FileAppearance {
     init(in directory: String) throws {
         let descriptor = inotify_init1(Int32(IN_CLOEXEC))
         guard descriptor >= 0, inotify_add_watch(descriptor, directory, UInt32(IN_CREATE)) >= 0 else {
-            throw ToolError("\(directory) can't be watched")
+            throw ToolError("\(directory) cannot be watched")
         }
         _ = PlatformThread.start(name: "file-appearance") { [happened] in
             var request = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)

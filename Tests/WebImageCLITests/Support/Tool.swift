@@ -20,7 +20,7 @@ final class Tool: Sendable {
 
     /// Runs it until it exits, with a file as standard input.
     func run(_ arguments: String..., input: String) async throws -> ToolRun {
-        guard let handle = FileHandle(forReadingAtPath: input) else { throw ToolError("\(input) can't be read") }
+        guard let handle = FileHandle(forReadingAtPath: input) else { throw ToolError("\(input) cannot be read") }
         return try await start(arguments, input: handle).wait()
     }
 
@@ -189,7 +189,7 @@ final class RunningTool: Sendable {
     private static func create(_ path: String) throws -> FileHandle {
         guard FileManager.default.createFile(atPath: path, contents: nil),
             let handle = FileHandle(forWritingAtPath: path)
-        else { throw ToolError("\(path) can't be written") }
+        else { throw ToolError("\(path) cannot be written") }
         return handle
     }
 

@@ -341,7 +341,7 @@ import WebImageTestSupport
     }
 
     /// The rival uses the failed batch's last number as soon as the rollback frees it. Where it comes too late to meet
-    /// the deletion there is nothing to be seen; it can't come too early.
+    /// the deletion there is nothing to be seen; it cannot come too early.
     @Test(arguments: 1...5)
     func aFailedBatchKeepsAFileWrittenByAnotherProcessSince(round: Int) async throws {
         // The rival's row has no checksum.

@@ -186,7 +186,7 @@ final class RandomAnimationFile: AnimationFile {
     let orientation: ImageOrientation
     let parts: [FramePart]
     let pieces: [Pixels]
-    /// The parts that can't be decoded.
+    /// The parts that cannot be decoded.
     let damaged: Set<Int>
     let loopCount = 0
     let isComplete = true

@@ -142,7 +142,7 @@ import WebImageTestSupport
         }
     }
 
-    /// Curves and primaries apply if lcms2 can't use the table.
+    /// Curves and primaries apply if lcms2 cannot use the table.
     @Test func usesPrimariesIfTheTableIsDamaged() throws {
         var bytes = sound
         bytes.tags.append(("A2B0", Array("mft2\0\0\0\0".utf8)))

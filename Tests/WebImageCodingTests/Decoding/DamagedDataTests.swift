@@ -80,7 +80,7 @@ import WebImageTestSupport
         for position in data.indices.dropFirst(8) {
             var damaged = data
             damaged[position] ^= 1 << (position % 8)
-            // Every result but a crash is correct: some bits don't matter, and some formats have no checksum.
+            // Every result but a crash is correct: some bits do not matter, and some formats have no checksum.
             if let image = try? registry.decode(damaged, options: options) {
                 #expect(image.pixels.size.pixelCount <= 1_000_000)
             }

@@ -113,7 +113,7 @@ import WebImageTestSupport
         }
     }
 
-    /// Each would be kept until it's complete.
+    /// Each would be kept until it is complete.
     @Test func refusesMetadataAsItArrives() throws {
         var options = DecodingOptions()
         options.limits.metadataByteCount = 1000

@@ -209,7 +209,7 @@ import WebImageTestSupport
             }
         }
         #expect(reader.damage != nil)
-        // It accepts writes and can't be read.
+        // It accepts writes and cannot be read.
         let unreadable = open("/dev/null", O_WRONLY)
         try #require(unreadable >= 0 && dup2(unreadable, spool.descriptor) >= 0)
         close(unreadable)

@@ -6,7 +6,7 @@ import WebImageTestSupport
 
 /// Rows that are filled by several threads.
 @Suite(.timeLimit(.minutes(3))) struct BandsTests {
-    /// Adds one to every byte of a row each time it's filled.
+    /// Adds one to every byte of a row each time it is filled.
     private func fillCounts(
         width: Int, height: Int, inputPixelsPerRow: Int = 0, queue: WorkQueue = DecodingQueue.shared
     ) throws -> [UInt8] {

@@ -14,7 +14,7 @@ import Testing
 
     @Test func doesNotCarryOverClamping() {
         var clock = FrameClock(unitsPerSecond: 100, minimum: 2, maximum: 65_535)
-        // GIF doesn't support 60 frames per second.
+        // GIF does not support 60 frames per second.
         #expect((0..<60).map { _ in clock.units(for: 1.0 / 60) } == [Int](repeating: 2, count: 60))
         #expect(abs(clock.units(for: 1) - 100) <= 1)
     }

@@ -14,7 +14,7 @@ struct OtherProgramsTests {
 
     init() throws { directory = try TemporaryDirectory() }
 
-    /// Opaque and transparent pixels, which aren't rounded; few colors, so that GIF keeps them.
+    /// Opaque and transparent pixels, which are not rounded; few colors, so that GIF keeps them.
     private func animation(_ seed: UInt64) -> PixelAnimation {
         var animation = PixelAnimation(
             seed: seed, frameCount: 6, alphas: seed % 2 == 0 ? [0, 255] : [255], colorCount: 40)

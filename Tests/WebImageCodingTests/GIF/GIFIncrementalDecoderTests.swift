@@ -154,7 +154,7 @@ import WebImageTestSupport
             if let animation = decoder.animation { animations.append(animation) }
         }
         #expect(animations.count > 10)
-        // Their memory isn't changed by later bytes.
+        // Their memory is not changed by later bytes.
         for animation in animations {
             let index = animation.frameCount - 1
             let frame = try animation.makeFrameReader().frame(at: index, cancellation: nil)

@@ -215,7 +215,7 @@ import WebImageTestSupport
         for decoder in [first, second, third] { try decoder.append(data.prefix(half)) }
         #expect(try first.preview() != nil)
         #expect(try second.preview() == nil)
-        // Baseline isn't limited.
+        // Baseline is not limited.
         let baseline = JPEGIncrementalDecoder(options: options)
         let baselineData = try Fixture("baseline-420.jpg").data()
         try baseline.append(baselineData.dropLast(10))
@@ -292,7 +292,7 @@ import WebImageTestSupport
         }
     }
 
-    /// Large enough for libjpeg's fast loop, which reads invalid codes as zeros; pieces aren't.
+    /// Large enough for libjpeg's fast loop, which reads invalid codes as zeros; pieces are not.
     @Test(arguments: [DecodingOptions.Damage.showGoodPart, .refuse])
     func decodesAgainAfterAnUnknownCode(_ damage: DecodingOptions.Damage) throws {
         var random = SplitMix64(seed: 9)
@@ -342,7 +342,7 @@ import WebImageTestSupport
 
 /// Segments with a wrong length: skipped segments are skipped as by libjpeg, others are damage.
 @Suite(.timeLimit(.minutes(3))) struct JPEGSegmentTests {
-    /// A length below 2 doesn't even include itself; others end before or after the comment's end.
+    /// A length below 2 does not even include itself; others end before or after the comment's end.
     @Test(arguments: [0xFE, 0xE1, 0xE2, 0xEE, 0xDC] as [UInt8], [0, 1, 2, 5])
     func aCommentOfAWrongLengthIsSkipped(_ marker: UInt8, length: UInt8) throws {
         for name in ["baseline-420.jpg", "progressive-420.jpg", "orientation-6.jpg"] {

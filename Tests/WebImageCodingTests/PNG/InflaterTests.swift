@@ -74,7 +74,7 @@ import WebImageTestSupport
             let ours = try unpacked(damaged, [0..<damaged.count], count: bytes.count, readByteCount: 500)
             guard let ours else { continue }
             takenCount += 1
-            // The checksum isn't checked.
+            // The checksum is not checked.
             let theirs = try #require(deflated(Array(damaged.dropFirst(2)), byteLimit: bytes.count))
             #expect(theirs.starts(with: ours) || ours.starts(with: theirs))
         }

@@ -131,7 +131,7 @@ import WebImageCore
         #expect(image.pixels.isOpaque)
     }
 
-    /// Compressed text and profiles aren't decompressed, and a chunk that claims two gigabytes doesn't block.
+    /// Compressed text and profiles are not decompressed, and a chunk that claims two gigabytes does not block.
     @Test(.timeLimit(.minutes(1))) func skipsBombs() throws {
         let bomb = PNGWriter.compressed([UInt8](repeating: 0, count: 8 << 20))
         let chunks =

@@ -119,7 +119,7 @@ import WebImageTestSupport
                     format: .png, size: PixelSize(width: 13, height: 19), orientation: .right, isAnimated: false))
     }
 
-    /// The default image isn't a frame; missing frames aren't damage while the file is arriving.
+    /// The default image is not a frame; missing frames are not damage while the file is arriving.
     @Test func showsTheFirstFrameAlsoIfDamageIsRefused() throws {
         var writer = APNGWriter(claimedCount: 2)
         writer.addStill(gray: 99)
@@ -139,7 +139,7 @@ import WebImageTestSupport
         #expect(try decoder.finish().isPartial == false)
     }
 
-    /// Streams that one of the libraries accepts and the other one doesn't.
+    /// Streams that one of the libraries accepts and the other one does not.
     @Test(arguments: [narrowWindowStream(), manyDistancesStream()], [DecodingOptions.Damage.showGoodPart, .refuse])
     func decodesUnusualStreamsTheSameAfterAnyPreview(stream: Data, damage: DecodingOptions.Damage) throws {
         let data =
@@ -206,7 +206,7 @@ import WebImageTestSupport
         return stream + PNGWriter.number(Int(libdeflate_adler32(1, rows, rows.count)))
     }
 
-    /// The memory for previews grows with the data, and isn't known at the start.
+    /// The memory for previews grows with the data, and is not known at the start.
     @Test func anImageThatFitsWithoutPreviewsIsNotRefused() throws {
         let size = PixelSize(width: 300, height: 300)
         var generator = SplitMix64(seed: 7)

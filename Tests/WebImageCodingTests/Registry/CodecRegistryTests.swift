@@ -232,7 +232,7 @@ import WebImageCore
         #expect(registry.acceptHeaders["Accept"] == everything)
         registry.register(DotCodec() as any ImageDecoder)
         #expect(registry.acceptHeaders["Accept"] == "image/x-dot," + everything)
-        // Another decoder for the same format doesn't add a format.
+        // Another decoder for the same format does not add a format.
         registry.register(DotCodec() as any ImageDecoder)
         #expect(registry.acceptHeaders["Accept"] == "image/x-dot," + everything)
         #expect(CodecRegistry(decoders: [PNGDecoder()]).acceptHeaders["Accept"] == "image/png,image/*;q=0.8,*/*;q=0.5")

@@ -71,7 +71,7 @@ import WebImageCore
         }
     }
 
-    /// Each color with each alpha over each alpha below, in rows that aren't multiples of a vector.
+    /// Each color with each alpha over each alpha below, in rows that are not multiples of a vector.
     @Test(arguments: [0, 1, 7, 100, 254, 255] as [UInt8])
     func blendsPixelsOverOthers(alphaBelow: UInt8) {
         var above = everyColorAndAlpha

@@ -3,7 +3,7 @@ import Foundation
 import WebImageCore
 import WebImageTestSupport
 
-/// Files of 12 megapixels that are fast to make: of one color where that doesn't change the memory of decoding.
+/// Files of 12 megapixels that are fast to make: of one color where that does not change the memory of decoding.
 enum LargeImage {
     static let size = PixelSize(width: 4000, height: 3000)
 

@@ -6,7 +6,7 @@ import WebImageCore
 ///
 /// Fuzzing uses it too (a link in Fuzzing/Sources/FuzzSupport), so it only uses public API.
 struct ProfileExercise {
-    /// Gray, color and CMYK JPEGs without a profile. Not `Data`, whose pointers a leak detector doesn't see.
+    /// Gray, color and CMYK JPEGs without a profile. Not `Data`, whose pointers a leak detector does not see.
     let images: [[UInt8]]
 
     /// Returns the problems found.

@@ -135,7 +135,7 @@ import WebImageTestSupport
         #expect(throws: Never.self) { try strict.frame(at: 0, cancellation: nil) }
     }
 
-    /// Its length says so, the file's doesn't.
+    /// Its length says so, the file's does not.
     @Test func truncatesAFrameThatExtendsBeyondTheEnd() throws {
         var data = try Fixture("animated-parts.webp").data()
         let last = try #require(data.webpChunks.last { $0.name == "ANMF" }).range

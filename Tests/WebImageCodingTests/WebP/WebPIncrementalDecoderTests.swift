@@ -214,7 +214,7 @@ import WebImageTestSupport
         try lossy.append(Fixture("lossy.webp").data())
         #expect(try lossy.preview() != nil)
         try second.append(data[100..<200])
-        // A complete image isn't a large preview any more.
+        // A complete image is not a large preview any more.
         try first.append(data[100...])
         #expect(options.budget.largePreviewCount == 0)
         try second.append(data[200...])
@@ -223,7 +223,7 @@ import WebImageTestSupport
         #expect(options.budget.largePreviewCount == 0)
     }
 
-    /// It claims four gigabytes, but the pieces aren't longer.
+    /// It claims four gigabytes, but the pieces are not longer.
     @Test func checksTheCancellationWhateverLengthTheFileClaims() throws {
         var generator = SplitMix64(seed: 4)
         let noise = Pixels(
@@ -290,7 +290,7 @@ import WebImageTestSupport
             var damaged = data
             damaged[position] ^= 1 << (position % 8)
             let decoder = makeDecoder(options)
-            // Every result but a crash is correct: some bits don't matter, and there is no checksum.
+            // Every result but a crash is correct: some bits do not matter, and there is no checksum.
             _ = try? { () throws(WebImageError) in
                 for start in stride(from: 0, to: damaged.count, by: 97) {
                     try decoder.append(damaged[start..<min(start + 97, damaged.count)])

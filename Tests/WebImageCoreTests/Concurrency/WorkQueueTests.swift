@@ -5,7 +5,7 @@ import Testing
 
 extension DispatchSemaphore {
     /// Waits for a signal; `false` when none comes. A wait without an end would outlast the suite's time limit, which
-    /// can't interrupt it.
+    /// cannot interrupt it.
     fileprivate func isSignalled() -> Bool { wait(timeout: .now() + 10) == .success }
 }
 

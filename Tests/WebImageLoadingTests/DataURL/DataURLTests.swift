@@ -108,7 +108,7 @@ import WebImageLoading
             if let url = try? URL(address: row.text) { try await content(of: url) } else { nil }
         #expect(content?.mediaType == row.mediaType, "\(row.text.debugDescription)")
         #expect(content?.body == (row.mediaType == nil ? nil : row.body), "\(row.text.debugDescription)")
-        // Foundation may have encoded the text, from which the type can't always be told.
+        // Foundation may have encoded the text, from which the type cannot always be told.
         guard let url = URL(string: row.text) else { return }
         let encoded = try await self.content(of: url)
         #expect(row.mediaType == nil ? encoded == nil : encoded != nil, "\(url)")

@@ -64,7 +64,7 @@ import WebImageTestSupport
         #expect(try await faults.statistics().requests["/echo/refused"] == nil)
     }
 
-    /// A dictionary's order is another one in each process; with so many names chance can't be right.
+    /// A dictionary's order is another one in each process; with so many names chance cannot be right.
     @Test func theFirstOfNamesThatDifferOnlyInCaseIsUsed() throws {
         let names = ["X-TOKEN", "X-TOKEn", "X-ToKEN", "X-Token", "X-tOKEN", "X-token", "x-TOKEN", "x-Token", "x-token"]
         let headers = Dictionary(uniqueKeysWithValues: names.map { ($0, "value of " + $0) })

@@ -85,10 +85,10 @@ import WebImageLoading
             rule: "5.2.1.2 an invalid max-stale allows nothing", request: "Cache-Control: max-stale=x", after: 200,
             expected: .revalidate),
         Row(
-            rule: "5.2.2.2 max-stale can't undo must-revalidate", request: "Cache-Control: max-stale",
+            rule: "5.2.2.2 max-stale cannot undo must-revalidate", request: "Cache-Control: max-stale",
             stored: with("must-revalidate"), after: 200, expected: .revalidate),
         Row(
-            rule: "4.2.4 max-stale can't undo no-cache", request: "Cache-Control: max-stale", stored: with("no-cache"),
+            rule: "4.2.4 max-stale cannot undo no-cache", request: "Cache-Control: max-stale", stored: with("no-cache"),
             expected: .revalidate),
         Row(rule: "5.2.1.7 only-if-cached and fresh", request: "Cache-Control: only-if-cached", expected: .serve),
         Row(

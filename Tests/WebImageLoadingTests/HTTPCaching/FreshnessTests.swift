@@ -73,10 +73,10 @@ import Testing
             rule: "4.2.2 status 301", status: 301, headers: "Last-Modified: \(date(-1000))", lifetime: 100,
             source: .heuristic),
         Row(
-            rule: "4.2.2 status 302 can't be guessed", status: 302, headers: "Last-Modified: \(date(-1000))",
+            rule: "4.2.2 status 302 cannot be guessed", status: 302, headers: "Last-Modified: \(date(-1000))",
             lifetime: 0, source: .none),
         Row(
-            rule: "4.2.2 status 500 can't be guessed", status: 500, headers: "Last-Modified: \(date(-1000))",
+            rule: "4.2.2 status 500 cannot be guessed", status: 500, headers: "Last-Modified: \(date(-1000))",
             lifetime: 0, source: .none),
         Row(
             rule: "4.2.2 public lets any status be guessed", status: 302,

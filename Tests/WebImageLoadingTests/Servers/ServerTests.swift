@@ -46,7 +46,7 @@ import WebImageTestSupport
             let url = try server.secureURL("/a.txt", certificate: name, host: "localhost")
             return try Curl.run("--cacert", certificates.authority, url.absoluteString).status
         }
-        // 60: the peer's certificate can't be trusted.
+        // 60: the peer's certificate cannot be trusted.
         #expect(statuses == [0, 60, 60, 60])
         let url = try server.secureURL("/a.txt").absoluteString
         #expect(try Curl.run(url).status == 60)

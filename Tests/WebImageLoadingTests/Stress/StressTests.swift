@@ -146,7 +146,7 @@ private final class StressRound: Sendable {
         for index in 0..<count {
             window.take()
             let file = Int.random(in: 0..<files.contents.count, using: &random)
-            // Half of them can share a transfer with others, half can't.
+            // Half of them can share a transfer with others, half cannot.
             let query = Bool.random(using: &random) ? "?\(index)" : ""
             let baseURL = baseURLs[index % baseURLs.count]
             guard let url = URL(string: "\(baseURL)/\(file)\(query)") else { continue }

@@ -99,7 +99,7 @@ import WebImageTestSupport
         let behind = HTTPDate.format(time.now - 3600)
         try await server.answer(
             "/a", "Cache-Control: max-age=60\nDate: \(behind)\nETag: \"1\"", body: SolidPicture(1).png())
-        // An hour ahead: its age can't be below nothing.
+        // An hour ahead: its age cannot be below nothing.
         let ahead = HTTPDate.format(time.now + 3600)
         try await server.answer(
             "/b", "Cache-Control: max-age=60\nDate: \(ahead)\nETag: \"1\"", body: SolidPicture(1).png())
