@@ -70,7 +70,8 @@ var products: [Product] = [
 ]
 
 var targets: [Target] = [
-    // C: shims for what Swift cannot call (setjmp, variadics, per-function CPU targets) and modules of system libraries.
+    // C: shims for what Swift cannot call (setjmp, variadics, per-function CPU targets) and modules of system
+    // libraries.
     .target(name: "CWebImageLock"),
     .target(name: "CWebImageSystem"),
     .target(name: "CWebImageIsolation"),

@@ -3,7 +3,7 @@ package import Glibc
 /// A client's report about its run, in one line.
 package struct ClientReport: Sendable {
     package var usage: ResourceUsage
-    /// The most memory the process had at once.
+    /// The maximum memory the process had at once.
     package var peakByteCount: Int
 
     package init(usage: ResourceUsage, peakByteCount: Int) {

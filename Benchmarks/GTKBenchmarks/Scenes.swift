@@ -233,7 +233,7 @@ struct ProcessFigures {
         return .seconds(time.tv_sec) + .nanoseconds(time.tv_nsec)
     }
 
-    /// The most memory it has had, in MiB.
+    /// The maximum memory it has had, in MiB.
     static var peakMebibytes: Double {
         let status = (try? String(contentsOfFile: "/proc/self/status", encoding: .utf8)) ?? ""
         let line = status.split(separator: "\n").first { $0.hasPrefix("VmHWM:") }

@@ -16,7 +16,7 @@ typedef struct {
     int error_count;
 } tiff_memory;
 
-/// - largest_block: the most memory that libtiff takes at once; 0 for no limit.
+/// - largest_block: the maximum memory that libtiff takes at once; 0 for no limit.
 TIFF *cwi_tiff_open(tiff_memory *memory, const char *mode, size_t largest_block);
 
 /// A page as its directory describes it, read without libtiff.
@@ -52,7 +52,7 @@ cwi_result cwi_tiff_check_samples(const tiff_page *page);
 /// Whether the colors are CIELab, in one of its three encodings.
 bool cwi_tiff_is_lab(const tiff_page *page);
 
-/// The most memory that liblzma takes for a block, as the blocks themselves say; 0 for another compression.
+/// The maximum memory that liblzma takes for a block, as the blocks themselves say; 0 for another compression.
 uint64_t cwi_tiff_dictionary_length(TIFF *tiff, const tiff_page *page, const tiff_memory *memory);
 
 /// The number of colors: 1, 3 or 4.

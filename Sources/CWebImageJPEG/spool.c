@@ -17,7 +17,7 @@ typedef struct spooled_array {
     struct spooled_array *next;
     size_t row_byte_count;
     JDIMENSION row_count;
-    // The most rows of one access.
+    // The maximum number of rows of one access.
     JDIMENSION access_limit;
     off_t offset;
     // From here on, no row was requested for writing.

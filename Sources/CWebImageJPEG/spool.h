@@ -37,7 +37,7 @@ void cwi_jpeg_spool_to(j_decompress_ptr jpeg, int descriptor);
 // The spool of a decoder, which exists from its creation.
 cwi_jpeg_spool *cwi_jpeg_spool_of(j_common_ptr jpeg);
 
-// The most memory of the windows, in bytes, for an image whose header has been read.
+// The maximum memory of the windows, in bytes, for an image whose header has been read.
 size_t cwi_jpeg_spool_window_byte_count(j_decompress_ptr jpeg);
 
 // The memory of the arrays without a file, in bytes; 0 for an image of one scan.

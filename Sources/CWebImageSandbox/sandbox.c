@@ -198,7 +198,7 @@ bool cwi_sandbox_limit(size_t memory_length, size_t mapped_length, double proces
 }
 
 void cwi_sandbox_keep_memory(void) {
-    // By default blocks from 128 KiB on are mapped and unmapped each time. 32 MiB is the most that the C library takes.
+    // By default blocks from 128 KiB on are mapped and unmapped each time. 32 MiB is the maximum of the C library.
     mallopt(M_MMAP_THRESHOLD, 32 << 20);
     mallopt(M_TRIM_THRESHOLD, 256 << 20);
     // The heap of another arena has at most 64 MiB, and what it keeps is of no use to other threads.

@@ -143,7 +143,7 @@ final class LibraryFile {
     private static let photographPixelCount = 50_000_000
     private static let largeImageByteLimit = 512 << 20
 
-    /// The most memory without strips.
+    /// The maximum memory without strips.
     private static let undividedByteLimit = 448 << 20
 
     private(set) lazy var profile: ColorProfile? = {

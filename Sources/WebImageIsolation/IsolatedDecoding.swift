@@ -19,14 +19,14 @@ public final class IsolatedDecoding: Sendable {
         /// The path of `webimage-decoder`. `nil`, the default, looks beside the program, in `../libexec/webimage` and
         /// `../lib/webimage` from there, and in the system's folders for such programs. `PATH` is never searched.
         public var path: String?
-        /// The most processes at once; by default one per processor, at most 4.
+        /// The maximum number of processes at once; by default one per processor, at most 4.
         public var processCount = min(PlatformThread.processorCount, 4)
         /// How long a process is kept without work; 30 s by default.
         public var idlePeriod = Duration.seconds(30)
         /// After how many images a process is replaced, so that what one of them left behind does not last; 1,000 by default.
         public var imagesPerProcess = 1000
-        /// The most wall-clock time for decoding an image, in seconds; 120 by default, like the time for libraries in this process. A time limit in
-        /// ``DecodingLimits`` is shorter, and counts processor time. Encoding is not limited: it takes as long as its options make it.
+        /// The maximum wall-clock time for decoding an image, in seconds; 120 by default, like the time for libraries in this process. A time limit
+        /// in ``DecodingLimits`` is shorter, and counts processor time. Encoding is not limited: it takes as long as its options make it.
         public var secondsPerImage = 120.0
         /// After how long an image leaves its place in ``processCount`` to another. A few images may do so at once.
         package var slowPeriod = Duration.milliseconds(300)

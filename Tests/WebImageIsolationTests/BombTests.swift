@@ -114,7 +114,7 @@ private final class PeakMemory: Sendable {
         peak.withLock { $0 = max($0, most) }
     }
 
-    /// Returns the most memory that one process had, in bytes.
+    /// Returns the maximum memory that one process had, in bytes.
     func stop() -> Int {
         look()
         stopped.signal()

@@ -14,7 +14,7 @@ public final class FaultServer: Sendable {
         public let requests: [String: Int]
         /// Requests whose client closed the connection early, by path and by parent path.
         public let dropped: [String: Int]
-        /// The most requests answered at once, by path and by parent path.
+        /// The maximum number of requests answered at once, by path and by parent path.
         public let peak: [String: Int]
         /// Answers of `/flaky` that were whole, by path and by parent path.
         public let whole: [String: Int]

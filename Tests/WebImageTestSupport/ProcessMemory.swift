@@ -7,7 +7,7 @@ public struct ProcessMemory: Sendable {
     public private(set) var residentByteCount = 0
     /// Without the pages of files, such as of programs and libraries: the kernel maps and unmaps those as it likes. In bytes.
     public private(set) var allocatedByteCount = 0
-    /// `VmHWM`: the most at once, in bytes.
+    /// `VmHWM`: the maximum, in bytes.
     public private(set) var peakByteCount = 0
     /// Shared pages count in parts. `nil` if the kernel does not tell, as without privileges.
     public private(set) var proportionalByteCount: Int?
@@ -49,7 +49,8 @@ public enum ChildProcesses {
     }
 }
 
-/// Returns what a file of the system says; nothing if it cannot be read. Foundation leaks 4 KiB for each file that is empty.
+/// Returns what a file of the system says; nothing if it cannot be read. Foundation leaks 4 KiB for each file that is
+/// empty.
 private func systemText(_ path: String) -> String {
     let descriptor = open(path, O_RDONLY | O_CLOEXEC)
     guard descriptor >= 0 else { return "" }

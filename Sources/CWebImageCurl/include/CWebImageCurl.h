@@ -34,8 +34,8 @@ struct curl_slist *cwi_curl_slist_append(struct curl_slist *list, const char *li
 void cwi_curl_slist_free(struct curl_slist *list);
 const curl_version_info_data *cwi_curl_version(void);
 
-// libcurl's setters and getters are variadic, which Swift cannot call. There is one function here for each type of argument. The caller must
-// choose the function that fits the option (curl's symbols-in-versions).
+// libcurl's setters and getters are variadic, which Swift cannot call. There is one function here for each type of argument. The caller
+// must choose the function that fits the option (curl's symbols-in-versions).
 
 CURLcode cwi_curl_set_long(CURL *easy, CURLoption option, long value);
 /// Strings are copied by libcurl; pointers are kept and must live as long as the handle uses them.

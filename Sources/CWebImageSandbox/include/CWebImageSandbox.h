@@ -37,11 +37,11 @@ typedef struct {
 } cwi_sandbox_report;
 
 typedef struct {
-    /// The most memory for decoding, besides what the process has before it starts.
+    /// The maximum memory for decoding, besides what the process has before it starts.
     size_t memory_length;
-    /// The most processor time of the process.
+    /// The maximum processor time of the process.
     uint64_t processor_seconds;
-    /// The most threads at once.
+    /// The maximum number of threads at once.
     uint32_t thread_count;
 } cwi_sandbox_limits;
 

@@ -84,7 +84,7 @@ extension Array {
 
     /// Returns `children` in as many columns as fit.
     ///
-    /// - Parameter columns: the most columns.
+    /// - Parameter columns: the maximum number of columns.
     static func flow(_ children: [ObjectPointer], columns: Int = 4) -> ObjectPointer {
         ColumnsView(children, columns: columns).widget.aligned(nil, GTK_ALIGN_START)
     }
@@ -116,7 +116,7 @@ extension Array {
     let widget = ObjectPointer(gtk_overlay_new()).style("image-frame")
 
     /// - Parameters:
-    ///   - width: the least width in points.
+    ///   - width: the minimum width in points.
     ///   - isFlexible: whether it takes the width of its column.
     init(width: Int = 220, height: Int = 140, isFlexible: Bool = true) {
         gtk_widget_set_overflow(widget.widget, GTK_OVERFLOW_HIDDEN)

@@ -50,7 +50,7 @@ struct LoadStatistics: Equatable, Sendable {
         let high: Double
     }
 
-    /// The most loads that count, and the number of steps that they are divided into.
+    /// The maximum number of loads that count, and the number of steps that they are divided into.
     static let loadLimit = 600
     static let stepCount = 40
     /// How far throughput goes back, in seconds, and how long each of its steps is.

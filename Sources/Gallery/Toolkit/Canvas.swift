@@ -35,7 +35,7 @@ import WebImageGTK
 
     // MARK: For subclasses
 
-    /// The least and the natural length in points; 0 by default.
+    /// The minimum and the natural length in points; 0 by default.
     func measure(_ orientation: GtkOrientation, for length: Int) -> (least: Int, natural: Int) { (0, 0) }
 
     /// Whether the height follows from the width.

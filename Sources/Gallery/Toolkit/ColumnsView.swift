@@ -8,7 +8,7 @@ import WebImageGTK
     private let columnLimit: Int
     private static let (columnSpacing, rowSpacing) = (18, 24)
 
-    /// - Parameter columns: the most columns.
+    /// - Parameter columns: the maximum number of columns.
     init(_ children: [ObjectPointer], columns: Int) {
         columnLimit = columns
         super.init()

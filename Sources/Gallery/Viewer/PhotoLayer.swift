@@ -16,7 +16,7 @@ import WebImageGTK
         case paused
     }
 
-    /// The most memory for the pixels of an image that is zoomed in. Larger images are decoded at a smaller size.
+    /// The maximum memory for the pixels of an image that is zoomed in. Larger images are decoded at a smaller size.
     static let fullByteLimit = 160 << 20
 
     let url: URL

@@ -12,7 +12,7 @@ final class ComposedAnimation: LimitedAnimation {
     let file: any AnimationFile
     let starts: ReplayStarts
     private let plan: DecodingPlan
-    /// The most memory to produce a frame.
+    /// The maximum memory to produce a frame.
     private let frameByteCount: Int
 
     /// - Parameter plan: the plan for the canvas. Its cancellation is ignored; each request for a frame has its own.
@@ -77,8 +77,8 @@ extension AnimationSource {
 }
 
 extension DecodingPlan {
-    /// Returns the first frame of `file`, with the animation if there are several frames and the options do not want the
-    /// first only.
+    /// Returns the first frame of `file`, with the animation if there are several frames and the options do not want
+    /// the first only.
     func image(of file: any AnimationFile) throws(WebImageError) -> Image {
         let animation = try ComposedAnimation(file, plan: self)
         let canvas = try ComposedFrameReader(animation).canvas(at: 0, cancellation: options.cancellation)

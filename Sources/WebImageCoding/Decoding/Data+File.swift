@@ -6,7 +6,7 @@ extension Data {
     /// Reads a file. Blocks.
     ///
     /// - Parameters:
-    ///   - limit: the most bytes to read.
+    ///   - limit: the maximum number of bytes to read.
     ///   - allowsStreams: whether the file may be a pipe or a device, which are read to their end. By default only a regular
     ///     file is read.
     ///   - cancellation: checked before each part of a megabyte.

@@ -3,15 +3,15 @@ internal import WebImageCore
 
 /// Limits the memory of all decodes that run at the same time.
 ///
-/// A decode states the most memory it needs, and blocks its thread until that much is free:
+/// A decode states the maximum memory it needs, and blocks its thread until that much is free:
 ///
 ///     decode ─▶ first in the queue, and it fits? ── yes ──▶ runs ──▶ releases its share ──▶ next in the queue
 ///                          └ no ─▶ waits
 ///
 /// If no decode is running, the first in the queue starts even if it does not fit. A decode larger than the budget
-/// therefore runs alone, and none waits forever. A running decode never waits for more, so two cannot deadlock. Previews
-/// hold memory for as long as their file takes to arrive: they get at most half of the budget, never wait, and do not
-/// delay decodes.
+/// therefore runs alone, and none waits forever. A running decode never waits for more, so two cannot deadlock.
+/// Previews hold memory for as long as their file takes to arrive: they get at most half of the budget, never wait, and
+/// do not delay decodes.
 ///
 /// A decode that a watchdog has given up keeps its share until its library returns. It no longer counts as running, so
 /// that a large decode starts beside it rather than never.

@@ -13,8 +13,8 @@ public struct DecodingOptions: Sendable {
     /// The index of an image in a file with several, such as the sizes of an icon; `nil`, the default, is the one that
     /// suits the requested size best: the smallest with enough pixels, else the largest.
     public var page: Int?
-    /// The most bytes of decoded pixels, 4 a pixel; larger images are scaled down proportionally. `nil`, the default,
-    /// means no limit.
+    /// The maximum size of decoded pixels in bytes, 4 a pixel; larger images are scaled down proportionally. `nil`, the
+    /// default, means no limit.
     public var byteLimit: Int?
     /// Pixels per point of the result; 1 by default.
     public var scale: Double
@@ -101,29 +101,29 @@ public struct DecodingOptions: Sendable {
 ///
 /// Sides above 65,535 pixels are refused as well.
 public struct DecodingLimits: Sendable, Hashable {
-    /// The most pixels of one frame, checked before memory is allocated; 100 million by default. Exceeding it throws
-    /// ``WebImageError/LimitFailure/pixels(size:limit:)``.
+    /// The maximum number of pixels of one frame, checked before memory is allocated; 100 million by default. Exceeding
+    /// it throws ``WebImageError/LimitFailure/pixels(size:limit:)``.
     public var pixelCount: Int
-    /// The most scans of a progressive JPEG; 100 by default. Each scan is a pass over the image, and 88 KB can hold
-    /// 8,000. Scans are counted as they are decoded, after the coefficients are allocated. Exceeding it throws
+    /// The maximum number of scans of a progressive JPEG; 100 by default. Each scan is a pass over the image, and 88 KB
+    /// can hold 8,000. Scans are counted as they are decoded, after the coefficients are allocated. Exceeding it throws
     /// ``WebImageError/LimitFailure/scans(limit:)``.
     public var scanCount: Int
-    /// The most frames of an animation; 50,000 by default. A frame can take as little as 12 bytes of a file. Exceeding
-    /// it throws ``WebImageError/LimitFailure/frames(limit:)``.
+    /// The maximum number of frames of an animation; 50,000 by default. A frame can take as little as 12 bytes of a
+    /// file. Exceeding it throws ``WebImageError/LimitFailure/frames(limit:)``.
     public var frameCount: Int
-    /// The most bytes of decoded pixels in one play of an animation, 4 a pixel, each frame at its stored size; 1 GiB by
-    /// default. It limits the work of a player, not memory: decoded frames are not all kept. Not checked with
-    /// ``DecodingOptions/firstFrameOnly``. The layers of JPEG XL count like frames, also in a still image. Exceeding it throws
-    /// ``WebImageError/LimitFailure/animation(byteCount:limit:)``.
+    /// The maximum size of decoded pixels in bytes in one play of an animation, 4 a pixel, each frame at its stored
+    /// size; 1 GiB by default. It limits the work of a player, not memory: decoded frames are not all kept. Not checked
+    /// with ``DecodingOptions/firstFrameOnly``. The layers of JPEG XL count like frames, also in a still image.
+    /// Exceeding it throws ``WebImageError/LimitFailure/animation(byteCount:limit:)``.
     public var animationByteCount: Int
-    /// The most bytes in a file that are not image data: profiles, EXIF, XMP, text, comments, everything before a JPEG's
-    /// first scan, GIF extensions, unknown chunks. 64 MiB by default. Exceeding it throws
+    /// The maximum size in bytes of everything in a file that is not image data: profiles, EXIF, XMP, text, comments,
+    /// everything before a JPEG's first scan, GIF extensions, unknown chunks. 64 MiB by default. Exceeding it throws
     /// ``WebImageError/LimitFailure/metadata(byteCount:limit:)``.
     ///
     /// Counts bytes as stored. Only a PNG's color profile is decompressed; if the result exceeds this limit, or 4 MiB,
     /// the profile is ignored.
     public var metadataByteCount: Int
-    /// The most memory, in bytes, of one decode: coefficients, pixels, resampling, color conversion, rotation,
+    /// The maximum memory, in bytes, of one decode: coefficients, pixels, resampling, color conversion, rotation,
     /// previews. 1 GiB by default. Each decoder computes its maximum before it allocates. Not counted: the file itself,
     /// the animation and preview that the caller holds, and libwebp's Huffman tables, for which a hostile lossless WebP
     /// may take 330 MB more.
@@ -133,13 +133,13 @@ public struct DecodingLimits: Sendable, Hashable {
     /// format's decoder is added.
     ///
     /// Near the limit there are no previews. Next, above 512 MiB too, thumbnails are made row by row. Finally, the
-    /// coefficients of a progressive JPEG go to an unnamed file in `TMPDIR`, or in `/var/tmp` if `TMPDIR` is not set, is not writable, or
-    /// is in memory; for a decoder process, the program creates it. If neither is writable, decoding throws
-    /// ``WebImageError/ResourceFailure/temporaryFile(directory:errno:)``. Images that still do not fit throw
-    /// ``WebImageError/LimitFailure/memory(byteCount:limit:)``.
+    /// coefficients of a progressive JPEG go to an unnamed file in `TMPDIR`, or in `/var/tmp` if `TMPDIR` is not set,
+    /// is not writable, or is in memory; for a decoder process, the program creates it. If neither is writable,
+    /// decoding throws ``WebImageError/ResourceFailure/temporaryFile(directory:errno:)``. Images that still do not fit
+    /// throw ``WebImageError/LimitFailure/memory(byteCount:limit:)``.
     public var memoryByteCount: Int
-    /// The most time, in seconds, of a decode, of all calls of an incremental decoder, or of one frame of an animation.
-    /// `nil`, the default, means no limit for the decoders of this package that check
+    /// The maximum time, in seconds, of a decode, of all calls of an incremental decoder, or of one frame of an
+    /// animation. `nil`, the default, means no limit for the decoders of this package that check
     /// ``DecodingOptions/cancellation`` and for custom ones, and 120 s for those of libraries. Exceeding it throws
     /// ``WebImageError/LimitFailure/processorTime(seconds:)``.
     ///

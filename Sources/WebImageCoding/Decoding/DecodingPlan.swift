@@ -47,9 +47,10 @@ package struct DecodingPlan: Sendable {
 
 // MARK: - Memory
 
-/// One way to decode a file, and the most memory it takes. Each format tries its ways from the fastest to the smallest.
+/// One way to decode a file, and the maximum memory it takes. Each format tries its ways from the fastest to the
+/// smallest.
 struct DecodingRoute {
-    /// The most memory, in bytes.
+    /// The maximum memory, in bytes.
     var byteCount = 0
     /// Whether a JPEG's coefficients go to a temporary file.
     var isSpooled = false
@@ -82,7 +83,7 @@ extension DecodingOptions {
     /// Calls `body` with a share of the process's decoding memory. Blocks until the memory is free.
     ///
     /// - Parameters:
-    ///   - byteCount: the most memory that `body` takes at a time.
+    ///   - byteCount: the maximum memory that `body` takes at a time.
     ///   - body: must not call this method again, since it could wait for itself; see ``grow(_:to:)``.
     /// - Throws: ``WebImageError/LimitFailure/memory(byteCount:limit:)``, ``WebImageError/cancelled``, and the errors
     ///   of `body`.
@@ -113,7 +114,7 @@ extension PixelSize {
 }
 
 extension DecodingPlan {
-    /// The most memory that ``image(of:format:frameCount:)`` takes, including its input of `decodedSize`.
+    /// The maximum memory that ``image(of:format:frameCount:)`` takes, including its input of `decodedSize`.
     package func byteCount(from decodedSize: PixelSize) -> Int {
         // The input of each step is released only after the last step.
         let stepCount =
@@ -127,8 +128,8 @@ extension DecodingPlan {
             - targetSize.pixelByteCount
     }
 
-    /// The most memory to produce frames of an animation: the canvas, a copy that a caller may hold, the largest part,
-    /// its decoder, and the further steps.
+    /// The maximum memory to produce frames of an animation: the canvas, a copy that a caller may hold, the largest
+    /// part, its decoder, and the further steps.
     func byteCount(of file: some AnimationFile) -> Int {
         let part = file.parts.reduce(0) { max($0, $1.size.pixelByteCount + file.workingByteCount(of: $1.size)) }
         return part + file.canvasSize.pixelByteCount + byteCount(from: file.canvasSize)

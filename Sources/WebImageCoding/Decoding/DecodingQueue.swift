@@ -96,8 +96,8 @@ extension MutablePixelBuffer {
     ///     rows 0…h ──▶ bands ──▶ the calling thread
     ///                    └─────▶ threads for decoding that happen to be idle
     ///
-    /// The calling thread takes part and does not wait for threads that have not started, so it can be a decoding thread
-    /// itself.
+    /// The calling thread takes part and does not wait for threads that have not started, so it can be a decoding
+    /// thread itself.
     ///
     /// - Parameters:
     ///   - inputPixelsPerRow: about how many pixels are read for a row, if more than are written.

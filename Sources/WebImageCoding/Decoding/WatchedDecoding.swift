@@ -11,7 +11,7 @@ extension DecodingLimits {
         }
     }
 
-    /// The most time for a decoder that cannot be interrupted.
+    /// The maximum time for a decoder that cannot be interrupted.
     var watchedSeconds: Double { seconds ?? 120 }
 
     /// Calls `body` on a thread that is given up at the time limit, unless this already is one.

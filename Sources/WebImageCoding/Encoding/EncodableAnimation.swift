@@ -165,7 +165,7 @@ package struct EncodableFrameReader {
         if byteCount > limit { throw .limitExceeded(reason: .memory(byteCount: byteCount, limit: limit)) }
     }
 
-    /// The most that GIF, PNG and WebP were measured to take, rounded up.
+    /// The maximum that was measured for GIF, PNG and WebP, rounded up.
     private static let heldFrameCount = 8
 
     private func decoded(_ data: Data, by registry: CodecRegistry) throws(WebImageError) -> PixelBuffer {

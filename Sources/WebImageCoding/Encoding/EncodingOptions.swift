@@ -17,7 +17,7 @@ public struct EncodingOptions: Sendable {
     /// The box, in pixels, in which the image or each frame is fitted; images are never enlarged. `nil`, the default,
     /// means no limit.
     public var bounds: Thumbnail?
-    /// The most bytes of the file; `nil`, the default, means no limit.
+    /// The maximum size of the file in bytes; `nil`, the default, means no limit.
     ///
     /// A file that is too long is encoded again: first with lower quality, down to 0.4, where the format has quality,
     /// then with fewer pixels. That takes up to 16 tries. Below a quality of 0.4 a smaller image looks better; a lower
@@ -74,7 +74,7 @@ public struct EncodingOptions: Sendable {
     package var dithering = Dithering.floydSteinberg
     /// The palettes of an animated GIF.
     package var palette = Palette.perFrame
-    /// The most colors of a GIF palette, 2 to 256, a transparent one included; clamped. 256 by default.
+    /// The maximum number of colors of a GIF palette, 2 to 256, a transparent one included; clamped. 256 by default.
     package var colorLimit = 256 {
         didSet { colorLimit = min(max(colorLimit, 2), 256) }
     }

@@ -107,7 +107,7 @@ extension GIFFile {
         return frame
     }
 
-    /// The most memory of the way that is tried first.
+    /// The maximum memory of the way that is tried first.
     func firstByteCount(plan: DecodingPlan) -> Int {
         guard let size, let frame = frames.first ?? openFrame else { return 0 }
         guard plan.targetSize != size, frame.size == size, frame.part(on: size).covers(size) else {

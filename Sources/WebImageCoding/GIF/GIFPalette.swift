@@ -12,7 +12,7 @@ struct GIFPalette: Sendable {
     let transparentIndex: UInt8?
 
     /// - Parameters:
-    ///   - limit: the most colors, including the transparent one.
+    ///   - limit: the maximum number of colors, including the transparent one.
     ///   - mayBeTransparent: whether to add a transparent index even without transparent pixels, if it costs no color.
     init(for histogram: ColorHistogram, limit: Int, mayBeTransparent: Bool) {
         let colorLimit = histogram.hasClearPixels ? limit - 1 : limit

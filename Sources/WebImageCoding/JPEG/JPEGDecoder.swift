@@ -128,7 +128,7 @@ extension DecodingPlan {
     /// Above this, in bytes, a slower way is taken that needs less, if there is one.
     private static let memoryForSpeed = 512 << 20
 
-    /// The most memory of decoding: libjpeg's and the rows, then, once libjpeg's is released, the further steps.
+    /// The maximum memory of decoding: libjpeg's and the rows, then, once libjpeg's is released, the further steps.
     private func byteCount(of reader: JPEGReader, _ route: DecodingRoute) -> Int {
         let outputSize = reader.outputSize(atLeast: targetSize)
         let working = reader.workingByteCount(isSpooled: route.isSpooled)
@@ -154,7 +154,7 @@ extension DecodingPlan {
             reason: .memory(byteCount: byteCount(of: reader, DecodingRoute()), limit: options.limits.memoryByteCount))
     }
 
-    /// The most memory of decoding with previews, including the last one, which the caller still holds.
+    /// The maximum memory of decoding with previews, including the last one, which the caller still holds.
     func byteCountWithPreviews(of reader: JPEGReader) -> Int {
         let outputSize = reader.outputSize(atLeast: targetSize)
         // A preview of rows is a copy of the output; scans are kept as coefficients.

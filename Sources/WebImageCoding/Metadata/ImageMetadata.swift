@@ -35,9 +35,9 @@ public struct ImageMetadata: Sendable, Hashable {
 
 extension ImageMetadata {
     /// Returns the metadata for pixels that were turned upright, converted to sRGB, and perhaps scaled: with the
-    /// orientation 1, the color space sRGB and this size, in EXIF and XMP, and without a thumbnail of the file that it is
-    /// from. Without EXIF there will be one with nothing but the orientation. The properties of a gain map, which is not
-    /// written, are left out of XMP.
+    /// orientation 1, the color space sRGB and this size, in EXIF and XMP, and without a thumbnail of the file that it
+    /// is from. Without EXIF there will be one with nothing but the orientation. The properties of a gain map, which is
+    /// not written, are left out of XMP.
     ///
     /// - Throws: ``WebImageError/EncodingFailure/invalidMetadata`` if the EXIF has no header.
     package func describing(_ size: PixelSize, as format: ImageFormat) throws(WebImageError) -> ImageMetadata {

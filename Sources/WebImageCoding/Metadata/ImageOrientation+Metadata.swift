@@ -14,8 +14,8 @@ extension ImageOrientation {
 }
 
 extension ImageOrientation {
-    /// Finds `tiff:Orientation` in an XMP packet (ISO 16684-1), as an attribute or an element; `nil` if it is missing or
-    /// invalid.
+    /// Finds `tiff:Orientation` in an XMP packet (ISO 16684-1), as an attribute or an element; `nil` if it is missing
+    /// or invalid.
     ///
     /// This is a text search in XML: every program writes the prefix `tiff`.
     init?(xmp data: RawSpan) {

@@ -195,8 +195,8 @@ package struct ImageProbe: Sendable, Equatable {
     /// Whether pixels may be transparent; of a GIF, those of the first frame.
     package var hasAlpha: Bool
 
-    /// The most bytes that probing reads, 1 MiB. Size and orientation are usually in the first few hundred bytes, after
-    /// a camera's thumbnail in the first 64 KB, after a printing profile in the first 600 KB.
+    /// The maximum number of bytes that probing reads, 1 MiB. Size and orientation are usually in the first few hundred
+    /// bytes, after a camera's thumbnail in the first 64 KB, after a printing profile in the first 600 KB.
     package static let byteLimit = 1 << 20
 
     package init(

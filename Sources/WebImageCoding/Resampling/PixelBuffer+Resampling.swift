@@ -237,7 +237,7 @@ struct ResamplingWeights {
     /// - Parameters:
     ///   - region: the part of the input to show; all of it by default. Pixels beside it count where the filter reaches
     ///     them. Beyond the input's edges, its last pixels are repeated.
-    ///   - maximumPrecision: the most fraction bits for which the sums fit.
+    ///   - maximumPrecision: the maximum number of fraction bits for which the sums fit.
     init(
         from inputLength: Int, region: (start: Double, length: Double)? = nil, to outputLength: Int,
         filter: ResamplingFilter = .lanczos3, maximumPrecision: Int

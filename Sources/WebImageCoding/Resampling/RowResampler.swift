@@ -50,7 +50,7 @@ final class RowResampler {
         min(2 * (filterRowCount + 1), inputRowCount)
     }
 
-    /// The most memory, including the output.
+    /// The maximum memory, including the output.
     static func byteCount(from inputSize: PixelSize, to outputSize: PixelSize) -> Int {
         func filterLength(_ inputLength: Int, _ outputLength: Int) -> Int {
             let widening = max(1, Double(inputLength) / Double(outputLength))

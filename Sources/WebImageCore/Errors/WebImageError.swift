@@ -57,8 +57,8 @@ public indirect enum WebImageError: Error, Sendable, Equatable {
     case encoding(format: ImageFormat, reason: EncodingFailure)
     /// The frames cannot form an animation.
     case invalidFrames(reason: FrameFailure)
-    /// The process that decodes or encodes the image, apart from this one, failed with it or cannot be had. Other images are not
-    /// affected.
+    /// The process that decodes or encodes the image, apart from this one, failed with it or cannot be had. Other
+    /// images are not affected.
     case isolation(format: ImageFormat, reason: IsolationFailure, url: URL? = nil)
 
     // MARK: Processing

@@ -157,7 +157,7 @@ private struct TileStructure {
     var byteCount = 0
     var precinctCount = 0
     var blockCount = 0
-    /// The most precincts of a resolution.
+    /// The maximum number of precincts of a resolution.
     var mostPrecincts = 1
     var resolutionCount = 1
     /// The positions that OpenJPEG visits for each component and resolution, for orders of packets that go by position.
@@ -211,7 +211,7 @@ private struct TileStructure {
             return (range.count + 1 + 1 << exponent - 2) >> exponent + 1
         }
 
-        /// The most code blocks of a band, which has 1/2ⁿ of the length.
+        /// The maximum number of code blocks of a band, which has 1/2ⁿ of the length.
         func blockCount(_ exponent: Int, half: Int) -> Int {
             let length = (range.count + 1) >> half + 1
             return (length + 1 << exponent - 2) >> exponent + 1

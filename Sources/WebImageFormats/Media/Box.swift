@@ -9,7 +9,7 @@ struct Box {
     /// Whether all of it is there.
     let isWhole: Bool
 
-    /// The most boxes of a list; further ones are ignored.
+    /// The maximum number of boxes of a list; further ones are ignored.
     private static let countLimit = 65_536
 
     /// Returns the boxes in `range`; the last one may not be whole.

@@ -43,7 +43,7 @@ struct ItemTable {
     /// What the tables may still take, in entries.
     private var entriesLeft = countLimit
 
-    /// The most items, extents, references and associations in all.
+    /// The maximum number of items, extents, references and associations in all.
     private static let countLimit = 1 << 18
 
     /// `nil` if the box is empty.

@@ -102,8 +102,8 @@ struct MediaStillBuilder {
     /// Of all coded and derived images.
     private var pixelCount = 0
 
-    /// The most parts of an image and its alpha. Cameras write some 200, and MIAF allows none below 64 × 64. A decoder
-    /// for each of 1,024 takes 400 MB.
+    /// The maximum number of parts of an image and its alpha. Cameras write some 200, and MIAF allows none below 64 ×
+    /// 64. A decoder for each of 1,024 takes 400 MB.
     static let partLimit = 1_024
     private static let depthLimit = 4
     private static let propertyLimit = 64

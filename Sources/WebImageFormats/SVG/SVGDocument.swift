@@ -7,7 +7,8 @@ package import WebImageCore
 ///     file ──▶ UTF-8 ──▶ XMLReader ──┬──▶ SVGNode ──▶ SVGCostSum ──▶ limits
 ///                                    └──▶ SVGWriter ──▶ what librsvg reads
 ///
-/// librsvg reads what is written from the elements that were counted, so that nothing can be for it what it was not here.
+/// librsvg reads what is written from the elements that were counted, so that nothing can be for it what it was not
+/// here.
 package struct SVGDocument {
     /// What librsvg reads: UTF-8 without document type, comments and references but those of markup.
     package let bytes: [UInt8]
@@ -39,7 +40,7 @@ package struct SVGDocument {
         try SVGBounds.check(cost)
     }
 
-    /// The most memory of drawing at a size: the document, the canvas, layers, and the tile of a pattern.
+    /// The maximum memory of drawing at a size: the document, the canvas, layers, and the tile of a pattern.
     func byteCount(drawnAt size: PixelSize, ofIntrinsic intrinsic: PixelSize) -> Int {
         let scale = pixelsPerUnit(size, intrinsic)
         let tile = 4 * cost.tileArea * scale * scale
@@ -80,7 +81,7 @@ enum SVGBounds {
     static let squaredCharacterCount = 4e8
     static let filterSeconds = 60.0
     static let embeddedDocumentDepth = 2
-    /// The most memory of a document, so that a small file cannot take all of a larger limit.
+    /// The maximum memory of a document, so that a small file cannot take all of a larger limit.
     static let byteCount = 480 << 20
 
     static func check(_ count: Int, _ limits: DecodingLimits) throws(WebImageError) {

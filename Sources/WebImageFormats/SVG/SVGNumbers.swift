@@ -200,7 +200,7 @@ struct SVGExtent {
     }
 }
 
-/// The most that a list of transforms enlarges a length.
+/// The maximum factor by which a list of transforms enlarges a length.
 func enlargement(ofTransforms value: [UInt8]) -> Double {
     var factor = 1.0
     var rest = value[...]

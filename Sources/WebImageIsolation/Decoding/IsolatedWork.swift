@@ -99,7 +99,7 @@ struct IsolatedWork: Sendable {
         }
     }
 
-    /// The most wall-clock time for an image.
+    /// The maximum wall-clock time for an image.
     private func seconds(_ limits: DecodingLimits) -> Double {
         let longest = isolation.configuration.secondsPerImage
         return limits.seconds.map { min($0 * 2 + 1, longest) } ?? longest

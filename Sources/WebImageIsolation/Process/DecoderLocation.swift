@@ -17,8 +17,8 @@ struct DecoderLocation: Sendable, Equatable {
         throw UnavailableDecoder("\(explicit) cannot be executed")
     }
 
-    /// Beside the program, where SwiftPM builds it and an app ships it; in the folders for programs that users do not start; in
-    /// the system's.
+    /// Beside the program, where SwiftPM builds it and an app ships it; in the folders for programs that users do not
+    /// start; in the system's.
     static func places(besideProgram program: String?) -> [String] {
         var folders: [String] = []
         if let program, let slash = program.lastIndex(of: "/") {

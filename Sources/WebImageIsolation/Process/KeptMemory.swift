@@ -8,8 +8,8 @@ internal import WebImageCore
 ///     program ── write ─▶ input ── mapped ─▶ decoder
 ///             ◀─ read ── output ◀─ mapped ──
 ///
-/// A result is copied out of it before the process gets another request, so that nothing can change it afterwards. The memory cannot be
-/// made smaller, so that reading it cannot end the program.
+/// A result is copied out of it before the process gets another request, so that nothing can change it afterwards. The
+/// memory cannot be made smaller, so that reading it cannot end the program.
 struct KeptMemory {
     private(set) var memory: SharedMemory?
     /// Where results are in this process; `nil` without address space for it.
@@ -26,7 +26,8 @@ struct KeptMemory {
         return new
     }
 
-    /// The least size, in bytes: addresses, of which only what is written takes memory. Longer files are in memory of their own.
+    /// The minimum size, in bytes: addresses, of which only what is written takes memory. Longer files are in memory of
+    /// their own.
     static let leastByteCount = 64 << 20
 
     /// Copies a part of the memory.

@@ -1,8 +1,8 @@
 package import FoundationEssentials
 package import WebImageCore
 
-/// A loader that tells a cache which machines share what its header fields do not show. Such a cache replaces transfers,
-/// so it must respect the rules that hold for them.
+/// A loader that tells a cache which machines share what its header fields do not show. Such a cache replaces
+/// transfers, so it must respect the rules that hold for them.
 package protocol SharingLoader: ImageLoader {
     /// Whether the response may be for this loader only: it has a credential of its own, or decrypts bodies.
     func hasPrivateAccess(for request: LoaderRequest) -> Bool

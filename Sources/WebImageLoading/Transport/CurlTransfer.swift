@@ -153,7 +153,8 @@ final class CurlTransfer {
         }
     }
 
-    /// The most bytes to read from a connection at once. libcurl's default of 16 KB costs three times the CPU.
+    /// The maximum number of bytes to read from a connection at once. libcurl's default of 16 KB costs three times the
+    /// CPU.
     private static let pieceByteCount = 256 << 10
     /// The same for a coded body. Decoded, at most 1032 times as much is in memory while the transfer is paused.
     private static let codedPieceByteCount = 4 << 10

@@ -80,8 +80,8 @@ extension PointRect {
 }
 
 extension PixelSize {
-    /// The most pixels of a result, if this size has more: a strip of 65,535 pixels, from a file of some bytes, would
-    /// need 8 GB when rotated by 45 degrees.
+    /// The maximum number of pixels of a result, if this size has more: a strip of 65,535 pixels, from a file of some
+    /// bytes, would need 8 GB when rotated by 45 degrees.
     fileprivate func exceededLimit(for input: PixelSize) -> Int? {
         let limit = max(DecodingLimits.default.pixelCount, input.pixelCount)
         // The pixel buffer rejects sides that are too long.

@@ -15,7 +15,7 @@ struct PixelAnimation {
     ///
     /// - Parameters:
     ///   - alphas: the alphas of pixels.
-    ///   - colorCount: the most colors; `nil` for any.
+    ///   - colorCount: the maximum number of colors; `nil` for any.
     init(seed: UInt64, frameCount: Int, alphas: [UInt8] = [0, 1, 90, 200, 255], colorCount: Int? = nil) {
         var generator = SplitMix64(seed: seed)
         let size = PixelSize(

@@ -73,7 +73,8 @@ struct ManagerFixture {
     /// The load that a test expected has not started.
     struct NobodyAsked: Error {}
 
-    /// Does what a view does: asks what can be shown at once, and loads what cannot. Returns the result of the load; `nil` without one.
+    /// Does what a view does: asks what can be shown at once, and loads what cannot. Returns the result of the load;
+    /// `nil` without one.
     ///
     /// - Parameter picture: what the loader answers; `nil` if it is not asked.
     func show(
