@@ -4,7 +4,7 @@
 #include <pango/pangocairo.h>
 #include <pango/pangofc-font.h>
 
-// Whether fontconfig knows any font at all; without one pango gives up on the whole process.
+// Whether fontconfig has any font at all; without one pango ends the whole process.
 static inline bool cwi_has_fonts(void) {
     FcFontSet *fonts = FcConfigGetFonts(NULL, FcSetSystem);
     return fonts != NULL && fonts->nfont > 0;

@@ -20,7 +20,7 @@ struct cwi_jpeg_decoder {
     cwi_jpeg_status status;
     // The source contains the file's last bytes.
     bool is_end;
-    // libjpeg asked for bytes after the end of the file.
+    // libjpeg read past the end of the file.
     bool reached_end;
     // The number of bytes to skip that have not arrived.
     size_t skip_count;

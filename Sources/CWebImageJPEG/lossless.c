@@ -123,7 +123,7 @@ static cwi_jpeg_status read_segments(cwi_lossless_jpeg *jpeg) {
             if (length >= 2) jpeg->restart_interval = (uint32_t)(content[0] << 8 | content[1]);
             break;
         case APP0:
-            // JFIF knows no other colors.
+            // JFIF has no other colors.
             if (length >= 5 && memcmp(content, "JFIF", 5) == 0) jpeg->is_ycc = true;
             break;
         case APP14:

@@ -58,7 +58,7 @@ static _Noreturn void fail_access(j_common_ptr jpeg) {
 static jvirt_barray_ptr request_array(
     j_common_ptr jpeg, int pool, boolean is_zeroed, JDIMENSION block_count, JDIMENSION row_count,
     JDIMENSION access_limit) {
-    // libjpeg's decoder wants zeros everywhere; rows that need not be zero may be.
+    // libjpeg's decoder needs zeros everywhere; rows that need not be zero may be.
     (void)is_zeroed;
     cwi_jpeg_spool *spool = cwi_jpeg_spool_of(jpeg);
     spooled_array *array = jpeg->mem->alloc_small(jpeg, pool, sizeof *array);

@@ -111,7 +111,7 @@ static int enter_empty_root(void) {
 }
 
 static void enter_namespaces(cwi_sandbox_report *report) {
-    // Without a map, the process is nobody inside. Outside nothing changes.
+    // Without a map, the process has no user inside. Outside nothing changes.
     set_layer(report, CWI_LAYER_USER_NAMESPACE, error_of(unshare(CLONE_NEWUSER)));
     set_layer(report, CWI_LAYER_NETWORK_NAMESPACE, error_of(unshare(CLONE_NEWNET)));
     set_layer(report, CWI_LAYER_IPC_NAMESPACE, error_of(unshare(CLONE_NEWIPC)));
@@ -283,7 +283,7 @@ static void wait_for_other_threads(void) {
 /// Swift's runtime has handlers that start a program after a crash. The program that uses this process reports crashes.
 static void remove_signal_handlers(void) {
     for (int number = 1; number < NSIG; number++) signal(number, SIG_DFL);
-    // The first process of a namespace ignores these otherwise: those of a library that gives up, and of the limit on time.
+    // The first process of a namespace ignores these otherwise: those of a library that aborts, and of the limit on time.
     signal(SIGABRT, exit_for);
     signal(SIGXCPU, exit_for);
 }

@@ -37,7 +37,7 @@ int cwi_has_default_route(void) {
     int descriptor = open_route_socket(0, 0);
     if (descriptor < 0)
         return -1;
-    // The kernel answers at once; should it not, nobody is kept waiting.
+    // The kernel answers at once; otherwise the wait ends.
     struct timeval limit = {.tv_sec = 1};
     setsockopt(descriptor, SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof limit);
     struct {

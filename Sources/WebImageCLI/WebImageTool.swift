@@ -62,8 +62,8 @@ struct WebImageTool {
     static func command(named name: String) throws(ArgumentError) -> any Command.Type {
         if let type = commands.first(where: { $0.name == name }) { return type }
         guard name.hasPrefix("-") else {
-            let question = Suggestion.question(about: name, among: commands.map { $0.name })
-            throw .usage(command: ProgramDescription.webimage.name, reason: "unknown command '\(name)'" + question)
+            let suggestion = Suggestion.text(for: name, among: commands.map { $0.name })
+            throw .usage(command: ProgramDescription.webimage.name, reason: "unknown command '\(name)'" + suggestion)
         }
         let option = String(name.prefix { $0 != "=" })
         let word = String(option.drop { $0 == "-" })
@@ -73,7 +73,7 @@ struct WebImageTool {
         let hint =
             HelpCommand.syntax.options.contains { $0.name == word && $0.name != "help" }
             ? "; use '\(ProgramDescription.webimage.name) help \(option)'"
-            : Suggestion.question(about: word, among: ["help", "version"], prefix: "--")
+            : Suggestion.text(for: word, among: ["help", "version"], prefix: "--")
         throw .usage(command: ProgramDescription.webimage.name, reason: "unknown option '\(option)'" + hint)
     }
 }

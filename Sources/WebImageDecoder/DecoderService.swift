@@ -56,13 +56,13 @@ final class DecoderService: Sendable {
         }
     }
 
-    /// Asks the program, and waits for its answer.
+    /// Sends a request to the program, and waits for the response.
     ///
     /// - Throws: ``WebImageError/cancelled``.
-    func answer(to question: DecoderReply) throws(WebImageError) -> IncomingRequest {
+    func response(to request: DecoderReply) throws(WebImageError) -> IncomingRequest {
         guard let (number, cancellation) = state.withLock({ $0.current }) else { throw .cancelled }
         try cancellation.check()
-        send(question, number: number)
+        send(request, number: number)
         while true {
             let answer = answers.next()
             try cancellation.check()

@@ -5,7 +5,7 @@ internal import WebImageCoding
 internal import WebImageCore
 internal import WebImageIsolation
 
-/// Does what requests ask for. Used by one thread.
+/// Performs requests. Used by one thread.
 final class RequestDecoder {
     private let registry: CodecRegistry
     private let service: DecoderService
@@ -171,7 +171,7 @@ final class RequestDecoder {
     }
 
     private func requestedFrame(_ index: Int) throws(WebImageError) -> PixelBuffer {
-        let answer = try service.answer(to: .needsFrame(index))
+        let answer = try service.response(to: .needsFrame(index))
         guard case .encodedFrame(let layout) = answer.content else { throw .cancelled }
         return try pixels(layout, answer.memory.first)
     }
@@ -179,7 +179,7 @@ final class RequestDecoder {
     /// Files for what does not fit in memory. This process can create none.
     private var spoolSource: @Sendable (Int) throws(WebImageError) -> UnnamedFile? {
         { [service] (byteCount) throws(WebImageError) in
-            let answer = try service.answer(to: .needsSpool(byteCount: byteCount))
+            let answer = try service.response(to: .needsSpool(byteCount: byteCount))
             switch answer.content {
             case .spool(let directory):
                 return answer.memory.first.flatMap { UnnamedFile(copyOf: $0.descriptor, in: directory) }

@@ -11,7 +11,7 @@ internal import WebImageCore
 /// The libraries have no global state that lasts: bytes go in, pixels come out, so that they could as well run in
 /// another process. None can be interrupted in an image, so ``DecodingWatchdog`` gives their threads up at the time
 /// limit. libavif and libheif read files of ours (``MediaStill``), librsvg a document of ours (``SVGDocument``); of a
-/// JPEG 2000, ``Codestream`` knows the memory before the library does.
+/// JPEG 2000, ``Codestream`` computes the memory before the library runs.
 struct LibraryDecoder: ProbingDecoder, MetadataDecoder {
     let library: LibraryFormat
 

@@ -30,8 +30,8 @@ public final class IsolatedDecoding: Sendable {
         public var secondsPerImage = 120.0
         /// After how long an image leaves its place in ``processCount`` to another. A few images may do so at once.
         package var slowPeriod = Duration.milliseconds(300)
-        /// Receives the warning that images are decoded in this process for want of another. By default it is printed to
-        /// standard error.
+        /// Receives the warning that images are decoded in this process because no other is available. By default it is
+        /// printed to standard error.
         public var warn: @Sendable (String) -> Void = { message in
             let bytes = Array("swift-web-image: \(message)\n".utf8)
             _ = write(STDERR_FILENO, bytes, bytes.count)
@@ -51,7 +51,7 @@ public final class IsolatedDecoding: Sendable {
         public var imageCount = 0
         /// The number of processes that crashed, took too long, or returned something invalid, by format.
         public var failures: [ImageFormat: Int] = [:]
-        /// The number of images that were decoded in this process for want of another.
+        /// The number of images that were decoded in this process because no other is available.
         public var fallbackCount = 0
     }
 

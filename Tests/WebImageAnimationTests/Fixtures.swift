@@ -163,7 +163,7 @@ final class NumberedSource: AnimationSource {
         var asked: [Int] { state.withLock { $0.asked } }
         var readerCount: Int { state.withLock { $0.readerCount } }
 
-        func ask(_ index: Int) { state.withLock { $0.asked.append(index) } }
+        func note(_ index: Int) { state.withLock { $0.asked.append(index) } }
         func compose(_ index: Int) { state.withLock { $0.composed.append(index) } }
         func countReader() { state.withLock { $0.readerCount += 1 } }
     }
@@ -215,7 +215,7 @@ final class NumberedSource: AnimationSource {
 
         func frame(at index: Int, cancellation: Cancellation?) throws(WebImageError) -> PixelBuffer {
             precondition(source.frames.indices.contains(index), "there is no frame \(index)")
-            source.log.ask(index)
+            source.log.note(index)
             try cancellation?.check()
             let start = source.starts[index]
             if next > index || next < start { next = start }

@@ -51,18 +51,18 @@ import WebImageTestSupport
     @Test func loadsIfOneSubscriberAllowsIt() {
         let refusal = WebImageError.notInCache(key: "refused")
         let asked = LockBox(0)
-        func objection(_ error: WebImageError?) -> Job<Int, Note>.Objection {
+        func veto(_ error: WebImageError?) -> Job<Int, Note>.Veto {
             {
                 asked.withLock { $0 += 1 }
                 return error
             }
         }
         var work: Job<Int, Note>?
-        _ = table.join("a", priority: .normal, objection: objection(refusal), handler: { _ in }) { work = $0 }
-        _ = table.join("a", priority: .normal, objection: objection(nil), handler: { _ in }) { _ in }
-        _ = table.join("a", priority: .normal, objection: objection(refusal), handler: { _ in }) { _ in }
-        #expect(work?.objectionToLoading() == nil)
-        #expect(work?.objectionToLoading() == nil)
+        _ = table.join("a", priority: .normal, veto: veto(refusal), handler: { _ in }) { work = $0 }
+        _ = table.join("a", priority: .normal, veto: veto(nil), handler: { _ in }) { _ in }
+        _ = table.join("a", priority: .normal, veto: veto(refusal), handler: { _ in }) { _ in }
+        #expect(work?.loadingVeto() == nil)
+        #expect(work?.loadingVeto() == nil)
         #expect(asked.withLock { $0 } == 2, "each is asked at most once, and none after the first that allows it")
     }
 
@@ -70,9 +70,9 @@ import WebImageTestSupport
         let refusal = WebImageError.notInCache(key: "refused")
         let (first, late) = (Recorder<Int>(), Recorder<Int>())
         var works: [Job<Int, Note>] = []
-        _ = table.join("a", priority: .normal, objection: { refusal }, handler: first.note) { works.append($0) }
+        _ = table.join("a", priority: .normal, veto: { refusal }, handler: first.note) { works.append($0) }
         let work = try #require(works.first)
-        #expect(work.objectionToLoading() == refusal)
+        #expect(work.loadingVeto() == refusal)
         _ = table.join("a", priority: .normal, handler: late.note) { works.append($0) }
         #expect(works.count == 2, "the late one has work of its own")
         work.finish(.failure(refusal))
@@ -84,9 +84,9 @@ import WebImageTestSupport
         let refusal = WebImageError.notInCache(key: "refused")
         let late = Recorder<Int>()
         var works: [Job<Int, Note>] = []
-        _ = table.join("a", priority: .normal, objection: { refusal }, handler: { _ in }) { works.append($0) }
+        _ = table.join("a", priority: .normal, veto: { refusal }, handler: { _ in }) { works.append($0) }
         let work = try #require(works.first)
-        #expect(work.objectionToLoading() == refusal)
+        #expect(work.loadingVeto() == refusal)
         // The bytes are those of another request, too.
         work.allowJoining()
         _ = table.join("a", priority: .normal, handler: late.note) { works.append($0) }
@@ -101,12 +101,12 @@ import WebImageTestSupport
         var work: Job<Int, Note>?
         _ = table.join(
             "a", priority: .normal,
-            objection: { [table] in
+            veto: { [table] in
                 _ = table.join("a", priority: .normal, handler: late.note) { _ in }
                 return refusal
             }, handler: { _ in }
         ) { work = $0 }
-        #expect(work?.objectionToLoading() == nil)
+        #expect(work?.loadingVeto() == nil)
         work?.finish(.success(1))
         #expect(late.results == [.success(1)])
     }

@@ -253,7 +253,7 @@ final class GalleryInspectorTests: GTKTestCase {
             XCTAssertTrue(try XCTUnwrap(entry["Validators"]).hasPrefix("ETag"))
             XCTAssertEqual(entry["Redirected to"], try fixture.server.url("/a.png").absoluteString)
             XCTAssertEqual(fixture.facts("File")["Format"], "PNG (image/png)")
-            XCTAssertEqual(fixture.facts("Caches")["Memory: did not answer"] != nil, true)
+            XCTAssertEqual(fixture.facts("Caches")["Memory: miss"] != nil, true)
             let text = try XCTUnwrap(fixture.inspector.inspection).text(now: Date())
             for part in [url.absoluteString, "policy cacheFirst", "transfer: status 200", "  ETag: "] {
                 XCTAssertTrue(text.contains(part), "\(part) in \(text)")

@@ -219,10 +219,10 @@ final class GalleryOpeningTests: GTKTestCase {
             collection.replace(with: Array(urls[..<2]))
             collection.append(Array(urls[2..<3]))
             collection.append(Array(urls[3...]))
-            pump("the shapes") { urls.indices.allSatisfy(collection.knowsShape) }
+            pump("the shapes") { urls.indices.allSatisfy(collection.isShapeKnown) }
             XCTAssertEqual(reads.withLock { $0 }, urls)
             collection.replace(with: [urls[5]])
-            pump("the shape after the replacement") { collection.knowsShape(of: 0) }
+            pump("the shape after the replacement") { collection.isShapeKnown(of: 0) }
             withExtendedLifetime(reader) {}
         }
     }

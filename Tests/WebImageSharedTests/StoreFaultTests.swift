@@ -52,7 +52,7 @@ struct StoreFaultTests: FleetSuite {
         } describing: {
             cache.counters
         }
-        #expect(try await trace(of: paths[0], on: cache).contains("not asked, because it failed"))
+        #expect(try await trace(of: paths[0], on: cache).contains("not used, because it failed"))
         try server.startGateway()
         // Writes that waited are sent without another load.
         try await wait {

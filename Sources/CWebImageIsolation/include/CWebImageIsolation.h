@@ -82,7 +82,7 @@ cwi_channel_status cwi_channel_receive(
 /// fails; EFBIG without a signal where RLIMIT_FSIZE is in the way.
 int cwi_memory_create(size_t length);
 
-/// Creates memory with these bytes that nobody can change any more.
+/// Creates memory with these bytes that cannot change any more.
 int cwi_memory_create_constant(const void *bytes, size_t length);
 
 /// Copies bytes to the beginning of memory, without a mapping. 0 or an error number.
@@ -91,7 +91,7 @@ int cwi_memory_write(int descriptor, const void *bytes, size_t length);
 /// Copies bytes out of memory, without a mapping: memory that another process may write to. 0 or an error number.
 int cwi_memory_read(int descriptor, size_t offset, void *bytes, size_t length);
 
-/// Gives a range of memory back to the system, whoever maps it. It is zero then.
+/// Gives a range of memory back to the system, also where another process maps it. It is zero then.
 void cwi_memory_clear(int descriptor, size_t offset, size_t length);
 
 /// What identifies the file of a descriptor: other files may get its number if the program closes all descriptors. 0 if it is closed.

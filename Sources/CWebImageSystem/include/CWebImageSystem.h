@@ -20,7 +20,7 @@ int cwi_open_unnamed_file(const char *directory);
 /// 0, and -1 and errno where that is not known.
 int cwi_is_in_memory(int descriptor);
 
-/// Whether there is a route to addresses that no other route knows: 1 or 0, and -1 where the kernel does not tell.
+/// Whether there is a route to addresses that no other route has: 1 or 0, and -1 where the kernel does not tell.
 int cwi_has_default_route(void);
 
 /// Opens a descriptor that can be read when routes or links may have changed. It does not block; -1 and errno where that

@@ -105,8 +105,8 @@ struct LocationReader: Sendable {
     }
 
     private func readRemote(_ url: URL, _ report: @escaping Report) async throws(Failure) {
-        // Most addresses tell by their name; others are asked for their type. The response is cached, so an image is not
-        // loaded twice.
+        // Most addresses tell by their name; others are checked by a request for their type. The response is cached, so
+        // an image is not loaded twice.
         guard !url.isData, !scanner.isImage(named: url.lastPathComponent) else { return report([url]) }
         let answer: (data: Data, response: LoaderResponse, origin: ImageOrigin)
         do { answer = try await manager.data(for: WebImageRequest(url)) } catch { throw .load(error) }

@@ -61,7 +61,7 @@ import WebImageGTK
         return set.contains(url)
     }
 
-    func knowsShape(of index: Int) -> Bool { knownShapes.contains(index) }
+    func isShapeKnown(of index: Int) -> Bool { knownShapes.contains(index) }
 
     /// Notes an image's size in pixels.
     func noteShape(of index: Int, _ size: PixelSize) {

@@ -58,13 +58,13 @@ struct CacheEntry: Sendable {
         let freshness = Freshness(of: response, now: now)
         var text: String
         if response.isInvalidated {
-            text = "It may have changed, so the server is asked before its next use"
+            text = "It may have changed, so it is revalidated before its next use"
         } else if !response.isReusable {
             text = "HTTP does not allow its reuse"
         } else if freshness.isFresh {
             text = "Fresh for another \(Amount.longDuration(-freshness.staleness)) (\(freshness.source.words))"
         } else if freshness.source == .none {
-            text = "The server does not say how long it is good"
+            text = "The server sets no lifetime"
         } else {
             text = "Stale for \(Amount.longDuration(freshness.staleness)) (\(freshness.source.words))"
         }

@@ -81,7 +81,7 @@ enum FileFacts {
             })
         add("Taken", exif.date)
         add("Software", exif.software)
-        if exif.hasLocation { facts.append(Fact("Place", "The file tells where it was taken (GPS)")) }
+        if exif.hasLocation { facts.append(Fact("Place", "The file has GPS coordinates")) }
         guard !facts.isEmpty else { return nil }
         if !exif.hasLocation { facts.append(Fact("Place", "Not in the file")) }
         return FactGroup(title: "Photograph", facts: facts)

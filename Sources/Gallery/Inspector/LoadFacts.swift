@@ -44,7 +44,7 @@ enum LoadFacts {
         case .none: break
         case .backoff(let wait): parts.append("After a wait of \(Amount.duration(wait.inExactSeconds)).")
         case .retryAfter(let wait):
-            parts.append("After a wait of \(Amount.duration(wait.inExactSeconds)), as the server asked for.")
+            parts.append("After a wait of \(Amount.duration(wait.inExactSeconds)), as the server requested.")
         case .connectivity(let wait):
             parts.append("After \(wait.map { Amount.duration($0.inExactSeconds) } ?? "a wait") without a network.")
         }
@@ -64,23 +64,23 @@ enum LoadFacts {
         let memory = sentences(.memory)
         facts.append(
             Fact(
-                "Memory: " + (isFromMemory ? "answered" : "did not answer"),
+                "Memory: " + (isFromMemory ? "hit" : "miss"),
                 memory.isEmpty
                     ? isFromMemory
                         ? "The image was made from one in memory." : noMemory(record.policy) : memory))
         let disk = sentences(.disk)
         if !disk.isEmpty {
-            facts.append(Fact("Disk: " + (record.source == .disk ? "answered" : "did not answer"), disk))
+            facts.append(Fact("Disk: " + (record.source == .disk ? "hit" : "miss"), disk))
         }
         for (stage, title) in [(LoadTrace.Stage.policy, "Policy"), (.validation, "Validation"), (.store, "Storing")] {
             let text = sentences(stage)
             if !text.isEmpty { facts.append(Fact(title, text)) }
         }
-        return FactGroup(title: "Caches", description: "Which one answered, and why", facts: facts)
+        return FactGroup(title: "Caches", description: "Which cache had the image, and why", facts: facts)
     }
 
     private static func noMemory(_ policy: CachePolicy) -> String {
-        policy == .reload ? "This policy does not use it." : "It had no image of this size that could be used."
+        policy == .reload ? "This policy does not use it." : "It had no usable image of this size."
     }
 }
 
@@ -94,7 +94,7 @@ extension LoadFacts {
                 FactGroup(
                     title: "Redirects",
                     facts: metrics.exchanges.map { exchange in
-                        Fact(exchange.statusCode.map { "Status \($0)" } ?? "No answer", exchange.url.absoluteString)
+                        Fact(exchange.statusCode.map { "Status \($0)" } ?? "No response", exchange.url.absoluteString)
                     }))
         }
         if let security = last.security { groups.append(self.security(security)) }

@@ -6,7 +6,7 @@ struct LoadInspection: Sendable {
     let url: URL
     /// The newest load; `nil` if there was none.
     var record: LoadRecord?
-    /// The newest load that asked a server, which may be older.
+    /// The newest load that contacted a server, which may be older.
     var transfer: (record: LoadRecord, transfer: LoadTransfer)?
     var entry: CacheEntry?
     var file: [FactGroup] = []
@@ -52,7 +52,7 @@ struct LoadInspection: Sendable {
         return (parts + groups(now: now).map(\.text)).joined(separator: "\n\n") + "\n"
     }
 
-    /// Returns what a load did that the user asked for.
+    /// Returns what a load did that the user has requested.
     static func result(of record: LoadRecord) -> String {
         if let error = record.error { return error.errorDescription ?? error.description }
         let trace = record.trace
@@ -60,7 +60,7 @@ struct LoadInspection: Sendable {
             return trace.entries.last { $0.stage == .validation }?.sentence ?? ""
         }
         guard let transfer = record.transfers.last?.metrics else {
-            return record.url.isFileURL ? "Read the file again." : "Answered without the server."
+            return record.url.isFileURL ? "Read the file again." : "Served without contacting the server."
         }
         return "Loaded again: \(Amount.bytes(transfer.wireByteCount)) on the wire."
     }

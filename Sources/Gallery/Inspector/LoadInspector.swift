@@ -35,7 +35,7 @@ import WebImageGTK
     private var pause: MainLoopCall?
     /// Whether the pane waits for the last of several images.
     private var isWaiting = false
-    /// The load that the user has asked for.
+    /// The load that the user has requested.
     private var request: (policy: CachePolicy, date: Date)?
 
     init(session: GallerySession) {
@@ -78,7 +78,7 @@ import WebImageGTK
             .button("Re_validate") { [weak self] in self?.reload(.refresh) },
             .button("Rel_oad") { [weak self] in self?.reload(.reload) },
         ]
-        gtk_widget_set_tooltip_text(reloadButtons[0].widget, "Ask the server whether the stored image is current")
+        gtk_widget_set_tooltip_text(reloadButtons[0].widget, "Revalidate the stored image with its server")
         gtk_widget_set_tooltip_text(reloadButtons[1].widget, "Load the image from the server, past all caches")
         let others = [
             ObjectPointer.button("Re_move") { [weak self] in self?.removeFromCache() },
@@ -212,7 +212,7 @@ import WebImageGTK
     func reload(_ policy: CachePolicy) {
         guard let url else { return }
         request = (policy, Date())
-        showResult(policy == .refresh ? "Asking the server…" : "Loading…")
+        showResult(policy == .refresh ? "Revalidating…" : "Loading…")
         guard !onReload(url, policy) else { return }
         let request = WebImageRequest(url, options: .ignoreDecoding, cachePolicy: policy)
         // The log tells when it has ended.

@@ -121,7 +121,7 @@ struct TraceTimeline: Equatable, Sendable {
         let hasAnswer = exchange.firstByteDuration > .zero
         let firstByte = hasAnswer ? start + exchange.firstByteDuration.inExactSeconds : total
         add(
-            .wait, hasAnswer ? "First byte" : "No answer", firstByte - time,
+            .wait, hasAnswer ? "First byte" : "No response", firstByte - time,
             exchange.isConnectionReused ? "On an existing connection" : "On a new connection")
         if hasAnswer { add(.body, "Body", total - time, "\(Amount.bytes(exchange.bodyByteCount)) on the wire") }
         return bars

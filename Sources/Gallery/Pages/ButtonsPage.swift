@@ -30,7 +30,7 @@ import WebImageGTK
         }
         content.append(
             .section(
-                "Every state", "Each button is held in one state, whatever the pointer does.",
+                "Every state", "Each button is held in one state, regardless of the pointer.",
                 [.flow(Array(cards), columns: 3)]))
     }
 

@@ -1,6 +1,7 @@
 import WebImageGTK
 
-/// Does work on another thread, one piece at a time. Pieces that are asked for meanwhile are skipped, except the latest.
+/// Does work on another thread, one piece at a time. Pieces that are requested meanwhile are skipped, except the
+/// latest.
 ///
 ///     start(1) ─► body(1) ────────────► show(1) ─► body(3) ─► show(3)
 ///     start(2)       │ waits                          ▲

@@ -24,7 +24,7 @@ import WebImageGTK
     private static let examples: [Example] = [
         Example(
             name: "Baseline JPEG", encoding: .jpeg,
-            explanation: "Rows arrive from the top. Nothing is known about the rest."),
+            explanation: "Rows arrive from the top; the rest is unknown."),
         Example(
             name: "Progressive JPEG", encoding: .progressiveJPEG,
             explanation: "The whole image arrives coarsely, then gets finer in each scan."),

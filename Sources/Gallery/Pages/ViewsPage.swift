@@ -30,7 +30,7 @@ import WebImageGTK
     private func contentModes(_ photographs: [Photograph]) -> ObjectPointer {
         let modes: [(ImageContentMode, String, String)] = [
             (.scaleAspectFit, "Aspect fit", "The whole image, with space beside it."),
-            (.scaleAspectFill, "Aspect fill", "Fills the view; what extends beyond it is cut off."),
+            (.scaleAspectFill, "Aspect fill", "Fills the view, and crops what extends beyond it."),
             (.scaleToFill, "Scale to fill", "Fills the view, and ignores the proportions."),
             (.center, "Center", "At its own size, in the middle."),
             (.topLeft, "Top left", "At its own size, from a corner."),
@@ -104,7 +104,7 @@ import WebImageGTK
             return ObjectPointer.card(frame, example.0, example.1, controls: [button])
         }
         return .section(
-            "Placeholders", "setImage(_:placeholder:) shows something until the image has loaded.", [.flow(cards)])
+            "Placeholders", "setImage(_:placeholder:) shows a placeholder until the image has loaded.", [.flow(cards)])
     }
 
     /// Computes the hash of a photograph on another thread. A server does that once and stores it.

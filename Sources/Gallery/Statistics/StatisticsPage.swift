@@ -21,7 +21,7 @@ import WebImageGTK
     ]
     private let decoding = ObjectPointer.column(spacing: 12)
     private var decodingRows: [String: BarRow] = [:]
-    private let noDecoding = ObjectPointer.label("Nothing was decoded.", "dim-label")
+    private let noDecoding = ObjectPointer.label("No images decoded yet.", "dim-label")
     private let throughput = LineChart { Amount.bytes(Int($0)) + "/s" }
     private let throughputNote = ObjectPointer.label("", "caption", "numeric")
 
@@ -59,11 +59,11 @@ import WebImageGTK
                 Self.card(
                     "Bytes in the caches", "Used, of the limit", [memory.widget, disk.widget, pixels.widget]),
                 Self.card(
-                    "Work in progress", "The last minute with loads",
+                    "Work in progress", "The last minute with activity",
                     [queues.widget] + queueLegend.map(\.widget)),
                 Self.card(
                     "Decoding time",
-                    "Half of the images took no longer than the bar, 95 % no longer than the light one",
+                    "Median (bar) and 95th percentile (light bar)",
                     [decoding, noDecoding]),
                 Self.card(
                     "Throughput", "Bytes from servers, in the minute before the last transfer",
@@ -90,10 +90,10 @@ import WebImageGTK
     }
 
     private func show(_ statistics: LoadStatistics) {
-        hitRate.text = statistics.hitRate.map(Amount.percent) ?? "No hit rate"
+        hitRate.text = statistics.hitRate.map(Amount.percent) ?? "–"
         hitRateNote.text =
             statistics.hitRate == nil
-            ? "No image of a server has loaded." : "of the images from servers came from a cache"
+            ? "No image has been loaded from a server yet." : "of the images from servers came from a cache"
         for source in LoadSource.allCases {
             let count = statistics.counts[source, default: 0]
             let share = Amount.percent(Double(count) / Double(statistics.loadCount))
@@ -110,8 +110,8 @@ import WebImageGTK
         let peak = statistics.throughput.max() ?? 0
         let text =
             peak == 0
-            ? "Nothing was transferred."
-            : "\(Amount.bytes(statistics.wireByteCount)) in all, at most \(Amount.bytes(Int(peak)))/s"
+            ? "No transfers yet."
+            : "\(Amount.bytes(statistics.wireByteCount)) in total, at a peak of \(Amount.bytes(Int(peak)))/s"
         throughputNote.text = text
         throughput.describe("Throughput: \(text)")
     }
@@ -145,11 +145,11 @@ import WebImageGTK
         queues.show(
             zip(colors, values).map { LineChart.Line(color: $0, values: $1.map { Double($0) }) })
         for (legend, values) in zip(queueLegend, values) {
-            legend.show("\(values.last ?? 0) now, at most \(values.max() ?? 0)", isVisible: true)
+            legend.show("now \(values.last ?? 0), peak \(values.max() ?? 0)", isVisible: true)
         }
         queues.describe(
             "Work in progress: "
-                + zip(queueLegend, values).map { "\($0.title) \($1.last ?? 0), at most \($1.max() ?? 0)" }
+                + zip(queueLegend, values).map { "\($0.title) \($1.last ?? 0), peak \($1.max() ?? 0)" }
                 .joined(separator: "; "))
     }
 }

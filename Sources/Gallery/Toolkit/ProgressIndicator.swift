@@ -56,7 +56,7 @@ import WebImageGTK
         }
     }
 
-    /// A bar that has pulsed asks for each frame, even while it is hidden, until it gets a fraction.
+    /// A bar that has pulsed requests each frame, even while it is hidden, until it gets a fraction.
     private func stopPulsing() {
         guard pulse != nil else { return }
         pulse = nil

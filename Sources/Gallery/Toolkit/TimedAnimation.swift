@@ -2,8 +2,8 @@ import CWebImageAdwaita
 import CWebImageGTK
 import WebImageGTK
 
-/// A number that goes from 0 to 1 within a time. It is at 1 at once if the user wants no motion, or the widget is out of
-/// sight.
+/// A number that goes from 0 to 1 within a time. It is at 1 at once if the user has turned animations off, or the
+/// widget is out of sight.
 @MainActor final class TimedAnimation {
     private let animation: ObjectPointer
 

@@ -106,7 +106,7 @@ import WebImageGTK
         nonmutating set { set("label", newValue) }
     }
 
-    /// Returns a view that scrolls `child` vertically, and never asks for more width than the window has.
+    /// Returns a view that scrolls `child` vertically, and never requests more width than the window has.
     static func scrolling(_ child: ObjectPointer) -> ObjectPointer {
         let view = ObjectPointer(gtk_scrolled_window_new()).expanding()
         gtk_scrolled_window_set_policy(view.opaque, GTK_POLICY_NEVER, GTK_POLICY_AUTOMATIC)

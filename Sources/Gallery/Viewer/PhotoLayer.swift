@@ -32,7 +32,7 @@ import WebImageGTK
     private var full: TiledImage?
     private var fullLoad: WebImageOperation?
     /// Whether all pixels have been requested, for this image.
-    private var wantsFull = false
+    private var needsFull = false
     private var sizeTask: Task<Void, Never>?
     private var detailCall: MainLoopCall?
     /// The box for which the image was decoded last, in pixels.
@@ -213,7 +213,7 @@ import WebImageGTK
     private var shownWidth: Double { geometry.content.x * geometry.scale * scaleFactor }
 
     private var needsDetail: Bool {
-        guard case .loaded = state, let image = picture.image, image.isThumbnail, !wantsFull else { return false }
+        guard case .loaded = state, let image = picture.image, image.isThumbnail, !needsFull else { return false }
         return min(shownWidth, Double(pixelSize?.width ?? .max)) > Double(image.width) * 1.05
     }
 
@@ -230,7 +230,7 @@ import WebImageGTK
             keepFrame()
             return load()
         }
-        wantsFull = true
+        needsFull = true
         var request = WebImageRequest(url, priority: .high, scale: 1)
         request.keepsPixels = false
         request.decodedByteLimit = Self.fullByteLimit
@@ -263,7 +263,7 @@ import WebImageGTK
 
     private func stopFullLoad() {
         fullLoad?.cancel()
-        (fullLoad, full, wantsFull) = (nil, nil, false)
+        (fullLoad, full, needsFull) = (nil, nil, false)
     }
 
     private func keepFrame() { keptFrame = picture.player.map { ($0.currentFrameIndex, $0.isPlaying) } }

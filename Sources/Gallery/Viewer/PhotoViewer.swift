@@ -42,7 +42,7 @@ import WebImageGTK
     private(set) var currentURL: URL?
     /// Called when the user leaves the viewer.
     var onClose: () -> Void = {}
-    /// Called when the user asks for the inspector.
+    /// Called when the user opens the inspector.
     var onInspect: () -> Void = {}
     var onCurrentChange: (URL) -> Void = { _ in }
     /// The actions for the window, which has them as `win.NAME`.

@@ -61,7 +61,7 @@ import WebImageGTK
             .set("version", LibraryVersion.text).set("developer-name", "The swift-web-image developers")
             .set(
                 "comments",
-                "An image viewer that shows where pixels come from: which cache answered, what a server sent, and how long each step took."
+                "An image viewer that shows where pixels come from: which cache had the image, what a server sent, and how long each step took."
             )
             .set("copyright", "© 2026 the swift-web-image developers")
         about.set("license-type", Int(GTK_LICENSE_MIT_X11.rawValue))

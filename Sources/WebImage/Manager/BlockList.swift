@@ -90,7 +90,7 @@ extension WebImageError {
 
 extension WebImageError {
     /// Whether another request for the URL can expect the same error. Errors that depend on the request's own limits or
-    /// codecs do not count. Neither do 401 and 407, where the server asks for credentials.
+    /// codecs do not count. Neither do 401 and 407, where the server requires credentials.
     func countsAgainstURL(of request: WebImageRequest) -> Bool {
         switch self {
         case .httpStatus(401, _), .httpStatus(407, _): false

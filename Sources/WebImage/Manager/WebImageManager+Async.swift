@@ -112,7 +112,7 @@ extension WebImageManager {
             pipeline.joinData(for: context) { event in
                 switch event {
                 case .news(let news): if let trace = news.trace { recorder.include(trace) }
-                // The server is asked nevertheless, for later requests.
+                // The server is contacted nevertheless, for later requests.
                 case .provisional(let bytes, _):
                     if context.request.cachePolicy == .http { finish(.success(response(of: bytes))) }
                 case .finished(let result): finish(result.map(response))

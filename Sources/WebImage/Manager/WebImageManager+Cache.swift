@@ -52,7 +52,7 @@ extension WebImageManager {
     ///   - request: the request that this image answers from now on.
     public func store(_ image: Image, data: Data? = nil, for request: WebImageRequest) {
         guard !image.isPartial, let (pipeline, context) = place(of: prepared(request)) else { return }
-        guard context.request.wantsWholeImage else {
+        guard context.request.needsWholeImage else {
             return pipeline.cache.store(image, data: data, for: context.key, in: context.cacheAccess.store)
         }
         // Everything that was made from other bytes is out of date.

@@ -108,11 +108,11 @@ extension WebImageManager {
 
         // MARK: Hooks
 
-        /// Returns whether a loader may be asked, once memory and disk have missed; `false` ends the load with
+        /// Returns whether a loader may be called, once memory and disk have missed; `false` ends the load with
         /// ``WebImageError/BlockReason/hook``, or with a stored answer that may be served without the server.
         ///
-        /// A request that joins a transfer in progress gets its result. The hook is asked about
-        /// ``WebImageRequest/lowResolutionURL`` as about any URL. It runs on the thread that asks the loader, and must
+        /// A request that joins a transfer in progress gets its result. The hook is called for
+        /// ``WebImageRequest/lowResolutionURL`` as for any URL. It runs on the thread that calls the loader, and must
         /// return quickly.
         public var shouldLoad: (@Sendable (WebImageRequest) -> Bool)?
 

@@ -56,7 +56,7 @@ extension WebImageManager {
     }
 
     /// Returns what may refuse a load after the caches have missed; `nil` if nothing can.
-    private func objection(to request: WebImageRequest) -> (@Sendable () -> WebImageError?)? {
+    private func veto(against request: WebImageRequest) -> (@Sendable () -> WebImageError?)? {
         let respectsBlockList = request.ignoresFailedURLs
         let shouldLoad = configuration.shouldLoad
         guard respectsBlockList || shouldLoad != nil else { return nil }
@@ -101,7 +101,7 @@ extension WebImageManager {
         if let deferred { operation.attach(deferred) }
         // Joined first, so that it precedes the image in every queue where both wait.
         let lowResolution = joinLowResolution(operation, context, pipeline)
-        let task = pipeline.join(context, objection: objection(to: context.request)) { [self] event in
+        let task = pipeline.join(context, veto: veto(against: context.request)) { [self] event in
             switch event {
             case .news(let news):
                 if let trace = news.trace { operation.recorder.include(trace) }
@@ -128,7 +128,7 @@ extension WebImageManager {
         }
     }
 
-    /// Counts the attempt in the manager's network activity, if the request asks for that.
+    /// Counts the attempt in the manager's network activity, if the request requires it.
     private func show(_ activity: LoaderActivity, of context: LoadContext) {
         guard context.request.options.contains(.showNetworkActivity), context.mayUseNetwork else { return }
         activity.count(in: configuration.networkActivity)
@@ -142,7 +142,7 @@ extension WebImageManager {
         var request = context.request(forReplacement: url)
         request.options.subtract([.progressive, .progressiveBlur, .ignoreDecoding])
         guard let lowContext = pipeline.context(for: request) else { return nil }
-        let task = pipeline.join(lowContext, objection: objection(to: request)) { [self] event in
+        let task = pipeline.join(lowContext, veto: veto(against: request)) { [self] event in
             switch event {
             case .news(let news): if let activity = news.activity { show(activity, of: lowContext) }
             // Every preview of the image itself has a higher number.
@@ -156,7 +156,7 @@ extension WebImageManager {
 
     // MARK: Results
 
-    /// Ends with an image from memory, and with its bytes if the request wants them.
+    /// Ends with an image from memory, and with its bytes if the request needs them.
     private func finish(
         _ operation: WebImageOperation, _ image: Image, _ context: LoadContext, _ pipeline: Pipeline, mayBlock: Bool,
         isPrefetch: Bool
@@ -227,7 +227,7 @@ extension WebImageManager {
 
     /// Like ``cachedImage(for:)``, for a view, which loads the image after a miss: both count as one request.
     ///
-    /// - Parameter isRepeated: whether the view has asked before, and waited since.
+    /// - Parameter isRepeated: whether the view has started the load before, and waited since.
     package func answerAtOnce(to request: WebImageRequest, isRepeated: Bool = false) -> AnswerAtOnce {
         let request = prepared(request)
         let pipeline = pipelines.pipeline(for: request)

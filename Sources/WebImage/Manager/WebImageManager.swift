@@ -82,7 +82,7 @@ public final class WebImageManager: Sendable {
     ///   - progress: called with the number of bytes so far and the total, if known. The first call has (0, expected).
     ///     Only bytes from a loader count. Progress starts again with each further attempt at a loader;
     ///     ``WebImageOperation/traceDescription`` tells why.
-    ///   - preview: called with images to show until the end. These are a stored image while the server is asked
+    ///   - preview: called with images to show until the end. These are a stored image while it is revalidated
     ///     whether it is current, another size in memory, the low-resolution image, and with
     ///     ``WebImageOptions/progressive`` the part of the file that has arrived. Most loads have none. A preview that
     ///     is not delivered yet is replaced by the next.

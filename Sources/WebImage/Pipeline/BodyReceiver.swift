@@ -70,7 +70,7 @@ final class BodyReceiver: Sendable {
         return task
     }
 
-    /// Notes that a loader is asked.
+    /// Notes that a loader is called.
     private func start() {
         let activity = LoaderActivity()
         let (now, date) = (pipeline.configuration.environment.clock.now, pipeline.now)

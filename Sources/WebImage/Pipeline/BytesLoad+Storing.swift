@@ -12,7 +12,7 @@ extension BytesLoad {
         var disk = Arrival.DiskUse.none
         // Data of any kind is stored by HTTP's rules alone.
         let mayStore =
-            rules.wantsImage
+            rules.requiresImage
             || response != nil && !rules.request.isConditionalOrPartial && (obstacle == nil || forbidsDisk)
         if hasDisk, mayStore, answer.isCacheable, rules.request.method != "HEAD" {
             disk =
@@ -32,7 +32,7 @@ extension BytesLoad {
             share: share, judgments: answer.judgments,
             listing: answer.isCacheable && maySpareLoads(disk) ? (pipeline.unstored, key) : nil)
         // Images are stored once they have been decoded.
-        if rules.wantsImage || disk == .none {
+        if rules.requiresImage || disk == .none {
             job.finish(.success(bytes))
         } else {
             store(bytes, andFinish: .success(bytes))
@@ -41,7 +41,7 @@ extension BytesLoad {
 
     /// Whether the bytes serve other requests before they are stored, as they do afterwards.
     private func maySpareLoads(_ disk: Arrival.DiskUse) -> Bool {
-        guard rules.wantsImage else { return false }
+        guard rules.requiresImage else { return false }
         return switch rules.policy {
         case .cacheFirst: true
         case .http: disk == .stores || disk == .storesBesideOthers
@@ -92,7 +92,7 @@ extension BytesLoad {
         let error: WebImageError
         switch answer.body {
         case .failure(let failure): error = failure
-        // A 304 that was not asked for.
+        // A 304 to an unconditional request.
         case .success: error = .httpStatus(code: answer.statusCode ?? 304, url: context.request.url)
         }
         guard answer.isRefused, rules.policy != .cacheFirst, let response = answer.record(under: rules),

@@ -6,11 +6,11 @@ import WebImageLoading
 /// The work of a bytes job: what is stored, by the request's cache policy, or what a loader brings.
 ///
 /// ```
-///  start ─► arrived? ─► admitted ─► read disk ─► decide ─┬─► serve ─────────────────────────────────────► finish
-///                                            ├─► serve and revalidate: provisional ─┐
-///                                            ├─► revalidate ────────────────────────┼─► ask the loader ─► 304 ─► finish
-///                                            ├─► load ──────────────────────────────┘        └─► new ─► store ─► finish
-///                                            └─► fail ──────────────────────────────────────► finish
+///  start ─► arrived? ─► admitted ─► read disk ─► decide ─┬─► serve ─────────────────────────────────────► finish ├─►
+///                                            serve and revalidate: provisional ─┐ ├─► revalidate
+///                                            ────────────────────────┼─► call the loader ─► 304 ─► finish ├─► load
+///                                            ──────────────────────────────┘        └─► new ─► store ─► finish └─►
+///                                            fail ──────────────────────────────────────► finish
 /// ```
 final class BytesLoad: Sendable {
     let pipeline: Pipeline
@@ -47,19 +47,19 @@ final class BytesLoad: Sendable {
 
     private func startWithoutDisk() {
         if rules.policy == .reload {
-            trace.note(.policy, .decided(.load(because: .policyWantsServer), rules.policy))
+            trace.note(.policy, .decided(.load(because: .policyRequiresServer), rules.policy))
         } else {
             trace.note(.disk, .noDisk)
         }
-        guard sources.contains(.loader) else { return giveUp() }
-        // The request itself may want nothing but what is stored (only-if-cached).
+        guard sources.contains(.loader) else { return failAsMissing() }
+        // The request itself may allow only what is stored (only-if-cached).
         guard rules.policy == .http, case .fail = rules.decide([], now: pipeline.now) else {
-            return ask(nil, stored: nil)
+            return callLoader(nil, stored: nil)
         }
-        giveUp()
+        failAsMissing()
     }
 
-    private func giveUp() { job.finish(.failure(.notInCache(key: context.key.source))) }
+    private func failAsMissing() { job.finish(.failure(.notInCache(key: context.key.source))) }
 
     private func read(_ share: ByteBudget.Share) {
         let start = ContinuousClock.now
@@ -87,18 +87,18 @@ final class BytesLoad: Sendable {
             // A stored error is no image.
             if response.map(\.isSuccess) ?? true { job.report(provisional: bytes) }
             let standsIn = rules.policy == .http || revalidation.mayServeOnError
-            ask(
-                Question(bytes: bytes, response: response, revalidation: revalidation, standsIn: standsIn),
+            callLoader(
+                CachedCopy(bytes: bytes, response: response, revalidation: revalidation, standsIn: standsIn),
                 stored: stored)
         case .revalidate(let index, let revalidation, _):
-            ask(
-                Question(
+            callLoader(
+                CachedCopy(
                     bytes: bytes(stored[index], share), response: stored[index].record.response,
                     revalidation: revalidation, standsIn: revalidation.mayServeOnError), stored: stored)
         case .load:
-            if sources.contains(.loader) { ask(nil, stored: stored) } else { giveUp() }
+            if sources.contains(.loader) { callLoader(nil, stored: stored) } else { failAsMissing() }
         case .fail:
-            giveUp()
+            failAsMissing()
         }
     }
 
@@ -109,28 +109,28 @@ final class BytesLoad: Sendable {
     }
 
     private func finish(with bytes: LoadedBytes, _ response: StoredResponse?) {
-        if let response, rules.wantsImage, !response.isSuccess {
+        if let response, rules.requiresImage, !response.isSuccess {
             return job.finish(.failure(.httpStatus(code: response.statusCode, url: context.request.url)))
         }
         job.finish(.success(bytes))
     }
 
-    // MARK: Asking the loader
+    // MARK: Calling the loader
 
-    /// A stored response that the server is asked about.
-    private struct Question {
+    /// A stored response, and the request that revalidates it.
+    private struct CachedCopy {
         let bytes: LoadedBytes
         let response: StoredResponse?
         let revalidation: HTTPCachePolicy.Revalidation
-        /// Whether the bytes are the result if the server cannot answer.
+        /// Whether the bytes are the result if the server does not respond.
         let standsIn: Bool
     }
 
-    private func ask(_ question: Question?, stored: [StoredImage]?) {
-        guard sources.contains(.loader) else { return giveUp() }
-        if let objection = job.objectionToLoading() { return refuse(objection, question) }
-        let conditions = question?.revalidation.conditions ?? []
-        // Only a HEAD request changes stored responses other than the one it asks about.
+    private func callLoader(_ copy: CachedCopy?, stored: [StoredImage]?) {
+        guard sources.contains(.loader) else { return failAsMissing() }
+        if let veto = job.loadingVeto() { return refuse(veto, copy) }
+        let conditions = copy?.revalidation.conditions ?? []
+        // Only a HEAD request changes stored responses other than its own.
         let stored = rules.request.method == "HEAD" ? stored : stored?.map(\.withoutBytes)
         let request = request(with: conditions)
         let url = request.url.separatedFromUserInfo.url
@@ -143,7 +143,7 @@ final class BytesLoad: Sendable {
             let loader = answer.isFromAlternative ? pipeline.loaders.loader(for: answer.url) : context.loader
             answer.isCacheable = loader?.isCacheable(answer.url) ?? true
             trace.note(.transfer, since: start, .answered(AnswerNote(answer, conditions: conditions)))
-            receive(answer, question, stored)
+            receive(answer, copy, stored)
         }
         job.run { priority in receiver.load(request, with: pipeline.loader(for: context), priority: priority) }
     }
@@ -169,32 +169,32 @@ final class BytesLoad: Sendable {
     /// Bodies that are files already need no temporary file.
     private var storage: BodyStorage { pipeline.bodyStorage(for: context) }
 
-    private func refuse(_ objection: WebImageError, _ question: Question?) {
-        guard let question, question.standsIn else { return job.finish(.failure(objection)) }
+    private func refuse(_ veto: WebImageError, _ copy: CachedCopy?) {
+        guard let copy, copy.standsIn else { return job.finish(.failure(veto)) }
         trace.note(.validation, .standsIn)
-        finish(with: question.bytes, question.response)
+        finish(with: copy.bytes, copy.response)
     }
 
     // MARK: The answer
 
-    private func receive(_ answer: LoaderAnswer, _ question: Question?, _ stored: [StoredImage]?) {
+    private func receive(_ answer: LoaderAnswer, _ copy: CachedCopy?, _ stored: [StoredImage]?) {
         if case .failure(.cancelled) = answer.body { return job.finish(.failure(.cancelled)) }
-        if let question {
-            if let response = question.response {
-                switch validation(of: response, question, answer) {
-                case .confirmed(let response): return confirm(question.bytes, response, answer, stored)
+        if let copy {
+            if let response = copy.response {
+                switch validation(of: response, copy, answer) {
+                case .confirmed(let response): return confirm(copy.bytes, response, answer, stored)
                 case .unconfirmed:
                     trace.note(.validation, .unconfirmed)
-                    return ask(nil, stored: stored)
+                    return callLoader(nil, stored: stored)
                 case .usableDespiteError, .replaced: break
                 }
             }
-            if answer.isServerTrouble, question.standsIn {
+            if answer.isServerTrouble, copy.standsIn {
                 trace.note(.validation, .standsIn)
-                return finish(with: question.bytes, question.response)
+                return finish(with: copy.bytes, copy.response)
             }
         }
-        guard case .success(let data) = answer.body, !answer.isConfirmation || !rules.wantsImage else {
+        guard case .success(let data) = answer.body, !answer.isConfirmation || !rules.requiresImage else {
             return fail(answer, stored)
         }
         if rules.request.method == "HEAD" { update(stored, byHead: answer) }
@@ -202,12 +202,12 @@ final class BytesLoad: Sendable {
     }
 
     private func validation(
-        of response: StoredResponse, _ question: Question, _ answer: LoaderAnswer
+        of response: StoredResponse, _ copy: CachedCopy, _ answer: LoaderAnswer
     ) -> HTTPCachePolicy.ValidationResult {
         // It is about another file if the redirects have changed.
         if answer.isConfirmation, answer.finalURL != response.finalURL { return .unconfirmed }
         return HTTPCachePolicy.validate(
-            response, question.revalidation, statusCode: answer.statusCode, headers: answer.head?.headers ?? [],
+            response, copy.revalidation, statusCode: answer.statusCode, headers: answer.head?.headers ?? [],
             requestTime: answer.requestTime, responseTime: answer.responseTime)
     }
 

@@ -55,7 +55,7 @@ extension Pipeline {
             request.url = url
             var plain = WebImageRequest(url)
             plain.cacheKeyFilter = request.cacheKeyFilter
-            // What is stored for everyone, and what is stored for the sender's credentials.
+            // What is stored for all users, and what is stored for the sender's credentials.
             for source in Set([plain.cacheKey.source, request.cacheKey.source]) {
                 supersedeAll(of: source)
                 originals.apply(.remove(withAlternates: true), for: ImageCacheKey(source: source))
@@ -141,7 +141,7 @@ extension Pipeline {
             && (!context.wantsBytesOfMemory || mayBlock && readsBytesBlocking(context))
     }
 
-    /// Returns the bytes of an image from memory, if the request wants them and they are at hand or may be read on this
+    /// Returns the bytes of an image from memory, if the request needs them and they are at hand or may be read on this
     /// thread, which that blocks.
     func bytesAtOnce(of image: Image, _ context: LoadContext, mayBlock: Bool) -> Data? {
         guard context.wantsBytesOfMemory else { return nil }

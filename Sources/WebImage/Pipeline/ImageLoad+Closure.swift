@@ -7,7 +7,7 @@ extension ImageLoad {
     /// Gets the image from the request's closure, scales it down to the requested size, and stores it in memory.
     func callClosure(of provider: RequestProvider, _ sources: ByteSources) {
         guard sources.contains(.loader) else { return job.finish(.failure(.notInCache(key: context.key.description))) }
-        if let objection = job.objectionToLoading() { return job.finish(.failure(objection)) }
+        if let veto = job.loadingVeto() { return job.finish(.failure(veto)) }
         let (start, watch) = (ContinuousClock.now, cache.watch(context.key))
         job.run { priority in
             provider.loadImage(priority: priority) { [self] result in

@@ -11,7 +11,7 @@ extension ImageLoad {
         let previews = context.request.options.previews.map { _ in ProcessedPreviews(for: self, with: processor) }
         job.run { priority in
             pipeline.join(
-                input, priority: priority, wantsResult: false, objection: { self.job.objectionToLoading() }
+                input, priority: priority, needsResult: false, veto: { self.job.loadingVeto() }
             ) { [self] event in
                 switch event {
                 case .news(let news): forward(news)
@@ -41,7 +41,7 @@ extension ImageLoad {
                     job.report(provisional: response)
                     if preview.finishMaking(response) { job.finish(.success(response.unchanged)) }
                 case .failure(let error):
-                    if preview.giveUp() { job.finish(.failure(error)) }
+                    if preview.failMaking() { job.finish(.failure(error)) }
                 }
                 preview.update()
             }

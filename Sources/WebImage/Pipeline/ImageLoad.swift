@@ -75,7 +75,7 @@ final class ImageLoad: Sendable {
     /// Passes on what the job of the stage below reports.
     func forward(_ news: LoadNews) {
         if let other = news.trace { trace.include(other) }
-        // A loader is asked, also for others that want the same bytes.
+        // A loader is called, also for others that need the same bytes.
         if news.activity != nil { job.allowJoining() }
         guard news.progress != nil || news.activity != nil || news.attempts != nil else { return }
         var news = news
@@ -91,7 +91,7 @@ final class ImageLoad: Sendable {
         let previews = context.request.options.previews.map { ArrivingPreviews(for: self, $0) }
         job.run { priority in
             pipeline.joinBytes(
-                for: context, sources: sources, priority: priority, objection: { self.job.objectionToLoading() }
+                for: context, sources: sources, priority: priority, veto: { self.job.loadingVeto() }
             ) { [self] event in
                 switch event {
                 case .news(let news):
@@ -117,7 +117,7 @@ final class ImageLoad: Sendable {
                     job.report(provisional: response)
                     if preview.finishMaking(response) { job.finish(.success(response.unchanged)) }
                 case .failure(let error):
-                    if preview.giveUp() { recover(from: error, bytes) }
+                    if preview.failMaking() { recover(from: error, bytes) }
                 }
                 preview.update()
             }
@@ -238,7 +238,7 @@ final class ImageLoad: Sendable {
         // The bytes are good.
         case .decoding(_, .page, _): break
         case .decoding, .unrecognizedFormat:
-            // A caller may try again at once, and then the server is asked.
+            // A caller may try again at once, and then the server is contacted.
             bytes.unlist()
             guard let stored = bytes.stored else { break }
             pipeline.originals.discard(stored, because: error)
@@ -320,7 +320,7 @@ final class ImageLoad: Sendable {
         }
     }
 
-    /// Stores the image on disk under its own key, if the request asks for that.
+    /// Stores the image on disk under its own key, if the request requires it.
     func storeVariant(_ image: Image, expiration: CacheExpiration?) -> Job<Bool, NoNews>? {
         guard !context.request.hasStandardDetails, context.storesVariantOnDisk, !image.isPartial,
             image.animation == nil

@@ -11,7 +11,7 @@ final class LoadContext: Sendable {
     let key: ImageCacheKey
     /// `nil` for an image.
     let call: Call?
-    /// Whether it asks for a part of a file (`Range`), which is neither taken from caches nor stored.
+    /// Whether it is for a part of a file (`Range`), which is neither taken from caches nor stored.
     let isForPart: Bool
 
     /// A request for data of any kind.
@@ -53,7 +53,7 @@ final class LoadContext: Sendable {
             return .memory
         }
         var access = request.hasStandardDetails ? .memory : request.details.cacheAccess
-        if access != .memory, request.wantsWholeImage {
+        if access != .memory, request.needsWholeImage {
             access.formIntersection(.memory)
         }
         if request.options.contains(.avoidForcedDecode) { access.store.remove(.memory) }

@@ -9,7 +9,7 @@ struct LoadNews: JobNews {
     /// What the job notes; reported once, at its start.
     var trace: TraceRecorder?
     var progress: LoadProgress?
-    /// A loader is asked.
+    /// A loader is called.
     var activity: LoaderActivity?
     /// All attempts at a loader so far; the last one may wait or run.
     var attempts: [LoadAttempt]?

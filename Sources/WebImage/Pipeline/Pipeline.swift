@@ -76,17 +76,17 @@ final class Pipeline: Sendable {
     /// Joins or starts the job of an image.
     ///
     /// - Parameters:
-    ///   - wantsResult: `false` if a processor makes something else of the image.
-    ///   - objection: see ``Job/objectionToLoading()``.
+    ///   - needsResult: `false` if a processor makes something else of the image.
+    ///   - veto: see ``Job/loadingVeto()``.
     /// - Returns: the subscription; `nil` if the job ended within the call.
     func join(
-        _ context: LoadContext, priority: LoadPriority? = nil, wantsResult: Bool = true,
-        objection: Job<WebImageResponse, LoadNews>.Objection? = nil,
+        _ context: LoadContext, priority: LoadPriority? = nil, needsResult: Bool = true,
+        veto: Job<WebImageResponse, LoadNews>.Veto? = nil,
         handler: @escaping Job<WebImageResponse, LoadNews>.Handler
     ) -> (any LoaderTask)? {
         imageJobs.join(
             ImageJobKey(context), priority: priority ?? context.request.priority,
-            wantsResult: wantsResult && context.storesInMemory, objection: objection, handler: handler
+            needsResult: needsResult && context.storesInMemory, veto: veto, handler: handler
         ) { job in
             ImageLoad(self, context, job).start()
         }
@@ -95,11 +95,11 @@ final class Pipeline: Sendable {
     /// Joins or starts the job of an image's bytes.
     func joinBytes(
         for context: LoadContext, sources: ByteSources, priority: LoadPriority,
-        objection: Job<LoadedBytes, LoadNews>.Objection? = nil,
+        veto: Job<LoadedBytes, LoadNews>.Veto? = nil,
         handler: @escaping Job<LoadedBytes, LoadNews>.Handler
     ) -> (any LoaderTask)? {
         let key = context.bytesKey(sources: sources)
-        return byteJobs.join(key, priority: priority, objection: objection, handler: handler) { job in
+        return byteJobs.join(key, priority: priority, veto: veto, handler: handler) { job in
             BytesLoad(self, job, context, key).start()
         }
     }
@@ -137,7 +137,7 @@ extension Pipeline {
             inMemoryFor: context.key, allowsAnimated: allowsAnimated, counting: counting, where: isUsable)
     }
 
-    /// Returns a stale image in memory to show while the server is asked.
+    /// Returns a stale image in memory to show while it is revalidated.
     func previewInMemory(for context: LoadContext) -> Image? {
         guard [.http, .refresh].contains(context.request.cachePolicy), context.queriesMemory,
             let image = latestInMemory(for: context, counting: [])
@@ -185,7 +185,7 @@ extension Pipeline {
 // MARK: HTTP
 
 extension Pipeline {
-    /// - Parameter comparesHeaders: `false` where no stored response has a `Vary`: the loader need not be asked then.
+    /// - Parameter comparesHeaders: `false` where no stored response has a `Vary`: the loader is not called then.
     func rules(for context: LoadContext, comparesHeaders: Bool = true) -> AnswerRules {
         let sent = SentRequest { [self] in
             let headers =
@@ -197,7 +197,7 @@ extension Pipeline {
         }
         return AnswerRules(
             policy: context.request.cachePolicy, sent: sent, usesCookieJar: context.request.handlesCookies,
-            wantsImage: context.call == nil)
+            requiresImage: context.call == nil)
     }
 
     /// The request of a loader, with what the codecs accept.

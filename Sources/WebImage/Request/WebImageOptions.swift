@@ -81,7 +81,7 @@ extension WebImageOptions {
 // MARK: Derived
 
 extension WebImageOptions {
-    /// The previews that the options ask for; `nil` for none.
+    /// The previews of the options; `nil` for none.
     var previews: PreviewStyle? {
         guard !contains(.ignoreDecoding) else { return nil }
         switch (contains(.progressive), contains(.progressiveBlur)) {

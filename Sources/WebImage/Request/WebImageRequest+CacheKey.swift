@@ -119,8 +119,8 @@ extension WebImageRequest {
         return text.isEmpty ? nil : text
     }
 
-    /// Whether it asks for all pixels of the original, unprocessed. The scale may differ.
-    var wantsWholeImage: Bool {
+    /// Whether it is for all pixels of the original, unprocessed. The scale may differ.
+    var needsWholeImage: Bool {
         thumbnail?.isBounded != true && pixelByteLimit == nil && page == nil && !options.contains(.firstFrameOnly)
             && (processors.isEmpty || ProcessorChain(processors).identifier == .identity)
     }

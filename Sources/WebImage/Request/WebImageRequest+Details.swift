@@ -28,7 +28,7 @@ extension WebImageRequest {
         set { changeDetails { $0.harmlessHeaders = newValue } }
     }
 
-    /// The credential for servers that ask for one; `nil` by default. It replaces `user:password@` in the URL. Both
+    /// The credential for servers that require one; `nil` by default. It replaces `user:password@` in the URL. Both
     /// become part of the cache key, as headers with credentials do.
     public var credential: Credential? {
         get { box?.details.credential }

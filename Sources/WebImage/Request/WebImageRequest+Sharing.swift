@@ -1,6 +1,6 @@
 import WebImageCaching
 
-/// What a view needs to know when it is asked for the same URL again.
+/// What a view needs when the same URL is set again.
 extension WebImageRequest {
     /// Whether both requests are for the same image, and this one does not require a new one.
     ///

@@ -55,7 +55,7 @@ public struct WebImageRequest: Sendable {
     ///   - scale: the pixels per point of the result; `nil` for the scale that the file name implies.
     ///   - processors: the processors of the decoded image, in this order.
     ///   - headers: header fields of the request to the server.
-    ///   - credential: for a server that asks for one.
+    ///   - credential: for a server that requires one.
     ///   - idleTimeout: the longest time without a byte; `nil` for the downloader's.
     public init(
         _ url: URL, options: WebImageOptions = [], priority: LoadPriority? = nil,

@@ -136,7 +136,7 @@ public struct WebImageResponse: Sendable {
         get { content.isForMemory }
         set { ownContent.isForMemory = newValue }
     }
-    /// Stores the variant on disk, if the request asks for that.
+    /// Stores the variant on disk, if the request requires it.
     var variantStore: Job<Bool, NoNews>? {
         get { content.variantStore }
         set { ownContent.variantStore = newValue }
@@ -189,7 +189,7 @@ package struct WebDataResponse: Sendable {
     /// Whether the body came from the cache, and the server has just confirmed that it is current.
     package var isConfirmed: Bool
     /// Whether a cached response was served that is no longer fresh, because the server allows that or because the
-    /// policy does not ask the server.
+    /// policy does not contact the server.
     package var isStale: Bool
     /// Measurements of the transfer; `nil` without one, and from a loader that does not measure.
     package var metrics: LoaderMetrics?
@@ -218,7 +218,7 @@ public enum LoadEvent: Sendable {
     /// Bytes have arrived. The first event has 0; `expected` is `nil` if the length is unknown. Unread progress is
     /// replaced by newer progress. Progress starts again at 0 with each attempt at a loader after the first.
     case progress(received: Int64, expected: Int64?)
-    /// An image to show until the end, such as a stored one while the server is asked whether it is current. An unread
+    /// An image to show until the end, such as a stored one while it is revalidated. An unread
     /// preview is replaced by the next.
     case preview(Image)
     /// The result, sent exactly once.

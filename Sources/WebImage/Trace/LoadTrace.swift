@@ -1,8 +1,8 @@
 import WebImageCore
 package import WebImageLoading
 
-/// What happened during a load, stage by stage: which cache answered or why it did not, what the server was asked, and
-/// how long everything took.
+/// What happened during a load, stage by stage: which cache had the image, and why others did not, what was requested
+/// from the server, and how long everything took.
 ///
 /// ``WebImageOperation/traceDescription`` prints it.
 package struct LoadTrace: Sendable, Hashable {

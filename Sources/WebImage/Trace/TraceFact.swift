@@ -83,9 +83,9 @@ extension HTTPCachePolicy.Decision {
     fileprivate var words: String {
         switch self {
         case .serve(_, let reason): "served from the cache: \(reason)"
-        case .serveAndRevalidate(_, let question, let reason):
-            "served from the cache and revalidating: \(reason)\(question.words)"
-        case .revalidate(_, let question, let reason): "revalidating: \(reason)\(question.words)"
+        case .serveAndRevalidate(_, let revalidation, let reason):
+            "served from the cache and revalidating: \(reason)\(revalidation.words)"
+        case .revalidate(_, let revalidation, let reason): "revalidating: \(reason)\(revalidation.words)"
         case .load(let reason): "loading: \(reason)"
         case .fail(let reason): "not allowed to use the network: \(reason)"
         }
@@ -141,7 +141,7 @@ extension [LoadAttempt] {
         case .none: break
         case .backoff(let duration): words += " after a wait of \(duration.words)"
         case .retryAfter(let duration):
-            words += " after a wait of \(duration.words), as the server asked for (Retry-After)"
+            words += " after a wait of \(duration.words), as the server requested (Retry-After)"
         case .connectivity: words += " after waiting for a network"
         }
         if let failed, let error = failed.error { words += "; attempt \(failed.number): \(error)" }

@@ -178,11 +178,11 @@ final class OptionParser {
         let candidates = arguments.map(\.description).filter { $0.hasPrefix("-") }
         guard let argument = candidates.first(where: message.hasSuffix) else { return nil }
         let option = String(argument.prefix { $0 != "=" })
-        let question = Suggestion.question(
-            about: String(option.drop { $0 == "-" }),
+        let suggestion = Suggestion.text(
+            for: String(option.drop { $0 == "-" }),
             among: syntax.options.flatMap { [$0.name] + ($0.alias.map { [$0] } ?? []) },
             prefix: "--")
-        return "unknown option '\(option)'" + question
+        return "unknown option '\(option)'" + suggestion
     }
 
     /// The names of the given options, in the order of their declaration.
@@ -281,7 +281,7 @@ enum Suggestion {
     /// Returns `; did you mean '…'?`, or nothing if no candidate is close.
     ///
     /// - Parameter prefix: text before the candidate, such as `--`.
-    static func question(about word: String, among candidates: [String], prefix: String = "") -> String {
+    static func text(for word: String, among candidates: [String], prefix: String = "") -> String {
         closest(to: word, among: candidates).map { "; did you mean '\(prefix)\($0)'?" } ?? ""
     }
 

@@ -128,8 +128,8 @@ struct CacheCommand: Command {
         case ("remove", _): throw parser.error("'remove' takes a key")
         case ("trim", _): throw parser.error("'trim' takes one size")
         default:
-            let question = Suggestion.question(about: name, among: parser.syntax.actions.map(\.name))
-            throw parser.error("unknown action '\(name)'" + question)
+            let suggestion = Suggestion.text(for: name, among: parser.syntax.actions.map(\.name))
+            throw parser.error("unknown action '\(name)'" + suggestion)
         }
     }
 

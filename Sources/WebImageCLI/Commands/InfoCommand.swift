@@ -127,7 +127,7 @@ struct InfoReport {
     private func durations(_ durations: [Double]) -> String {
         func seconds(_ value: Double) -> String { "\((value * 1000).rounded() / 1000) s" }
         guard let shortest = durations.min(), let longest = durations.max() else { return "" }
-        let sum = "\(seconds(durations.reduce(0, +))) in all"
+        let sum = "\(seconds(durations.reduce(0, +))) in total"
         if seconds(shortest) == seconds(longest) { return " of \(seconds(shortest)), \(sum)" }
         return " of \(seconds(shortest)) to \(seconds(longest)), \(sum)"
     }

@@ -49,7 +49,7 @@ extension ProgramDescription {
                 [
                     (
                         "webimage get --explain http://127.0.0.1:8080/photo.jpg",
-                        "Load an image into the cache, and explain which caches and servers were asked, and why."
+                        "Load an image into the cache, and explain which caches and servers were used, and why."
                     ),
                     (
                         "webimage get --size 400x --format webp --output thumbnails/ *.jpg",

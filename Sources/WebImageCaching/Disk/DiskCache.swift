@@ -424,7 +424,7 @@ public final class DiskCache: Sendable {
 
     /// Queues the writing of staged changes, unless it is queued already.
     ///
-    /// - Parameter isAwaited: whether somebody waits for them. Others are collected for up to ``batchInterval`` after
+    /// - Parameter isAwaited: whether a caller waits for them. Others are collected for up to ``batchInterval`` after
     ///   the last batch.
     private func drain(isAwaited: Bool = true) {
         _ = beginUse()

@@ -196,35 +196,35 @@ package final class ImageCacheGroup: ImageCaching, ExpressibleByArrayLiteral {
         }
     }
 
-    private func firstResult<Answer: Sendable>(
-        by policy: (Policies) -> Policy, of ask: @escaping @Sendable (any ImageCaching) async -> Answer?
-    ) async -> Answer? {
+    private func firstResult<Found: Sendable>(
+        by policy: (Policies) -> Policy, of lookUp: @escaping @Sendable (any ImageCaching) async -> Found?
+    ) async -> Found? {
         let (caches, atOnce) = reached(by: policy)
         guard atOnce, caches.count > 1 else {
             for cache in caches where !Task.isCancelled {
-                if let answer = await ask(cache) { return answer }
+                if let result = await lookUp(cache) { return result }
             }
             return nil
         }
-        let job = Job<Answer?, NoNews>()
-        let result = await job.result { job in
+        let job = Job<Found?, NoNews>()
+        let first = await job.result { job in
             let waiting = LockBox(caches.count)
             // Cancelled at the end, when the other results no longer matter.
             job.runBeside { _ in
                 CacheLookUps(
                     tasks: caches.map { cache in
                         Task {
-                            let answer = await ask(cache)
+                            let result = await lookUp(cache)
                             let isLast = waiting.withLock { count in
                                 count -= 1
                                 return count == 0
                             }
-                            if answer != nil || isLast { job.finish(.success(answer)) }
+                            if result != nil || isLast { job.finish(.success(result)) }
                         }
                     })
             }
         }
-        return (try? result.get()).flatMap { $0 }
+        return (try? first.get()).flatMap { $0 }
     }
 
     private func forEach(

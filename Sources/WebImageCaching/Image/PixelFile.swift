@@ -104,7 +104,7 @@ package struct PixelFile {
     }
 
     private static func compressed(_ bytes: UnsafeRawBufferPointer) -> [UInt8]? {
-        // LZ4 gives up when the result does not fit.
+        // LZ4 fails when the result does not fit.
         let capacity = bytes.count * 3 / 4
         let result = [UInt8](unsafeUninitializedCapacity: capacity) { buffer, count in
             count = buffer.withMemoryRebound(to: CChar.self) { buffer in

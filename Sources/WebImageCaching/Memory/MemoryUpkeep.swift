@@ -62,7 +62,7 @@ final class MemoryUpkeep: Sendable {
             }
             state.withLock { $0.observation = observation }
         }
-        // First, so that a thread which stores an entry after the cache was asked finds its deadline too early.
+        // First, so that a thread which stores an entry after the cache was checked finds its deadline too early.
         scheduledSweep.store(.max, ordering: .sequentiallyConsistent)
         let next = cache.nextSweep
         let earliest = state.withLock { $0.earliestSweep }

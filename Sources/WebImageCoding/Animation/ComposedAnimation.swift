@@ -65,7 +65,7 @@ final class ComposedAnimation: LimitedAnimation {
     }
 }
 
-/// An animation that knows the limits of the decode that made it.
+/// An animation with the limits of the decode that made it.
 package protocol LimitedAnimation: AnimationSource {
     /// `nil` if it was made from one of a custom decoder, which has none.
     var limits: DecodingLimits? { get }
@@ -77,7 +77,7 @@ extension AnimationSource {
 }
 
 extension DecodingPlan {
-    /// Returns the first frame of `file`, with the animation if there are several frames and the options do not want
+    /// Returns the first frame of `file`, with the animation if there are several frames and the options do not require
     /// the first only.
     func image(of file: any AnimationFile) throws(WebImageError) -> Image {
         let animation = try ComposedAnimation(file, plan: self)

@@ -13,7 +13,7 @@ internal import WebImageCore
 /// Previews hold memory for as long as their file takes to arrive: they get at most half of the budget, never wait, and
 /// do not delay decodes.
 ///
-/// A decode that a watchdog has given up keeps its share until its library returns. It no longer counts as running, so
+/// A decode that a watchdog has abandoned keeps its share until its library returns. It no longer counts as running, so
 /// that a large decode starts beside it rather than never.
 ///
 /// Large previews, those of progressive JPEG and lossless WebP, hold coefficients or a second copy of the pixels
@@ -28,7 +28,7 @@ package final class DecodingBudget: Sendable {
     private let state = Lock(State())
 
     private struct State {
-        /// The decodes that run, by number; not those that were given up.
+        /// The decodes that run, by number; not those that were abandoned.
         var running: Set<Int> = []
         var heldByteCount = 0
         /// The part of ``heldByteCount`` that previews hold.

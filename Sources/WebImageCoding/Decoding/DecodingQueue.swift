@@ -43,7 +43,7 @@ package enum DecodingQueue {
         _ body: @escaping @Sendable (Cancellation) -> Result
     ) async -> Result? {
         let cancellation = Cancellation()
-        let waiting = LockBox<(item: WorkItem, giveUp: @Sendable () -> Void)?>(nil)
+        let waiting = LockBox<(item: WorkItem, resume: @Sendable () -> Void)?>(nil)
         return await withTaskCancellationHandler {
             await withCheckedContinuation { continuation in
                 let item = shared.submit(priority: priority) {
@@ -56,7 +56,7 @@ package enum DecodingQueue {
             }
         } onCancel: {
             cancellation.cancel()
-            if let (item, giveUp) = waiting.withLock({ $0 }), item.cancel() { giveUp() }
+            if let (item, resume) = waiting.withLock({ $0 }), item.cancel() { resume() }
         }
     }
 }

@@ -3,7 +3,7 @@ internal import Glibc
 internal import Synchronization
 internal import WebImageCore
 
-/// Runs decoders that cannot be interrupted on threads that can be given up.
+/// Runs decoders that cannot be interrupted on threads that can be abandoned.
 ///
 ///     caller ── body ──▶ thread ── returns in time ──▶ the caller has the result; the thread serves the next
 ///        │                  └───── does not return ──▶ keeps its memory; its result is dropped, and the thread ends
@@ -21,13 +21,13 @@ package final class DecodingWatchdog: Sendable {
 
     private struct State {
         var idle: [WatchedThread] = []
-        /// The threads that were given up and have not returned.
+        /// The threads that were abandoned and have not returned.
         var missing: [ImageFormat: Int] = [:]
     }
 
     private init() {}
 
-    /// The number of threads that were given up and have not returned.
+    /// The number of threads that were abandoned and have not returned.
     package var missingCount: Int { state.withLock { $0.missing.values.reduce(0, +) } }
 
     /// Calls `body` on another thread and waits for its end, or until `time` is used up.
@@ -72,19 +72,19 @@ package final class DecodingWatchdog: Sendable {
                 timeout = max(timeout, Self.shortestWait)
                 continue
             }
-            guard giveUp(thread, outcome, format, time) else { break }
+            guard abandon(thread, outcome, format, time) else { break }
             throw time.error
         }
         return try outcome.result()
     }
 
     /// Returns `false` if the result has come meanwhile.
-    private func giveUp<Value>(
+    private func abandon<Value>(
         _ thread: WatchedThread, _ outcome: Outcome<Value>, _ format: ImageFormat, _ time: TimeBudget
     ) -> Bool {
-        // Before the thread can see that it was given up, and return.
+        // Before the thread can see that it was abandoned, and return.
         state.withLock { $0.missing[format, default: 0] += 1 }
-        guard outcome.giveUp() else {
+        guard outcome.abandon() else {
             state.withLock { $0.missing[format, default: 1] -= 1 }
             return false
         }
@@ -135,7 +135,7 @@ private final class Outcome<Value: Sendable>: Sendable {
         case abandoned
     }
 
-    /// Returns `false` if the body was given up; the result is released then.
+    /// Returns `false` if the body was abandoned; the result is released then.
     func settle(_ result: Result<Value, WebImageError>) -> Bool {
         state.withLock { state in
             guard case .running = state else { return false }
@@ -145,7 +145,7 @@ private final class Outcome<Value: Sendable>: Sendable {
     }
 
     /// Returns `false` if the body has returned.
-    func giveUp() -> Bool {
+    func abandon() -> Bool {
         state.withLock { state in
             guard case .running = state else { return false }
             state = .abandoned

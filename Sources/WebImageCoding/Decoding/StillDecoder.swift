@@ -80,7 +80,7 @@ extension StillDecoder {
 }
 
 extension StillFile {
-    /// Decodes the image as `options` ask for it.
+    /// Decodes the image according to `options`.
     func image(_ format: ImageFormat, options: DecodingOptions) throws(WebImageError) -> Image {
         try options.withTimeLimit { (options) throws(WebImageError) in
             let plan = try DecodingPlan(

@@ -14,7 +14,7 @@ extension DecodingLimits {
     /// The maximum time for a decoder that cannot be interrupted.
     var watchedSeconds: Double { seconds ?? 120 }
 
-    /// Calls `body` on a thread that is given up at the time limit, unless this already is one.
+    /// Calls `body` on a thread that is abandoned at the time limit, unless this already is one.
     fileprivate func watched<Value: Sendable>(
         _ format: ImageFormat, _ cancellation: Cancellation?, budget: TimeBudget? = nil,
         _ body: @escaping @Sendable (Cancellation?) throws(WebImageError) -> Value
@@ -95,7 +95,7 @@ private struct Confined<Value>: @unchecked Sendable {
     let value: Value
 }
 
-/// An animation whose frames are decoded on threads that can be given up.
+/// An animation whose frames are decoded on threads that can be abandoned.
 private struct WatchedAnimation: LimitedAnimation {
     private let base: any AnimationSource
     private let format: ImageFormat
@@ -139,7 +139,7 @@ private struct WatchedAnimation: LimitedAnimation {
     }
 }
 
-/// An incremental decoder whose calls run on threads that can be given up.
+/// An incremental decoder whose calls run on threads that can be abandoned.
 private final class WatchedIncrementalDecoder: ProbingIncrementalDecoder {
     private let format: ImageFormat
     private let limits: DecodingLimits

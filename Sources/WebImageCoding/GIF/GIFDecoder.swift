@@ -3,7 +3,7 @@ package import WebImageCore
 
 /// Decodes GIF 87a and 89a: still and animated, interlaced, transparent, with global and local palettes.
 ///
-/// The canvas starts transparent, and becomes transparent where a frame asks for the background: like browsers, the
+/// The canvas starts transparent, and becomes transparent where a frame restores the background: like browsers, the
 /// decoder ignores the background color. Frames are cropped to the canvas; only the first frame enlarges it.
 package struct GIFDecoder: ProbingDecoder {
     package init() {}

@@ -206,12 +206,12 @@ struct GIFFile: Sendable {
         let start = offset + 3
         if label == 0xF9, length >= 4 { control = GIFFrame.Control(reading: data, at: start) }
         // Netscape's extension, and a copy of it.
-        let asksToRepeat =
+        let setsRepeatCount =
             label == 0xFF && length == 11
             && (data.hasText("NETSCAPE2.0", at: start) || data.hasText("ANIMEXTS1.0", at: start))
         if label != 0xF9 { metadataByteCount += Int(length) + 3 }
         offset = start + Int(length)
-        stage = length == 0 ? .introducer : asksToRepeat ? .repeatCount : .ignored
+        stage = length == 0 ? .introducer : setsRepeatCount ? .repeatCount : .ignored
         return true
     }
 

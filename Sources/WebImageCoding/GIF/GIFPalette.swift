@@ -23,8 +23,8 @@ struct GIFPalette: Sendable {
             exact = nil
             colors = PaletteMaker(histogram).colors(count: colorLimit)
         }
-        let wantsIndex = histogram.hasClearPixels || mayBeTransparent && colors.count < limit
-        transparentIndex = wantsIndex ? UInt8(colors.count) : nil
+        let needsIndex = histogram.hasClearPixels || mayBeTransparent && colors.count < limit
+        transparentIndex = needsIndex ? UInt8(colors.count) : nil
     }
 
     /// Returns this palette with the colors of another frame appended; `nil` if they are too many.

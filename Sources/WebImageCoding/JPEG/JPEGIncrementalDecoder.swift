@@ -35,12 +35,12 @@ final class JPEGIncrementalDecoder: ProbingIncrementalDecoder {
 
     func append(_ bytes: Data) throws(WebImageError) {
         if plan == nil, try appendLossless(bytes) { return }
-        let wantsBytes = reader?.wantsBytes != false || isDamageUncertain
+        let needsBytes = reader?.needsBytes != false || isDamageUncertain
         // Bytes after damage are kept too: if the whole file is decoded again, their number decides which of libjpeg's
         // loops runs.
-        guard wantsBytes || reader?.mayBeUncertain == true else { return }
+        guard needsBytes || reader?.mayBeUncertain == true else { return }
         self.bytes.append(contentsOf: bytes)
-        if wantsBytes { try advance(isEnd: false) }
+        if needsBytes { try advance(isEnd: false) }
     }
 
     /// Keeps the bytes of a lossless file, and returns whether it is one.

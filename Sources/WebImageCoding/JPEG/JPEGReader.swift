@@ -57,7 +57,7 @@ final class JPEGReader {
     /// Whether damage can be reported in pieces that decoding the whole file tolerates: see ``isDamageUncertain``.
     var mayBeUncertain: Bool { header.is_sequential_huffman }
     /// Whether more bytes can change the result: not after the last row or scan, nor after damage.
-    var wantsBytes: Bool { !isComplete && damage == nil }
+    var needsBytes: Bool { !isComplete && damage == nil }
 
     /// Calls `body`, which reads `bytes`, and returns how many of them were read. The next piece has to start with the
     /// rest.
@@ -135,7 +135,7 @@ final class JPEGReader {
 
     /// Decodes as far as possible, or up to the first damage, which it records.
     func decode(options: DecodingOptions) throws(WebImageError) {
-        guard wantsBytes else { return }
+        guard needsBytes else { return }
         let status = try header.has_multiple_scans ? consumeScans(options: options) : readRows(options.cancellation)
         switch status {
         case CWI_JPEG_OK: isComplete = true

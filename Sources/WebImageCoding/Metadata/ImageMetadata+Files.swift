@@ -36,7 +36,7 @@ extension ImageMetadata {
 }
 
 extension EncodingOptions {
-    /// Returns `file` with ``metadata`` and, if it is asked for, a profile, where the format's container is ours.
+    /// Returns `file` with ``metadata`` and, if required, a profile, where the format's container is ours.
     func addingMetadata(
         to file: Data, _ size: PixelSize, as format: ImageFormat
     ) throws(WebImageError) -> Data {

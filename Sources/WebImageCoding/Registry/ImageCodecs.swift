@@ -75,7 +75,7 @@ public protocol IncrementalImageDecoder: AnyObject {
     /// Returns the image so far at full size, transparent where nothing has arrived, with
     /// ``Image/isPartial`` set. `nil` if there is nothing new since the last preview.
     ///
-    /// A preview can cost as much as decoding the image: ask for a few per second at most.
+    /// A preview can cost as much as decoding the image: request a few per second at most.
     func preview() throws(WebImageError) -> Image?
 
     /// Returns the image after the last bytes were appended. Call it once.
@@ -90,7 +90,7 @@ public protocol IncrementalImageDecoder: AnyObject {
 /// ```
 ///
 /// Encoders are stateless and may be called from several threads at once. Images are upright sRGB, so encoders write no
-/// color profile, no orientation and no other metadata unless ``EncodingOptions/metadata`` asks for it.
+/// color profile, no orientation and no other metadata unless ``EncodingOptions/metadata`` is set.
 public protocol ImageEncoder: Sendable {
     /// The format that this encoder writes.
     var format: ImageFormat { get }
@@ -115,7 +115,7 @@ package protocol AnimationEncoder: ImageEncoder {
 package enum DecoderConduct: Sendable {
     /// It checks the cancellation every few milliseconds, and so ends in time on any thread.
     case interruptible
-    /// It may not return for long, so it runs on a thread that can be given up.
+    /// It may not return for long, so it runs on a thread that can be abandoned.
     case uninterruptible
     /// Like `uninterruptible`; and its library can end the process on some files, so limits that require isolation refuse
     /// it. The only place that decides about it is ``DecodingLimits/admit(_:)``.
@@ -147,7 +147,7 @@ package protocol ProbingDecoder: ImageDecoder {
     func animation(of data: Data, options: DecodingOptions) throws(WebImageError) -> (any AnimationSource)?
 }
 
-/// An incremental decoder that tells what it knows of the file.
+/// An incremental decoder that describes the file as far as it has arrived.
 package protocol ProbingIncrementalDecoder: IncrementalImageDecoder {
     /// What the bytes so far tell about the image; `nil` if they are too few.
     var probe: ImageProbe? { get }

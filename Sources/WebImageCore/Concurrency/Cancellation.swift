@@ -33,7 +33,7 @@ public final class Cancellation: Sendable {
         budget = nil
     }
 
-    /// Whether ``cancel()`` was called, or the work was given up.
+    /// Whether ``cancel()`` was called, or the work was abandoned.
     package var isCancelled: Bool {
         onPoll?(self)
         return flag.load(ordering: .relaxed) || budget?.isAbandoned == true || parent?.isCancelled == true
@@ -147,7 +147,7 @@ extension TimeBudget {
         usage.withLock { $0.waited + ($0.waitingSince.map { Self.clockTime - $0 } ?? 0) }
     }
 
-    /// Sets what is called if the work is given up; it replaces the handler before.
+    /// Sets what is called if the work is abandoned; it replaces the handler before.
     package func onAbandon(_ handler: (@Sendable () -> Void)?) { usage.withLock { $0.abandonHandler = handler } }
 
     /// Gives the work up.

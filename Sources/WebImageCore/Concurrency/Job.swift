@@ -36,8 +36,8 @@
     }
 
     @usableFromInline package typealias Handler = @Sendable (Event) -> Void
-    /// Returns why a subscriber does not allow a loader to be asked; `nil` if it has no objection.
-    @usableFromInline package typealias Objection = @Sendable () -> WebImageError?
+    /// Returns why a subscriber does not allow a loader to be called; `nil` if it does.
+    @usableFromInline package typealias Veto = @Sendable () -> WebImageError?
 
     @usableFromInline let state = Lock(State())
     /// Removes the job from its table; called once, when the job has ended or was abandoned.
@@ -47,10 +47,10 @@
         @usableFromInline let id: Int
         @usableFromInline var priority: LoadPriority
         @usableFromInline let handler: Handler
-        @usableFromInline let objection: Objection?
+        @usableFromInline let veto: Veto?
 
-        @inlinable init(id: Int, priority: LoadPriority, handler: @escaping Handler, objection: Objection?) {
-            (self.id, self.priority, self.handler, self.objection) = (id, priority, handler, objection)
+        @inlinable init(id: Int, priority: LoadPriority, handler: @escaping Handler, veto: Veto?) {
+            (self.id, self.priority, self.handler, self.veto) = (id, priority, handler, veto)
         }
     }
 
@@ -67,11 +67,11 @@
         @usableFromInline var news: News?
         @usableFromInline var provisional: (output: Output, number: Int)?
         @usableFromInline var isResultWanted = false
-        /// Whether a subscriber has allowed a loader to be asked.
+        /// Whether a subscriber has allowed a loader to be called.
         @usableFromInline var mayLoad = false
         /// Cleared by the end, and when the last subscriber leaves. From then on nothing can join.
         @usableFromInline var isLive = true
-        /// Set when every subscriber objects to the loader. Then nothing can join, unless a loader is asked all the
+        /// Set when every subscriber vetoes the loader. Then nothing can join, unless a loader is called all the
         /// same.
         @usableFromInline var isRefused = false
 
@@ -103,7 +103,7 @@
     /// The number of subscribers.
     @inlinable package var subscriberCount: Int { state.withLock { $0.subscribers.count } }
 
-    /// Whether a subscriber wants the result itself, and not only something made from it.
+    /// Whether a subscriber needs the result itself, and not only something made from it.
     @inlinable package var isResultWanted: Bool { state.withLock { $0.isResultWanted } }
 
     /// The highest priority among the subscribers.
@@ -114,27 +114,27 @@
     /// Joins; returns `nil` when the job has ended. What has happened before is not told.
     ///
     /// - Parameters:
-    ///   - wantsResult: `false` for the job of the next stage, which produces something else from the result.
-    ///   - objection: called at most once, outside every lock, right before a loader is asked, unless another
+    ///   - needsResult: `false` for the job of the next stage, which produces something else from the result.
+    ///   - veto: called at most once, outside every lock, right before a loader is called, unless another
     ///     subscriber allows that first.
     @inlinable package func subscribe(
-        priority: LoadPriority, wantsResult: Bool = true, objection: Objection? = nil, handler: @escaping Handler
+        priority: LoadPriority, needsResult: Bool = true, veto: Veto? = nil, handler: @escaping Handler
     ) -> JobSubscription<Output, News>? {
         state.withLock { state in
             guard state.isLive, !state.isRefused else { return nil }
             return add(
-                &state, priority: priority, wantsResult: wantsResult, objection: objection, handler: handler)
+                &state, priority: priority, needsResult: needsResult, veto: veto, handler: handler)
         }
     }
 
     /// Joins a job that runs, and tells the handler what has happened before.
     @inlinable func join(
-        priority: LoadPriority, wantsResult: Bool, objection: Objection?, handler: @escaping Handler
+        priority: LoadPriority, needsResult: Bool, veto: Veto?, handler: @escaping Handler
     ) -> (JobSubscription<Output, News>, welcome: () -> Void)? {
         state.withLock { state in
             guard state.isLive, !state.isRefused else { return nil }
             let subscription = add(
-                &state, priority: priority, wantsResult: wantsResult, objection: objection, handler: handler)
+                &state, priority: priority, needsResult: needsResult, veto: veto, handler: handler)
             let (news, provisional) = (state.news, state.provisional)
             return (
                 subscription,
@@ -149,13 +149,13 @@
     }
 
     @inlinable func add(
-        _ state: inout State, priority: LoadPriority, wantsResult: Bool, objection: Objection?,
+        _ state: inout State, priority: LoadPriority, needsResult: Bool, veto: Veto?,
         handler: @escaping Handler
     ) -> JobSubscription<Output, News> {
-        if wantsResult { state.isResultWanted = true }
+        if needsResult { state.isResultWanted = true }
         state.lastID += 1
         state.subscribers.append(
-            Subscriber(id: state.lastID, priority: priority, handler: handler, objection: objection))
+            Subscriber(id: state.lastID, priority: priority, handler: handler, veto: veto))
         state.priority = max(state.priority, priority)
         return JobSubscription(job: self, id: state.lastID)
     }
@@ -227,31 +227,31 @@
         if isWanted { step.follow(unlessStill: priority) { self.priority } } else { step.cancel() }
     }
 
-    /// Returns why no loader may be asked: the first objection if all subscribers object, `nil` otherwise.
+    /// Returns why no loader may be called: the first veto if all subscribers have one, `nil` otherwise.
     ///
-    /// After an objection nothing can join until ``allowJoining()``: the job must end, unless a loader is asked for
-    /// others that want the same bytes.
-    @inlinable package func objectionToLoading() -> WebImageError? {
+    /// After a veto nothing can join until ``allowJoining()``: the job must end, unless a loader is called for
+    /// others that need the same bytes.
+    @inlinable package func loadingVeto() -> WebImageError? {
         var (lastID, first) = (0, WebImageError?.none)
         while true {
             let next = state.withLock { state -> Subscriber? in
                 guard state.isLive, !state.mayLoad else { return nil }
                 let next = state.subscribers.first { $0.id > lastID }
-                // Under the lock, so that no subscriber can join without having been asked.
+                // Under the lock, so that no subscriber can join without its veto having been called.
                 if next == nil, first != nil { state.isRefused = true }
                 return next
             }
             guard let next else { return first }
-            guard let objection = next.objection?() else {
+            guard let veto = next.veto?() else {
                 state.withLock { $0.mayLoad = true }
                 return nil
             }
-            first = first ?? objection
+            first = first ?? veto
             lastID = next.id
         }
     }
 
-    /// Lets subscribers join again, because a loader is asked although all subscribers objected.
+    /// Lets subscribers join again, because a loader is called although all subscribers have a veto.
     @inlinable package func allowJoining() { state.withLock { $0.isRefused = false } }
 
     /// Reports news to all subscribers.
@@ -327,16 +327,16 @@
     /// Joins the job for `key`, or starts one. Returns `nil` if it ended within the call.
     ///
     /// - Parameters:
-    ///   - wantsResult: see ``Job/subscribe(priority:wantsResult:objection:handler:)``, as for `objection`.
+    ///   - needsResult: see ``Job/subscribe(priority:needsResult:veto:handler:)``, as for `veto`.
     ///   - start: called outside the lock, for a new job.
     @inlinable package func join(
-        _ key: Key, priority: LoadPriority, wantsResult: Bool = true, objection: Work.Objection? = nil,
+        _ key: Key, priority: LoadPriority, needsResult: Bool = true, veto: Work.Veto? = nil,
         handler: @escaping Work.Handler, start: (Work) -> Void
     ) -> JobSubscription<Output, News>? {
         typealias Joined = (subscription: JobSubscription<Output, News>?, welcome: (() -> Void)?, new: Work?)
         let joined = jobs.withLock { jobs -> Joined in
             if let (subscription, welcome) = jobs[key]?.join(
-                priority: priority, wantsResult: wantsResult, objection: objection, handler: handler)
+                priority: priority, needsResult: needsResult, veto: veto, handler: handler)
             {
                 return (subscription, welcome, nil)
             }
@@ -344,7 +344,7 @@
             let job = Work { [self] job in remove(job, for: key) }
             jobs[key] = job
             let subscription = job.subscribe(
-                priority: priority, wantsResult: wantsResult, objection: objection, handler: handler)
+                priority: priority, needsResult: needsResult, veto: veto, handler: handler)
             return (subscription, nil, job)
         }
         joined.welcome?()

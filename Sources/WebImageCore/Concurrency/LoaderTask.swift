@@ -16,7 +16,7 @@ public enum LoadPriority: Sendable, Comparable, CaseIterable {
     case normal
     /// Images on screen.
     case high
-    /// Images that the user has just asked for.
+    /// Images that the user has just requested.
     case veryHigh
 
     /// From 0, the least urgent.

@@ -46,7 +46,7 @@ package enum PlatformThread {
         setpriority(target, 0, getpriority(target, 0) + niceness)
     }
 
-    /// Lets a thread run only when no other wants to: one of this process that is not the calling one.
+    /// Lets a thread run only when no other is ready: one of this process that is not the calling one.
     ///
     /// - Parameter id: as ``currentID`` tells it.
     package static func idle(threadWithID id: Int32) {

@@ -389,7 +389,7 @@ private final class Monitor: @unchecked Sendable {
         }
     }
 
-    /// Takes the most urgent work. If none waits, gives up the thread's place in the same step, so that work submitted
+    /// Takes the most urgent work. If none waits, releases the thread's place in the same step, so that work submitted
     /// later gets a new thread.
     func nextWorkOrLeave() -> Work? {
         withLock { state in

@@ -87,7 +87,7 @@ extension WebImageError.CertificateFailure {
         case .notYetValid: "Check this machine's clock."
         case .wrongHost: "Check the address."
         case .selfSigned, .unknownIssuer: "Add its authority to the trusted ones if you know it."
-        case .publicKeyNotPinned: "The key is new, or another server answers."
+        case .publicKeyNotPinned: "The key is new, or another server responds."
         case .other: nil
         }
     }
@@ -264,7 +264,7 @@ extension WebImageError.IsolationFailure {
     private static func name(ofSignal signal: Int32) -> String {
         switch signal {
         case SIGSEGV: "SIGSEGV, a memory error"
-        case SIGABRT: "SIGABRT, the codec gave up"
+        case SIGABRT: "SIGABRT, the codec aborted"
         case SIGKILL: "SIGKILL"
         case SIGXCPU: "SIGXCPU, too much processor time"
         case SIGBUS: "SIGBUS, a memory error"

@@ -23,7 +23,7 @@ public indirect enum WebImageError: Error, Sendable, Equatable {
     /// The request cannot be sent.
     case invalidRequest(reason: RequestFailure, url: URL)
     /// The address policy, the redirect policy, a hook or the block list does not allow the request. Nothing was sent
-    /// to `url`, except that the server at `url` was asked before it redirected.
+    /// to `url`, except that the server at `url` was contacted before it redirected.
     case blocked(reason: BlockReason, url: URL)
     /// The caller cancelled, or all callers that shared the load did.
     case cancelled
@@ -207,7 +207,7 @@ public indirect enum WebImageError: Error, Sendable, Equatable {
         case metadata(byteCount: Int, limit: Int)
         /// Decoding takes more memory than allowed; `byteCount` is the peak. Nothing was allocated for it.
         case memory(byteCount: Int, limit: Int)
-        /// Decoding took more time than allowed and was stopped, or given up where a library cannot be stopped.
+        /// Decoding took more time than allowed and was stopped, or abandoned where a library cannot be stopped.
         case processorTime(seconds: Double)
         /// The image is too complex to draw: what of it exceeds a limit. Nothing was drawn.
         case complexity(String)

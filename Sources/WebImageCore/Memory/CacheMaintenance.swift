@@ -1,4 +1,4 @@
-/// What ``CacheMaintenance`` knows about a cache.
+/// The state of a cache for ``CacheMaintenance``.
 package protocol MaintainedCache: AnyObject, Sendable {
     var isEmpty: Bool { get }
     /// When the next entry expires, in nanoseconds; `.max` if none does.

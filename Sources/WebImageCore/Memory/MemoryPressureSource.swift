@@ -8,7 +8,7 @@ package enum MemoryPressureLevel: Sendable, Comparable {
 
 /// A source of memory pressure notifications, which caches observe while they have entries.
 ///
-/// The system's source passes on the reports of the Linux kernel, and what the program knows, for example from GLib's
+/// The system's source passes on the reports of the Linux kernel, and those of the program, for example from GLib's
 /// `GMemoryMonitor`:
 ///
 /// ```swift

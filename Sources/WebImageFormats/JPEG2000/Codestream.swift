@@ -203,7 +203,7 @@ extension Codestream {
             }
         }
 
-        /// Whether OpenJPEG knows no segment of that name.
+        /// Whether OpenJPEG has no segment of that name.
         var isSkipped: Bool { [.start, .data, .end].contains(self) }
     }
 

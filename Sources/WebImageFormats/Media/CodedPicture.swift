@@ -140,7 +140,7 @@ struct CodedPicture {
         }
     }
 
-    /// Reads the units of a stream, each after its length of four bytes: libheif knows no other.
+    /// Reads the units of a stream, each after its length of four bytes: libheif supports no other.
     private mutating func readHEVC(_ range: Range<Int>, in bytes: RawSpan) {
         var offset = range.lowerBound
         while let length = bytes.number(at: offset, 4), offset + 4 + length <= range.upperBound {

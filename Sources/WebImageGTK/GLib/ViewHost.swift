@@ -74,7 +74,7 @@ internal import WebImage
     /// Calls `body` after each change of the widget's state flags.
     func whenStateChanges(_ body: @escaping @MainActor () -> Void) { onStateChange.append(body) }
 
-    /// Lets a click or tap on the widget retry the failed loads of slots that ask for it.
+    /// Lets a click or tap on the widget retry the failed loads of slots that allow it.
     func addTapGesture() {
         guard !hasTapGesture, let widget else { return }
         hasTapGesture = true

@@ -25,7 +25,7 @@ extension ImageSlotOwner {
     /// handlers replace those of the call before, which ends with ``WebImage/WebImageError/cancelled``:
     ///
     /// - An image on display answers like one in memory. It is loaded again, and stays on display meanwhile, if the
-    ///   request asks a server again, needs the file's bytes or header, waits for the store, or has other headers,
+    ///   request contacts a server again, needs the file's bytes or header, waits for the store, or has other headers,
     ///   caches, loaders or codecs.
     /// - A load in progress continues for an equal request. For another one it is replaced by a load with all that is
     ///   new, which joins the transfer and the bytes that have arrived. A request that the transfer does not fit, with

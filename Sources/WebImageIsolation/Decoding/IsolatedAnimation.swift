@@ -92,15 +92,15 @@ private final class IsolatedFrameReader: AnimationFrameReader {
                 .openFrames(session: session, work.format, options), input: .memory(input), in: process,
                 deadline: deadline, cancellation: cancellation)
         }
-        return try work.answer(
+        return try work.response(
             .frame(session: session, index: index), outputByteCount: IsolatedWork.outputByteCount(options.limits),
             limits: options.limits, in: process, cancellation: cancellation, open: open
-        ) { answer in
-            process = answer.process
-            guard case .image(let decoded) = answer.reply, decoded.pixels.size == frameSize else {
+        ) { response in
+            process = response.process
+            guard case .image(let decoded) = response.reply, decoded.pixels.size == frameSize else {
                 throw work.invalid("no frame of the animation's size")
             }
-            return try work.pixels(decoded.pixels, answer.process, isLast: false)
+            return try work.pixels(decoded.pixels, response.process, isLast: false)
         }
     }
 }

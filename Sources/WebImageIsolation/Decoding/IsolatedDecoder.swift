@@ -22,8 +22,10 @@ struct IsolatedDecoder: ProbingDecoder, MetadataDecoder, ProfileDecoder {
 
     func info(of data: Data) throws(WebImageError) -> ImageInfo {
         try work.isolated(original: original) { () throws in
-            try work.answer(.info(format), input: work.input(data), limits: .default, cancellation: nil) { answer in
-                guard case .info(let info) = answer.reply, info.format == format else { throw work.invalid("no info") }
+            try work.response(.info(format), input: work.input(data), limits: .default, cancellation: nil) { response in
+                guard case .info(let info) = response.reply, info.format == format else {
+                    throw work.invalid("no info")
+                }
                 return info
             }
         } orElse: { (original) throws(WebImageError) in
@@ -35,10 +37,10 @@ struct IsolatedDecoder: ProbingDecoder, MetadataDecoder, ProfileDecoder {
         try work.isolated(original: original) { () throws in
             let prefix = prefix.prefix(ImageProbe.byteLimit)
             guard !prefix.isEmpty else { return nil }
-            return try work.answer(
+            return try work.response(
                 .probe(format), input: work.input(prefix), limits: .default, cancellation: nil
-            ) { answer in
-                guard case .probe(let probe) = answer.reply, probe?.format ?? format == format else {
+            ) { response in
+                guard case .probe(let probe) = response.reply, probe?.format ?? format == format else {
                     throw work.invalid("no probe")
                 }
                 return probe
@@ -66,7 +68,7 @@ struct IsolatedDecoder: ProbingDecoder, MetadataDecoder, ProfileDecoder {
     }
 
     private func parts(_ request: DecoderRequest, count: Int, of data: Data) throws -> [Data?] {
-        try work.answer(
+        try work.response(
             request, input: work.input(data), outputByteCount: data.count + (1 << 20), limits: .default,
             cancellation: nil
         ) { try work.parts($0, count: count) }
@@ -74,13 +76,13 @@ struct IsolatedDecoder: ProbingDecoder, MetadataDecoder, ProfileDecoder {
 
     func decode(_ data: Data, options: DecodingOptions) throws(WebImageError) -> Image {
         try work.isolated(original: original) { () throws in
-            try work.answer(
+            try work.response(
                 .decode(format, options), input: work.input(data),
                 outputByteCount: IsolatedWork.outputByteCount(options.limits), limits: options.limits,
                 priority: options.priority, cancellation: options.cancellation
-            ) { answer in
-                guard case .image(let decoded) = answer.reply else { throw work.invalid("no image") }
-                var image = try work.image(decoded, answer, options)
+            ) { response in
+                guard case .image(let decoded) = response.reply else { throw work.invalid("no image") }
+                var image = try work.image(decoded, response, options)
                 if let description = decoded.animation {
                     guard !options.firstFrameOnly, description.frameSize == image.pixels.size else {
                         throw work.invalid("an animation of another size")
@@ -97,11 +99,11 @@ struct IsolatedDecoder: ProbingDecoder, MetadataDecoder, ProfileDecoder {
 
     func animation(of data: Data, options: DecodingOptions) throws(WebImageError) -> (any AnimationSource)? {
         try work.isolated(original: original) { () throws -> (any AnimationSource)? in
-            try work.answer(
+            try work.response(
                 .animation(format, options), input: work.input(data), limits: options.limits,
                 priority: options.priority, cancellation: options.cancellation
-            ) { answer in
-                guard case .animation(let description) = answer.reply else { throw work.invalid("no animation") }
+            ) { response in
+                guard case .animation(let description) = response.reply else { throw work.invalid("no animation") }
                 return try description.map {
                     try IsolatedAnimation($0, data, work: work, options: options, original: original)
                 }

@@ -29,7 +29,7 @@ struct IsolatedEncoder: ImageEncoder {
         supply: ((Int) throws(WebImageError) -> (PixelLayout, SharedMemory))? = nil
     ) throws -> Data {
         let metadataByteCount = (options.metadata?.exif?.count ?? 0) + (options.metadata?.xmp?.count ?? 0)
-        let parts = try work.answer(
+        let parts = try work.response(
             request, input: input, outputByteCount: pixelByteCount * 2 + metadataByteCount + (1 << 20),
             limits: nil, cancellation: options.cancellation, supply: supply
         ) { try work.parts($0, count: 1) }
@@ -53,7 +53,7 @@ struct IsolatedEncoder: ImageEncoder {
     }
 }
 
-/// Encodes stills and animations of one format in another process, which asks for the frames one after the other.
+/// Encodes stills and animations of one format in another process, which requests the frames one after the other.
 struct IsolatedAnimationEncoder: AnimationEncoder {
     private let stills: IsolatedEncoder
 
@@ -81,7 +81,8 @@ struct IsolatedAnimationEncoder: AnimationEncoder {
     }
 }
 
-/// The frames of an animation in the order in which an encoder asks for them: from the first to the last, perhaps twice.
+/// The frames of an animation in the order in which an encoder requests them: from the first to the last, perhaps
+/// twice.
 private final class FrameSupply {
     private let animation: EncodableAnimation
     private let format: ImageFormat

@@ -45,12 +45,12 @@ final class IsolatedIncrementalDecoder: ProbingIncrementalDecoder {
         let known = data
         data.append(bytes)
         try isolated { () throws in
-            try work.answer(
+            try work.response(
                 .append(session: session), input: work.input(bytes), limits: options.limits, in: process,
                 cancellation: options.cancellation, open: opening(known)
-            ) { answer in
-                process = answer.process
-                guard case .arrived(let probe, let description) = answer.reply else {
+            ) { response in
+                process = response.process
+                guard case .arrived(let probe, let description) = response.reply else {
                     throw work.invalid("no state of the file")
                 }
                 if let probe { try options.limits.check(probe.size) }
@@ -65,13 +65,13 @@ final class IsolatedIncrementalDecoder: ProbingIncrementalDecoder {
     func preview() throws(WebImageError) -> Image? {
         if let fallback { return try fallback.preview() }
         return try isolated { () throws in
-            try work.answer(
+            try work.response(
                 .preview(session: session), outputByteCount: IsolatedWork.outputByteCount(options.limits),
                 limits: options.limits, in: process, cancellation: options.cancellation, open: opening(data)
-            ) { answer in
-                process = answer.process
-                guard case .preview(let decoded) = answer.reply else { throw work.invalid("no preview") }
-                return try decoded.map { try work.image($0, answer, options) }
+            ) { response in
+                process = response.process
+                guard case .preview(let decoded) = response.reply else { throw work.invalid("no preview") }
+                return try decoded.map { try work.image($0, response, options) }
             }
         } orElse: { (fallback) throws(WebImageError) in
             try fallback.preview()
@@ -81,14 +81,14 @@ final class IsolatedIncrementalDecoder: ProbingIncrementalDecoder {
     func finish() throws(WebImageError) -> Image {
         if let fallback { return try fallback.finish() }
         return try isolated { () throws in
-            try work.answer(
+            try work.response(
                 .finish(session: session), outputByteCount: IsolatedWork.outputByteCount(options.limits),
                 limits: options.limits, in: process, priority: options.priority, cancellation: options.cancellation,
                 open: opening(data)
-            ) { answer in
-                process = answer.process
-                guard case .image(let decoded) = answer.reply else { throw work.invalid("no image") }
-                var image = try work.image(decoded, answer, options)
+            ) { response in
+                process = response.process
+                guard case .image(let decoded) = response.reply else { throw work.invalid("no image") }
+                var image = try work.image(decoded, response, options)
                 if let description = decoded.animation {
                     image.animation = try IsolatedAnimation(
                         description, data, work: work, options: options, original: original, identity: identity)

@@ -12,7 +12,7 @@ struct IsolatedWork: Sendable {
     let policy: IsolationPolicy
 
     /// A result, and the process that has it in its memory, and perhaps the file open.
-    struct Answer {
+    struct Response {
         let reply: DecoderReply
         let process: DecoderProcess
     }
@@ -48,12 +48,12 @@ struct IsolatedWork: Sendable {
     ///   - open: opens the file in another process.
     ///   - result: takes the result out of the memory of the process, which no other thread uses meanwhile.
     /// - Throws: ``UnavailableDecoder``, or a ``WebImageError``.
-    func answer<Result>(
+    func response<Result>(
         _ request: DecoderRequest, input: RequestInput = .none, outputByteCount: Int = 0, limits: DecodingLimits?,
         in process: DecoderProcess? = nil, priority: LoadPriority = .normal, cancellation: Cancellation?,
         open: ((DecoderProcess, _ deadline: Double) throws -> Void)? = nil,
         supply: ((Int) throws(WebImageError) -> (PixelLayout, SharedMemory))? = nil,
-        result: (Answer) throws -> Result
+        result: (Response) throws -> Result
     ) throws -> Result {
         let deadline = DecoderProcess.now + (limits.map(seconds) ?? .infinity)
         var wasNew = false
@@ -78,7 +78,7 @@ struct IsolatedWork: Sendable {
                         answer = try reply()
                     }
                     if case .failure(let error) = answer { throw error }
-                    return try result(Answer(reply: answer, process: leased))
+                    return try result(Response(reply: answer, process: leased))
                 }
             } catch let failure as DecoderProcess.Failure {
                 if case .cancelled = failure { throw WebImageError.cancelled }
@@ -159,7 +159,7 @@ struct IsolatedWork: Sendable {
         switch reply {
         case .done, .arrived: return
         case .failure(let error): throw error
-        default: throw invalid("not what was asked for")
+        default: throw invalid("not what was requested")
         }
     }
 
@@ -172,10 +172,10 @@ struct IsolatedWork: Sendable {
 
 extension IsolatedWork {
     /// Returns an image as the decoder describes it, after checking that it is possible.
-    func image(_ decoded: DecodedImage, _ answer: Answer, _ options: DecodingOptions) throws -> Image {
+    func image(_ decoded: DecodedImage, _ response: Response, _ options: DecodingOptions) throws -> Image {
         // A decoder that was taken over must not get around the limits of the program.
         try options.limits.check(decoded.pixels.size)
-        let pixels = try pixels(decoded.pixels, answer.process, isLast: true)
+        let pixels = try pixels(decoded.pixels, response.process, isLast: true)
         isolation.pool.count { $0.imageCount += 1 }
         return Image(
             pixels: pixels, scale: decoded.scale, format: format, frameCount: decoded.frameCount,
@@ -205,17 +205,17 @@ extension IsolatedWork {
     }
 
     /// Copies the parts that a reply describes.
-    func parts(_ answer: Answer, count: Int) throws -> [Data?] {
-        guard case .parts(var offset, let lengths) = answer.reply, lengths.count == count else {
+    func parts(_ response: Response, count: Int) throws -> [Data?] {
+        guard case .parts(var offset, let lengths) = response.reply, lengths.count == count else {
             throw invalid("no parts")
         }
         return try lengths.map { (length) throws -> Data? in
             guard let length else { return nil }
-            guard length <= answer.process.outputByteCount, offset <= answer.process.outputByteCount - length else {
+            guard length <= response.process.outputByteCount, offset <= response.process.outputByteCount - length else {
                 throw invalid("the bytes are outside the memory")
             }
             var data = Data(count: length)
-            try data.withUnsafeMutableBytes { try answer.process.read(at: offset, into: $0, isLast: false) }
+            try data.withUnsafeMutableBytes { try response.process.read(at: offset, into: $0, isLast: false) }
             offset += length
             return data
         }

@@ -17,9 +17,9 @@ package enum DecoderReply {
     case animation(AnimationDescription?)
     /// What the file that is arriving has shown so far.
     case arrived(ImageProbe?, AnimationDescription?)
-    /// The decoder wants the frame of that index. The request is still in progress.
+    /// The decoder requests the frame of that index. The request is still in progress.
     case needsFrame(Int)
-    /// The decoder wants a file of that length for what does not fit in memory. The request is still in progress.
+    /// The decoder requests a file of that length for what does not fit in memory. The request is still in progress.
     case needsSpool(byteCount: Int)
     /// The file of this session is not open, or not any more.
     case noSession

@@ -1,7 +1,7 @@
 package import WebImageCoding
 package import WebImageCore
 
-/// What a program asks a decoder process for.
+/// What a program requests from a decoder process.
 ///
 ///     program ──▶ header, request, [memory] ──▶ decoder
 ///     program ◀── number, reply ◀── decoder
@@ -36,11 +36,12 @@ package enum DecoderRequest {
     case close(session: Int)
     /// Encodes the pixels in the input; the file is in the output.
     case encode(ImageFormat, EncodingOptions, PixelLayout)
-    /// Encodes an animation. The decoder asks for its frames with ``DecoderReply/needsFrame(_:)``.
+    /// Encodes an animation. The decoder requests its frames with ``DecoderReply/needsFrame(_:)``.
     case encodeAnimation(ImageFormat, EncodingOptions, size: PixelSize, loopCount: Int, durations: [Double])
-    /// A frame that the decoder asked for, in the input.
+    /// A frame that the decoder requested, in the input.
     case encodedFrame(PixelLayout)
-    /// The file that the decoder asked for, in the input. Without an input, all directories for temporary files are in memory.
+    /// The file that the decoder requested, in the input. Without an input, all directories for temporary files are in
+    /// memory.
     case spool(directory: String)
     /// Why there is no such file.
     case noSpool(WebImageError)

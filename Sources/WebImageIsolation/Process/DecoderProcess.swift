@@ -110,8 +110,8 @@ final class DecoderProcess: @unchecked Sendable {
     /// - Parameters:
     ///   - outputByteCount: the room for the result, which ``read(at:into:isLast:)`` returns.
     ///   - deadline: in seconds of the monotonic clock.
-    ///   - spoolByteLimit: the longest file that the decoder may ask for.
-    ///   - supply: returns the frames that the decoder asks for.
+    ///   - spoolByteLimit: the longest file that the decoder may request.
+    ///   - supply: returns the frames that the decoder requests.
     /// - Throws: ``Failure``, ``UnavailableDecoder``, or a ``WebImageError``.
     func reply(
         to request: DecoderRequest, input: RequestInput = .none, outputByteCount: Int = 0, deadline: Double,
@@ -135,12 +135,12 @@ final class DecoderProcess: @unchecked Sendable {
                 let reply = try waitForReply(deadline: deadline, cancellation: cancellation)
                 switch reply {
                 case .needsFrame(let index):
-                    guard let supply else { throw InvalidMessage("it asks for a frame") }
+                    guard let supply else { throw InvalidMessage("it requests a frame") }
                     let (layout, pixels) = try supply(index)
                     try send(.encodedFrame(layout), [pixels])
                 case .needsSpool(let byteCount):
                     rest -= byteCount
-                    guard rest >= 0 else { throw InvalidMessage("it asks for too long a file") }
+                    guard rest >= 0 else { throw InvalidMessage("it requests too long a file") }
                     if let spool = try sendSpool(byteCount) { spools.append(spool) }
                 default: return reply
                 }
@@ -276,7 +276,7 @@ final class DecoderProcess: @unchecked Sendable {
         while Self.now < deadline {
             guard let message = try channel.receive(milliseconds: 2) else { continue }
             switch try reply(in: message) {
-            // It has asked before it was told to stop.
+            // It sent the request before it was told to stop.
             case nil, .needsFrame, .needsSpool: continue
             default: return
             }
@@ -284,7 +284,7 @@ final class DecoderProcess: @unchecked Sendable {
         end()
     }
 
-    /// `nil` for the reply to a request that was given up.
+    /// `nil` for the reply to a request that was abandoned.
     private func reply(in message: Channel.Message) throws -> DecoderReply? {
         var reader = MessageReader(message.bytes)
         let number = try reader.int()

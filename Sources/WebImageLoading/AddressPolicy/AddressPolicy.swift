@@ -68,7 +68,7 @@ public struct AddressPolicy: Sendable {
     }()
 
     /// Returns why `url` is forbidden, as far as the URL tells; `nil` for an allowed one.
-    package func objection(to url: URL) -> WebImageError.BlockReason? {
+    package func blockReason(for url: URL) -> WebImageError.BlockReason? {
         let scheme = url.scheme?.lowercased() ?? ""
         guard schemes.contains(scheme) else { return .scheme(scheme) }
         guard allowedPatterns != nil || !deniedPatterns.isEmpty else { return nil }
@@ -79,19 +79,19 @@ public struct AddressPolicy: Sendable {
     }
 
     /// Returns why connections to `address` are forbidden; `nil` for an allowed one.
-    package func objection(to address: IPAddress) -> WebImageError.BlockReason? {
+    package func blockReason(for address: IPAddress) -> WebImageError.BlockReason? {
         if allowedRanges.contains(where: { $0.contains(address) }) { return nil }
         let isDenied = deniedRanges.contains { $0.contains(address) }
-        let hasDeniedPart = address.embeddedIPv4.contains { objection(to: $0) != nil }
+        let hasDeniedPart = address.embeddedIPv4.contains { blockReason(for: $0) != nil }
         return isDenied || hasDeniedPart ? .host(address.description) : nil
     }
 
     /// Returns why `url` must not be loaded through `proxy`; `nil` for an allowed one.
     ///
     /// A proxy for which this machine looks up names is never allowed to get names: the addresses would go unchecked.
-    func objection(to url: URL, through proxy: ProxyServer) -> WebImageError.BlockReason? {
+    func blockReason(for url: URL, through proxy: ProxyServer) -> WebImageError.BlockReason? {
         let host = url.canonicalHost ?? ""
-        if let address = IPAddress(host: host) { return objection(to: address) }
+        if let address = IPAddress(host: host) { return blockReason(for: address) }
         let isTrusted = allowsNamesResolvedByProxy && !proxy.looksUpNamesHere
         return deniedNetworks.isEmpty || isTrusted ? nil : .unresolvedHost(host)
     }

@@ -26,7 +26,7 @@ public struct Credential: Sendable, Hashable {
 
     /// For Basic and Digest authentication.
     ///
-    /// It is sent once the server asks for it, by Digest if the server offers that. After Basic has worked with a
+    /// It is sent once the server requires it, by Digest if the server offers that. After Basic has worked with a
     /// server, later requests of the same downloader to its origin send it at once, which saves a round trip.
     public init(username: String, password: String) {
         kind = .password(username: username, password: password)
@@ -82,7 +82,7 @@ public struct AuthenticationChallenge: Sendable, Equatable {
     /// The host of the server or proxy.
     public var host: String
     package var port: Int
-    /// Whether a proxy asks, not the server.
+    /// Whether the challenge is from a proxy, not from the server.
     public var isProxy: Bool
     /// The best scheme that is offered: `digest`, else `basic`, else `bearer`. With `basic`, only TLS hides the
     /// password.

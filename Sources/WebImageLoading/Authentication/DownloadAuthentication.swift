@@ -11,8 +11,8 @@ internal import WebImageCore
 struct DownloadAuthentication {
     enum Step: Equatable {
         case retry
-        case ask(AuthenticationChallenge)
-        case giveUp
+        case callHandler(AuthenticationChallenge)
+        case fail
     }
 
     /// The authentication with the server or with the proxy.
@@ -28,8 +28,8 @@ struct DownloadAuthentication {
 
     private let storage: CredentialStorage
     private let usesStorage: Bool
-    private let askLimit: Int
-    private var askCount = 0
+    private let callLimit: Int
+    private var callCount = 0
     private var server = Party()
     private var proxy = Party()
 
@@ -39,7 +39,7 @@ struct DownloadAuthentication {
     ) {
         self.storage = storage
         self.usesStorage = usesStorage
-        askLimit = hasHandler ? 3 : 0
+        callLimit = hasHandler ? 3 : 0
         server.credential = credential
     }
 
@@ -51,7 +51,7 @@ struct DownloadAuthentication {
     ) {
         enter(origin)
         if self.server.credential == nil, usesStorage, !hasOwnHeader {
-            self.server.credential = storage.credential(toSendUnaskedTo: origin, path: path)
+            self.server.credential = storage.credential(toSendPreemptivelyTo: origin, path: path)
         }
         if self.server.method != .digest, storage.takesBasic(origin) { self.server.method = .basic }
         access.credential = hasOwnHeader ? nil : self.server.credential
@@ -76,7 +76,7 @@ struct DownloadAuthentication {
 
     /// Returns what follows from a 401.
     mutating func serverRefused(_ head: TransferHead, url: URL) -> Step {
-        guard let origin = server.origin else { return .giveUp }
+        guard let origin = server.origin else { return .fail }
         let challenge = HTTPChallenge.parse(head.values("www-authenticate")).preferred
         var party = server
         defer { server = party }
@@ -115,7 +115,7 @@ struct DownloadAuthentication {
                 storage.noteBasic(false, for: origin)
             }
         }
-        guard let challenge else { return .giveUp }
+        guard let challenge else { return .fail }
         (party.scheme, party.realm) = (challenge.scheme, challenge.realm)
         party.method = challenge.scheme == .digest ? .digest : .basic
         if usesStorage, !party.hasTriedStored, let origin = party.origin,
@@ -125,9 +125,9 @@ struct DownloadAuthentication {
             party.credential = stored
             return .retry
         }
-        guard askCount < askLimit else { return .giveUp }
-        askCount += 1
-        return .ask(
+        guard callCount < callLimit else { return .fail }
+        callCount += 1
+        return .callHandler(
             AuthenticationChallenge(
                 url: url, host: host, port: port, isProxy: isProxy, scheme: challenge.scheme.rawValue,
                 realm: challenge.realm,
@@ -257,8 +257,8 @@ extension [HTTPChallenge] {
 /// The credentials that have worked for requests with ``LoaderRequest/usesCredentialStorage``, by origin and realm. In
 /// memory only.
 ///
-/// A stored credential is tried when a server asks again. Below a path where one has worked, it is sent without being
-/// asked for (RFC 7617 §2.2).
+/// A stored credential is tried when a server rejects a request. Below a path where one has worked, it is sent without
+/// a challenge (RFC 7617 §2.2).
 package final class CredentialStorage: Sendable {
     private struct Space {
         var credential: Credential
@@ -292,8 +292,8 @@ package final class CredentialStorage: Sendable {
         state.withLock { $0.spaces[origin]?[realm ?? ""]?.credential }
     }
 
-    /// Returns the credential to send without being asked: one that has worked at or above the directory of `path`.
-    func credential(toSendUnaskedTo origin: HTTPOrigin, path: String) -> Credential? {
+    /// Returns the credential to send preemptively: one that has worked at or above the directory of `path`.
+    func credential(toSendPreemptivelyTo origin: HTTPOrigin, path: String) -> Credential? {
         state.withLock { state in
             let spaces = state.spaces[origin]?.values.filter { path.hasPrefix($0.directory) } ?? []
             return spaces.max { $0.directory.utf8.count < $1.directory.utf8.count }?.credential

@@ -11,7 +11,7 @@ final class Download: TransferReceiver {
     private let state: Lock<DownloadState>
     private let scheduler: DownloadScheduler
     private let handler: @Sendable (LoaderEvent) -> Void
-    private let question = Lock(Question())
+    private let handlerCall = Lock(HandlerCall())
     private let redirectHandler: (@Sendable (LoaderResponse, URL) -> URL?)?
     private let responseModifier: (@Sendable (LoaderResponse) -> LoaderResponse?)?
     private let decryption: BodyDecryption?
@@ -37,7 +37,7 @@ final class Download: TransferReceiver {
     }
 
     /// A call of the authentication handler.
-    private struct Question {
+    private struct HandlerCall {
         var task: Task<Void, Never>?
         var isCancelled = false
     }
@@ -75,7 +75,7 @@ final class Download: TransferReceiver {
 
     // MARK: Flow
 
-    var takesBytes: Bool { !isPaused.load(ordering: .acquiring) || !state.withLock { $0.wantsBody } }
+    var takesBytes: Bool { !isPaused.load(ordering: .acquiring) || !state.withLock { $0.acceptsBody } }
 
     func setPaused(_ isPaused: Bool) { self.isPaused.store(isPaused, ordering: .releasing) }
 
@@ -129,7 +129,7 @@ final class Download: TransferReceiver {
         }
         switch conclusion {
         case .challenged(let challenge, let refusal):
-            ask(challenge, refusal: refusal)
+            callHandler(for: challenge, refusal: refusal)
         case .redirected(let next), .retried(let next):
             if !scheduler.continue(self, from: origin, to: next) { finish(.failure(.cancelled)) }
         case .finished(.success) where decryption?.isNeeded == true:
@@ -140,7 +140,7 @@ final class Download: TransferReceiver {
     }
 
     /// Calls the authentication handler. The load has no slot until the handler returns.
-    private func ask(_ challenge: AuthenticationChallenge, refusal: WebImageError) {
+    private func callHandler(for challenge: AuthenticationChallenge, refusal: WebImageError) {
         guard scheduler.setAside(self) else { return finish(.failure(.cancelled)) }
         let task = Task { [self] in
             let answer = await scheduler.answer(to: challenge)
@@ -154,18 +154,18 @@ final class Download: TransferReceiver {
             default: scheduler.bringBack(self, nil)
             }
         }
-        let isCancelled = question.withLock { question in
-            question.task = task
-            return question.isCancelled
+        let isCancelled = handlerCall.withLock { call in
+            call.task = task
+            return call.isCancelled
         }
         if isCancelled { task.cancel() }
     }
 
-    /// Cancels the authentication handler. May be called before `ask` has stored its task.
-    func cancelQuestion() {
-        let task = question.withLock { question in
-            question.isCancelled = true
-            return question.task
+    /// Cancels the authentication handler. May be called before `callHandler` has stored its task.
+    func cancelHandlerCall() {
+        let task = handlerCall.withLock { call in
+            call.isCancelled = true
+            return call.task
         }
         task?.cancel()
     }

@@ -133,7 +133,7 @@ final class DownloadScheduler: Sendable {
         } else {
             state.queue.remove(id)
             transport.perform {
-                download.cancelQuestion()
+                download.cancelHandlerCall()
                 download.finish(.failure(.cancelled))
             }
         }
@@ -152,7 +152,7 @@ final class DownloadScheduler: Sendable {
         state.withLock { state in
             state.preparing[id]?.isPaused = isPaused
             state.downloads[id]?.setPaused(isPaused)
-            // The transport asks before each piece of the body, but not again after a no.
+            // The transport checks before each piece of the body, but not again after a no.
             if !isPaused, state.queue.isRunning(id) { transport.resume(id) }
         }
     }

@@ -177,7 +177,7 @@ final class DownloadState {
     func refuse(with error: WebImageError) { body = .discarded(.finished(.failure(error))) }
 
     /// Whether bytes that arrive now go to the caller.
-    var wantsBody: Bool {
+    var acceptsBody: Bool {
         if case .wanted = body { return true }
         return false
     }
@@ -200,7 +200,7 @@ final class DownloadState {
 
     /// Returns what follows from the end of a hop.
     ///
-    /// - Parameter wireByteCount: the length of the body on the wire, where the transport knows it.
+    /// - Parameter wireByteCount: the length of the body on the wire, where the transport reports it.
     func conclude(_ end: TransferEnd, wireByteCount: Int64? = nil) -> Conclusion {
         let url = hop.url
         let receivedByteCount = isCoded ? wireByteCount ?? receivedByteCount : receivedByteCount
@@ -386,9 +386,11 @@ extension DownloadState {
     func enter(_ hop: Hop) throws(WebImageError) -> Hop {
         let (url, origin, headers) = (hop.url, hop.origin, hop.headers)
         let policy = environment.configuration.addressPolicy
-        if let cause = policy.objection(to: url) { throw .blocked(reason: cause, url: url) }
+        if let cause = policy.blockReason(for: url) { throw .blocked(reason: cause, url: url) }
         let proxy = try environment.proxies.server(for: url)
-        if let proxy, let cause = policy.objection(to: url, through: proxy) { throw .blocked(reason: cause, url: url) }
+        if let proxy, let cause = policy.blockReason(for: url, through: proxy) {
+            throw .blocked(reason: cause, url: url)
+        }
 
         var hop = hop
         hop.access = TransferAccess()
@@ -419,7 +421,7 @@ extension DownloadState {
             if head.statusCode < 500, head.statusCode != 407 { authentication.accepted(head, path: hop.url.path()) }
             return nil
         }
-        return step == .giveUp ? nil : conclusion(of: step, status: head.statusCode)
+        return step == .fail ? nil : conclusion(of: step, status: head.statusCode)
     }
 
     /// The proxy, if it can respond itself. Through a tunnel or SOCKS every response is the server's, and a server must
@@ -438,8 +440,8 @@ extension DownloadState {
     private func conclusion(of step: DownloadAuthentication.Step, status: Int) -> Conclusion {
         let refusal = WebImageError.httpStatus(code: status, url: hop.url)
         switch step {
-        case .giveUp: return .finished(.failure(refusal))
-        case .ask(let challenge): return .challenged(challenge, refusal: refusal)
+        case .fail: return .finished(.failure(refusal))
+        case .callHandler(let challenge): return .challenged(challenge, refusal: refusal)
         case .retry: return retried(headers: hop.headers)
         }
     }

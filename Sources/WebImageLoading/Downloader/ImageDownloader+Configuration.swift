@@ -98,12 +98,12 @@ extension ImageDownloader {
         package var maximumRedirects = 10
         /// Whether an https URL may redirect to http, where a third party can read and change the response; `false`.
         public var allowsInsecureRedirects = false
-        /// The credential for servers that ask for one, if the request has none.
+        /// The credential for servers that require one, if the request has none.
         ///
         /// Every server that a request names can get it, but no server that a redirect leads to, and no alternative of
         /// another origin. It is meant for a downloader that loads from one service.
         public var credential: Credential?
-        /// Returns a credential for a server or proxy that asks for one, or refuses the one it got, for example by
+        /// Returns a credential for a server or proxy that requires one, or refuses the one it got, for example by
         /// asking the user.
         ///
         /// Called at most three times for one load. Without a credential, and without a handler, the default, the load
@@ -189,7 +189,7 @@ extension ImageDownloader {
         ///   - url: its scheme is `http`, `https`, `socks4`, `socks4a`, `socks5` or `socks5h`. With `socks4` and
         ///     `socks5`, this machine looks up names, with the others the proxy does. The default port is 1080 for
         ///     SOCKS, 443 for https and 80 for http.
-        ///   - credential: for a proxy that asks for one, shown only to the proxy. It takes precedence over
+        ///   - credential: for a proxy that requires one, shown only to the proxy. It takes precedence over
         ///     `user:password@` in `url`.
         ///   - bypassing: the hosts to reach directly: names (with all subdomains), addresses, networks such as
         ///     `10.0.0.0/8`, or `*` for all.

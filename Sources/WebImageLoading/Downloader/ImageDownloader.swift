@@ -29,7 +29,7 @@ public final class ImageDownloader: ImageLoader, HeaderReporting {
         transport.maximumHTTPVersion = LoaderMetrics.HTTPVersion(major: configuration.maximumHTTPVersion)
         transport.certificateAuthorities = configuration.authorities
         let policy = configuration.addressPolicy
-        if !policy.deniedNetworks.isEmpty { transport.addressCheck = { policy.objection(to: $0) } }
+        if !policy.deniedNetworks.isEmpty { transport.addressCheck = { policy.blockReason(for: $0) } }
         self.init(configuration: configuration, transport: CurlTransport(transport))
     }
 
@@ -67,8 +67,8 @@ public final class ImageDownloader: ImageLoader, HeaderReporting {
     /// Removes the stored credentials for the server of `url`; for all servers without one.
     ///
     /// Credentials that have worked for requests with ``LoaderRequest/usesCredentialStorage`` are stored in memory, by
-    /// origin and realm. A stored credential is tried when a server asks again, and sent without being asked for below
-    /// a path where it has worked (RFC 7617, 2.2).
+    /// origin and realm. A stored credential is tried when a server rejects a request, and sent without a challenge
+    /// below a path where it has worked (RFC 7617, 2.2).
     public func removeStoredCredentials(for url: URL? = nil) {
         if let url { credentials.removeCredentials(for: url) } else { credentials.removeAll() }
     }

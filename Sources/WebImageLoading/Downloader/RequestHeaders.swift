@@ -13,7 +13,7 @@ struct RequestHeaders {
         }
     }
 
-    /// Whether they ask for a coded body.
+    /// Whether they accept a coded body.
     var acceptsContentCoding: Bool {
         let value = fields.first { $0.name.lowercased() == "accept-encoding" }?.value.lowercased()
         return value.map { !["", "identity"].contains($0) } ?? false

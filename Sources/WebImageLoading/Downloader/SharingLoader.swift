@@ -10,7 +10,7 @@ package protocol SharingLoader: ImageLoader {
     /// Returns why the loader must not deliver a response of `url` that came from `address`; `nil` if it may.
     ///
     /// - Parameter address: of the server; `nil` if it is unknown.
-    func objection(to url: URL, servedFrom address: String?) -> WebImageError.BlockReason?
+    func blockReason(for url: URL, servedFrom address: String?) -> WebImageError.BlockReason?
 
     /// Whether the loader would accept the response: its status, type and length.
     func accepts(_ response: StoredResponse, byteCount: Int) -> Bool
@@ -27,15 +27,15 @@ extension ImageDownloader: SharingLoader {
 
     /// Applies the ``AddressPolicy`` as the transport does for its own connections. Without an address, only that one
     /// can look the name up.
-    package func objection(to url: URL, servedFrom address: String?) -> WebImageError.BlockReason? {
+    package func blockReason(for url: URL, servedFrom address: String?) -> WebImageError.BlockReason? {
         let policy = configuration.addressPolicy
-        if let reason = policy.objection(to: url) { return reason }
+        if let reason = policy.blockReason(for: url) { return reason }
         guard !policy.deniedNetworks.isEmpty else { return nil }
-        if let proxy = try? environment.proxies.server(for: url) { return policy.objection(to: url, through: proxy) }
+        if let proxy = try? environment.proxies.server(for: url) { return policy.blockReason(for: url, through: proxy) }
         let host = url.canonicalHost ?? ""
-        if let literal = IPAddress(host: host), let reason = policy.objection(to: literal) { return reason }
+        if let literal = IPAddress(host: host), let reason = policy.blockReason(for: literal) { return reason }
         guard let address = address.flatMap({ IPAddress($0) }) else { return .unresolvedHost(host) }
-        return policy.objection(to: address)
+        return policy.blockReason(for: address)
     }
 
     package func accepts(_ response: StoredResponse, byteCount: Int) -> Bool {

@@ -36,7 +36,7 @@ package enum HTTPCachePolicy {
             return CacheControl([HTTPField(name: "Cache-Control", value: "no-cache")])
         }
 
-        /// Whether it asks for a range, or has conditions: such a request bypasses the cache.
+        /// Whether it has a range or conditions: such a request bypasses the cache.
         package var isConditionalOrPartial: Bool {
             headers.contains {
                 HTTPField.conditionNames.contains($0.name.lowercased()) || $0.name.lowercased() == "range"
@@ -80,20 +80,20 @@ package enum HTTPCachePolicy {
         case differs(field: String)
         case methodIsNotCached(String)
         case conditionalRequest
-        case requestWantsValidation
-        case requestWantsYounger(age: Double, maxAge: Double)
-        case requestWantsFresherFor(seconds: Double)
-        case responseWantsValidation
-        case redirectWantsValidation
+        case requestRequiresValidation
+        case requestRequiresYounger(age: Double, maxAge: Double)
+        case requestRequiresFresherFor(seconds: Double)
+        case responseRequiresValidation
+        case redirectRequiresValidation
         case invalidated
         case clockWentBack
         /// Its HTTP metadata are missing, or it is stored although HTTP forbids its reuse.
         case notReusable
         /// The policy accepts any stored response.
         case storedIsGoodEnough
-        /// The policy asks the server each time.
-        case policyWantsServer
-        /// The policy asks the server each time, but the response is `immutable`.
+        /// The policy contacts the server each time.
+        case policyRequiresServer
+        /// The policy contacts the server each time, but the response is `immutable`.
         case immutable
         case statusIsNoImage(Int)
         case bodyWasNotKept
@@ -158,16 +158,16 @@ package enum HTTPCachePolicy {
         if response.isInvalidated { return .unusable(.invalidated) }
         // With field names it only forbids to pass those fields on; see `StoredResponse.headers(servedAt:)`.
         if control.has(.noCache), control.fieldNames(of: .noCache).isEmpty {
-            return .unusable(.responseWantsValidation)
+            return .unusable(.responseRequiresValidation)
         }
-        if response.redirectsWantValidation { return .unusable(.redirectWantsValidation) }
-        if requestControl.has(.noCache) { return .unusable(.requestWantsValidation) }
+        if response.redirectsRequireValidation { return .unusable(.redirectRequiresValidation) }
+        if requestControl.has(.noCache) { return .unusable(.requestRequiresValidation) }
         if freshness.clockWentBack { return .unusable(.clockWentBack) }
         if let maxAge = requestControl.seconds(.maxAge)?.value, freshness.age > maxAge {
-            return .unusable(.requestWantsYounger(age: freshness.age, maxAge: maxAge))
+            return .unusable(.requestRequiresYounger(age: freshness.age, maxAge: maxAge))
         }
         if let minFresh = requestControl.seconds(.minFresh)?.value, -freshness.staleness < minFresh {
-            return .unusable(.requestWantsFresherFor(seconds: minFresh))
+            return .unusable(.requestRequiresFresherFor(seconds: minFresh))
         }
         let (age, lifetime) = (freshness.age, freshness.lifetime)
         if freshness.isFresh { return .usable(.fresh(age: age, lifetime: lifetime, source: freshness.source)) }
@@ -274,13 +274,13 @@ extension HTTPCachePolicy {
 }
 
 extension HTTPCachePolicy {
-    /// What the redirects that led to a response mean for keeping it under the URL that was asked for: each of them is
+    /// What the redirects that led to a response mean for keeping it under the requested URL: each of them is
     /// an answer with a lifetime of its own (RFC 9110, 15.4; RFC 9111, 3 and 4.2).
     package struct RedirectRule: Sendable, Equatable {
         /// For how many seconds after the response the shortest-lived of them is good; `nil` for no limit.
         package var lifetime: Double?
         /// Whether one of them is to be confirmed each time.
-        package var wantsValidation = false
+        package var requiresValidation = false
 
         /// Permanent redirects without a word on caching set no limit; others without are good for this once.
         package init(_ redirects: [(statusCode: Int, headers: [HTTPField])], requestTime: Date, responseTime: Date) {
@@ -289,7 +289,7 @@ extension HTTPCachePolicy {
                     statusCode: redirect.statusCode, headers: redirect.headers, requestHeaders: [],
                     requestTime: requestTime, responseTime: responseTime)
                 let control = hop.cacheControl
-                if control.has(.noStore) || control.has(.noCache) { wantsValidation = true }
+                if control.has(.noStore) || control.has(.noCache) { requiresValidation = true }
                 let freshness = Freshness(of: hop, now: responseTime)
                 let saysNothing = freshness.source == .none || freshness.source == .heuristic
                 if saysNothing, Self.permanentStatuses.contains(redirect.statusCode) { continue }
@@ -309,7 +309,7 @@ extension StoredResponse {
     /// Notes the redirects that led to it.
     package mutating func apply(_ rule: HTTPCachePolicy.RedirectRule) {
         redirectLifetime = rule.lifetime
-        redirectsWantValidation = rule.wantsValidation
+        redirectsRequireValidation = rule.requiresValidation
     }
 }
 
@@ -345,16 +345,16 @@ extension HTTPCachePolicy.Reason: CustomStringConvertible {
         case .differs("*"): "the stored response varies by things that cannot be compared (Vary: *)"
         case .differs(let field): "the stored response was for another value of \(field) (Vary)"
         case .methodIsNotCached(let method): "\(method) requests are not served from a cache"
-        case .conditionalRequest: "the request has conditions, or asks for a range"
-        case .requestWantsValidation: "the request requires revalidation (no-cache)"
-        case .requestWantsYounger(let age, let maxAge):
+        case .conditionalRequest: "the request has conditions or a range"
+        case .requestRequiresValidation: "the request requires revalidation (no-cache)"
+        case .requestRequiresYounger(let age, let maxAge):
             "\(whole(age)) s old, and the request accepts at most \(whole(maxAge)) s (max-age)"
-        case .requestWantsFresherFor(let seconds): "not fresh for another \(whole(seconds)) s (min-fresh)"
-        case .responseWantsValidation: "the response requires revalidation each time (no-cache)"
-        case .redirectWantsValidation: "a redirect to it requires revalidation each time"
+        case .requestRequiresFresherFor(let seconds): "not fresh for another \(whole(seconds)) s (min-fresh)"
+        case .responseRequiresValidation: "the response requires revalidation each time (no-cache)"
+        case .redirectRequiresValidation: "a redirect to it requires revalidation each time"
         case .notReusable: "HTTP does not allow the stored response to be reused"
         case .storedIsGoodEnough: "the cached copy is used regardless of age"
-        case .policyWantsServer: "the policy asks the server each time"
+        case .policyRequiresServer: "the policy contacts the server each time"
         case .immutable: "the response does not change (immutable)"
         case .statusIsNoImage(let code): "what is stored is a response with status \(code)"
         case .bodyWasNotKept: "its body was not stored"
@@ -376,7 +376,7 @@ extension HTTPCachePolicy.StorageObstacle: CustomStringConvertible {
         case .variesByAnything: "it varies by things that cannot be compared (Vary: *)"
         case .noLifetime(let code):
             "the server declares no lifetime, and status \(code) has no default"
-        case .conditionalRequest: "the request had conditions, or asked for a range"
+        case .conditionalRequest: "the request had conditions or a range"
         }
     }
 }

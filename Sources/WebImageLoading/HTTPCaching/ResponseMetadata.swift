@@ -34,7 +34,7 @@ package struct ResponseMetadata: Sendable, Equatable {
         static let isInvalidated = Flags(rawValue: 1)
         static let isReusable = Flags(rawValue: 2)
         static let lacksBody = Flags(rawValue: 4)
-        static let redirectsWantValidation = Flags(rawValue: 8)
+        static let redirectsRequireValidation = Flags(rawValue: 8)
         static let isRewritten = Flags(rawValue: 16)
     }
 
@@ -50,7 +50,7 @@ package struct ResponseMetadata: Sendable, Equatable {
         if response.isInvalidated { flags.insert(.isInvalidated) }
         if response.isReusable { flags.insert(.isReusable) }
         if response.lacksBody { flags.insert(.lacksBody) }
-        if response.redirectsWantValidation { flags.insert(.redirectsWantValidation) }
+        if response.redirectsRequireValidation { flags.insert(.redirectsRequireValidation) }
         if response.isRewritten { flags.insert(.isRewritten) }
         writer.write(flags.rawValue)
         writer.write(UInt16(clamping: response.statusCode))
@@ -111,7 +111,7 @@ package struct ResponseMetadata: Sendable, Equatable {
         response.isInvalidated = flags.contains(.isInvalidated)
         response.isReusable = flags.contains(.isReusable)
         response.lacksBody = flags.contains(.lacksBody)
-        response.redirectsWantValidation = flags.contains(.redirectsWantValidation)
+        response.redirectsRequireValidation = flags.contains(.redirectsRequireValidation)
         response.isRewritten = flags.contains(.isRewritten)
         response.redirectLifetime = redirectLifetime.isFinite ? redirectLifetime : nil
         alternates = (0..<Self.alternateLimit).filter { slots & 1 << UInt8($0) != 0 }

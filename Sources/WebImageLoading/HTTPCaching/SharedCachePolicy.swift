@@ -45,7 +45,7 @@ extension HTTPCachePolicy {
         guard let statusCode, statusCode == 200 else { return .status(statusCode ?? 0) }
         if headers.contains(where: { $0.name.lowercased() == "set-cookie" }) { return .setsCookie }
         if CacheControl(headers).has(.isPrivate) { return .isPrivate }
-        // A condition asks about a response that the client has; what comes instead is whole.
+        // A condition is about a response that the client has; what comes instead is whole.
         let request = Request(
             headers: requestHeaders.filter { !HTTPField.conditionNames.contains($0.name.lowercased()) })
         switch storability(of: request, statusCode: statusCode, headers: headers) {

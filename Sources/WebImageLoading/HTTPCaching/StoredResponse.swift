@@ -31,7 +31,7 @@ package struct StoredResponse: Sendable, Equatable {
     /// The URL after redirects; `nil` without redirects.
     package var finalURL: String?
     /// Whether one of the redirects must be revalidated each time.
-    package var redirectsWantValidation = false
+    package var redirectsRequireValidation = false
 
     /// - Parameter requestHeaders: all fields that were sent.
     package init(

@@ -39,7 +39,7 @@ struct PartialHead: Codable, Equatable {
     }
 
     /// Returns the request's header fields with those that request the rest.
-    func headersAskingForRest(from offset: Int64, over headers: [String: String]) -> [String: String] {
+    func headersForRest(from offset: Int64, over headers: [String: String]) -> [String: String] {
         var headers = headers
         headers["Range"] = "bytes=\(offset)-"
         headers["If-Range"] = validator.fieldValue

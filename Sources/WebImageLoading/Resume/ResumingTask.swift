@@ -29,7 +29,7 @@ final class ResumingTask: PausableTask {
         var look: WorkItem?
         /// The stored body, unless another load holds it.
         var body: ResumableBody?
-        /// The bytes that the loader was asked to continue; `nil` if everything was requested.
+        /// The bytes that the loader was to continue; `nil` if everything was requested.
         var found: ResumableBody.Found?
         var valve = DeferredTask()
         /// The metrics of a transfer that may not be the last.
@@ -104,7 +104,7 @@ final class ResumingTask: PausableTask {
         guard let (valve, priority) = start else { return end(.failure(.cancelled)) }
         var request = request
         if let found {
-            request.headers = found.contents.head.headersAskingForRest(from: found.byteCount, over: request.headers)
+            request.headers = found.contents.head.headersForRest(from: found.byteCount, over: request.headers)
         }
         valve.attach(loader.load(request, priority: priority) { [self] in receive($0) }, priority: priority)
         adjustValve()
@@ -373,7 +373,7 @@ extension ResumingTask {
                 if let bytes = found.file.bytes(of: record, atMost: byteCount) {
                     deliver(.bytes(bytes))
                 } else {
-                    giveUpStoredBytes()
+                    dropStoredBytes()
                 }
             case .event(let event): deliver(event)
             case .none: return adjustValve()
@@ -405,7 +405,7 @@ extension ResumingTask {
     }
 
     /// The bytes on disk have changed since they were verified.
-    private func giveUpStoredBytes() {
+    private func dropStoredBytes() {
         let (body, valve) = state.withLock { state in
             state.failure = .invalidResponse(
                 reason: .truncated(expected: state.totalByteCount, received: state.byteCount), url: failureURL)

@@ -36,7 +36,7 @@ public struct RetryFailure: Sendable {
     public var error: WebImageError
     /// Whether the request's method is idempotent, like GET. Repeating any other request may do harm.
     public var isIdempotent: Bool
-    /// How long the server asked clients to wait (Retry-After); `nil` if it did not.
+    /// How long the server told clients to wait (Retry-After); `nil` if it did not.
     public var retryAfter: Duration?
     /// The time since the first attempt at any URL started.
     public var elapsed: Duration

@@ -1,7 +1,7 @@
 internal import CWebImageCurl
 internal import FoundationEssentials
 
-/// libcurl's cookies, shared by those transfers that want any. Used on the network thread alone, so that libcurl needs
+/// libcurl's cookies, shared by those transfers that need any. Used on the network thread alone, so that libcurl needs
 /// no locks of ours.
 final class CurlCookieStore: CookieStore {
     /// RFC 6265 §6.1 requires at least these limits.

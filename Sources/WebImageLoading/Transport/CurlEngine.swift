@@ -95,7 +95,7 @@ final class CurlEngine {
 
     /// Ends what libcurl has ended, or sends its request again.
     ///
-    /// - Parameter outcome: worked out before, since that may ask for the repetition.
+    /// - Parameter outcome: worked out before, since that may require the repetition.
     private func conclude(_ transfer: CurlTransfer, _ id: TransferID, with outcome: TransferEnd) {
         if let request = transfer.repetition {
             restart(id, with: request)

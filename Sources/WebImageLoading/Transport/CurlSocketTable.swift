@@ -88,8 +88,8 @@ extension CurlTransfer {
     ///
     /// Programs started by this process do not inherit the socket: they would keep closed connections open.
     func openSocket(_ target: UnsafeMutablePointer<curl_sockaddr>) -> curl_socket_t {
-        if let objection = objection(to: target) {
-            block(objection)
+        if let reason = blockReason(for: target) {
+            block(reason)
             return curl_socket_t(CURL_SOCKET_BAD)
         }
         let (type, close) = (target.pointee.socktype, Int32(SOCK_CLOEXEC.rawValue))
@@ -98,7 +98,7 @@ extension CurlTransfer {
         return descriptor
     }
 
-    private func objection(to target: UnsafeMutablePointer<curl_sockaddr>) -> WebImageError.BlockReason? {
+    private func blockReason(for target: UnsafeMutablePointer<curl_sockaddr>) -> WebImageError.BlockReason? {
         guard let addressCheck else { return nil }
         // `addr` is declared as the smallest kind of address; the actual one may be longer.
         guard let offset = MemoryLayout<curl_sockaddr>.offset(of: \.addr) else { return .host("?") }
@@ -112,8 +112,8 @@ extension CurlTransfer {
     func mayUseConnection(to address: UnsafePointer<CChar>?) -> Bool {
         guard let addressCheck else { return true }
         let text = address.map { String(cString: $0) } ?? ""
-        guard let objection = IPAddress(text).map(addressCheck) ?? .host(text) else { return true }
-        block(objection)
+        guard let reason = IPAddress(text).map(addressCheck) ?? .host(text) else { return true }
+        block(reason)
         return false
     }
 }

@@ -27,7 +27,7 @@ final class CurlHandle {
             guard let target else { return curl_socket_t(CURL_SOCKET_BAD) }
             return CurlTransfer.from(context)?.openSocket(target) ?? curl_socket_t(CURL_SOCKET_BAD)
         }
-        // A cancel during a lookup does not wait for the resolver, on this thread, until it gives up.
+        // A cancel during a lookup does not wait for the resolver, on this thread, until it fails.
         cwi_curl_set_long(easy, CURLOPT_QUICK_EXIT, 1)
         cwi_curl_set_long(easy, CURLOPT_FOLLOWLOCATION, 0)
         cwi_curl_set_long(easy, CURLOPT_SUPPRESS_CONNECT_HEADERS, 1)

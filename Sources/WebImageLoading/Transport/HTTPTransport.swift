@@ -50,7 +50,7 @@ package struct TransferRequest: Sendable {
     package var limits = TransferLimits()
     /// How long earlier attempts took whose response the receiver has not seen; part of ``TransferMetrics/active``.
     package var usedTime = Duration.zero
-    /// Whether to decode the content coding that the headers ask for.
+    /// Whether to decode the content coding that the headers accept.
     package var decodesContent = false
     /// Whether a truncated body must be detected in any case, since nothing that uses it would notice.
     package var needsProvenEnd = false
@@ -80,7 +80,7 @@ extension TransferReceiver {
     package func transferDidEnd(_ end: TransferEnd) { transferDidEnd(end, metrics: nil) }
 }
 
-/// Whether the receiver wants the rest.
+/// Whether the receiver needs the rest.
 package enum TransferDisposition: Sendable {
     case proceed
     /// The exchange ends with ``TransferEnd/stopped``.

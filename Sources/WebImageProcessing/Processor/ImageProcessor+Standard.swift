@@ -208,7 +208,7 @@ extension ImageProcessor {
     ///
     /// - Parameters:
     ///   - other: the image above. Of an animation, its first frame.
-    ///   - id: names `other` in the identifier. Without one, its pixels are hashed once the identifier is asked for,
+    ///   - id: names `other` in the identifier. Without one, its pixels are hashed once the identifier is read,
     ///     some 25 ms per megapixel.
     ///   - x: the left edge in points, rounded to whole pixels.
     ///   - y: the top edge in points, rounded to whole pixels.

@@ -90,7 +90,7 @@ extension SharedImageCache {
             case .refused(let status): throw .httpStatus(code: status, url: url)
             case .cancelled: throw .cancelled
             case .tooSlow: throw .timedOut(seconds: configuration.budget.firstByte.inSeconds, url: url)
-            case .tooLong: throw .transport(code: 0, message: "the answer is too long", url: url)
+            case .tooLong: throw .transport(code: 0, message: "the response is too long", url: url)
             case .unreachable(let message): throw .transport(code: 0, message: message, url: url)
             case .paused: throw .transport(code: 0, message: error.description, url: url)
             }

@@ -45,7 +45,7 @@ public final class SharedImageCache: Sendable {
         /// The account's keys; by default those of the environment. `nil` sends requests without a signature.
         public var credential: S3Credential?
         /// The secret that proves that an object is from one of the fleet's machines; by default that of the environment.
-        /// `nil` trusts everyone who can write to the bucket.
+        /// `nil` trusts every program that can write to the bucket.
         ///
         /// With a secret, objects without it, or with another one, are misses and are replaced.
         public var secret: SharedSecret? = .environment
@@ -78,7 +78,8 @@ public final class SharedImageCache: Sendable {
         public var invalidObjects = 0
         /// Objects written, and writes that were dropped.
         public var writes = 0, droppedWrites = 0
-        /// Loads that waited for another machine and got its result, and those that waited too long and asked the server.
+        /// Loads that waited for another machine and got its result, and those that waited too long and contacted the
+        /// server.
         public var sharedLoads = 0, abandonedWaits = 0
         /// How often the circuit breaker stopped requests to the store.
         public var interruptions = 0

@@ -16,7 +16,7 @@ internal import WebImageLoading
 ///           └─ nothing, no store ──► origin ──► pass on, write
 ///
 /// Writes wait until the image was decoded, see `BodyJudgment`; a lease is renewed until then. If a body that was served
-/// is no image, the pipeline asks again for one from the server, which replaces it.
+/// is no image, the pipeline requests another one from the server, which replaces it.
 final class SharedLoad: PausableTask {
     /// The longest wait for another machine.
     static let patience = Duration.milliseconds(500)
@@ -67,7 +67,7 @@ final class SharedLoad: PausableTask {
     ///
     /// - Parameter reason: why nothing is looked up, for the trace.
     func startWithoutLookUp(because reason: String) {
-        note("not asked, because " + reason)
+        note("not used, because " + reason)
         load(nil, claimed: false)
     }
 
@@ -201,8 +201,8 @@ final class SharedLoad: PausableTask {
 
     private func decide(_ stored: Stored) {
         // The loader then reports the error, or finds an allowed address.
-        if let objection = origin?.objection(to: request.url, servedFrom: stored.address) {
-            return pass("what is stored is not used: \(objection.addressText)")
+        if let reason = origin?.blockReason(for: request.url, servedFrom: stored.address) {
+            return pass("what is stored is not used: \(reason.addressText)")
         }
         if let origin, !origin.accepts(stored.response, byteCount: stored.body.count) {
             return pass("what is stored is not used: the loader does not accept such a response")
@@ -217,7 +217,7 @@ final class SharedLoad: PausableTask {
         case .serveAndRevalidate(_, let revalidation, _), .revalidate(_, let revalidation, _):
             store.count { $0.misses += 1 }
             note("\(stored.body.count) bytes are stored, and must be revalidated")
-            load(Question(stored: stored, revalidation: revalidation), claimed: false)
+            load(StaleResponse(stored: stored, revalidation: revalidation), claimed: false)
         case .load, .fail:
             store.count { $0.misses += 1 }
             load(nil, claimed: false)
@@ -275,39 +275,39 @@ final class SharedLoad: PausableTask {
     // MARK: The origin
 
     /// A stale response, and the conditions that revalidate it.
-    private struct Question: Sendable {
+    private struct StaleResponse: Sendable {
         let stored: Stored
         let revalidation: HTTPCachePolicy.Revalidation
     }
 
-    private func load(_ question: Question?, claimed: Bool) {
+    private func load(_ stale: StaleResponse?, claimed: Bool) {
         var request = request
-        if let question {
+        if let stale {
             // The stored response answers the caller's own conditions.
             request.headers = request.headers.filter { !HTTPField.conditionNames.contains($0.key.lowercased()) }
-            for field in question.revalidation.conditions { request.headers[field.name] = field.value }
+            for field in stale.revalidation.conditions { request.headers[field.name] = field.value }
         }
         let lease = claimed ? LeaseKeeper(store, name, every: Self.renewalInterval) : nil
         let recorder = OriginRecorder(limit: store.objectByteLimit)
         let (priority, transfer) = state.withLock { ($0.priority, $0.origin) }
         let task = base.load(request, priority: priority) { [self] event in
-            receive(event, question, recorder, lease)
+            receive(event, stale, recorder, lease)
         }
         transfer.attach(task, priority: priority)
     }
 
     private func receive(
-        _ event: LoaderEvent, _ question: Question?, _ recorder: OriginRecorder, _ lease: LeaseKeeper?
+        _ event: LoaderEvent, _ stale: StaleResponse?, _ recorder: OriginRecorder, _ lease: LeaseKeeper?
     ) {
         switch event {
         case .response(let response):
             recorder.begin(response)
             // A 304 answers the load's conditions, not the caller's.
-            if question == nil || response.statusCode != 304 { handler(event) }
+            if stale == nil || response.statusCode != 304 { handler(event) }
         case .bytes(let bytes):
             recorder.append(bytes)
             handler(event)
-        case .refused(let response) where question != nil:
+        case .refused(let response) where stale != nil:
             // The stored response may be served instead.
             recorder.begin(response)
             recorder.refuse()
@@ -321,18 +321,19 @@ final class SharedLoad: PausableTask {
                 return state.origin
             }
             origin.end()
-            finish(result, question, recorder, lease)
+            finish(result, stale, recorder, lease)
         }
     }
 
     private func finish(
-        _ result: Result<Void, WebImageError>, _ question: Question?, _ recorder: OriginRecorder, _ lease: LeaseKeeper?
+        _ result: Result<Void, WebImageError>, _ stale: StaleResponse?, _ recorder: OriginRecorder,
+        _ lease: LeaseKeeper?
     ) {
         let head = recorder.head
-        if let question {
-            let stored = question.stored
+        if let stale {
+            let stored = stale.stored
             let validation = HTTPCachePolicy.validate(
-                stored.response, question.revalidation, statusCode: head?.statusCode, headers: head?.headers ?? [],
+                stored.response, stale.revalidation, statusCode: head?.statusCode, headers: head?.headers ?? [],
                 requestTime: recorder.requestTime, responseTime: recorder.responseTime)
             switch validation {
             case .confirmed(let response):
@@ -349,7 +350,7 @@ final class SharedLoad: PausableTask {
         if case .success = result, let head {
             keep(head, recorder, lease)
         } else {
-            giveUp(lease)
+            release(lease)
         }
         handler(.finished(result))
     }
@@ -362,7 +363,7 @@ final class SharedLoad: PausableTask {
     /// Writes a response that may be shared, once its body was decoded. Another one leaves a mark, so that no machine waits
     /// for it.
     private func keep(_ head: LoaderResponse, _ recorder: OriginRecorder, _ lease: LeaseKeeper?) {
-        if head.statusCode == 304 { return giveUp(lease) }
+        if head.statusCode == 304 { return release(lease) }
         let obstacle = HTTPCachePolicy.sharedObstacle(
             toStoring: head.statusCode, headers: head.headers, requestHeaders: headersSent)
         guard obstacle == nil, head.redirects.isEmpty, let body = recorder.body, !body.isEmpty else {
@@ -378,14 +379,14 @@ final class SharedLoad: PausableTask {
                 lease?.end()
                 write(result)
             case .noImage: refuse(lease)
-            case .unknown: giveUp(lease)
+            case .unknown: release(lease)
             }
         }
         handler(.report(.judged(by: judgment)))
     }
 
     /// Ends the lease, so that another machine may take it.
-    private func giveUp(_ lease: LeaseKeeper?) {
+    private func release(_ lease: LeaseKeeper?) {
         guard let lease else { return }
         lease.end()
         store.removeLater(name)

@@ -3,7 +3,7 @@ public import WebImage
 internal import WebImageCore
 internal import WebImageLoading
 
-/// Looks a request up in a shared cache before it asks the loader behind it, as a caching proxy would.
+/// Looks a request up in a shared cache before it calls the loader behind it, as a caching proxy would.
 struct SharedLoader: ImageLoader, HeaderReporting {
     let cache: SharedImageCache
     let base: any ImageLoader
@@ -42,14 +42,14 @@ struct SharedLoader: ImageLoader, HeaderReporting {
     }
 }
 
-/// Of a cache in front of another one, the loader behind both is asked.
+/// Of a cache in front of another one, the loader behind both is called.
 extension SharedLoader: SharingLoader {
     private var origin: (any SharingLoader)? { base as? any SharingLoader }
 
     func hasPrivateAccess(for request: LoaderRequest) -> Bool { origin?.hasPrivateAccess(for: request) ?? false }
 
-    func objection(to url: URL, servedFrom address: String?) -> WebImageError.BlockReason? {
-        origin?.objection(to: url, servedFrom: address)
+    func blockReason(for url: URL, servedFrom address: String?) -> WebImageError.BlockReason? {
+        origin?.blockReason(for: url, servedFrom: address)
     }
 
     func accepts(_ response: StoredResponse, byteCount: Int) -> Bool {
@@ -60,7 +60,7 @@ extension SharedLoader: SharingLoader {
 }
 
 extension WebImageManager.Configuration {
-    /// Looks images up in a shared cache when they are neither in memory nor on disk, before a server is asked.
+    /// Looks images up in a shared cache when they are neither in memory nor on disk, before a server is contacted.
     ///
     /// - Parameter cache: several managers may share one.
     public mutating func share(_ cache: SharedImageCache) {

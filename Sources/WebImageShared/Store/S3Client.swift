@@ -62,11 +62,11 @@ final class S3Client: Sendable {
         var description: String {
             switch self {
             case .unreachable(let message): "the store cannot be reached: \(message)"
-            case .tooSlow: "the store did not answer in time"
+            case .tooSlow: "the store did not respond in time"
             case .tooLong: "the store's response is too long"
             case .cancelled: "cancelled"
             case .refused(let status): "the store refused the request: status (\(status))"
-            case .paused: "not asked, because it failed"
+            case .paused: "not used, because it failed"
             }
         }
     }
@@ -185,7 +185,7 @@ private final class S3Receiver: TransferReceiver {
     private func result(of end: TransferEnd, _ state: State) -> Result<S3Client.Response, S3Client.Failure> {
         switch end {
         case .complete:
-            guard let head = state.head else { return .failure(.unreachable("no answer")) }
+            guard let head = state.head else { return .failure(.unreachable("no response")) }
             return .success(S3Client.Response(statusCode: head.statusCode, head: head, body: state.body))
         case .cancelled: return .failure(.cancelled)
         case .stopped where state.isTooLong: return .failure(.tooLong)

@@ -4,9 +4,9 @@ internal import WebImageLoading
 
 /// Objects by name: reads within a budget, writes behind, leases.
 ///
-/// A lease is an object under the result's own key. The first writer creates it (`If-None-Match: *`), and the result replaces
-/// it. A miss costs one request before the origin is asked if it starts with the lease, and a hit costs one if it starts with
-/// a read. Whichever was more frequent lately comes first.
+/// A lease is an object under the result's own key. The first writer creates it (`If-None-Match: *`), and the result
+/// replaces it. A miss costs one request before the origin is contacted if it starts with the lease, and a hit costs
+/// one if it starts with a read. Whichever was more frequent lately comes first.
 ///
 /// At most one write of a name is in flight, so that an older object never replaces a newer one.
 final class SharedStore: Sendable {

@@ -27,7 +27,7 @@ import WebImageTestSupport
         #expect(object.durations == [100, 100])
         #expect(
             try await tool.run("info", path).output
-                == "\(path): gif, 1×1, 2 frames of 0.1 s, 0.2 s in all, plays forever, 85 B\n")
+                == "\(path): gif, 1×1, 2 frames of 0.1 s, 0.2 s in total, plays forever, 85 B\n")
     }
 
     @Test func showsTheShortestAndTheLongestFrameDuration() async throws {
@@ -40,7 +40,7 @@ import WebImageTestSupport
         let object = try await tool.run("info", "--json", path).object(InfoObject.self)
         #expect(object.durations?.last == 450)
         let text = try await tool.run("info", path).output
-        #expect(text.contains("2 frames of 0.1 s to 0.45 s, 0.55 s in all"))
+        #expect(text.contains("2 frames of 0.1 s to 0.45 s, 0.55 s in total"))
     }
 
     @Test func showsTheOrientation() async throws {

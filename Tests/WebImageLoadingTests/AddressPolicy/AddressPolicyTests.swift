@@ -15,8 +15,8 @@ import WebImageTestSupport
     ])
     func publicInternetExcludesAddress(address: String) throws {
         let address = try #require(IPAddress(address))
-        #expect(AddressPolicy.publicInternet.objection(to: address) == .host(address.description))
-        #expect(AddressPolicy().objection(to: address) == nil)
+        #expect(AddressPolicy.publicInternet.blockReason(for: address) == .host(address.description))
+        #expect(AddressPolicy().blockReason(for: address) == nil)
     }
 
     @Test(arguments: [
@@ -24,14 +24,14 @@ import WebImageTestSupport
         "223.255.255.255", "2606:4700::1111", "2a00::1", "::ffff:1.1.1.1", "64:ff9b::101:101", "2002:101:101::",
     ])
     func publicInternetIncludesAddress(address: String) throws {
-        #expect(AddressPolicy.publicInternet.objection(to: try #require(IPAddress(address))) == nil)
+        #expect(AddressPolicy.publicInternet.blockReason(for: try #require(IPAddress(address))) == nil)
     }
 
     @Test func exceptionsTakePrecedenceOverDenials() throws {
         var policy = AddressPolicy.publicInternet
         policy.allowedNetworks = ["10.1.0.0/16"]
-        #expect(policy.objection(to: try #require(IPAddress("10.1.2.3"))) == nil)
-        #expect(policy.objection(to: try #require(IPAddress("10.2.2.3"))) != nil)
+        #expect(policy.blockReason(for: try #require(IPAddress("10.1.2.3"))) == nil)
+        #expect(policy.blockReason(for: try #require(IPAddress("10.2.2.3"))) != nil)
     }
 
     private static func server(_ change: (inout ImageDownloader.Configuration) -> Void = { _ in }) -> ImageDownloader {
@@ -231,7 +231,7 @@ extension ImageDownloader.Configuration {
     @Test(arguments: ["127.0.0.1", "169.254.169.254", "168.63.129.16", "fd00::1"])
     func cloudServiceAddressesAreNotPublic(text: String) throws {
         let address = try #require(IPAddress(text))
-        #expect(AddressPolicy.publicInternet.objection(to: address) != nil)
+        #expect(AddressPolicy.publicInternet.blockReason(for: address) != nil)
     }
 
     @Test(arguments: [

@@ -277,8 +277,8 @@ import WebImageTestSupport
         #expect(storage.credential(for: origin, realm: "r") == credential)
         #expect(storage.credential(for: origin, realm: "s") == nil)
         #expect(storage.credential(for: other, realm: "r") == nil)
-        #expect(storage.credential(toSendUnaskedTo: origin, path: "/a/c/d.png") == credential)
-        #expect(storage.credential(toSendUnaskedTo: origin, path: "/ab.png") == nil)
+        #expect(storage.credential(toSendPreemptivelyTo: origin, path: "/a/c/d.png") == credential)
+        #expect(storage.credential(toSendPreemptivelyTo: origin, path: "/ab.png") == nil)
         storage.remove(credential, for: origin)
         #expect(storage.count == 0)
     }

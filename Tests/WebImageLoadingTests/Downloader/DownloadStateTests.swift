@@ -67,7 +67,7 @@ import WebImageCore
         let state = try Self.state(for: LoaderRequest(url: try #require(URL(string: "http://h/a")), headers: headers))
         let response = state.receive(TransferHead(statusCode: 206)).response
         #expect((response != nil) == (range != nil))
-        #expect(state.wantsBody == (range != nil))
+        #expect(state.acceptsBody == (range != nil))
         _ = state.receive(Data(count: 10))
         let error = Self.error(state.conclude(.complete))
         #expect(error == (range == nil ? .httpStatus(code: 206, url: state.hop.url) : nil))

@@ -140,7 +140,7 @@ import WebImageTestSupport
         }
         var policy = AddressPolicy()
         policy.deniedHosts = ["internal.example"]
-        guard case .host = policy.objection(to: url) else {
+        guard case .host = policy.blockReason(for: url) else {
             Issue.record("allowed")
             return
         }
@@ -168,7 +168,7 @@ import WebImageTestSupport
     func aDeniedHostIsDeniedInEverySpelling(host: String) throws {
         var policy = AddressPolicy()
         policy.deniedHosts = ["internal.example"]
-        #expect(try policy.objection(to: Self.url("http://\(host)/")) != nil)
-        #expect(try policy.objection(to: Self.url("http://other.example/")) == nil)
+        #expect(try policy.blockReason(for: Self.url("http://\(host)/")) != nil)
+        #expect(try policy.blockReason(for: Self.url("http://other.example/")) == nil)
     }
 }

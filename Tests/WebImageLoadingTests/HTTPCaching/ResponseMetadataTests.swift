@@ -10,7 +10,7 @@ import WebImageTestSupport
             requestHeaders: "Accept: a,b\nAuthorization: secret")
         response.isInvalidated = true
         response.redirectLifetime = 12.5
-        response.redirectsWantValidation = true
+        response.redirectsRequireValidation = true
         response.isRewritten = true
         response.finalURL = "https://host/final"
         return ResponseMetadata(response: response, alternates: [0, 3, 7])
@@ -67,7 +67,7 @@ import WebImageTestSupport
 
     @Test func permanentRedirectsWithoutALifetimeSetNoLimit() {
         #expect(rule((301, ""), (308, "")) == rule())
-        #expect(rule().lifetime == nil && !rule().wantsValidation)
+        #expect(rule().lifetime == nil && !rule().requiresValidation)
     }
 
     @Test func otherRedirectsWithoutALifetimeAreUsedOnce() {
@@ -89,8 +89,8 @@ import WebImageTestSupport
     }
 
     @Test func someRedirectsAreRevalidatedEachTime() {
-        #expect(rule((301, "Cache-Control: no-store")).wantsValidation)
-        #expect(rule((302, "Cache-Control: no-cache, max-age=60")).wantsValidation)
+        #expect(rule((301, "Cache-Control: no-store")).requiresValidation)
+        #expect(rule((302, "Cache-Control: no-cache, max-age=60")).requiresValidation)
     }
 
     @Test func theLifetimeBeginsWhenTheRedirectIsFollowed() {

@@ -263,10 +263,10 @@ import WebImageTestSupport
         var policy = AddressPolicy.publicInternet
         policy.allowsNamesResolvedByProxy = true
         let proxy = try ProxyServer(Self.url("\(scheme)://p.test"))
-        let cause = try policy.objection(to: Self.url("http://a.test/"), through: proxy)
+        let cause = try policy.blockReason(for: Self.url("http://a.test/"), through: proxy)
         #expect(cause == (isAllowed ? nil : .unresolvedHost("a.test")))
-        #expect(try policy.objection(to: Self.url("http://192.0.0.1/"), through: proxy) != nil)
-        #expect(try AddressPolicy().objection(to: Self.url("http://a.test/"), through: proxy) == nil)
+        #expect(try policy.blockReason(for: Self.url("http://192.0.0.1/"), through: proxy) != nil)
+        #expect(try AddressPolicy().blockReason(for: Self.url("http://a.test/"), through: proxy) == nil)
     }
 
     @Test(arguments: [("ftp://p.test", true), ("http:///", false)]) func aProxyNeedsAKnownScheme(

@@ -61,7 +61,7 @@ struct ResumeFixture {
     }
 
     /// The request that another load sends to the server; the load is cancelled.
-    func rangeAskedFor(url: URL? = nil, headers: [String: String] = [:]) async throws -> String? {
+    func requestedRange(url: URL? = nil, headers: [String: String] = [:]) async throws -> String? {
         let (recording, task, transfer) = try await load(url, headers: headers)
         task.cancel()
         #expect(try await recording.error() == .cancelled)

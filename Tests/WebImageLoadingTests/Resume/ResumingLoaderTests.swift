@@ -174,7 +174,7 @@ import WebImageTestSupport
         whole.finish(.failure(.httpStatus(code: status, url: transfer.request.url)))
         #expect(try await recording.error() == .httpStatus(code: status, url: transfer.request.url))
         #expect(fixture.origin.requests.count == 3)
-        #expect(try await fixture.rangeAskedFor() == nil)
+        #expect(try await fixture.requestedRange() == nil)
     }
 
     @Test func theTimeOfARefusedRangeCountsAgainstTheLimit() async throws {
@@ -201,7 +201,7 @@ import WebImageTestSupport
         let (recording, _, transfer) = try await fixture.load()
         transfer.finish(.failure(.httpStatus(code: status, url: transfer.request.url)))
         #expect(try await recording.error() == .httpStatus(code: status, url: transfer.request.url))
-        #expect(try await fixture.rangeAskedFor() == (keeps ? "bytes=200000-" : nil))
+        #expect(try await fixture.requestedRange() == (keeps ? "bytes=200000-" : nil))
     }
 
     @Test func aLoaderWithoutStatusesWorksAsBefore() async throws {
@@ -218,7 +218,7 @@ import WebImageTestSupport
         next.send(Self.body.prefix(200_000))
         next.cut()
         #expect(try await second.error() != nil)
-        #expect(try await fixture.rangeAskedFor() == nil)
+        #expect(try await fixture.requestedRange() == nil)
     }
 
     // MARK: Lies about the length
@@ -234,7 +234,7 @@ import WebImageTestSupport
                 == .invalidResponse(reason: .truncated(expected: 300_000, received: 400_000), url: transfer.request.url)
         )
         #expect(recording.byteCount <= 300_000)
-        #expect(try await fixture.rangeAskedFor() == nil)
+        #expect(try await fixture.requestedRange() == nil)
     }
 
     @Test func aRemainderThatEndsEarlyFailsAndStoresItsBytes() async throws {
@@ -248,7 +248,7 @@ import WebImageTestSupport
             try await recording.error()
                 == .invalidResponse(reason: .truncated(expected: 300_000, received: 250_000), url: transfer.request.url)
         )
-        #expect(try await fixture.rangeAskedFor() == "bytes=250000-")
+        #expect(try await fixture.requestedRange() == "bytes=250000-")
     }
 
     @Test func aBodyOverTheLoadersLimitIsNotStored() async throws {
@@ -259,7 +259,7 @@ import WebImageTestSupport
         transfer.finish(
             .failure(.invalidResponse(reason: .bodyTooLong(byteCount: 300_000, limit: 1), url: transfer.request.url)))
         #expect(try await recording.error() != nil)
-        #expect(try await fixture.rangeAskedFor() == nil)
+        #expect(try await fixture.requestedRange() == nil)
     }
 
     // MARK: What is kept
@@ -267,23 +267,23 @@ import WebImageTestSupport
     @Test func requestsOfDifferentUsersShareNothing() async throws {
         let fixture = try ResumeFixture()
         try await fixture.interrupt(Self.body, after: 200_000, requestHeaders: ["Cookie": "user=1"])
-        #expect(try await fixture.rangeAskedFor(headers: ["Cookie": "user=2"]) == nil)
-        #expect(try await fixture.rangeAskedFor() == nil)
-        #expect(try await fixture.rangeAskedFor(headers: ["cookie": "user=1"]) == "bytes=200000-")
+        #expect(try await fixture.requestedRange(headers: ["Cookie": "user=2"]) == nil)
+        #expect(try await fixture.requestedRange() == nil)
+        #expect(try await fixture.requestedRange(headers: ["cookie": "user=1"]) == "bytes=200000-")
     }
 
     @Test func rangeRequestsPassThroughUnchanged() async throws {
         let fixture = try ResumeFixture()
         try await fixture.interrupt(Self.body, after: 200_000)
-        #expect(try await fixture.rangeAskedFor(headers: ["Range": "bytes=5-"]) == "bytes=5-")
-        #expect(try await fixture.rangeAskedFor(headers: ["If-None-Match": "\"v1\""]) == nil)
+        #expect(try await fixture.requestedRange(headers: ["Range": "bytes=5-"]) == "bytes=5-")
+        #expect(try await fixture.requestedRange(headers: ["If-None-Match": "\"v1\""]) == nil)
     }
 
     @Test func aShortBodyIsStoredOnInterruptionIfItIsLongEnough() async throws {
         for (count, isKept) in [(16 << 10, true), ((16 << 10) - 1, false)] {
             let fixture = try ResumeFixture()
             try await fixture.interrupt(Self.body.prefix(100_000), after: count)
-            #expect(try await fixture.rangeAskedFor() == (isKept ? "bytes=\(count)-" : nil))
+            #expect(try await fixture.requestedRange() == (isKept ? "bytes=\(count)-" : nil))
         }
     }
 
@@ -301,7 +301,7 @@ import WebImageTestSupport
         transfer.cut()
         #expect(try await recording.error() != nil)
         _ = task
-        #expect(try await fixture.rangeAskedFor() == nil)
+        #expect(try await fixture.requestedRange() == nil)
     }
 
     @Test func loadsWorkWithoutAUsableDirectory() async throws {

@@ -50,7 +50,7 @@ import WebImageTestSupport
         gate.open()
         #expect(try await recording.error() == .cancelled)
         #expect(fixture.origin.requests.count == 1)
-        #expect(try await fixture.rangeAskedFor() == "bytes=1000000-", "the bytes are still there")
+        #expect(try await fixture.requestedRange() == "bytes=1000000-", "the bytes are still there")
     }
 
     @Test func callsDuringTheLookupApplyToTheLoad() async throws {
@@ -129,7 +129,7 @@ import WebImageTestSupport
         #expect(try await recording.error() == .cancelled)
         #expect(recording.isInOrder)
         #expect(recording.byteCount <= Self.stored)
-        #expect(try await fixture.rangeAskedFor() == "bytes=1000000-")
+        #expect(try await fixture.requestedRange() == "bytes=1000000-")
     }
 
     @Test func anInterruptionDuringStoredBytesIsReportedAfterThem() async throws {
@@ -144,7 +144,7 @@ import WebImageTestSupport
         }
         #expect(recording.isInOrder)
         #expect(recording.byteCount == Self.stored + 1000)
-        #expect(try await fixture.rangeAskedFor() == "bytes=1001000-")
+        #expect(try await fixture.requestedRange() == "bytes=1001000-")
     }
 
     @Test func cancellingBetweenTwoAttemptsEndsTheLoad() async throws {
@@ -177,7 +177,7 @@ import WebImageTestSupport
         }
         #expect(Self.body.starts(with: recording.bytes))
         #expect(transfer.range != nil)
-        #expect(try await fixture.rangeAskedFor() == nil, "they are gone")
+        #expect(try await fixture.requestedRange() == nil, "they are gone")
     }
 
     // MARK: Anything at all

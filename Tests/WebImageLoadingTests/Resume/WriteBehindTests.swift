@@ -148,13 +148,13 @@ import WebImageTestSupport
             try await fixture.interrupt(Self.body, after: 300_000, url: ResumeFixture.url("\(number)"))
             try await fixture.settle(ResumeFixture.url("\(number)"))
             // The first is used again each time.
-            #expect(try await fixture.rangeAskedFor(url: ResumeFixture.url("0")) == "bytes=300000-")
+            #expect(try await fixture.requestedRange(url: ResumeFixture.url("0")) == "bytes=300000-")
             try await fixture.settle(ResumeFixture.url("0"))
             #expect(fixture.store.byteCount <= 1_000_000)
         }
         #expect(fixture.files.count == 3)
-        #expect(try await fixture.rangeAskedFor(url: ResumeFixture.url("7")) == "bytes=300000-")
-        #expect(try await fixture.rangeAskedFor(url: ResumeFixture.url("1")) == nil)
+        #expect(try await fixture.requestedRange(url: ResumeFixture.url("7")) == "bytes=300000-")
+        #expect(try await fixture.requestedRange(url: ResumeFixture.url("1")) == nil)
     }
 
     @Test func oneBodyIsBoundedByTheTotalLimit() async throws {
@@ -175,7 +175,7 @@ import WebImageTestSupport
             try await fixture.settle(ResumeFixture.url("\(number)"))
             #expect(fixture.files.count <= 3)
         }
-        #expect(try await fixture.rangeAskedFor(url: ResumeFixture.url("5")) == "bytes=200000-")
+        #expect(try await fixture.requestedRange(url: ResumeFixture.url("5")) == "bytes=200000-")
     }
 
     @Test func oldBodiesAreDeleted() async throws {
@@ -195,7 +195,7 @@ import WebImageTestSupport
         #expect(access(path, F_OK) != 0)
         let nextName = try #require(fixture.files.first)
         utimensat(AT_FDCWD, fixture.path(nextName), &times, 0)
-        #expect(try await fixture.rangeAskedFor(url: ResumeFixture.url("b")) == nil)
+        #expect(try await fixture.requestedRange(url: ResumeFixture.url("b")) == nil)
     }
 
     /// From before the clock went back.

@@ -48,8 +48,8 @@ struct ManagerFixture {
         try await load(request) { $0.answer(data) }
     }
 
-    /// Loads `request`; its loader does as `answer` says. Throws ``NobodyAsked`` where something else than the loader
-    /// answers; after that, or another end without a load, there is none to be had from the loader.
+    /// Loads `request`; its loader does as `answer` says. Throws ``NoLoaderCalled`` where something else than the
+    /// loader answers; after that, or another end without a load, there is none to be had from the loader.
     func load(
         _ request: WebImageRequest, _ answer: @escaping @Sendable (ScriptedLoad) throws -> Void
     ) async throws -> WebImageResponse {
@@ -63,15 +63,15 @@ struct ManagerFixture {
             var response: WebImageResponse?
             while let next = try await group.next() {
                 response = next ?? response
-                if response != nil, loader.loadCount == loadCount { throw NobodyAsked() }
+                if response != nil, loader.loadCount == loadCount { throw NoLoaderCalled() }
             }
-            guard let response else { throw NobodyAsked() }
+            guard let response else { throw NoLoaderCalled() }
             return response
         }
     }
 
     /// The load that a test expected has not started.
-    struct NobodyAsked: Error {}
+    struct NoLoaderCalled: Error {}
 
     /// Does what a view does: asks what can be shown at once, and loads what cannot. Returns the result of the load;
     /// `nil` without one.

@@ -16,7 +16,7 @@ import WebImageTestSupport
         let pipeline: Pipeline
         private let clock: LockBox<ContinuousClock.Instant>
         private let delayed: LockBox<[@Sendable () -> Void]>
-        private let askedForTime: AsyncStream<Void>
+        private let clockReads: AsyncStream<Void>
         private let delays: AsyncStream<Void>
         private let shown = LockBox<[Image]>([])
 
@@ -40,7 +40,7 @@ import WebImageTestSupport
                         delayed.withLock { $0.append(body) }
                         wasDelayed.yield()
                     }))
-            (self.clock, self.delayed, self.delays, askedForTime) = (clock, delayed, delays, stream)
+            (self.clock, self.delayed, self.delays, clockReads) = (clock, delayed, delays, stream)
         }
 
         var previews: [Image] { shown.withLock { $0 } }
@@ -59,7 +59,7 @@ import WebImageTestSupport
         /// Waits for an attempt that bytes have begun: the time is asked for before it, at its beginning, at its end,
         /// and once it has let go of its turn.
         func attemptEnded() async throws {
-            for _ in 1...4 { try await askedForTime.first() }
+            for _ in 1...4 { try await clockReads.first() }
         }
 
         /// Lets the previews begin that wait for their time.
@@ -84,7 +84,7 @@ import WebImageTestSupport
         }
 
         /// Waits for the time to be asked for by bytes that begin no attempt.
-        func bytesNoted() async throws { try await askedForTime.first() }
+        func bytesNoted() async throws { try await clockReads.first() }
     }
 
     private func progressiveJPEG(side: Int) throws -> Data {

@@ -188,7 +188,7 @@ import WebImageTestSupport
     @Test func aFailedPreviewDelaysNothing() {
         #expect(preview.begin(with: provenance, number: 1))
         cover(1)
-        #expect(!preview.giveUp())
+        #expect(!preview.failMaking())
         preview.update()
         #expect(begun.withLock { $0 } == [1])
         guard case .other = preview.end(with: provenance) else {

@@ -47,7 +47,7 @@ import WebImageTestSupport
         #expect(
             retries.map(\.message) == [
                 "attempt 2 after a wait of 0.50 s; attempt 1: \(errors[0])",
-                "attempt 3 after a wait of 3.00 s, as the server asked for (Retry-After); attempt 2: \(errors[1])",
+                "attempt 3 after a wait of 3.00 s, as the server requested (Retry-After); attempt 2: \(errors[1])",
                 "attempt 4 at \(other.absoluteString); attempt 3: \(errors[2])",
             ])
         #expect(retries.allSatisfy { $0.duration >= 0 })

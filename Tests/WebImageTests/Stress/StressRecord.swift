@@ -9,7 +9,7 @@ final class StressRecord: Sendable {
         var operation: WebImageOperation?
         var task: Task<Void, Never>?
         var endCount = 0
-        var isCancelAsked = false
+        var isCancelExpected = false
         /// A cancel on its callback queue has returned.
         var isSilenced = false
         /// A cancel on another thread has returned; what was told since, but for the end of a cancelled load.
@@ -95,7 +95,7 @@ final class StressRecord: Sendable {
     /// From any thread.
     func cancel() {
         let (operation, task) = state.withLock { state in
-            state.isCancelAsked = true
+            state.isCancelExpected = true
             return (state.operation, state.task)
         }
         task?.cancel()
@@ -112,7 +112,7 @@ final class StressRecord: Sendable {
 
     private func cancelInHandler() {
         let operation = state.withLock { state in
-            state.isCancelAsked = true
+            state.isCancelExpected = true
             return state.operation
         }
         // The handler came before the call that names the operation has returned.
@@ -122,7 +122,7 @@ final class StressRecord: Sendable {
     }
 
     /// It is about to be cancelled by others.
-    func expectCancel() { state.withLock { $0.isCancelAsked = true } }
+    func expectCancel() { state.withLock { $0.isCancelExpected = true } }
 
     // MARK: Being told
 
@@ -214,7 +214,7 @@ final class StressRecord: Sendable {
     private func fault(of error: WebImageError) -> String? {
         let isExplained =
             switch error {
-            case .cancelled: state.withLock { $0.isCancelAsked } || plan.fate != .stays && plan.way == .events
+            case .cancelled: state.withLock { $0.isCancelExpected } || plan.fate != .stays && plan.way == .events
             case .notInCache: [.cacheOnly, .offline].contains(plan.request.cachePolicy)
             case .blocked: plan.request.ignoresFailedURLs
             case .processing: plan.variant == .broken

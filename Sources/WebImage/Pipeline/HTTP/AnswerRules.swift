@@ -5,7 +5,7 @@ import WebImageLoading
 /// Decides how stored responses answer a request under its ``CachePolicy``, by the rules of HTTP or by simpler ones.
 ///
 /// Its functions return decisions of ``HTTPCachePolicy``, and change nothing. The first that needs the header fields as sent
-/// asks the loader for them.
+/// calls the loader for them.
 struct AnswerRules: Sendable {
     let policy: CachePolicy
     /// The request as sent, without the conditions that the cache adds.
@@ -13,7 +13,7 @@ struct AnswerRules: Sendable {
     /// Whether cookies come from a jar. It is then unknown which cookies a response was for.
     let usesCookieJar: Bool
     /// Whether the request is for an image. A stored response with an error status is not one.
-    let wantsImage: Bool
+    let requiresImage: Bool
 
     var request: HTTPCachePolicy.Request { sent.value }
 
@@ -24,7 +24,7 @@ struct AnswerRules: Sendable {
         switch policy {
         case .cacheFirst: serveAny(stored) { .load(because: $0) }
         case .cacheOnly: serveAny(stored) { .fail(because: $0) }
-        case .reload: .load(because: .policyWantsServer)
+        case .reload: .load(because: .policyRequiresServer)
         case .http: byHTTP(stored, request, now)
         case .refresh: refresh(stored, now)
         case .offline: offline(stored, now)
@@ -40,7 +40,7 @@ struct AnswerRules: Sendable {
     private func serveAny(
         _ stored: [StoredResponse?], otherwise: (HTTPCachePolicy.Reason) -> HTTPCachePolicy.Decision
     ) -> HTTPCachePolicy.Decision {
-        if !wantsImage, request.isConditionalOrPartial { return otherwise(.conditionalRequest) }
+        if !requiresImage, request.isConditionalOrPartial { return otherwise(.conditionalRequest) }
         var reason = HTTPCachePolicy.Reason.nothingStored
         for (index, response) in stored.enumerated() {
             guard let obstacle = obstacle(to: response) else {
@@ -54,8 +54,8 @@ struct AnswerRules: Sendable {
     /// Returns why the response cannot be used regardless of age; `nil` if it can.
     private func obstacle(to response: StoredResponse?) -> HTTPCachePolicy.Reason? {
         guard let response else { return nil }
-        if wantsImage, !(200..<300).contains(response.statusCode) { return .statusIsNoImage(response.statusCode) }
-        if response.lacksBody || response.isRewritten && !wantsImage { return .bodyWasNotKept }
+        if requiresImage, !(200..<300).contains(response.statusCode) { return .statusIsNoImage(response.statusCode) }
+        if response.lacksBody || response.isRewritten && !requiresImage { return .bodyWasNotKept }
         let ignored: Set = usesCookieJar ? ["*", "cookie"] : ["*"]
         return response.firstDifference(from: request.headers, ignoring: ignored).map { .differs(field: $0) }
     }
@@ -79,29 +79,29 @@ struct AnswerRules: Sendable {
 
     private func isReusable(_ response: StoredResponse?) -> Bool {
         guard let response, response.isReusable else { return false }
-        if response.isRewritten, !wantsImage { return false }
+        if response.isRewritten, !requiresImage { return false }
         if usesCookieJar, response.varyNames.contains("cookie") { return false }
         // For an image, the head of an error is enough.
-        return !response.lacksBody || wantsImage && !(200..<300).contains(response.statusCode)
+        return !response.lacksBody || requiresImage && !(200..<300).contains(response.statusCode)
     }
 
-    /// Uses the stored response as a preview while the server is asked whether it is current.
+    /// Uses the stored response as a preview while it is revalidated.
     private func refresh(_ stored: [StoredResponse?], _ now: Date) -> HTTPCachePolicy.Decision {
         guard !request.isConditionalOrPartial else { return .load(because: .conditionalRequest) }
         guard let index = stored.indices.first(where: { obstacle(to: stored[$0]) == nil }) else {
             return .load(because: stored.first.flatMap { $0 }.flatMap(obstacle) ?? .nothingStored)
         }
         guard let response = stored[index], isReusable(response) else {
-            let question = HTTPCachePolicy.Revalidation(conditions: [], mayServeOnError: false)
-            return .serveAndRevalidate(index: index, question, because: .policyWantsServer)
+            let revalidation = HTTPCachePolicy.Revalidation(conditions: [], mayServeOnError: false)
+            return .serveAndRevalidate(index: index, revalidation, because: .policyRequiresServer)
         }
         if case .serve = byHTTP([response], request, now), response.cacheControl.has(.immutable) {
             return .serve(index: index, because: .immutable)
         }
-        var question = HTTPCachePolicy.revalidation(of: response, for: request, now: now)
+        var revalidation = HTTPCachePolicy.revalidation(of: response, for: request, now: now)
         // Under this policy, freshness alone does not allow it.
-        question.mayServeOnError = question.mayServeOnError && response.cacheControl.has(.staleIfError)
-        return .serveAndRevalidate(index: index, question, because: .policyWantsServer)
+        revalidation.mayServeOnError = revalidation.mayServeOnError && response.cacheControl.has(.staleIfError)
+        return .serveAndRevalidate(index: index, revalidation, because: .policyRequiresServer)
     }
 
     /// Uses stored responses of any age, unless the server forbids using them without revalidation.
@@ -117,8 +117,8 @@ struct AnswerRules: Sendable {
     }
 }
 
-/// A request as its loader sends it. The loader, which may call code of the program, is asked at the first use of ``value``: for a
-/// stored response that varies, for the rules of HTTP, and before the request is sent.
+/// A request as its loader sends it. The loader, which may call code of the program, is called at the first use of
+/// ``value``: for a stored response that varies, for the rules of HTTP, and before the request is sent.
 final class SentRequest: Sendable {
     private let make: @Sendable () -> HTTPCachePolicy.Request
     private let made = Lock<HTTPCachePolicy.Request?>(nil)

@@ -78,7 +78,7 @@ final class Preview: Sendable {
     }
 
     /// Notes that the image could not be made. Returns whether the result waits for it.
-    func giveUp() -> Bool {
+    func failMaking() -> Bool {
         state.withLock { state in
             (state.provenance, state.response) = (nil, nil)
             return state.isAwaited

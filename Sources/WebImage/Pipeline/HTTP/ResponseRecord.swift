@@ -71,7 +71,7 @@ final class ResponseRecord: ImageProvenance {
         }
     }
 
-    /// Updates the response from disk if that is newer. Another process may have asked the server since.
+    /// Updates the response from disk if that is newer. Another process may have contacted the server since.
     func update(fromDisk response: StoredResponse) {
         if let known = self.response, known.responseTime < response.responseTime { update(response) }
     }
