@@ -234,6 +234,13 @@ extension WebImageManager {
         func miss(_ context: LoadContext?) -> AnswerAtOnce {
             .none(PreparedRequest(request: request, pipeline: pipeline, context: context, isInMemory: false))
         }
+        if request.isFoundByKey, pipeline.loaders.canLoad(request.url) {
+            guard let image = pipeline.imageInMemory(for: request, counting: isRepeated ? .hits : .all) else {
+                return miss(pipeline.context(for: request))
+            }
+            return .end(
+                note(WebImageResponse(image: image, url: request.url, origin: .memoryCacheFast), to: request, pipeline))
+        }
         guard let context = pipeline.context(for: request) else { return miss(nil) }
         let canEnd = pipeline.canEndAtOnce(context, mayBlock: true)
         var counting: ImageCache.LookUpCount = canEnd ? .hits : []

@@ -59,6 +59,10 @@ public final class WebImageManager: Sendable {
     public func cachedImage(for request: WebImageRequest) -> Image? {
         // Without a loader there is no image, because the cache may be shared with managers that may load more than
         // this one.
+        if configuration.optionsProcessor == nil, request.isFoundByKey {
+            let pipeline = pipelines.standard
+            return pipeline.loaders.canLoad(request.url) ? pipeline.imageInMemory(for: request) : nil
+        }
         guard let (pipeline, context) = place(of: prepared(request)) else { return nil }
         return pipeline.imageInMemory(for: context)
     }
@@ -82,8 +86,8 @@ public final class WebImageManager: Sendable {
     ///   - progress: called with the number of bytes so far and the total, if known. The first call has (0, expected).
     ///     Only bytes from a loader count. Progress starts again with each further attempt at a loader;
     ///     ``WebImageOperation/traceDescription`` tells why.
-    ///   - preview: called with images to show until the end. These are a stored image while it is revalidated
-    ///     whether it is current, another size in memory, the low-resolution image, and with
+    ///   - preview: called with images to show until the end. These are a stored image while it is revalidated,
+    ///     another size in memory, the low-resolution image, and with
     ///     ``WebImageOptions/progressive`` the part of the file that has arrived. Most loads have none. A preview that
     ///     is not delivered yet is replaced by the next.
     ///   - completion: called exactly once; with ``WebImageError/cancelled`` after a cancellation.

@@ -124,6 +124,13 @@ extension Pipeline {
         return latestInMemory(for: context, counting: counting) { mayAnswer($0, context) }
     }
 
+    /// Returns the image in memory for a request that is found by its key. Few images depend on more of a request.
+    func imageInMemory(for request: WebImageRequest, counting: ImageCache.LookUpCount = .all) -> Image? {
+        cache.image(inMemoryFor: request.cacheKey, allowsAnimated: cache.holdsAnimations, counting: counting) { image in
+            !image.mayDependOnRequest || context(for: request).map { mayAnswer(image, $0) } ?? false
+        }
+    }
+
     /// Returns the image in memory, regardless of the cache policy.
     func latestInMemory(
         for context: LoadContext, counting: ImageCache.LookUpCount, where isUsable: (Image) -> Bool = { _ in true }

@@ -10,32 +10,36 @@ extension WebImageRequest {
     /// ``WebImageManager/cacheKey(for:)`` includes what the manager's
     /// ``WebImageManager/Configuration/optionsProcessor`` changes.
     package var cacheKey: ImageCacheKey {
-        let address = url.absoluteString
-        return ImageCacheKey(source: source(at: address), variant: variant(at: address))
+        guard box == nil, let key = address.key else {
+            return ImageCacheKey(source: source, variant: variant)
+        }
+        return variant.map { ImageCacheKey(source: key.source, variant: $0) } ?? key
     }
 
-    private func source(at address: String) -> String {
-        var text = address
+    /// Whether the text of a URL is the source of a cache key as it is: without user information, without a fragment, and
+    /// not too long. The marks of the first two are looked for, which is quick; other texts may contain them, too.
+    static func isSource(_ text: String) -> Bool {
+        var text = text
+        return text.withUTF8 { bytes in
+            bytes.count <= longestAddress && !bytes.contains { $0 == UInt8(ascii: "@") || $0 == UInt8(ascii: "#") }
+        }
+    }
+
+    private var source: String {
+        var text = address.text
         var credential: Credential?
         var filter: (@Sendable (URL) -> String)?
         if !hasStandardDetails {
             let details = details
             (credential, filter) = (details.credential, details.cacheKeyFilter)
         }
-        // Most URLs have neither user information nor a fragment. Looking for their marks is quick.
-        let marks = text.withUTF8 { bytes in
-            bytes.reduce(into: (at: false, hash: false)) { marks, byte in
-                if byte == UInt8(ascii: "@") { marks.at = true }
-                if byte == UInt8(ascii: "#") { marks.hash = true }
-            }
-        }
-        if marks.at {
+        if text.utf8.contains(UInt8(ascii: "@")) {
             let (bare, own) = url.separatedFromUserInfo
             text = filter.map { Self.escaped($0(bare)) } ?? bare.withoutFragment(bare.absoluteString)
             credential = credential ?? own
         } else if let filter {
             text = Self.escaped(filter(url))
-        } else if marks.hash {
+        } else if text.utf8.contains(UInt8(ascii: "#")) {
             text = url.withoutFragment(text)
         }
         if text.utf8.count > Self.longestAddress {
@@ -84,7 +88,7 @@ extension WebImageRequest {
     /// images keep their URL as the key.
     private static let longestAddress = 8000
 
-    private func variant(at address: String) -> String? {
+    private var variant: String? {
         guard !options.contains(.ignoreDecoding) else { return nil }
         // Built without interpolation, which takes twice as long. Views need it on the main thread.
         var text = ""
@@ -101,7 +105,7 @@ extension WebImageRequest {
             text += ","
             text += thumbnail.mode.name
         }
-        let scale = chosenScale ?? Self.scale(inNameOf: address)
+        let scale = resolvedScale
         if scale != 1 { add("scale=\(scale)") }
         if let limit = pixelByteLimit { add("bytes=\(limit)") }
         if let page { add("page=\(page)") }
@@ -117,6 +121,15 @@ extension WebImageRequest {
             add("frames=decoded")
         }
         return text.isEmpty ? nil : text
+    }
+
+    /// Whether the cache key decides alone which image in memory is the result, as for most requests. A hit then needs
+    /// no ``LoadContext``.
+    var isFoundByKey: Bool {
+        box == nil && cachePolicy == .cacheFirst
+            && options.isDisjoint(with: [
+                .ignoreDecoding, .firstFrameOnly, .matchAnimatedKind, .queryDiskSync, .queryMemoryData, .waitForStore,
+            ])
     }
 
     /// Whether it is for all pixels of the original, unprocessed. The scale may differ.

@@ -14,7 +14,11 @@ public import WebImageProcessing
 /// sets such a property.
 public struct WebImageRequest: Sendable {
     /// The URL of the image.
-    public var url: URL
+    public var url: URL {
+        get { address.url }
+        set { address = RequestAddress(newValue) }
+    }
+    private(set) var address: RequestAddress
     /// The options; none by default.
     public var options: WebImageOptions
     /// The requested size in pixels; `nil`, the default, returns all pixels of the file.
@@ -63,7 +67,7 @@ public struct WebImageRequest: Sendable {
         thumbnail: Thumbnail? = nil, scale: Double? = nil, processors: [ImageProcessor] = [],
         headers: [String: String] = [:], credential: Credential? = nil, idleTimeout: Duration? = nil
     ) {
-        self.url = url
+        address = RequestAddress(url)
         self.options = options
         self.thumbnail = thumbnail
         self.scale = scale
@@ -176,7 +180,7 @@ public struct WebImageRequest: Sendable {
 extension WebImageRequest {
     /// The pixels per point that the file name implies: 2 for `photo@2x.png`, 3 for `photo@3x.png`, otherwise 1. The at
     /// sign may be written as `%40`.
-    package var impliedScale: Double { Self.scale(inNameOf: url.absoluteString) }
+    package var impliedScale: Double { address.scale }
 
     /// The scale of the result.
     var resolvedScale: Double { chosenScale ?? impliedScale }

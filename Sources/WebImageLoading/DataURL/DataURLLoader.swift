@@ -13,7 +13,7 @@ package final class DataURLLoader: ImageLoader {
 
     package init(maximumByteCount: Int64 = 200 << 20) { self.maximumByteCount = maximumByteCount }
 
-    package func canLoad(_ url: URL) -> Bool { url.scheme?.lowercased() == "data" }
+    package func canLoad(_ url: URL) -> Bool { url.hasScheme("data") }
 
     package func isCacheable(_ url: URL) -> Bool { false }
 

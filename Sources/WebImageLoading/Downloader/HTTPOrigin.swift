@@ -17,8 +17,22 @@ struct HTTPOrigin: Hashable {
     }
 
     static func isHTTP(_ url: URL) -> Bool {
-        let scheme = url.scheme?.lowercased()
-        return scheme == "http" || scheme == "https"
+        url.hasScheme("http", or: "https")
+    }
+}
+
+extension URL {
+    /// Whether the scheme is one of the names, which are in lower case. Schemes are letters, digits, `+`, `-` and `.` (RFC
+    /// 3986 §3.1); only letters change with the bit that is set.
+    package func hasScheme(_ name: StaticString, or other: StaticString? = nil) -> Bool {
+        guard var scheme else { return false }
+        return scheme.withUTF8 { bytes in
+            func isName(_ name: StaticString) -> Bool {
+                bytes.count == name.utf8CodeUnitCount
+                    && bytes.indices.allSatisfy { bytes[$0] | 0x20 == name.utf8Start[$0] }
+            }
+            return isName(name) || other.map(isName) == true
+        }
     }
 }
 

@@ -19,7 +19,7 @@ package final class FileLoader: ImageLoader {
     package init(maximumByteCount: Int64 = 200 << 20) { self.maximumByteCount = maximumByteCount }
 
     /// Whether the scheme is `file`.
-    package func canLoad(_ url: URL) -> Bool { url.scheme?.lowercased() == "file" }
+    package func canLoad(_ url: URL) -> Bool { url.hasScheme("file") }
 
     /// `false`: files on the disk need no copy there.
     package func isCacheable(_ url: URL) -> Bool { false }

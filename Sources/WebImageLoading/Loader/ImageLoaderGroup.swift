@@ -38,6 +38,9 @@ public final class ImageLoaderGroup: ExpressibleByArrayLiteral, Sendable {
         loaders.last { $0.canLoad(url) }
     }
 
+    /// Whether any of the loaders can load `url`.
+    package func canLoad(_ url: URL) -> Bool { loaders.lastIndex { $0.canLoad(url) } != nil }
+
     /// The group as one loader, which chooses a member for each load.
     package var asLoader: any ImageLoader { GroupLoader(group: self) }
 
@@ -59,7 +62,7 @@ private struct GroupLoader: ImageLoader, HeaderReporting {
 
     private static let queue = WorkQueue(label: "webimage-group", threadCount: 1)
 
-    func canLoad(_ url: URL) -> Bool { group.loader(for: url) != nil }
+    func canLoad(_ url: URL) -> Bool { group.canLoad(url) }
     func isCacheable(_ url: URL) -> Bool { group.loader(for: url)?.isCacheable(url) ?? false }
     func requestHeaders(for request: LoaderRequest) -> [HTTPField] {
         group.loader(for: request.url)?.headersSent(for: request) ?? []
