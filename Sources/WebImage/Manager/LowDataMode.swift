@@ -1,6 +1,6 @@
 import WebImageCore
 
-/// Whether the network costs money by the byte, as far as the desktop knows. The managers of a program share it.
+/// Whether the network costs money by the byte, as far as the desktop reports. The managers of a program share it.
 package final class MeteredNetwork: Sendable {
     package static let shared = MeteredNetwork()
 

@@ -80,7 +80,7 @@ package enum MemoryBudget {
 /// How a ``MemoryCache`` finds evicted values that are still alive elsewhere. It does not keep them alive.
 @usableFromInline package struct ValueRevival<Value: Sendable>: Sendable {
     /// Makes the reference to a value that is alive elsewhere; `nil` if the argument has the last reference, or if the
-    /// value can't be revived. Called under a shard's lock, so it must not run code of the app.
+    /// value cannot be revived. Called under a shard's lock, so it must not run code of the app.
     @usableFromInline package let makeReference: @Sendable (inout Value) -> Reference?
     /// Whether the references can win time only in programs with views.
     var needsViews = false

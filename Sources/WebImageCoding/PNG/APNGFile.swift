@@ -1,7 +1,7 @@
 internal import FoundationEssentials
 internal import WebImageCore
 
-/// The frames of an APNG, each decoded from the file when it's requested.
+/// The frames of an APNG, each decoded from the file when it is requested.
 struct APNGFile: AnimationFile {
     let canvasSize: PixelSize
     let orientation: ImageOrientation
@@ -97,13 +97,13 @@ struct APNGSequence: Sendable {
     private var dataChunkCount = 0
 
     struct Frame: Sendable {
-        /// `isOpaque` isn't set.
+        /// `isOpaque` is not set.
         fileprivate(set) var part: FramePart
-        /// Its data; empty if it's the default image.
+        /// Its data; empty if it is the default image.
         fileprivate(set) var chunks: [PNGChunk] = []
     }
 
-    /// Reads acTL; `nil` if it's invalid.
+    /// Reads acTL; `nil` if it is invalid.
     init?(reading chunk: PNGChunk, in data: RawSpan, canvasSize: PixelSize) {
         guard chunk.content.count == 8, chunk.isIntact(in: data),
             let frameCount = data.integer(at: chunk.content.lowerBound, count: 4, isBigEndian: true), frameCount > 0,
@@ -117,7 +117,7 @@ struct APNGSequence: Sendable {
     /// The number of complete frames. The last one is complete only at the end of the file.
     var wholeFrameCount: Int { isComplete || isFull ? frames.count : max(0, frames.count - 1) }
 
-    /// Whether it's more than a still image.
+    /// Whether it is more than a still image.
     var isAnimated: Bool { frames.count > 1 || frames.count == 1 && !beginsWithStill }
 
     /// Called at the first IDAT.

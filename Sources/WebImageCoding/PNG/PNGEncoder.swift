@@ -8,7 +8,7 @@ package import WebImageCore
 /// Encodes PNG: RGB for opaque images, else RGBA with straight alpha. Lossless, except for the colors of transparent
 /// pixels.
 ///
-/// Images of up to 16 MiB (2 MiB from level 10 on) are compressed by libdeflate, which can't be cancelled and takes up
+/// Images of up to 16 MiB (2 MiB from level 10 on) are compressed by libdeflate, which cannot be cancelled and takes up
 /// to about 0.25 s at the default level; larger ones by libpng, which can.
 ///
 /// Several frames become an APNG. Durations are fractions of two 16-bit numbers, at most 65,535 s.

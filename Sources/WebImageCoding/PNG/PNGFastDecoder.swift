@@ -28,7 +28,7 @@ extension PNGImage {
         let started: PNGStreamDecoder
         if let stream { started = stream } else { started = try PNGStreamDecoder(self) }
         let decoded = try decoded(from: data, with: started, missingRows: missingRows, cancellation: cancellation)
-        // libdeflate accepts streams that zlib doesn't; the result must not depend on previews.
+        // libdeflate accepts streams that zlib does not; the result must not depend on previews.
         guard isNearlyDone, decoded.failure != nil,
             let whole = try fastDecoded(from: data, cancellation: cancellation)
         else { return decoded }
@@ -149,7 +149,7 @@ struct PNGFastDecoder {
 
     private var filteredByteCount: Int { rows.filteredByteCount * image.layout.size.height }
 
-    /// libdeflate can't be cancelled: 64 MiB, 16 megapixels with alpha, take it 0.1 s.
+    /// libdeflate cannot be cancelled: 64 MiB, 16 megapixels with alpha, take it 0.1 s.
     private static let filteredByteLimit = 64 << 20
 }
 
@@ -213,7 +213,7 @@ struct PNGRowConversion {
         }
     }
 
-    /// Writes a row as premultiplied RGBA and returns whether it's opaque.
+    /// Writes a row as premultiplied RGBA and returns whether it is opaque.
     func convert(_ row: UnsafePointer<UInt8>, to pixels: UnsafeMutablePointer<UInt8>) -> Bool {
         switch colorType {
         case .rgb:

@@ -219,7 +219,7 @@ struct PNGLayout: Sendable, Equatable {
         }
     }
 
-    /// Reads the chunk's content at `offset`; `nil` if it's invalid.
+    /// Reads the chunk's content at `offset`; `nil` if it is invalid.
     init?(reading data: RawSpan, at offset: Int) {
         guard let width = data.integer(at: offset, count: 4, isBigEndian: true),
             let height = data.integer(at: offset + 4, count: 4, isBigEndian: true),
@@ -266,7 +266,7 @@ struct PNGLayout: Sendable, Equatable {
 struct PNGChunks: Sendable {
     private var offset = signatureByteCount
 
-    /// Returns the next chunk; `nil` if its length and name haven't arrived. A chunk that isn't whole is returned again
+    /// Returns the next chunk; `nil` if its length and name have not arrived. A chunk that is not whole is returned again
     /// by the next call, so loops must stop at it.
     ///
     /// - Parameter data: the file from its first byte.
@@ -276,7 +276,7 @@ struct PNGChunks: Sendable {
         return chunk
     }
 
-    /// Whether `data` starts with the signature of a PNG; `nil` if it's too short.
+    /// Whether `data` starts with the signature of a PNG; `nil` if it is too short.
     static func hasSignature(_ data: RawSpan) -> Bool? {
         guard data.byteCount >= signatureByteCount else { return nil }
         return data.byte(at: 0) == 0x89 && data.hasText("PNG\r\n\u{1A}\n", at: 1)
@@ -353,7 +353,7 @@ struct PNGChunk: Sendable {
         var isValid: Bool {
             letters.allSatisfy { (UInt8(ascii: "A")...UInt8(ascii: "Z")).contains($0 & ~0x20) }
         }
-        /// Whether a decoder may skip the chunk if it doesn't know it: its first letter is lowercase.
+        /// Whether a decoder may skip the chunk if it does not know it: its first letter is lowercase.
         var isAncillary: Bool { rawValue & 0x2000_0000 != 0 }
         var text: String { String(decoding: letters, as: UTF8.self) }
     }

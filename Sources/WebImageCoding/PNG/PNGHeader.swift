@@ -80,7 +80,7 @@ struct PNGHeader {
         return start..<content.upperBound
     }
 
-    /// The keyword, and that the text isn't compressed.
+    /// The keyword, and that the text is not compressed.
     static let xmpKeyword: StaticString = "XML:com.adobe.xmp\0\0"
 }
 
@@ -114,7 +114,7 @@ struct PNGColors {
         }
     }
 
-    /// Returns the color profile, decompressed; `nil` if it's longer than `byteLimit`.
+    /// Returns the color profile, decompressed; `nil` if it is longer than `byteLimit`.
     func profile(in data: RawSpan, byteLimit: Int = .max) -> ColorProfile? {
         for range in profiles {
             if let profile = Self.profile(in: data.extracting(range), byteLimit: byteLimit) { return profile }
@@ -133,7 +133,7 @@ struct PNGColors {
         guard !isSRGB, let gamma, gamma > 0 else { return .sRGB }
         let exponent = Double(gamma) / 100_000
         guard let primaries else { return .gamma(exponent) }
-        // Writers add gAMA 0.45455 and sRGB's primaries to the sRGB chunk for readers that don't know it.
+        // Writers add gAMA 0.45455 and sRGB's primaries to the sRGB chunk for readers that do not know it.
         if primaries.isClose(to: .sRGB), abs(exponent * 2.2 - 1) < 0.05 { return .sRGB }
         return model == .gray ? .gamma(exponent) : .primaries(primaries, .gamma(1 / exponent))
     }
@@ -170,7 +170,7 @@ struct PNGColors {
         return decompressed(stream, byteLimit: min(byteLimit, ColorProfile.byteLimit)).flatMap(ColorProfile.init)
     }
 
-    /// Decompresses a zlib stream of unknown length; `nil` if it's damaged or longer than `byteLimit`.
+    /// Decompresses a zlib stream of unknown length; `nil` if it is damaged or longer than `byteLimit`.
     static func decompressed(_ data: RawSpan, byteLimit: Int) -> [UInt8]? {
         guard let decompressor = libdeflate_alloc_decompressor() else { return nil }
         defer { libdeflate_free_decompressor(decompressor) }

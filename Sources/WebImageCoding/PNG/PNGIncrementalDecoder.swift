@@ -68,7 +68,7 @@ final class PNGIncrementalDecoder: ProbingIncrementalDecoder {
         return image
     }
 
-    /// If the default image isn't a frame, it isn't shown while the first frame is arriving.
+    /// If the default image is not a frame, it is not shown while the first frame is arriving.
     private func previewOfFirstFrame() throws(WebImageError) -> Image? {
         guard !hasShownFirstFrame, file.animation?.wholeFrameCount ?? 0 > 0 else { return nil }
         let reading = try reading
