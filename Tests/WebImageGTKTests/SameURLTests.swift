@@ -52,6 +52,7 @@ final class SameURLTests: GTKTestCase {
         Setting("priority", .goesOn, .display) { $0.priority = .veryHigh },
         Setting("progressive", .sharesTransfer, .display) { $0.options = .progressive },
         Setting("progressiveBlur", .sharesTransfer, .display) { $0.options = .progressiveBlur },
+        Setting("progressiveThumbnail", .sharesTransfer, .display) { $0.options = .progressiveThumbnail },
         Setting("waitForStore", .sharesTransfer, .load) { $0.options = .waitForStore },
         Setting("queryMemoryData", .sharesTransfer, .load) { $0.options = .queryMemoryData },
         Setting("queryDiskSync", .sharesTransfer, .display) { $0.options = .queryDiskSync },

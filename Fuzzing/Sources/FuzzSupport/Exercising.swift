@@ -20,6 +20,11 @@ public func exerciseProbe(with bytes: UnsafePointer<UInt8>?, _ count: Int) -> CI
     let input = data(bytes, count)
     probe(input, with: builtIn)
     _ = try? builtIn.metadata(of: input)
+    if case .jpeg(let thumbnail) = EmbeddedThumbnail(startOf: input) {
+        guard let info = try? builtIn.info(of: thumbnail), info.size.width * info.size.height <= 512 * 512 else {
+            fatalError("a thumbnail that can't be used")
+        }
+    }
     return 0
 }
 

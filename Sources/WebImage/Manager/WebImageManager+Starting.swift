@@ -140,7 +140,7 @@ extension WebImageManager {
     ) -> (any LoaderTask)? {
         guard !context.request.hasStandardDetails, let url = context.request.lowResolutionURL else { return nil }
         var request = context.request(forReplacement: url)
-        request.options.subtract([.progressive, .progressiveBlur, .ignoreDecoding])
+        request.options.subtract(WebImageOptions.allPreviews.union(.ignoreDecoding))
         guard let lowContext = pipeline.context(for: request) else { return nil }
         let task = pipeline.join(lowContext, veto: veto(against: request)) { [self] event in
             switch event {

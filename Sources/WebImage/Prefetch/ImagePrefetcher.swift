@@ -117,9 +117,7 @@ public final class ImagePrefetcher: Sendable {
     private func job(_ request: WebImageRequest) -> PrefetchBatch.Job {
         var request = request
         request.priority = priority
-        request.options.subtract([
-            .progressive, .progressiveBlur, .queryDiskSync, .queryMemoryData,
-        ])
+        request.options.subtract(WebImageOptions.allPreviews.union([.queryDiskSync, .queryMemoryData]))
         if !request.hasStandardDetails { request.lowResolutionURL = nil }
         if destination == .disk { request.options.insert(.ignoreDecoding) }
         return PrefetchBatch.Job(request: request, key: manager.cacheKey(for: request))

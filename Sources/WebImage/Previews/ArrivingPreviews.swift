@@ -105,7 +105,7 @@ final class ArrivingPreviews: Sendable {
             try decoder.preview(
                 of: body, expected: expected, codecs: pipeline.codecs, options: options, cancellation: cancellation)
         }
-        if case .success(.preview(let image)) = result, !cancellation.isCancelled {
+        if let image = (try? result.get())?.image, !cancellation.isCancelled {
             pipeline.counters.change { $0.previews += 1 }
             var response = load.response(image, .remote)
             response.previewKind = .arriving
@@ -114,12 +114,15 @@ final class ArrivingPreviews: Sendable {
         let ended = pipeline.previewTiming.now()
         state.withLock { state in
             // An attempt without a preview takes time, too. Bytes that are not in their file yet are looked for after
-            // an interval, because nothing else may arrive.
+            // an interval, because nothing else may arrive. So are those of the image after the thumbnail.
             var isShort = false
-            if case .success(.unwritten) = result { isShort = true }
+            switch result {
+            case .success(.unwritten), .success(.thumbnail): isShort = true
+            default: break
+            }
             let due =
                 switch result {
-                case .success(.preview), .success(.unwritten):
+                case .success(.preview), .success(.thumbnail), .success(.unwritten):
                     pipeline.previewTiming.next(begun: begun, ended: ended, isBlurred: decoder.isBlurring)
                 default: PreviewTiming.earliest(begun: begun, ended: ended)
                 }
@@ -129,7 +132,7 @@ final class ArrivingPreviews: Sendable {
             switch result {
             // Errors of the file are reported at its end.
             case .success(.over), .failure: state.isOver = true
-            case .success(.tooFewBytes), .success(.unwritten), .success(.preview): break
+            case .success(.tooFewBytes), .success(.unwritten), .success(.thumbnail), .success(.preview): break
             }
         }
         // More may have arrived meanwhile, and nothing may follow it.
@@ -144,22 +147,35 @@ private final class PreviewDecoder: @unchecked Sendable {
     private let style: PreviewStyle
     private var decoder: (any IncrementalImageDecoder)?
     private var takenByteCount = 0
+    private var awaitsThumbnail: Bool
     private var order: PassOrder?
     private var number = 0
 
     enum Outcome {
         case preview(Image)
+        /// The thumbnail in the file. No byte has been decoded yet.
+        case thumbnail(Image)
         case tooFewBytes
         /// The body is moving to a file, which does not have the new bytes yet.
         case unwritten
         /// There will be no preview.
         case over
+
+        var image: Image? {
+            switch self {
+            case .preview(let image), .thumbnail(let image): image
+            case .tooFewBytes, .unwritten, .over: nil
+            }
+        }
     }
 
-    init(style: PreviewStyle) { self.style = style }
+    init(style: PreviewStyle) {
+        self.style = style
+        awaitsThumbnail = style.showsThumbnail
+    }
 
     /// Whether this file's previews are blurred.
-    var isBlurring: Bool { style != .sharp && order == .coarseToFine }
+    var isBlurring: Bool { style.content != .sharp && order == .coarseToFine }
 
     func preview(
         of body: PartialBody, expected: Int64?, codecs: CodecRegistry, options: DecodingOptions,
@@ -168,11 +184,21 @@ private final class PreviewDecoder: @unchecked Sendable {
         let data = body.data
         // While a body moves to a file, less of it can be read than before.
         guard data.count > takenByteCount else { return .unwritten }
-        if style != .sharp, order == nil {
+        if awaitsThumbnail {
+            switch EmbeddedThumbnail(startOf: data) {
+            case .undecided: return .tooFewBytes
+            case .none: awaitsThumbnail = false
+            case .jpeg(let thumbnail):
+                awaitsThumbnail = false
+                if let image = try? self.image(of: thumbnail, codecs, options) { return .thumbnail(image) }
+            }
+        }
+        guard let content = style.content else { return .over }
+        if content != .sharp, order == nil {
             order = PassOrder(startOf: data)
             guard order != nil else { return .tooFewBytes }
         }
-        if style == .blurred, order == .rows { return .over }
+        if content == .blurred, order == .rows { return .over }
         if let decoder {
             try decoder.append(Data(data.dropFirst(takenByteCount)))
         } else {
@@ -185,6 +211,18 @@ private final class PreviewDecoder: @unchecked Sendable {
         image.animation = options.firstFrameOnly ? nil : decoder.animation
         guard isBlurring else { return .preview(image) }
         return try blur(image, received: Int64(data.count), expected: expected, cancellation)
+    }
+
+    /// Decodes the thumbnail of the file like the image, within the same limits.
+    private func image(
+        of thumbnail: Data, _ codecs: CodecRegistry, _ options: DecodingOptions
+    ) throws(WebImageError) -> Image {
+        var options = options
+        (options.page, options.damage) = (nil, .refuse)
+        var image = try codecs.decode(thumbnail, options: options)
+        // Nothing may take it for the image.
+        image.isPartial = true
+        return image
     }
 
     private func blur(

@@ -8,8 +8,8 @@
 ///
 /// If options conflict:
 ///
-/// - ``ignoreDecoding`` takes precedence over ``progressive``, ``progressiveBlur``, ``firstFrameOnly``,
-///   ``preloadAllFrames``, ``WebImageRequest/decodedByteLimit`` and processors.
+/// - ``ignoreDecoding`` takes precedence over ``progressive``, ``progressiveBlur``, ``progressiveThumbnail``,
+///   ``firstFrameOnly``, ``preloadAllFrames``, ``WebImageRequest/decodedByteLimit`` and processors.
 /// - ``firstFrameOnly`` takes precedence over ``preloadAllFrames``, ``matchAnimatedKind`` and
 ///   ``WebImageRequest/transformsAnimations``.
 public struct WebImageOptions: OptionSet, Sendable, Hashable {
@@ -30,6 +30,11 @@ extension WebImageOptions {
     /// whose first bytes show the whole image, have such previews. With ``progressive`` too, other files have previews
     /// that are not blurred.
     public static let progressiveBlur = WebImageOptions(rawValue: 1 << 1)
+    /// Shows the thumbnail in a JPEG's EXIF data, as cameras write them, until there is more of the image: with ``progressive`` its rows.
+    /// The first tens of kilobytes have it. It is turned, scaled and processed like the image.
+    ///
+    /// Thumbnails with other proportions than the image, such as those with black bars, are not shown.
+    public static let progressiveThumbnail = WebImageOptions(rawValue: 1 << 12)
     /// Delivers the end when everything that is to be stored is on disk; for an image from memory, when the bytes of its
     /// original are. By default it is on its way there, and look-ups find it.
     public static let waitForStore = WebImageOptions(rawValue: 1 << 2)
@@ -81,14 +86,20 @@ extension WebImageOptions {
 // MARK: Derived
 
 extension WebImageOptions {
+    /// The options for previews of arriving files.
+    static let allPreviews: WebImageOptions = [.progressive, .progressiveBlur, .progressiveThumbnail]
+
     /// The previews of the options; `nil` for none.
     var previews: PreviewStyle? {
         guard !contains(.ignoreDecoding) else { return nil }
-        switch (contains(.progressive), contains(.progressiveBlur)) {
-        case (false, false): return nil
-        case (true, false): return .sharp
-        case (false, true): return .blurred
-        case (true, true): return .blurredIfWhole
-        }
+        let content: PreviewStyle.Content? =
+            switch (contains(.progressive), contains(.progressiveBlur)) {
+            case (false, false): nil
+            case (true, false): .sharp
+            case (false, true): .blurred
+            case (true, true): .blurredIfWhole
+            }
+        let style = PreviewStyle(content: content, showsThumbnail: contains(.progressiveThumbnail))
+        return style == PreviewStyle() ? nil : style
     }
 }

@@ -114,29 +114,9 @@ private struct EXIFEditor {
 
     /// The second directory describes a thumbnail, which may show what was cropped.
     private func removeThumbnail(behindDirectoryAt offset: Int, of bytes: inout [UInt8]) {
-        guard let (link, thumbnail) = Self.thumbnail(layout, behindDirectoryAt: offset, in: bytes.span.bytes) else {
-            return
-        }
+        guard let (link, thumbnail) = layout.thumbnail(behindDirectoryAt: offset, in: bytes.span.bytes) else { return }
         bytes.replaceSubrange(thumbnail, with: repeatElement(0, count: thumbnail.count))
         put(0, count: 4, at: link, in: &bytes)
-    }
-
-    /// The position of the offset of the second directory, and the thumbnail's bytes.
-    private static func thumbnail(
-        _ layout: TIFFLayout, behindDirectoryAt offset: Int, in data: RawSpan
-    ) -> (link: Int, bytes: Range<Int>)? {
-        guard let link = layout.nextDirectoryOffset(behindDirectoryAt: offset, in: data),
-            let next = layout.integer(at: link, count: 4, in: data), next > 0
-        else { return nil }
-        func entry(_ tag: Int) -> TIFFLayout.Entry? {
-            layout.entry(tag, inDirectoryAt: layout.start + next, of: data)
-        }
-        let start = entry(TIFFTag.thumbnailOffset).flatMap { layout.target(of: $0, in: data) }
-        let count = entry(TIFFTag.thumbnailByteCount).flatMap { layout.integer($0, in: data) }
-        // It cannot be where the header and the first directory are.
-        let first = max(start ?? 0, link + 4)
-        guard let start, let count, first < start + count, start + count <= data.byteCount else { return (link, 0..<0) }
-        return (link, first..<start + count)
     }
 
     private func put(_ number: Int, count: Int, at offset: Int, in bytes: inout [UInt8]) {

@@ -78,6 +78,21 @@ package struct TIFFLayout {
         integer(at: offset, count: 2, in: data).map { offset + 2 + $0 * 12 }
     }
 
+    /// The position of the offset of the second directory, which describes a thumbnail, and the thumbnail's bytes, none if they are not
+    /// within the data.
+    func thumbnail(behindDirectoryAt offset: Int, in data: RawSpan) -> (link: Int, bytes: Range<Int>)? {
+        guard let link = nextDirectoryOffset(behindDirectoryAt: offset, in: data),
+            let next = integer(at: link, count: 4, in: data), next > 0
+        else { return nil }
+        func entry(_ tag: Int) -> Entry? { self.entry(tag, inDirectoryAt: self.start + next, of: data) }
+        let start = entry(TIFFTag.thumbnailOffset).flatMap { target(of: $0, in: data) }
+        let count = entry(TIFFTag.thumbnailByteCount).flatMap { integer($0, in: data) }
+        // It cannot be where the header and the first directory are.
+        let first = max(start ?? 0, link + 4)
+        guard let start, let count, first < start + count, start + count <= data.byteCount else { return (link, 0..<0) }
+        return (link, first..<start + count)
+    }
+
     /// The size of one value of a type; 0 for an unknown one.
     static func byteCount(ofType type: Int) -> Int {
         switch type {

@@ -15,7 +15,7 @@ import WebImageTestSupport
     }
 
     @Test(arguments: [
-        WebImageOptions.progressive, .progressiveBlur, .firstFrameOnly, .preloadAllFrames,
+        WebImageOptions.progressive, .progressiveBlur, .progressiveThumbnail, .firstFrameOnly, .preloadAllFrames,
     ])
     func ignoreDecodingTakesPrecedence(_ other: WebImageOptions) async throws {
         let decoder = ProbeDecoder()

@@ -11,9 +11,10 @@ import Testing
 
     @Test func previewsAreSharpBlurredOrBlurredWherePossible() {
         #expect(request([]).options.previews == nil)
-        #expect(request(.progressive).options.previews == .sharp)
-        #expect(request(.progressiveBlur).options.previews == .blurred)
-        #expect(request([.progressive, .progressiveBlur]).options.previews == .blurredIfWhole)
+        #expect(request(.progressive).options.previews == PreviewStyle(content: .sharp))
+        #expect(request(.progressiveBlur).options.previews == PreviewStyle(content: .blurred))
+        #expect(request([.progressive, .progressiveBlur]).options.previews == PreviewStyle(content: .blurredIfWhole))
+        #expect(request(.progressiveThumbnail).options.previews == PreviewStyle(showsThumbnail: true))
         #expect(request([.progressive, .ignoreDecoding]).options.previews == nil)
     }
 
@@ -21,7 +22,7 @@ import Testing
         let all: [WebImageOptions] = [
             .progressive, .progressiveBlur, .waitForStore, .queryMemoryData, .queryDiskSync, .ignoreDecoding,
             .avoidForcedDecode, .firstFrameOnly, .preloadAllFrames, .matchAnimatedKind, .showNetworkActivity,
-            .continueInBackground,
+            .continueInBackground, .progressiveThumbnail,
         ]
         #expect(all.allSatisfy { $0.rawValue.nonzeroBitCount == 1 })
         #expect(Set(all).count == all.count)

@@ -71,7 +71,7 @@ struct StressPlan {
 
     private static let options: [(WebImageOptions, Int)] = [
         (.progressive, 25), (.waitForStore, 6), (.queryMemoryData, 6), (.queryDiskSync, 4), (.showNetworkActivity, 10),
-        (.preloadAllFrames, 4), (.matchAnimatedKind, 4), (.continueInBackground, 4),
+        (.preloadAllFrames, 4), (.matchAnimatedKind, 4), (.continueInBackground, 4), (.progressiveThumbnail, 6),
     ]
 
     private static let retryPolicy: RetryPolicy = {
