@@ -20,7 +20,7 @@ extension ImageDownloader {
         /// 25 may start at once.
         ///
         /// With a limit, loads of cells that scroll past quickly are cancelled before they reach the network, and a burst
-        /// of requests does not overload a server. Loads that wait keep their priority and can be cancelled. The wait does not count against any time
+        /// of requests does not overload a server. The cells that stay wait longer: the loads before have used the starts up. Loads that wait keep their priority and can be cancelled. The wait does not count against any time
         /// limit. Only the start of a load counts, not its redirects and authentication attempts. A retry counts again.
         public var maximumTransfersPerSecond: Double?
         /// The number of transfers that may start at once after a pause, with a rate limit; 25, as in Nuke. At least 1.
