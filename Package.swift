@@ -82,6 +82,7 @@ var targets: [Target] = [
     .target(name: "CWebImageKernels"),
     .systemLibrary(name: "CWebImageWebP", pkgConfig: "libwebp", providers: [.apt(["libwebp-dev"])]),
     .systemLibrary(name: "CWebImageDeflate", pkgConfig: "libdeflate", providers: [.apt(["libdeflate-dev"])]),
+    .systemLibrary(name: "CWebImageISAL", pkgConfig: "libisal", providers: [.apt(["libisal-dev"])]),
     .systemLibrary(name: "CWebImageLZ4", pkgConfig: "liblz4", providers: [.apt(["liblz4-dev"])]),
     .systemLibrary(name: "CWebImageLCMS", pkgConfig: "lcms2", providers: [.apt(["liblcms2-dev"])]),
     .systemLibrary(name: "CWebImageSQLite", pkgConfig: "sqlite3", providers: [.apt(["libsqlite3-dev"])]),
@@ -92,8 +93,8 @@ var targets: [Target] = [
     library(
         "WebImageCoding",
         [
-            "WebImageCore", "CWebImageJPEG", "CWebImagePNG", "CWebImageWebP", "CWebImageDeflate", "CWebImageLCMS",
-            "CWebImageKernels",
+            "WebImageCore", "CWebImageJPEG", "CWebImagePNG", "CWebImageWebP", "CWebImageDeflate", "CWebImageISAL",
+            "CWebImageLCMS", "CWebImageKernels",
         ]),
     library("WebImageIsolation", ["WebImageCore", "WebImageCoding", "CWebImageIsolation"]),
     library("WebImageProcessing", ["WebImageCore", "WebImageCoding", "CWebImageKernels"]),

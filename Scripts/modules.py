@@ -65,7 +65,7 @@ def clang_flags(folder):
     """The flags with which the compiler finds the C modules that our modules import internally."""
     maps = [*ROOT.glob("Sources/C*/module.modulemap"), *folder.glob("C*.build/module.modulemap")]
     flags = [f"-fmodule-map-file={path}" for path in maps]
-    packages = ["gtk4", "shumate-1.0", "pangocairo", "libwebp", "libdeflate", "lcms2", "sqlite3", "glib-2.0"]
+    packages = ["gtk4", "shumate-1.0", "pangocairo", "libwebp", "libdeflate", "libisal", "lcms2", "sqlite3", "glib-2.0"]
     for package in packages:
         flags += [flag for flag in output("pkg-config", "--cflags", package).split() if flag.startswith("-I")]
     return [part for flag in dict.fromkeys(flags) for part in ("-Xcc", flag)]

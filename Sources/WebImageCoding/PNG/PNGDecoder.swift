@@ -233,7 +233,7 @@ extension PNGImage {
     /// The memory of decoding row by row.
     var rowByteCount: Int {
         let pixel = deepConversion == nil ? 4 : 8
-        let rows = PNGRowConversion(self) == nil ? PNGRowReader.windowRowLimit(layout) * layout.size.width * pixel : 0
+        let rows = PNGRowReader.windowRowLimit(layout) * layout.size.width * pixel
         return rows + 8 * layout.filteredRowByteCount + (1 << 20)
     }
 }

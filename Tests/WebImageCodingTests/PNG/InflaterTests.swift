@@ -58,12 +58,13 @@ import WebImageTestSupport
         }
     }
 
-    /// Accepts only what libdeflate accepts, with the same result.
+    /// Gives what libdeflate gives, if that accepts the stream.
     @Test(arguments: Content.allCases) func agreesWithLibdeflateAboutDamage(_ content: Content) throws {
         var random = SplitMix64(seed: 13)
         let bytes = Array(content.bytes(&random).prefix(30_000))
+        guard !bytes.isEmpty else { return }
         let packed = try zlibStream(bytes, level: 6)
-        var takenCount = 0
+        var refusedCount = 0
         for _ in 0..<300 {
             var damaged = packed
             for _ in 0..<Int.random(in: 1...3, using: &random) {
@@ -71,14 +72,12 @@ import WebImageTestSupport
                 let end = Bool.random(using: &random) ? min(packed.count, 100) : packed.count
                 damaged[Int.random(in: 0..<end, using: &random)] ^= 1 << UInt8.random(in: 0..<8, using: &random)
             }
+            let theirs = unpackedByLibdeflate(damaged, count: bytes.count)
             let ours = try unpacked(damaged, [0..<damaged.count], count: bytes.count, readByteCount: 500)
-            guard let ours else { continue }
-            takenCount += 1
-            // The checksum is not checked.
-            let theirs = try #require(deflated(Array(damaged.dropFirst(2)), byteLimit: bytes.count))
-            #expect(theirs.starts(with: ours) || ours.starts(with: theirs))
+            #expect(theirs == nil || ours == theirs)
+            if ours == nil { refusedCount += 1 }
         }
-        if bytes.count > 1, content != .zeros { #expect(takenCount < 300) }
+        if bytes.count > 1, content != .zeros { #expect(refusedCount > 0) }
     }
 
     /// A block with fixed codes, one with its own codes and only an end, and another one with fixed codes.
@@ -103,8 +102,8 @@ import WebImageTestSupport
         bits.append(0b011, count: 3)
         bits.appendCode(67 + 0x30, count: 8)
         bits.appendCode(0, count: 7)
-        #expect(deflated(bits.bytes, byteLimit: 3) == [65, 66, 67])
-        let file = [0x78, 0x9C] + bits.bytes
+        let file = [0x78, 0x9C] + bits.bytes + checksum(of: [65, 66, 67])
+        #expect(unpackedByLibdeflate(file, count: 3) == [65, 66, 67])
         #expect(try unpacked(file, [0..<file.count], count: 3, readByteCount: 1) == [65, 66, 67])
         #expect(try unpacked(file, [0..<file.count], count: 4, readByteCount: 4) == nil)
     }
@@ -112,14 +111,14 @@ import WebImageTestSupport
     /// Ten bits can be a block.
     @Test func canBeCancelledBetweenEmptyBlocks() throws {
         var bits = Bits()
-        for _ in 0..<20_000 { bits.append(0b010, count: 10) }
+        for _ in 0..<200_000 { bits.append(0b010, count: 10) }
         let file = [0x78, 0x9C] + bits.bytes
         let inflater = Inflater([0..<file.count], readByteCount: 1)
-        let checkpoints = Checkpoints(cancellingAt: 10_000)
+        let checkpoints = Checkpoints(cancellingAt: 10)
         #expect(throws: WebImageError.cancelled) {
             try inflater.read(1, of: file.span.bytes, cancellation: checkpoints.cancellation)
         }
-        #expect(checkpoints.count == 10_000)
+        #expect(checkpoints.count == 10)
         #expect(try unpacked(file, [0..<file.count], count: 1, readByteCount: 1) == nil)
     }
 
@@ -168,20 +167,21 @@ import WebImageTestSupport
         }
     }
 
-    /// Without the zlib header; at most `byteLimit` bytes.
-    private func deflated(_ stream: [UInt8], byteLimit: Int) -> [UInt8]? {
+    /// `nil` if the stream isn't intact, or has another length.
+    private func unpackedByLibdeflate(_ stream: [UInt8], count: Int) -> [UInt8]? {
         guard let decompressor = libdeflate_alloc_decompressor() else { return nil }
         defer { libdeflate_free_decompressor(decompressor) }
-        // Damaged data can be a thousand times as long.
-        let capacity = stream.count * 1040 + 64
         var status = LIBDEFLATE_BAD_DATA
-        var usedCount = 0
-        let output = [UInt8](unsafeUninitializedCapacity: capacity) { output, count in
-            status = libdeflate_deflate_decompress_ex(
-                decompressor, stream, stream.count, output.baseAddress, capacity, &usedCount, &count)
-            if status != LIBDEFLATE_SUCCESS { count = min(byteLimit, capacity) }
+        let output = [UInt8](unsafeUninitializedCapacity: count) { output, filled in
+            status = libdeflate_zlib_decompress(
+                decompressor, stream, stream.count, output.baseAddress, count, nil)
+            filled = status == LIBDEFLATE_SUCCESS ? count : 0
         }
-        return Array(output.prefix(byteLimit))
+        return status == LIBDEFLATE_SUCCESS ? output : nil
+    }
+
+    private func checksum(of bytes: [UInt8]) -> [UInt8] {
+        Array(PNGWriter.number(Int(libdeflate_adler32(1, bytes, bytes.count))))
     }
 }
 

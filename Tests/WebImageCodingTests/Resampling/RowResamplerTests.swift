@@ -54,6 +54,47 @@ import WebImageTestSupport
         #expect(count > 20)
     }
 
+    /// The rows are all good, but not what follows in the stream.
+    @Test(arguments: ["wrong checksum", "no checksum", "a byte too many", "a row too many", "a bad block"])
+    func makesThumbnailsOfPNGsWithBadEndsOfData(_ end: String) throws {
+        var random = SplitMix64(seed: 5)
+        let size = PixelSize(width: 40, height: 30)
+        let row = (0...size.width * 3).map { $0 == 0 ? 1 : UInt8.random(in: 0...9, using: &random) }
+        let filtered = (0..<size.height).flatMap { _ in row }
+        var stream = PNGWriter.compressed(filtered)
+        switch end {
+        case "wrong checksum": stream[stream.count - 1] ^= 1
+        case "no checksum": stream.removeLast(4)
+        case "a byte too many": stream.append(7)
+        case "a row too many": stream = PNGWriter.compressed(filtered + row)
+        default:
+            // An uncompressed block, empty ones, and one of an unknown type.
+            let count = filtered.count
+            stream = Data([
+                0x78, 1, 0, UInt8(count & 255), UInt8(count >> 8), UInt8(~count & 255), UInt8(~count >> 8 & 255),
+            ])
+            stream += filtered
+            for _ in 0..<300 { stream += [0, 0, 0, 255, 255] }
+            stream.append(7)
+        }
+        let data = try #require(still(of: stream, size))
+        let good = try #require(still(of: PNGWriter.compressed(filtered), size))
+        let target = PixelSize(width: 8, height: 6)
+        let whole = try good.image.decoded(from: good.file.bytes, missingRows: .truncated, cancellation: nil).pixels
+        let rows = try #require(try data.image.resampledByRows(to: target, from: data.file.bytes, cancellation: nil))
+        #expect(try Pixels(rows) == Pixels(whole.resampled(to: target)))
+        #expect(rows.isOpaque)
+    }
+
+    private func still(of stream: Data, _ size: PixelSize) -> (image: PNGImage, file: Data)? {
+        let data =
+            PNGWriter.signature + PNGWriter.header(size, color: .rgb) + PNGWriter.chunk("IDAT", stream)
+            + PNGWriter.chunk("IEND")
+        var file = PNGFile()
+        file.read(data.bytes)
+        return file.still.map { ($0, data) }
+    }
+
     /// GIFs that are resampled while painted, interlaced and animated ones too, and those whose first frame is a part
     /// of the canvas.
     @Test func makesThumbnailsOfEveryKindOfGIF() throws {
