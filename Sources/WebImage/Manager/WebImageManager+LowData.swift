@@ -9,7 +9,7 @@ extension WebImageManager {
     /// In this mode a request loads its ``WebImageRequest/lowDataURL``, and prefetchers pause. Loads in progress continue.
     ///
     /// ```swift
-    /// manager.isLowDataModeEnabled = settings.savesData
+    /// manager.isLowDataModeEnabled = true
     /// ```
     public var isLowDataModeEnabled: Bool {
         get { lowDataMode.isEnabled }
