@@ -22,7 +22,7 @@ public func exerciseProbe(with bytes: UnsafePointer<UInt8>?, _ count: Int) -> CI
     _ = try? builtIn.metadata(of: input)
     if case .jpeg(let thumbnail) = EmbeddedThumbnail(startOf: input) {
         guard let info = try? builtIn.info(of: thumbnail), info.size.width * info.size.height <= 512 * 512 else {
-            fatalError("a thumbnail that can't be used")
+            fatalError("a thumbnail that cannot be used")
         }
     }
     return 0

@@ -8,7 +8,7 @@ internal import WebImageCore
 ///     │ unpacked, unread │ free         │   unread bytes move to the front before more are unpacked
 ///     └──────────────────┴──────────────┘
 ///
-/// It doesn't check the checksum, which is left to libpng. ISA-L ends some good streams early on ARM before version 2.32,
+/// It does not check the checksum, which is left to libpng. ISA-L ends some good streams early on ARM before version 2.32,
 /// so an end is no proof of damage.
 final class Inflater {
     /// The ranges of the stream in the file.
@@ -29,7 +29,7 @@ final class Inflater {
 
     /// - Parameters:
     ///   - pieces: the ranges of the stream in the file.
-    ///   - readByteCount: the most bytes that one call reads.
+    ///   - readByteCount: the maximum number of bytes that one call reads.
     init(_ pieces: [Range<Int>], readByteCount: Int) {
         self.pieces = pieces
         capacity = readByteCount
@@ -77,7 +77,7 @@ final class Inflater {
         let inputCount = moveToNextPiece() ? min(pieceEnd - position, Self.stepByteCount) : 0
         let outputCount = capacity - unpackedCount
         guard let start = data.bindMemory(to: UInt8.self).baseAddress else { return hasEnded = true }
-        // ISA-L doesn't write to it.
+        // ISA-L does not write to it.
         state.pointee.next_in = UnsafeMutablePointer(mutating: start + position)
         state.pointee.avail_in = UInt32(inputCount)
         state.pointee.next_out = window + unpackedCount
@@ -116,6 +116,6 @@ final class Inflater {
         return true
     }
 
-    /// The most bytes between checks of the cancellation. As empty blocks, they take 2 ms.
+    /// The maximum number of bytes between checks of the cancellation. As empty blocks, they take 2 ms.
     private static let stepByteCount = 1 << 14
 }

@@ -4,7 +4,7 @@ package import WebImageCore
 /// Decodes PNG and APNG: every color type, bit depth and interlacing. 16 bits are rounded to 8 if they are sRGB, and else
 /// converted as a whole; alpha is premultiplied without linear light.
 ///
-/// An APNG that breaks a rule of its order is a still image, as in browsers. If the default image isn't a frame, the
+/// An APNG that breaks a rule of its order is a still image, as in browsers. If the default image is not a frame, the
 /// first frame replaces it.
 ///
 /// Of a damaged file or frame, the rows before the damage are decoded: see ``DecodingOptions/allowsDamage``. A wrong
@@ -138,7 +138,7 @@ final class PNGReading {
             decoded = PNGImage.Decoded(pixels: pixels, failure: nil)
         } else {
             let byteCount = stream == nil ? wholeByteCount(still) : byteCountWithPreviews(of: still)
-            // If rows can't be resampled one by one, they're damaged. The whole image is needed only to show the good
+            // If rows cannot be resampled one by one, they are damaged. The whole image is needed only to show the good
             // part.
             if plan.options.damage == .refuse, byteCount > plan.options.limits.memoryByteCount,
                 still.canResampleRows(to: plan.targetSize)
@@ -158,7 +158,7 @@ final class PNGReading {
         return image
     }
 
-    /// Returns the first frame of an animation whose default image isn't a frame. `nil` for others, and if the frame is
+    /// Returns the first frame of an animation whose default image is not a frame. `nil` for others, and if the frame is
     /// damaged and the default image may replace it.
     func firstFrame() throws(WebImageError) -> Image? {
         guard let frames, !frames.beginsWithStill else { return nil }
@@ -189,7 +189,7 @@ final class PNGReading {
         }
     }
 
-    /// Why the rows of `still` can't be resampled one by one.
+    /// Why the rows of `still` cannot be resampled one by one.
     private func rowDamage(of still: PNGImage) -> WebImageError.DecodingFailure {
         guard let chunk = still.chunks.first(where: { $0.isWhole && !$0.isIntact(in: data.bytes) }) else {
             return missingRows
@@ -202,7 +202,7 @@ final class PNGReading {
 
     // MARK: - Memory
 
-    /// The most memory of the way that is tried first.
+    /// The maximum memory of the way that is tried first.
     var firstByteCount: Int {
         if let frames, !frames.beginsWithStill { return plan.byteCount(ofFirstFrameOf: frames) }
         guard let still = file.still else { return 0 }

@@ -123,7 +123,7 @@ final class PNGStreamDecoder {
         .decoding(format: .png, reason: .corrupt(String(cString: cwi_png_decoder_message(decoder))))
     }
 
-    /// Premultiplies the rows that don't change any more; at the end, all that show something. Those of 16 bits are
+    /// Premultiplies the rows that do not change any more; at the end, all that show something. Those of 16 bits are
     /// converted.
     private func premultiply(isEnd: Bool = false, cancellation: Cancellation?) throws(WebImageError) {
         let isFinal = isEnd || !image.layout.isInterlaced || missingRowCount == 0
@@ -178,7 +178,7 @@ final class PNGStreamDecoder {
         return copy.freeze(isOpaque: isOpaque && areOpaque && shownRowCount == size.height)
     }
 
-    /// Returns the pixels, transparent where there are none. Don't use the decoder afterward.
+    /// Returns the pixels, transparent where there are none. Do not use the decoder afterward.
     func finish(cancellation: Cancellation? = nil) throws(WebImageError) -> PixelBuffer {
         try premultiply(isEnd: true, cancellation: cancellation)
         guard var pixels = buffer.take() else { preconditionFailure("finished twice") }
@@ -196,10 +196,10 @@ extension PNGLayout {
 }
 
 extension PNGImage {
-    /// Returns the image at `size`, resampled row by row as it's decompressed, so that the whole image is never in
+    /// Returns the image at `size`, resampled row by row as it is decompressed, so that the whole image is never in
     /// memory.
     ///
-    /// The pixels are those of resampling the whole image. `nil` if it's interlaced, incomplete or damaged, or if the
+    /// The pixels are those of resampling the whole image. `nil` if it is interlaced, incomplete or damaged, or if the
     /// size stays the same.
     func resampledByRows(
         to size: PixelSize, from data: RawSpan, cancellation: Cancellation?
@@ -288,7 +288,7 @@ final class PNGRowReader {
         window = .allocate(capacity: windowRowLimit * size.width * (conversion == nil ? 4 : 8))
     }
 
-    /// The most rows it holds.
+    /// The maximum number of rows it holds.
     static func windowRowLimit(_ layout: PNGLayout) -> Int {
         // zlib expands a byte to at most 1032, and may hold back as much as its window.
         let bitCount = (stepByteCount * 1032 + (64 << 10)) * 8

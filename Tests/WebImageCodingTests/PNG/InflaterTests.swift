@@ -167,7 +167,7 @@ import WebImageTestSupport
         }
     }
 
-    /// `nil` if the stream isn't intact, or has another length.
+    /// `nil` if the stream is not intact, or has another length.
     private func unpackedByLibdeflate(_ stream: [UInt8], count: Int) -> [UInt8]? {
         guard let decompressor = libdeflate_alloc_decompressor() else { return nil }
         defer { libdeflate_free_decompressor(decompressor) }
