@@ -129,11 +129,12 @@ extension WebImageRequest {
     /// ``url`` in that mode too.
     ///
     /// In low-data mode it is loaded in place of ``url`` and ``lowResolutionURL``, unless the full image is cached (not under
-    /// ``CachePolicy/refresh`` and ``CachePolicy/reload``, which ask a server). ``WebImageResponse/url`` tells which one it is, and the image
+    /// ``CachePolicy/refresh`` and ``CachePolicy/reload``, which contact a server). ``WebImageResponse/url`` tells which one it is, and the image
     /// is cached under its own URL. A server of another origin receives as little as one of ``alternatives``.
     ///
     /// ```swift
-    /// request.lowDataURL = smallURL
+    /// var request = WebImageRequest(url)
+    /// request.lowDataURL = otherURL
     /// ```
     public var lowDataURL: URL? {
         get { box?.details.lowDataURL }
