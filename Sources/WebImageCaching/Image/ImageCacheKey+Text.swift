@@ -12,10 +12,12 @@ extension ImageCacheKey {
     package init?(text: String) {
         var rest = text.utf8[...]
         guard let source = Self.unescaped(&rest, isSource: true) else { return nil }
-        self.init(source: source)
-        guard rest.popFirst() != nil else { return }
+        guard rest.popFirst() != nil else {
+            self.init(source: source)
+            return
+        }
         guard let variant = Self.unescaped(&rest, isSource: false) else { return nil }
-        self.variant = variant
+        self.init(source: source, variant: variant)
     }
 
     private static let separator = UInt8(ascii: "#")
