@@ -16,8 +16,8 @@ internal import WebImageCore
 /// A decode that a watchdog has abandoned keeps its share until its library returns. It no longer counts as running, so
 /// that a large decode starts beside it rather than never.
 ///
-/// Large previews, those of progressive JPEG and lossless WebP, hold coefficients or a second copy of the pixels
-/// besides the output (36 MB for a 12-megapixel 4:2:0 JPEG). Their number is limited as well.
+/// Previews of progressive JPEG and lossless WebP hold coefficients or a second copy of the pixels besides the output (36 MB
+/// for a 12-megapixel 4:2:0 JPEG). The number of large ones is limited as well.
 package final class DecodingBudget: Sendable {
     /// The budget of the process: half of its available memory, and 4 large previews.
     package static let shared = DecodingBudget(byteCount: AvailableMemory.totalBytes() / 2)
@@ -25,6 +25,7 @@ package final class DecodingBudget: Sendable {
     /// The budget, in bytes.
     package let byteCount: Int
     private let largePreviewLimit: Int
+    private let largePreviewByteCount: Int
     private let state = Lock(State())
 
     private struct State {
@@ -66,9 +67,15 @@ package final class DecodingBudget: Sendable {
         }
     }
 
-    package init(byteCount: Int, largePreviewLimit: Int = 4) {
+    /// - Parameters:
+    ///   - byteCount: the budget, in bytes.
+    ///   - largePreviewLimit: the maximum number of large previews.
+    ///   - largePreviewByteCount: the memory from which a preview with coefficients or a copy is large. 4 MiB, which a
+    ///     progressive JPEG of 1 megapixel takes: a page of icons has a preview for each.
+    package init(byteCount: Int, largePreviewLimit: Int = 4, largePreviewByteCount: Int = 4 << 20) {
         self.byteCount = byteCount
         self.largePreviewLimit = largePreviewLimit
+        self.largePreviewByteCount = largePreviewByteCount
     }
 
     /// The bytes in use.
@@ -108,7 +115,10 @@ package final class DecodingBudget: Sendable {
     }
 
     /// Returns a share for previews; `nil` if it does not fit now.
-    func previewShare(_ byteCount: Int, isLarge: Bool = false) -> DecodingShare? {
+    ///
+    /// - Parameter hasCopy: whether it holds coefficients or a second copy of the pixels.
+    func previewShare(_ byteCount: Int, hasCopy: Bool = false) -> DecodingShare? {
+        let isLarge = hasCopy && byteCount >= largePreviewByteCount
         let fits = state.withLock { state in
             guard state.waiters.isEmpty, byteCount <= self.byteCount - state.heldByteCount,
                 byteCount <= self.byteCount / 2 - state.previewByteCount,

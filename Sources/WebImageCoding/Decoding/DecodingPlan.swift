@@ -103,8 +103,8 @@ extension DecodingOptions {
     }
 
     /// Returns a share for previews; `nil` if it is over the limit or does not fit now.
-    func previewShare(_ byteCount: Int, isLarge: Bool = false) -> DecodingShare? {
-        byteCount <= limits.memoryByteCount ? budget.previewShare(byteCount, isLarge: isLarge) : nil
+    func previewShare(_ byteCount: Int, hasCopy: Bool = false) -> DecodingShare? {
+        byteCount <= limits.memoryByteCount ? budget.previewShare(byteCount, hasCopy: hasCopy) : nil
     }
 }
 

@@ -158,7 +158,7 @@ final class JPEGIncrementalDecoder: ProbingIncrementalDecoder {
             return true
         }
         guard reader.isSuspendable else { return false }
-        share = options.previewShare(plan.byteCountWithPreviews(of: reader), isLarge: reader.hasMultipleScans)
+        share = options.previewShare(plan.byteCountWithPreviews(of: reader), hasCopy: reader.hasMultipleScans)
         guard share != nil else { return false }
         try plan.start(reader, DecodingRoute())
         hasPreviews = true

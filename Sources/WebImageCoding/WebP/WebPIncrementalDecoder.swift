@@ -114,7 +114,7 @@ final class WebPIncrementalDecoder: ProbingIncrementalDecoder {
             previewByteCount = try DecodingPlan(file, in: data.bytes, options: options)
                 .byteCountWithPreviews(of: file, imageSize: file.firstPart.size, isLossless: isLossless)
         }
-        share = previewByteCount.flatMap { options.previewShare($0, isLarge: isLossless) }
+        share = previewByteCount.flatMap { options.previewShare($0, hasCopy: isLossless) }
         return share == nil ? nil : try file.makeFirstImageDecoder()
     }
 

@@ -19,7 +19,7 @@ import WebImageTestSupport
         _ options: DecodingOptions = DecodingOptions()
     ) -> JPEGIncrementalDecoder {
         var options = options
-        options.budget = DecodingBudget(byteCount: 1 << 32, largePreviewLimit: 1)
+        options.budget = DecodingBudget(byteCount: 1 << 32, largePreviewLimit: 1, largePreviewByteCount: 0)
         return JPEGIncrementalDecoder(options: options)
     }
 
@@ -208,7 +208,7 @@ import WebImageTestSupport
         let data = try Fixture("progressive-420.jpg").data()
         let half = data.count / 2
         var options = DecodingOptions()
-        options.budget = DecodingBudget(byteCount: 1 << 32, largePreviewLimit: 1)
+        options.budget = DecodingBudget(byteCount: 1 << 32, largePreviewLimit: 1, largePreviewByteCount: 0)
         let first = JPEGIncrementalDecoder(options: options)
         let second = JPEGIncrementalDecoder(options: options)
         let third = JPEGIncrementalDecoder(options: options)
@@ -233,9 +233,21 @@ import WebImageTestSupport
         #expect(options.budget.largePreviewCount == 0)
     }
 
-    @Test func endsItsLargePreviewWhenReleased() throws {
+    @Test func smallPreviewsAreNotCountedAsLarge() throws {
+        let data = try Fixture("progressive-420.jpg").data()
         var options = DecodingOptions()
         options.budget = DecodingBudget(byteCount: 1 << 32, largePreviewLimit: 1)
+        let decoders = (0..<8).map { _ in JPEGIncrementalDecoder(options: options) }
+        for decoder in decoders {
+            try decoder.append(data.prefix(data.count / 2))
+            #expect(try decoder.preview() != nil)
+        }
+        #expect(options.budget.largePreviewCount == 0)
+    }
+
+    @Test func endsItsLargePreviewWhenReleased() throws {
+        var options = DecodingOptions()
+        options.budget = DecodingBudget(byteCount: 1 << 32, largePreviewLimit: 1, largePreviewByteCount: 0)
         var decoder: JPEGIncrementalDecoder? = JPEGIncrementalDecoder(options: options)
         try decoder?.append(Fixture("progressive-420.jpg").data().dropLast(100))
         #expect(options.budget.largePreviewCount == 1)

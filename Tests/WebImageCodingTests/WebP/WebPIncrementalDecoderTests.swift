@@ -18,7 +18,7 @@ import WebImageTestSupport
         _ options: DecodingOptions = DecodingOptions()
     ) -> WebPIncrementalDecoder {
         var options = options
-        options.budget = DecodingBudget(byteCount: 1 << 32, largePreviewLimit: 1)
+        options.budget = DecodingBudget(byteCount: 1 << 32, largePreviewLimit: 1, largePreviewByteCount: 0)
         return WebPIncrementalDecoder(options: options)
     }
 
@@ -204,7 +204,7 @@ import WebImageTestSupport
 
     @Test func limitsLosslessPreviews() throws {
         var options = DecodingOptions()
-        options.budget = DecodingBudget(byteCount: 1 << 32, largePreviewLimit: 1)
+        options.budget = DecodingBudget(byteCount: 1 << 32, largePreviewLimit: 1, largePreviewByteCount: 0)
         let data = try Fixture("lossless.webp").data()
         let first = WebPIncrementalDecoder(options: options)
         let second = WebPIncrementalDecoder(options: options)
