@@ -206,7 +206,8 @@ import WebImageTestSupport
     @Test func http1CanBeRequested() async throws {
         let log = try await Self.loadAll(1)
         #expect(log.count == 30 && Set(log.map(\.httpVersion)) == ["HTTP/1.1"])
-        #expect(2...6 ~= Set(log.map(\.connection)).count)
+        // One is enough for a caller that is slower than the server.
+        #expect(1...6 ~= Set(log.map(\.connection)).count)
     }
 
     @Test func http3IsOfferedOnlyIfLibcurlSupportsIt() async throws {
