@@ -234,9 +234,9 @@ extension WebImageManager {
         func miss(_ context: LoadContext?) -> AnswerAtOnce {
             .none(PreparedRequest(request: request, pipeline: pipeline, context: context, isInMemory: false))
         }
-        if request.isFoundByKey, pipeline.loaders.canLoad(request.url) {
+        if request.isFoundByKey, let loader = pipeline.loaders.loader(for: request.url) {
             guard let image = pipeline.imageInMemory(for: request, counting: isRepeated ? .hits : .all) else {
-                return miss(pipeline.context(for: request))
+                return miss(LoadContext(request: request, loader: loader))
             }
             return .end(
                 note(WebImageResponse(image: image, url: request.url, origin: .memoryCacheFast), to: request, pipeline))
