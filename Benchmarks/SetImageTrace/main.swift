@@ -15,20 +15,31 @@ import WebImageGTK
     }
 }
 
-/// Returns once `picture` shows the image at `url`, and ends the program if the load fails.
-@MainActor func show(_ url: String, in picture: WebPicture) {
-    final class Box { var result: Result<WebImageResponse, WebImageError>? }
-    let box = Box()
-    picture.setImage(url, completion: { box.result = $0 })
-    while box.result == nil { g_main_context_iteration(nil, gboolean(1)) }
-    switch box.result {
+/// Loads `url` into `picture` and returns the result.
+@MainActor func load(_ url: String, in picture: WebPicture) -> Result<WebImageResponse, WebImageError> {
+    picture.setImage(url, completion: { result.value = $0 })
+    while true {
+        if let ended = result.value {
+            result.value = nil
+            return ended
+        }
+        g_main_context_iteration(nil, gboolean(1))
+    }
+}
+
+/// Prints where the image at `url` came from, and ends the program if there is none.
+@MainActor func report(_ result: Result<WebImageResponse, WebImageError>, of url: String) {
+    switch result {
     case .success(let response): print("\(url): \(response.origin)")
     case .failure(let error):
         print("\(url): \(error)")
         exit(1)
-    case nil: exit(1)
     }
 }
+
+/// The result of the load in progress.
+@MainActor final class Box { var value: Result<WebImageResponse, WebImageError>? }
+let result = Box()
 
 guard gtk_init_check() != 0 else {
     print("SetImageTrace needs a display: run it under Scripts/headless.")
@@ -38,12 +49,14 @@ MainLoop.install()
 let urls = CommandLine.arguments.dropFirst()
 let pictures = urls.map { _ in WebPicture() }
 for (url, picture) in zip(urls, pictures).dropLast() {
-    show(url, in: picture)
+    report(load(url, in: picture), of: url)
     settle(1)
 }
 guard let url = urls.last, let picture = pictures.last else { exit(1) }
+let isSynchronous = getenv("TRACE_SYNCHRONOUS") != nil
 trace_begin()
-show(url, in: picture)
+let last = load(url, in: picture)
 // A memory hit ends within the call.
-if getenv("TRACE_SYNCHRONOUS") == nil { settle(1) }
+if !isSynchronous { settle(1) }
 trace_end()
+report(last, of: url)
