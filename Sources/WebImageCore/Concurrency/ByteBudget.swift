@@ -1,3 +1,5 @@
+internal import Synchronization
+
 /// Limits the memory of bytes that wait to be decoded or encoded.
 ///
 /// Disk and network are faster than codecs. Without a limit, a thousand requests at once would soon hold a thousand
@@ -29,8 +31,11 @@ package final class ByteBudget: Sendable {
     private let byteLimit: Int
     private let state = Lock(State())
 
-    /// - Parameter byteLimit: 256 MiB by default, equal to what the downloader's 32 connections may transfer at once.
-    package init(byteLimit: Int = 256 << 20) { self.byteLimit = byteLimit }
+    /// - Parameter byteLimit: by default 8 MiB for each processor, 16 to 256 MiB together. That is work for half a second, or one large
+    ///   photograph for each: more would only take memory.
+    package init(byteLimit: Int = min(max(16, 8 * PlatformThread.processorCount), 256) << 20) {
+        self.byteLimit = byteLimit
+    }
 
     /// The number of bytes held, including estimates.
     package var heldByteCount: Int { state.withLock { $0.heldByteCount } }
@@ -101,21 +106,19 @@ package final class ByteBudget: Sendable {
     /// A part of the budget, until it is released.
     package final class Share: Sendable {
         private let budget: ByteBudget
-        /// `nil` until the size is known.
-        private let byteCount: Lock<Int?>
+        /// Negative until the size is known.
+        private let byteCount: Atomic<Int>
 
         fileprivate init(budget: ByteBudget, byteCount: Int? = nil) {
             self.budget = budget
-            self.byteCount = Lock(byteCount)
+            self.byteCount = Atomic(byteCount ?? -1)
         }
 
         /// Replaces the estimate, or the previous byte count.
         package func settle(_ newByteCount: Int) {
-            let last = byteCount.withLock { byteCount in
-                defer { byteCount = newByteCount }
-                return byteCount
-            }
-            budget.add(newByteCount - (last ?? ByteBudget.estimatedByteCount), replacesEstimate: last == nil)
+            let last = byteCount.exchange(newByteCount, ordering: .acquiringAndReleasing)
+            guard last != newByteCount else { return }
+            budget.add(newByteCount - (last < 0 ? ByteBudget.estimatedByteCount : last), replacesEstimate: last < 0)
         }
 
         deinit { settle(0) }

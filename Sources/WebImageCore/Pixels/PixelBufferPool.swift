@@ -28,7 +28,7 @@ package final class PixelBufferPool: Sendable {
     /// Returns all free blocks to the system, as on memory pressure.
     package func removeAll() {
         let blocks = free.withLock { free in
-            defer { (free.blocks, free.byteCount) = ([], 0) }
+            defer { (free.blocks, free.byteCount, free.smallByteCount) = ([], 0, 0) }
             return free.blocks
         }
         blocks.forEach { $0.release() }
@@ -98,6 +98,8 @@ package final class PixelBufferPool: Sendable {
         /// The owner of the memory; `nil` for malloc.
         let source: (any PixelMemorySource)?
 
+        var isSmall: Bool { capacity < PixelBufferPool.hugeThreshold }
+
         func release() {
             if let source {
                 source.release(address, byteCount: capacity)
@@ -113,13 +115,14 @@ package final class PixelBufferPool: Sendable {
     private struct FreeBlocks {
         var blocks: [Block] = []
         var byteCount = 0
+        /// Of blocks below the size for huge pages.
+        var smallByteCount = 0
         var source: (any PixelMemorySource)?
 
         /// None while there is a source: its memory is where the result must be.
         mutating func take(capacity: Int) -> Block? {
             guard source == nil, let index = blocks.lastIndex(where: { $0.capacity == capacity }) else { return nil }
-            byteCount -= capacity
-            return blocks.remove(at: index)
+            return remove(at: index)
         }
 
         /// Adds `block` and returns the blocks to be released to stay within `capacity`, oldest first.
@@ -127,17 +130,26 @@ package final class PixelBufferPool: Sendable {
             guard block.capacity <= capacity else { return [block] }
             blocks.append(block)
             byteCount += block.capacity
-            var dropCount = 0
-            while byteCount > capacity || blocks.count - dropCount > Self.countLimit {
-                byteCount -= blocks[dropCount].capacity
-                dropCount += 1
+            if block.isSmall { smallByteCount += block.capacity }
+            var dropped: [Block] = []
+            while smallByteCount > Self.smallByteLimit, let index = blocks.firstIndex(where: \.isSmall) {
+                dropped.append(remove(at: index))
             }
-            defer { blocks.removeFirst(dropCount) }
-            return Array(blocks.prefix(dropCount))
+            while byteCount > capacity || blocks.count > Self.countLimit { dropped.append(remove(at: 0)) }
+            return dropped
+        }
+
+        private mutating func remove(at index: Int) -> Block {
+            let block = blocks.remove(at: index)
+            byteCount -= block.capacity
+            if block.isSmall { smallByteCount -= block.capacity }
+            return block
         }
 
         /// Bounds the linear search; small blocks are cheap to allocate with malloc anyway.
         private static let countLimit = 64
+        /// A page of thumbnails makes blocks of many sizes, each of which is rarely wanted again: 16 MiB.
+        private static let smallByteLimit = 16 << 20
     }
 }
 

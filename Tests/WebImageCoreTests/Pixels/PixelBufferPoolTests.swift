@@ -40,6 +40,22 @@ import Testing
         #expect(pool.freeByteCount <= 100_000)
     }
 
+    @Test func keepsLittleMemoryOfSmallBlocks() throws {
+        let pool = PixelBufferPool()
+        // Each of another size class: 64 MB together.
+        for index in 0..<32 {
+            _ = try address(width: 1_000 + 16 * index, height: 400, pool: pool)
+            _ = try address(width: 2_000 + 32 * index, height: 200, pool: pool)
+        }
+        let buffers = try (0..<40).map { _ in
+            try MutablePixelBuffer(width: 500, height: 500, pool: pool).freeze(isOpaque: true)
+        }
+        withExtendedLifetime(buffers) {}
+        let large = try address(width: 3_000, height: 1_000, pool: pool)
+        #expect(pool.freeByteCount <= (16 << 20) + 12_582_912)
+        #expect(try address(width: 3_000, height: 1_000, pool: pool) == large)
+    }
+
     @Test func freesAllMemoryOnRequest() throws {
         let pool = PixelBufferPool()
         _ = try address(width: 100, height: 100, pool: pool)
