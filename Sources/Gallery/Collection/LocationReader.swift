@@ -114,7 +114,7 @@ struct LocationReader: Sendable {
         if let status = response.statusCode, !(200..<300).contains(status) {
             throw .load(.httpStatus(code: status, url: url.separatedFromUserInfo.url))
         }
-        let type = response.headers.last { $0.name.lowercased() == "content-type" }?.value.lowercased() ?? ""
+        let type = response.headers.last { $0.isNamed("content-type") }?.value.lowercased() ?? ""
         let isPage = type.hasPrefix("text/html") || type.hasPrefix("application/xhtml")
         guard isPage || type.hasPrefix("text/plain") && ImageFormat(signatureOf: data) == nil else {
             return report([url])

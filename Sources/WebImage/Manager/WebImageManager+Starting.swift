@@ -235,8 +235,9 @@ extension WebImageManager {
             .none(PreparedRequest(request: request, pipeline: pipeline, context: context, isInMemory: false))
         }
         if request.isFoundByKey, let loader = pipeline.loaders.loader(for: request.url) {
-            guard let image = pipeline.imageInMemory(for: request, counting: isRepeated ? .hits : .all) else {
-                return miss(LoadContext(request: request, loader: loader))
+            let key = request.cacheKey
+            guard let image = pipeline.imageInMemory(for: request, key: key, counting: isRepeated ? .hits : .all) else {
+                return miss(LoadContext(request: request, loader: loader, key: key))
             }
             return .end(
                 note(WebImageResponse(image: image, url: request.url, origin: .memoryCacheFast), to: request, pipeline))

@@ -61,7 +61,8 @@ public final class WebImageManager: Sendable {
         // this one.
         if configuration.optionsProcessor == nil, request.isFoundByKey {
             let pipeline = pipelines.standard
-            return pipeline.loaders.canLoad(request.url) ? pipeline.imageInMemory(for: request) : nil
+            return pipeline.loaders.canLoad(request.url)
+                ? pipeline.imageInMemory(for: request, key: request.cacheKey) : nil
         }
         guard let (pipeline, context) = place(of: prepared(request)) else { return nil }
         return pipeline.imageInMemory(for: context)

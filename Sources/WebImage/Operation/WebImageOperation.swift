@@ -281,16 +281,22 @@ public final class WebImageOperation: Sendable {
 
     private func deliverProgress() {
         // One at a time, because the handler may cancel and must then not be called again.
-        while let (handler, progress) = nextProgress() { handler(progress.received, progress.expected) }
+        while let next = nextProgress() { next.handler(next.progress.received, next.progress.expected) }
     }
 
-    private func nextProgress() -> (ProgressHandler, LoadProgress)? {
+    /// Not a tuple, in which a closure would take an allocation.
+    private struct ProgressCall {
+        let handler: ProgressHandler
+        let progress: LoadProgress
+    }
+
+    private func nextProgress() -> ProgressCall? {
         storage.withLock { storage in
             guard !storage.isCancelled, let handler = storage.progressHandler, let progress = storage.progress.take()
             else {
                 return nil
             }
-            return (handler, progress)
+            return ProgressCall(handler: handler, progress: progress)
         }
     }
 

@@ -82,24 +82,29 @@ final class BodyReceiver: Sendable {
         switch event {
         case .report(let report): note(report.content)
         case .response(let response):
-            // A loader without a queue may not report the start of another attempt.
-            if state.withLock({ $0.failureTime != nil }) { noteStart() }
-            note(response)
+            var begin = note(response)
+            if begin == nil {
+                // A loader without a queue may not report the start of another attempt.
+                noteStart()
+                begin = note(response)
+            }
             // A 304 has no body.
-            if response.statusCode == 304 { return }
-            let collector = state.withLock { $0.collector }
+            guard let (collector, progress) = begin, response.statusCode != 304 else { return }
             collector.begin(response, isMemoryScarce: pipeline.undecoded.isFull)
-            job.report(LoadNews(progress: progress { $0.begin(expected: response.expectedByteCount) }))
+            job.report(LoadNews(progress: progress))
         case .bytes(let bytes):
             let collector = state.withLock { $0.collector }
-            collector.append(bytes)
-            let byteCount = collector.byteCount
-            let progress = progress { $0.advance(to: Int64(byteCount)) }
+            let byteCount = collector.append(bytes)
+            let progress = state.withLock { state in
+                var progress = state.progress.advance(to: Int64(byteCount))
+                progress?.attempt = state.attempts.count
+                return progress
+            }
             job.report(
                 LoadNews(progress: progress, body: PartialBody(collector: collector, byteCount: byteCount)))
         case .refused(let response):
-            note(response)
-            state.withLock { $0.isRefused = true }
+            let responseTime = pipeline.now
+            state.withLock { ($0.head, $0.responseTime, $0.isRefused) = (response, responseTime, true) }
         case .finished(let result):
             end(result)
         }
@@ -168,16 +173,15 @@ final class BodyReceiver: Sendable {
 
     // MARK: Responses
 
-    private func note(_ response: LoaderResponse) {
+    /// Notes the head of a body; returns `nil` if the attempt is not known to have started.
+    private func note(_ response: LoaderResponse) -> (BodyCollector, LoadProgress)? {
         let responseTime = pipeline.now
-        state.withLock { ($0.head, $0.responseTime) = (response, responseTime) }
-    }
-
-    private func progress(_ change: (inout ProgressSteps) -> LoadProgress?) -> LoadProgress? {
-        state.withLock { state in
-            var progress = change(&state.progress)
-            progress?.attempt = state.attempts.count
-            return progress
+        return state.withLock { state in
+            guard state.failureTime == nil else { return nil }
+            (state.head, state.responseTime) = (response, responseTime)
+            var progress = state.progress.begin(expected: response.expectedByteCount)
+            progress.attempt = state.attempts.count
+            return (state.collector, progress)
         }
     }
 

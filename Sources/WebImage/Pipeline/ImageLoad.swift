@@ -361,7 +361,8 @@ extension WebImageError {
 
 extension StoredRecord {
     /// The response, as HTTP sees it; `nil` for bytes that a program has stored.
-    var response: StoredResponse? { responseMetadata.flatMap(ResponseMetadata.init(encoded:))?.response }
+    var response: StoredResponse? { metadata?.response }
+    var metadata: ResponseMetadata? { metadata { ResponseMetadata(encoded: $0) } }
 
     /// Whether a variant was made from an earlier version of the original.
     fileprivate func isOutOfDate(comparedTo original: StoredRecord) -> Bool {

@@ -20,11 +20,12 @@ final class LoadContext: Sendable {
         var body: Data?
     }
 
-    init(request: WebImageRequest, loader: any ImageLoader, call: Call? = nil) {
+    /// - Parameter key: the request's, if it is known.
+    init(request: WebImageRequest, loader: any ImageLoader, call: Call? = nil, key: ImageCacheKey? = nil) {
         self.request = request
         self.loader = loader
         self.call = call
-        key = request.cacheKey
+        self.key = key ?? request.cacheKey
         isForPart = !request.hasStandardDetails && request.headers.keys.contains { $0.lowercased() == "range" }
     }
 

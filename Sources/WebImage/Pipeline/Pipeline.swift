@@ -125,8 +125,12 @@ extension Pipeline {
     }
 
     /// Returns the image in memory for a request that is found by its key. Few images depend on more of a request.
-    func imageInMemory(for request: WebImageRequest, counting: ImageCache.LookUpCount = .all) -> Image? {
-        cache.image(inMemoryFor: request.cacheKey, allowsAnimated: cache.holdsAnimations, counting: counting) { image in
+    ///
+    /// - Parameter key: the request's.
+    func imageInMemory(
+        for request: WebImageRequest, key: ImageCacheKey, counting: ImageCache.LookUpCount = .all
+    ) -> Image? {
+        cache.image(inMemoryFor: key, allowsAnimated: cache.holdsAnimations, counting: counting) { image in
             !image.mayDependOnRequest || context(for: request).map { mayAnswer(image, $0) } ?? false
         }
     }

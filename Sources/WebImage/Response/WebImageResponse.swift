@@ -198,8 +198,7 @@ package struct WebDataResponse: Sendable {
 
     /// Returns the value of the last field with this name, in any case.
     package func headerValue(_ name: String) -> String? {
-        let wanted = name.lowercased()
-        return headers.last { $0.name.lowercased() == wanted }?.value
+        headers.last { $0.isNamed(name) }?.value
     }
 }
 

@@ -1,3 +1,4 @@
+internal import Synchronization
 internal import WebImageCore
 
 /// Detects whether a key changed while other work on it was in progress, so that memory never keeps values that the
@@ -22,6 +23,13 @@ final class ChangeMonitor<Key: Hashable & Sendable>: Sendable {
         let key: Key
         /// The counts at the beginning, plus the passage's own changes.
         fileprivate var expected: Counts
+        /// The changes of all keys at the beginning, plus the passage's own.
+        fileprivate var expectedTotal: Int
+
+        fileprivate mutating func add(reachesDisk: Bool) {
+            expected.add(reachesDisk: reachesDisk)
+            expectedTotal += 1
+        }
     }
 
     /// The number of changes of a key during the work on it.
@@ -42,16 +50,20 @@ final class ChangeMonitor<Key: Hashable & Sendable>: Sendable {
     }
 
     private let activities = Lock<[Key: Activity]>([:])
+    /// The changes of all keys. Changed under the lock, before the change itself, and read without it: while it stays the same,
+    /// no key has changed.
+    private let total = Atomic(0)
 
     /// Begins a passage. Each one must be ended.
     func begin(_ key: Key) -> Passage {
         activities.withLock { activities in
             guard let index = activities.index(forKey: key) else {
                 activities.updateValue(Activity(passageCount: 1), forKey: key)
-                return Passage(key: key, expected: Counts())
+                return Passage(key: key, expected: Counts(), expectedTotal: total.load(ordering: .relaxed))
             }
             activities.values[index].passageCount += 1
-            return Passage(key: key, expected: activities.values[index].counts)
+            return Passage(
+                key: key, expected: activities.values[index].counts, expectedTotal: total.load(ordering: .relaxed))
         }
     }
 
@@ -64,12 +76,13 @@ final class ChangeMonitor<Key: Hashable & Sendable>: Sendable {
     /// - Parameter reachesDisk: `false` for a change of memory only.
     func change(_ passage: inout Passage, reachesDisk: Bool = true, _ body: () -> Void = {}) {
         activities.withLock { activities in
+            total.wrappingAdd(1, ordering: .sequentiallyConsistent)
             body()
             if let index = activities.index(forKey: passage.key) {
                 activities.values[index].counts.add(reachesDisk: reachesDisk)
             }
         }
-        passage.expected.add(reachesDisk: reachesDisk)
+        passage.add(reachesDisk: reachesDisk)
     }
 
     /// Makes a change of the disk, unless another change was made since the passage began; returns whether it was made.
@@ -78,11 +91,12 @@ final class ChangeMonitor<Key: Hashable & Sendable>: Sendable {
             guard let index = activities.index(forKey: passage.key),
                 activities.values[index].counts.onDisk == passage.expected.onDisk
             else { return false }
+            total.wrappingAdd(1, ordering: .sequentiallyConsistent)
             body()
             activities.values[index].counts.add(reachesDisk: true)
             return true
         }
-        if isMade { passage.expected.add(reachesDisk: true) }
+        if isMade { passage.add(reachesDisk: true) }
         return isMade
     }
 
@@ -97,13 +111,15 @@ final class ChangeMonitor<Key: Hashable & Sendable>: Sendable {
     /// Counts a change of every key.
     func changeAll(reachesDisk: Bool = true) {
         activities.withLock { activities in
+            total.wrappingAdd(1, ordering: .sequentiallyConsistent)
             for key in activities.keys { activities[key]?.counts.add(reachesDisk: reachesDisk) }
         }
     }
 
     /// Whether another change was made since the passage began.
     func hasChanged(since passage: Passage) -> Bool {
-        activities.withLock { $0[passage.key]?.counts != passage.expected }
+        guard total.load(ordering: .sequentiallyConsistent) != passage.expectedTotal else { return false }
+        return activities.withLock { $0[passage.key]?.counts != passage.expected }
     }
 
     /// Ends the passage; returns ``hasChanged(since:)``.

@@ -1,5 +1,6 @@
 internal import Dispatch
 package import FoundationEssentials
+internal import Synchronization
 package import WebImageCore
 
 /// The interface of a cache for a pipeline, which reads and decodes by itself. ``ImageCache`` conforms;
@@ -139,6 +140,26 @@ package struct StoredRecord: Sendable {
     package let responseMetadata: Data?
     /// Identifies the bytes, if that is known.
     package let mark: BytesMark?
+    /// Of ``responseMetadata``.
+    private let reading = Reading()
+
+    private final class Reading: Sendable {
+        let result = AtomicLazyReference<Result>()
+
+        final class Result: Sendable {
+            let value: (any Sendable)?
+            init(_ value: (any Sendable)?) { self.value = value }
+        }
+    }
+
+    /// Returns what `read` makes of ``responseMetadata``. Called once for all copies of a record, always with the same type.
+    package func metadata<Value: Sendable>(_ read: (Data) -> Value?) -> Value? {
+        guard let responseMetadata else { return nil }
+        if let known = reading.result.load() { return known.value as? Value }
+        let value = read(responseMetadata)
+        _ = reading.result.storeIfNil(Reading.Result(value))
+        return value
+    }
 
     package init(created: Date, responseMetadata: Data?, mark: BytesMark? = nil) {
         (self.created, self.responseMetadata, self.mark) = (created, responseMetadata, mark)

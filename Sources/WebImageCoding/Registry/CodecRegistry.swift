@@ -1,4 +1,5 @@
 public import FoundationEssentials
+internal import Synchronization
 public import WebImageCore
 
 /// The registered decoders and encoders.
@@ -29,21 +30,25 @@ public final class CodecRegistry: Sendable {
         /// Those registered here.
         var decoders: [any ImageDecoder]
         var encoders: [any ImageEncoder]
-        /// Those of the source as well.
-        var all: Contents?
+        /// What was made of them so far, one for each state. None is released, so that ``latest`` needs no lock.
+        var made: [Contents] = []
     }
+
+    /// The last of those that were made; `nil` after a registration. Not retained by this.
+    private let latest = Atomic<Unmanaged<Contents>?>(nil)
 
     private let pace = DecoderPace()
 
     /// All codecs of a registry, in the order of registration, and what every load needs of them.
-    private struct Contents: Sendable {
-        /// The number of codecs, which identifies the state of a registry: none is ever removed.
-        var count: Int { decoders.count + encoders.count }
+    private final class Contents: Sendable {
         let decoders: [any ImageDecoder]
         let encoders: [any ImageEncoder]
         let acceptHeaders: [String: String]
+        /// Those of the source.
+        let base: Contents?
 
-        init(decoders: [any ImageDecoder], encoders: [any ImageEncoder]) {
+        init(decoders: [any ImageDecoder], encoders: [any ImageEncoder], base: Contents?) {
+            self.base = base
             self.decoders = decoders
             self.encoders = encoders
             // Those of the program first.
@@ -79,22 +84,30 @@ public final class CodecRegistry: Sendable {
     /// The codecs, made once for each state of this registry and its source.
     private var contents: Contents {
         let base = source?.registry.contents
-        let (own, known) = codecs.withLock { codecs in
-            let count = (base?.count ?? 0) + codecs.decoders.count + codecs.encoders.count
-            return (codecs, codecs.all?.count == count ? codecs.all : nil)
-        }
-        if let known { return known }
+        if let known = latest.load(ordering: .acquiring)?.takeUnretainedValue(), known.base === base { return known }
+        let own = codecs.withLock { $0 }
         var (decoders, encoders) = (own.decoders, own.encoders)
         if let source, let base {
             decoders = base.decoders.map(source.decoder) + decoders
             encoders = base.encoders.map(source.encoder) + encoders
         }
-        let contents = Contents(decoders: decoders, encoders: encoders)
+        let contents = Contents(decoders: decoders, encoders: encoders, base: base)
         codecs.withLock { codecs in
-            // Another thread may have seen a later state.
-            if codecs.all?.count ?? -1 < contents.count { codecs.all = contents }
+            // Another thread may have registered a codec, or made the same.
+            guard codecs.decoders.count == own.decoders.count, codecs.encoders.count == own.encoders.count,
+                codecs.made.count == own.made.count
+            else { return }
+            codecs.made.append(contents)
+            latest.store(Unmanaged.passUnretained(contents), ordering: .releasing)
         }
         return contents
+    }
+
+    private func register(_ change: (inout Codecs) -> Void) {
+        codecs.withLock { codecs in
+            change(&codecs)
+            latest.store(nil, ordering: .releasing)
+        }
     }
 
     private var decoders: [any ImageDecoder] { contents.decoders }
@@ -111,10 +124,10 @@ public final class CodecRegistry: Sendable {
     }
 
     /// Adds a decoder. It takes precedence over those registered before.
-    public func register(_ decoder: any ImageDecoder) { codecs.withLock { $0.decoders.append(decoder) } }
+    public func register(_ decoder: any ImageDecoder) { register { $0.decoders.append(decoder) } }
 
     /// Adds an encoder. It takes precedence over those registered before.
-    public func register(_ encoder: any ImageEncoder) { codecs.withLock { $0.encoders.append(encoder) } }
+    public func register(_ encoder: any ImageEncoder) { register { $0.encoders.append(encoder) } }
 
     /// The formats that can be decoded, in the order in which decoders are tried. Of the built-in formats, the one that
     /// compresses best comes first.

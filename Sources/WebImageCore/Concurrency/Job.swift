@@ -201,11 +201,12 @@
         }
         withExtendedLifetime(last) {}
         guard let priority, let step = start(priority) else { return }
-        let isLive = state.withLock { state in
+        let current = state.withLock { state -> LoadPriority? in
             if state.isLive, state.stepCount == ticket { state.step = step }
-            return state.isLive
+            return state.isLive ? state.priority : nil
         }
-        if isLive { step.follow(unlessStill: priority) { self.priority } } else { step.cancel() }
+        guard let current else { return step.cancel() }
+        if current != priority { step.follow { self.priority } }
     }
 
     /// Starts a step concurrently with the main one. It is cancelled when the job ends, and when another side step
@@ -219,12 +220,13 @@
         }
         last?.cancel()
         guard let priority, let step = start(priority) else { return }
-        let isWanted = state.withLock { state in
-            let isWanted = state.isLive && state.sideStepCount == ticket
-            if isWanted { state.sideStep = step }
-            return isWanted
+        let current = state.withLock { state -> LoadPriority? in
+            guard state.isLive, state.sideStepCount == ticket else { return nil }
+            state.sideStep = step
+            return state.priority
         }
-        if isWanted { step.follow(unlessStill: priority) { self.priority } } else { step.cancel() }
+        guard let current else { return step.cancel() }
+        if current != priority { step.follow { self.priority } }
     }
 
     /// Returns why no loader may be called: the first veto if all subscribers have one, `nil` otherwise.
@@ -237,6 +239,12 @@
             let next = state.withLock { state -> Subscriber? in
                 guard state.isLive, !state.mayLoad else { return nil }
                 let next = state.subscribers.first { $0.id > lastID }
+                // Nobody need be called.
+                if let next, next.veto == nil {
+                    state.mayLoad = true
+                    first = nil
+                    return nil
+                }
                 // Under the lock, so that no subscriber can join without its veto having been called.
                 if next == nil, first != nil { state.isRefused = true }
                 return next

@@ -99,12 +99,12 @@ package final class DeferredTask: PausableTask {
 
     /// - Parameter priority: the priority that the task started with.
     package func attach(_ task: any LoaderTask, priority: LoadPriority? = nil) {
-        let isCancelled = state.withLock { state in
+        let (isCancelled, isOutdated) = state.withLock { state in
             if !state.hasEnded { state.task = task }
             if let priority, state.priority == priority { state.toldPriority = priority }
-            return state.isCancelled
+            return (state.isCancelled, state.isPaused || state.priority != state.toldPriority)
         }
-        if isCancelled { task.cancel() } else { update() }
+        if isCancelled { task.cancel() } else if isOutdated { update() }
     }
 
     package func cancel() {

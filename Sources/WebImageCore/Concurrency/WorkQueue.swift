@@ -98,6 +98,9 @@ package final class WorkQueue: Sendable {
         if wakesThread { thread.queue.monitor.signal() }
     }
 
+    /// Whether the calling thread is a queue's, which may wait for the disk.
+    package static var isCurrentThreadOfQueue: Bool { currentThread != nil }
+
     private static var currentThread: QueueThread? {
         pthread_getspecific(currentKey).map { Unmanaged<QueueThread>.fromOpaque($0).takeUnretainedValue() }
     }

@@ -86,7 +86,7 @@ package final class ApplyQueue: CallbackQueue {
     private func run(until deadline: ContinuousClock.Instant) {
         repeat {
             guard let body = pending.withLock({ $0.popFirst() }) else { return }
-            body()
+            body.run()
         } while now() < deadline
     }
 
@@ -109,7 +109,13 @@ private struct PendingBodies {
         static let all: Sources = [.idle, .timer]
     }
 
-    private var bodies: [(run: @Sendable () -> Void, time: ContinuousClock.Instant)] = []
+    /// Not a tuple, in which each use of a closure would take an allocation.
+    struct Body {
+        let run: @Sendable () -> Void
+        let time: ContinuousClock.Instant
+    }
+
+    private var bodies: [Body] = []
     private var firstIndex = 0
     /// The sources that are attached.
     private var sources: Sources = []
@@ -122,7 +128,7 @@ private struct PendingBodies {
     ///
     /// - Returns: the sources that the caller must add.
     mutating func append(_ body: @escaping @Sendable () -> Void, at time: ContinuousClock.Instant) -> Sources {
-        bodies.append((body, time))
+        bodies.append(Body(run: body, time: time))
         return addMissingSources()
     }
 
@@ -156,13 +162,13 @@ private struct PendingBodies {
     }
 
     /// Removes the oldest body.
-    mutating func popFirst() -> (@Sendable () -> Void)? {
+    mutating func popFirst() -> Body? {
         guard firstIndex < bodies.count else {
             bodies.removeAll(keepingCapacity: firstIndex < 1024)
             firstIndex = 0
             return nil
         }
-        let body = bodies[firstIndex].run
+        let body = bodies[firstIndex]
         firstIndex += 1
         // The front is removed once it is half of the array, so that a queue that is never empty stays small.
         if firstIndex >= 64, firstIndex * 2 >= bodies.count {

@@ -303,20 +303,14 @@ extension ImageSlot {
         sentinel += 1
         self.prepared = nil
         // Callbacks run in the apply queue: on the main thread, and never before this returns.
+        let receiver = LoadReceiver(self, sentinel)
         let callbacks = WebImageOperation.Callbacks(
             ApplyQueue.main,
-            progress: { [weak self, sentinel] received, expected in
-                MainActor.assumeIsolated { self?.loadDidProgress(sentinel, received, expected) }
+            progress: { received, expected in
+                MainActor.assumeIsolated { receiver.slot?.loadDidProgress(receiver.number, received, expected) }
             },
-            preview: { [weak self, sentinel] image in
-                MainActor.assumeIsolated { self?.loadDidPreview(sentinel, image) }
-            },
-            completion: { [weak self, continuedCompletions, sentinel] result in
-                MainActor.assumeIsolated {
-                    let completion = continuedCompletions.withLock { $0.removeValue(forKey: sentinel) }
-                    if let completion { completion(result) } else { self?.loadDidEnd(sentinel, result) }
-                }
-            })
+            preview: { image in MainActor.assumeIsolated { receiver.slot?.loadDidPreview(receiver.number, image) } },
+            completion: { result in MainActor.assumeIsolated { receiver.loadDidEnd(result) } })
         phase = .loading(current.manager.load(prepared, callbacks))
         moveToLoading()
     }
@@ -386,6 +380,22 @@ extension ImageSlot {
             } else {
                 painter.show(preview, with: transition)
             }
+        }
+    }
+
+    /// Receives what a load reports: one object, which each callback needs only a reference to.
+    @MainActor private final class LoadReceiver: Sendable {
+        weak let slot: ImageSlot?
+        let number: Int
+        private let continuedCompletions: LockBox<[Int: CompletionHandler]>
+
+        init(_ slot: ImageSlot, _ number: Int) {
+            (self.slot, self.number, continuedCompletions) = (slot, number, slot.continuedCompletions)
+        }
+
+        func loadDidEnd(_ result: Result<WebImageResponse, WebImageError>) {
+            let completion = continuedCompletions.withLock { $0.removeValue(forKey: number) }
+            if let completion { completion(result) } else { slot?.loadDidEnd(number, result) }
         }
     }
 

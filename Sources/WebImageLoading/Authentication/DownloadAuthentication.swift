@@ -158,10 +158,10 @@ struct DownloadAuthentication {
 
 extension TransferHead {
     /// The values of all fields with that name, in lower case.
-    func values(_ name: String) -> [String] { fields.filter { $0.name.lowercased() == name }.map(\.value) }
+    func values(_ name: String) -> [String] { fields.filter { $0.isNamed(name) }.map(\.value) }
 
     fileprivate func answered(_ name: String) -> [String] {
-        answeredFields.filter { $0.name.lowercased() == name }.map(\.value)
+        answeredFields.filter { $0.isNamed(name) }.map(\.value)
     }
 }
 

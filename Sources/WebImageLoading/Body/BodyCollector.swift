@@ -82,27 +82,29 @@ package final class BodyCollector: Sendable {
         }
     }
 
-    /// Appends the next piece.
-    package func append(_ bytes: Data) {
-        let (startsWriting, isFull) = state.withLock { state -> (Bool, Bool) in
+    /// Appends the next piece; returns the number of bytes received.
+    @discardableResult
+    package func append(_ bytes: Data) -> Int {
+        let (byteCount, startsWriting, isFull) = state.withLock { state -> (Int, Bool, Bool) in
             state.byteCount += bytes.count
             if state.spool == nil {
                 guard state.byteCount > storage.memoryByteLimit else {
                     state.buffer.append(bytes)
-                    return (false, false)
+                    return (state.byteCount, false, false)
                 }
                 state.spool = Spool()
                 if state.buffer.count > 0 { state.spool?.add(state.buffer.prefix(state.buffer.count)) }
                 state.buffer = BodyBuffer(capacity: 0)
             }
-            guard var spool = state.spool, spool.failure == nil else { return (false, false) }
+            guard var spool = state.spool, spool.failure == nil else { return (state.byteCount, false, false) }
             state.spool = nil
             spool.add(bytes)
             defer { state.spool = spool }
-            return (spool.claimWriting(), spool.waitingByteCount > Self.highWater)
+            return (state.byteCount, spool.claimWriting(), spool.waitingByteCount > Self.highWater)
         }
         if startsWriting { submitWriting() }
         if isFull { pauseLoad() }
+        return byteCount
     }
 
     private func pauseLoad() {

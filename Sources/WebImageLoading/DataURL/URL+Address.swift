@@ -56,7 +56,7 @@ extension URL {
         let isValid =
             switch scheme?.lowercased() {
             case nil: false
-            case "http", "https": HTTPOrigin(self) != nil
+            case "http", "https": HTTPOrigin.exists(of: self)
             case "file": ByteString(fileURL: self) != nil
             case "data": withoutFragment.absoluteString.utf8.contains(UInt8(ascii: ","))
             default: true

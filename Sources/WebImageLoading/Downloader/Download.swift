@@ -49,7 +49,7 @@ final class Download: TransferReceiver {
         state.withLock { state in
             var request = TransferRequest(url: state.hop.url.withCanonicalHost, headers: state.hop.headers.fields)
             request.limits = state.limits(after: state.record.activeDuration)
-            request.headers.removeAll { $0.name.lowercased() == RequestHeaders.proxyName }
+            request.headers.removeAll { $0.isNamed(RequestHeaders.proxyName) }
             request.access = state.hop.access
             (request.method, request.body) = (state.hop.method, state.hop.content)
             request.decodesContent = state.hop.headers.acceptsContentCoding

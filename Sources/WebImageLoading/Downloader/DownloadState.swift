@@ -401,7 +401,7 @@ extension DownloadState {
         authentication.begin(
             origin, path: url.path(), hasOwnHeader: headers.contains("authorization"), proxy: proxy,
             access: &hop.access)
-        hop.access.proxyHeaders = headers.fields.filter { $0.name.lowercased() == RequestHeaders.proxyName }
+        hop.access.proxyHeaders = headers.fields.filter { $0.isNamed(RequestHeaders.proxyName) }
         if case .bearerToken(let token) = hop.access.proxyCredential?.kind, hop.access.proxyHeaders.isEmpty {
             // libcurl supports tokens for servers only.
             hop.access.proxyHeaders = [HTTPField(name: "Proxy-Authorization", value: "Bearer " + token)]

@@ -16,6 +16,11 @@ struct HTTPOrigin: Hashable {
         port = url.port ?? (scheme == "https" ? 443 : 80)
     }
 
+    /// Whether `url` has an origin, without making one.
+    static func exists(of url: URL) -> Bool {
+        isHTTP(url) && url.hasCanonicalHost && url.port.map { (0...65_535).contains($0) } ?? true
+    }
+
     static func isHTTP(_ url: URL) -> Bool {
         url.hasScheme("http", or: "https")
     }
@@ -43,12 +48,18 @@ extension URL {
     /// `nil` if there is none, or if two parsers might read two different hosts. That is the case for characters
     /// outside ASCII, which IDNA maps to other names (write them as `xn--`), and for those that no name has (RFC 3986
     /// §3.2.2).
-    var canonicalHost: String? {
+    var canonicalHost: String? { checkedHost.map(HostPattern.normalized) }
+
+    /// Whether there is a ``canonicalHost``.
+    var hasCanonicalHost: Bool { checkedHost != nil }
+
+    /// The host in lower case, as two parsers read it.
+    private var checkedHost: String? {
         guard var host = host(percentEncoded: false)?.lowercased() else { return nil }
-        if host.contains(":") { return IPAddress(host) == nil ? nil : HostPattern.normalized(host) }
+        if host.contains(":") { return IPAddress(host) == nil ? nil : host }
         if host.hasSuffix(".") { host.removeLast() }
         guard !host.isEmpty, !host.hasSuffix("."), host.utf8.allSatisfy(Self.isAllowedInName) else { return nil }
-        return HostPattern.normalized(host)
+        return host
     }
 
     /// The URL with its host in that spelling, so that libcurl uses the host that was checked.

@@ -150,7 +150,11 @@ extension ImageDownloader {
         ///
         /// Another origin gets only `Accept`, `Accept-Encoding`, `User-Agent`, `Range` and `If-Range` of these and of
         /// the request's own: after a redirect, and for an alternative of a request's URL.
-        public var headers = Self.defaultHeaders
+        public var headers = Self.defaultHeaders {
+            didSet { fields = headers.sortedFields }
+        }
+        /// The ``headers``, sorted by name.
+        private var fields = Self.defaultFields
         /// The proxy; ``Proxy/environment``.
         public var proxy = Proxy.environment
         /// The counter of running transfers; `nil` for none.
@@ -164,6 +168,7 @@ extension ImageDownloader {
             "Accept": "image/*,*/*;q=0.8",
             "Accept-Encoding": "identity",
         ]
+        private static let defaultFields = defaultHeaders.sortedFields
     }
 
     /// How requests reach their server.
@@ -269,18 +274,22 @@ extension ImageDownloader.Configuration {
 
     /// The request's headers, and the downloader's of other names.
     func completeHeaders(of request: LoaderRequest) -> [String: String] {
-        let own = request.headers.fieldsByName
-        var complete: [String: String] = [:]
-        for field in own.values { complete[field.name] = field.value }
-        for (name, field) in addedFields(to: request) where own[name] == nil { complete[field.name] = field.value }
+        var complete = request.headers
+        if complete.count > 1 {
+            complete = [:]
+            for field in request.headers.fieldsByName.values { complete[field.name] = field.value }
+        }
+        complete.reserveCapacity(complete.count + fields.count)
+        for field in addedFields(to: request) where !request.headers.keys.contains(where: { field.isNamed($0) }) {
+            complete[field.name] = field.value
+        }
         return complete
     }
 
-    /// The downloader's headers that the request's server may get, by name in lower case.
-    func addedFields(to request: LoaderRequest) -> [String: HTTPField] {
-        let fields = headers.fieldsByName
+    /// The downloader's headers that the request's server may get, sorted by name.
+    func addedFields(to request: LoaderRequest) -> [HTTPField] {
         guard request.isForAnotherOrigin else { return fields }
-        return fields.filter { RequestHeaders.namesForAnyOrigin.contains($0.key) }
+        return fields.filter { RequestHeaders.namesForAnyOrigin.contains($0.name.lowercased()) }
     }
 
     /// The downloader's credential, if the request's server may get it.

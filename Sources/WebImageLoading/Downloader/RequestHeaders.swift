@@ -7,7 +7,8 @@ struct RequestHeaders {
 
     /// Names are compared without case.
     init(_ headers: [String: String], of url: URL) throws(WebImageError) {
-        fields = headers.sortedFields.filter { !Self.framingNames.contains($0.name.lowercased()) }
+        fields = headers.sortedFields
+        fields.removeAll { field in Self.framingNames.contains { field.isNamed($0) } }
         for field in fields where !Self.isValid(field) {
             throw .invalidRequest(reason: .invalidHeader(name: field.name), url: url)
         }
@@ -15,7 +16,7 @@ struct RequestHeaders {
 
     /// Whether they accept a coded body.
     var acceptsContentCoding: Bool {
-        let value = fields.first { $0.name.lowercased() == "accept-encoding" }?.value.lowercased()
+        let value = fields.first { $0.isNamed("accept-encoding") }?.value.lowercased()
         return value.map { !["", "identity"].contains($0) } ?? false
     }
 
@@ -50,9 +51,9 @@ struct RequestHeaders {
     static let proxyName = "proxy-authorization"
 
     /// - Parameter name: in lower case.
-    func contains(_ name: String) -> Bool { fields.contains { $0.name.lowercased() == name } }
+    func contains(_ name: String) -> Bool { fields.contains { $0.isNamed(name) } }
 
-    mutating func remove(_ name: String) { fields.removeAll { $0.name.lowercased() == name } }
+    mutating func remove(_ name: String) { fields.removeAll { $0.isNamed(name) } }
 
     /// A name must be a token, and a value must not end its line: more of a request could follow (RFC 9110 §5.1, §5.5).
     private static func isValid(_ field: HTTPField) -> Bool {
@@ -77,6 +78,9 @@ struct RequestHeaders {
 extension [String: String] {
     /// The header fields by name in lower case. Of names that differ only in case, the first in ASCII order counts.
     var fieldsByName: [String: HTTPField] {
+        guard count > 1 else {
+            return first.map { [$0.key.lowercased(): HTTPField(name: $0.key, value: $0.value)] } ?? [:]
+        }
         var fields: [String: HTTPField] = [:]
         for name in keys.sorted().reversed() {
             fields[name.lowercased()] = HTTPField(name: name, value: self[name] ?? "")
@@ -86,9 +90,17 @@ extension [String: String] {
 
     /// The header fields sorted by name.
     var sortedFields: [HTTPField] {
-        // The common case.
-        if count <= 1 { return map { HTTPField(name: $0.key, value: $0.value) } }
-        let fields = fieldsByName
-        return fields.keys.sorted().compactMap { fields[$0] }
+        var fields = map { HTTPField(name: $0.key, value: $0.value) }
+        guard count > 1 else { return fields }
+        fields.sort { first, second in
+            let order = first.name.compareFieldNames(second.name)
+            return order < 0 || order == 0 && first.name < second.name
+        }
+        // Of names that differ only in case, the first in ASCII order counts.
+        var index = 1
+        while index < fields.count {
+            if fields[index].isNamed(fields[index - 1].name) { fields.remove(at: index) } else { index += 1 }
+        }
+        return fields
     }
 }

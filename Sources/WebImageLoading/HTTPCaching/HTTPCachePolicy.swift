@@ -39,7 +39,7 @@ package enum HTTPCachePolicy {
         /// Whether it has a range or conditions: such a request bypasses the cache.
         package var isConditionalOrPartial: Bool {
             headers.contains {
-                HTTPField.conditionNames.contains($0.name.lowercased()) || $0.name.lowercased() == "range"
+                HTTPField.conditionNames.contains($0.name.lowercased()) || $0.isNamed("range")
             }
         }
     }

@@ -3,14 +3,16 @@ extension HTTPField {
     package static let conditionNames: Set = [
         "if-match", "if-none-match", "if-modified-since", "if-unmodified-since", "if-range",
     ]
+
+    /// Whether it has this name. Case does not matter (RFC 9110, 5.1).
+    package func isNamed(_ name: String) -> Bool { self.name.isSameFieldName(as: name) }
 }
 
 /// Fields as lists of values (RFC 9110, 5.3 and 5.6): several fields of one name count as one, with commas between.
 extension [HTTPField] {
     /// Returns all values of the fields with that name, in order. Case does not matter.
     package func values(named name: String) -> [String] {
-        let wanted = name.lowercased()
-        return filter { $0.name.lowercased() == wanted }.map(\.value)
+        filter { $0.isNamed(name) }.map(\.value)
     }
 
     /// Returns the joined values of the fields with that name; `nil` without any.
@@ -26,12 +28,27 @@ extension [HTTPField] {
 
     /// Removes every field with that name.
     package mutating func remove(named name: String) {
-        let unwanted = name.lowercased()
-        removeAll { $0.name.lowercased() == unwanted }
+        removeAll { $0.isNamed(name) }
     }
 }
 
 extension String {
+    /// Whether both differ in the case of ASCII letters only.
+    func isSameFieldName(as other: String) -> Bool {
+        utf8.count == other.utf8.count && compareFieldNames(other) == 0
+    }
+
+    /// Compares both in lower case: negative if this comes first, 0 if they are the same name.
+    func compareFieldNames(_ other: String) -> Int {
+        func folded(_ byte: UInt8) -> UInt8 {
+            (UInt8(ascii: "A")...UInt8(ascii: "Z")).contains(byte) ? byte | 0x20 : byte
+        }
+        for (own, other) in zip(utf8, other.utf8) where folded(own) != folded(other) {
+            return Int(folded(own)) - Int(folded(other))
+        }
+        return utf8.count - other.utf8.count
+    }
+
     /// The trimmed parts between commas, except commas within quotation marks. Empty parts are left out.
     package var listElements: [String] {
         var elements: [String] = []

@@ -79,7 +79,15 @@ package struct ResponseMetadata: Sendable, Equatable {
 
     /// `nil` for other data, another version, or damaged data.
     package init?(encoded: Data) {
-        var reader = ByteReader(encoded)
+        let content = encoded.withUnsafeBytes { bytes in
+            var reader = ByteReader(bytes)
+            return Self.read(&reader)
+        }
+        guard let content else { return nil }
+        self = content
+    }
+
+    private static func read(_ reader: inout ByteReader) -> ResponseMetadata? {
         guard reader.skip(Self.signature), let flags = reader.read(UInt8.self).map(Flags.init),
             let statusCode = reader.read(UInt16.self), let bodyNumber = reader.read(UInt64.self),
             let requestTime = reader.readDouble(), let responseTime = reader.readDouble(),
@@ -88,6 +96,8 @@ package struct ResponseMetadata: Sendable, Equatable {
             Self.times.contains(responseTime), redirectLifetime == .infinity || (0...1e10).contains(redirectLifetime)
         else { return nil }
         var headers: [HTTPField] = []
+        // A field takes six bytes at least.
+        headers.reserveCapacity(min(Int(fieldCount), reader.remainingByteCount / 6))
         for _ in 0..<fieldCount {
             guard let name = reader.readName(), let value = reader.readValue() else { return nil }
             headers.append(HTTPField(name: name, value: value))
@@ -103,7 +113,7 @@ package struct ResponseMetadata: Sendable, Equatable {
         let hasFinalURL = !reader.isAtEnd
         let finalURL = hasFinalURL ? reader.readValue() : nil
         guard reader.isAtEnd, hasFinalURL == (finalURL != nil) else { return nil }
-        response = StoredResponse(
+        var response = StoredResponse(
             statusCode: Int(statusCode), headers: headers, varyingFields: varyingFields,
             requestTime: Date(timeIntervalSinceReferenceDate: requestTime),
             responseTime: Date(timeIntervalSinceReferenceDate: responseTime), bodyNumber: bodyNumber)
@@ -114,13 +124,20 @@ package struct ResponseMetadata: Sendable, Equatable {
         response.redirectsRequireValidation = flags.contains(.redirectsRequireValidation)
         response.isRewritten = flags.contains(.isRewritten)
         response.redirectLifetime = redirectLifetime.isFinite ? redirectLifetime : nil
-        alternates = (0..<Self.alternateLimit).filter { slots & 1 << UInt8($0) != 0 }
+        let alternates = slots == 0 ? [] : (0..<Self.alternateLimit).filter { slots & 1 << UInt8($0) != 0 }
+        return ResponseMetadata(response: response, alternates: alternates)
     }
 }
 
 /// Appends numbers and texts.
 private struct ByteWriter {
-    var bytes: [UInt8]
+    private(set) var bytes: [UInt8]
+
+    init(bytes: [UInt8]) {
+        self.bytes = bytes
+        // Enough for the heads of most servers.
+        self.bytes.reserveCapacity(1024)
+    }
 
     mutating func write(_ number: some FixedWidthInteger) {
         withUnsafeBytes(of: number.littleEndian) { bytes += $0 }
@@ -141,20 +158,17 @@ private struct ByteWriter {
 
 /// Reads numbers and texts from the front.
 private struct ByteReader {
-    private let bytes: [UInt8]
-    private var offset = 0
+    private var bytes: Slice<UnsafeRawBufferPointer>
 
-    init(_ data: Data) { bytes = [UInt8](data) }
+    init(_ bytes: UnsafeRawBufferPointer) { self.bytes = bytes[...] }
 
-    var isAtEnd: Bool { offset == bytes.count }
+    var isAtEnd: Bool { bytes.isEmpty }
+    var remainingByteCount: Int { bytes.count }
 
-    mutating func skip(_ expected: [UInt8]) -> Bool {
-        guard let found = take(expected.count) else { return false }
-        return found.elementsEqual(expected)
-    }
+    mutating func skip(_ expected: [UInt8]) -> Bool { take(expected.count)?.elementsEqual(expected) ?? false }
 
     mutating func read<Number: FixedWidthInteger>(_ type: Number.Type) -> Number? {
-        take(Number.bitWidth / 8).map { $0.reversed().reduce(0) { $0 << 8 | Number(truncatingIfNeeded: $1) } }
+        take(MemoryLayout<Number>.size).map { Number(littleEndian: $0.loadUnaligned(as: Number.self)) }
     }
 
     mutating func readDouble() -> Double? { read(UInt64.self).map(Double.init(bitPattern:)) }
@@ -164,12 +178,16 @@ private struct ByteReader {
     mutating func readValue() -> String? { read(UInt32.self).flatMap { readText(Int($0)) } }
 
     private mutating func readText(_ count: Int) -> String? {
-        take(count).map { String(decoding: $0, as: UTF8.self) }
+        guard let bytes = take(count) else { return nil }
+        return String(unsafeUninitializedCapacity: count) { text in
+            _ = UnsafeMutableRawBufferPointer(text).copyBytes(from: bytes)
+            return count
+        }
     }
 
-    private mutating func take(_ count: Int) -> ArraySlice<UInt8>? {
-        guard count <= bytes.count - offset else { return nil }
-        defer { offset += count }
-        return bytes[offset..<offset + count]
+    private mutating func take(_ count: Int) -> UnsafeRawBufferPointer? {
+        guard count <= bytes.count else { return nil }
+        defer { bytes = bytes.dropFirst(count) }
+        return UnsafeRawBufferPointer(rebasing: bytes.prefix(count))
     }
 }

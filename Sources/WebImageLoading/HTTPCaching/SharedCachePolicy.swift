@@ -43,7 +43,7 @@ extension HTTPCachePolicy {
         toStoring statusCode: Int?, headers: [HTTPField], requestHeaders: [HTTPField]
     ) -> SharedObstacle? {
         guard let statusCode, statusCode == 200 else { return .status(statusCode ?? 0) }
-        if headers.contains(where: { $0.name.lowercased() == "set-cookie" }) { return .setsCookie }
+        if headers.contains(where: { $0.isNamed("set-cookie") }) { return .setsCookie }
         if CacheControl(headers).has(.isPrivate) { return .isPrivate }
         // A condition is about a response that the client has; what comes instead is whole.
         let request = Request(

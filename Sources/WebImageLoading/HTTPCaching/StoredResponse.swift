@@ -63,6 +63,9 @@ package struct StoredResponse: Sendable, Equatable {
     /// The names in its Vary, in lower case; `*` stands for anything.
     package var varyNames: [String] { headers.elements(ofFieldNamed: "Vary").map { $0.lowercased() } }
 
+    /// Whether it has a Vary, which most have not.
+    package var isVarying: Bool { headers.contains { $0.isNamed("vary") } }
+
     /// Returns whether it can be served for a request with `requestHeaders`, according to Vary (4.1).
     package func matches(_ requestHeaders: [HTTPField]) -> Bool { firstDifference(from: requestHeaders) == nil }
 

@@ -46,8 +46,7 @@ public struct LoaderResponse: Sendable {
 
     /// Returns the value of the last field with that name, in any case.
     package func headerValue(_ name: String) -> String? {
-        let wanted = name.lowercased()
-        return headers.last { $0.name.lowercased() == wanted }?.value
+        headers.last { $0.isNamed(name) }?.value
     }
 }
 

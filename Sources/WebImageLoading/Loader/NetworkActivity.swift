@@ -76,6 +76,11 @@ public final class NetworkActivity: Sendable {
             let count = max(0, state.count + difference)
             guard count != state.count else { return false }
             state.count = count
+            // Nobody would notice.
+            guard !state.listeners.isEmpty || state.settling != nil else {
+                state.isActive = count > 0
+                return false
+            }
             if let settling = state.settling {
                 state.settling = (settling.start, max(now, settling.lastChange))
                 return false

@@ -21,7 +21,7 @@ package final class PartialBodyStore: Sendable {
     private let state = Lock(State())
 
     private struct State {
-        var holders: [String: Holder] = [:]
+        var holders: [PartialBodyKey: Holder] = [:]
         /// The number of bytes that wait to be written, for all bodies together.
         var unwrittenByteCount = 0
         /// The number of bytes written since the limits were last checked.
@@ -97,7 +97,7 @@ package final class PartialBodyStore: Sendable {
     /// processes.
     ///
     /// - Parameter whenFree: called once, on any thread, if the result is to wait.
-    func claim(_ key: String, whenFree: @escaping @Sendable () -> Void) -> Claim {
+    func claim(_ key: PartialBodyKey, whenFree: @escaping @Sendable () -> Void) -> Claim {
         state.withLock { state in
             guard let holder = state.holders[key] else {
                 state.holders[key] = Holder()
@@ -110,9 +110,9 @@ package final class PartialBodyStore: Sendable {
     }
 
     /// Announces that the holder releases a body as soon as it is on disk.
-    func willRelease(_ key: String) { state.withLock { $0.holders[key]?.isEnding = true } }
+    func willRelease(_ key: PartialBodyKey) { state.withLock { $0.holders[key]?.isEnding = true } }
 
-    func release(_ key: String) {
+    func release(_ key: PartialBodyKey) {
         let waiters = state.withLock { $0.holders.removeValue(forKey: key)?.waiters ?? [] }
         for waiter in waiters { waiter() }
     }
@@ -181,21 +181,21 @@ package final class PartialBodyStore: Sendable {
     // MARK: Files
 
     /// Whether a partial body may exist. Called on a disk thread.
-    func mayHave(_ key: String) -> Bool {
+    func mayHave(_ key: PartialBodyKey) -> Bool {
         directory.withDescriptor { descriptor in
-            faccessat(descriptor, PartialDirectory.name(key: key), F_OK, 0) == 0
+            faccessat(descriptor, PartialDirectory.name(key: key.digest), F_OK, 0) == 0
         } ?? false
     }
 
     /// Opens, locks and reads a partial body; `nil` if there is none. Called on a disk thread.
-    func open(_ key: String) -> (file: PartialFile, contents: PartialFile.Contents)? {
-        let name = PartialDirectory.name(key: key)
+    func open(_ key: PartialBodyKey) -> (file: PartialFile, contents: PartialFile.Contents)? {
+        let name = PartialDirectory.name(key: key.digest)
         return directory.withDescriptor { descriptor in
             guard let opened = PartialDirectory.openLocked(name, in: descriptor) else { return nil }
             let file = PartialFile(name: name, descriptor: opened, write: write)
             var status = stat()
             let isYoung = fstat(opened, &status) == 0 && status.secondsSinceChange <= configuration.ageLimit
-            guard isYoung, let contents = file.read(), contents.head.key == key, contents.byteCount > 0 else {
+            guard isYoung, let contents = file.read(), contents.head.key == key.digest, contents.byteCount > 0 else {
                 file.remove(from: directory)
                 return nil
             }
@@ -204,8 +204,8 @@ package final class PartialBodyStore: Sendable {
     }
 
     /// Creates a file; `nil` if that fails or another process holds it. Called on a disk thread.
-    func makeFile(_ key: String) -> PartialFile? {
-        let name = PartialDirectory.name(key: key)
+    func makeFile(_ key: PartialBodyKey) -> PartialFile? {
+        let name = PartialDirectory.name(key: key.digest)
         return directory.withDescriptor(creates: true) { descriptor in
             PartialDirectory.openLocked(name, in: descriptor, creates: true).map {
                 PartialFile(name: name, descriptor: $0, write: write)

@@ -67,7 +67,7 @@ struct PartialHead: Codable, Equatable {
         whole.statusCode = 200
         whole.expectedByteCount = total
         whole.headers = storedFields.filter { !newNames.contains($0.name.lowercased()) } + news
-        whole.headers += headers.filter { $0.name.lowercased() == "set-cookie" }
+        whole.headers += headers.filter { $0.isNamed("set-cookie") }
         whole.headers.append(HTTPField(name: "Content-Length", value: "\(total)"))
         return whole
     }

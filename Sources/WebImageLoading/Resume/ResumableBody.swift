@@ -67,11 +67,11 @@ final class ResumableBody: Sendable {
     static let shortestByteCount = 16 << 10
 
     private let store: PartialBodyStore
-    private let key: String
+    private let key: PartialBodyKey
     private let state = Lock(State())
 
     /// - Parameter key: must have been claimed.
-    init(key: String, store: PartialBodyStore) {
+    init(key: PartialBodyKey, store: PartialBodyStore) {
         self.key = key
         self.store = store
     }
@@ -151,11 +151,16 @@ final class ResumableBody: Sendable {
     /// Called when the load has ended or was cancelled; only the first call counts. From now on, another load of the
     /// same body waits until the bytes are on disk.
     func end(_ end: End) {
-        let isFirst = state.withLock { state in
+        let (isFirst, isUntouched) = state.withLock { state in
             defer { state.hasEnded = true }
-            return !state.hasEnded
+            // Nothing is on disk, and nothing will be.
+            let isUntouched =
+                !state.hasEnded && state.file == nil && !state.isWorking && (end == .complete || !state.isKept)
+            if isUntouched { stopKeeping(&state) }
+            return (!state.hasEnded, isUntouched)
         }
         guard isFirst else { return }
+        if isUntouched { return store.release(key) }
         store.willRelease(key)
         change { state in
             switch end {

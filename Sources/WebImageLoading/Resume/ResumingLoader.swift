@@ -113,10 +113,14 @@ extension ImageDownloader: ResumableLoader {
             configuration.decryptor == nil,
             configuration.authenticationHandler == nil
         else { return nil }
-        let added = configuration.addedFields(to: request)
-        var parts = added.keys.sorted().flatMap { [$0, added[$0]?.value ?? ""] }
-        parts.append(configuration.addedCredential(to: request)?.identity ?? "")
-        return parts.unambiguouslyJoined
+        var scope = PartText()
+        // Names differ in case without a difference for the server.
+        for field in configuration.addedFields(to: request) {
+            scope.append(field.name.lowercased())
+            scope.append(field.value)
+        }
+        scope.append(configuration.addedCredential(to: request)?.identity ?? "")
+        return scope.text
     }
 
     /// The configured limit.
@@ -131,27 +135,47 @@ extension LoaderRequest {
     /// they could be served to another user.
     ///
     /// - Parameter scope: what the loader adds.
-    func partialBodyKey(scope: String) -> String? {
+    func partialBodyKey(scope: String) -> PartialBodyKey? {
         let fields = headers.fieldsByName
         guard method == .get, !handlesCookies, !usesCredentialStorage, HTTPOrigin.isHTTP(url),
             !fields.keys.contains(where: { $0 == "range" || $0.hasPrefix("if-") }),
-            !CacheControl(Array(fields.values)).has(.noStore)
+            !fields.keys.contains("cache-control") || !CacheControl(Array(fields.values)).has(.noStore)
         else { return nil }
         let (bare, own) = url.separatedFromUserInfo
-        var parts = [
-            "1", scope, bare.withoutFragment.absoluteString, (credential ?? own)?.identity ?? "",
-            "\(allowsInvalidCertificates)",
-        ]
+        var parts = PartText()
+        parts.append("1")
+        parts.append(scope)
+        parts.append(bare.withoutFragment.absoluteString)
+        parts.append((credential ?? own)?.identity ?? "")
+        parts.append(allowsInvalidCertificates ? "true" : "false")
         // These fields instruct caches and do not affect the server's response.
         let answerFields = answerFields
-        for name in answerFields.keys.sorted() where !["cache-control", "pragma"].contains(name) {
-            parts += [name, answerFields[name]?.value ?? ""]
+        for name in answerFields.keys.sorted() where name != "cache-control" && name != "pragma" {
+            parts.append(name)
+            parts.append(answerFields[name]?.value ?? "")
         }
-        return SHA256.hexDigest(of: Array(parts.unambiguouslyJoined.utf8))
+        return PartialBodyKey(text: parts.text)
     }
 }
 
-extension [String] {
-    /// Joins the parts with their lengths, so that different lists have different texts.
-    fileprivate var unambiguouslyJoined: String { map { "\($0.utf8.count):\($0)" }.joined(separator: "\n") }
+/// What a requested body depends on. Files are named after its digest, which few loads need.
+struct PartialBodyKey: Hashable, Sendable {
+    let text: String
+
+    /// SHA-256, as 64 hexadecimal digits.
+    var digest: String { SHA256.hexDigest(of: Array(text.utf8)) }
+}
+
+/// Parts joined with their lengths, so that different lists have different texts.
+private struct PartText {
+    private(set) var text = ""
+
+    init() { text.reserveCapacity(256) }
+
+    mutating func append(_ part: String) {
+        if !text.isEmpty { text += "\n" }
+        text += String(part.utf8.count)
+        text += ":"
+        text += part
+    }
 }

@@ -48,16 +48,27 @@ final class ResumingTask: PausableTask {
 
         /// Whether the loader's bytes have to wait.
         var isClosed: Bool { isPaused || phase == .replaying }
+
+        /// Returns the handler for an event that goes straight to it, as most do: of a body from its beginning.
+        mutating func claimPassing(_ event: LoaderEvent) -> Handler? {
+            guard phase == .loading, found == nil, totalByteCount == nil, failure == nil else { return nil }
+            switch event {
+            case .bytes(let bytes): byteCount += Int64(bytes.count)
+            case .report(let report): if case .retrying = report.content { return nil }
+            case .response, .refused, .finished: return nil
+            }
+            return handler
+        }
     }
 
     private let request: LoaderRequest
-    private let key: String
+    private let key: PartialBodyKey
     private let loader: any ImageLoader
     private let store: PartialBodyStore
     let state: Lock<State>
 
     init(
-        _ request: LoaderRequest, key: String, loader: any ImageLoader, store: PartialBodyStore,
+        _ request: LoaderRequest, key: PartialBodyKey, loader: any ImageLoader, store: PartialBodyStore,
         priority: LoadPriority, handler: @escaping Handler
     ) {
         self.request = request.withHistory()
@@ -72,17 +83,22 @@ final class ResumingTask: PausableTask {
         switch store.claim(key, whenFree: { [self] in start() }) {
         case .held:
             let body = ResumableBody(key: key, store: store)
+            let looksHere = WorkQueue.isCurrentThreadOfQueue
             state.withLock { state in
                 state.body = body
-                state.look = PartialBodyStore.lookQueue.submit(priority: state.priority) { [self] in
-                    // Usually nothing is stored; loads then start in order.
-                    guard !isCancelled, store.mayHave(key) else { return load(continuing: nil) }
-                    body.look { [self] in load(continuing: $0) }
-                }
+                guard !looksHere else { return }
+                state.look = PartialBodyStore.lookQueue.submit(priority: state.priority) { [self] in look(for: body) }
             }
+            if looksHere { look(for: body) }
         case .busy: load(continuing: nil)
         case .waiting: break
         }
+    }
+
+    /// Waits for the disk. Usually nothing is stored; loads then start in order.
+    private func look(for body: ResumableBody) {
+        guard !isCancelled, store.mayHave(key) else { return load(continuing: nil) }
+        body.look { [self] in load(continuing: $0) }
     }
 
     /// The URL in errors.
@@ -92,22 +108,22 @@ final class ResumingTask: PausableTask {
 
     /// Starts the wrapped loader.
     private func load(continuing found: ResumableBody.Found?) {
-        let start = state.withLock { state -> (DeferredTask, LoadPriority)? in
+        let start = state.withLock { state -> (DeferredTask, LoadPriority, isClosed: Bool)? in
             state.look = nil
             guard !state.isCancelled else { return nil }
             state.phase = .loading
             state.found = found
             state.valve = DeferredTask()
-            state.valve.setPriority(state.priority)
-            return (state.valve, state.priority)
+            return (state.valve, state.priority, state.isClosed)
         }
-        guard let (valve, priority) = start else { return end(.failure(.cancelled)) }
+        guard let (valve, priority, isClosed) = start else { return end(.failure(.cancelled)) }
         var request = request
         if let found {
             request.headers = found.contents.head.headersForRest(from: found.byteCount, over: request.headers)
         }
         valve.attach(loader.load(request, priority: priority) { [self] in receive($0) }, priority: priority)
-        adjustValve()
+        // What closes it from now on adjusts it.
+        if isClosed { adjustValve() }
     }
 
     /// Opens or closes the valve until it matches the state, which another thread may change meanwhile.
@@ -160,14 +176,28 @@ final class ResumingTask: PausableTask {
 
     // MARK: From the loader
 
+    /// The state when an event arrives. Not a tuple, in which a closure would take an allocation.
+    private struct Receipt {
+        let phase: Phase
+        let found: ResumableBody.Found?
+        let hasResponse: Bool
+        let body: ResumableBody?
+        /// For an event that goes straight to it.
+        let handler: Handler?
+    }
+
     private func receive(_ event: LoaderEvent) {
-        // Bytes are stored as they arrive, also while older ones are delivered.
-        if case .bytes(let bytes) = event { state.withLock { $0.body }?.append(bytes) }
-        let (phase, found, hasResponse) = state.withLock { state in
+        let receipt = state.withLock { state in
             if state.phase == .replaying { state.waiting.append(event) }
-            return (state.phase, state.found, state.hasResponse)
+            return Receipt(
+                phase: state.phase, found: state.found, hasResponse: state.hasResponse, body: state.body,
+                handler: state.claimPassing(event))
         }
-        switch (phase, event) {
+        // Bytes are stored as they arrive, also while older ones are delivered.
+        if case .bytes(let bytes) = event { receipt.body?.append(bytes) }
+        if let handler = receipt.handler { return handler(event) }
+        let (found, hasResponse) = (receipt.found, receipt.hasResponse)
+        switch (receipt.phase, event) {
         case (.replaying, _), (.ended, _), (.looking, _): break
         case (.restarting, .finished): restart()
         case (.restarting, _): request.history?.addTransfer(event.metrics)
@@ -201,7 +231,7 @@ final class ResumingTask: PausableTask {
                 return state.body
             }
             let isShort = response.expectedByteCount ?? .max < ResumableBody.shortestByteCount
-            body?.begin(isShort ? nil : PartialHead(response, key: key))
+            body?.begin(isShort ? nil : PartialHead(response, key: key.digest))
             return deliver(.response(response))
         }
         // If the whole is too long, the request is repeated without a range, and the loader refuses it.

@@ -57,7 +57,9 @@ final class CurlHandle {
         lists.forEach { cwi_curl_slist_free($0) }
     }
 
+    /// The option has no list yet.
     func setList(_ option: CURLoption, _ lines: [String]) {
+        guard !lines.isEmpty else { return }
         var list: UnsafeMutablePointer<curl_slist>?
         for line in lines { list = cwi_curl_slist_append(list, line) ?? list }
         lists.append(list)
@@ -136,7 +138,7 @@ final class CurlTransfer {
         let grantResult = handle.grant(access)
         refusal = Self.refusal(trust: handle.trustResult, access: grantResult) ?? Self.refusal(of: request)
         var headers = request.headers
-        if access.usesCookies, let index = headers.firstIndex(where: { $0.name.lowercased() == "cookie" }) {
+        if access.usesCookies, let index = headers.firstIndex(where: { $0.isNamed("cookie") }) {
             // As a header it would replace the jar's.
             cwi_curl_set_string(easy, CURLOPT_COOKIE, headers.remove(at: index).value)
         }
@@ -184,7 +186,7 @@ final class CurlTransfer {
     var receivedCookieCount: Int {
         guard access.usesCookies else { return 0 }
         let fields = parser.head.fields + parser.head.answeredFields
-        return fields.count { $0.name.lowercased() == "set-cookie" }
+        return fields.count { $0.isNamed("set-cookie") }
     }
 
     func block(_ cause: WebImageError.BlockReason) { blockCause = cause }

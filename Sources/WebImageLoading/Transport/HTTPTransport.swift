@@ -101,7 +101,7 @@ package struct TransferHead: Sendable {
 
     /// The value of the last field with that name; `name` in lower case.
     package func value(_ name: String) -> String? {
-        fields.last { $0.name.lowercased() == name }?.value
+        fields.last { $0.isNamed(name) }?.value
     }
 
     /// The target of a redirect; `nil` for other responses.

@@ -193,7 +193,7 @@ final class SharedLoad: PausableTask {
 
     private func variantName(of response: StoredResponse) -> String {
         let values = response.varyNames.sorted().map { name in
-            let values = headersSent.filter { $0.name.lowercased() == name }.map(\.value)
+            let values = headersSent.filter { $0.isNamed(name) }.map(\.value)
             return "\(name)=\(values.joined(separator: ","))"
         }
         return name + "\nvary:" + SHA256.hexDigest(of: [UInt8](values.joined(separator: "\n").utf8))
@@ -269,7 +269,7 @@ final class SharedLoad: PausableTask {
             return response.entityTag.map { tag in tags.contains(tag.description) || tags == "*" } ?? false
         }
         guard let date = value("if-modified-since") else { return false }
-        return response.headers.contains { $0.name.lowercased() == "last-modified" && $0.value == date }
+        return response.headers.contains { $0.isNamed("last-modified") && $0.value == date }
     }
 
     // MARK: The origin

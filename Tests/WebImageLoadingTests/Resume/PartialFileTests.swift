@@ -9,23 +9,23 @@ import WebImageTestSupport
 @Suite(.timeLimit(.minutes(3))) struct PartialFileTests {
     private let directory: TemporaryDirectory
     private let store: PartialBodyStore
-    private static let key = String(repeating: "a", count: 64)
+    private static let key = PartialBodyKey(text: "a")
 
     init() throws {
         directory = try TemporaryDirectory()
         store = PartialBodyStore(directory: directory.url("partial"))
     }
 
-    private var path: String { directory.path("partial/\(Self.key).partial") }
+    private var path: String { directory.path("partial/\(Self.key.digest).partial") }
 
-    private static func head(key: String = key) throws -> PartialHead {
+    private static func head(key: PartialBodyKey = key) throws -> PartialHead {
         let response = LoaderResponse(
             url: try ResumeFixture.url(), statusCode: 200, headers: [HTTPField(name: "ETag", value: "\"a\"")])
-        return try #require(PartialHead(response, key: key))
+        return try #require(PartialHead(response, key: key.digest))
     }
 
     /// Writes a file with these pieces, each a record of its own, and lets go of it.
-    private func write(_ pieces: [Data], key: String = key) throws {
+    private func write(_ pieces: [Data], key: PartialBodyKey = key) throws {
         let file = try #require(store.makeFile(Self.key))
         #expect(file.begin(try Self.head(key: key)))
         for piece in pieces { #expect(file.append([piece])) }
@@ -83,7 +83,7 @@ import WebImageTestSupport
         let file = try #require(store.makeFile(Self.key))
         let response = LoaderResponse(
             url: try ResumeFixture.url(), statusCode: 200, headers: [HTTPField(name: "ETag", value: "\"b\"")])
-        #expect(file.begin(try #require(PartialHead(response, key: Self.key))))
+        #expect(file.begin(try #require(PartialHead(response, key: Self.key.digest))))
         #expect(file.append([FaultServer.pattern(1000)]))
         file.unlock()
         // As a power cut may leave it: the new length reached the disk, the new bytes behind the first did not.
@@ -126,7 +126,7 @@ import WebImageTestSupport
     }
 
     @Test func aFileOfAnotherRequestIsNotUsed() throws {
-        try write([Data([1])], key: String(repeating: "b", count: 64))
+        try write([Data([1])], key: PartialBodyKey(text: "b"))
         #expect(body() == nil)
     }
 

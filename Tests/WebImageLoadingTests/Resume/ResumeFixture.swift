@@ -87,7 +87,7 @@ struct ResumeFixture {
     }
 
     /// The name under which the body of that request is kept.
-    func key(_ url: URL? = nil, headers: [String: String] = [:]) throws -> String {
+    func key(_ url: URL? = nil, headers: [String: String] = [:]) throws -> PartialBodyKey {
         let request = LoaderRequest(url: try url ?? Self.url(), headers: headers)
         return try #require(request.partialBodyKey(scope: String(reflecting: ScriptedOrigin.self)))
     }

@@ -55,7 +55,7 @@ import WebImageTestSupport
 
         // A killed process leaves the file as it is now, and no lock.
         let other = try ResumeFixture()
-        try other.directory.write(copy, to: "partial/\(try other.key()).partial")
+        try other.directory.write(copy, to: "partial/\(try other.key().digest).partial")
         chmod(other.directory.path("partial"), 0o700)
         let (second, _, next) = try await other.load()
         let offset = try #require(next.offset)

@@ -230,6 +230,8 @@ import WebImageTestSupport
     @Test func showNetworkActivityCountsNothingFromDisk() async throws {
         // Each change would be waiting to settle: this clock stands still.
         let activity = NetworkActivity(clock: ManualClock())
+        let changes = activity.changes()
+        defer { withExtendedLifetime(changes) {} }
         let fixture = try ManagerFixture { $0.networkActivity = activity }
         _ = try await fixture.load(WebImageRequest(url), answeringWith: SolidPicture(1))
         await fixture.cache.disk?.flush()
@@ -276,6 +278,8 @@ import WebImageTestSupport
         // A change of its count settles when the clock goes on.
         let clock = ManualClock()
         let activity = NetworkActivity(clock: clock)
+        let changes = activity.changes()
+        defer { withExtendedLifetime(changes) {} }
         let fixture = try ManagerFixture { $0.networkActivity = activity }
         for policy in [CachePolicy.cacheOnly, .offline] {
             let request = WebImageRequest(url, options: .showNetworkActivity, cachePolicy: policy)

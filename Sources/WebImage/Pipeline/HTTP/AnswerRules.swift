@@ -1,4 +1,5 @@
 import FoundationEssentials
+import Synchronization
 import WebImageCore
 import WebImageLoading
 
@@ -33,7 +34,7 @@ struct AnswerRules: Sendable {
 
     /// Whether `Vary` allows the response to answer the request. Then no other stored response has to be read.
     func isForRequest(_ response: StoredResponse?) -> Bool {
-        guard let response else { return true }
+        guard let response, response.isVarying else { return true }
         return response.firstDifference(from: request.headers, ignoring: ["*"]) == nil
     }
 
@@ -56,6 +57,7 @@ struct AnswerRules: Sendable {
         guard let response else { return nil }
         if requiresImage, !(200..<300).contains(response.statusCode) { return .statusIsNoImage(response.statusCode) }
         if response.lacksBody || response.isRewritten && !requiresImage { return .bodyWasNotKept }
+        guard response.isVarying else { return nil }
         let ignored: Set = usesCookieJar ? ["*", "cookie"] : ["*"]
         return response.firstDifference(from: request.headers, ignoring: ignored).map { .differs(field: $0) }
     }
@@ -121,19 +123,17 @@ struct AnswerRules: Sendable {
 /// ``value``: for a stored response that varies, for the rules of HTTP, and before the request is sent.
 final class SentRequest: Sendable {
     private let make: @Sendable () -> HTTPCachePolicy.Request
-    private let made = Lock<HTTPCachePolicy.Request?>(nil)
+    private let made = AtomicLazyReference<Made>()
+
+    private final class Made: Sendable {
+        let value: HTTPCachePolicy.Request
+        init(_ value: HTTPCachePolicy.Request) { self.value = value }
+    }
 
     init(_ make: @escaping @Sendable () -> HTTPCachePolicy.Request) { self.make = make }
 
     /// Made by the first caller.
-    var value: HTTPCachePolicy.Request {
-        if let value = made.withLock({ $0 }) { return value }
-        let value = make()
-        return made.withLock { made in
-            made = made ?? value
-            return made ?? value
-        }
-    }
+    var value: HTTPCachePolicy.Request { (made.load() ?? made.storeIfNil(Made(make()))).value }
 }
 
 /// The head and the body from a loader, or its error.

@@ -171,7 +171,7 @@ enum ResponsePlacement {
     ) -> StoredChange.Placement {
         var metadata = ResponseMetadata(response: response)
         guard let latest = stored.first,
-            let latestMetadata = latest.record.responseMetadata.flatMap(ResponseMetadata.init(encoded:))
+            let latestMetadata = latest.record.metadata
         else { return StoredChange.Placement(data: data, responseMetadata: metadata.encoded) }
         var removed: [Int] = []
         var kept: [(slot: Int, date: Date)] = []
@@ -230,7 +230,7 @@ extension PipelineCache {
 
     /// Replaces the stored response of bytes that a server has confirmed.
     func update(_ stored: StoredImage, with response: StoredResponse) {
-        let known = stored.record.responseMetadata.flatMap(ResponseMetadata.init(encoded:))
+        let known = stored.record.metadata
         let metadata = ResponseMetadata(response: response, alternates: known?.alternates ?? [])
         update(stored, responseMetadata: metadata.encoded)
     }
@@ -238,7 +238,7 @@ extension PipelineCache {
 
 extension StoredImage {
     func alternates(isEnough: (StoredResponse?) -> Bool) -> [Int] {
-        guard let metadata = record.responseMetadata.flatMap(ResponseMetadata.init(encoded:)),
+        guard let metadata = record.metadata,
             !metadata.alternates.isEmpty, !isEnough(metadata.response)
         else { return [] }
         return metadata.alternates
