@@ -24,7 +24,7 @@ Benchmarks_groups := $(filter-out $(TransportBenchmarks_groups) $(GTKBenchmarks_
 benchmarks := $(foreach program,$(programs),$(if $(GROUP),$(if $($(program)_groups),$(program)),$(program)))
 peers := $(if $(filter TransportBenchmarks,$(benchmarks)),URLSessionClient) $(if $(filter GTKBenchmarks,$(benchmarks)),webimage-decoder)
 
-.PHONY: help setup build test test-renderer stress mutations fuzz test-tsan test-asan options-off trace build-time lint format pictures bench hit-rates demo screenshots examples fleet docs snippets test-install install uninstall check-install clean
+.PHONY: help setup build test test-renderer stress mutations fuzz test-tsan test-asan options-off trace build-time lint format pictures bench demo screenshots examples fleet docs snippets test-install install uninstall check-install clean
 
 help: ## List these targets.
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' Makefile | expand -t 15
@@ -155,11 +155,6 @@ bench: ## Compare with other libraries, and write Documentation/Benchmarks.md; G
 	@rm -f $(scratch)/benchmarks.txt
 	@bash -o pipefail -c '$(foreach program,$(benchmarks),$(headless) $(scratch)/release/$(program) $($(program)_groups) | tee -a $(scratch)/benchmarks.txt || exit;)'
 	@$(if $(GROUP)$(QUICK),,Scripts/benchmark-page $(scratch)/benchmarks.txt >Documentation/Benchmarks.md)
-
-hit-rates: ## Replay traces through cache policies, and write Documentation/HitRates.md.
-	@Scripts/setup build
-	$(build) -c release --product HitRates
-	@$(scratch)/release/HitRates Documentation
 
 demo: ## Show photographs from a local server, first cold, then from disk.
 	@Scripts/setup build demo

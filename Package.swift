@@ -147,7 +147,6 @@ var targets: [Target] = [
         path: "Benchmarks/TransportBenchmarks"),
     // The peer has a program of its own: FoundationNetworking would weigh on ours.
     program("URLSessionClient", ["TransportWorkload"], path: "Benchmarks/URLSessionClient"),
-    program("HitRates", ["WebImageCaching"], path: "Benchmarks/HitRates"),
 
     .target(
         name: "WebImageTestSupport", dependencies: ["WebImageCore", "WebImageCaching"],
