@@ -8,10 +8,9 @@ enum LoadSource: String, CaseIterable, Sendable {
     case file
     case failed
 
-    /// - Parameter origin: where the image came from; ``ImageOrigin/none`` after a failure.
+    /// - Parameter origin: where the image came from.
     init(_ origin: ImageOrigin, of url: URL) {
         switch origin {
-        case .none: self = .failed
         case .memoryCacheFast, .memoryCache: self = .memory
         case .diskCache: self = .disk
         case .remote: self = url.isOnServer ? .network : .file

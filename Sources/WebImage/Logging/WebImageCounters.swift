@@ -61,7 +61,6 @@ extension WebImageCounters {
             case .memoryCache, .memoryCacheFast: memoryHits += 1
             case .diskCache: diskHits += 1
             case .remote: loads += 1
-            case .none: break
             }
         }
     }

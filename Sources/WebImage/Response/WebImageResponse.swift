@@ -161,8 +161,6 @@ public struct WebImageResponse: Sendable {
 /// if response.origin == .remote { print("loaded from the server") }
 /// ```
 public enum ImageOrigin: Sendable, Hashable {
-    /// There is no image.
-    case none
     /// From memory, within the call that requested it.
     case memoryCacheFast
     /// From memory.

@@ -147,7 +147,6 @@ struct LoadReport: Sendable {
     mutating func note(_ response: WebImageResponse, byteCount: Int?, sourceName: String) {
         source =
             switch response.origin {
-            case .none: "none"
             case .memoryCacheFast, .memoryCache: "memory"
             case .diskCache: "disk"
             case .remote: sourceName

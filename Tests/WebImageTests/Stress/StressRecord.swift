@@ -196,7 +196,7 @@ final class StressRecord: Sendable {
         if plan.variant == .broken { return "a picture of a processor that fails" }
         if response.url != request.url { return "the URL \(response.url)" }
         switch (response.origin, request.cachePolicy) {
-        case (.none, _), (.remote, .cacheOnly), (.remote, .offline), (.memoryCache, .reload), (.diskCache, .reload):
+        case (.remote, .cacheOnly), (.remote, .offline), (.memoryCache, .reload), (.diskCache, .reload):
             return "\(response.origin) under \(request.cachePolicy)"
         default: break
         }
