@@ -124,29 +124,28 @@ var targets: [Target] = [
         dependencies: ["WebImage", "WebImageShared", "WebImageIsolation", "CommandReference", "CWebImageGLib"],
         swiftSettings: settings + (hasFormats ? [.define("WEBIMAGE_FORMATS")] : [])),
     .target(
-        name: "CWebImageBenchmarkPeers", path: "Benchmarks/CWebImageBenchmarkPeers", exclude: hasPeers ? [] : ["gif.c"],
-        linkerSettings: ["jpeg", "png16", "webp", "webpdemux"].map { .linkedLibrary($0) }
-            + (hasPeers ? [.linkedLibrary("gif")] : [])),
-    .target(name: "BenchmarkReport", path: "Benchmarks/BenchmarkReport", swiftSettings: settings),
+        name: "CWebImageBenchmarkPeers", dependencies: hasAllFormats ? ["CWebImageFormatLibraries"] : [],
+        path: "Benchmarks/CWebImageBenchmarkPeers",
+        exclude: (hasPeers ? [] : ["gif.c"]) + (hasAllFormats ? [] : ["formats.c"]),
+        linkerSettings: (["jpeg", "png16", "webp", "webpdemux"] + (hasPeers ? ["gif", "lmdb"] : [])
+            + (hasAllFormats ? formatLibraries.flatMap(\.libraries) : [])).map { .linkedLibrary($0) }),
+    // What the programs share: their tables, processes that are measured, and the files that clients of servers load.
+    .target(name: "BenchmarkSupport", path: "Benchmarks/BenchmarkSupport", swiftSettings: settings),
     .executableTarget(
         name: "Benchmarks",
         dependencies: [
-            "WebImage", "WebImageShared", "BenchmarkReport", "WebImageTestSupport", "CWebImageBenchmarkPeers",
+            "WebImage", "WebImageShared", "BenchmarkSupport", "WebImageTestSupport", "CWebImageBenchmarkPeers",
             "CWebImageSQLite",
             "CWebImageLCMS", "WebImageIsolation",
-        ] + decoder + (hasPeers ? ["CWebImageLMDB"] : [])
-            + (hasAllFormats ? ["CWebImageFormatPeers", "WebImageFormats"] : []),
-        path: "Benchmarks/Benchmarks",
+        ] + decoder + (hasAllFormats ? ["WebImageFormats"] : []),
+        path: "Benchmarks/Benchmarks", exclude: ["WebPictures/aiohttp_pillow.py", "WebPictures/make_pictures.py"],
         swiftSettings: settings + (hasPeers ? [.define("WEBIMAGE_PEERS")] : [])
             + (hasAllFormats ? [.define("WEBIMAGE_FORMATS")] : [])),
-    .target(
-        name: "TransportWorkload", dependencies: ["BenchmarkReport"], path: "Benchmarks/TransportWorkload",
-        swiftSettings: settings),
-    program(
-        "TransportBenchmarks", ["WebImageLoading", "BenchmarkReport", "TransportWorkload", "WebImageTestSupport"],
-        path: "Benchmarks/TransportBenchmarks"),
+    .executableTarget(
+        name: "TransportBenchmarks", dependencies: ["WebImageLoading", "BenchmarkSupport", "WebImageTestSupport"],
+        path: "Benchmarks/TransportBenchmarks", exclude: ["URLSessionClient"], swiftSettings: settings),
     // The peer has a program of its own: FoundationNetworking would weigh on ours.
-    program("URLSessionClient", ["TransportWorkload"], path: "Benchmarks/URLSessionClient"),
+    program("URLSessionClient", ["BenchmarkSupport"], path: "Benchmarks/TransportBenchmarks/URLSessionClient"),
 
     .target(
         name: "WebImageTestSupport", dependencies: ["WebImageCore", "WebImageCaching"],
@@ -201,12 +200,6 @@ if added == "fuzzing" {
             path: "Fuzzing/Sources/FuzzSupport"))
 }
 
-if hasPeers {
-    targets.append(
-        .systemLibrary(
-            name: "CWebImageLMDB", path: "Benchmarks/CWebImageLMDB", providers: [.apt(["liblmdb-dev"])]))
-}
-
 if hasFormats {
     products.append(.library(name: "WebImageFormats", targets: ["WebImageFormats"]))
     targets += [
@@ -220,14 +213,6 @@ if hasFormats {
         library("WebImageFormats", ["WebImageCore", "WebImageCoding", "CWebImageFormats", "CWebImageKernels"]),
         tests("WebImageFormatsTests", ["WebImageFormats", "WebImage"]),
     ]
-}
-
-if hasAllFormats {
-    targets.append(
-        .target(
-            name: "CWebImageFormatPeers", dependencies: ["CWebImageFormatLibraries"],
-            path: "Benchmarks/CWebImageFormatPeers",
-            linkerSettings: builtFormats.flatMap(\.libraries).map { .linkedLibrary($0) }))
 }
 
 if hasDrawing {
@@ -265,7 +250,7 @@ if hasViews {
         program("GalleryProgram", ["Gallery"]),
         program(
             "GTKBenchmarks",
-            ["WebImageGTK", "Gallery", "BenchmarkReport", "CWebImageGTK", "CWebImageAdwaita", "WebImageTestSupport"],
+            ["WebImageGTK", "Gallery", "BenchmarkSupport", "CWebImageGTK", "CWebImageAdwaita", "WebImageTestSupport"],
             path: "Benchmarks/GTKBenchmarks"),
         .systemLibrary(name: "CWebImageTrace", path: "Benchmarks/CWebImageTrace"),
         program(

@@ -1,2 +1,2 @@
 // One import for all groups.
-@_exported public import BenchmarkReport
+@_exported public import BenchmarkSupport

@@ -1,4 +1,4 @@
-import BenchmarkReport
+import BenchmarkSupport
 import Dispatch
 import Foundation
 import WebImage

@@ -1,4 +1,4 @@
-import BenchmarkReport
+import BenchmarkSupport
 import CWebImageGTK
 import Foundation
 import WebImageGTK

@@ -1,5 +1,5 @@
 import FoundationEssentials
-import TransportWorkload
+import BenchmarkSupport
 import WebImageCore
 import WebImageLoading
 

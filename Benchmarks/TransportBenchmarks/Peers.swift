@@ -1,7 +1,6 @@
-import BenchmarkReport
+import BenchmarkSupport
 import FoundationEssentials
 import Glibc
-import TransportWorkload
 
 /// One way to fetch the workload.
 enum Peer: String, CaseIterable {

@@ -1,6 +1,5 @@
-import BenchmarkReport
+import BenchmarkSupport
 import FoundationEssentials
-import TransportWorkload
 import WebImageTestSupport
 
 extension BenchmarkGroup {

@@ -1,7 +1,6 @@
-import BenchmarkReport
+import BenchmarkSupport
 import FoundationEssentials
 import Glibc
-import TransportWorkload
 
 // swift run -c release TransportBenchmarks [group …]; all groups without a name. QUICK=1 in the environment makes it
 // short. It runs itself with --client for the downloader's part.

@@ -1,5 +1,5 @@
 #if WEBIMAGE_PEERS
-    import CWebImageLMDB
+    import CWebImageBenchmarkPeers
     import FoundationEssentials
     import Glibc
 

@@ -1,5 +1,5 @@
 #if WEBIMAGE_FORMATS
-    import CWebImageFormatPeers
+    import CWebImageBenchmarkPeers
     import FoundationEssentials
     import Glibc
     import WebImageCore

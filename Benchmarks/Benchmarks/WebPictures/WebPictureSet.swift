@@ -1,6 +1,6 @@
 import Foundation
 
-/// Images as the web has them, made by `Benchmarks/WebPictures/make_pictures.py` once and kept beside this program.
+/// Images as the web has them, made by `make_pictures.py` once and kept beside this program.
 struct WebPictureSet {
     let directory: URL
     /// Of the files, in order.
@@ -26,8 +26,7 @@ struct WebPictureSet {
 
     /// The path of one of the programs in Python.
     static func script(_ name: String) -> String {
-        URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()
-            .appending(path: "WebPictures/\(name)").path
+        URL(filePath: #filePath).deletingLastPathComponent().appending(path: name).path
     }
 }
 

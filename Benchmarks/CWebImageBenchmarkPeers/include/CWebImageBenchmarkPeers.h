@@ -7,6 +7,13 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "formats.h"
+
+// Its functions are called as they are.
+#if __has_include(<lmdb.h>)
+#include <lmdb.h>
+#endif
+
 // Decodes a JPEG to RGBA with libjpeg-turbo's own memory source and one call a row. False if it does not fit.
 bool peer_decode_jpeg(const uint8_t *data, size_t length, uint8_t *pixels, size_t capacity);
 

@@ -1,4 +1,3 @@
-import BenchmarkReport
 import Dispatch
 package import FoundationEssentials
 import Glibc

@@ -1,4 +1,4 @@
-#include "CWebImageFormatPeers.h"
+#include "formats.h"
 
 #include <dlfcn.h>
 

@@ -1,4 +1,4 @@
-#include "CWebImageFormatPeers.h"
+#include "formats.h"
 
 #include <avif/avif.h>
 #include <jxl/decode.h>

@@ -1,6 +1,6 @@
 import Foundation
 import FoundationNetworking
-import TransportWorkload
+import BenchmarkSupport
 
 // URLSession as it does best on Linux: completion handlers, no cache (with one it crashes on cancel), no cookies.
 guard let client = TransportClient(CommandLine.arguments.dropFirst()) else {
