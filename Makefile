@@ -80,7 +80,7 @@ test-renderer: ## Run the views' tests with GTK's default renderer; RENDERER=…
 	@Scripts/setup build test
 	$(build_tests)
 	RENDERER=$(or $(RENDERER),default) GTK_A11Y=test $(headless) $(run_tests) --scratch-path $(scratch) \
-		--filter 'WebImageGTKTests\.($(or $(FILTER),$(renderer_tests)))'
+		--filter '(WebImageGTK|Gallery)Tests\.($(or $(FILTER),$(renderer_tests)))'
 
 stress: TEST_LIMIT = 3600
 stress: ## Load 100,000 times with random faults and cancellations, and check every result.

@@ -256,11 +256,18 @@ if hasViews {
         program(
             "SetImageTrace", ["WebImageGTK", "CWebImageGTK", "CWebImageTrace"], path: "Benchmarks/SetImageTrace"),
         program("AdwaitaProbe", ["WebImageGTK", "CWebImageGTK"], path: "Tests/AdwaitaProbe"),
+        // Shows and pumps the views of all tests. As a test target, it is built with tests only, and may use what is internal.
+        tests("GTKTestSupport", ["WebImageGTK", "CWebImageGTK"]),
+        tests(
+            "WebImageGTKTests",
+            ["WebImageGTK", "CWebImageGTK", "AdwaitaProbe", "GTKTestSupport"] + decoder
+                + (hasFormats ? ["WebImageFormats"] : []), hasFormats ? [.define("WEBIMAGE_FORMATS")] : []),
         .testTarget(
-            name: "WebImageGTKTests",
-            dependencies: ["WebImageGTK", "CWebImageGTK", "Gallery", "AdwaitaProbe", "WebImageTestSupport"] + decoder
-                + (hasFormats ? ["WebImageFormats"] : []),
-            swiftSettings: settings + (hasFormats ? [.define("WEBIMAGE_FORMATS")] : [])),
+            name: "GalleryTests",
+            dependencies: [
+                "Gallery", "WebImageGTK", "CWebImageGTK", "CWebImageAdwaita", "GTKTestSupport", "WebImageTestSupport",
+            ] + decoder,
+            exclude: hasMap ? [] : ["MarkersPageTests.swift"], swiftSettings: settings),
     ]
 }
 
@@ -269,8 +276,7 @@ if hasMap {
     targets += [
         .systemLibrary(name: "CWebImageShumate", pkgConfig: "shumate-1.0", providers: [.apt(["libshumate-dev"])]),
         library("WebImageMap", ["WebImageGTK", "CWebImageGTK", "CWebImageShumate"]),
-        // Its views are shown and pumped as the others are.
-        tests("WebImageMapTests", ["WebImageMap", "CWebImageGTK", "CWebImageShumate", "WebImageGTKTests"]),
+        tests("WebImageMapTests", ["WebImageMap", "CWebImageGTK", "CWebImageShumate", "GTKTestSupport"]),
     ]
 }
 

@@ -2,6 +2,7 @@ import CWebImageGTK
 import Dispatch
 import XCTest
 
+@testable import GTKTestSupport
 @testable import WebImageGTK
 
 /// Loads that continue in the background, and the application.
@@ -149,7 +150,7 @@ final class ApplicationLifecycleTests: GTKTestCase {
 /// The views bring no style along and need none.
 final class AdwaitaTests: GTKTestCase {
     func testPicturesAndButtonsWorkInALibadwaitaWindow() throws {
-        let run = try GalleryRun([], of: "AdwaitaProbe")
+        let run = try ProgramRun("AdwaitaProbe")
         try XCTSkipIf(run.exitStatus == 77, "no libadwaita: install libadwaita-1-0")
         XCTAssertEqual(run.exitStatus, 0, run.errors)
         XCTAssertEqual(run.output, "picture 255 0 0 255\nbutton normal shown\ndark true\nscale 1.0\n")

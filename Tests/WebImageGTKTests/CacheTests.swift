@@ -2,6 +2,7 @@ import CWebImageGTK
 import WebImageTestSupport
 import XCTest
 
+@testable import GTKTestSupport
 @testable import WebImageGTK
 
 /// Views with a manager whose cache is custom, or a group.

@@ -3,6 +3,7 @@
     import WebImageFormats
     import XCTest
 
+    @testable import GTKTestSupport
     @testable import WebImageGTK
 
     /// Formats of libraries in views.

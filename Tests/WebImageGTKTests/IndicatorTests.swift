@@ -1,6 +1,7 @@
 import CWebImageGTK
 import XCTest
 
+@testable import GTKTestSupport
 @testable import WebImageGTK
 
 final class IndicatorTests: GTKTestCase {

@@ -2,6 +2,7 @@ import CWebImageGTK
 import FoundationEssentials
 import XCTest
 
+@testable import GTKTestSupport
 @testable import WebImageGTK
 
 /// Decoding at the size of the view.
@@ -51,7 +52,7 @@ final class DisplaySizeTests: GTKTestCase {
     }
 
     func testTheImageHasTheScaleOfTheScreen() throws {
-        let run = try GalleryRun([], of: "AdwaitaProbe", scale: 2)
+        let run = try ProgramRun("AdwaitaProbe", scale: 2)
         try XCTSkipIf(run.exitStatus == 77, "no libadwaita: install libadwaita-1-0")
         XCTAssertTrue(run.output.contains("\nscale 2.0\n"), run.output + run.errors)
     }

@@ -1,6 +1,7 @@
 import CWebImageGTK
 import XCTest
 
+@testable import GTKTestSupport
 @testable import WebImageGTK
 
 /// Lists: cells come and go, and what they show is right.

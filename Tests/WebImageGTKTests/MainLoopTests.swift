@@ -3,6 +3,7 @@ import Dispatch
 import Foundation
 import XCTest
 
+@testable import GTKTestSupport
 @testable import WebImageGTK
 
 final class MainLoopTests: XCTestCase {

@@ -3,6 +3,7 @@ import FoundationEssentials
 import WebImageTestSupport
 import XCTest
 
+@testable import GTKTestSupport
 @testable import WebImageGTK
 
 final class PictureOptionsTests: GTKTestCase {

@@ -1,6 +1,7 @@
 import CWebImageGTK
 import XCTest
 
+@testable import GTKTestSupport
 @testable import WebImageGTK
 
 /// Pixels, without a display.

@@ -2,6 +2,7 @@ import CWebImageGTK
 import FoundationEssentials
 import XCTest
 
+@testable import GTKTestSupport
 @testable import WebImageGTK
 
 /// Files that are shown while they arrive.

@@ -3,6 +3,7 @@ import FoundationEssentials
 import Glibc
 import XCTest
 
+@testable import GTKTestSupport
 @testable import WebImageGTK
 
 /// Screens with two pixels per point.

@@ -1,6 +1,7 @@
 import CWebImageGTK
 import XCTest
 
+@testable import GTKTestSupport
 @testable import WebImageGTK
 
 /// The images that a view shows, in any order of events.

@@ -2,6 +2,7 @@ import CWebImageGTK
 import WebImageTestSupport
 import XCTest
 
+@testable import GTKTestSupport
 @testable import WebImageGTK
 
 /// Slots of any widget.

@@ -1,6 +1,7 @@
 import CWebImageGTK
 import XCTest
 
+@testable import GTKTestSupport
 @testable import WebImageGTK
 
 /// The drawing of transitions, compared with their geometry; without a display.

@@ -2,8 +2,8 @@ import CWebImageGTK
 import CWebImageShumate
 import XCTest
 
+@testable import GTKTestSupport
 @testable import WebImageGTK
-@testable import WebImageGTKTests
 @testable import WebImageMap
 
 /// Panning, and the life of the widget.

@@ -3,8 +3,8 @@ import CWebImageShumate
 import Foundation
 import XCTest
 
+@testable import GTKTestSupport
 @testable import WebImageGTK
-@testable import WebImageGTKTests
 @testable import WebImageMap
 
 /// Selection, highlight, keyboard and what screen readers say.

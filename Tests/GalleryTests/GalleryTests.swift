@@ -3,6 +3,7 @@ import Dispatch
 import Foundation
 import XCTest
 
+@testable import GTKTestSupport
 @testable import Gallery
 @testable import WebImageGTK
 
@@ -69,13 +70,13 @@ final class GalleryScreenshotTests: GTKTestCase {
         let pages = PageName.allCases.filter { $0.rawValue != "markers" }.map(\.rawValue)
         let files = pages.map { folder.appendingPathComponent("\($0).png") }
         // Side by side: each waits for decoding most of the time.
-        let (runs, cache) = (LockBox<[Int: GalleryRun]>([:]), folder.appendingPathComponent("cache").path)
+        let (runs, cache) = (LockBox<[Int: ProgramRun]>([:]), folder.appendingPathComponent("cache").path)
         DispatchQueue.concurrentPerform(iterations: pages.count) { number in
             let arguments = [
                 "--page", pages[number], "--size", "900x700", "--cache-dir", cache + "-\(number)", "--screenshot",
                 files[number].path,
             ]
-            if let run = try? GalleryRun(arguments) { runs.withLock { $0[number] = run } }
+            if let run = try? ProgramRun("Gallery", arguments) { runs.withLock { $0[number] = run } }
         }
         for (number, page) in pages.enumerated() {
             let run = try XCTUnwrap(runs.withLock { $0[number] })
@@ -89,8 +90,9 @@ final class GalleryScreenshotTests: GTKTestCase {
 
     func testImagesAppearUnderTheDefaultRenderer() throws {
         let file = folder.appendingPathComponent("views.png")
-        let run = try GalleryRun(
-            ["--page", "views", "--cache-dir", folder.path + "/cache", "--screenshot", file.path], renderer: nil)
+        let run = try ProgramRun(
+            "Gallery", ["--page", "views", "--cache-dir", folder.path + "/cache", "--screenshot", file.path],
+            renderer: nil)
         XCTAssertEqual(run.exitStatus, 0, run.errors)
         XCTAssertEqual(run.errors, "")
         let screenshot = try CodecRegistry.shared.decode(try Data(contentsOf: file))
@@ -112,7 +114,7 @@ final class GalleryScreenshotTests: GTKTestCase {
     func testReportsALocationThatCannotBeOpened() throws {
         let picture = try write(.red, to: "red.png")
         let missing = folder.appendingPathComponent("missing").path
-        let run = try GalleryRun([picture, missing, "--screenshot", screenshotURL.path])
+        let run = try ProgramRun("Gallery", [picture, missing, "--screenshot", screenshotURL.path])
         XCTAssertEqual(run.exitStatus, 1)
         XCTAssertEqual(run.errors.components(separatedBy: missing).count, 2, run.errors)
         XCTAssertTrue(run.errors.contains("No such file"), run.errors)
@@ -145,10 +147,11 @@ final class GalleryScreenshotTests: GTKTestCase {
         return file.path
     }
 
-    private func run(listing paths: [String], scale: Int = 1) throws -> GalleryRun {
+    private func run(listing paths: [String], scale: Int = 1) throws -> ProgramRun {
         let list = folder.appendingPathComponent("list.txt")
         try Data(paths.joined(separator: "\n").utf8).write(to: list)
-        return try GalleryRun(
+        return try ProgramRun(
+            "Gallery",
             [
                 "--list", list.path, "--cache-dir", folder.appendingPathComponent("cache").path, "--size", "760x400",
                 "--screenshot", screenshotURL.path, "--report", reportURL.path,
@@ -162,7 +165,7 @@ final class GalleryScreenshotTests: GTKTestCase {
 
 final class GalleryArgumentsTests: XCTestCase {
     func testReportsAMissingDisplay() throws {
-        let run = try GalleryRun(["picture.png"], hasDisplay: false)
+        let run = try ProgramRun("Gallery", ["picture.png"], hasDisplay: false)
         XCTAssertEqual(run.exitStatus, 1)
         XCTAssertTrue(run.errors.contains("no display"), run.errors)
     }
@@ -179,14 +182,14 @@ final class GalleryArgumentsTests: XCTestCase {
             (["--scheme", "pink"], "--scheme takes light or dark"),
         ]
         for (arguments, complaint) in cases {
-            let run = try GalleryRun(arguments, hasDisplay: false)
+            let run = try ProgramRun("Gallery", arguments, hasDisplay: false)
             XCTAssertEqual(run.exitStatus, 2, "\(arguments)")
             XCTAssertTrue(run.errors.contains(complaint), run.errors)
         }
     }
 
     func testHelpNamesEveryOption() throws {
-        let run = try GalleryRun(["--help"], hasDisplay: false)
+        let run = try ProgramRun("Gallery", ["--help"], hasDisplay: false)
         XCTAssertEqual(run.exitStatus, 0)
         for name in ["--list", "--cache-dir", "--screenshot", "--report", "--size", "--page", "--view", "--scheme"] {
             XCTAssertTrue(run.output.contains(name), name)
@@ -196,7 +199,7 @@ final class GalleryArgumentsTests: XCTestCase {
     }
 
     func testTheManualPageHasEveryOptionAndTheInstalledName() throws {
-        let run = try GalleryRun(["--man"], hasDisplay: false)
+        let run = try ProgramRun("Gallery", ["--man"], hasDisplay: false)
         XCTAssertEqual(run.exitStatus, 0)
         XCTAssertTrue(run.output.contains(".TH WEBIMAGE\\-GALLERY 1 \(LibraryVersion.date)"), run.output)
         for option in GalleryArguments.options {
@@ -210,7 +213,7 @@ final class GalleryArgumentsTests: XCTestCase {
     }
 
     func testTellsItsVersion() throws {
-        let run = try GalleryRun(["--version"], hasDisplay: false)
+        let run = try ProgramRun("Gallery", ["--version"], hasDisplay: false)
         XCTAssertEqual(run.exitStatus, 0)
         XCTAssertEqual(run.output, "Gallery \(LibraryVersion.text)\n")
     }
@@ -224,49 +227,5 @@ final class GalleryArgumentsTests: XCTestCase {
         let arguments = try GalleryArguments(parsing: ["Gallery", "--list", "/dev/fd/\(input.fileDescriptor)"])
         XCTAssertEqual(arguments.list?.urls.map(\.path), ["/a.png"])
         try input.close()
-    }
-}
-
-/// One run of the Gallery, or of another program that is built with the tests, in its own process.
-struct GalleryRun {
-    let exitStatus: Int32
-    let output: String
-    let errors: String
-
-    /// - Parameters:
-    ///   - hasDisplay: `false` hides the display from it.
-    ///   - scale: pixels in a point.
-    ///   - renderer: what GTK draws with, as `GSK_RENDERER` names it; `nil` is GTK's own choice.
-    init(
-        _ arguments: [String], of program: String = "Gallery", hasDisplay: Bool = true, scale: Int = 1,
-        renderer: String? = "cairo"
-    ) throws {
-        let process = Process()
-        // SwiftPM puts programs beside the bundle of the tests.
-        process.executableURL = Bundle.main.executableURL?.deletingLastPathComponent()
-            .appendingPathComponent(program)
-        process.arguments = arguments
-        var environment = ProcessInfo.processInfo.environment
-        environment["GSK_RENDERER"] = renderer
-        environment["GDK_SCALE"] = "\(scale)"
-        if !hasDisplay { for name in ["DISPLAY", "WAYLAND_DISPLAY"] { environment[name] = nil } }
-        process.environment = environment
-        let (output, errors) = (Pipe(), Pipe())
-        process.standardOutput = output
-        process.standardError = errors
-        try process.run()
-        // A safety net: what hangs fails its test.
-        let watchdog = DispatchWorkItem { process.terminate() }
-        DispatchQueue.global().asyncAfter(deadline: .now() + 60, execute: watchdog)
-        defer { watchdog.cancel() }
-        // Both are short enough for a pipe, so one may wait for the other.
-        self.output = Self.text(from: output)
-        self.errors = Self.text(from: errors)
-        process.waitUntilExit()
-        exitStatus = process.terminationReason == .exit ? process.terminationStatus : -process.terminationStatus
-    }
-
-    private static func text(from pipe: Pipe) -> String {
-        String(decoding: pipe.fileHandleForReading.readDataToEndOfFile(), as: UTF8.self)
     }
 }

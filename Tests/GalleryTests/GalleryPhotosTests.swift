@@ -2,6 +2,7 @@ import CWebImageGTK
 import Foundation
 import XCTest
 
+@testable import GTKTestSupport
 @testable import Gallery
 @testable import WebImageGTK
 

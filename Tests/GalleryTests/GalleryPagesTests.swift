@@ -3,6 +3,7 @@ import Foundation
 import WebImageTestSupport
 import XCTest
 
+@testable import GTKTestSupport
 @testable import Gallery
 @testable import WebImageGTK
 

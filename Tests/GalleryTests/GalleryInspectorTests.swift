@@ -4,6 +4,7 @@ import Foundation
 import WebImageTestSupport
 import XCTest
 
+@testable import GTKTestSupport
 @testable import Gallery
 @testable import WebImageGTK
 

@@ -2,6 +2,7 @@ import WebImageGTK
 import WebImageTestSupport
 import XCTest
 
+@testable import GTKTestSupport
 @testable import Gallery
 
 /// The zoom's rules, for random images, windows and gestures.

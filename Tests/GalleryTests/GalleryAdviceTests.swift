@@ -2,6 +2,7 @@ import Foundation
 import WebImageGTK
 import XCTest
 
+@testable import GTKTestSupport
 @testable import Gallery
 
 final class GalleryAdviceTests: XCTestCase {

@@ -4,6 +4,7 @@ import Foundation
 import Glibc
 import XCTest
 
+@testable import GTKTestSupport
 @testable import Gallery
 @testable import WebImageGTK
 

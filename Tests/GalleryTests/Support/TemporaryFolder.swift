@@ -1,5 +1,6 @@
 import Foundation
 
+@testable import GTKTestSupport
 @testable import WebImageGTK
 
 /// A folder that is removed with its last reference.

@@ -184,3 +184,16 @@ struct TestAnimation: AnimationSource {
         }
     }
 }
+
+/// Returns an image whose pixels a closure chooses.
+func picture(
+    _ width: Int, _ height: Int, _ pixel: (_ x: Int, _ y: Int) -> SIMD4<UInt8>
+) throws(WebImageError) -> Image {
+    var pixels = try MutablePixelBuffer(width: width, height: height)
+    pixels.withUnsafeMutableBytes { bytes in
+        for index in 0..<(width * height) {
+            bytes.storeBytes(of: pixel(index % width, index / width), toByteOffset: index * 4, as: SIMD4<UInt8>.self)
+        }
+    }
+    return Image(pixels: pixels.freeze(isOpaque: true))
+}

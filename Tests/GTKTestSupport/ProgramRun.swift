@@ -1,0 +1,45 @@
+import Foundation
+
+/// One run of a program that is built with the tests, in its own process.
+struct ProgramRun {
+    let exitStatus: Int32
+    let output: String
+    let errors: String
+
+    /// - Parameters:
+    ///   - hasDisplay: `false` hides the display from it.
+    ///   - scale: pixels in a point.
+    ///   - renderer: what GTK draws with, as `GSK_RENDERER` names it; `nil` is GTK's own choice.
+    init(
+        _ program: String, _ arguments: [String] = [], hasDisplay: Bool = true, scale: Int = 1,
+        renderer: String? = "cairo"
+    ) throws {
+        let process = Process()
+        // SwiftPM puts programs beside the bundle of the tests.
+        process.executableURL = Bundle.main.executableURL?.deletingLastPathComponent()
+            .appendingPathComponent(program)
+        process.arguments = arguments
+        var environment = ProcessInfo.processInfo.environment
+        environment["GSK_RENDERER"] = renderer
+        environment["GDK_SCALE"] = "\(scale)"
+        if !hasDisplay { for name in ["DISPLAY", "WAYLAND_DISPLAY"] { environment[name] = nil } }
+        process.environment = environment
+        let (output, errors) = (Pipe(), Pipe())
+        process.standardOutput = output
+        process.standardError = errors
+        try process.run()
+        // A safety net: what hangs fails its test.
+        let watchdog = DispatchWorkItem { process.terminate() }
+        DispatchQueue.global().asyncAfter(deadline: .now() + 60, execute: watchdog)
+        defer { watchdog.cancel() }
+        // Both are short enough for a pipe, so one may wait for the other.
+        self.output = Self.text(from: output)
+        self.errors = Self.text(from: errors)
+        process.waitUntilExit()
+        exitStatus = process.terminationReason == .exit ? process.terminationStatus : -process.terminationStatus
+    }
+
+    private static func text(from pipe: Pipe) -> String {
+        String(decoding: pipe.fileHandleForReading.readDataToEndOfFile(), as: UTF8.self)
+    }
+}
