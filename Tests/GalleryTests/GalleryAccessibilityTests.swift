@@ -9,7 +9,7 @@ import XCTest
 
 /// The whole window, page by page, for assistive technologies and for the keyboard.
 final class GalleryAccessibilityTests: GTKTestCase {
-    private static let pages: [GalleryArguments.Page] =
+    private static let pages: [GalleryWindow.Page] =
         [.photos, .statistics, .learn(nil)] + PageName.allCases.map { .learn($0) }
 
     /// What is wrong with the controls of a page.

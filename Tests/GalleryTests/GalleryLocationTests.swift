@@ -166,10 +166,10 @@ final class LocationReaderTests: XCTestCase {
     }
 
     func testAnAddressIsAURLAlsoWithoutItsScheme() {
-        XCTAssertEqual(LocationReader.remoteURL("example.org/a.jpg")?.absoluteString, "https://example.org/a.jpg")
-        XCTAssertEqual(LocationReader.remoteURL("http://host/a")?.absoluteString, "http://host/a")
+        XCTAssertEqual(URL.remote("example.org/a.jpg")?.absoluteString, "https://example.org/a.jpg")
+        XCTAssertEqual(URL.remote("http://host/a")?.absoluteString, "http://host/a")
         for text in ["/etc/a.b/c", "./a.b/c", "~/a.b/c", "photo.jpg", "two words"] {
-            XCTAssertNil(LocationReader.remoteURL(text), text)
+            XCTAssertNil(URL.remote(text), text)
         }
     }
 }

@@ -195,7 +195,7 @@ final class GalleryArgumentsTests: XCTestCase {
             XCTAssertTrue(run.output.contains(name), name)
         }
         for line in run.output.split(separator: "\n") { XCTAssertLessThanOrEqual(line.count, 80, "\(line)") }
-        for page in GalleryArguments.Page.all { XCTAssertTrue(run.output.contains(page.name), page.name) }
+        for page in GalleryWindow.Page.all { XCTAssertTrue(run.output.contains(page.name), page.name) }
     }
 
     func testTheManualPageHasEveryOptionAndTheInstalledName() throws {

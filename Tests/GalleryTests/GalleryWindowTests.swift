@@ -107,7 +107,7 @@ final class GalleryWindowTests: GTKTestCase {
     func testPartsAreMadeWhenTheyAreShown() throws {
         try MainActor.assumeIsolated {
             try Self.withWindow { window, _ in
-                for page in [GalleryArguments.Page.statistics, .learn(nil), .photos] {
+                for page in [GalleryWindow.Page.statistics, .learn(nil), .photos] {
                     window.show(page)
                     pump(page.name) { window.isSettled }
                     XCTAssertEqual(window.shownPage, page.name)

@@ -1,20 +1,9 @@
 import CWebImageAdwaita
 import CWebImageGTK
-import Glibc
 import WebImageGTK
 
 /// The application: one window on the images of the command line, or on nothing.
 @MainActor package final class GalleryApplication {
-    /// The application's identifier: the name of its icon, of its desktop file and of its windows.
-    static let identifier = "io.github.swift_web_image.Gallery"
-
-    /// The application's icon in one color. It is not there until the program is installed.
-    static var symbolicIcon: String {
-        let name = identifier + "-symbolic"
-        let theme = gdk_display_get_default().map { gtk_icon_theme_get_for_display($0) }
-        return theme.map { gtk_icon_theme_has_icon($0, name) != 0 } == true ? name : "image-x-generic-symbolic"
-    }
-
     private let arguments: GalleryArguments
     private let settings: GallerySettings
     private var window: GalleryWindow?
@@ -57,7 +46,7 @@ import WebImageGTK
         }
         MainLoop.install()
         // Several instances may run at the same time, also without a session bus.
-        let application = ObjectPointer(adw_application_new(Self.identifier, G_APPLICATION_NON_UNIQUE))
+        let application = ObjectPointer(adw_application_new(GalleryIcon.identifier, G_APPLICATION_NON_UNIQUE))
         defer { g_object_unref(application.address) }
         application.onSignal("activate") { [unowned self] in activate(application) }
         let status = g_application_run(application.as(GApplication.self), 0, nil)
@@ -87,10 +76,4 @@ import WebImageGTK
             }
         }
     }
-}
-
-/// Prints the program's name and `message` to standard error.
-func complain(_ message: String) {
-    var line = "Gallery: \(message)\n"
-    line.withUTF8 { _ = write(STDERR_FILENO, $0.baseAddress, $0.count) }
 }

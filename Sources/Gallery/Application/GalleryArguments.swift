@@ -17,27 +17,11 @@ struct GalleryArguments {
     /// The window's size in points. The default fits 30 photographs.
     var windowSize = PixelSize(width: 1280, height: 900)
     /// The first page.
-    var page = Page.photos
+    var page = GalleryWindow.Page.photos
     /// The image to open in the viewer, counted from 0.
     var viewedIndex: Int?
     /// Light or dark; `nil` for the desktop's choice.
     var colorScheme: ColorScheme?
-
-    enum Page: Equatable {
-        case photos, statistics
-        /// A page that teaches, or their list.
-        case learn(PageName?)
-
-        var name: String {
-            switch self {
-            case .photos: "photos"
-            case .statistics: "statistics"
-            case .learn(let name): name?.rawValue ?? "learn"
-            }
-        }
-
-        static let all: [Page] = [.photos, .learn(nil), .statistics] + PageName.allCases.map { .learn($0) }
-    }
 
     enum ColorScheme: String {
         case light, dark
@@ -55,7 +39,7 @@ struct GalleryArguments {
         CommandLine.arguments.first?.split(separator: "/").last.map(String.init) ?? "Gallery"
     }
 
-    private static var pageNames: String { Page.all.map(\.name).joined(separator: ", ") }
+    private static var pageNames: String { GalleryWindow.Page.all.map(\.name).joined(separator: ", ") }
 
     /// Parses the command line.
     init(parsing arguments: [String]) throws(Refusal) {
@@ -90,7 +74,7 @@ struct GalleryArguments {
             }
         }
         if let name = values["page"] {
-            guard let page = Page.all.first(where: { $0.name == name }) else {
+            guard let page = GalleryWindow.Page.all.first(where: { $0.name == name }) else {
                 throw Refusal(reason: "--page takes \(Self.pageNames)")
             }
             self.page = page

@@ -35,7 +35,7 @@ struct LocationReader: Sendable {
     func read(_ location: String, _ report: @escaping Report) async throws(Failure) {
         let text = location.trimmed
         guard !text.isEmpty else { throw .invalid(location) }
-        if let url = Self.remoteURL(text) { return try await readRemote(url, report) }
+        if let url = URL.remote(text) { return try await readRemote(url, report) }
         let path = text.hasPrefix("file:") ? URL(string: text)?.path(percentEncoded: false) : Self.expanded(text)
         guard let path else { throw .invalid(text) }
         try await WorkQueue.files.run { cancellation throws(Failure) in try readLocal(path, cancellation, report) }
@@ -89,20 +89,6 @@ struct LocationReader: Sendable {
     }
 
     // MARK: Servers
-
-    /// The URL that a text contains, also without its scheme: `example.org/a.jpg`.
-    static func remoteURL(_ text: String) -> URL? {
-        if let url = URL(string: text), let scheme = url.scheme?.lowercased(),
-            ["http", "https", "data"].contains(scheme)
-        {
-            return url
-        }
-        let host = text.prefix { $0 != "/" }
-        guard !text.hasPrefix("/"), !text.hasPrefix("."), !text.hasPrefix("~"), host.contains("."), text.contains("/"),
-            access(text, F_OK) != 0
-        else { return nil }
-        return URL(string: "https://" + text)
-    }
 
     private func readRemote(_ url: URL, _ report: @escaping Report) async throws(Failure) {
         // Most addresses tell by their name; others are checked by a request for their type. The response is cached, so

@@ -62,7 +62,7 @@ import WebImageGTK
     }
 
     private func makeEmptyState() -> ObjectPointer {
-        let page = ObjectPointer(adw_status_page_new()).set("icon-name", GalleryApplication.symbolicIcon)
+        let page = ObjectPointer(adw_status_page_new()).set("icon-name", GalleryIcon.symbolicIcon)
             .set("title", "No images").set(
                 "description", "Open files, a folder, a list or a web page, or drop links and files here.")
         let buttons = ObjectPointer.column(

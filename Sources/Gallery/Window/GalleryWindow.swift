@@ -39,7 +39,7 @@ import WebImageGTK
         g_object_ref_sink(toasts.address)
 
         gtk_window_set_title(widget.as(), "Gallery")
-        gtk_window_set_icon_name(widget.as(), GalleryApplication.identifier)
+        gtk_window_set_icon_name(widget.as(), GalleryIcon.identifier)
         gtk_window_set_default_size(widget.as(), gint(size.width), gint(size.height))
         widget.sized(360, 294)
         buildContent()
@@ -179,7 +179,7 @@ import WebImageGTK
     private var isViewing: Bool { adw_leaflet_get_visible_child(leaflet.opaque) != mainPage.widget }
 
     /// Shows a page of the command line.
-    func show(_ page: GalleryArguments.Page) {
+    func show(_ page: GalleryWindow.Page) {
         switch page {
         case .photos, .statistics: adw_view_stack_set_visible_child_name(stack.opaque, page.name)
         case .learn(let name):

@@ -91,7 +91,7 @@ import WebImageGTK
     /// Puts a location at the front of the recent ones, without a password. Images that are their own URL are left out.
     func noteLocation(_ location: String) {
         let text = location.trimmed
-        let url = LocationReader.remoteURL(text)
+        let url = URL.remote(text)
         guard url?.isData != true else { return }
         let location = url?.user() == nil ? text : url?.displayText ?? text
         change { values in

@@ -48,7 +48,7 @@ import WebImageGTK
     /// The paths and links in a text, one a line. Other lines are left out.
     static func locations(in text: String) -> [String] {
         text.split(whereSeparator: \.isNewline).map { String($0).trimmed }.filter { line in
-            line.hasPrefix("/") || line.hasPrefix("file:") || LocationReader.remoteURL(line) != nil
+            line.hasPrefix("/") || line.hasPrefix("file:") || URL.remote(line) != nil
         }
     }
 }

@@ -86,6 +86,8 @@ struct LoadRecord: Sendable {
 
     /// The oldest records are dropped beyond this number.
     nonisolated static let limit = 2_000
+    /// The oldest samples are dropped beyond this number.
+    nonisolated static let sampleLimit = 600
 
     func observe(_ body: @escaping @MainActor () -> Void) { observers.append(body) }
 
@@ -112,7 +114,7 @@ struct LoadRecord: Sendable {
 
     fileprivate struct Entries {
         var records = Latest<LoadRecord>(limit: LoadLog.limit)
-        var samples = Latest<LoadSample>(limit: LoadStatistics.loadLimit)
+        var samples = Latest<LoadSample>(limit: LoadLog.sampleLimit)
         var failedURLs: Set<URL> = []
     }
 

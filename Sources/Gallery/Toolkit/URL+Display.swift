@@ -1,4 +1,5 @@
 import FoundationEssentials
+import Glibc
 import WebImageGTK
 
 extension URL {
@@ -17,4 +18,18 @@ extension URL {
 
     /// Whether the URL contains the file.
     var isData: Bool { scheme?.lowercased() == "data" }
+
+    /// The URL that a text contains, also without its scheme: `example.org/a.jpg`.
+    static func remote(_ text: String) -> URL? {
+        if let url = URL(string: text), let scheme = url.scheme?.lowercased(),
+            ["http", "https", "data"].contains(scheme)
+        {
+            return url
+        }
+        let host = text.prefix { $0 != "/" }
+        guard !text.hasPrefix("/"), !text.hasPrefix("."), !text.hasPrefix("~"), host.contains("."), text.contains("/"),
+            access(text, F_OK) != 0
+        else { return nil }
+        return URL(string: "https://" + text)
+    }
 }
