@@ -151,13 +151,16 @@ var targets: [Target] = [
         name: "WebImageTestSupport", dependencies: ["WebImageCore", "WebImageCaching"],
         path: "Tests/WebImageTestSupport",
         swiftSettings: settings),
+    .target(
+        name: "CodingTestSupport", dependencies: ["WebImageCore", "WebImageCoding", "WebImageTestSupport"],
+        path: "Tests/CodingTestSupport", swiftSettings: settings),
     tests("WebImageCoreTests", ["WebImageCore"]),
     program("DecodeMemoryProbe", ["WebImageCoding"], path: "Tests/DecodeMemoryProbe"),
     tests(
         "WebImageCodingTests",
         [
             "WebImageCoding", "CWebImageJPEG", "CWebImagePNG", "CWebImageDeflate", "CWebImageKernels",
-            "DecodeMemoryProbe",
+            "DecodeMemoryProbe", "CodingTestSupport",
         ]),
     program(
         "MisbehavingDecoder", ["WebImageIsolation", "WebImageCoding", "WebImageCore", "CWebImageSandbox"],
@@ -196,7 +199,7 @@ if added == "fuzzing" {
     products.append(.library(name: "FuzzSupport", targets: ["FuzzSupport"]))
     targets.append(
         .target(
-            name: "FuzzSupport", dependencies: ["WebImageCaching", "WebImageFormats"],
+            name: "FuzzSupport", dependencies: ["WebImageCaching", "WebImageFormats", "CodingTestSupport"],
             path: "Fuzzing/Sources/FuzzSupport"))
 }
 
@@ -211,7 +214,7 @@ if hasFormats {
             cSettings: missingFormats.map { .define("CWI_WITHOUT_\($0.name.uppercased())") },
             linkerSettings: builtFormats.flatMap(\.libraries).map { .linkedLibrary($0) }),
         library("WebImageFormats", ["WebImageCore", "WebImageCoding", "CWebImageFormats", "CWebImageKernels"]),
-        tests("WebImageFormatsTests", ["WebImageFormats", "WebImage"]),
+        tests("WebImageFormatsTests", ["WebImageFormats", "WebImage", "CodingTestSupport"]),
     ]
 }
 

@@ -1,3 +1,4 @@
+import CodingTestSupport
 import Foundation
 import Testing
 import WebImageCore

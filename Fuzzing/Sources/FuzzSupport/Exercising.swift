@@ -1,3 +1,4 @@
+import CodingTestSupport
 import FoundationEssentials
 import WebImageCaching
 import WebImageCoding

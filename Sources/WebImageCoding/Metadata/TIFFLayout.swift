@@ -31,12 +31,12 @@ package struct TIFFLayout {
         firstDirectory = start + offset
     }
 
-    func integer(at offset: Int, count: Int, in data: RawSpan) -> Int? {
+    package func integer(at offset: Int, count: Int, in data: RawSpan) -> Int? {
         data.integer(at: offset, count: count, isBigEndian: isBigEndian)
     }
 
     /// The number in an entry, or the first of several.
-    func integer(_ entry: Entry, in data: RawSpan) -> Int? {
+    package func integer(_ entry: Entry, in data: RawSpan) -> Int? {
         let size = Self.byteCount(ofType: entry.type)
         guard (1...4).contains(size), entry.count > 0 else { return nil }
         return integer(at: entry.value.lowerBound, count: size, in: data)
@@ -46,7 +46,7 @@ package struct TIFFLayout {
     func target(of entry: Entry, in data: RawSpan) -> Int? { integer(entry, in: data).map { start + $0 } }
 
     /// Returns the first entry with `tag`; `nil` if there is none, or if its value is not within the bytes.
-    func entry(_ tag: Int, inDirectoryAt offset: Int, of data: RawSpan) -> Entry? {
+    package func entry(_ tag: Int, inDirectoryAt offset: Int, of data: RawSpan) -> Entry? {
         guard let count = integer(at: offset, count: 2, in: data) else { return nil }
         for index in 0..<count {
             let position = offset + 2 + index * 12

@@ -1,3 +1,4 @@
+import CodingTestSupport
 import Testing
 @testable import WebImageCoding
 import WebImageCore

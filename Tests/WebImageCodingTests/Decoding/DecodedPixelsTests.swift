@@ -1,3 +1,4 @@
+import CodingTestSupport
 import Foundation
 import Testing
 @testable import WebImageCoding

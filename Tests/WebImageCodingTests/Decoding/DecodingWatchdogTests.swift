@@ -1,3 +1,4 @@
+import CodingTestSupport
 import Dispatch
 import Foundation
 import Testing

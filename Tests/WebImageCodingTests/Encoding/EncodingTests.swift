@@ -1,3 +1,4 @@
+import CodingTestSupport
 import CWebImageJPEG
 import CWebImagePNG
 import Foundation

@@ -1,3 +1,4 @@
+import CodingTestSupport
 import CWebImageKernels
 import Foundation
 import Testing

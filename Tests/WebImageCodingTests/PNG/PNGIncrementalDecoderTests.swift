@@ -1,3 +1,4 @@
+import CodingTestSupport
 import CWebImageDeflate
 import Foundation
 import Testing

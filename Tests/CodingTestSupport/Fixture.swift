@@ -1,66 +1,65 @@
-import Foundation
-import Testing
-import WebImageCoding
-import WebImageCore
+package import Foundation
+package import WebImageCoding
+package import WebImageCore
 
 /// A committed image and the pixels that another program decodes from it; see Tests/Fixtures/make_fixtures.py.
-struct Fixture: Sendable, CustomTestStringConvertible {
-    let name: String
+package struct Fixture: Sendable, CustomStringConvertible {
+    package let name: String
 
-    init(_ name: String) { self.name = name }
+    package init(_ name: String) { self.name = name }
 
-    var testDescription: String { name }
+    package var description: String { name }
 
-    func data() throws -> Data { try Data(contentsOf: Self.directory.appending(path: name)) }
+    package func data() throws -> Data { try Data(contentsOf: Self.directory.appending(path: name)) }
 
     /// The content of `name.rgba`.
-    func reference() throws -> Pixels { try Pixels(named: name + ".rgba") }
+    package func reference() throws -> Pixels { try Pixels(named: name + ".rgba") }
 
     /// All images with an extension that have a reference.
-    static func all(withExtension fileExtension: String) -> [Fixture] {
+    package static func all(withExtension fileExtension: String) -> [Fixture] {
         let names = (try? FileManager.default.contentsOfDirectory(atPath: directory.path)) ?? []
         return names.filter { $0.hasSuffix("." + fileExtension) && names.contains($0 + ".rgba") }
             .sorted().map(Fixture.init)
     }
 
-    static let directory = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
+    package static let directory = URL(filePath: #filePath).deletingLastPathComponent()
         .deletingLastPathComponent().appending(path: "Fixtures/images")
 }
 
 /// Premultiplied RGBA without gaps between rows.
-struct Pixels: Equatable {
-    var size: PixelSize
-    var bytes: [UInt8]
+package struct Pixels: Equatable {
+    package var size: PixelSize
+    package var bytes: [UInt8]
 
-    init(size: PixelSize, bytes: [UInt8]) {
+    package init(size: PixelSize, bytes: [UInt8]) {
         self.size = size
         self.bytes = bytes
     }
 
-    init(named name: String) throws {
+    package init(named name: String) throws {
         let data = [UInt8](try Data(contentsOf: Fixture.directory.appending(path: name)))
         func number(at offset: Int) -> Int { (0..<4).reduce(0) { $0 | Int(data[offset + $1]) << (8 * $1) } }
         self.init(size: PixelSize(width: number(at: 0), height: number(at: 4)), bytes: Array(data[8...]))
     }
 
-    init(_ buffer: PixelBuffer) {
+    package init(_ buffer: PixelBuffer) {
         self.init(size: buffer.size, bytes: buffer.withUnsafeBytes { Array($0) })
     }
 
     /// The largest difference of two bytes; `nil` for different sizes.
-    func difference(from other: Pixels) -> Int? {
+    package func difference(from other: Pixels) -> Int? {
         guard size == other.size, bytes.count == other.bytes.count else { return nil }
         return zip(bytes, other.bytes).reduce(0) { max($0, abs(Int($1.0) - Int($1.1))) }
     }
 
     /// Peak signal to noise ratio in decibels; above 40 differences are invisible. `nil` for different sizes.
-    func psnr(against other: Pixels) -> Double? {
+    package func psnr(against other: Pixels) -> Double? {
         guard size == other.size, bytes.count == other.bytes.count else { return nil }
         let squares = zip(bytes, other.bytes).reduce(0.0) { $0 + pow(Double($1.0) - Double($1.1), 2) }
         return squares == 0 ? .infinity : 10 * log10(255 * 255 * Double(bytes.count) / squares)
     }
 
-    func buffer(isOpaque: Bool = false) throws -> PixelBuffer {
+    package func buffer(isOpaque: Bool = false) throws -> PixelBuffer {
         var buffer = try MutablePixelBuffer(width: size.width, height: size.height)
         buffer.withUnsafeMutableBytes { $0.copyBytes(from: bytes) }
         return buffer.freeze(isOpaque: isOpaque)
@@ -69,7 +68,7 @@ struct Pixels: Equatable {
 
 extension Pixels {
     /// The number of rows from the top equal to those of `whole`, if all others are transparent; `nil` otherwise.
-    func goodRowCount(of whole: Pixels) -> Int? {
+    package func goodRowCount(of whole: Pixels) -> Int? {
         guard size == whole.size else { return nil }
         let length = size.width * 4
         func row(_ index: Int, of pixels: Pixels) -> ArraySlice<UInt8> {
@@ -82,7 +81,7 @@ extension Pixels {
 
 extension IncrementalImageDecoder {
     /// Decodes bytes that arrive in pieces of `length`, with a preview after each.
-    func decode(_ data: Data, inPiecesOf length: Int) throws(WebImageError) -> Image {
+    package func decode(_ data: Data, inPiecesOf length: Int) throws(WebImageError) -> Image {
         for start in stride(from: 0, to: data.count, by: length) {
             try append(data[start..<min(start + length, data.count)])
             _ = try preview()

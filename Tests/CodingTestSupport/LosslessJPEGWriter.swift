@@ -1,20 +1,29 @@
-import Foundation
+package import Foundation
 
 /// Writes lossless JPEG (ITU-T T.81, annex H) with one Huffman table, whose codes are all as long.
-struct LosslessJPEGWriter {
-    var width: Int
-    var height: Int
-    var bits: Int
-    var components: Int
-    var predictor = 1
+package struct LosslessJPEGWriter {
+    package var width: Int
+    package var height: Int
+    package var bits: Int
+    package var components: Int
+    package var predictor = 1
     /// By how many bits samples are shifted to the right.
-    var shift = 0
+    package var shift = 0
     /// The rows between two restart markers; 0 for none.
-    var restartRows = 0
-    var isInterleaved = true
+    package var restartRows = 0
+    package var isInterleaved = true
+
+    package init(
+        width: Int, height: Int, bits: Int, components: Int, predictor: Int = 1, shift: Int = 0, restartRows: Int = 0,
+        isInterleaved: Bool = true
+    ) {
+        (self.width, self.height, self.bits, self.components) = (width, height, bits, components)
+        (self.predictor, self.shift, self.restartRows) = (predictor, shift, restartRows)
+        self.isInterleaved = isInterleaved
+    }
 
     /// - Parameter sample: for x, y and the component.
-    func data(_ sample: (Int, Int, Int) -> Int) -> Data {
+    package func data(_ sample: (Int, Int, Int) -> Int) -> Data {
         var file: [UInt8] = [0xFF, 0xD8]
         func segment(_ marker: UInt8, _ content: [UInt8]) {
             file += [0xFF, marker, UInt8((content.count + 2) >> 8), UInt8((content.count + 2) & 255)] + content

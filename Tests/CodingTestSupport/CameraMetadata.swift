@@ -1,26 +1,26 @@
-import Foundation
+package import Foundation
 import WebImageCore
 
-@testable import WebImageCoding
+package import WebImageCoding
 
 /// EXIF and XMP as a camera writes them: turned, in another color space, with a thumbnail.
-enum CameraMetadata {
-    static let thumbnail = Data("thumbnail".utf8)
-    static let notes = Data("the camera's own notes".utf8)
+package enum CameraMetadata {
+    package static let thumbnail = Data("thumbnail".utf8)
+    package static let notes = Data("the camera's own notes".utf8)
 
-    static let xmp = Data(
+    package static let xmp = Data(
         #"""
         <x:xmpmeta xmlns:x="adobe:ns:meta/"><rdf:RDF xmlns:rdf="http://www.w3.org/1999/02/22-rdf-syntax-ns#">
         <rdf:Description tiff:Orientation="6" dc:title="Dunes"/></rdf:RDF></x:xmpmeta>
         """#.utf8)
 
-    static func metadata(isBigEndian: Bool = false) -> ImageMetadata {
+    package static func metadata(isBigEndian: Bool = false) -> ImageMetadata {
         ImageMetadata(exif: exif(isBigEndian: isBigEndian), xmp: xmp)
     }
 
     /// Make "Leica", orientation 6; in the EXIF directory a size of 4000 × 3000, Adobe RGB, and the notes; a second
     /// directory with the thumbnail.
-    static func exif(isBigEndian: Bool) -> Data {
+    package static func exif(isBigEndian: Bool) -> Data {
         func number(_ value: Int, _ count: Int) -> [UInt8] {
             let bytes = (0..<count).map { UInt8(truncatingIfNeeded: value >> (8 * $0)) }
             return isBigEndian ? bytes.reversed() : bytes
@@ -42,7 +42,7 @@ enum CameraMetadata {
     }
 
     /// The numbers that describe the pixels.
-    static func numbers(of metadata: ImageMetadata) -> [String: Int] {
+    package static func numbers(of metadata: ImageMetadata) -> [String: Int] {
         guard let exif = metadata.exif, let layout = TIFFLayout(exif.bytes) else { return [:] }
         func number(_ tag: Int, at offset: Int) -> Int? {
             layout.entry(tag, inDirectoryAt: offset, of: exif.bytes).flatMap { layout.integer($0, in: exif.bytes) }

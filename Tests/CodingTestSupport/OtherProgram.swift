@@ -1,21 +1,21 @@
-import Foundation
+package import Foundation
 import WebImageCore
 import WebImageTestSupport
 
 /// Programs that read our files.
-enum OtherProgram {
+package enum OtherProgram {
     /// Debian's Python, which has Pillow.
-    static let python = "/usr/bin/python3"
+    package static let python = "/usr/bin/python3"
     /// The name in ImageMagick 7, or in earlier versions.
-    static let imageMagick = ["/usr/bin/magick", "/usr/bin/convert"].first(where: isInstalled) ?? "magick"
+    package static let imageMagick = ["/usr/bin/magick", "/usr/bin/convert"].first(where: isInstalled) ?? "magick"
 
-    static let hasPillow = (try? run(python, ["-c", "import PIL"])) != nil
+    package static let hasPillow = (try? run(python, ["-c", "import PIL"])) != nil
 
-    static func isInstalled(_ path: String) -> Bool { FileManager.default.isExecutableFile(atPath: path) }
+    package static func isInstalled(_ path: String) -> Bool { FileManager.default.isExecutableFile(atPath: path) }
 
     /// Returns the output of a program.
     @discardableResult
-    static func run(_ path: String, _ arguments: [String]) throws -> Data {
+    package static func run(_ path: String, _ arguments: [String]) throws -> Data {
         let process = Process()
         process.executableURL = URL(filePath: path)
         process.arguments = arguments
@@ -29,25 +29,25 @@ enum OtherProgram {
         return data
     }
 
-    struct ProgramFailure: Error, CustomStringConvertible {
-        let program: String
-        let output: Data
-        var description: String { "\(program) failed: \(String(decoding: output, as: UTF8.self))" }
+    package struct ProgramFailure: Error, CustomStringConvertible {
+        package let program: String
+        package let output: Data
+        package var description: String { "\(program) failed: \(String(decoding: output, as: UTF8.self))" }
     }
 
     /// The frames that Pillow reads from a file, with straight alpha.
-    struct PillowReading: Decodable {
-        let frames: [Data]
-        let width: Int
-        let height: Int
+    package struct PillowReading: Decodable {
+        package let frames: [Data]
+        package let width: Int
+        package let height: Int
         /// In milliseconds.
-        let durations: [Double]
+        package let durations: [Double]
         /// As stored; `nil` if missing.
-        let loop: Int?
-        let isProgressive: Bool
+        package let loop: Int?
+        package let isProgressive: Bool
     }
 
-    static func pillowReading(of file: URL) throws -> PillowReading {
+    package static func pillowReading(of file: URL) throws -> PillowReading {
         let script = """
             import base64, json, sys
             from PIL import Image

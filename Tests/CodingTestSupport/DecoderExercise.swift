@@ -1,15 +1,15 @@
-import FoundationEssentials
-import WebImageCoding
+package import FoundationEssentials
+package import WebImageCoding
 import WebImageCore
 
 /// Decodes an input in all ways and compares the results that must be equal, whatever the input is.
 ///
-/// Fuzzing uses it too (a link in Fuzzing/Sources/FuzzSupport), so it uses no internal declarations.
-struct DecoderExercise {
-    let decoder: any ImageDecoder
-    let input: Data
+/// Fuzzing uses it too.
+package struct DecoderExercise {
+    package let decoder: any ImageDecoder
+    package let input: Data
     /// The differences found.
-    private(set) var faults: [String] = []
+    package private(set) var faults: [String] = []
 
     /// Small, so that bombs take milliseconds.
     private static let limits = {
@@ -20,12 +20,12 @@ struct DecoderExercise {
     }()
     private static let frameLimit = 20
 
-    init(_ decoder: any ImageDecoder, input: Data) {
+    package init(_ decoder: any ImageDecoder, input: Data) {
         self.decoder = decoder
         self.input = input
     }
 
-    mutating func run() {
+    package mutating func run() {
         var options = DecodingOptions(limits: Self.limits)
         _ = try? decoder.info(of: input)
         for length in [input.count / 3, input.count] { _ = try? decoder.probe(input.prefix(length)) }

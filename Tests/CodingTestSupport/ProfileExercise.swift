@@ -1,16 +1,18 @@
-import FoundationEssentials
+package import FoundationEssentials
 import WebImageCoding
 import WebImageCore
 
 /// Decodes images with one color profile, whatever it contains: it may only change colors.
 ///
-/// Fuzzing uses it too (a link in Fuzzing/Sources/FuzzSupport), so it only uses public API.
-struct ProfileExercise {
+/// Fuzzing uses it too.
+package struct ProfileExercise {
     /// Gray, color and CMYK JPEGs without a profile. Not `Data`, whose pointers a leak detector does not see.
-    let images: [[UInt8]]
+    package let images: [[UInt8]]
+
+    package init(images: [[UInt8]]) { self.images = images }
 
     /// Returns the problems found.
-    func faults(of profile: Data) -> [String] {
+    package func faults(of profile: Data) -> [String] {
         images.flatMap { file in
             do {
                 return try faults(of: profile, in: Data(file))

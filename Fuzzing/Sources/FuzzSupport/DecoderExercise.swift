@@ -1,1 +1,0 @@
-../../../Tests/WebImageCodingTests/Support/DecoderExercise.swift

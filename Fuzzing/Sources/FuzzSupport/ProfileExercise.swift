@@ -1,1 +1,0 @@
-../../../Tests/WebImageCodingTests/Support/ProfileExercise.swift

@@ -1,1 +1,0 @@
-../../WebImageCodingTests/Support/Fixture.swift
