@@ -204,9 +204,3 @@ extension WebImageManager.Configuration {
                     .appending(path: "server-images"))),
         configuration: ImageCache.Configuration(decodingLimits: .server))
 }
-
-extension WebImageManager {
-    /// Called when a load ends.
-    typealias FinishHook =
-        @Sendable (_ operation: WebImageOperation, _ result: Result<WebImageResponse, WebImageError>) -> Void
-}

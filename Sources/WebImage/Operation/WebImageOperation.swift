@@ -1,4 +1,3 @@
-public import Dispatch
 public import WebImageCaching
 public import WebImageCore
 public import WebImageLoading
@@ -38,6 +37,9 @@ public final class WebImageOperation: Sendable {
     package typealias ProgressHandler = @Sendable (_ received: Int64, _ expected: Int64?) -> Void
     package typealias PreviewHandler = @Sendable (Image) -> Void
     package typealias CompletionHandler = @Sendable (Result<WebImageResponse, WebImageError>) -> Void
+    /// Called when a load ends.
+    typealias FinishHook =
+        @Sendable (_ operation: WebImageOperation, _ result: Result<WebImageResponse, WebImageError>) -> Void
 
     /// The handlers, and the queue that they run on. The completion may be set later, by ``complete(with:)``.
     package struct Callbacks: Sendable {
@@ -72,7 +74,7 @@ public final class WebImageOperation: Sendable {
     private let callbackQueue: any CallbackQueue
     private let counters: PipelineCounters
     private let running: RunningLoads
-    private let didFinish: WebImageManager.FinishHook?
+    private let didFinish: FinishHook?
     private let storage: Lock<Storage>
 
     /// ```
@@ -129,7 +131,7 @@ public final class WebImageOperation: Sendable {
 
     init(
         request: WebImageRequest, key: ImageCacheKey, cache: any ImageCaching, _ callbacks: Callbacks,
-        counters: PipelineCounters, running: RunningLoads, didFinish: WebImageManager.FinishHook? = nil
+        counters: PipelineCounters, running: RunningLoads, didFinish: FinishHook? = nil
     ) {
         self.request = request
         self.counters = counters
@@ -359,55 +361,4 @@ public final class WebImageOperation: Sendable {
 
 extension Result where Failure == WebImageError {
     fileprivate var isCancellation: Bool { if case .failure(.cancelled) = self { true } else { false } }
-}
-
-/// Runs callbacks: a dispatch queue, the main loop of a GUI, or a custom queue.
-///
-/// ```swift
-/// manager.load(WebImageRequest(url), callbackQueue: DispatchQueue.main) { result in print(result) }
-/// ```
-///
-/// A queue must run its closures one at a time and in order, and never inside the call to ``enqueue(_:)``.
-public protocol CallbackQueue: Sendable {
-    /// Runs `body` later.
-    func enqueue(_ body: @escaping @Sendable () -> Void)
-}
-
-extension DispatchQueue: CallbackQueue {
-    /// Runs `body` asynchronously. The queue must be serial.
-    public func enqueue(_ body: @escaping @Sendable () -> Void) { async(execute: body) }
-}
-
-/// A serial queue that runs the callbacks that wait as one block, since starting a block takes longer than many
-/// callbacks.
-final class BatchingCallbackQueue: CallbackQueue {
-    private let queue: DispatchQueue
-    private let waiting = Lock<[Callback]>([])
-
-    // In an array, a closure alone would need another closure around it.
-    private struct Callback {
-        let body: @Sendable () -> Void
-    }
-
-    init(label: String) { queue = DispatchQueue(label: label) }
-
-    func enqueue(_ body: @escaping @Sendable () -> Void) {
-        let isFirst = waiting.withLock { waiting in
-            waiting.append(Callback(body: body))
-            return waiting.count == 1
-        }
-        guard isFirst else { return }
-        queue.async { [self] in
-            let callbacks = waiting.withLock { waiting in
-                defer { waiting = [] }
-                return waiting
-            }
-            for callback in callbacks { callback.body() }
-        }
-    }
-}
-
-/// Calls back at once on the reporting thread. For continuations, which only store the result and return.
-struct DirectCallbackQueue: CallbackQueue {
-    func enqueue(_ body: @escaping @Sendable () -> Void) { body() }
 }

@@ -16,7 +16,7 @@ import WebImageLoading
 ///
 /// ``ImageLoad`` does the work of an image job, ``BytesLoad`` that of a bytes job.
 final class Pipeline: Sendable {
-    let configuration: WebImageManager.Configuration
+    let configuration: PipelineConfiguration
     /// For images in memory, and variants on disk.
     let cache: any PipelineCache
     /// For original bytes.
@@ -41,7 +41,7 @@ final class Pipeline: Sendable {
     ///   - originals: the configuration's cache by default.
     ///   - other: a pipeline to share counters and, with the same cache, the sizes of images with.
     init(
-        _ configuration: WebImageManager.Configuration, undecoded: ByteBudget = ByteBudget(),
+        _ configuration: PipelineConfiguration, undecoded: ByteBudget = ByteBudget(),
         originals: (any ImageCaching)? = nil, previewTiming: PreviewTiming? = nil, sharing other: Pipeline? = nil
     ) {
         self.configuration = configuration

@@ -154,6 +154,16 @@ public struct WebImageResponse: Sendable {
     }
 }
 
+/// A kind of preview.
+enum PreviewKind: Sendable {
+    /// A complete image, which may turn out to be the result.
+    case stored
+    /// An image in memory with another size.
+    case otherSize
+    /// The part of the image that has arrived.
+    case arriving
+}
+
 /// Where an image came from.
 ///
 /// ```swift

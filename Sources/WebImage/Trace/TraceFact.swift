@@ -106,12 +106,6 @@ struct AnswerNote: Sendable {
     /// The validators that were sent.
     let conditions: [HTTPField]
 
-    init(_ answer: LoaderAnswer, conditions: [HTTPField]) {
-        (statusCode, metrics) = (answer.head?.statusCode, answer.metrics)
-        byteCount = answer.body.map(\.count)
-        self.conditions = conditions
-    }
-
     fileprivate var words: String {
         var words =
             conditions.isEmpty

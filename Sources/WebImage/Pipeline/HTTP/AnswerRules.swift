@@ -217,3 +217,11 @@ extension AnswerRules {
         return nil
     }
 }
+
+extension AnswerNote {
+    init(_ answer: LoaderAnswer, conditions: [HTTPField]) {
+        self.init(
+            statusCode: answer.head?.statusCode, byteCount: answer.body.map(\.count), metrics: answer.metrics,
+            conditions: conditions)
+    }
+}

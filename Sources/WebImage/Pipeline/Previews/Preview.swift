@@ -128,16 +128,6 @@ final class Preview: Sendable {
     }
 }
 
-/// A kind of preview.
-enum PreviewKind: Sendable {
-    /// A complete image, which may turn out to be the result.
-    case stored
-    /// An image in memory with another size.
-    case otherSize
-    /// The part of the image that has arrived.
-    case arriving
-}
-
 extension WebImageResponse {
     /// The same response as a result that shows nothing new.
     var unchanged: Self {

@@ -2,23 +2,6 @@ import Dispatch
 package import FoundationEssentials
 import WebImageCore
 
-/// How a file is shown while it arrives.
-struct PreviewStyle: Hashable, Sendable {
-    enum Content: Hashable, Sendable {
-        /// Not blurred.
-        case sharp
-        /// Blurred if its first bytes show the whole image; otherwise not shown.
-        case blurred
-        /// Blurred if its first bytes show the whole image; otherwise not blurred.
-        case blurredIfWhole
-    }
-
-    /// How what has arrived is shown; `nil` for not at all.
-    var content: Content?
-    /// Whether the thumbnail in the file is shown first.
-    var showsThumbnail = false
-}
-
 /// When the next preview is due: an interval after the last, or later if previews take long to make.
 struct PreviewTiming: Sendable {
     /// The minimum time between the starts of two previews.

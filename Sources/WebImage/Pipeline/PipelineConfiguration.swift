@@ -1,0 +1,26 @@
+import FoundationEssentials
+import WebImageCaching
+import WebImageCoding
+import WebImageCore
+import WebImageIsolation
+import WebImageLoading
+
+/// What a pipeline takes of a manager's configuration.
+struct PipelineConfiguration: Sendable {
+    var cache: any ImageCaching
+    var loaders: ImageLoaderGroup
+    var codecs: CodecRegistry
+    var decodingLimits: DecodingLimits
+    var isolation: IsolationPolicy
+    var isolatedDecoding: IsolatedDecoding
+    var allowsDamage: Bool
+    var minimumProgressInterval: Double
+    var bodyStorage: BodyStorage
+    var resumesTransfers: Bool
+    var environment: LoadEnvironment
+    var now: @Sendable () -> Date
+    var reusesVariants: Bool
+    var previewInterval: Duration
+    var log: (@Sendable (_ level: WebImageLogLevel, _ message: () -> String) -> Void)?
+    var willCache: (@Sendable (_ image: Image, _ request: WebImageRequest) -> Image?)?
+}
