@@ -352,7 +352,7 @@ final class GalleryInspectorTests: GTKTestCase {
             let record = try XCTUnwrap(fixture.inspector.inspection?.record)
             let failure = try XCTUnwrap(LoadFacts.failure(record.error, attempts: record.attempts))
             XCTAssertEqual(failure.title, "Failure")
-            XCTAssertTrue(failure.facts.contains(Fact("Error code of the library", "200")))
+            XCTAssertTrue(failure.facts.contains(Fact("For developers", "WebImageError with code 200")))
             XCTAssertTrue(try XCTUnwrap(failure.facts.first).value.contains("404"))
             XCTAssertEqual(fixture.facts("Transfer")["Status"], "404", "the transfer of a failed load is known")
             XCTAssertEqual(fixture.facts("Cache entry")["On disk"], "No")

@@ -167,6 +167,10 @@ final class LocationReaderTests: XCTestCase {
 
     func testAnAddressIsAURLAlsoWithoutItsScheme() {
         XCTAssertEqual(URL.remote("example.org/a.jpg")?.absoluteString, "https://example.org/a.jpg")
+        for host in ["127.0.0.1:8480", "127.1.2.3", "localhost", "localhost:80", "[::1]:8480"] {
+            XCTAssertEqual(URL.remote(host + "/a.jpg")?.absoluteString, "http://\(host)/a.jpg")
+        }
+        XCTAssertEqual(URL.remote("1270.example.org/a.jpg")?.scheme, "https")
         XCTAssertEqual(URL.remote("http://host/a")?.absoluteString, "http://host/a")
         for text in ["/etc/a.b/c", "./a.b/c", "~/a.b/c", "photo.jpg", "two words"] {
             XCTAssertNil(URL.remote(text), text)

@@ -63,8 +63,8 @@ import WebImageGTK
         let window = GalleryWindow(application: application, session: session, size: arguments.windowSize)
         self.window = window
         window.present()
-        window.show(arguments.page)
-        window.open(arguments.locations, list: arguments.list)
+        window.open(arguments.locations, list: arguments.list, viewsImage: arguments.page == nil)
+        if let page = arguments.page { window.show(page) }
         if let index = arguments.viewedIndex { window.view(index) }
         guard let path = arguments.screenshotPath else { return }
         recorder = ScreenshotRecorder(window: window, path: path, reportPath: arguments.reportPath) { isComplete in

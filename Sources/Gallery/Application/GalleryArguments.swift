@@ -16,8 +16,8 @@ struct GalleryArguments {
     var reportPath: String?
     /// The window's size in points. The default fits 30 photographs.
     var windowSize = PixelSize(width: 1280, height: 900)
-    /// The first page.
-    var page = GalleryWindow.Page.photos
+    /// The page to show; `nil` for the viewer if the only location is an image, and else for the images.
+    var page: GalleryWindow.Page?
     /// The image to open in the viewer, counted from 0.
     var viewedIndex: Int?
     /// Light or dark; `nil` for the desktop's choice.
@@ -93,7 +93,7 @@ struct GalleryArguments {
         screenshotPath = values["screenshot"]
         reportPath = values["report"]
         if reportPath != nil, screenshotPath == nil { throw Refusal(reason: "--report needs --screenshot") }
-        if reportPath != nil, page != .photos || viewedIndex != nil {
+        if reportPath != nil, page ?? .photos != .photos || viewedIndex != nil {
             throw Refusal(reason: "--report is for the page photos")
         }
         if let size = values["size"] { windowSize = try Self.size(size) }

@@ -36,30 +36,55 @@ struct FolderScanner: Sendable {
     func scan(_ folder: String, _ cancellation: Cancellation, _ body: ([URL]) -> Void) -> Int32? {
         var pending = [folder]
         while let path = pending.popLast() {
-            guard let directory = opendir(path) else {
+            guard let content = content(of: path, cancellation) else {
                 // A folder inside that cannot be read hides only its own images.
                 if path == folder { return errno }
                 continue
             }
-            var (files, folders): ([String], [String]) = ([], [])
-            while !cancellation.isCancelled, let entry = readdir(directory) {
-                let name = withUnsafePointer(to: &entry.pointee.d_name) {
-                    $0.withMemoryRebound(to: CChar.self, capacity: 256) { String(cString: $0) }
-                }
-                guard !name.hasPrefix(".") else { continue }
-                switch kind(of: entry.pointee, at: path + "/" + name) {
-                case .folder: folders.append(name)
-                case .file where isImage(named: name): files.append(name)
-                case .file, .other: break
-                }
-            }
-            closedir(directory)
             guard !cancellation.isCancelled else { return nil }
-            let urls = Self.inNaturalOrder(files).map { URL(filePath: path + "/" + $0) }
-            if !urls.isEmpty { body(urls) }
-            pending += Self.inNaturalOrder(folders).reversed().map { path + "/" + $0 }
+            if !content.images.isEmpty { body(content.images) }
+            pending += content.folders.reversed()
         }
         return nil
+    }
+
+    /// Returns the images and folders directly in a folder, each in that order; `nil` with an error number if it cannot be read.
+    private func content(of path: String, _ cancellation: Cancellation) -> (images: [URL], folders: [String])? {
+        guard let directory = opendir(path) else { return nil }
+        defer { closedir(directory) }
+        var (files, folders): ([String], [String]) = ([], [])
+        while !cancellation.isCancelled, let entry = readdir(directory) {
+            let name = withUnsafePointer(to: &entry.pointee.d_name) {
+                $0.withMemoryRebound(to: CChar.self, capacity: 256) { String(cString: $0) }
+            }
+            guard !name.hasPrefix(".") else { continue }
+            switch kind(of: entry.pointee, at: path + "/" + name) {
+            case .folder: folders.append(name)
+            case .file where isImage(named: name): files.append(name)
+            case .file, .other: break
+            }
+        }
+        return (
+            Self.inNaturalOrder(files).map { URL(filePath: path + "/" + $0) },
+            Self.inNaturalOrder(folders).map { path + "/" + $0 }
+        )
+    }
+
+    /// Returns the images in the folder of a file, in the order of names, the file itself among them whatever its name. Blocks the
+    /// thread.
+    func images(around file: URL, _ cancellation: Cancellation) -> [URL] {
+        let path = file.path(percentEncoded: false)
+        let folder = path.lastIndex(of: "/").map { String(path[..<$0]) } ?? "."
+        let images = content(of: folder.isEmpty ? "/" : folder, cancellation)?.images ?? []
+        let name = file.lastPathComponent
+        if images.contains(where: { $0.lastPathComponent == name }) {
+            // As it was opened: its text may have another form.
+            return images.map { $0.lastPathComponent == name ? file : $0 }
+        }
+        let order = Self.inNaturalOrder(images.map(\.lastPathComponent) + [name])
+        var all = images
+        all.insert(file, at: order.firstIndex(of: name) ?? 0)
+        return all
     }
 
     private enum Kind { case file, folder, other }

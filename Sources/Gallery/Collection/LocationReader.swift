@@ -41,6 +41,11 @@ struct LocationReader: Sendable {
         try await WorkQueue.files.run { cancellation throws(Failure) in try readLocal(path, cancellation, report) }
     }
 
+    /// Returns the images in the folder of a file, in the order of names, and the file among them.
+    func images(around file: URL) async -> [URL] {
+        await WorkQueue.files.run { cancellation in scanner.images(around: file, cancellation) }
+    }
+
     /// Calls `report` with the images of a list, on any thread.
     func read(_ list: LocationList, _ report: @escaping Report) async throws(Failure) {
         try await WorkQueue.files.run { _ throws(Failure) in

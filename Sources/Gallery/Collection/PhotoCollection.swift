@@ -7,6 +7,8 @@ import WebImageGTK
     enum Change {
         /// All images are others.
         case replaced
+        /// Some images have left, were added in between, or have other places.
+        case rearranged
         /// Images were added at the end.
         case appended
         /// The shapes of some images are known now.
@@ -44,6 +46,23 @@ import WebImageGTK
         knownShapes = RangeSet()
         urlSet = nil
         notify(.replaced)
+    }
+
+    /// Shows the same images in another order, without some of them, or with others in between. What is known about their
+    /// shapes stays.
+    func rearrange(to newURLs: [URL]) {
+        guard newURLs != urls else { return }
+        let places = Dictionary(zip(urls, urls.indices), uniquingKeysWith: { first, _ in first })
+        let former = newURLs.map { places[$0] }
+        let (ratios, known) = (aspectRatios, knownShapes)
+        urls = newURLs
+        aspectRatios = former.map { place in place.map { ratios[$0] } ?? Self.usualAspectRatio }
+        knownShapes = RangeSet()
+        for (index, place) in former.enumerated() where place.map(known.contains) == true {
+            knownShapes.insert(contentsOf: index..<index + 1)
+        }
+        urlSet = nil
+        notify(.rearranged)
     }
 
     /// Adds images at the end.

@@ -30,7 +30,7 @@ import WebImageGTK
 
     private func collectionDidChange(_ change: PhotoCollection.Change) {
         switch change {
-        case .replaced:
+        case .replaced, .rearranged:
             cancellation.cancel()
             (cancellation, queuedCount) = (Cancellation(), 0)
             readNewImages()
@@ -40,7 +40,8 @@ import WebImageGTK
     }
 
     private func readNewImages() {
-        let files = (queuedCount..<collection.count).filter { collection.urls[$0].isFileURL }
+        let files = (queuedCount..<collection.count)
+            .filter { collection.urls[$0].isFileURL && !collection.isShapeKnown(of: $0) }
             .map { (index: $0, url: collection.urls[$0]) }
         queuedCount = collection.count
         guard !files.isEmpty else { return }

@@ -32,7 +32,7 @@ enum LoadFacts {
         if let error {
             facts.append(Fact("What happened", error.errorDescription ?? error.description))
             if let advice = error.galleryAdvice { facts.append(Fact("What to do", advice)) }
-            facts.append(Fact("Error code of the library", "\(error.code)"))
+            facts.append(Fact("For developers", "WebImageError with code \(error.code)"))
         }
         if attempts.count > 1 { facts += attempts.map(fact) }
         return FactGroup(title: error == nil ? "Attempts" : "Failure", facts: facts)

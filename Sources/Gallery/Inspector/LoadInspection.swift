@@ -28,7 +28,8 @@ struct LoadInspection: Sendable {
     ///
     /// - Parameter now: the date that ages count to.
     func groups(now: Date) -> [FactGroup] {
-        var groups: [FactGroup] = []
+        // The photograph first: how it was loaded interests fewer.
+        var groups = file
         if let record { groups.append(LoadFacts.caches(record)) }
         if let transfer {
             var facts = LoadFacts.transfer(transfer.transfer.metrics)
@@ -38,7 +39,7 @@ struct LoadInspection: Sendable {
             groups += facts
         }
         if let entry { groups += [entry.group(now: now), entry.headers].compactMap(\.self) }
-        return groups + file
+        return groups
     }
 
     /// The text for the clipboard.

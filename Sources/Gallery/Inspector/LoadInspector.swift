@@ -56,8 +56,8 @@ import WebImageGTK
         gtk_stack_add_named(stack.opaque, empty.widget, "empty")
         gtk_stack_add_named(stack.opaque, ObjectPointer.scrolling(content).widget, "content")
         for part in [
-            ObjectPointer.column(spacing: 6, [summary, address]), makeButtons(), failurePlace, timelinePlace,
-            groupsPlace,
+            ObjectPointer.column(spacing: 6, [summary, address]), failurePlace, groupsPlace, timelinePlace,
+            makeButtons(),
         ] { content.append(part) }
         result.isVisible = false
         session.loads.observe { [weak self] in self?.loadsDidChange() }

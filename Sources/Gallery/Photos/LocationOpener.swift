@@ -9,14 +9,23 @@ struct OpenRequest: Sendable {
     var replaces = true
 
     var isEmpty: Bool { list == nil && locations.isEmpty }
+
+    /// Whether it is for one location in place of everything else. If that is an image, the viewer shows it.
+    var isForOneLocation: Bool { replaces && list == nil && locations.count == 1 }
 }
 
 /// Opens locations, and puts their images into the collection as they are found.
 ///
 ///     open(request) ─► Reading ─► LocationReader ─► ApplyQueue ─► still the current reading? ─► collection
+///                                                                             one image? ─► viewer; its folder ─► collection
 @MainActor final class LocationOpener {
     /// Called when ``isReading`` has changed.
     var onChange: () -> Void = {}
+    /// Called when the only location of a request is an image, which is the only one of the collection then. The others in its
+    /// folder follow.
+    var onImage: () -> Void = {}
+    /// Called when the content of a file of the collection has changed.
+    var onContentChange: (URL) -> Void = { _ in }
     /// Called at the end of a request of which some locations have no images: with the reason, and with those to try
     /// again.
     var onFailure: (_ reason: String, _ failed: OpenRequest) -> Void = { _, _ in }
@@ -24,18 +33,26 @@ struct OpenRequest: Sendable {
     private let session: GallerySession
     /// The request that is being read.
     private(set) var current: Reading?
+    /// The folders of the images of a request for one location.
+    private var watch: FolderWatch?
+    /// What the watch has found, and the order.
+    private var arranging: Task<Void, Never>?
     /// Requests that add their images to those of the current one.
     private var waiting: [OpenRequest] = []
 
     /// What is found for a request. It is dropped if another request has taken its place.
     @MainActor final class Reading {
         fileprivate var replaces: Bool
+        fileprivate var imageCount = 0
         fileprivate var task: Task<Void, Never>?
 
         fileprivate init(_ request: OpenRequest) { replaces = request.replaces }
     }
 
-    init(session: GallerySession) { self.session = session }
+    init(session: GallerySession) {
+        self.session = session
+        session.settings.observe(\.order) { [weak self] _ in self?.arrange() }
+    }
 
     /// Whether locations are being read.
     var isReading: Bool { current != nil }
@@ -57,7 +74,8 @@ struct OpenRequest: Sendable {
 
     private func stop() {
         current?.task?.cancel()
-        current = nil
+        arranging?.cancel()
+        (current, watch, arranging) = (nil, nil, nil)
         waiting = []
     }
 
@@ -82,6 +100,10 @@ struct OpenRequest: Sendable {
                     reasons.append("\(error)")
                 }
             }
+            if request.isForOneLocation, let file = await self?.shownFile(of: reading) {
+                let images = await reader.images(around: file)
+                ApplyQueue.main.enqueue { MainActor.assumeIsolated { self?.show(images, of: reading) } }
+            }
             // After the images that were found last.
             ApplyQueue.main.enqueue { [failed, reasons] in
                 MainActor.assumeIsolated { self?.finish(reading, request, failed, reasons) }
@@ -91,8 +113,31 @@ struct OpenRequest: Sendable {
 
     private func add(_ urls: [URL], of reading: Reading) {
         guard reading === current else { return }
+        reading.imageCount += urls.count
         if reading.replaces { session.collection.replace(with: urls) } else { session.collection.append(urls) }
         reading.replaces = false
+    }
+
+    /// Shows the only image that was found; returns it if it is a file.
+    private func shownFile(of reading: Reading) async -> URL? {
+        await withCheckedContinuation { continuation in
+            // After the images that were found.
+            ApplyQueue.main.enqueue {
+                MainActor.assumeIsolated {
+                    guard reading === self.current, reading.imageCount == 1,
+                        let url = self.session.collection.urls.first,
+                        self.session.collection.count == 1
+                    else { return continuation.resume(returning: nil) }
+                    self.onImage()
+                    continuation.resume(returning: url.isFileURL ? url : nil)
+                }
+            }
+        }
+    }
+
+    private func show(_ images: [URL], of reading: Reading) {
+        guard reading === current, images.count > 1 else { return }
+        session.collection.replace(with: images)
     }
 
     private func finish(_ reading: Reading, _ request: OpenRequest, _ failed: OpenRequest, _ reasons: [String]) {
@@ -101,11 +146,73 @@ struct OpenRequest: Sendable {
         if let location = request.locations.first, request.list == nil, request.locations.count == 1, failed.isEmpty {
             session.settings.noteLocation(location)
         }
+        if request.isForOneLocation, failed.isEmpty { watchFolders(of: request) }
+        if session.settings.values.order != .name { arrange() }
         if !waiting.isEmpty { start(waiting.removeFirst()) }
         onChange()
         guard let first = reasons.first else { return }
         var failed = failed
         failed.replaces = reading.replaces
         onFailure(reasons.count == 1 ? first : "\(first) (and \(reasons.count - 1) more)", failed)
+    }
+}
+
+// MARK: - Order and changes
+
+extension LocationOpener {
+    /// Puts the images into the order of the settings.
+    private func arrange() {
+        let (urls, order) = (session.collection.urls, session.settings.values.order)
+        guard urls.count > 1 else { return }
+        arranging?.cancel()
+        arranging = Task { [weak self] in
+            let sorted = await WorkQueue.files.run { cancellation in order.sorted(urls, cancellation) }
+            guard !Task.isCancelled, let self, session.collection.urls == urls else { return }
+            session.collection.rearrange(to: sorted)
+        }
+    }
+
+    private func watchFolders(of request: OpenRequest) {
+        let files = session.collection.urls.filter(\.isFileURL)
+        guard files.count == session.collection.count, !files.isEmpty else { return }
+        let folders = Set(files.map { $0.deletingLastPathComponent().path(percentEncoded: false) })
+        watch = FolderWatch(folders) { [weak self] changed in
+            self?.filesDidChange(changed)
+            self?.readAgain(request)
+        }
+    }
+
+    /// Shows files anew whose content has changed.
+    private func filesDidChange(_ paths: Set<String>) {
+        let files = paths.map { URL(filePath: $0) }.filter(session.collection.contains)
+        guard !files.isEmpty else { return }
+        Task { [session, onContentChange] in
+            for file in files {
+                await session.removeImages(of: file)
+                onContentChange(file)
+            }
+        }
+    }
+
+    /// Reads the location again, and shows what has appeared and left.
+    private func readAgain(_ request: OpenRequest) {
+        guard let location = request.locations.first else { return }
+        let (urls, order) = (session.collection.urls, session.settings.values.order)
+        let shown = urls.count == 1 ? urls.first : nil
+        arranging?.cancel()
+        arranging = Task { [weak self, reader = LocationReader(manager: session.manager)] in
+            let found = LockBox<[URL]>([])
+            try? await reader.read(location) { urls in found.withLock { $0 += urls } }
+            var current = found.withLock { $0 }
+            // An image was opened, and its folder with it.
+            if current.count == 1, let file = current.first ?? shown, file.isFileURL, urls.contains(file) {
+                current = await reader.images(around: file)
+            }
+            let sorted = await WorkQueue.files.run { [current] cancellation in
+                order == .name ? current : order.sorted(current, cancellation)
+            }
+            guard !Task.isCancelled, let self, session.collection.urls == urls else { return }
+            session.collection.rearrange(to: sorted)
+        }
     }
 }

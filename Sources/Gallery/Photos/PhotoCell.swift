@@ -15,6 +15,7 @@ import WebImageGTK
     /// The height for which the image is decoded, in pixels.
     private var decodedHeight = 0
     private var failureButton: ObjectPointer?
+    private let failureLabel = ObjectPointer.label("", "caption").set("justify", 2).set("xalign", 0.5).set("lines", 2)
     private let session: GallerySession
     private let onLoad: (_ index: Int, _ size: PixelSize) -> Void
     var isSelected = false { didSet { if isSelected != oldValue { selectionDidChange() } } }
@@ -92,18 +93,17 @@ import WebImageGTK
             return
         }
         let button = failureButton ?? makeFailureButton()
+        failureLabel.text = error.shortReason
         gtk_widget_set_tooltip_text(button.widget, error.userDescription)
         button.setAccessibleLabel("Loading failed. Click to try again. \(error.userDescription)")
     }
 
     private func makeFailureButton() -> ObjectPointer {
         let icon = ObjectPointer(gtk_image_new_from_icon_name("view-refresh-symbolic"))
-        let label = ObjectPointer.label("Loading failed", "caption").set("justify", 2).set("xalign", 0.5).set(
-            "lines", 2)
-        gtk_label_set_ellipsize(label.opaque, PANGO_ELLIPSIZE_END)
+        gtk_label_set_ellipsize(failureLabel.opaque, PANGO_ELLIPSIZE_END)
         let button = ObjectPointer(gtk_button_new()).style("failure").style("flat")
         gtk_button_set_child(
-            button.as(), ObjectPointer.column(spacing: 6, [icon, label]).aligned(nil, GTK_ALIGN_CENTER).widget)
+            button.as(), ObjectPointer.column(spacing: 6, [icon, failureLabel]).aligned(nil, GTK_ALIGN_CENTER).widget)
         button.onSignal("clicked") { [weak self] in _ = self?.picture.retry() }
         add(button)
         failureButton = button

@@ -64,17 +64,32 @@ import WebImageGTK
     // MARK: Changes
 
     private func collectionDidChange(_ change: PhotoCollection.Change) {
-        if change == .replaced { removeAll() }
+        switch change {
+        case .replaced: removeAll()
+        case .rearranged:
+            let url = current.flatMap { cells[$0]?.item?.url }
+            releaseAll()
+            // Keys go on from the same image, or from its place.
+            current =
+                url.flatMap { collection.urls.firstIndex(of: $0) } ?? current.map { min($0, collection.count - 1) }
+            if collection.isEmpty { current = nil }
+        case .appended, .shapes: break
+        }
         invalidateLayout()
     }
 
-    private func removeAll() {
+    private func releaseAll() {
         for index in cells.keys { releaseCell(of: index) }
-        layout = JustifiedLayout(aspectRatios: [], width: 0, rowHeight: 1)
         (selection, selectionAnchor, selectedRange) = (RangeSet(), nil, 0..<0)
-        (current, pendingReveal) = (nil, nil)
-        scroll(GTK_ORIENTATION_VERTICAL, to: 0)
+        pendingReveal = nil
         onSelectionChange()
+    }
+
+    private func removeAll() {
+        layout = JustifiedLayout(aspectRatios: [], width: 0, rowHeight: 1)
+        current = nil
+        scroll(GTK_ORIENTATION_VERTICAL, to: 0)
+        releaseAll()
     }
 
     private func invalidateLayout() {

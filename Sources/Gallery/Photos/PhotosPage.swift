@@ -53,7 +53,7 @@ import WebImageGTK
         gtk_action_bar_pack_start(selectionBar.opaque, selectionLabel.widget)
         for button in [
             ObjectPointer.iconButton("edit-clear-symbolic", "Clear selection").action("win.select-none"),
-            ObjectPointer.iconButton("user-trash-symbolic", "Remove from the cache").action("win.remove-selected"),
+            ObjectPointer.iconButton("user-trash-symbolic", "Move to the trash").action("win.trash"),
             ObjectPointer.iconButton("edit-copy-symbolic", "Copy links").action("win.copy-links"),
         ] { gtk_action_bar_pack_end(selectionBar.opaque, button.widget) }
         gtk_action_bar_set_revealed(selectionBar.opaque, 0)
@@ -112,7 +112,7 @@ import WebImageGTK
     private func show(_ reason: String, retrying failed: OpenRequest) {
         openingFailure = reason
         guard session.collection.isEmpty else {
-            return session.showToast(reason) { [weak self] in self?.open(failed) }
+            return session.showToast(reason, .init(title: "_Try again") { [weak self] in self?.open(failed) })
         }
         failure.show(reason)
         failure.onRetry = { [weak self] in self?.open(failed) }
@@ -177,6 +177,7 @@ import WebImageGTK
         }
         return [
             action("view", "Open the image, or load it again if it failed", ["Return", "KP_Enter"]) { page in
+                page.grid.chooseCurrent()
                 guard let index = page.grid.current, page.grid.currentCell?.picture.retry() != true else { return }
                 page.onOpen(index)
             },
@@ -189,7 +190,7 @@ import WebImageGTK
             action("select-all", "Select all", ["<Control>a"]) { $0.grid.selectAll() },
             action("select-none", "Clear selection", ["Escape", "<Control><Shift>a"]) { $0.grid.clearSelection() },
             action("copy-links", "Copy the links", ["<Control>c"]) { $0.copyLinks() },
-            action("remove-selected", "Remove from the cache", ["Delete"]) { $0.removeFromCache() },
+            action("trash", "Move to the trash", ["Delete", "KP_Delete"]) { $0.session.moveToTrash($0.targets) },
         ]
     }
 
@@ -198,16 +199,6 @@ import WebImageGTK
         guard !urls.isEmpty else { return }
         Clipboard.copy(urls.map(\.absoluteString).joined(separator: "\n"), of: widget)
         session.showToast(urls.count == 1 ? "Link copied" : "\(urls.count) links copied")
-    }
-
-    private func removeFromCache() {
-        let urls = targets
-        guard !urls.isEmpty else { return }
-        Task { [weak self, session] in
-            for url in urls { await session.removeImages(of: url) }
-            self?.session.showToast(
-                urls.count == 1 ? "Removed from the cache" : "\(urls.count) images removed from the cache")
-        }
     }
 
     private func selectionDidChange() {
@@ -222,7 +213,7 @@ import WebImageGTK
         let model = ObjectPointer.menu([
             [("Open", "win.view"), ("Inspect", "win.inspector")],
             [("Copy link", "win.copy-links"), ("Select", "win.toggle-selection")],
-            [("Remove from the cache", "win.remove-selected")],
+            [("Move to the trash", "win.trash")],
         ])
         let popover = ObjectPointer(gtk_popover_menu_new_from_model(model.as(GMenuModel.self)))
         g_object_unref(model.address)

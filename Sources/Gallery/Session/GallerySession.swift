@@ -7,8 +7,17 @@ import WebImageGTK
     let collection = PhotoCollection()
     let loads = LoadLog()
     let settings: GallerySettings
-    /// Shows a short message over the window, with a button that tries again if there is something to try.
-    var onToast: (_ message: String, _ retry: (@MainActor () -> Void)?) -> Void = { _, _ in }
+    /// Where removed files go; another place in tests.
+    var trash = Trash()
+    /// Shows a short message over the window, with a button if there is something to do about it.
+    var onToast: (_ message: String, _ button: ToastButton?) -> Void = { _, _ in }
+
+    /// The button of a message.
+    struct ToastButton {
+        /// With a mnemonic.
+        let title: String
+        let action: @MainActor () -> Void
+    }
 
     /// - Parameters:
     ///   - cacheDirectory: the directory of the disk cache; `nil` for the program's default directory.
@@ -39,7 +48,7 @@ import WebImageGTK
         manager = WebImageManager(configuration: configuration)
     }
 
-    func showToast(_ message: String, retry: (@MainActor () -> Void)? = nil) { onToast(message, retry) }
+    func showToast(_ message: String, _ button: ToastButton? = nil) { onToast(message, button) }
 
     /// Removes an image from memory and disk, at every size. Views keep what they show.
     func removeImages(of url: URL) async {

@@ -20,6 +20,8 @@ import WebImageGTK
         var slideSeconds = 5
         /// The height of the grid's rows, in points.
         var rowHeight = 150.0
+        /// The order of the images in folders.
+        var order = PhotoOrder.name
         /// The locations opened lately, newest first.
         var recentLocations: [String] = []
 

@@ -27,9 +27,13 @@ extension URL {
             return url
         }
         let host = text.prefix { $0 != "/" }
-        guard !text.hasPrefix("/"), !text.hasPrefix("."), !text.hasPrefix("~"), host.contains("."), text.contains("/"),
+        guard !text.hasPrefix("/"), !text.hasPrefix("."), !text.hasPrefix("~"),
+            host.contains(".") || host.hasPrefix("localhost") || host.hasPrefix("[::1]"), text.contains("/"),
             access(text, F_OK) != 0
         else { return nil }
-        return URL(string: "https://" + text)
+        // A server on this computer has no certificate as a rule.
+        let name = host.prefix { $0 != ":" }
+        let isLoopback = name == "localhost" || name.hasPrefix("127.") || host.hasPrefix("[::1]")
+        return URL(string: (isLoopback ? "http://" : "https://") + text)
     }
 }

@@ -1,9 +1,31 @@
 import FoundationEssentials
+import Glibc
 import WebImageGTK
 
 extension WebImageError {
     /// What happened, and what the user of the Gallery can do about it.
     var userDescription: String { description(advice: galleryAdvice) }
+
+    /// Why there is no image, in a few words for a tile.
+    var shortReason: String {
+        switch self {
+        case .httpStatus(404, _), .httpStatus(410, _), .file(_, ENOENT): "Not found"
+        case .httpStatus(401, _), .httpStatus(403, _), .file(_, EACCES): "No access"
+        case .httpStatus(let code, _): "The server answered \(code)"
+        case .transport: "No connection"
+        case .timedOut: "No answer in time"
+        case .certificate: "The certificate is not trusted"
+        case .blocked: "Blocked"
+        case .file(_, let number): String(cString: strerror(number))
+        case .unrecognizedFormat: "Not an image"
+        case .decoding(let format, .corrupt, _): "Damaged \(format.title)"
+        case .decoding(let format, _, _): "\(format.title) of an unknown kind"
+        case .limitExceeded: "Too large"
+        case .outOfResources: "Not enough memory"
+        case .invalidURL, .invalidRequest: "Not a valid address"
+        default: "Loading failed"
+        }
+    }
 
     /// What the user of the Gallery can do about it; `nil` where there is no advice.
     var galleryAdvice: String? {

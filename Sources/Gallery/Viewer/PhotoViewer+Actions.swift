@@ -64,6 +64,9 @@ extension PhotoViewer {
             action("save-as", "Save as", keys: ["<Control>s", "<Control><Shift>s"]) { $0.saveAs() },
             action("copy", "Copy the image", pageKeys: ["<Control>c"]) { viewer in Task { await viewer.copyImage() } },
             action("copy-link", "Copy the link or path", pageKeys: ["<Control><Shift>c"]) { $0.copyLink() },
+            action("trash", "Move to the trash", pageKeys: ["Delete", "KP_Delete"]) { viewer in
+                if let url = viewer.currentURL { viewer.session.moveToTrash([url]) }
+            },
             action("open-with", "Open with another program", pageKeys: ["<Control>e"]) { $0.openWith() },
         ]
         return moves + zooms + modes + exits
@@ -79,6 +82,7 @@ extension PhotoViewer {
                 ("Copy link", "win.viewer-copy-link"), ("Open with…", "win.viewer-open-with"),
             ],
             [("Rotate left", "win.viewer-rotate-left"), ("Rotate right", "win.viewer-rotate-right")],
+            [("Move to the trash", "win.viewer-trash")],
             [("Full screen", "win.viewer-full-screen"), ("Slide show", "win.viewer-slide-show")],
         ])
     }

@@ -87,7 +87,9 @@ import WebImageGTK
         failure.onRetry = { [weak self] in self?.retry() }
         slideShow.onAdvance = { [weak self] in self?.advanceSlideShow() }
         slideShow.onChange = { [weak self] in self?.slideShowDidChange() }
-        session.collection.observe { [weak self] change in if change != .shapes { self?.itemsDidChange() } }
+        session.collection.observe { [weak self] change in
+            if change != .shapes { self?.itemsDidChange(staysOpen: change == .rearranged) }
+        }
         canvas.widget.onSignal("map") { [weak self] in self?.fullScreen.attach() }
         widget.onSignal("unmap") { [weak self] in self?.slideShow.stop() }
     }
@@ -172,13 +174,19 @@ import WebImageGTK
         former?.cancel()
     }
 
-    private func itemsDidChange() {
+    /// - Parameter staysOpen: whether another image takes the place of one that has left.
+    private func itemsDidChange(staysOpen: Bool) {
         guard let index, let url = currentURL else { return }
         let urls = session.collection.urls
         if urls.indices.contains(index), urls[index] == url { return updateTitle() }
-        guard let newIndex = urls.firstIndex(of: url) else { return onClose() }
-        self.index = newIndex
-        updateTitle()
+        if let newIndex = urls.firstIndex(of: url) {
+            self.index = newIndex
+            updateTitle()
+        } else if staysOpen, !urls.isEmpty {
+            show(min(index, urls.count - 1))
+        } else {
+            onClose()
+        }
     }
 
     // MARK: Moving

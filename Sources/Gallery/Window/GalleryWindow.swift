@@ -49,7 +49,7 @@ import WebImageGTK
         photos.recent.addAction(to: widget)
         acceptDrops()
         GalleryStyle.add(to: gtk_widget_get_display(widget.widget))
-        session.onToast = { [weak self] in self?.showToast($0, retry: $1) }
+        session.onToast = { [weak self] in self?.showToast($0, $1) }
     }
 
     isolated deinit {
@@ -104,6 +104,7 @@ import WebImageGTK
             "open-menu-symbolic", "Main menu",
             .menu([
                 [("Larger images", "win.zoom-in"), ("Smaller images", "win.zoom-out")],
+                PhotoOrder.allCases.map { ("Sort by \($0.title.lowercased())", "win.sort-\($0.rawValue)") },
                 [
                     ("Reload", "win.reload"), ("Clear caches", "win.clear-caches"),
                     ("Close all images", "win.close-all"),
@@ -125,6 +126,7 @@ import WebImageGTK
     private func connectParts() {
         photos.onOpen = { [weak self] in self?.view($0) }
         photos.onCurrentChange = { [weak self] in self?.inspectCurrent() }
+        photos.opener.onContentChange = { [weak self] in _ = self?.reload($0, .reload) }
         photos.recent.onOpen = { [weak self] in self?.open([$0]) }
         flap.onChange(of: "reveal-flap") { [weak self] in self?.inspectCurrent() }
         // A swipe changes the visible child before it ends, and back if it is cancelled.
@@ -249,9 +251,12 @@ import WebImageGTK
     // MARK: Locations
 
     /// Opens locations, each after the other.
-    func open(_ locations: [String], list: LocationList? = nil, replacing: Bool = true) {
+    ///
+    /// - Parameter viewsImage: whether the viewer shows the image if there is one only.
+    func open(_ locations: [String], list: LocationList? = nil, replacing: Bool = true, viewsImage: Bool = true) {
         let request = OpenRequest(list: list, locations: locations, replaces: replacing)
         guard !request.isEmpty else { return }
+        photos.opener.onImage = { [weak self] in if viewsImage { self?.view(0) } }
         adw_view_stack_set_visible_child_name(stack.opaque, "photos")
         photos.open(request)
         photos.whenItemsArrive { [weak self] in self?.focusImages() }
@@ -322,7 +327,12 @@ import WebImageGTK
             },
             Action("clear-caches", "Clear the caches", .photos) { [weak self] in self?.clearCaches() },
             Action("close-all", "Close all images", .photos) { [weak self] in self?.photos.closeAll() },
-        ] + photos.actions + PhotoViewer.actions { [weak self] in self?.openedViewer }
+        ]
+            + PhotoOrder.allCases.map { order in
+                Action("sort-\(order.rawValue)", "Sort by \(order.title.lowercased())", .photos) { [session] in
+                    session.settings.change { $0.order = order }
+                }
+            } + photos.actions + PhotoViewer.actions { [weak self] in self?.openedViewer }
     }
 
     private func updateActions() {
@@ -350,12 +360,12 @@ import WebImageGTK
         }
     }
 
-    private func showToast(_ message: String, retry: (@MainActor () -> Void)? = nil) {
+    private func showToast(_ message: String, _ button: GallerySession.ToastButton? = nil) {
         guard gtk_widget_get_root(toasts.widget) != nil else { return }
         let toast = ObjectPointer(adw_toast_new(message.escapedMarkup))
-        if let retry {
-            adw_toast_set_button_label(toast.opaque, "_Try again")
-            toast.onSignal("button-clicked", retry)
+        if let button {
+            adw_toast_set_button_label(toast.opaque, button.title)
+            toast.onSignal("button-clicked", button.action)
         }
         adw_toast_overlay_add_toast(toasts.opaque, toast.opaque)
     }

@@ -180,7 +180,7 @@ private struct ByteReader {
     private mutating func readText(_ count: Int) -> String? {
         guard let bytes = take(count) else { return nil }
         return String(unsafeUninitializedCapacity: count) { text in
-            _ = UnsafeMutableRawBufferPointer(text).copyBytes(from: bytes)
+            UnsafeMutableRawBufferPointer(text).copyBytes(from: bytes)
             return count
         }
     }

@@ -1,0 +1,120 @@
+import CWebImageGTK
+import FoundationEssentials
+import Glibc
+import WebImageGTK
+
+/// The desktop's trash, by the freedesktop.org Trash specification 1.0: GIO moves files there, and this brings them back.
+///
+///     TRASH/files/photo.2.jpg             what was removed
+///     TRASH/info/photo.2.jpg.trashinfo    where it was, and when it was removed
+///
+/// `TRASH` is in the user's data folder for files of the same file system, and else at the root of the file's own.
+struct Trash: Sendable {
+    /// Why a file cannot be moved, for users.
+    struct Failure: Error, CustomStringConvertible {
+        let description: String
+    }
+
+    /// The folder of the user's data, which has the trash of the home directory.
+    var dataFolder = g_get_user_data_dir().map { String(cString: $0) } ?? ""
+
+    /// Moves a file to the trash. Blocks the thread.
+    func remove(_ file: URL) throws(Failure) {
+        let object = g_file_new_for_path(file.path(percentEncoded: false))
+        defer { g_object_unref(UnsafeMutableRawPointer(object)) }
+        var error: UnsafeMutablePointer<GError>?
+        guard g_file_trash(object, nil, &error) == 0 else { return }
+        let reason = error?.pointee.message.map { String(cString: $0) } ?? "unknown error"
+        if let error { g_error_free(error) }
+        throw Failure(description: reason)
+    }
+
+    /// Moves the file that was removed last from this place back to it. Blocks the thread.
+    func restore(_ file: URL) throws(Failure) {
+        let path = file.path(percentEncoded: false)
+        let found = folders(for: path).flatMap { entries(of: path, in: $0) }
+        guard let entry = found.max(by: { $0.date < $1.date }) else {
+            throw Failure(description: "\(file.displayName) is no longer in the trash.")
+        }
+        guard Self.move(entry.content, to: path) else {
+            throw Failure(description: "\(file.displayName): \(String(cString: strerror(errno)))")
+        }
+        unlink(entry.info)
+    }
+
+    /// Another file may have been made there since, which stays. A link fails then, which a renaming does not.
+    private static func move(_ file: String, to place: String) -> Bool {
+        if link(file, place) == 0 { return unlink(file) == 0 }
+        // Some file systems have no links.
+        guard errno == EPERM || errno == ENOTSUP, access(place, F_OK) != 0 else { return false }
+        return rename(file, place) == 0
+    }
+
+    private struct Entry {
+        let content: String
+        let info: String
+        /// As text, which sorts by time.
+        let date: String
+    }
+
+    /// The folders that a file's trash may be in, with the path that the places in it are relative to.
+    private func folders(for path: String) -> [(trash: String, root: String?)] {
+        let user = String(getuid())
+        let root = Self.fileSystemRoot(of: path)
+        let prefix = root == "/" ? "" : root
+        return [
+            (dataFolder + "/Trash", nil), (prefix + "/.Trash/" + user, root), (prefix + "/.Trash-" + user, root),
+        ]
+    }
+
+    /// The highest folder on the same file system.
+    private static func fileSystemRoot(of path: String) -> String {
+        var (folder, status) = (path, stat())
+        var device: dev_t?
+        while let slash = folder.lastIndex(of: "/") {
+            let parent = slash == folder.startIndex ? "/" : String(folder[..<slash])
+            guard stat(parent, &status) == 0 else { return folder }
+            if let device, status.st_dev != device { return folder }
+            device = status.st_dev
+            guard parent != "/" else { return "/" }
+            folder = parent
+        }
+        return "/"
+    }
+
+    private func entries(of path: String, in folder: (trash: String, root: String?)) -> [Entry] {
+        guard let directory = opendir(folder.trash + "/info") else { return [] }
+        defer { closedir(directory) }
+        var entries: [Entry] = []
+        while let item = readdir(directory) {
+            let name = withUnsafePointer(to: &item.pointee.d_name) {
+                $0.withMemoryRebound(to: CChar.self, capacity: 256) { String(cString: $0) }
+            }
+            let suffix = ".trashinfo"
+            guard name.hasSuffix(suffix) else { continue }
+            let info = folder.trash + "/info/" + name
+            guard let text = try? String(decoding: Data(contentsOf: URL(filePath: info)), as: UTF8.self),
+                let place = Self.value(of: "Path", in: text).flatMap(Self.unescaped),
+                let date = Self.value(of: "DeletionDate", in: text)
+            else { continue }
+            let original =
+                place.hasPrefix("/") ? place : (folder.root.map { $0 == "/" ? "/" : $0 + "/" } ?? "/") + place
+            guard original == path else { continue }
+            entries.append(
+                Entry(content: folder.trash + "/files/" + name.dropLast(suffix.count), info: info, date: date))
+        }
+        return entries
+    }
+
+    private static func value(of key: String, in text: String) -> String? {
+        text.split(whereSeparator: \.isNewline).first { $0.hasPrefix(key + "=") }.map {
+            String($0.dropFirst(key.count + 1))
+        }
+    }
+
+    private static func unescaped(_ text: String) -> String? {
+        guard let bytes = g_uri_unescape_string(text, nil) else { return nil }
+        defer { g_free(bytes) }
+        return String(cString: bytes)
+    }
+}

@@ -1,0 +1,230 @@
+import CWebImageAdwaita
+import CWebImageGTK
+import Foundation
+import Glibc
+import XCTest
+
+@testable import GTKTestSupport
+@testable import Gallery
+@testable import WebImageGTK
+
+/// Files and their folders: one file in the viewer, orders, changes, and the trash.
+final class GalleryFolderTests: GTKTestCase {
+    /// A window on a folder in the home directory, whose file system has a trash.
+    @MainActor private final class Fixture {
+        let folder: URL
+        let session: GallerySession
+        let window: GalleryWindow
+        private(set) var toasts: [(message: String, button: GallerySession.ToastButton?)] = []
+        private let application = ObjectPointer(adw_application_new(nil, G_APPLICATION_NON_UNIQUE))
+
+        init(_ names: [String]) throws {
+            adw_init()
+            folder = URL(filePath: NSHomeDirectory()).appending(path: "gallery-test-\(UUID().uuidString)")
+            try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+            g_application_register(application.as(GApplication.self), nil, nil)
+            session = GallerySession(cacheDirectory: folder.appending(path: ".cache"))
+            window = GalleryWindow(application: application, session: session, size: PixelSize(width: 900, height: 700))
+            session.onToast = { [weak self] in self?.toasts.append(($0, $1)) }
+            for (number, name) in names.enumerated() { try write(name, red: UInt8(number * 10)) }
+            window.present()
+        }
+
+        func close() {
+            gtk_window_destroy(window.widget.as())
+            pumpUntilIdle()
+            g_object_unref(application.address)
+            try? FileManager.default.removeItem(at: folder)
+        }
+
+        @discardableResult func write(_ name: String, red: UInt8, width: Int = 60) throws -> URL {
+            let file = folder.appending(path: name)
+            try FileManager.default.createDirectory(
+                at: file.deletingLastPathComponent(), withIntermediateDirectories: true)
+            let swatch = Swatch(red: red, green: 90, blue: 0, width: width)
+            try CodecRegistry.shared.encode(try swatch.image(), as: .png).write(to: file)
+            return file
+        }
+
+        var names: [String] { session.collection.urls.map(\.lastPathComponent) }
+
+        func open(_ name: String = "", viewsImage: Bool = true) {
+            window.open([folder.path + (name.isEmpty ? "" : "/" + name)], viewsImage: viewsImage)
+            pump("the images") { !window.photos.isReading && window.isSettled }
+        }
+
+        func run(_ action: String) { gtk_widget_activate_action_variant(window.widget.widget, "win.\(action)", nil) }
+    }
+
+    private func withFolder(_ names: [String], _ body: @MainActor (Fixture) throws -> Void) throws {
+        try MainActor.assumeIsolated {
+            let fixture = try Fixture(names)
+            defer { fixture.close() }
+            try body(fixture)
+        }
+    }
+
+    // MARK: One file
+
+    func testOneFileOpensTheViewerAmongTheImagesOfItsFolder() throws {
+        try withFolder(["2.png", "10.png", "1.png", "inside/3.png"]) { fixture in
+            fixture.open("2.png")
+            XCTAssertEqual(fixture.window.shownPage, "viewer")
+            pump("the folder") { fixture.names == ["1.png", "2.png", "10.png"] }
+            fixture.run("viewer-next")
+            pump("the next image") { fixture.window.isSettled }
+            fixture.run("viewer-back")
+            pump("the grid") { fixture.window.shownPage == "photos" && fixture.window.photos.grid.current == 2 }
+        }
+    }
+
+    func testAFileWithAnotherEndingIsAmongTheImagesOfItsFolder() throws {
+        try withFolder(["a.png", "c.png"]) { fixture in
+            let file = try fixture.write("b.png", red: 1)
+            try FileManager.default.moveItem(at: file, to: fixture.folder.appending(path: "b.download"))
+            fixture.open("b.download")
+            XCTAssertEqual(fixture.window.shownPage, "viewer")
+            pump("the folder") { fixture.names == ["a.png", "b.download", "c.png"] }
+        }
+    }
+
+    func testSeveralImagesAndAFolderOpenTheGrid() throws {
+        try withFolder(["a.png", "b.png", "one/c.png"]) { fixture in
+            fixture.open()
+            XCTAssertEqual(fixture.window.shownPage, "photos")
+            // A folder with one image is a folder.
+            fixture.open("one", viewsImage: false)
+            XCTAssertEqual(fixture.window.shownPage, "photos")
+            XCTAssertEqual(fixture.names, ["c.png"])
+        }
+    }
+
+    func testReturnOpensTheFirstImageWithoutAnArrowKey() throws {
+        try withFolder(["a.png", "b.png"]) { fixture in
+            fixture.open()
+            XCTAssertNil(fixture.window.photos.grid.current)
+            fixture.run("view")
+            pump("the viewer") { fixture.window.shownPage == "viewer" && fixture.window.isSettled }
+        }
+    }
+
+    // MARK: Trash
+
+    func testRemovedFilesAreInTheTrashAndComeBack() throws {
+        try withFolder(["a.png", "b.png", "c.png"]) { fixture in
+            fixture.open()
+            fixture.window.photos.grid.setCurrent(1, focusing: false)
+            fixture.run("trash")
+            pump("the trash") { fixture.names == ["a.png", "c.png"] }
+            XCTAssertEqual(fixture.toasts.last?.message, "b.png is in the trash")
+            XCTAssertFalse(FileManager.default.fileExists(atPath: fixture.folder.path + "/b.png"))
+            XCTAssertEqual(fixture.window.photos.grid.current, 1, "keys go on from the next image")
+            fixture.toasts.last?.button?.action()
+            pump("the file") { fixture.names == ["a.png", "b.png", "c.png"] }
+            XCTAssertTrue(FileManager.default.fileExists(atPath: fixture.folder.path + "/b.png"))
+            // There is nothing more to bring back.
+            XCTAssertThrowsError(try Trash().restore(fixture.folder.appending(path: "b.png")))
+        }
+    }
+
+    func testTheViewerGoesOnWithTheNextImage() throws {
+        try withFolder(["a.png", "b.png"]) { fixture in
+            fixture.open("a.png")
+            pump("the folder") { fixture.names == ["a.png", "b.png"] }
+            fixture.run("viewer-trash")
+            pump("the next image") { fixture.names == ["b.png"] && fixture.window.isSettled }
+            XCTAssertEqual(fixture.window.shownPage, "viewer")
+            fixture.toasts.last?.button?.action()
+            pump("the file") { fixture.names == ["a.png", "b.png"] }
+        }
+    }
+
+    func testAnotherFileAtItsPlaceIsNotReplaced() throws {
+        try withFolder(["a.png", "b.png"]) { fixture in
+            fixture.open()
+            fixture.window.photos.grid.setCurrent(0, focusing: false)
+            fixture.run("trash")
+            pump("the trash") { !fixture.names.contains("a.png") }
+            let undo = fixture.toasts.last?.button
+            let other = try fixture.write("a.png", red: 77)
+            let content = try Data(contentsOf: other)
+            undo?.action()
+            pump("the message") { fixture.toasts.last?.message.contains("File exists") == true }
+            XCTAssertEqual(try Data(contentsOf: other), content)
+            try FileManager.default.removeItem(at: other)
+            XCTAssertNoThrow(try Trash().restore(other))
+        }
+    }
+
+    // MARK: Orders
+
+    func testOrdersAreByNameDateAndSize() throws {
+        try withFolder([]) { fixture in
+            let names = ["10.png", "2.png", "in/1.png", "3.png"]
+            for (number, (name, width)) in zip(names, [60, 500, 20, 200]).enumerated() {
+                let file = try fixture.write(name, red: UInt8(number), width: width)
+                try FileManager.default.setAttributes(
+                    [.modificationDate: Date(timeIntervalSince1970: Double(1_000_000 + number * 100))],
+                    ofItemAtPath: file.path)
+            }
+            let files = names.map { fixture.folder.appending(path: $0) }
+            let remote = try XCTUnwrap(URL(string: "https://example.invalid/a.png"))
+            func sorted(_ order: PhotoOrder) -> [String] {
+                order.sorted([remote] + files, Cancellation()).map(\.lastPathComponent)
+            }
+            XCTAssertEqual(sorted(.name), ["2.png", "3.png", "10.png", "1.png", "a.png"])
+            XCTAssertEqual(sorted(.dateModified), ["3.png", "1.png", "2.png", "10.png", "a.png"])
+            // Without a date of a camera.
+            XCTAssertEqual(sorted(.dateTaken), ["3.png", "1.png", "2.png", "10.png", "a.png"])
+            let bySize = sorted(.size)
+            let sizes = try bySize.dropLast().map { name in
+                try XCTUnwrap(
+                    files.first { $0.lastPathComponent == name }?.resourceValues(forKeys: [.fileSizeKey]).fileSize)
+            }
+            XCTAssertEqual(sizes, sizes.sorted(by: >))
+        }
+    }
+
+    func testTheCollectionFollowsTheOrderOfTheSettings() throws {
+        try withFolder(["a.png", "b.png", "c.png"]) { fixture in
+            for (name, time) in [("a.png", 200.0), ("b.png", 300), ("c.png", 100)] {
+                try FileManager.default.setAttributes(
+                    [.modificationDate: Date(timeIntervalSince1970: time)],
+                    ofItemAtPath: fixture.folder.appending(path: name).path)
+            }
+            fixture.open()
+            XCTAssertEqual(fixture.names, ["a.png", "b.png", "c.png"])
+            fixture.run("sort-dateModified")
+            pump("the order") { fixture.names == ["b.png", "a.png", "c.png"] }
+            fixture.run("sort-name")
+            pump("the order") { fixture.names == ["a.png", "b.png", "c.png"] }
+        }
+    }
+
+    // MARK: Changes
+
+    func testFilesThatAppearAndLeaveAreFollowed() throws {
+        try withFolder(["a.png", "c.png"]) { fixture in
+            fixture.open()
+            try fixture.write("b.png", red: 3)
+            pump("the new file") { fixture.names == ["a.png", "b.png", "c.png"] }
+            try FileManager.default.removeItem(at: fixture.folder.appending(path: "a.png"))
+            pump("the removal") { fixture.names == ["b.png", "c.png"] }
+        }
+    }
+
+    func testAChangedFileIsShownAnew() throws {
+        try withFolder(["a.png", "b.png"]) { fixture in
+            fixture.open()
+            let file = fixture.folder.appending(path: "a.png")
+            @MainActor func shown() -> SIMD4<UInt8>? {
+                fixture.window.photos.grid.cell(of: file)?.picture.image?.pixels.withUnsafeBytes { bytes in
+                    SIMD4(bytes[0], bytes[1], bytes[2], bytes[3])
+                }
+            }
+            let former = try XCTUnwrap(shown())
+            try fixture.write("a.png", red: 200)
+            pump("the new content") { shown().map { $0 != former } ?? false }
+        }
+    }
+}
