@@ -10,6 +10,9 @@ import WebImageTestSupport
 //   it never found one.
 // CacheCrashWriter look DIRECTORY: looks the keys up as a user with no rights, and stores one; status as above.
 // CacheCrashWriter clear DIRECTORY: removes everything.
+// CacheCrashWriter pixels DIRECTORY END: stores thumbnails as pixels, and ends at once. END is "return" (from main),
+// "exit" or
+//   "kill".
 
 let arguments = CommandLine.arguments
 guard arguments.count >= 3 else { exit(2) }
@@ -24,6 +27,8 @@ configuration.onFailure = { error in
     if arguments[1] != "look" { exit(4) }
 }
 let cache = DiskCache(configuration: configuration)
+/// Not released when the program ends.
+var images: ImageCache?
 
 switch (arguments[1], arguments.count) {
 case ("change", 6):
@@ -56,6 +61,11 @@ case ("look", 3):
     await cache.flush()
     guard await !cache.contains("new") else { exit(3) }
     exit(foundCount > 0 ? 0 : 6)
+case ("pixels", 4):
+    images = WriterPixels.cache(on: cache)
+    if let images { try WriterPixels.storeAll(in: images) }
+    if arguments[3] == "exit" { exit(0) }
+    if arguments[3] == "kill" { kill(getpid(), SIGKILL) }
 case ("clear", 3):
     await cache.removeAll()
 default: exit(2)

@@ -71,7 +71,7 @@ import WebImageGTK
             self.exitStatus = isComplete ? 0 : 1
             Task {
                 // Loaded images must be on disk for the next start.
-                await session.cache.disk?.flush()
+                await session.cache.flush()
                 g_application_quit(application.as(GApplication.self))
             }
         }

@@ -89,3 +89,14 @@ extension DiskCache {
         end.wait()
     }
 }
+
+extension DiskCache: UnwrittenCache {
+    func writeUnwritten(completion: @escaping @Sendable () -> Void) {
+        guard hasChanges else { return completion() }
+        serialQueue.submit {
+            // A program may have deleted its directory, which must not be created again.
+            if !self.writer.isIndexGone { self.writeWaiting() }
+            completion()
+        }
+    }
+}

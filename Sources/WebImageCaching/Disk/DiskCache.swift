@@ -20,8 +20,9 @@ package import WebImageCore
 ///
 /// Writes are collected in memory and written in batches; the completion of ``store(_:for:attributes:completion:)`` is
 /// called afterwards. While another process holds the index they wait, at most a minute, and reads continue. If the
-/// process dies, unwritten changes are lost. This includes up to 16,384 accesses, which are written in batches so that
-/// look-ups need not write.
+/// process is killed, unwritten changes are lost. This includes up to 16,384 accesses, which are written in batches so
+/// that look-ups need not write. When `main` returns, or `exit` is called, all are written: the program ends up to two
+/// seconds later.
 public final class DiskCache: Sendable {
     /// The configuration of this cache.
     public let configuration: Configuration
@@ -88,9 +89,12 @@ public final class DiskCache: Sendable {
         // Closing may copy the log into the database, which takes time, and accesses may be unwritten.
         let (batch, writer) = (state.withLock { $0.staging.nextBatch() }, writer)
         writer.end()
+        ProgramEnd.beginWork()
+        ProgramEnd.remove(ObjectIdentifier(self))
         serialQueue.submit {
             if !batch.isEmpty { _ = writer.write(batch) }
             writer.close()
+            ProgramEnd.endWork()
         }
     }
 
@@ -321,6 +325,13 @@ public final class DiskCache: Sendable {
     public func store(
         _ data: Data, for key: String, attributes: Attributes = Attributes(), completion: (@Sendable () -> Void)? = nil
     ) {
+        store(data, for: key, attributes: attributes, isAwaited: completion != nil, completion: completion)
+    }
+
+    /// - Parameter isAwaited: whether a caller waits for the completion, so that writing should begin at once.
+    func store(
+        _ data: Data, for key: String, attributes: Attributes, isAwaited: Bool, completion: (@Sendable () -> Void)?
+    ) {
         let now = now()
         let isStaged =
             accepts(attributes)
@@ -329,7 +340,7 @@ public final class DiskCache: Sendable {
                 return state.staging.store(data, attachments, for: key, now: now, completion: completion)
             }
         if isStaged {
-            drain(isAwaited: completion != nil)
+            drain(isAwaited: isAwaited)
         } else {
             // The old value is out of date now.
             remove(for: key, completion: completion)
@@ -405,6 +416,7 @@ public final class DiskCache: Sendable {
     /// Whether this is the first use.
     private func beginUse() -> Bool {
         guard !isOpened.load(ordering: .relaxed), !isOpened.exchange(true, ordering: .relaxed) else { return false }
+        ProgramEnd.add(self)
         planUpkeep()
         return true
     }
@@ -505,13 +517,16 @@ public final class DiskCache: Sendable {
     }
 
     /// Writes what is waiting now, but not what is added meanwhile.
-    private func writeWaiting() {
+    func writeWaiting() {
         var remaining = state.withLock { $0.staging.waitingCount }
         while let count = writeBatch() {
             remaining -= count
             if remaining <= 0 { return }
         }
     }
+
+    /// Whether changes or accesses are not on disk.
+    var hasChanges: Bool { state.withLock { $0.staging.hasChanges } }
 
     /// Runs `body` after all earlier changes are written.
     func afterWriting<Result: Sendable>(_ body: @escaping @Sendable (DiskWriter) -> Result) async -> Result {

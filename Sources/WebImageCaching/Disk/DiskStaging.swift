@@ -230,6 +230,9 @@ struct DiskStaging {
 
     // MARK: Batches
 
+    /// Whether there is something that is not on disk.
+    var hasChanges: Bool { !pending.isEmpty || clearNumber != nil || !accesses.isEmpty }
+
     /// Whether waiting would not make the next batch larger.
     var isBatchFull: Bool { byteCount >= Self.batchByteLimit || waiting.count >= Self.batchCountLimit }
 

@@ -56,6 +56,9 @@ final class DiskWriter: @unchecked Sendable {
     /// for.
     func end() { isEnding.withLock { $0 = true } }
 
+    /// Whether the index was deleted while it was open.
+    var isIndexGone: Bool { index != nil && directory.indexIdentity != indexIdentity }
+
     func close() {
         readers.closeAll()
         // The name of its log now belongs to another index.

@@ -1,3 +1,4 @@
+internal import Dispatch
 public import FoundationEssentials
 internal import WebImageCoding
 public import WebImageCore
@@ -36,6 +37,19 @@ extension ImageCache {
         await withCheckedContinuation { continuation in
             put(NewContent(image, data, attributes), for: key, in: tiers, isAwaited: true) { continuation.resume() }
         }
+    }
+
+    /// Returns when everything stored before is on disk: bytes, images that are encoded first, and pixels.
+    ///
+    /// It also applies the limits of the disk, and tries its directory again after a failure. A program needs it only
+    /// before it may be killed: when `main` returns, or `exit` is called, waiting changes are written, for which the
+    /// program ends up to two seconds later.
+    public func flush() async {
+        await withCheckedContinuation { continuation in
+            encodings.notify(queue: .global()) { continuation.resume() }
+        }
+        await pixels?.flush()
+        await disk?.flush()
     }
 
     /// Replaces the attributes of the bytes on disk, if those are still `data`. Returns when this is on disk.
@@ -169,13 +183,17 @@ extension ImageCache {
             _ = changes.end(passage)
             return end()
         }
-        DecodingQueue.shared.submit { [passage] in
+        ProgramEnd.beginWork()
+        encodings.enter()
+        DecodingQueue.shared.submit { [passage, encodings] in
             if let image = content.image {
                 self.encode(image, content, for: key, passage)
             } else {
                 self.decode(content, for: key, passage, isOnDisk: disk != nil)
             }
             share.settle(0)
+            encodings.leave()
+            ProgramEnd.endWork()
             end()
         }
     }

@@ -1,3 +1,4 @@
+internal import Dispatch
 public import FoundationEssentials
 public import WebImageCoding
 public import WebImageCore
@@ -36,6 +37,8 @@ public final class ImageCache: ImageCaching {
     let undecoded = ByteBudget(byteLimit: 64 << 20)
     /// Images to encode and bytes to decode, in calls that return immediately.
     let backlog: ByteBudget
+    /// The work of calls of `store` on decoding threads.
+    let encodings = DispatchGroup()
     /// Read-only files that could not be decoded; each is reported once.
     let damagedFiles = Lock<Set<String>>([])
 
