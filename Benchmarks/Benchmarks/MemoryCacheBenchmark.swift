@@ -25,6 +25,26 @@ extension BenchmarkGroup {
         try table.compare(
             MemoryCacheKeys(count: 5_000) { $0 }, MemoryCache<Int, Payload>.self, FoundationCache<Int>.self,
             named: "5000 Int, NSCache")
+        if getenv("QUICK") == nil { try measureTrim(count: 500_000) }
+    }
+
+    /// A trim of all entries: how long the caller takes, and how long it takes until the last one is gone.
+    private static func measureTrim(count: Int) throws {
+        let keys = MemoryCacheKeys(count: count) { $0 }
+        let cache = MemoryCache<Int, Payload>(limit: count)
+        var (calls, ends): ([Duration], [Duration]) = ([], [])
+        for _ in 0..<5 {
+            keys.fill(cache, threadCount: 1)
+            guard cache.count == count else { throw WrongResult(description: "\(cache.count) entries") }
+            let start = ContinuousClock.now
+            cache.trim(toCount: 0)
+            calls.append(ContinuousClock.now - start)
+            while cache.count > 0 { usleep(100) }
+            ends.append(ContinuousClock.now - start)
+        }
+        print(
+            "trim of \(count) Int: \(calls.sorted()[2]) in the caller, all gone after \(ends.sorted()[2]) (medians of 5)"
+        )
     }
 }
 

@@ -158,8 +158,8 @@ extension ValueRevival where Value == Image {
 ///
 /// This matters for values whose release is expensive, or must happen on a certain thread.
 @usableFromInline package enum ValueRelease: Sendable {
-    /// On the thread whose call displaced them. After memory pressure or expiration, this may be a thread of the
-    /// library. The default, since releasing an image only returns its memory to a pool.
+    /// On the thread whose call displaced them. After memory pressure, expiration or the trimming of many entries, this
+    /// may be a thread of the library. The default, since releasing an image only returns its memory to a pool.
     case caller
     /// On a global dispatch queue, at low priority.
     case background

@@ -290,107 +290,6 @@ public final class MemoryCache<Key: Hashable & Sendable, Value: Sendable>: Senda
         valueRelease.release(consume old)
     }
 
-    // MARK: Limits
-
-    /// The number of entries, including expired ones that have not been removed yet.
-    public var count: Int { totals.count }
-
-    /// The cost of all entries together.
-    public var totalCost: Int { totals.cost }
-
-    /// The maximum total cost of all entries. A lower limit takes effect immediately.
-    public var costLimit: Int {
-        get { totals.costLimit }
-        set {
-            totals.costLimit = newValue
-            evict(downTo: totals.limits)
-        }
-    }
-
-    /// The maximum number of entries. A lower limit takes effect immediately.
-    public var countLimit: Int {
-        get { totals.countLimit }
-        set {
-            totals.countLimit = newValue
-            evict(downTo: totals.limits)
-        }
-    }
-
-    /// The maximum cost of one entry. A lower limit takes effect immediately, in time proportional to the number of
-    /// entries.
-    public var entryCostLimit: Int {
-        get { totals.entryCostLimit }
-        set {
-            totals.entryCostLimit = newValue
-            let limit = totals.entryCostLimit
-            evictFromAllShards { [revival] store in
-                store.evictAll(because: .cost, revival: revival) { $0.cost > limit }
-            }
-        }
-    }
-
-    /// How long an entry is kept without being used, in seconds; infinite for no limit. A lower limit takes effect
-    /// immediately.
-    public var ageLimit: Double {
-        get {
-            let limit = shards[0].locked { shards[0].store.ageLimit }
-            return limit == .max ? .infinity : Double(limit) / 1e9
-        }
-        set {
-            let limit = Int64(nanosecondsIn: newValue)
-            for shard in shards.all { shard.locked { shard.store.ageLimit = limit } }
-            trim(toAge: newValue, because: .age)
-            keepUp()
-        }
-    }
-
-    /// Removes expired entries, and then the least recently used ones until the rest cost no more than `cost`, are no
-    /// more than `count`, and were all used in the last `age` seconds. By default, nothing is limited.
-    public func trim(toCost cost: Int = .max, toCount count: Int = .max, toAge age: Double = .infinity) {
-        removeExpired()
-        if cost != .max || count != .max {
-            evict(downTo: EvictionGoal(cost: max(0, cost), count: max(0, count), cause: .trim))
-        }
-        trim(toAge: age, because: .trim)
-    }
-
-    /// Removes the entries that have expired or have not been used for ``ageLimit``.
-    public func removeExpired() {
-        let now = clock.now()
-        evictFromAllShards { $0.evictExpired(at: now) }
-        trim(toAge: ageLimit, because: .age)
-    }
-
-    /// Removes all values if ``Configuration/removesAllInBackground`` is `true`. Call it when the app's last window is
-    /// hidden. Values that are still alive elsewhere are found again if the configuration allows it.
-    public func didEnterBackground() {
-        if removesAllInBackground { evictCurrentEntries(because: .background) }
-    }
-
-    private func trim(toAge age: Double, because cause: EvictionCause) {
-        let limit = Int64(nanosecondsIn: age)
-        if limit != .max { evict(downTo: EvictionGoal(stamp: clock.now() &- limit, cause: cause)) }
-    }
-
-    /// Entries stored meanwhile by other threads stay, since this might otherwise never end.
-    func evictCurrentEntries(because cause: EvictionCause) {
-        evict(downTo: EvictionGoal(stamp: clock.now(), cause: cause))
-    }
-
-    private func evictFromAllShards(_ body: (inout Store) -> [Store.Displaced]) {
-        var displaced: [Store.Displaced] = []
-        var change: MemoryTotals.Change = []
-        for shard in shards.all {
-            let step = update(shard) {
-                displaced += body(&shard.store)
-                displaced += shard.store.sweepReferencesIfNeeded()
-            }
-            change.formUnion(step)
-        }
-        finish(change)
-        if !displaced.isEmpty { valueRelease.release(consume displaced) }
-    }
-
     // MARK: Statistics
 
     /// The statistics. They are collected shard by shard, so the numbers may be from different moments if other threads
@@ -507,10 +406,17 @@ extension MemoryCache {
     }
 
     /// Evicts the least recently used entries of all shards one by one.
+    ///
+    /// - Parameters:
+    ///   - entryLimit: the maximum number of them.
+    ///   - newestStamp: entries used later stay.
+    /// - Returns: whether the goal may require more.
     @inlinable
-    func evict(downTo goal: EvictionGoal) {
+    @discardableResult
+    func evict(downTo goal: EvictionGoal, entryLimit: Int = .max, usedUntil newestStamp: Int64 = .max) -> Bool {
         var displaced: [Store.Displaced] = []
-        while let (index, stamp) = totals.oldestShard() {
+        var remainingCount = entryLimit
+        while remainingCount > 0, let (index, stamp) = totals.oldestShard(), stamp <= newestStamp {
             let shard = shards[index]
             shard.lock()
             let oldest = shard.store.oldest
@@ -528,11 +434,13 @@ extension MemoryCache {
             let swept = shard.store.sweepReferencesIfNeeded()
             announceOldest(of: shard)
             shard.unlock()
+            remainingCount &-= 1
             if valueRelease.isImmediate { _ = consume evicted } else { displaced.append(evicted) }
             if !swept.isEmpty { displaced += swept }
         }
         if totals.isEmpty { keepUp() }
         if !displaced.isEmpty { valueRelease.release(consume displaced) }
+        return remainingCount == 0
     }
 
     /// Schedules what the cache needs while it has entries: memory pressure reports and the next sweep.

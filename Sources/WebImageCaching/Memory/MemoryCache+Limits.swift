@@ -1,0 +1,117 @@
+internal import Dispatch
+
+/// The limits, and what removes entries because of them.
+extension MemoryCache {
+    /// The number of entries, including expired ones that have not been removed yet.
+    public var count: Int { totals.count }
+
+    /// The cost of all entries together.
+    public var totalCost: Int { totals.cost }
+
+    /// The maximum total cost of all entries. A lower limit takes effect immediately.
+    public var costLimit: Int {
+        get { totals.costLimit }
+        set {
+            totals.costLimit = newValue
+            evict(downTo: totals.limits)
+        }
+    }
+
+    /// The maximum number of entries. A lower limit takes effect immediately.
+    public var countLimit: Int {
+        get { totals.countLimit }
+        set {
+            totals.countLimit = newValue
+            evict(downTo: totals.limits)
+        }
+    }
+
+    /// The maximum cost of one entry. A lower limit takes effect immediately, in time proportional to the number of
+    /// entries.
+    public var entryCostLimit: Int {
+        get { totals.entryCostLimit }
+        set {
+            totals.entryCostLimit = newValue
+            let limit = totals.entryCostLimit
+            evictFromAllShards { [revival] store in
+                store.evictAll(because: .cost, revival: revival) { $0.cost > limit }
+            }
+        }
+    }
+
+    /// How long an entry is kept without being used, in seconds; infinite for no limit. A lower limit takes effect
+    /// immediately.
+    public var ageLimit: Double {
+        get {
+            let limit = shards[0].locked { shards[0].store.ageLimit }
+            return limit == .max ? .infinity : Double(limit) / 1e9
+        }
+        set {
+            let limit = Int64(nanosecondsIn: newValue)
+            for shard in shards.all { shard.locked { shard.store.ageLimit = limit } }
+            trim(toAge: newValue, because: .age)
+            keepUp()
+        }
+    }
+
+    /// Removes expired entries, and then the least recently used ones until the rest cost no more than `cost`, are no
+    /// more than `count`, and were all used in the last `age` seconds. By default, nothing is limited.
+    ///
+    /// Up to 1,024 of these are removed in this call, in a millisecond or two. If there are more, a thread of the library
+    /// removes the rest in steps, in the same order, and ``count`` falls meanwhile. Entries that are stored or used after
+    /// the call are not removed. To have a limit hold at once, set ``costLimit`` or ``countLimit``.
+    public func trim(toCost cost: Int = .max, toCount count: Int = .max, toAge age: Double = .infinity) {
+        removeExpired()
+        let (now, ageLimit) = (clock.now(), Int64(nanosecondsIn: age))
+        var goal = EvictionGoal(cost: max(0, cost), count: max(0, count), cause: .trim)
+        if ageLimit != .max { goal.stamp = now &- ageLimit }
+        if evict(downTo: goal, entryLimit: Self.trimStepCount) { continueTrimming(downTo: goal, usedUntil: now) }
+    }
+
+    /// The number of entries that a step of ``trim(toCost:toCount:toAge:)`` removes.
+    static var trimStepCount: Int { 1_024 }
+
+    private func continueTrimming(downTo goal: EvictionGoal, usedUntil newestStamp: Int64) {
+        DispatchQueue.global(qos: .utility).async { [weak self] in
+            guard let self, evict(downTo: goal, entryLimit: Self.trimStepCount, usedUntil: newestStamp) else { return }
+            continueTrimming(downTo: goal, usedUntil: newestStamp)
+        }
+    }
+
+    /// Removes the entries that have expired or have not been used for ``ageLimit``.
+    public func removeExpired() {
+        let now = clock.now()
+        evictFromAllShards { $0.evictExpired(at: now) }
+        trim(toAge: ageLimit, because: .age)
+    }
+
+    /// Removes all values if ``Configuration/removesAllInBackground`` is `true`. Call it when the app's last window is
+    /// hidden. Values that are still alive elsewhere are found again if the configuration allows it.
+    public func didEnterBackground() {
+        if removesAllInBackground { evictCurrentEntries(because: .background) }
+    }
+
+    private func trim(toAge age: Double, because cause: EvictionCause) {
+        let limit = Int64(nanosecondsIn: age)
+        if limit != .max { evict(downTo: EvictionGoal(stamp: clock.now() &- limit, cause: cause)) }
+    }
+
+    /// Entries stored meanwhile by other threads stay, since this might otherwise never end.
+    func evictCurrentEntries(because cause: EvictionCause) {
+        evict(downTo: EvictionGoal(stamp: clock.now(), cause: cause))
+    }
+
+    private func evictFromAllShards(_ body: (inout Store) -> [Store.Displaced]) {
+        var displaced: [Store.Displaced] = []
+        var change: MemoryTotals.Change = []
+        for shard in shards.all {
+            let step = update(shard) {
+                displaced += body(&shard.store)
+                displaced += shard.store.sweepReferencesIfNeeded()
+            }
+            change.formUnion(step)
+        }
+        finish(change)
+        if !displaced.isEmpty { valueRelease.release(consume displaced) }
+    }
+}
