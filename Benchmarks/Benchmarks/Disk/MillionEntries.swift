@@ -16,12 +16,19 @@ enum MillionEntries {
         print("\nDisk, \(fileSystem.name): \(count) entries of 100 bytes to 1 KB")
         try fileSystem.withDirectory { parent in
             let entries = DiskEntries(count: count, byteCounts: 100...1_000)
-            let time = try ContinuousClock().measure {
-                let store = OurStore(directory: parent + "/store")
-                let session = store.session()
-                try session.set(0..<count, of: entries, generation: 0)
+            var times: [Duration] = []
+            do {
+                let session = OurStore(directory: parent + "/store").session()
+                for tenth in 0..<10 {
+                    let places = count / 10 * tenth..<count / 10 * (tenth + 1)
+                    times.append(
+                        try ContinuousClock().measure { try session.set(places, of: entries, generation: 0) })
+                }
             }
-            print("  written in \(milliseconds(time)); its files take \(allocatedMebibytes(parent)) MiB")
+            let total = times.reduce(.zero, +)
+            print("  written in \(milliseconds(total)); its files take \(allocatedMebibytes(parent)) MiB")
+            let sets = times.map { microseconds($0 / (count / 10)) }
+            print("  set, each tenth: \(sets.joined(separator: ", "))")
             sync()
             // The other process goes on below.
             fflush(nil)

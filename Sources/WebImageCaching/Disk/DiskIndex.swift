@@ -20,9 +20,9 @@ internal import WebImageCore
 /// be in a transaction, and revokes this when the process dies. Therefore a process in a transaction knows that a file
 /// without a row was left by a dead process, and it alone knows where a segment ends.
 ///
-/// The log is synced when it is copied into the database, every 16 MiB or so, never for a single entry. A power failure
-/// loses the last entries but not the index. The bytes of a row may then be missing, so checksums are verified for
-/// entries from before the last boot.
+/// The log is synced when it is copied into the database, every 16 MiB or, with a million entries, 64 MiB, never for a
+/// single entry. A power failure loses the last entries but not the index. The bytes of a row may then be missing, so
+/// checksums are verified for entries from before the last boot.
 final class DiskIndex {
     /// Also incremented when keys change their meaning, since the index of an older version is deleted as a whole.
     static let version: Int64 = 3
@@ -64,6 +64,9 @@ final class DiskIndex {
     let connection: SQLiteConnection
     let statements: DiskStatements
     private let begin, commit, rollback: SQLiteStatement
+    /// The number of pages in the log after which they are copied into the database.
+    private var logPageLimit = DiskIndex.logPageLimits.lowerBound
+    private static let logPageLimits: ClosedRange<Int64> = 4_096...16_384
 
     /// Opens or creates the tables. The caller holds the directory's lock, since two processes cannot switch a file to
     /// WAL at once.
@@ -81,8 +84,8 @@ final class DiskIndex {
         if version == 0 { try Self.makeTables(connection) }
         try connection.execute(
             """
-            PRAGMA synchronous = NORMAL; PRAGMA journal_size_limit = 33554432; PRAGMA wal_autocheckpoint = 4096;
-            PRAGMA cache_size = -8192
+            PRAGMA synchronous = NORMAL; PRAGMA journal_size_limit = 33554432; PRAGMA cache_size = -8192;
+            PRAGMA wal_autocheckpoint = \(Self.logPageLimits.lowerBound)
             """)
         if order != .access {
             // Few caches use this order, so others need not maintain its index.
@@ -160,6 +163,7 @@ final class DiskIndex {
                 totals.hits,
                 totals.misses, totals.evictions)
             try commit.run()
+            adaptLog()
             return result
         } catch {
             // SQLite rolls back by itself after some errors.
@@ -168,6 +172,17 @@ final class DiskIndex {
             try? refreshTotals()
             throw error
         }
+    }
+
+    /// Lets the log grow with the index. A hash falls on any page of its index: with many pages, each is copied for
+    /// fewer entries.
+    private func adaptLog() {
+        let (limits, step) = (Self.logPageLimits, 2_048 as Int64)
+        let limit = min(max(totals.count / 64 / step * step, limits.lowerBound), limits.upperBound)
+        guard limit != logPageLimit, (try? connection.execute("PRAGMA wal_autocheckpoint = \(limit)")) != nil else {
+            return
+        }
+        logPageLimit = limit
     }
 
     private func forgetTransaction() {
