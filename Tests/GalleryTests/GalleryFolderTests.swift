@@ -26,7 +26,7 @@ final class GalleryFolderTests: GTKTestCase {
             session = GallerySession(cacheDirectory: folder.appending(path: ".cache"))
             window = GalleryWindow(application: application, session: session, size: PixelSize(width: 900, height: 700))
             session.onToast = { [weak self] in self?.toasts.append(($0, $1)) }
-            for (number, name) in names.enumerated() { try write(name, red: UInt8(number * 10)) }
+            for (number, name) in names.enumerated() { try write(name, red: UInt8(number * 5)) }
             window.present()
         }
 
@@ -108,6 +108,24 @@ final class GalleryFolderTests: GTKTestCase {
         }
     }
 
+    func testTheFilmstripFollowsTheViewer() throws {
+        try withFolder((1...40).map { "\($0).png" }) { fixture in
+            fixture.open("20.png")
+            pump("the folder") { fixture.names.count == 40 }
+            fixture.run("viewer-filmstrip")
+            let strip = try XCTUnwrap(fixture.window.shownViewer).filmstrip
+            pump("the images") { strip.shownIndices.contains(19) && strip.shownIndices.count > 5 }
+            XCTAssertLessThan(strip.shownIndices.count, 40, "only those in sight have cells")
+            strip.onSelect(21)
+            pump("the choice") { strip.current == 21 && fixture.window.isSettled }
+            XCTAssertEqual(fixture.window.shownViewer?.index, 21)
+            fixture.run("viewer-first")
+            pump("the first image") { strip.shownIndices.first == 0 && strip.current == 0 }
+            fixture.run("viewer-filmstrip")
+            pump("no filmstrip") { strip.shownIndices.isEmpty && !strip.widget.isVisible }
+        }
+    }
+
     // MARK: Trash
 
     func testRemovedFilesAreInTheTrashAndComeBack() throws {
@@ -153,6 +171,23 @@ final class GalleryFolderTests: GTKTestCase {
             XCTAssertEqual(try Data(contentsOf: other), content)
             try FileManager.default.removeItem(at: other)
             XCTAssertNoThrow(try Trash().restore(other))
+        }
+    }
+
+    func testFilesGetOtherNames() throws {
+        try withFolder(["a.png", "b.png"]) { fixture in
+            fixture.open("a.png")
+            pump("the folder") { fixture.names == ["a.png", "b.png"] }
+            let file = fixture.folder.appending(path: "a.png")
+            fixture.session.rename(file, to: "b.png")
+            pump("the refusal") { fixture.toasts.last?.message == "a.png keeps its name: File exists" }
+            fixture.session.rename(file, to: "in/c.png")
+            XCTAssertEqual(fixture.toasts.last?.message, "“in/c.png” cannot be the name of a file")
+            fixture.session.rename(file, to: " c.png ")
+            pump("the name and its place") { fixture.names == ["b.png", "c.png"] && fixture.window.isSettled }
+            XCTAssertFalse(FileManager.default.fileExists(atPath: file.path))
+            XCTAssertEqual(
+                fixture.window.shownViewer?.currentURL?.lastPathComponent, "c.png", "the viewer stays with it")
         }
     }
 

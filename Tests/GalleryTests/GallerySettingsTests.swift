@@ -29,8 +29,11 @@ final class GallerySettingsTests: GTKTestCase {
         try withFile { file in
             let settings = GallerySettings(file: file)
             settings.change { $0.slideSeconds = 7 }
+            settings.change { ($0.order, $0.showsFilmstrip) = (.dateTaken, true) }
             settings.flush()
             XCTAssertEqual(GallerySettings(file: file).values.slideSeconds, 7)
+            XCTAssertEqual(GallerySettings(file: file).values.order, .dateTaken)
+            XCTAssertTrue(GallerySettings(file: file).values.showsFilmstrip)
         }
     }
 
@@ -38,10 +41,12 @@ final class GallerySettingsTests: GTKTestCase {
         try withFile { file in
             try FileManager.default.createDirectory(
                 at: file.deletingLastPathComponent(), withIntermediateDirectories: true)
-            try Data(#"{"slideSeconds": 9, "connections": "many", "recentLocations": ["/a"]}"#.utf8).write(to: file)
+            try Data(#"{"slideSeconds": 9, "connections": "many", "order": "unknown", "recentLocations": ["/a"]}"#.utf8)
+                .write(to: file)
             let values = GallerySettings(file: file).values
             XCTAssertEqual(values.slideSeconds, 9)
             XCTAssertEqual(values.recentLocations, ["/a"])
+            XCTAssertEqual(values.order, .name)
             XCTAssertEqual(values.connections, GallerySettings.Values().connections)
             XCTAssertEqual(values.rowHeight, GallerySettings.Values().rowHeight)
             try Data("no JSON".utf8).write(to: file)

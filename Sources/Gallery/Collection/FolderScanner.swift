@@ -70,21 +70,17 @@ struct FolderScanner: Sendable {
         )
     }
 
-    /// Returns the images in the folder of a file, in the order of names, the file itself among them whatever its name. Blocks the
-    /// thread.
-    func images(around file: URL, _ cancellation: Cancellation) -> [URL] {
-        let path = file.path(percentEncoded: false)
-        let folder = path.lastIndex(of: "/").map { String(path[..<$0]) } ?? "."
-        let images = content(of: folder.isEmpty ? "/" : folder, cancellation)?.images ?? []
-        let name = file.lastPathComponent
-        if images.contains(where: { $0.lastPathComponent == name }) {
-            // As it was opened: its text may have another form.
-            return images.map { $0.lastPathComponent == name ? file : $0 }
+    /// Returns the images directly in a folder, in the order of names, with files among them that are known to be images whatever
+    /// their names are. Blocks the thread.
+    func images(in folder: String, and known: [URL], _ cancellation: Cancellation) -> [URL] {
+        var files = Dictionary(
+            (content(of: folder, cancellation)?.images ?? []).map { ($0.lastPathComponent, $0) },
+            uniquingKeysWith: { first, _ in first })
+        // As they were opened: the texts may have another form.
+        for file in known where files[file.lastPathComponent] != nil || access(file.path(percentEncoded: false), F_OK) == 0 {
+            files[file.lastPathComponent] = file
         }
-        let order = Self.inNaturalOrder(images.map(\.lastPathComponent) + [name])
-        var all = images
-        all.insert(file, at: order.firstIndex(of: name) ?? 0)
-        return all
+        return Self.inNaturalOrder(Array(files.keys)).compactMap { files[$0] }
     }
 
     private enum Kind { case file, folder, other }

@@ -41,9 +41,11 @@ struct LocationReader: Sendable {
         try await WorkQueue.files.run { cancellation throws(Failure) in try readLocal(path, cancellation, report) }
     }
 
-    /// Returns the images in the folder of a file, in the order of names, and the file among them.
-    func images(around file: URL) async -> [URL] {
-        await WorkQueue.files.run { cancellation in scanner.images(around: file, cancellation) }
+    /// Returns the images directly in the folder of a file, and files among them that are known to be images.
+    func images(beside file: URL, and known: [URL]) async -> [URL] {
+        let path = file.deletingLastPathComponent().path(percentEncoded: false)
+        let folder = path.count > 1 && path.hasSuffix("/") ? String(path.dropLast()) : path
+        return await WorkQueue.files.run { cancellation in scanner.images(in: folder, and: known, cancellation) }
     }
 
     /// Calls `report` with the images of a list, on any thread.

@@ -36,18 +36,11 @@ struct Trash: Sendable {
         guard let entry = found.max(by: { $0.date < $1.date }) else {
             throw Failure(description: "\(file.displayName) is no longer in the trash.")
         }
-        guard Self.move(entry.content, to: path) else {
-            throw Failure(description: "\(file.displayName): \(String(cString: strerror(errno)))")
+        // Another file may have been made there since, which stays.
+        if let failure = FileMove.move(entry.content, to: path) {
+            throw Failure(description: "\(file.displayName): \(String(cString: strerror(failure)))")
         }
         unlink(entry.info)
-    }
-
-    /// Another file may have been made there since, which stays. A link fails then, which a renaming does not.
-    private static func move(_ file: String, to place: String) -> Bool {
-        if link(file, place) == 0 { return unlink(file) == 0 }
-        // Some file systems have no links.
-        guard errno == EPERM || errno == ENOTSUP, access(place, F_OK) != 0 else { return false }
-        return rename(file, place) == 0
     }
 
     private struct Entry {

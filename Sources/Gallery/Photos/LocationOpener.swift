@@ -44,6 +44,8 @@ struct OpenRequest: Sendable {
     @MainActor final class Reading {
         fileprivate var replaces: Bool
         fileprivate var imageCount = 0
+        /// The only location, if that is an image.
+        fileprivate var file: URL?
         fileprivate var task: Task<Void, Never>?
 
         fileprivate init(_ request: OpenRequest) { replaces = request.replaces }
@@ -101,7 +103,7 @@ struct OpenRequest: Sendable {
                 }
             }
             if request.isForOneLocation, let file = await self?.shownFile(of: reading) {
-                let images = await reader.images(around: file)
+                let images = await reader.images(beside: file, and: [file])
                 ApplyQueue.main.enqueue { MainActor.assumeIsolated { self?.show(images, of: reading) } }
             }
             // After the images that were found last.
@@ -129,6 +131,7 @@ struct OpenRequest: Sendable {
                         self.session.collection.count == 1
                     else { return continuation.resume(returning: nil) }
                     self.onImage()
+                    if url.isFileURL { reading.file = url }
                     continuation.resume(returning: url.isFileURL ? url : nil)
                 }
             }
@@ -146,7 +149,7 @@ struct OpenRequest: Sendable {
         if let location = request.locations.first, request.list == nil, request.locations.count == 1, failed.isEmpty {
             session.settings.noteLocation(location)
         }
-        if request.isForOneLocation, failed.isEmpty { watchFolders(of: request) }
+        if request.isForOneLocation, failed.isEmpty { watchFolders(of: request, reading.file) }
         if session.settings.values.order != .name { arrange() }
         if !waiting.isEmpty { start(waiting.removeFirst()) }
         onChange()
@@ -172,13 +175,13 @@ extension LocationOpener {
         }
     }
 
-    private func watchFolders(of request: OpenRequest) {
+    private func watchFolders(of request: OpenRequest, _ file: URL?) {
         let files = session.collection.urls.filter(\.isFileURL)
         guard files.count == session.collection.count, !files.isEmpty else { return }
         let folders = Set(files.map { $0.deletingLastPathComponent().path(percentEncoded: false) })
         watch = FolderWatch(folders) { [weak self] changed in
             self?.filesDidChange(changed)
-            self?.readAgain(request)
+            self?.readAgain(request, file)
         }
     }
 
@@ -195,21 +198,23 @@ extension LocationOpener {
     }
 
     /// Reads the location again, and shows what has appeared and left.
-    private func readAgain(_ request: OpenRequest) {
+    ///
+    /// - Parameter file: the only location, if that was an image: its folder is read.
+    private func readAgain(_ request: OpenRequest, _ file: URL?) {
         guard let location = request.locations.first else { return }
         let (urls, order) = (session.collection.urls, session.settings.values.order)
-        let shown = urls.count == 1 ? urls.first : nil
         arranging?.cancel()
         arranging = Task { [weak self, reader = LocationReader(manager: session.manager)] in
             let found = LockBox<[URL]>([])
-            try? await reader.read(location) { urls in found.withLock { $0 += urls } }
-            var current = found.withLock { $0 }
-            // An image was opened, and its folder with it.
-            if current.count == 1, let file = current.first ?? shown, file.isFileURL, urls.contains(file) {
-                current = await reader.images(around: file)
+            if let file {
+                let images = await reader.images(beside: file, and: urls)
+                found.withLock { $0 = images }
+            } else {
+                do { try await reader.read(location) { urls in found.withLock { $0 += urls } } } catch { return }
             }
-            let sorted = await WorkQueue.files.run { [current] cancellation in
-                order == .name ? current : order.sorted(current, cancellation)
+            let sorted = await WorkQueue.files.run { cancellation in
+                let current = found.withLock { $0 }
+                return order == .name ? current : order.sorted(current, cancellation)
             }
             guard !Task.isCancelled, let self, session.collection.urls == urls else { return }
             session.collection.rearrange(to: sorted)

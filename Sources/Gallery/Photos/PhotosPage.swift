@@ -213,7 +213,7 @@ import WebImageGTK
         let model = ObjectPointer.menu([
             [("Open", "win.view"), ("Inspect", "win.inspector")],
             [("Copy link", "win.copy-links"), ("Select", "win.toggle-selection")],
-            [("Move to the trash", "win.trash")],
+            [("Rename…", "win.rename"), ("Move to the trash", "win.trash")],
         ])
         let popover = ObjectPointer(gtk_popover_menu_new_from_model(model.as(GMenuModel.self)))
         g_object_unref(model.address)

@@ -22,6 +22,8 @@ import WebImageGTK
         var rowHeight = 150.0
         /// The order of the images in folders.
         var order = PhotoOrder.name
+        /// Whether the viewer shows the images around the current one.
+        var showsFilmstrip = false
         /// The locations opened lately, newest first.
         var recentLocations: [String] = []
 
@@ -142,6 +144,8 @@ extension GallerySettings.Values {
         read(.connectionsPerHost, &connectionsPerHost)
         read(.slideSeconds, &slideSeconds)
         read(.rowHeight, &rowHeight)
+        read(.order, &order)
+        read(.showsFilmstrip, &showsFilmstrip)
         read(.recentLocations, &recentLocations)
         clamp()
     }

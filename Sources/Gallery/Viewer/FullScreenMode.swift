@@ -11,6 +11,8 @@ import WebImageGTK
     private var idleCall: MainLoopCall?
     private var position = SIMD2<Double>(-1, -1)
     private(set) var isActive = false
+    /// Called when it begins and ends.
+    var onChange: () -> Void = {}
     private var hidesControls = false
 
     private static let idleMilliseconds: UInt32 = 2_500
@@ -48,6 +50,7 @@ import WebImageGTK
         canvas.isImmersive = isActive
         controls.showFullScreen(isActive)
         wake()
+        onChange()
     }
 
     private func pointerDidMove(to point: SIMD2<Double>) {

@@ -52,6 +52,9 @@ extension PhotoViewer {
                 $0.fullScreen.toggle()
             },
             action("slide-show", "Slide show", keys: ["F5"], keepsShow: true) { $0.toggleSlideShow() },
+            action("filmstrip", "Show the filmstrip", pageKeys: ["t"]) { viewer in
+                viewer.session.settings.change { $0.showsFilmstrip.toggle() }
+            },
             action("play", "Play or pause an animation", pageKeys: ["space", "k"]) {
                 $0.animationControls.togglePlay()
             },
@@ -82,8 +85,11 @@ extension PhotoViewer {
                 ("Copy link", "win.viewer-copy-link"), ("Open with…", "win.viewer-open-with"),
             ],
             [("Rotate left", "win.viewer-rotate-left"), ("Rotate right", "win.viewer-rotate-right")],
-            [("Move to the trash", "win.viewer-trash")],
-            [("Full screen", "win.viewer-full-screen"), ("Slide show", "win.viewer-slide-show")],
+            [("Rename…", "win.rename"), ("Move to the trash", "win.viewer-trash")],
+            [
+                ("Full screen", "win.viewer-full-screen"), ("Slide show", "win.viewer-slide-show"),
+                ("Filmstrip", "win.viewer-filmstrip"),
+            ],
         ])
     }
 

@@ -10,7 +10,8 @@ import WebImageGTK
 ///           │           ├─ progress, and what is being saved, at the top
 ///           │           ├─ previous, next at the sides
 ///           │           └─ zoom and rotation at the bottom
-///           └─ controls of an animation
+///           ├─ controls of an animation
+///           └─ filmstrip
 @MainActor final class PhotoViewer {
     let widget = ObjectPointer.column()
     let session: GallerySession
@@ -25,6 +26,7 @@ import WebImageGTK
     private let failure = FailureView()
     let progress = ProgressIndicator()
     let savingBar = SavingBar()
+    let filmstrip: Filmstrip
     private lazy var neighbors = ImagePrefetcher(manager: session.manager, maximumConcurrentCount: 2)
     private var neighborBatch: PrefetchBatch?
     /// The size in pixels at which the neighbors are fetched.
@@ -50,6 +52,7 @@ import WebImageGTK
 
     init(session: GallerySession) {
         self.session = session
+        filmstrip = Filmstrip(session: session)
         fullScreen = FullScreenMode(header: header, controls: controls, canvas: canvas)
         buildContent()
         connectParts()
@@ -78,13 +81,20 @@ import WebImageGTK
             gtk_overlay_add_overlay(overlay.opaque, part.widget)
         }
         animationControls.widget.margins(horizontal: 6).set("margin-bottom", 6).isVisible = false
-        for part in [header, overlay, animationControls.widget] { widget.append(part) }
+        for part in [header, overlay, animationControls.widget, filmstrip.widget] { widget.append(part) }
+        updateFilmstrip()
     }
 
     private func connectParts() {
         canvas.onSwipe = { [weak self] step in self?.userMoves(by: step) }
         savingBar.onChange = { [weak self] in self?.updateProgress() }
         failure.onRetry = { [weak self] in self?.retry() }
+        fullScreen.onChange = { [weak self] in self?.updateFilmstrip() }
+        filmstrip.onSelect = { [weak self] index in
+            self?.slideShow.stop()
+            self?.move(to: index)
+        }
+        session.settings.observe(\.showsFilmstrip) { [weak self] _ in self?.updateFilmstrip() }
         slideShow.onAdvance = { [weak self] in self?.advanceSlideShow() }
         slideShow.onChange = { [weak self] in self?.slideShowDidChange() }
         session.collection.observe { [weak self] change in
@@ -115,6 +125,7 @@ import WebImageGTK
         showAnimation(nil)
         progress.state = .hidden
         (index, currentURL, labelCall) = (nil, nil, nil)
+        updateFilmstrip()
     }
 
     /// Goes back: from the slide show, then from the full screen, then from the viewer, whose owner closes it.
@@ -256,6 +267,16 @@ import WebImageGTK
         guard let index, let url = currentURL else { return }
         title.set("title", url.displayName).set("subtitle", "\(index + 1) of \(session.collection.count)")
         controls.setEnds(isFirst: index == 0, isLast: index == session.collection.count - 1)
+        updateFilmstrip()
+    }
+
+    /// In full screen, nothing but the image is shown.
+    func updateFilmstrip() {
+        let isShown =
+            session.settings.values.showsFilmstrip && session.collection.count > 1 && index != nil
+            && !fullScreen.isActive
+        filmstrip.widget.isVisible = isShown
+        filmstrip.current = isShown ? index : nil
     }
 
     /// Updates labels after the layout, in which they must not change.

@@ -28,20 +28,39 @@ import WebImageGTK
 
     /// Asks for a URL or path.
     func askForLocation(_ body: @escaping @MainActor (String) -> Void) {
+        let entry = ask(
+            "Open location", "An image, a folder, a list of links, or a web page with images", "Location", "_Open", body
+        )
+        entry.set("placeholder-text", "https://example.org/photo.jpg")
+        gtk_entry_set_input_purpose(entry.as(), GTK_INPUT_PURPOSE_URL)
+    }
+
+    /// Asks for the new name of a file.
+    func askForName(of file: URL, _ body: @escaping @MainActor (String) -> Void) {
+        let name = file.lastPathComponent
+        let entry = ask("Rename", "The new name of \(file.displayName)", "Name", "_Rename", body).set("text", name)
+        // The ending stays, if the user just writes.
+        let stem = name.lastIndex(of: ".").map { name[..<$0].unicodeScalars.count } ?? -1
+        gtk_editable_select_region(entry.opaque, 0, gint(stem))
+    }
+
+    /// Asks for a text. Returns its entry.
+    private func ask(
+        _ title: String, _ explanation: String, _ label: String, _ confirmation: String,
+        _ body: @escaping @MainActor (String) -> Void
+    ) -> ObjectPointer {
         let dialog = ObjectPointer(
             adw_message_dialog_new(window.as(), nil, nil))
-        dialog.set("title", "Open location")
+        dialog.set("title", title)
         // libadwaita 1.7 measures a heading of its own at widths that are too narrow for it, and GTK warns.
-        let heading = ObjectPointer.label("Open location", "title-2")
-        let explanation = ObjectPointer.label("An image, a folder, a list of links, or a web page with images")
+        let heading = ObjectPointer.label(title, "title-2")
+        let explanation = ObjectPointer.label(explanation)
         for label in [heading, explanation] { label.set("xalign", 0.5).set("justify", 2) }
-        let entry = ObjectPointer(gtk_entry_new()).set("placeholder-text", "https://example.org/photo.jpg")
-            .set("activates-default", true)
-        entry.setAccessibleLabel("Location")
-        gtk_entry_set_input_purpose(entry.as(), GTK_INPUT_PURPOSE_URL)
+        let entry = ObjectPointer(gtk_entry_new()).set("activates-default", true)
+        entry.setAccessibleLabel(label)
         let content = ObjectPointer.column(spacing: 12, [heading, explanation, entry])
         adw_message_dialog_set_extra_child(dialog.as(), content.widget)
-        for (name, title) in [("cancel", "_Cancel"), ("open", "_Open")] {
+        for (name, title) in [("cancel", "_Cancel"), ("open", confirmation)] {
             adw_message_dialog_add_response(dialog.as(), name, title)
         }
         adw_message_dialog_set_response_appearance(dialog.as(), "open", ADW_RESPONSE_SUGGESTED)
@@ -53,6 +72,7 @@ import WebImageGTK
         }
         gtk_window_present(dialog.as())
         gtk_widget_grab_focus(entry.widget)
+        return entry
     }
 
     func showAbout() {

@@ -178,6 +178,9 @@ import WebImageGTK
         isViewing ? "viewer" : adw_view_stack_get_visible_child_name(stack.opaque).map { String(cString: $0) } ?? ""
     }
 
+    /// The viewer, if it is in front.
+    var shownViewer: PhotoViewer? { isViewing ? openedViewer : nil }
+
     private var isViewing: Bool { adw_leaflet_get_visible_child(leaflet.opaque) != mainPage.widget }
 
     /// Shows a page of the command line.
@@ -324,6 +327,11 @@ import WebImageGTK
             },
             Action("reload", "Reload visible images", .photos, keys: ["<Control>r"]) { [weak self] in
                 self?.photos.reload()
+            },
+            Action("rename", "Rename the file", .general, keys: ["F2"]) { [weak self] in
+                guard let self, let file = isViewing ? openedViewer?.currentURL : photos.currentURL else { return }
+                guard file.isFileURL else { return showToast("Only files can be renamed") }
+                dialogs.askForName(of: file) { [session] in session.rename(file, to: $0) }
             },
             Action("clear-caches", "Clear the caches", .photos) { [weak self] in self?.clearCaches() },
             Action("close-all", "Close all images", .photos) { [weak self] in self?.photos.closeAll() },
