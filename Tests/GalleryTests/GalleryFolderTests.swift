@@ -126,6 +126,19 @@ final class GalleryFolderTests: GTKTestCase {
         }
     }
 
+    func testNamesAreBelowTheImagesOnDemand() throws {
+        try withFolder(["a.png", "b.png"]) { fixture in
+            fixture.open()
+            let cell = try XCTUnwrap(fixture.window.photos.grid.boundCells.first)
+            let former = cell.height
+            fixture.run("show-names")
+            pump("the names") { cell.height == former + PhotoCell.captionHeight }
+            pump("the dates") { cell.captionText.hasPrefix("a.png\n20") }
+            fixture.run("show-names")
+            pump("no names") { cell.height == former && cell.captionText.isEmpty }
+        }
+    }
+
     // MARK: Trash
 
     func testRemovedFilesAreInTheTrashAndComeBack() throws {

@@ -77,7 +77,8 @@ struct FolderScanner: Sendable {
             (content(of: folder, cancellation)?.images ?? []).map { ($0.lastPathComponent, $0) },
             uniquingKeysWith: { first, _ in first })
         // As they were opened: the texts may have another form.
-        for file in known where files[file.lastPathComponent] != nil || access(file.path(percentEncoded: false), F_OK) == 0 {
+        for file in known
+        where files[file.lastPathComponent] != nil || access(file.path(percentEncoded: false), F_OK) == 0 {
             files[file.lastPathComponent] = file
         }
         return Self.inNaturalOrder(Array(files.keys)).compactMap { files[$0] }

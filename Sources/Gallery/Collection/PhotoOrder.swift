@@ -59,9 +59,7 @@ enum PhotoOrder: String, Codable, CaseIterable, Sendable {
 
     private static func byteCount(_ file: URL) -> Int? { status(file).map { Int($0.st_size) } }
 
-    private static func dateModified(_ file: URL) -> Int? {
-        status(file).map { Int($0.st_mtim.tv_sec) * 1_000_000_000 + Int($0.st_mtim.tv_nsec) }
-    }
+    private static func dateModified(_ file: URL) -> Date? { FileDate.modified(of: file) }
 
     /// `YYYY:MM:DD HH:MM:SS`: what the camera noted, or else when the file was modified, in local time.
     private static func dateTaken(_ file: URL) -> String? {

@@ -10,7 +10,7 @@ struct JustifiedLayout: Equatable {
     struct Row: Equatable {
         /// The images of the row.
         var indices: Range<Int>
-        /// The upper edge and the height in points.
+        /// The upper edge and the height of the images in points.
         var y, height: Double
     }
 
@@ -28,8 +28,9 @@ struct JustifiedLayout: Equatable {
     /// - Parameters:
     ///   - aspectRatios: width divided by height, for each image.
     ///   - rowHeight: the height that rows come close to, in points.
+    ///   - captionHeight: the space below each image, in points.
     ///   - spacing: the space between images, in points.
-    init(aspectRatios: [Float], width: Double, rowHeight: Double, spacing: Double = 4) {
+    init(aspectRatios: [Float], width: Double, rowHeight: Double, captionHeight: Double = 0, spacing: Double = 4) {
         (self.width, self.spacing) = (width, spacing)
         guard width > 0, rowHeight > 0 else { return }
         rows.reserveCapacity(aspectRatios.count * Int(rowHeight) / max(1, Int(width)) + 1)
@@ -39,7 +40,7 @@ struct JustifiedLayout: Equatable {
             let free = max(1, width - spacing * Double(end - start - 1))
             let height = (isStretched ? free / sum : min(rowHeight, free / sum)).rounded()
             rows.append(Row(indices: start..<end, y: y, height: max(1, height)))
-            y += max(1, height) + spacing
+            y += max(1, height) + captionHeight + spacing
             start = end
         }
         for (index, ratio) in aspectRatios.enumerated() {

@@ -18,6 +18,9 @@ import WebImageGTK
     private let failureLabel = ObjectPointer.label("", "caption").set("justify", 2).set("xalign", 0.5).set("lines", 2)
     private let session: GallerySession
     private let onLoad: (_ index: Int, _ size: PixelSize) -> Void
+    private var caption: Caption?
+    /// The space below the image for its name and date, in points; 0 without.
+    var captionHeight = 0 { didSet { if captionHeight != oldValue { captionDidChange() } } }
     var isSelected = false { didSet { if isSelected != oldValue { selectionDidChange() } } }
 
     /// - Parameter onLoad: called when an image has loaded, with its size in pixels.
@@ -35,6 +38,55 @@ import WebImageGTK
         ObjectPointer(picture.paintable).onSignal("invalidate-contents") { [weak self] in self?.queueDraw() }
     }
 
+    /// The height of a name and a date, in points.
+    static let captionHeight = 36
+
+    /// The name of a file and when it was modified.
+    @MainActor private final class Caption {
+        let widget: ObjectPointer
+        private let name = ObjectPointer.label("", "caption")
+        private let date = ObjectPointer.label("", "caption", "dim-label", "numeric")
+        private var reading: Task<Void, Never>?
+
+        init() {
+            for label in [name, date] {
+                gtk_label_set_ellipsize(label.set("wrap", false).opaque, PANGO_ELLIPSIZE_MIDDLE)
+            }
+            widget = .column([name, date])
+        }
+
+        var text: String { name.text + "\n" + date.text }
+
+        func show(_ url: URL?) {
+            name.text = url?.displayName ?? ""
+            date.text = ""
+            reading?.cancel()
+            guard let url, url.isFileURL else { return }
+            reading = Task { [date] in
+                let modified = await WorkQueue.files.run { _ in FileDate.modified(of: url) }
+                guard !Task.isCancelled, let modified else { return }
+                date.text = DateText.minutes(modified)
+            }
+        }
+    }
+
+    /// What is below the image; empty without a caption.
+    var captionText: String { caption?.text ?? "" }
+
+    private func captionDidChange() {
+        if captionHeight > 0, caption == nil {
+            let new = Caption()
+            add(new.widget)
+            new.show(item?.url)
+            caption = new
+        } else if captionHeight == 0, let old = caption {
+            remove(old.widget)
+            caption = nil
+        }
+        queueLayout()
+        queueDraw()
+    }
+
     /// Shows an image of the collection.
     ///
     /// - Parameter height: the cell's height in points.
@@ -45,7 +97,10 @@ import WebImageGTK
         // A larger image serves smaller cells.
         guard !isSame || pixels > decodedHeight || pixels * 2 < decodedHeight else { return }
         decodedHeight = pixels
-        if !isSame { setAccessibleName() }
+        if !isSame {
+            setAccessibleName()
+            caption?.show(url)
+        }
         load()
     }
 
@@ -133,11 +188,15 @@ import WebImageGTK
     // MARK: Canvas
 
     override func layOut(width: Int, height: Int) {
-        if let failureButton { place(failureButton, x: 0, y: 0, width: width, height: height) }
+        let pictureHeight = max(1, height - captionHeight)
+        if let failureButton { place(failureButton, x: 0, y: 0, width: width, height: pictureHeight) }
+        if let caption {
+            place(caption.widget, x: 0, y: Double(pictureHeight + 2), width: width, height: max(1, captionHeight - 2))
+        }
     }
 
     override func draw(into snapshot: OpaquePointer) {
-        let (width, height) = (Float(width), Float(height))
+        let (width, height) = (Float(width), Float(max(1, height - captionHeight)))
         var area = graphene_rect_t(
             origin: graphene_point_t(x: 0, y: 0), size: graphene_size_t(width: width, height: height))
         if picture.image?.pixels.isOpaque != true {

@@ -48,10 +48,16 @@ import WebImageGTK
         gtk_widget_set_overflow(widget.widget, GTK_OVERFLOW_HIDDEN)
         session.collection.observe { [weak self] in self?.collectionDidChange($0) }
         session.settings.observe(\.rowHeight) { [weak self] _ in self?.invalidateLayout() }
+        session.settings.observe(\.showsNames) { [weak self] _ in
+            guard let self else { return }
+            for cell in cells.values { cell.captionHeight = captionHeight }
+            invalidateLayout()
+        }
         addControllers()
     }
 
     private var collection: PhotoCollection { session.collection }
+    private var captionHeight: Int { session.settings.values.showsNames ? PhotoCell.captionHeight : 0 }
 
     /// The cells in use, in the order of their images.
     var boundCells: [PhotoCell] { cells.sorted { $0.key < $1.key }.map(\.value) }
@@ -106,7 +112,8 @@ import WebImageGTK
             (index: layout.rows[row].indices.lowerBound, offset: layout.rows[row].y - position)
         }
         layout = JustifiedLayout(
-            aspectRatios: collection.aspectRatios, width: Double(width), rowHeight: session.settings.values.rowHeight)
+            aspectRatios: collection.aspectRatios, width: Double(width), rowHeight: session.settings.values.rowHeight,
+            captionHeight: Double(captionHeight))
         var newPosition = position
         if let pendingReveal {
             newPosition = revealing(pendingReveal.index, from: position)
@@ -153,6 +160,7 @@ import WebImageGTK
             cell = spareCells.popLast() ?? makeCell()
             cells[index] = cell
         }
+        cell.captionHeight = captionHeight
         cell.bind(index: index, url: collection.urls[index], height: height)
         cell.isSelected = selection.contains(index)
     }
@@ -200,7 +208,7 @@ import WebImageGTK
                 let y = (frame.y - position).rounded()
                 let isInSight = y < Double(height) && y + Double(frame.height) > 0
                 gtk_widget_set_child_visible(cell.widget.widget, isInSight ? 1 : 0)
-                place(cell.widget, x: Double(x), y: y, width: frame.width, height: frame.height)
+                place(cell.widget, x: Double(x), y: y, width: frame.width, height: frame.height + captionHeight)
             }
         }
     }
@@ -282,7 +290,7 @@ import WebImageGTK
     private func revealing(_ index: Int, from position: Double) -> Double {
         guard index < firstImage(of: layout.rows.count) else { return position }
         let row = layout.rows[layout.row(of: index)]
-        return max(min(position, row.y), row.y + row.height - Double(height))
+        return max(min(position, row.y), row.y + row.height + Double(captionHeight) - Double(height))
     }
 
     // MARK: Input
@@ -378,7 +386,9 @@ import WebImageGTK
         }
     }
 
-    private var pageRows: Int { max(1, Int(Double(height) / (session.settings.values.rowHeight + layout.spacing))) }
+    private var pageRows: Int {
+        max(1, Int(Double(height) / (session.settings.values.rowHeight + Double(captionHeight) + layout.spacing)))
+    }
 
     /// The image of another row that is nearest to the middle of `index`.
     private func vertical(from index: Int, by rows: Int) -> Int {

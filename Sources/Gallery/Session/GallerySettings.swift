@@ -22,6 +22,8 @@ import WebImageGTK
         var rowHeight = 150.0
         /// The order of the images in folders.
         var order = PhotoOrder.name
+        /// Whether names and dates are below the images of the grid.
+        var showsNames = false
         /// Whether the viewer shows the images around the current one.
         var showsFilmstrip = false
         /// The locations opened lately, newest first.
@@ -145,6 +147,7 @@ extension GallerySettings.Values {
         read(.slideSeconds, &slideSeconds)
         read(.rowHeight, &rowHeight)
         read(.order, &order)
+        read(.showsNames, &showsNames)
         read(.showsFilmstrip, &showsFilmstrip)
         read(.recentLocations, &recentLocations)
         clamp()

@@ -104,6 +104,7 @@ import WebImageGTK
             "open-menu-symbolic", "Main menu",
             .menu([
                 [("Larger images", "win.zoom-in"), ("Smaller images", "win.zoom-out")],
+                [("Names and dates", "win.show-names")],
                 PhotoOrder.allCases.map { ("Sort by \($0.title.lowercased())", "win.sort-\($0.rawValue)") },
                 [
                     ("Reload", "win.reload"), ("Clear caches", "win.clear-caches"),
@@ -327,6 +328,9 @@ import WebImageGTK
             },
             Action("reload", "Reload visible images", .photos, keys: ["<Control>r"]) { [weak self] in
                 self?.photos.reload()
+            },
+            Action("show-names", "Names and dates below the images", .photos, keys: ["<Control>n"]) { [session] in
+                session.settings.change { $0.showsNames.toggle() }
             },
             Action("rename", "Rename the file", .general, keys: ["F2"]) { [weak self] in
                 guard let self, let file = isViewing ? openedViewer?.currentURL : photos.currentURL else { return }
