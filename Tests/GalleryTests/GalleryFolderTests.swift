@@ -139,6 +139,20 @@ final class GalleryFolderTests: GTKTestCase {
         }
     }
 
+    func testATileSaysWhyItHasNoImage() throws {
+        try withFolder(["a.png"]) { fixture in
+            let file = fixture.folder.appending(path: "b.png")
+            try Data("text".utf8).write(to: file)
+            fixture.open()
+            let cell = try XCTUnwrap(fixture.window.photos.grid.cell(of: file))
+            XCTAssertEqual(cell.failureText, "Not an image")
+            // Again after another load, for which the button is made anew.
+            cell.load(cachePolicy: .reload)
+            pump("the load") { cell.failureText == nil }
+            pump("the failure") { cell.failureText == "Not an image" }
+        }
+    }
+
     // MARK: Trash
 
     func testRemovedFilesAreInTheTrashAndComeBack() throws {

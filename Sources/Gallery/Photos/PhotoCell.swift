@@ -15,7 +15,8 @@ import WebImageGTK
     /// The height for which the image is decoded, in pixels.
     private var decodedHeight = 0
     private var failureButton: ObjectPointer?
-    private let failureLabel = ObjectPointer.label("", "caption").set("justify", 2).set("xalign", 0.5).set("lines", 2)
+    /// Part of the ``failureButton``.
+    private var failureLabel: ObjectPointer?
     private let session: GallerySession
     private let onLoad: (_ index: Int, _ size: PixelSize) -> Void
     private var caption: Caption?
@@ -144,24 +145,28 @@ import WebImageGTK
     private func show(_ state: LoadState) {
         guard case .failed(let error) = state else {
             if let failureButton { remove(failureButton) }
-            failureButton = nil
+            (failureButton, failureLabel) = (nil, nil)
             return
         }
         let button = failureButton ?? makeFailureButton()
-        failureLabel.text = error.shortReason
+        failureLabel?.text = error.shortReason
         gtk_widget_set_tooltip_text(button.widget, error.userDescription)
         button.setAccessibleLabel("Loading failed. Click to try again. \(error.userDescription)")
     }
 
+    /// Why there is no image; `nil` if none has failed.
+    var failureText: String? { failureLabel?.text }
+
     private func makeFailureButton() -> ObjectPointer {
         let icon = ObjectPointer(gtk_image_new_from_icon_name("view-refresh-symbolic"))
-        gtk_label_set_ellipsize(failureLabel.opaque, PANGO_ELLIPSIZE_END)
+        let label = ObjectPointer.label("", "caption").set("justify", 2).set("xalign", 0.5).set("lines", 2)
+        gtk_label_set_ellipsize(label.opaque, PANGO_ELLIPSIZE_END)
         let button = ObjectPointer(gtk_button_new()).style("failure").style("flat")
         gtk_button_set_child(
-            button.as(), ObjectPointer.column(spacing: 6, [icon, failureLabel]).aligned(nil, GTK_ALIGN_CENTER).widget)
+            button.as(), ObjectPointer.column(spacing: 6, [icon, label]).aligned(nil, GTK_ALIGN_CENTER).widget)
         button.onSignal("clicked") { [weak self] in _ = self?.picture.retry() }
         add(button)
-        failureButton = button
+        (failureButton, failureLabel) = (button, label)
         return button
     }
 
