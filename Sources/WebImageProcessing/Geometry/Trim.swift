@@ -1,0 +1,66 @@
+internal import WebImageCoding
+internal import WebImageCore
+
+/// Removes the border of one color. Of an animation, what is border in all frames.
+struct TrimProcessor: Processor {
+    /// The largest difference of a component from the border's color, 0 to 255.
+    let tolerance: Int
+
+    /// Such as `trim(tolerance:10)`.
+    var identifier: ProcessorIdentifier { ProcessorIdentifier("trim", values: ["tolerance": tolerance]) }
+
+    /// An image of one color stays as it is.
+    func process(_ image: Image, cancellation: Cancellation?) throws(WebImageError) -> Image {
+        guard (0...255).contains(tolerance) else { throw invalid("tolerance", tolerance) }
+        var content = try content(of: image.pixels, cancellation: cancellation)
+        if let animation = image.animation {
+            let reader = animation.makeFrameReader()
+            for index in 1..<max(1, animation.frameCount) {
+                let frame = try reader.frame(at: index, cancellation: cancellation)
+                guard let part = try self.content(of: frame, cancellation: cancellation) else { continue }
+                content = content.map { $0.union(part) } ?? part
+            }
+        }
+        guard let content, content.size != image.pixels.size else { return image }
+        return try CropProcessor(area: .pixels(content)).process(image, cancellation: cancellation)
+    }
+
+    /// Returns the smallest rectangle with everything that differs from the top left pixel; `nil` if nothing does.
+    private func content(of pixels: PixelBuffer, cancellation: Cancellation?) throws(WebImageError) -> PixelRect? {
+        let border = SIMD4<Int16>(truncatingIfNeeded: pixels[0, 0])
+        let limit = SIMD4<Int16>(repeating: Int16(tolerance))
+        let width = pixels.width
+        var (left, right, top, bottom) = (width, -1, pixels.height, -1)
+        for y in 0..<pixels.height {
+            try cancellation?.check()
+            let row = UnsafeRawPointer(pixels.row(y))
+            func differs(_ x: Int) -> Bool {
+                let pixel = SIMD4<Int16>(truncatingIfNeeded: row.load(fromByteOffset: x * 4, as: SIMD4<UInt8>.self))
+                let difference = pixel &- border
+                return any(difference .> limit) || any(difference .< (0 &- limit))
+            }
+            guard let first = (0..<width).first(where: differs) else { continue }
+            let last = (first..<width).last(where: differs) ?? first
+            (left, right) = (min(left, first), max(right, last))
+            (top, bottom) = (min(top, y), y)
+        }
+        guard right >= 0 else { return nil }
+        return PixelRect(x: left, y: top, width: right - left + 1, height: bottom - top + 1)
+    }
+}
+
+extension PixelRect {
+    fileprivate func union(_ other: PixelRect) -> PixelRect {
+        let (left, top) = (min(x, other.x), min(y, other.y))
+        return PixelRect(
+            x: left, y: top, width: max(x + width, other.x + other.width) - left,
+            height: max(y + height, other.y + other.height) - top)
+    }
+}
+
+extension ImageProcessor {
+    /// Removes the border that has the color of the top left pixel.
+    ///
+    /// - Parameter tolerance: the largest difference of a component, 0 to 255.
+    package static func trim(tolerance: Int = 10) -> Self { Self(TrimProcessor(tolerance: tolerance)) }
+}
