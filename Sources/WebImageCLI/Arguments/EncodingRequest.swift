@@ -95,7 +95,7 @@ extension EncodingRequest {
     struct Declaration {
         private let format, quality, level, filter, effort, speed, alphaQuality, chroma, iconSizes: OptionParser.Option
         private let dithering, palette, colors, loop, maximum, background, frame, metadata: OptionParser.Option
-        private let lossless, optimized, wholeFrames, firstFrame: OptionParser.Flag
+        private let lossless, optimized, wholeFrames, firstFrame, strip: OptionParser.Flag
         private let progressive: OptionParser.Flag?
         /// The names of the options.
         let names: [String]
@@ -117,6 +117,7 @@ extension EncodingRequest {
             metadata = parser.option(
                 "metadata", words: MetadataChoice.allCases.map(\.rawValue),
                 help: "Keep no metadata (default), write orientation and an sRGB profile, or keep all EXIF and XMP")
+            strip = parser.flag("strip", help: "Keep no metadata, as --metadata none")
             background = parser.option(
                 "background", value: "#rrggbb",
                 help: "Color behind transparent pixels in JPEG and GIF; white by default")
@@ -187,7 +188,11 @@ extension EncodingRequest {
             note("background", background.value != nil, .jpeg, .gif)
             note("loop", loop.value != nil, .gif, .png, .webp, .jpegXL)
             note("whole-frames", wholeFrames.isSet, .gif, .png, .webp)
-            if let kept: MetadataChoice = try parser.choice(metadata, named: "metadata") {
+            let choice: MetadataChoice? = try parser.choice(metadata, named: "metadata")
+            if strip.isSet, let choice, choice != .none {
+                throw parser.error("--strip and --metadata \(choice.rawValue) cannot be used together")
+            }
+            if let kept = choice ?? (strip.isSet ? MetadataChoice.none : nil) {
                 request.metadata = kept
                 // The original bytes may have what is not to be kept.
                 request.isRequired = true

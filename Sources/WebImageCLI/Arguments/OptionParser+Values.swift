@@ -26,41 +26,12 @@ extension OptionParser {
         }
     }
 
-    /// Parses `--size WxH`, `Wx` or `xH`, with `--mode`.
-    func thumbnail(size: Option, mode: Option) throws(ArgumentError) -> Thumbnail? {
-        let resizeMode = try resizeMode(mode)
-        guard let text = size.value else {
-            if resizeMode != nil { throw error("--mode needs --size") }
-            return nil
-        }
-        let sides = text.split(separator: "x", omittingEmptySubsequences: false)
-        let lengths = sides.map { $0.isEmpty ? 0 : Int($0) ?? -1 }
-        let maximum = MutablePixelBuffer.maximumDimension
-        guard lengths.count == 2, lengths != [0, 0], lengths.allSatisfy({ (0...maximum).contains($0) }) else {
-            throw error(
-                "--size takes WIDTHxHEIGHT in pixels (or WIDTHx, or xHEIGHT), each at most \(maximum), not '\(text)'")
-        }
-        return Thumbnail(.pixels(width: lengths[0], height: lengths[1]), mode: resizeMode ?? .aspectFit)
-    }
-
-    private func resizeMode(_ option: Option) throws(ArgumentError) -> ResizeMode? {
-        switch option.value {
-        case nil: nil
-        case "fit": .aspectFit
-        case "fill": .aspectFill
-        case "stretch": .stretch
-        case let other?: throw error("--mode takes fit, fill or stretch, not '\(other)'")
-        }
-    }
-
-    /// The inputs of a command that loads URLs and files.
-    func inputs(_ operands: [ByteString]) throws(ArgumentError) -> [ImageInput] {
-        try operands.map { (argument) throws(ArgumentError) in
-            do throws(WebImageError) {
-                return try ImageInput(argument)
-            } catch {
-                throw self.error(error.shellDescription(about: argument.description))
-            }
+    /// An input of a command that loads URLs and files.
+    func input(_ argument: ByteString) throws(ArgumentError) -> ImageInput {
+        do throws(WebImageError) {
+            return try ImageInput(argument)
+        } catch {
+            throw self.error(error.shellDescription(about: argument.description))
         }
     }
 

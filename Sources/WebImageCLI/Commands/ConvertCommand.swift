@@ -11,81 +11,93 @@ struct ConvertCommand: Command {
     let output: ImageOutput
     let isJSON: Bool
     let isQuiet: Bool
-    /// Whether to print a line for each written image, which is the case if the command line does not name the files.
+    /// Whether to print a line for each written image.
     let printsLines: Bool
-    let thumbnail: Thumbnail?
-    let processors: [ImageProcessor]
+    let size: SizeOptions.Request
+    let limit: PixelLimit
+    /// How many images are converted at once.
+    let jobCount: Int
     /// The index of an image in an icon; `nil` for the best.
     let page: Int?
     let codecs: CodecRegistry
 
     init(_ arguments: [ByteString]) throws(ArgumentError) {
         let parser = OptionParser(
-            command: Self.name, summary: Self.summary, operands: "IN OUT | IN… --output DIR", completion: .file,
+            command: Self.name, summary: Self.summary, operands: "IN OUT | IN… --output DIR|NAME", completion: .file,
             details: """
                 The format is that of --format, or else of OUT's extension. With DIR each image keeps its format, or
                 becomes PNG if that format cannot be written. OUT is written completely or not at all, and can be IN.
                 With DIR the files have the names of the inputs, and no input is replaced. '-' is standard input and
-                output.
+                output. Folders are read with --recursive, and DIR then has the same folders.
+
+                NAME can have {name} and {folder} of the input, {width} and {height} of the result, {format} (the
+                extension) and {index} (the number of the input), as in 'small/{name}-{width}.{format}'.
 
                 Animations stay animated in GIF, PNG, WebP, AVIF and JPEG XL, with their durations; other formats get
-                the first frame. Images are scaled first, then processed with --rotate, --flip, --grayscale, --tint,
-                --blur and --round, every frame of an animation. The result is sRGB, upright, and without metadata
+                the first frame. --crop cuts from the original, --trim follows, then --size, then --rotate, --flip, --grayscale, --tint,
+                --blur and --round, for every frame of an animation. Without --enlarge nothing is enlarged. The result is sRGB, upright, and without metadata
                 unless --metadata keeps it. An option that OUT's format does not support is an error; with DIR and
                 without --format it has no effect.
 
                 --json prints an object for each image: input, path, format, width, height, frames, bytes, milliseconds,
                 warning (null, or why the file is not what its name says), error (null, or code and message).
                 """)
+        let listing = InputOptions(in: parser)
         parser.group = "Output"
         let directory = parser.option(
             "output", letter: "o", value: "FILE|DIR", completion: .file,
-            help: "Write to FILE, or into DIR (if it exists, ends with / or there are several inputs)")
+            help:
+                "Write to FILE, or into DIR (if it exists, ends with / or there are several inputs), or to names with {name}"
+        )
         let noClobber = parser.flag("no-clobber", help: "Never replace a file; fail if it exists")
         parser.group = "Pixels"
-        let size = parser.option(
-            "size", value: "WxH",
-            help: "Scale to this size in pixels (640x480, or 640x or x480 for one side); never enlarges")
-        let mode = parser.option(
-            "mode", words: ["fit", "fill", "stretch"], help: "How to fit the size; fit by default")
+        let sizing = SizeOptions(in: parser)
         let page = parser.option(
             "page", value: "N", help: "Read the Nth image of an icon, counting from 1; by default the best for the size"
         )
         let processing = ProcessorOptions(in: parser)
         let encoding = EncodingRequest.Declaration(in: parser, canBeProgressive: true)
         let isolated = parser.isolatedFlag()
+        let pixels = PixelLimit.Declaration(in: parser)
         parser.group = "Reports"
+        let jobs = parser.option(
+            "jobs", letter: "j", value: "N", help: "Convert N images at once; as many as processors by default")
         let quiet = parser.flag("quiet", letter: "q", help: "Print errors only")
         let json = parser.flag("json", help: "Print one JSON object per line")
 
         var operands = try parser.parse(arguments)
         let path: ByteString
         if let value = directory.path {
-            guard !operands.isEmpty else { throw parser.error("no file given") }
+            guard !operands.isEmpty || listing.areGiven else { throw parser.error("no file given") }
             path = value
         } else {
-            guard operands.count == 2 else {
+            guard operands.count == 2, !listing.areGiven else {
                 throw parser.error("convert takes two files, IN and OUT, or any number of files with --output DIR")
             }
             path = operands.removeLast()
         }
-        inputs = try operands.map { (argument) throws(ArgumentError) in try Self.input(argument, parser) }
+        inputs = try listing.inputs(operands, parser: parser) { (argument) throws(ArgumentError) in
+            try Self.input(argument, parser)
+        }
         isJSON = json.isSet
         isQuiet = quiet.isSet
         if isJSON, isQuiet { throw parser.error("--json and --quiet cannot be used together") }
-        try parser.checkStreams(inputs: operands, output: path, printing: [("json", isJSON)])
-        printsLines = directory.value != nil && path != OutputFile.standardOutput && !isJSON && !isQuiet
-        thumbnail = try parser.thumbnail(size: size, mode: mode)
-        processors = try processing.processors(from: parser)
+        try parser.checkStreams(inputs: inputs.map(\.argument), output: path, printing: [("json", isJSON)])
+        printsLines = path != OutputFile.standardOutput && !isJSON && !isQuiet
+        var size = try sizing.request(from: parser)
+        size.processors += try processing.processors(from: parser)
+        self.size = size
+        limit = try pixels.limit(from: parser)
+        jobCount = try parser.count(jobs, named: "jobs", in: 1...256) ?? PlatformThread.processorCount
         self.page = try parser.count(page, named: "page", in: 1...65_535).map { $0 - 1 }
-        var request = try encoding.request(from: parser, isResized: thumbnail != nil)
+        var request = try encoding.request(from: parser, isResized: size.changesImage)
         request.isRequired = true
         codecs = .forTool(isIsolated: isolated.isSet)
         request.codecs = codecs
         output = try ImageOutput(
             path: path, inputs: inputs, encoding: request, replaces: !noClobber.isSet,
             mayReplaceInput: true, parser: parser)
-        guard output.isDirectory || output.format != nil else {
+        guard output.choosesNames || output.format != nil else {
             throw parser.error("'\(path)' has no known extension; use --format \(ImageFormat.writableNames)")
         }
     }
@@ -100,13 +112,16 @@ struct ConvertCommand: Command {
 
     func run() async -> ExitStatus {
         let session = LoadingSession(options: .withoutCache, codecs: codecs)
+        let bar = ProgressBar(count: inputs.count, console: .standard, isHidden: isQuiet || inputs.count == 1)
         var status = ExitStatus.success
-        await runConcurrently(over: inputs.indices, atMost: PlatformThread.processorCount) { [self] index in
+        await runConcurrently(over: inputs.indices, atMost: jobCount) { [self] index in
             await report(on: inputs[index], index: index, session: session)
-        } onResult: { _, report in
+        } onResult: { index, report in
+            bar.end(index)
             report.print(on: .standard, isJSON: isJSON, isQuiet: isQuiet, printsLine: printsLines)
             if report.error != nil { status = .failure }
         }
+        bar.clear()
         return status
     }
 
@@ -117,13 +132,12 @@ struct ConvertCommand: Command {
         var report = ConversionReport(input: input, format: output.format)
         do throws(WebImageError) {
             try output.checkFile(index: index)
-            var request = session.request(for: input, thumbnail: thumbnail)
-            request.processors = processors
+            var request = session.request(for: input, size: size, limit: limit)
             if let page { request.page = page }
             let response = try await session.load(request)
             let bytes = try await session.bytes(of: response, for: request, areNeeded: output.needsBytes)
             let file = try await output.write(response.image, bytes: bytes, index: index)
-            report.info = try codecs.info(of: file.data)
+            report.info = if let info = file.info { info } else { try codecs.info(of: file.data) }
             report.file = file
         } catch {
             report.error = error

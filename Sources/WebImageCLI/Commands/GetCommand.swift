@@ -10,7 +10,8 @@ struct GetCommand: Command {
     let isJSON: Bool
     let isQuiet: Bool
     let explains: Bool
-    let thumbnail: Thumbnail?
+    let size: SizeOptions.Request
+    let limit: PixelLimit
     let source: SourceOptions
     let output: ImageOutput?
     let codecs: CodecRegistry
@@ -39,40 +40,46 @@ struct GetCommand: Command {
                 unless the server forbids it. --explain prints what happened, when and why; with --json this is in
                 trace: stage, start and duration in milliseconds, message.
                 """)
+        let listing = InputOptions(in: parser)
         parser.group = "Output"
         let output = parser.option(
             "output", letter: "o", value: "FILE|DIR", completion: .file,
-            help: "Write to FILE, or into DIR (if it exists, ends with / or there are several images)")
+            help:
+                "Write to FILE, or into DIR (if it exists, ends with / or there are several images), or to names with {name}"
+        )
         let noClobber = parser.flag("no-clobber", help: "Never replace a file; fail if it exists")
-        let size = parser.option(
-            "size", value: "WxH",
-            help: "Decode at this size in pixels (640x480, or 640x or x480 for one side); never enlarges")
-        let mode = parser.option(
-            "mode", words: ["fit", "fill", "stretch"], help: "How to fit the size; fit by default")
+        parser.group = "Pixels"
+        let sizing = SizeOptions(in: parser)
         let encodingOptions = EncodingRequest.Declaration(in: parser, canBeProgressive: false)
         let source = SourceOptions.Declaration(in: parser)
-        let concurrency = parser.option("concurrency", value: "N", help: "Number of concurrent loads; 6 by default")
+        let concurrency = parser.option(
+            "concurrency", alias: "jobs", letter: "j", value: "N",
+            help: "Number of concurrent loads; 6 by default (also --jobs)")
         let isolated = parser.isolatedFlag()
+        let pixels = PixelLimit.Declaration(in: parser)
         parser.group = "Reports"
         let explain = parser.flag("explain", help: "Explain each stage of the load")
         let quiet = parser.flag("quiet", letter: "q", help: "Print errors only")
         let json = parser.flag("json", help: "Print one JSON object per line")
 
         let operands = try parser.parse(arguments)
-        guard !operands.isEmpty else { throw parser.error("no URL or file given") }
+        guard !operands.isEmpty || listing.areGiven else { throw parser.error("no URL or file given") }
         isJSON = json.isSet
         explains = explain.isSet
         isQuiet = quiet.isSet
         if isQuiet, isJSON || explains { throw parser.error("--quiet cannot be used with --json or --explain") }
+        inputs = try listing.inputs(operands, parser: parser) { (argument) throws(ArgumentError) in
+            try parser.input(argument)
+        }
         try parser.checkStreams(
-            inputs: operands, output: output.path, printing: [("json", isJSON), ("explain", explains)])
-        thumbnail = try parser.thumbnail(size: size, mode: mode)
+            inputs: inputs.map(\.argument), output: output.path, printing: [("json", isJSON), ("explain", explains)])
+        size = try sizing.request(from: parser)
+        limit = try pixels.limit(from: parser)
         var options = try source.options(from: parser)
         options.concurrency = try parser.count(concurrency, named: "concurrency", in: 1...256) ?? options.concurrency
         self.source = options
-        inputs = try parser.inputs(operands)
         codecs = .forTool(isIsolated: isolated.isSet)
-        var encoding = try encodingOptions.request(from: parser, isResized: thumbnail != nil)
+        var encoding = try encodingOptions.request(from: parser, isResized: size.changesImage)
         encoding.codecs = codecs
         if let path = output.path {
             self.output = try ImageOutput(
@@ -111,7 +118,7 @@ struct GetCommand: Command {
         let trace = LockBox(LoadTrace())
         do throws(WebImageError) {
             try output?.checkFile(index: index)
-            let request = session.request(for: input, thumbnail: thumbnail)
+            let request = session.request(for: input, size: size, limit: limit)
             let response = try await session.load(
                 request, progress: { bar.update(index, received: $0, expected: $1) }, trace: trace)
             let data = try await session.bytes(of: response, for: request, areNeeded: output?.needsBytes ?? false)

@@ -8,6 +8,8 @@ struct InfoCommand: Command {
 
     let inputs: [ImageInput]
     let isJSON: Bool
+    /// Whether to print a table for spreadsheets.
+    let isCSV: Bool
     let isQuiet: Bool
     let explains: Bool
     let source: SourceOptions
@@ -23,6 +25,9 @@ struct InfoCommand: Command {
                 gainMap, alpha, orientation (EXIF, 1 to 8), colorProfile, colorProfileName (null without a name), bytes,
                 error (null, or code and message).
 
+                --csv prints the same as a table (RFC 4180) with a line of names: file, format, type, width, height and so
+                on to bytes, error (its message), without durations. It is for spreadsheets.
+
                 --explain prints which process read each file, and what its sandbox keeps out; with --json this is in
                 isolation: isolated (whether it was another process), program, problem (why there is none), layers,
                 missing (layer and reason).
@@ -30,21 +35,29 @@ struct InfoCommand: Command {
                 URLs are loaded and cached as by 'webimage get'. Files are not decoded. '-' is standard input. With
                 --quiet only the exit status tells whether all are images.
                 """)
+        let listing = InputOptions(in: parser)
         let source = SourceOptions.Declaration(in: parser)
         let isolated = parser.isolatedFlag()
         parser.group = "Reports"
         let explain = parser.flag("explain", help: "Explain which process read the files, and in what sandbox")
         let quiet = parser.flag("quiet", letter: "q", help: "Print errors only")
         let json = parser.flag("json", help: "Print one JSON object per line")
+        let csv = parser.flag("csv", help: "Print a table of comma-separated values")
         let operands = try parser.parse(arguments)
-        guard !operands.isEmpty else { throw parser.error("no file or URL given") }
+        guard !operands.isEmpty || listing.areGiven else { throw parser.error("no file or URL given") }
         isJSON = json.isSet
         isQuiet = quiet.isSet
         explains = explain.isSet
         if isQuiet, explains { throw parser.error("--quiet and --explain cannot be used together") }
+        isCSV = csv.isSet
         if isJSON, isQuiet { throw parser.error("--json and --quiet cannot be used together") }
-        try parser.checkStreams(inputs: operands, output: nil, printing: [])
-        inputs = try parser.inputs(operands)
+        if isCSV, isJSON || isQuiet || explains {
+            throw parser.error("--csv cannot be used with --json, --quiet or --explain")
+        }
+        inputs = try listing.inputs(operands, parser: parser) { (argument) throws(ArgumentError) in
+            try parser.input(argument)
+        }
+        try parser.checkStreams(inputs: inputs.map(\.argument), output: nil, printing: [])
         self.source = try source.options(from: parser)
         codecs = .forTool(isIsolated: isolated.isSet)
     }
@@ -52,6 +65,7 @@ struct InfoCommand: Command {
     func run() async -> ExitStatus {
         let session = LoadingSession(options: source, codecs: codecs)
         var status = ExitStatus.success
+        if isCSV { Console.standard.print(CSV.line(InfoReport.columns)) }
         for input in inputs {
             var report = InfoReport(input: input)
             var isIsolated: Bool?
@@ -66,7 +80,7 @@ struct InfoCommand: Command {
                 status = .failure
             }
             if explains { report.isolation = IsolationReport(isIsolated: isIsolated) }
-            report.print(on: .standard, isJSON: isJSON, isQuiet: isQuiet)
+            report.print(on: .standard, isJSON: isJSON, isCSV: isCSV, isQuiet: isQuiet)
         }
         if explains, !isJSON {
             for line in IsolationReport(isIsolated: nil).statusLines { Console.standard.print(line) }
@@ -96,11 +110,12 @@ struct InfoReport {
     init(input: ImageInput) { self.input = input }
 
     @MainActor
-    func print(on console: Console, isJSON: Bool, isQuiet: Bool) {
+    func print(on console: Console, isJSON: Bool, isCSV: Bool, isQuiet: Bool) {
         if isJSON { console.print(json) }
+        if isCSV { console.print(CSV.line(values)) }
         if let error {
             console.complain(error.shellDescription(about: input.argument.description))
-        } else if let info, !isJSON, !isQuiet {
+        } else if let info, !isJSON, !isCSV, !isQuiet {
             console.print("\(input.displayName): \(line(info))")
             if let line = isolation?.line { console.print("  \(line)") }
         }
@@ -130,6 +145,24 @@ struct InfoReport {
         let sum = "\(seconds(durations.reduce(0, +))) in total"
         if seconds(shortest) == seconds(longest) { return " of \(seconds(shortest)), \(sum)" }
         return " of \(seconds(shortest)) to \(seconds(longest)), \(sum)"
+    }
+
+    /// The names of ``values``.
+    static let columns = [
+        "file", "format", "type", "width", "height", "pages", "frames", "loopCount", "bitDepth", "hdr", "gainMap",
+        "alpha", "orientation", "colorProfile", "bytes", "error",
+    ]
+
+    private var values: [String] {
+        func text(_ value: (some CustomStringConvertible)?) -> String { value?.description ?? "" }
+        return [
+            input.reportedName, text(info?.format.name), text(info?.format.mimeType), text(info?.size.width),
+            text(info?.size.height), text(info?.pageCount), text(info?.frameCount), text(info?.loopCount),
+            text(info?.bitDepth), text(info?.isHDR), text(info?.hasGainMap), text(info?.hasAlpha),
+            text(info?.orientation.rawValue),
+            info.map { $0.colorProfileName ?? ($0.hasColorProfile ? "unnamed" : "") } ?? "",
+            text(byteCount), text(error?.shellDescription(about: input.argument.description)),
+        ]
     }
 
     private var json: JSON {

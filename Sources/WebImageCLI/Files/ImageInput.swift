@@ -8,6 +8,9 @@ struct ImageInput: Sendable {
     /// As on the command line.
     let argument: ByteString
     let url: URL
+    /// The folder of a file found by `--recursive`, relative to the folder on the command line; empty for that one, and
+    /// for all other inputs.
+    var folder = ByteString("")
 
     /// Stands for standard input; a file with that name is `./-`.
     static let standardInput = ByteString("-")

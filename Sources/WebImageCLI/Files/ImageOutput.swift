@@ -8,12 +8,15 @@ struct ImageOutput: Sendable {
     private enum Target {
         case file(ByteString)
         case directory(ByteString, names: [OutputNames.Name])
+        case template(OutputTemplate, names: [ByteString])
     }
 
     /// What ``write(_:bytes:index:)`` has written.
     struct WrittenFile: Sendable {
         let path: ByteString
         let data: Data
+        /// The properties of the file, if its name has them.
+        let info: ImageInfo?
         /// Why the file may not be what its name says; `nil` if it is.
         let warning: String?
     }
@@ -27,6 +30,10 @@ struct ImageOutput: Sendable {
     /// Input files, which must not be replaced.
     private let inputFiles: [ByteString]
     private let replaces: Bool
+    /// The folders and numbers of the inputs, for names.
+    private let inputs: [ImageInput]
+    /// The files that were written, so that no two images have one name.
+    private let written = LockBox<Set<ByteString>>([])
 
     /// Chooses all names; only checks whether `path` is a directory or a file.
     ///
@@ -37,16 +44,31 @@ struct ImageOutput: Sendable {
         path: ByteString, inputs: [ImageInput], encoding: EncodingRequest, replaces: Bool,
         mayReplaceInput: Bool = false, parser: OptionParser
     ) throws(ArgumentError) {
-        let isDirectory = try Self.isDirectory(path, inputCount: inputs.count, parser: parser)
+        let template = try OutputTemplate(path, parser: parser)
+        let isDirectory =
+            template == nil ? try Self.isDirectory(path, inputCount: inputs.count, parser: parser) : false
         self.replaces = replaces
+        self.inputs = inputs
         keepsOriginal = !encoding.isNeeded
         isFormatGiven = encoding.format != nil
         var encoding = encoding
-        if isDirectory {
+        if let template {
+            if inputs.count > 1, !template.distinguishesInputs {
+                throw parser.error("several images need {name} or {index} in '\(path)'")
+            }
+            encoding.format = encoding.format ?? template.format
+            var names: [ByteString: OutputNames] = [:]
+            let stems = inputs.map { input in
+                names[template.usesFolder ? input.folder : ByteString(""), default: OutputNames()]
+                    .name(for: input.url, ending: .image).stem
+            }
+            target = .template(template, names: stems)
+        } else if isDirectory {
             let ending: OutputNames.Ending =
                 if let format = encoding.format { .format(format) } else if keepsOriginal { .own } else { .image }
-            var names = OutputNames()
-            target = .directory(path, names: inputs.map { names.name(for: $0.url, ending: ending) })
+            var names: [ByteString: OutputNames] = [:]
+            target = .directory(
+                path, names: inputs.map { names[$0.folder, default: OutputNames()].name(for: $0.url, ending: ending) })
         } else {
             target = .file(path)
             encoding.format = encoding.format ?? ImageFormat(fileName: path)
@@ -58,8 +80,9 @@ struct ImageOutput: Sendable {
             }
         }
         self.encoding = encoding
-        inputFiles = mayReplaceInput && !isDirectory ? [] : inputs.compactMap(\.path)
-        if !isDirectory, inputFiles.contains(where: { OutputFile.isSameFile($0, path) }) {
+        let choosesNames = isDirectory || template != nil
+        inputFiles = mayReplaceInput && !choosesNames ? [] : inputs.compactMap(\.path)
+        if !choosesNames, inputFiles.contains(where: { OutputFile.isSameFile($0, path) }) {
             throw parser.error("'\(path)' is the input; use 'webimage convert' to change a file")
         }
     }
@@ -89,9 +112,9 @@ struct ImageOutput: Sendable {
     var format: ImageFormat? { encoding.format }
 
     /// Whether this object chooses the names.
-    var isDirectory: Bool {
-        if case .directory = target { return true }
-        return false
+    var choosesNames: Bool {
+        if case .file = target { return false }
+        return true
     }
 
     /// Whether the image goes to standard output.
@@ -107,7 +130,9 @@ struct ImageOutput: Sendable {
         switch target {
         case .file(let file): path = file
         case .directory(let directory, let names):
-            path = names[index].fileExtension == nil ? nil : Self.path(of: names[index], in: directory, for: .png)
+            path = names[index].fileExtension == nil ? nil : self.path(of: index, names, in: directory, for: .png)
+        // Names may depend on the image.
+        case .template: path = nil
         }
         if !replaces, let path, OutputFile.isFile(path) { throw .file(path: path.description, errno: EEXIST) }
     }
@@ -123,13 +148,13 @@ struct ImageOutput: Sendable {
     func write(_ image: Image, bytes: Data?, index: Int) async throws(WebImageError) -> WrittenFile {
         try await BlockingWork.run { () throws(WebImageError) in
             let (data, format) = try content(of: image, bytes: bytes)
-            let path = try path(for: format, index: index)
+            let (path, info) = try path(for: format, data, index: index)
             // `get DIR/a.png --size 100x100 -o DIR` must not overwrite the original.
-            guard !inputFiles.contains(where: { OutputFile.isSameFile($0, path) }) else {
+            guard !OutputFile.exists(path) || !inputFiles.contains(where: { OutputFile.isSameFile($0, path) }) else {
                 throw .file(path: path.description, errno: EEXIST)
             }
             try OutputFile.write(data, to: path, replaces: replaces)
-            return WrittenFile(path: path, data: data, warning: warning(about: path, format: format))
+            return WrittenFile(path: path, data: data, info: info, warning: warning(about: path, format: format))
         }
     }
 
@@ -142,26 +167,39 @@ struct ImageOutput: Sendable {
         return (try encoding.encode(image, original: bytes), encoding.format(for: image))
     }
 
-    private func path(for format: ImageFormat?, index: Int) throws(WebImageError) -> ByteString {
+    private func path(
+        for format: ImageFormat?, _ data: Data, index: Int
+    ) throws(WebImageError) -> (ByteString, ImageInfo?) {
         switch target {
         case .file(let path):
-            return path
+            return (path, nil)
         case .directory(let directory, let names):
-            try OutputFile.createDirectory(directory)
-            return Self.path(of: names[index], in: directory, for: format ?? .png)
+            let path = self.path(of: index, names, in: directory, for: format ?? .png)
+            try OutputFile.createDirectory(path.directory)
+            return (path, nil)
+        case .template(let template, let names):
+            let info = template.needsSize ? try encoding.codecs.info(of: data) : nil
+            let path = template.path(
+                name: names[index], folder: inputs[index].folder, size: info?.size, format: format ?? .png,
+                index: index + 1, count: inputs.count)
+            guard written.withLock({ $0.insert(path).inserted }) else {
+                throw .file(path: path.description, errno: EEXIST)
+            }
+            if !path.directory.isEmpty { try OutputFile.createDirectory(path.directory) }
+            return (path, info)
         }
     }
 
-    private static func path(
-        of name: OutputNames.Name, in directory: ByteString, for format: ImageFormat
+    private func path(
+        of index: Int, _ names: [OutputNames.Name], in directory: ByteString, for format: ImageFormat
     ) -> ByteString {
-        directory + (directory.hasSuffix("/") ? "" : "/") + name.fileName(for: format)
+        directory.appending(path: inputs[index].folder).appending(path: names[index].fileName(for: format))
     }
 
     private func warning(about path: ByteString, format: ImageFormat?) -> String? {
         guard path != OutputFile.standardOutput, let format, let ending = path.fileExtension else { return nil }
         guard let named = ImageFormat(named: ending) else {
-            return isFormatGiven || isDirectory
+            return isFormatGiven || choosesNames
                 ? nil : "\(path): '.\(ending)' names no image format; the file is \(format.name)."
         }
         if named == format { return nil }
@@ -171,12 +209,24 @@ struct ImageOutput: Sendable {
 }
 
 extension ByteString {
+    /// What precedes the last slash; `/` if that is the first byte, empty without one.
+    fileprivate var directory: ByteString {
+        guard let slash = bytes.lastIndex(of: UInt8(ascii: "/")) else { return ByteString("") }
+        return ByteString(bytes[..<max(1, slash)])
+    }
+
+    /// Adds a relative path, after a slash if there is none; nothing for an empty one.
+    func appending(path: ByteString) -> ByteString {
+        if path.isEmpty { return self }
+        return isEmpty ? path : self + (hasSuffix("/") ? "" : "/") + path
+    }
+
     fileprivate var withoutTrailingSlashes: ByteString {
         ByteString(bytes[...(bytes.lastIndex { $0 != UInt8(ascii: "/") } ?? bytes.startIndex - 1)])
     }
 
     /// What follows the last period of a file name; `nil` without one, with nothing behind it, or with nothing before.
-    fileprivate var fileExtension: String? {
+    var fileExtension: String? {
         let name = bytes[((bytes.lastIndex(of: UInt8(ascii: "/")) ?? -1) + 1)...]
         guard let dot = name.lastIndex(of: UInt8(ascii: ".")), dot > name.startIndex, dot + 1 < name.endIndex else {
             return nil

@@ -25,15 +25,23 @@ final class LoadingSession: Sendable {
         manager = WebImageManager(configuration: configuration)
     }
 
-    func request(for input: ImageInput, thumbnail: Thumbnail? = nil) -> WebImageRequest {
-        if input.isStandardInput {
-            var request = StandardInput.request
-            request.thumbnail = thumbnail
-            return request
-        }
+    /// A request for an image that is decoded.
+    ///
+    /// - Parameters:
+    ///   - size: what is made of the image.
+    ///   - limit: the largest image that is decoded.
+    func request(for input: ImageInput, size: SizeOptions.Request, limit: PixelLimit) -> WebImageRequest {
+        var request = request(for: input)
+        request.thumbnail = size.thumbnail
+        request.processors = size.processors
+        request.decodingLimits = limit.limits(for: input)
+        return request
+    }
+
+    func request(for input: ImageInput) -> WebImageRequest {
+        if input.isStandardInput { return StandardInput.request }
         var request = WebImageRequest(
-            input.url, cachePolicy: options.policy, thumbnail: thumbnail, headers: options.headers,
-            credential: options.credential)
+            input.url, cachePolicy: options.policy, headers: options.headers, credential: options.credential)
         request.retryPolicy = RetryPolicy(maximumAttempts: 1 + options.retryCount)
         if options.handlesCookies { request.handlesCookies = true }
         if options.allowsInvalidCertificates { request.allowsInvalidCertificates = true }

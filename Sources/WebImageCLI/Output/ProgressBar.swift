@@ -5,6 +5,8 @@ final class ProgressBar: Sendable {
     private struct State {
         var fractions: [Double]
         var byteCounts: [Int64]
+        var expectedByteCounts: [Int64?]
+        let start = ContinuousClock.now
         var endedCount = 0
         var lastDrawn: ContinuousClock.Instant?
     }
@@ -17,13 +19,16 @@ final class ProgressBar: Sendable {
         self.console = console
         self.isHidden = isHidden
         state = LockBox(
-            State(fractions: [Double](repeating: 0, count: count), byteCounts: [Int64](repeating: 0, count: count)))
+            State(
+                fractions: [Double](repeating: 0, count: count), byteCounts: [Int64](repeating: 0, count: count),
+                expectedByteCounts: [Int64?](repeating: nil, count: count)))
     }
 
     /// Called when bytes have arrived for the load with that index.
     func update(_ index: Int, received: Int64, expected: Int64?) {
         draw { state in
             state.byteCounts[index] = received
+            state.expectedByteCounts[index] = expected
             if let expected, expected > 0 { state.fractions[index] = min(1, Double(received) / Double(expected)) }
         }
     }
@@ -32,6 +37,8 @@ final class ProgressBar: Sendable {
     func end(_ index: Int) {
         draw { state in
             state.fractions[index] = 1
+            // What has ended has no more bytes.
+            state.expectedByteCounts[index] = state.byteCounts[index]
             state.endedCount += 1
         }
     }
@@ -53,11 +60,63 @@ final class ProgressBar: Sendable {
     }
 
     private static func line(_ state: State) -> String {
-        let width = 30
         let share = state.fractions.reduce(0, +) / Double(max(1, state.fractions.count))
+        return ProgressLine(
+            share: share, endedCount: state.endedCount, count: state.fractions.count,
+            byteCount: state.byteCounts.reduce(0, +),
+            expectedByteCount: state.expectedByteCounts.contains(nil)
+                ? nil : state.expectedByteCounts.reduce(0) { $0 + ($1 ?? 0) },
+            seconds: (ContinuousClock.now - state.start).milliseconds / 1000
+        ).text
+    }
+}
+
+/// The text of the progress of some loads or conversions.
+struct ProgressLine {
+    /// How much is done, 0 to 1.
+    var share: Double
+    var endedCount: Int
+    var count: Int
+    /// The bytes that have arrived; 0 for a command that does not count them.
+    var byteCount: Int64 = 0
+    /// The bytes that will have arrived at the end, if all sizes are known.
+    var expectedByteCount: Int64?
+    /// Since the beginning.
+    var seconds: Double
+
+    /// For example `[###---] 3 of 6, 4.0 MiB of 8.0 MiB, 2.0 MiB/s, 2 s left`.
+    var text: String {
+        let width = 30
         let filled = min(width, Int(share * Double(width)))
         let bar = String(repeating: "#", count: filled) + String(repeating: "-", count: width - filled)
-        let bytes = ByteCount(Int(clamping: state.byteCounts.reduce(0, +)))
-        return "[\(bar)] \(state.endedCount) of \(state.fractions.count), \(bytes)"
+        return (["[\(bar)] \(endedCount) of \(count)"] + facts).joined(separator: ", ")
+    }
+
+    private var facts: [String] {
+        var facts: [String] = []
+        if byteCount > 0 {
+            let total = expectedByteCount.map { " of \(Self.bytes($0))" } ?? ""
+            facts.append(Self.bytes(byteCount) + total)
+        }
+        // Before that, the numbers say nothing.
+        guard seconds >= 1 else { return facts }
+        if byteCount > 0 {
+            facts.append(Self.bytes(Int64(Double(byteCount) / seconds)) + "/s")
+        } else if endedCount > 0 {
+            facts.append("\((Double(endedCount) / seconds * 10).rounded() / 10)/s")
+        }
+        if share > 0, share < 1 { facts.append(Self.duration(seconds / share * (1 - share)) + " left") }
+        return facts
+    }
+
+    private static func bytes(_ count: Int64) -> String { ByteCount(Int(clamping: count)).description }
+
+    /// For example `12 s`, `3:05 min` or `2:14 h`.
+    static func duration(_ seconds: Double) -> String {
+        let seconds = Int(min(seconds, 1e6).rounded(.up))
+        func two(_ number: Int) -> String { number < 10 ? "0\(number)" : "\(number)" }
+        if seconds < 100 { return "\(seconds) s" }
+        if seconds < 6_000 { return "\(seconds / 60):\(two(seconds % 60)) min" }
+        return "\(seconds / 3_600):\(two(seconds / 60 % 60)) h"
     }
 }

@@ -43,9 +43,16 @@ extension WebImageError {
     }
 
     private var shellProblem: String {
+        switch self {
         // The tool counts from 1.
-        guard case .decoding(_, .page(let index, let count), _) = self else { return problem }
-        return "there is no image \(index + 1); " + (count == 1 ? "the file has one." : "there are \(count).")
+        case .decoding(_, .page(let index, let count), _):
+            return "there is no image \(index + 1); " + (count == 1 ? "the file has one." : "there are \(count).")
+        case .limitExceeded(.pixels(let size, let limit), _) where !size.hasTooLongSide:
+            let (width, height) = (PixelCount.grouped(size.width), PixelCount.grouped(size.height))
+            return
+                "\(width) × \(height) is \(PixelCount(size.pixelCount)) pixels, more than the \(PixelCount(limit)) allowed."
+        default: return problem
+        }
     }
 
     private var shellAdvice: String? {
@@ -58,10 +65,19 @@ extension WebImageError {
         case .invalidResponse(.contentCoding(let name), _) where ["gzip", "deflate"].contains(name):
             "Use --header 'Accept-Encoding: \(name)'."
         case .invalidResponse(.contentCoding, _): recoverySuggestion
-        case .outOfResources(.memory, _), .limitExceeded(.memory, _): "Use --size to decode a smaller image."
+        case .outOfResources(.memory, _): "Use --size to decode a smaller image."
+        case .limitExceeded(.memory, _):
+            "Use --size to decode a smaller image; for a file you trust: --\(PixelLimit.optionName) N."
+        case .limitExceeded(.pixels(let size, _), _) where !size.hasTooLongSide:
+            "For a file you trust: --\(PixelLimit.optionName) \(PixelCount(size.pixelCount).sufficientLimit)."
         case .diskCache(_, .foreignDirectory): "Use another directory with --cache-dir."
         case .notInCache: "Use another --policy to load it."
         default: userAdvice
         }
     }
+}
+
+extension PixelSize {
+    /// Whether no limit allows it.
+    fileprivate var hasTooLongSide: Bool { max(width, height) > MutablePixelBuffer.maximumDimension }
 }

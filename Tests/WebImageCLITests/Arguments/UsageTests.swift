@@ -35,7 +35,8 @@ import WebImageCore
             [
                 "--output", "--size", "--mode", "--format", "--quality", "--cache-dir", "--no-cache", "--policy",
                 "--header", "--harmless-header", "--idle-timeout", "--timeout", "--max-time", "--retries",
-                "--concurrency", "--no-clobber",
+                "--concurrency", "--jobs", "--no-clobber", "--crop", "--gravity", "--enlarge", "--trim", "--max-pixels",
+                "--recursive", "--from-file", "--strip",
                 "--quiet", "--json", "standard input",
             ]
         ),
@@ -43,13 +44,15 @@ import WebImageCore
             "info",
             [
                 "--cache-dir", "--no-cache", "--policy", "--header", "--harmless-header", "--idle-timeout", "--timeout",
-                "--max-time", "--quiet", "--json",
+                "--max-time", "--quiet", "--json", "--csv", "--recursive", "--from-file",
             ]
         ),
         (
             "convert",
             [
-                "--size", "--mode", "--format", "--quality", "--lossless", "--progressive", "--optimize", "--chroma",
+                "--crop", "--gravity", "--enlarge", "--trim", "--max-pixels", "--recursive", "--from-file", "--strip",
+                "--jobs", "{name}", "--size", "--mode", "--format", "--quality", "--lossless", "--progressive",
+                "--optimize", "--chroma",
                 "--level", "--filter", "--effort", "--alpha-quality", "--dither", "--palette", "--colors", "--loop",
                 "--whole-frames", "--frame", "--first-frame", "--max-bytes", "--background", "--metadata", "--json",
                 "--output",
@@ -94,7 +97,23 @@ import WebImageCore
         (["get"], "no URL"),
         (["get", "--progressive", "d", "x.png"], "--progressive"),
         (["get", "--policy", "never", "x.png"], "cacheFirst, http, refresh, reload, cacheOnly, offline"),
-        (["get", "--size", "12", "x.png"], "--size"),
+        (["get", "--size", "12%", "x.png"], "--size"), (["get", "--enlarge", "x.png"], "--size"),
+        (["get", "--crop", "5", "x.png"], "16:9"), (["get", "--crop", "0x5", "x.png"], "--crop"),
+        (["get", "--crop", "0:1", "x.png"], "--crop"), (["get", "--crop", "5x5+1", "x.png"], "--crop"),
+        (["get", "--gravity", "up", "--crop", "5x5", "x.png"], "northeast"),
+        (["get", "--gravity", "north", "x.png"], "--gravity needs --crop"),
+        (["get", "--gravity", "north", "--size", "5x", "--mode", "fill", "x.png"], "--gravity needs --crop"),
+        (["get", "--gravity", "north", "--crop", "5x5+1+1", "x.png"], "without +X+Y"),
+        (["get", "--max-pixels", "many", "x.png"], "250M"), (["convert", "--max-pixels", "5G", "a", "b"], "4G"),
+        (["convert", "--jobs", "0", "a.png", "b.png"], "--jobs"),
+        (["convert", "a.png", "-o", "{nmae}.png"], "unknown placeholder '{nmae}'"),
+        (["convert", "a.png", "b.png", "-o", "{width}.png"], "{name} or {index}"),
+        (["get", ".", "-o", "d"], "'.' is a folder; use --recursive"),
+        (["convert", "--recursive", ".", "-o", "d"], "no image"),
+        (["info", "--from-file", "missing.txt"], "missing.txt"), (["info", "--from-file", "/dev/null"], "empty"),
+        (["info", "-", "--from-file", "-"], "only once"),
+        (["info", "--csv", "--json", "x.png"], "--csv"),
+        (["convert", "--strip", "--metadata", "all", "a.png", "b.png"], "cannot be used together"),
         (["get", "--size", "0x0", "x.png"], "--size"),
         (["get", "--size", "-5x5", "x.png"], "--size"),
         (["get", "--size", "70000x1", "x.png"], "65535"),
@@ -189,9 +208,9 @@ import WebImageCore
     }
 
     @Test(arguments: [
-        ("get", ["Output", "Encoding", "JPEG and PNG", "Animations", "Cache", "Server", "Reports"]),
-        ("info", ["Cache", "Server", "Reports"]),
-        ("convert", ["Output", "Pixels", "Encoding", "GIF and icons", "Reports"]),
+        ("get", ["Input", "Output", "Pixels", "Encoding", "JPEG and PNG", "Animations", "Cache", "Server", "Reports"]),
+        ("info", ["Input", "Cache", "Server", "Reports"]),
+        ("convert", ["Input", "Output", "Pixels", "Safety", "Encoding", "GIF and icons", "Reports"]),
         ("cache", ["Options"]),
     ])
     func helpHasEachHeadingOnce(command: String, headings: [String]) async throws {

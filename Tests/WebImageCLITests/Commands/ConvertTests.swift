@@ -29,7 +29,8 @@ import WebImage
     }
 
     @Test(arguments: [
-        ("20x20", "fit", 20, 15), ("20x20", "fill", 27, 20), ("20x20", "stretch", 20, 20), ("32x", "fit", 32, 24),
+        ("20", "fit", 20, 15), ("20x20", "fill", 20, 20), ("20x", "fill", 20, 15), ("20x20", "stretch", 20, 20),
+        ("32x", "fit", 32, 24),
     ])
     func scales(size: String, mode: String, width: Int, height: Int) async throws {
         let input = try tool.write(TestImage().data(.png), to: "in.png")

@@ -28,7 +28,19 @@ import WebImage
         (.invalidResponse(reason: .bodyTooLong(byteCount: 2, limit: 1), url: url), nil),
         (.invalidResponse(reason: .contentCoding("gzip"), url: url), "Use --header 'Accept-Encoding: gzip'."),
         (.decoding(format: .avif, reason: .noDecoder), "This program was built without that format."),
-        (.limitExceeded(reason: .memory(byteCount: 2, limit: 1)), "Use --size to decode a smaller image."),
+        (
+            .limitExceeded(reason: .memory(byteCount: 2, limit: 1)),
+            "Use --size to decode a smaller image; for a file you trust: --max-pixels N."
+        ),
+        (
+            .limitExceeded(reason: .pixels(size: PixelSize(width: 20_000, height: 12_000), limit: 100_000_000)),
+            ": 20,000 × 12,000 is 240 million pixels, more than the 100 million allowed. For a file you trust: --max-pixels 250M."
+        ),
+        (
+            .limitExceeded(reason: .pixels(size: PixelSize(width: 64, height: 48), limit: 3_000)),
+            ": 64 × 48 is 3,072 pixels, more than the 3,000 allowed. For a file you trust: --max-pixels 3072."
+        ),
+        (.limitExceeded(reason: .pixels(size: PixelSize(width: 65_536, height: 1), limit: 3_000)), nil),
         (.limitExceeded(reason: .frames(limit: 1)), nil), (.limitExceeded(reason: .scans(limit: 1)), nil),
         (.limitExceeded(reason: .processorTime(seconds: 1)), nil),
         (.diskCache(path: "/c", reason: .foreignDirectory(owner: 7)), "Use another directory with --cache-dir."),

@@ -1,0 +1,102 @@
+internal import Glibc
+internal import WebImage
+internal import WebImageCore
+
+/// The declarations of the options that name many inputs.
+struct InputOptions {
+    private let recursive: OptionParser.Flag
+    private let list: OptionParser.Option
+
+    init(in parser: OptionParser) {
+        parser.group = "Input"
+        recursive = parser.flag(
+            "recursive", letter: "r", help: "Take all images in folders, and in the folders in them")
+        list = parser.option(
+            "from-file", value: "LIST", completion: .file,
+            help: "Also take the inputs that LIST names, one per line or ended by NUL; '-' is standard input")
+    }
+
+    /// Whether the inputs may be other than the operands.
+    var areGiven: Bool { recursive.isSet || !list.paths.isEmpty }
+
+    /// Returns the inputs: the operands, then those of lists, with the images of folders in place of these.
+    ///
+    /// - Parameter input: makes an input of an argument.
+    func inputs(
+        _ operands: [ByteString], parser: OptionParser,
+        _ input: (ByteString) throws(ArgumentError) -> ImageInput
+    ) throws(ArgumentError) -> [ImageInput] {
+        var inputs: [ImageInput] = []
+        for argument in operands + (try listed(operands, parser)) {
+            guard argument != ImageInput.standardInput, OutputFile.isDirectory(argument) else {
+                inputs.append(try input(argument))
+                continue
+            }
+            guard recursive.isSet else {
+                throw parser.error("'\(argument)' is a folder; use --recursive to take the images in it")
+            }
+            let files: [ImageFolder.File]
+            do throws(WebImageError) {
+                files = try ImageFolder.files(in: argument)
+            } catch {
+                throw parser.error(error.shellDescription(about: argument.description))
+            }
+            if files.isEmpty { throw parser.error("there is no image in '\(argument)'") }
+            for file in files {
+                // A path that begins like an option or a scheme is one all the same.
+                var found = try input(file.path)
+                found.folder = file.folder
+                inputs.append(found)
+            }
+        }
+        return inputs
+    }
+
+    private func listed(_ operands: [ByteString], _ parser: OptionParser) throws(ArgumentError) -> [ByteString] {
+        var lines: [ByteString] = []
+        var readsStandardInput = operands.contains(ImageInput.standardInput)
+        for path in list.paths {
+            if path == ImageInput.standardInput {
+                if readsStandardInput { throw parser.error("standard input ('-') can be read only once") }
+                readsStandardInput = true
+            }
+            let bytes: [UInt8]
+            do throws(WebImageError) {
+                bytes = try Self.bytes(of: path)
+            } catch {
+                throw parser.error(error.shellDescription())
+            }
+            let separator = bytes.contains(0) ? 0 : UInt8(ascii: "\n")
+            let found = bytes.split(separator: separator).map { line in
+                ByteString(separator == 0 || line.last != UInt8(ascii: "\r") ? line : line.dropLast())
+            }
+            if found.contains(ImageInput.standardInput) {
+                throw parser.error("'-' in a list is no file; a file with this name is './-'")
+            }
+            lines += found.filter { !$0.isEmpty }
+        }
+        if !list.paths.isEmpty, lines.isEmpty { throw parser.error("--from-file: the list is empty") }
+        return lines
+    }
+
+    /// The longest list, so that a wrong file ends early.
+    private static let byteLimit = 256 << 20
+
+    private static func bytes(of path: ByteString) throws(WebImageError) -> [UInt8] {
+        let isStandardInput = path == ImageInput.standardInput
+        let descriptor = isStandardInput ? STDIN_FILENO : path.withCString { open($0, O_RDONLY | O_CLOEXEC) }
+        let name = isStandardInput ? StandardInput.name : path.description
+        guard descriptor >= 0 else { throw .file(path: name, errno: errno) }
+        defer { if !isStandardInput { close(descriptor) } }
+        var bytes: [UInt8] = []
+        var piece = [UInt8](repeating: 0, count: 1 << 16)
+        while true {
+            let count = read(descriptor, &piece, piece.count)
+            if count < 0, errno == EINTR { continue }
+            guard count >= 0 else { throw .file(path: name, errno: errno) }
+            if count == 0 { return bytes }
+            bytes += piece[..<count]
+            if bytes.count > byteLimit { throw .file(path: name, errno: EFBIG) }
+        }
+    }
+}

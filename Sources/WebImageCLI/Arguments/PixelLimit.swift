@@ -1,0 +1,96 @@
+internal import WebImage
+internal import WebImageCore
+
+/// The largest images that a command decodes.
+///
+/// Servers choose what a URL brings, so pixels are limited. Users choose files, whose pixels are not limited without the
+/// option, only the memory of decoding.
+struct PixelLimit: Sendable {
+    /// The declaration in a parser.
+    struct Declaration {
+        private let option: OptionParser.Option
+
+        init(in parser: OptionParser) {
+            parser.group = "Safety"
+            option = parser.option(
+                PixelLimit.optionName, value: "N",
+                help:
+                    "Refuse more pixels than N (such as 250M); 100M by default for URLs, and for files what 1 GiB of memory can decode"
+            )
+        }
+
+        func limit(from parser: OptionParser) throws(ArgumentError) -> PixelLimit {
+            guard let text = option.value else { return PixelLimit() }
+            guard let count = PixelCount(text), (1...PixelCount.largest).contains(count.value) else {
+                throw parser.error(
+                    "--\(PixelLimit.optionName) takes a number of pixels such as 250M, at most 4G, not '\(text)'")
+            }
+            return PixelLimit(count: count.value)
+        }
+    }
+
+    static let optionName = "max-pixels"
+
+    /// The value of the option.
+    var count: Int?
+
+    /// Returns the limits for an input.
+    func limits(for input: ImageInput) -> DecodingLimits {
+        var limits = DecodingLimits.default
+        if let count {
+            limits.pixelCount = count
+            // Decoding, color conversion and rotation take 4 bytes a pixel each, and the format's decoder some more.
+            limits.memoryByteCount = max(limits.memoryByteCount, count * 12 + limits.memoryByteCount / 8)
+            limits.animationByteCount = max(limits.animationByteCount, count * 4)
+        } else if input.isFile || input.isStandardInput {
+            limits.pixelCount = PixelCount.largest
+        }
+        return limits
+    }
+}
+
+/// A number of pixels in readable form: `240 million`, `12.5 million`, `20,000`.
+struct PixelCount: CustomStringConvertible {
+    let value: Int
+
+    /// That of an image with the longest sides.
+    static let largest = MutablePixelBuffer.maximumDimension * MutablePixelBuffer.maximumDimension
+
+    init(_ value: Int) { self.value = value }
+
+    /// Parses `250000000`, `250M`, `1.5G` or `900K`; the units are decimal.
+    init?(_ text: String) {
+        let units: [Character: Double] = ["K": 1e3, "M": 1e6, "G": 1e9]
+        let unit = text.uppercased().last.flatMap { units[$0] }
+        let digits = unit == nil ? text[...] : text.dropLast()
+        guard digits.allSatisfy({ $0.isASCII && ($0.isNumber || $0 == ".") }), let number = Double(digits),
+            number * (unit ?? 1) < 1e15
+        else { return nil }
+        value = Int((number * (unit ?? 1)).rounded())
+    }
+
+    var description: String {
+        guard value >= 1_000_000 else { return Self.grouped(value) }
+        let tenths = Int((Double(value) / 1e5).rounded())
+        return (tenths % 10 == 0 ? Self.grouped(tenths / 10) : "\(Self.grouped(tenths / 10)).\(tenths % 10)")
+            + " million"
+    }
+
+    /// The value of an option that allows so many: `250M`.
+    var sufficientLimit: String {
+        guard value > 1_000_000 else { return "\(value)" }
+        let step = value > 50_000_000 ? 50 : 1
+        let millions = (value + 999_999) / 1_000_000
+        return "\((millions + step - 1) / step * step)M"
+    }
+
+    /// For example `20,000`.
+    static func grouped(_ number: Int) -> String {
+        var (text, digits) = ("", String(number))
+        while digits.count > 3 {
+            text = "," + digits.suffix(3) + text
+            digits.removeLast(3)
+        }
+        return digits + text
+    }
+}

@@ -1,0 +1,140 @@
+internal import WebImage
+internal import WebImageCore
+internal import WebImageProcessing
+
+/// The declarations of the options for the part of an image and its size. Regardless of their order, the part is cut out
+/// first, then the border is removed, then the rest is scaled.
+struct SizeOptions {
+    /// What the options say.
+    struct Request: Sendable {
+        /// The size to decode at; `nil` for all pixels.
+        var thumbnail: Thumbnail?
+        /// What follows decoding.
+        var processors: [ImageProcessor] = []
+
+        /// Whether the image differs from the original.
+        var changesImage: Bool { thumbnail != nil || !processors.isEmpty }
+    }
+
+    private enum Part {
+        case rect(PixelRect)
+        case size(PixelSize)
+        case proportions(Double, Double)
+
+        /// Whether the gravity says where the part is.
+        var hasGravity: Bool {
+            if case .rect = self { return false }
+            return true
+        }
+    }
+
+    private let size, mode, crop, gravity: OptionParser.Option
+    private let enlarge, trim: OptionParser.Flag
+
+    init(in parser: OptionParser) {
+        size = parser.option(
+            "size", value: "N|WxH",
+            help: "Scale into a box of N pixels (or 640x480, or 640x or x480 for one side)")
+        mode = parser.option(
+            "mode", words: ["fit", "fill", "stretch"],
+            help: "Fit the whole image into the box (default), fill the box and crop the rest, or distort")
+        enlarge = parser.flag("enlarge", help: "Enlarge images that are smaller than the box")
+        crop = parser.option(
+            "crop", value: "WxH[+X+Y]|W:H",
+            help:
+                "Cut out W by H pixels of the original, at X, Y or by --gravity, or the largest part with proportions W:H"
+        )
+        gravity = parser.option(
+            "gravity", value: "PLACE", completion: .words(Gravity.allCases.map(\.rawValue)),
+            help:
+                "The part that --crop and --mode fill keep: center (default), north, northeast and so on, or smart, what people look at"
+        )
+        trim = parser.flag("trim", help: "Remove the border that has the color of the top left pixel")
+    }
+
+    func request(from parser: OptionParser) throws(ArgumentError) -> Request {
+        let box = try box(from: parser)
+        let resizeMode = try resizeMode(from: parser)
+        if box == nil, resizeMode != nil { throw parser.error("--mode needs --size") }
+        if box == nil, enlarge.isSet { throw parser.error("--enlarge needs --size") }
+        let part = try part(from: parser)
+        let fills = resizeMode == .aspectFill && box.map { $0.width > 0 && $0.height > 0 } == true
+        let gravity: Gravity? = try parser.choice(self.gravity, named: "gravity")
+        if gravity != nil, !fills, part?.hasGravity != true {
+            throw parser.error(
+                part == nil
+                    ? "--gravity needs --crop, or --mode fill with --size WxH"
+                    : "--gravity is for a --crop without +X+Y")
+        }
+        return request(
+            part: part, box: box, mode: resizeMode ?? .aspectFit, gravity: gravity ?? .center, fills: fills)
+    }
+
+    private func request(
+        part: Part?, box: PixelSize?, mode: ResizeMode, gravity: Gravity, fills: Bool
+    ) -> Request {
+        var request = Request()
+        switch part {
+        case nil: break
+        case .rect(let rect): request.processors.append(.crop(toPixels: rect))
+        case .size(let size): request.processors.append(.crop(to: size, gravity: gravity))
+        case .proportions(let width, let height):
+            request.processors.append(.crop(toProportions: width, height, gravity: gravity))
+        }
+        if trim.isSet { request.processors.append(.trim()) }
+        guard let box else { return request }
+        // Decoding at the size takes a fraction of the time and memory, but only whole images can be.
+        let decodesAtSize = request.processors.isEmpty
+        let target = TargetSize.pixels(
+            width: box.width > 0 ? box.width : nil, height: box.height > 0 ? box.height : nil)
+        if decodesAtSize { request.thumbnail = Thumbnail(target, mode: mode) }
+        if !decodesAtSize || enlarge.isSet {
+            request.processors.append(.resize(to: target, mode: mode, allowsUpscaling: enlarge.isSet))
+        }
+        if fills { request.processors.append(.crop(to: box, gravity: gravity)) }
+        return request
+    }
+
+    /// The box of `--size`; a side of 0 has no limit.
+    private func box(from parser: OptionParser) throws(ArgumentError) -> PixelSize? {
+        guard let text = size.value else { return nil }
+        var sides = text.split(separator: "x", omittingEmptySubsequences: false)
+        if sides.count == 1 { sides.append(sides[0]) }
+        let lengths = sides.map { $0.isEmpty ? 0 : Int($0) ?? -1 }
+        let maximum = MutablePixelBuffer.maximumDimension
+        guard lengths.count == 2, lengths != [0, 0], lengths.allSatisfy({ (0...maximum).contains($0) }) else {
+            throw parser.error(
+                "--size takes N or WIDTHxHEIGHT in pixels (or WIDTHx, or xHEIGHT), each at most \(maximum), not '\(text)'"
+            )
+        }
+        return PixelSize(width: lengths[0], height: lengths[1])
+    }
+
+    private func resizeMode(from parser: OptionParser) throws(ArgumentError) -> ResizeMode? {
+        switch mode.value {
+        case nil: nil
+        case "fit": .aspectFit
+        case "fill": .aspectFill
+        case "stretch": .stretch
+        case let other?: throw parser.error("--mode takes fit, fill or stretch, not '\(other)'")
+        }
+    }
+
+    private func part(from parser: OptionParser) throws(ArgumentError) -> Part? {
+        guard let text = crop.value else { return nil }
+        if let match = text.wholeMatch(of: /([0-9]{1,5})x([0-9]{1,5})(?:\+([0-9]{1,5})\+([0-9]{1,5}))?/),
+            let width = Int(match.1), let height = Int(match.2), width > 0, height > 0
+        {
+            guard let x = match.3.flatMap({ Int($0) }), let y = match.4.flatMap({ Int($0) }) else {
+                return .size(PixelSize(width: width, height: height))
+            }
+            return .rect(PixelRect(x: x, y: y, width: width, height: height))
+        }
+        if let match = text.wholeMatch(of: /([0-9.]{1,8}):([0-9.]{1,8})/), let width = Double(match.1),
+            let height = Double(match.2), width > 0, height > 0
+        {
+            return .proportions(width, height)
+        }
+        throw parser.error("--crop takes WxH+X+Y or WxH in pixels, or proportions such as 16:9, not '\(text)'")
+    }
+}

@@ -1,0 +1,203 @@
+import Foundation
+import Testing
+import WebImage
+import WebImageCore
+
+/// The options for the part of an image and its size.
+@Suite(.timeLimit(.minutes(3))) struct SizeTests {
+    let tool: Tool
+
+    init() throws { tool = try Tool() }
+
+    /// Converts an image of 64 × 48.
+    private func converted(_ arguments: String...) async throws -> Image {
+        let input = try tool.write(TestImage().data(.png), to: "in.png")
+        let run = try await tool.run(["convert", input, "out.png"] + arguments)
+        #expect(run.status == 0, "\(run.errors)")
+        return try CodecRegistry.shared.decode(tool.contents(of: "out.png"))
+    }
+
+    private func part(_ x: Int, _ y: Int, _ width: Int, _ height: Int) throws -> Image {
+        try TestImage().image().processed(by: [.crop(toPixels: PixelRect(x: x, y: y, width: width, height: height))])
+    }
+
+    @Test func cutsOutARectangle() async throws {
+        #expect(try await largestDifference(converted("--crop=20x10+5+7"), part(5, 7, 20, 10)) == 0)
+        #expect(try await largestDifference(converted("--crop", "20x10+60+40"), part(60, 40, 4, 8)) == 0)
+        #expect(try await largestDifference(converted("--crop", "20x10"), part(22, 19, 20, 10)) == 0)
+    }
+
+    @Test func cutsOutProportionsAtAPlace() async throws {
+        #expect(try await largestDifference(converted("--crop", "16:9"), part(0, 6, 64, 36)) == 0)
+        #expect(try await largestDifference(converted("--crop=1:1", "--gravity=west"), part(0, 0, 48, 48)) == 0)
+        #expect(
+            try await largestDifference(converted("--crop=10x8", "--gravity", "southeast"), part(54, 40, 10, 8)) == 0)
+    }
+
+    @Test func cutsFromTheOriginalAndThenScales() async throws {
+        let image = try await converted("--size", "16", "--crop", "32x32+0+0")
+        let expected = try await part(0, 0, 32, 32).processed(by: [.resize(to: .pixels(width: 16, height: 16))])
+        #expect(largestDifference(image, expected) <= 1)
+    }
+
+    @Test func fillsTheBoxAtAPlace() async throws {
+        let left = try await converted("--size=24x24", "--mode=fill", "--gravity=west")
+        let right = try await converted("--size=24x24", "--mode=fill", "--gravity=east")
+        #expect(left.pixels.size == PixelSize(width: 24, height: 24) && left.pixels.size == right.pixels.size)
+        // The image becomes redder to the right.
+        #expect(left.pixels[0, 0].x < 10 && right.pixels[23, 0].x > 240)
+    }
+
+    @Test func enlargesOnlyIfAsked() async throws {
+        #expect(try await converted("--size", "128").pixels.size == PixelSize(width: 64, height: 48))
+        #expect(try await converted("--size", "128", "--enlarge").pixels.size == PixelSize(width: 128, height: 96))
+        #expect(
+            try await converted("--size", "100x100", "--mode=fill", "--enlarge").pixels.size
+                == PixelSize(width: 100, height: 100))
+        #expect(
+            try await converted("--size", "50x100", "--mode=fill").pixels.size == PixelSize(width: 50, height: 48))
+    }
+
+    @Test func smartGravityKeepsTheFace() async throws {
+        var wide = TestImage(width: 300, height: 100)
+        wide.number = 1
+        let gray = try await wide.image().processed(by: [.grayscale(), .color(contrast: 0)])
+        let face = try await TestImage(width: 40, height: 40).image().processed(by: [
+            .tint(Color(red: 0.88, green: 0.67, blue: 0.54), mode: .source)
+        ])
+        let scene = try await gray.processed(by: [.blend(face, id: "face", x: 240, y: 30)])
+        let input = try tool.write(CodecRegistry.shared.encode(scene, as: .png), to: "scene.png")
+        for (gravity, hasFace) in [("smart", true), ("center", false)] {
+            let run = try await tool.run("convert", input, "out.png", "--crop", "1:1", "--gravity", gravity)
+            #expect(run.status == 0, "\(run.errors)")
+            let image = try CodecRegistry.shared.decode(tool.contents(of: "out.png"))
+            #expect((image.pixelCount(redderBy: 60) == 1600) == hasFace, "\(gravity)")
+        }
+    }
+
+    @Test func trimsABorderOfAllFrames() async throws {
+        func frame(_ x: Double) throws -> Image {
+            let white = try TestImage(width: 40, height: 30).image().processed(by: [.color(brightness: 1)])
+            return try white.processed(by: [.blend(try part(0, 0, 4, 4), id: "\(x)", x: x, y: 10)])
+        }
+        let still = try tool.write(CodecRegistry.shared.encode(frame(10), as: .png), to: "still.png")
+        #expect(try await tool.run("convert", still, "out.png", "--trim").status == 0)
+        #expect(
+            try CodecRegistry.shared.info(of: tool.contents(of: "out.png")).size == PixelSize(width: 4, height: 4))
+
+        var animation = EncodableAnimation()
+        for x in [10.0, 20] { animation.append(try frame(x), duration: 0.2) }
+        let moving = try tool.write(CodecRegistry.shared.encode(animation, as: .png), to: "moving.png")
+        #expect(try await tool.run("convert", moving, "out.png", "--trim").status == 0)
+        let info = try CodecRegistry.shared.info(of: tool.contents(of: "out.png"))
+        #expect(info.size == PixelSize(width: 14, height: 4) && info.frameCount == 2)
+    }
+
+    @Test func framesAreCroppedAtOnePlace() async throws {
+        var animation = EncodableAnimation()
+        animation.append(try TestImage().image(), duration: 0.1)
+        animation.append(try TestImage(number: 3).image(), duration: 0.1)
+        let input = try tool.write(CodecRegistry.shared.encode(animation, as: .png), to: "in.png")
+        #expect(try await tool.run("convert", input, "out.png", "--crop=1:1", "--gravity=smart").status == 0)
+        let frames = try #require(CodecRegistry.shared.decode(tool.contents(of: "out.png")).animation)
+        let reader = frames.makeFrameReader()
+        let first = try reader.frame(at: 0, cancellation: nil)[0, 0]
+        let second = try reader.frame(at: 1, cancellation: nil)[0, 0]
+        #expect(first.x == second.x && first.y == second.y)
+    }
+
+    @Test func croppedImagesAreCachedByTheirPart() async throws {
+        let address = "data:image/png;base64," + (try TestImage().data(.png).base64EncodedString())
+        for (crop, width) in [("10x10", 10), ("20x10", 20), ("10x10", 10)] {
+            let object = try await tool.run("get", "--json", address, "--crop", crop).object(LoadObject.self)
+            #expect(object.width == width && object.height == 10)
+        }
+    }
+
+    // MARK: The largest images
+
+    @Test func refusesMorePixelsThanAllowed() async throws {
+        let input = try tool.write(TestImage().data(.png), to: "in.png")
+        for command in [["convert", input, "out.png"], ["get", input, "-o", "out.jpg"]] {
+            let run = try await tool.run(command + ["--max-pixels", "3K"])
+            #expect(run.status == 1)
+            #expect(
+                run.errors.hasSuffix(
+                    "in.png: 64 × 48 is 3,072 pixels, more than the 3,000 allowed. For a file you trust: --max-pixels 3072.\n"
+                ), "\(run.errors)")
+            #expect(try await tool.run(command + ["--max-pixels", "3072"]).status == 0)
+        }
+    }
+
+    /// 108 megapixels, over the limit for URLs.
+    @Test func aFileGivenByHandIsLimitedByMemoryOnly() async throws {
+        let input = try tool.write(Self.largePNG(), to: "large.png")
+        let run = try await tool.run("convert", input, "out.png", "--size", "120")
+        #expect(run.status == 0, "\(run.errors)")
+        #expect(
+            try CodecRegistry.shared.info(of: tool.contents(of: "out.png")).size == PixelSize(width: 120, height: 120))
+        let refused = try await tool.run("get", "data:image/png;base64," + Self.largePNG().base64EncodedString())
+        #expect(refused.status == 1)
+        #expect(refused.errors.contains("10,400 × 10,400 is 108.2 million pixels"), "\(refused.errors)")
+        #expect(refused.errors.contains("--max-pixels 150M"))
+    }
+
+    /// A black bilevel image of 10,400 × 10,400 pixels in 85 KB.
+    private static func largePNG() throws -> Data {
+        func chunk(_ type: String, _ bytes: Data) -> Data {
+            let body = Data(type.utf8) + bytes
+            return bigEndian(UInt32(bytes.count)) + body + bigEndian(crc(body))
+        }
+        func bigEndian(_ value: UInt32) -> Data { withUnsafeBytes(of: value.bigEndian) { Data($0) } }
+        let header = bigEndian(10_400) + bigEndian(10_400) + Data([1, 0, 0, 0, 0])
+        return Data([0x89, 0x50, 0x4E, 0x47, 13, 10, 26, 10]) + chunk("IHDR", header)
+            + chunk("IDAT", zeros(count: 10_400 * 1_301)) + chunk("IEND", Data())
+    }
+
+    /// A zlib stream (RFC 1950, 1951) of `count` zeros in a block with fixed codes.
+    private static func zeros(count: Int) -> Data {
+        var (bytes, buffer, bitCount) = (Data([0x78, 0x01]), UInt32(0), UInt32(0))
+        func put(_ value: UInt32, _ count: UInt32) {
+            buffer |= value << bitCount
+            bitCount += count
+            while bitCount >= 8 {
+                bytes.append(UInt8(truncatingIfNeeded: buffer))
+                buffer >>= 8
+                bitCount -= 8
+            }
+        }
+        func putLiteralZero() { put(0b0000_1100, 8) }  // 00110000, from its most significant bit.
+        put(0b011, 3)
+        putLiteralZero()
+        var rest = count - 1
+        while rest >= 258 {
+            put(0b1010_0011, 8)  // 285, a length of 258: 11000101.
+            put(0, 5)  // A distance of 1.
+            rest -= 258
+        }
+        for _ in 0..<rest { putLiteralZero() }
+        put(0, 7)
+        if bitCount > 0 { put(0, 8 - bitCount) }
+        // Adler-32: the first sum stays 1, the second grows by 1 with each byte.
+        let checksum = UInt32(count % 65_521) << 16 | 1
+        return bytes + withUnsafeBytes(of: checksum.bigEndian) { Data($0) }
+    }
+
+    private static func crc(_ data: Data) -> UInt32 {
+        var sum = ~UInt32(0)
+        for byte in data {
+            sum ^= UInt32(byte)
+            for _ in 0..<8 { sum = sum & 1 == 1 ? sum >> 1 ^ 0xEDB8_8320 : sum >> 1 }
+        }
+        return ~sum
+    }
+}
+
+extension Image {
+    /// The number of pixels whose red exceeds blue by more than `difference`.
+    fileprivate func pixelCount(redderBy difference: Int) -> Int {
+        (0..<height).reduce(0) { count, y in
+            count + (0..<width).count { Int(pixels[$0, y].x) - Int(pixels[$0, y].z) > difference }
+        }
+    }
+}
