@@ -7,6 +7,7 @@ import XCTest
 @testable import GTKTestSupport
 @testable import Gallery
 @testable import WebImageGTK
+import WebImageTestSupport
 
 /// Files and their folders: one file in the viewer, orders, changes, and the trash.
 final class GalleryFolderTests: GTKTestCase {
@@ -136,6 +137,18 @@ final class GalleryFolderTests: GTKTestCase {
             pump("the dates") { cell.captionText.hasPrefix("a.png\n20") }
             fixture.run("show-names")
             pump("no names") { cell.height == former && cell.captionText.isEmpty }
+        }
+    }
+
+    func testAFileOfMoreThanAHundredMegapixelsIsShownSmaller() throws {
+        try withFolder(["a.png"]) { fixture in
+            try LargePNG.data().write(to: fixture.folder.appending(path: "large.png"))
+            fixture.open("large.png")
+            let layer = try XCTUnwrap(fixture.window.shownViewer?.canvas.layer)
+            pump("the image") { layer.state != .loading(fraction: nil) && fixture.window.isSettled }
+            XCTAssertEqual(layer.state, .loaded)
+            XCTAssertLessThan(try XCTUnwrap(layer.picture.image).width, 2_000)
+            XCTAssertEqual(layer.pixelSize, PixelSize(width: 10_400, height: 10_400))
         }
     }
 

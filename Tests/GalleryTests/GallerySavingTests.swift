@@ -182,4 +182,17 @@ final class GallerySavingTests: GTKTestCase {
             for dialog in [dialog, turned] { dialog.close() }
         }
     }
+
+    func testAnImageIsPrintedOnOnePage() throws {
+        try ViewerFixture.with { fixture in
+            let wide = try picture(120, 40) { x, _ in x < 60 ? shade(1) : shade(40) }
+            let file = fixture.folder.appendingPathComponent("page.pdf")
+            try PhotoPrint(image: wide, title: "wide").export(to: file.path)
+            let text = String(decoding: try Data(contentsOf: file), as: UTF8.self)
+            XCTAssertTrue(text.hasPrefix("%PDF"))
+            XCTAssertTrue(text.contains("/Width 120") && text.contains("/Height 40"), "all pixels are on it")
+            XCTAssertEqual(text.split(separator: "/Type /Page\n").count, 2, "one page")
+            XCTAssertThrowsError(try PhotoPrint(image: wide, title: "wide").export(to: "/nowhere/page.pdf"))
+        }
+    }
 }

@@ -120,7 +120,8 @@ import WebImageGTK
         let request = WebImageRequest(
             item.url, cachePolicy: cachePolicy,
             thumbnail: Thumbnail(
-                .pixels(width: decodedHeight * 2 / 5, height: decodedHeight), mode: .aspectFill))
+                .pixels(width: decodedHeight * 2 / 5, height: decodedHeight), mode: .aspectFill)
+        ).forOwnFiles
         let index = item.index
         // A larger version of the image on display replaces it without a gap.
         let isShown = picture.imageURL == item.url && picture.image != nil

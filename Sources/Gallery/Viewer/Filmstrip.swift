@@ -138,7 +138,8 @@ import WebImageGTK
             let side = Filmstrip.rowHeight * Int(gtk_widget_get_scale_factor(widget.widget))
             // The same size for all, so that shapes that become known load nothing anew.
             let request = WebImageRequest(
-                url, priority: .low, thumbnail: Thumbnail(.pixels(width: side, height: side), mode: .aspectFill))
+                url, priority: .low, thumbnail: Thumbnail(.pixels(width: side, height: side), mode: .aspectFill)
+            ).forOwnFiles
             picture.setImage(request, placeholder: .cachedVariant, manager: session.manager)
         }
 

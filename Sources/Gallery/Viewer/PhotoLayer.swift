@@ -103,7 +103,7 @@ import WebImageGTK
         // A folder of photographs would fill the disk with pixels that are decoded in a moment.
         request.keepsPixels = false
         if !url.isFileURL { request.options.insert(.progressive) }
-        return request
+        return request.forOwnFiles
     }
 
     static func box(_ viewport: PointSize, _ scaleFactor: Double) -> PixelSize {
@@ -231,7 +231,7 @@ import WebImageGTK
             return load()
         }
         needsFull = true
-        var request = WebImageRequest(url, priority: .high, scale: 1)
+        var request = WebImageRequest(url, priority: .high, scale: 1).forOwnFiles
         request.keepsPixels = false
         request.decodedByteLimit = Self.fullByteLimit
         if image.animation != nil {

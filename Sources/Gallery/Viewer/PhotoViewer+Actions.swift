@@ -65,6 +65,7 @@ extension PhotoViewer {
         ]
         let exits = [
             action("save-as", "Save as", keys: ["<Control>s", "<Control><Shift>s"]) { $0.saveAs() },
+            action("print", "Print", keys: ["<Control>p"]) { viewer in Task { await viewer.printImage() } },
             action("copy", "Copy the image", pageKeys: ["<Control>c"]) { viewer in Task { await viewer.copyImage() } },
             action("copy-link", "Copy the link or path", pageKeys: ["<Control><Shift>c"]) { $0.copyLink() },
             action("trash", "Move to the trash", pageKeys: ["Delete", "KP_Delete"]) { viewer in
@@ -81,7 +82,7 @@ extension PhotoViewer {
     func makeMenu() -> ObjectPointer {
         .menu([
             [
-                ("Save as…", "win.viewer-save-as"), ("Copy image", "win.viewer-copy"),
+                ("Save as…", "win.viewer-save-as"), ("Print…", "win.viewer-print"), ("Copy image", "win.viewer-copy"),
                 ("Copy link", "win.viewer-copy-link"), ("Open with…", "win.viewer-open-with"),
             ],
             [("Rotate left", "win.viewer-rotate-left"), ("Rotate right", "win.viewer-rotate-right")],

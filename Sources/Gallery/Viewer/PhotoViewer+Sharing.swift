@@ -42,23 +42,43 @@ extension PhotoViewer {
     func copyImage() async {
         guard let url = currentURL, let layer = canvas.layer else { return }
         do {
-            var image: Image
-            if let frame = layer.picture.player?.currentFrame {
-                image = Image(pixels: frame)
-            } else {
-                var request = WebImageRequest(url, options: [.avoidForcedDecode, .firstFrameOnly], priority: .high)
-                request.decodedByteLimit = PhotoLayer.fullByteLimit
-                request.keepsPixels = false
-                image = try await session.manager.image(for: request)
-            }
-            let turns = layer.geometry.quarterTurns
-            if turns != 0 { image = try await image.processed(by: [.rotate(degrees: Double(turns * 90))]) }
+            let image = try await fullImage(of: layer, url)
             let content = Self.content(of: image, at: url)
             gdk_clipboard_set_content(gtk_widget_get_clipboard(widget.widget), content)
             content.map { g_object_unref($0) }
             session.showToast("Image copied")
         } catch {
             session.showToast("The image cannot be copied: \(error.userDescription)")
+        }
+    }
+
+    /// Returns the image, or the frame of an animation, as it is on screen: rotated, with as many pixels as the viewer shows when it is
+    /// zoomed in.
+    private func fullImage(of layer: PhotoLayer, _ url: URL) async throws(WebImageError) -> Image {
+        var image: Image
+        if let frame = layer.picture.player?.currentFrame {
+            image = Image(pixels: frame)
+        } else {
+            var request = WebImageRequest(url, options: [.avoidForcedDecode, .firstFrameOnly], priority: .high)
+            request.decodedByteLimit = PhotoLayer.fullByteLimit
+            request.keepsPixels = false
+            image = try await session.manager.image(for: request.forOwnFiles)
+        }
+        let turns = layer.geometry.quarterTurns
+        guard turns != 0 else { return image }
+        return try await image.processed(by: [.rotate(degrees: Double(turns * 90))])
+    }
+
+    // MARK: Printer
+
+    func printImage() async {
+        guard let url = currentURL, let layer = canvas.layer, let root else { return }
+        let image: Image
+        do { image = try await fullImage(of: layer, url) } catch {
+            return session.showToast("The image cannot be printed: \(error.userDescription)")
+        }
+        do throws(PhotoPrint.Failure) { try PhotoPrint(image: image, title: url.displayName).run(over: root) } catch {
+            session.showToast("The image was not printed: \(error)")
         }
     }
 

@@ -1,0 +1,89 @@
+import CWebImageGTK
+import WebImageGTK
+
+/// Prints an image on one page, as large as the paper allows, turned to the paper's longer side.
+@MainActor struct PhotoPrint {
+    let image: Image
+    /// The name of the print job.
+    let title: String
+
+    /// Why nothing was printed, for users.
+    struct Failure: Error, CustomStringConvertible {
+        let description: String
+    }
+
+    /// Shows the print dialog over a window, and returns when it was closed.
+    func run(over window: ObjectPointer) throws(Failure) {
+        try run(GTK_PRINT_OPERATION_ACTION_PRINT_DIALOG, makeOperation(), window)
+    }
+
+    /// Prints to a PDF file.
+    func export(to path: String) throws(Failure) {
+        let operation = makeOperation()
+        gtk_print_operation_set_export_filename(operation.as(), path)
+        try run(GTK_PRINT_OPERATION_ACTION_EXPORT, operation, nil)
+    }
+
+    private func makeOperation() -> ObjectPointer {
+        let operation = ObjectPointer(gtk_print_operation_new())
+        gtk_print_operation_set_n_pages(operation.as(), 1)
+        gtk_print_operation_set_job_name(operation.as(), title)
+        gtk_print_operation_set_embed_page_setup(operation.as(), 1)
+        let page = ObjectPointer(gtk_page_setup_new())
+        defer { g_object_unref(page.address) }
+        let isWide = image.width > image.height
+        gtk_page_setup_set_orientation(
+            page.opaque, isWide ? GTK_PAGE_ORIENTATION_LANDSCAPE : GTK_PAGE_ORIENTATION_PORTRAIT)
+        gtk_print_operation_set_default_page_setup(operation.as(), page.opaque)
+        operation.onDrawPage { [image] in Self.draw(image, in: $0) }
+        return operation
+    }
+
+    private func run(_ action: GtkPrintOperationAction, _ operation: ObjectPointer, _ window: ObjectPointer?)
+        throws(Failure)
+    {
+        defer { g_object_unref(operation.address) }
+        var error: UnsafeMutablePointer<GError>?
+        guard gtk_print_operation_run(operation.as(), action, window?.as(), &error) == GTK_PRINT_OPERATION_RESULT_ERROR
+        else {
+            return
+        }
+        let reason = error?.pointee.message.map { String(cString: $0) } ?? "unknown error"
+        if let error { g_error_free(error) }
+        throw Failure(description: reason)
+    }
+
+    /// Draws the image in the middle of the page.
+    private static func draw(_ image: Image, in context: OpaquePointer) {
+        let (width, height) = (image.width, image.height)
+        guard let surface = cairo_image_surface_create(CAIRO_FORMAT_ARGB32, gint(width), gint(height)),
+            let bytes = cairo_image_surface_get_data(surface)
+        else { return }
+        defer { cairo_surface_destroy(surface) }
+        cairo_surface_flush(surface)
+        let texture = image.makeTexture()
+        defer { g_object_unref(UnsafeMutableRawPointer(texture)) }
+        gdk_texture_download(texture, bytes, gsize(cairo_image_surface_get_stride(surface)))
+        cairo_surface_mark_dirty(surface)
+        let (pageWidth, pageHeight) = (gtk_print_context_get_width(context), gtk_print_context_get_height(context))
+        let scale = min(pageWidth / Double(width), pageHeight / Double(height))
+        let cairo = gtk_print_context_get_cairo_context(context)
+        cairo_translate(
+            cairo, (pageWidth - Double(width) * scale) / 2, (pageHeight - Double(height) * scale) / 2)
+        cairo_scale(cairo, scale, scale)
+        cairo_set_source_surface(cairo, surface, 0, 0)
+        cairo_paint(cairo)
+    }
+}
+
+@MainActor extension ObjectPointer {
+    /// Calls `body` with the `GtkPrintContext` when a `GtkPrintOperation` draws a page.
+    fileprivate func onDrawPage(_ body: @escaping @MainActor (_ context: OpaquePointer) -> Void) {
+        let trampoline: @convention(c) (gpointer, OpaquePointer?, gint, gpointer) -> Void = { _, context, _, data in
+            nonisolated(unsafe) let (context, data) = (context, data)
+            guard let context else { return }
+            MainActor.assumeIsolated { SignalHandler<(OpaquePointer) -> Void>.of(data).body(context) }
+        }
+        connect("draw-page", SignalHandler(body), unsafeBitCast(trampoline, to: GCallback.self))
+    }
+}
