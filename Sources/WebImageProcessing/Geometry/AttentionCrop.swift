@@ -1,10 +1,10 @@
 internal import WebImageCoding
 package import WebImageCore
 
-/// Finds the part of an image that people look at: edges, colors of skin, and saturated colors count.
+/// Finds the part of an image that people look at: edges, colors of skin, and strong colors count, as in libvips.
 ///
-/// The image is reduced to at most 128 by 128 pixels, which each get a score. The best part of a size has the largest
-/// sum of scores, with its middle half counted twice. Of equal parts, the one closest to the center is taken.
+/// The image is reduced to at most 128 by 128 pixels, which each get a score. The part is around the place with the
+/// highest scores, and inside the image. Of equal places, the one closest to the center is taken.
 package struct AttentionCrop {
     private let size: PixelSize
     private let grid: PixelSize
@@ -31,11 +31,24 @@ package struct AttentionCrop {
         let window = PixelSize(
             width: min(grid.width, max(1, Int((Double(part.width) * across).rounded()))),
             height: min(grid.height, max(1, Int((Double(part.height) * down).rounded()))))
-        let (spaceX, spaceY) = (grid.width - window.width, grid.height - window.height)
+        let (x, y) = focus(
+            side: max(1, Int(Double(window.width * window.width + window.height * window.height).squareRoot() / 4)))
+        func offset(_ center: Double, _ scale: Double, _ length: Int, _ space: Int) -> Int {
+            min(max(Int((center / scale - Double(length) / 2).rounded()), 0), space)
+        }
+        return PixelRect(
+            x: offset(x, across, part.width, size.width - part.width),
+            y: offset(y, down, part.height, size.height - part.height), width: part.width, height: part.height)
+    }
+
+    /// The center of the square with the highest scores, in pixels of the grid.
+    private func focus(side: Int) -> (x: Double, y: Double) {
+        let square = PixelSize(width: min(side, grid.width), height: min(side, grid.height))
+        let (spaceX, spaceY) = (grid.width - square.width, grid.height - square.height)
         var best = (score: -Double.infinity, distance: Int.max, x: 0, y: 0)
         for y in 0...spaceY {
             for x in 0...spaceX {
-                let score = score(x, y, window)
+                let score = sum(x, y, square.width, square.height)
                 let distance = abs(2 * x - spaceX) + abs(2 * y - spaceY)
                 // Sums of equal parts may differ in their last bits.
                 let margin = 1e-6 * max(1, abs(score))
@@ -44,18 +57,7 @@ package struct AttentionCrop {
                 }
             }
         }
-        func offset(_ position: Int, _ gridSpace: Int, _ space: Int) -> Int {
-            gridSpace == 0 ? space / 2 : Int((Double(position) * Double(space) / Double(gridSpace)).rounded())
-        }
-        return PixelRect(
-            x: offset(best.x, spaceX, size.width - part.width), y: offset(best.y, spaceY, size.height - part.height),
-            width: part.width, height: part.height)
-    }
-
-    private func score(_ x: Int, _ y: Int, _ window: PixelSize) -> Double {
-        let inset = (x: window.width / 4, y: window.height / 4)
-        return sum(x, y, window.width, window.height)
-            + sum(x + inset.x, y + inset.y, window.width - 2 * inset.x, window.height - 2 * inset.y)
+        return (Double(best.x) + Double(square.width) / 2, Double(best.y) + Double(square.height) / 2)
     }
 
     private func sum(_ x: Int, _ y: Int, _ width: Int, _ height: Int) -> Double {
@@ -91,26 +93,15 @@ package struct AttentionCrop {
                 lumas[y * width + max(0, x - 1)] + lumas[y * width + min(width - 1, x + 1)]
                 + lumas[max(0, y - 1) * width + x] + lumas[min(height - 1, y + 1) * width + x]
             let edge = min(1, abs(4 * lumas[index] - around))
-            return edge + skin(colors[index], luma: lumas[index]) + saturation(colors[index], luma: lumas[index])
+            // What is too dark has no color.
+            guard lumas[index] > 0.05 else { return edge }
+            return edge + skin(colors[index]) + colors[index].max() - colors[index].min()
         }
     }
 
-    /// 1 for the color of skin, at any brightness; 0 for others, and for what is too dark to have a color.
-    private static func skin(_ color: SIMD3<Double>, luma: Double) -> Double {
-        let length = (color * color).sum().squareRoot()
-        guard luma > 0.2, luma < 0.95, length > 0 else { return 0 }
-        let difference = color / length - SIMD3(0.78, 0.57, 0.44)
-        let likeness = 1 - (difference * difference).sum().squareRoot()
-        return max(0, (likeness - 0.8) / 0.2) * 1.8
-    }
-
-    /// From 0.4, the saturation of HSL.
-    private static func saturation(_ color: SIMD3<Double>, luma: Double) -> Double {
-        guard luma > 0.05, luma < 0.9 else { return 0 }
-        let (least, most) = (color.min(), color.max())
-        let spread = most - least
-        guard spread > 0 else { return 0 }
-        let saturation = spread / (1 - abs(most + least - 1))
-        return max(0, (saturation - 0.4) / 0.6) * 0.3
+    /// 1 for the color of skin, at any brightness, and less for others; gray has 0.75.
+    private static func skin(_ color: SIMD3<Double>) -> Double {
+        let difference = color / (color * color).sum().squareRoot() - SIMD3(0.78, 0.57, 0.44)
+        return 1 - (difference * difference).sum().squareRoot()
     }
 }
