@@ -63,8 +63,8 @@ public struct ImageComparison: Sendable {
             count == 0 ? 1 : try StructuralSimilarity(first.pixels, second.pixels).mean(cancellation: cancellation)
     }
 
-    /// Returns an opaque image of the differences: where they are, the largest difference of a component, from dark to
-    /// bright red; elsewhere the first image, faint and gray. Blocks the calling thread.
+    /// Returns an opaque image of the differences: the first image, faint and gray, and red where the second differs, the
+    /// more, the stronger. Blocks the calling thread.
     ///
     /// - Throws: ``WebImageError/outOfResources(reason:url:)``, ``WebImageError/cancelled``.
     public func differenceImage(cancellation: Cancellation? = nil) throws(WebImageError) -> Image {
@@ -76,11 +76,11 @@ public struct ImageComparison: Sendable {
                 let rows = (UnsafeRawPointer(first.row(y)), UnsafeRawPointer(second.row(y)))
                 for x in 0..<width {
                     let difference = Int(Self.difference(rows.0, rows.1, x).max())
-                    let gray = UInt8(192 + StructuralSimilarity.luma(rows.0, x) / 6)
-                    let color =
-                        difference == 0
-                        ? SIMD4(gray, gray, gray, 255)
-                        : SIMD4<UInt8>(UInt8(96 + difference * 159 / 255), 0, UInt8(difference / 4), 255)
+                    let gray = 192 + StructuralSimilarity.luma(rows.0, x) / 6
+                    // From a trace of red for a difference of 1 to all red from 64.
+                    let red = difference == 0 ? 0 : 24 + min(difference, 64) * 231 / 64
+                    let rest = UInt8(gray * (255 - red) / 255)
+                    let color = SIMD4<UInt8>(UInt8((gray * (255 - red) + 230 * red) / 255), rest, rest, 255)
                     bytes.storeBytes(of: color, toByteOffset: (y * width + x) * 4, as: SIMD4<UInt8>.self)
                 }
             }
