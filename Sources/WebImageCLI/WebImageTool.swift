@@ -3,7 +3,7 @@ internal import Glibc
 internal import WebImage
 internal import WebImageCore
 
-/// `webimage`: loads, describes and converts images from a shell.
+/// `webimage`: loads, describes, converts and compares images from a shell.
 ///
 /// Commands run on the main actor and may block the main thread. Long work runs on other threads, but never on Swift's
 /// cooperative ones.
@@ -11,7 +11,8 @@ internal import WebImageCore
 @MainActor
 struct WebImageTool {
     static let commands: [any Command.Type] = [
-        GetCommand.self, InfoCommand.self, ConvertCommand.self, CacheCommand.self, HelpCommand.self,
+        GetCommand.self, InfoCommand.self, ConvertCommand.self, CompareCommand.self, HashCommand.self,
+        SheetCommand.self, AnimateCommand.self, CacheCommand.self, HelpCommand.self,
     ]
 
     /// The declared arguments of all commands.

@@ -14,6 +14,11 @@ struct SizeOptions {
 
         /// Whether the image differs from the original.
         var changesImage: Bool { thumbnail != nil || !processors.isEmpty }
+
+        /// Returns the same, followed by other processors.
+        func adding(_ others: [ImageProcessor]) -> Request {
+            Request(thumbnail: thumbnail, processors: processors + others)
+        }
     }
 
     private enum Part {
@@ -52,8 +57,9 @@ struct SizeOptions {
         trim = parser.flag("trim", help: "Remove the border that has the color of the top left pixel")
     }
 
-    func request(from parser: OptionParser) throws(ArgumentError) -> Request {
-        let box = try box(from: parser)
+    /// - Parameter defaultBox: the size without `--size`.
+    func request(from parser: OptionParser, defaultBox: PixelSize? = nil) throws(ArgumentError) -> Request {
+        let box = try box(from: parser) ?? defaultBox
         let resizeMode = try resizeMode(from: parser)
         if box == nil, resizeMode != nil { throw parser.error("--mode needs --size") }
         if box == nil, enlarge.isSet { throw parser.error("--enlarge needs --size") }
@@ -93,6 +99,13 @@ struct SizeOptions {
         }
         if fills { request.processors.append(.crop(to: box, gravity: gravity)) }
         return request
+    }
+
+    /// The size of a cell: that of `--size`, which has both sides.
+    func cell(from parser: OptionParser) throws(ArgumentError) -> PixelSize? {
+        guard let box = try box(from: parser) else { return nil }
+        guard box.width > 0, box.height > 0 else { throw parser.error("--size takes N or WxH here, not one side") }
+        return box
     }
 
     /// The box of `--size`; a side of 0 has no limit.

@@ -37,6 +37,9 @@ enum ExitStatus: Int32 {
     case failure = 1
     /// The arguments were invalid; nothing was done.
     case usage = 2
+
+    /// `compare` could not compare, as distinct from ``failure``, which says that images differ.
+    static var trouble: ExitStatus { .usage }
 }
 
 /// Runs `body` for each index, at most `limit` concurrently, and passes on each result as soon as it is available.

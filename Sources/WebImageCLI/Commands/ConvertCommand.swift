@@ -77,16 +77,14 @@ struct ConvertCommand: Command {
             path = operands.removeLast()
         }
         inputs = try listing.inputs(operands, parser: parser) { (argument) throws(ArgumentError) in
-            try Self.input(argument, parser)
+            try parser.file(argument)
         }
         isJSON = json.isSet
         isQuiet = quiet.isSet
         if isJSON, isQuiet { throw parser.error("--json and --quiet cannot be used together") }
         try parser.checkStreams(inputs: inputs.map(\.argument), output: path, printing: [("json", isJSON)])
         printsLines = path != OutputFile.standardOutput && !isJSON && !isQuiet
-        var size = try sizing.request(from: parser)
-        size.processors += try processing.processors(from: parser)
-        self.size = size
+        size = try sizing.request(from: parser).adding(processing.processors(from: parser))
         limit = try pixels.limit(from: parser)
         jobCount = try parser.count(jobs, named: "jobs", in: 1...256) ?? PlatformThread.processorCount
         self.page = try parser.count(page, named: "page", in: 1...65_535).map { $0 - 1 }
@@ -100,14 +98,6 @@ struct ConvertCommand: Command {
         guard output.choosesNames || output.format != nil else {
             throw parser.error("'\(path)' has no known extension; use --format \(ImageFormat.writableNames)")
         }
-    }
-
-    private static func input(_ argument: ByteString, _ parser: OptionParser) throws(ArgumentError) -> ImageInput {
-        guard let input = try? ImageInput(argument), input.isFile || input.isStandardInput else {
-            let name = ImageInput.displayName(of: argument.description)
-            throw parser.error("\(name) is not a file; use 'webimage get URL --output FILE' to convert a loaded image")
-        }
-        return input
     }
 
     func run() async -> ExitStatus {

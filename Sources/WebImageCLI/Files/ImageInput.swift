@@ -47,6 +47,23 @@ struct ImageInput: Sendable {
     /// The path of a file; `nil` for anything else.
     var path: ByteString? { ByteString(fileURL: url) }
 
+    /// Returns the bytes of a file, mapped if it is large. Blocks the calling thread.
+    ///
+    /// - Throws: ``WebImageError/file(path:errno:)``, also for an input that is no file.
+    func mappedData() throws(WebImageError) -> Data {
+        let name = path?.description ?? argument.description
+        let descriptor = path?.withCString { open($0, O_RDONLY | O_CLOEXEC) } ?? -1
+        guard descriptor >= 0 else { throw .file(path: name, errno: path == nil ? EINVAL : errno) }
+        defer { close(descriptor) }
+        do throws(WebImageError) {
+            // Foundation's paths are UTF-8, unlike those of files.
+            return try Data(contentsOfFile: "/proc/self/fd/\(descriptor)")
+        } catch {
+            guard case .file(_, let number) = error else { throw error }
+            throw .file(path: name, errno: number)
+        }
+    }
+
     /// The name in messages.
     var displayName: String { Self.displayName(of: argument.description) }
 

@@ -64,6 +64,11 @@ struct OutputNames {
         return ByteString(path.split(separator: UInt8(ascii: "/")).last ?? [])
     }
 
+    /// The name of a file.
+    static func lastComponent(of path: ByteString) -> String {
+        ByteString(path.bytes.split(separator: UInt8(ascii: "/")).last ?? []).description
+    }
+
     /// Replaces what a terminal would interpret, and removes periods from the beginning.
     private static func safe(_ component: ByteString) -> ByteString {
         let pieces = component.pieces.map { piece in

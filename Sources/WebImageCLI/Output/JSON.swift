@@ -15,6 +15,8 @@ enum JSON: Sendable {
     case integer(Int)
     /// Written with one decimal digit.
     case decimal(Double)
+    /// Written with up to five decimal digits; `null` if it is not finite.
+    case precise(Double)
     /// Written without the passwords of URLs in it.
     case string(String)
     /// Written as it is. In a path that is not UTF-8, `\xNN` stands for each byte that is not.
@@ -49,6 +51,7 @@ enum JSON: Sendable {
         case .bool(let value): value ? "true" : "false"
         case .integer(let value): String(value)
         case .decimal(let value): value.isFinite ? String((value * 10).rounded() / 10) : "null"
+        case .precise(let value): value.isFinite ? String((value * 1e5).rounded() / 1e5) : "null"
         case .string(let value): Self.quoted(CredentialRedaction.removingUserInformation(from: value))
         case .path(let path): Self.quoted(path.description)
         case .array(let values): "[" + values.map(\.text).joined(separator: ",") + "]"

@@ -70,6 +70,8 @@ extension WebImageError {
             "Use --size to decode a smaller image; for a file you trust: --\(PixelLimit.optionName) N."
         case .limitExceeded(.pixels(let size, _), _) where !size.hasTooLongSide:
             "For a file you trust: --\(PixelLimit.optionName) \(PixelCount(size.pixelCount).sufficientLimit)."
+        case .invalidFrames(.size(_, _, let size)):
+            "To bring all to one size: --size \(size.width)x\(size.height) --mode fill --enlarge."
         case .diskCache(_, .foreignDirectory): "Use another directory with --cache-dir."
         case .notInCache: "Use another --policy to load it."
         default: userAdvice

@@ -2,7 +2,7 @@ internal import CommandReference
 
 extension ProgramDescription {
     static let webimage = ProgramDescription(
-        name: "webimage", tagline: "load, describe and convert images",
+        name: "webimage", tagline: "load, describe, convert and compare images",
         text: """
             Loads images from servers and files, caches them, and converts them. Files can be '-' for standard input and
             output.
@@ -15,8 +15,11 @@ extension ProgramDescription {
             """,
         statuses: [
             ("0", "Everything succeeded."),
-            ("1", "Something failed; standard error has the reason."),
-            ("2", "The arguments are invalid, and nothing was done."),
+            ("1", "Something failed; standard error has the reason. Of 'webimage compare': the images differ."),
+            (
+                "2",
+                "The arguments are invalid, and nothing was done. Of 'webimage compare': the images cannot be compared."
+            ),
             ("128+N", "Signal N ended the run."),
         ],
         sections: [
@@ -59,6 +62,21 @@ extension ProgramDescription {
                     (
                         "webimage convert --max-bytes 200K photo.png photo.avif",
                         "Convert an image, and lower its quality until the file has at most 200 KiB."
+                    ),
+                    (
+                        "webimage convert --recursive photos --size 1600 --format webp --output 'web/{folder}/{name}-{width}.{format}'",
+                        "Convert all images in a folder, and name the results by their width."
+                    ),
+                    (
+                        "webimage convert portrait.jpg avatar.png --size 300x300 --mode fill --gravity smart",
+                        "Make a square that keeps what people look at."
+                    ),
+                    ("webimage compare before.png after.webp", "Tell how much the images differ."),
+                    ("webimage hash --similar 10 --recursive photos", "List images that look alike."),
+                    ("webimage sheet photos/*.jpg sheet.jpg", "Make a contact sheet with names."),
+                    (
+                        "webimage animate --duration 0.5 frame-*.png clip.webp",
+                        "Make an animation that shows each frame for half a second."
                     ),
                     ("webimage cache trim 500M", "Remove the least recently used entries beyond 500 MiB."),
                 ]

@@ -14,7 +14,7 @@ import WebImageCore
         let run = try await tool.run(argument)
         #expect(run.status == 0)
         #expect(run.errors.isEmpty)
-        for command in ["get", "info", "convert", "cache", "help"] { #expect(run.output.contains("  \(command) ")) }
+        for command in Tool.commands { #expect(run.output.contains("  \(command) ")) }
     }
 
     @Test func printsItsVersion() async throws {
@@ -57,6 +57,28 @@ import WebImageCore
                 "--whole-frames", "--frame", "--first-frame", "--max-bytes", "--background", "--metadata", "--json",
                 "--output",
                 "--no-clobber", "--quiet",
+            ]
+        ),
+        ("compare", ["--output", "--max-pixels", "--isolated", "--quiet", "--json", "PSNR", "SSIM"]),
+        (
+            "hash",
+            [
+                "--only", "--components", "--similar", "--decode", "--size", "--output", "--recursive", "--from-file",
+                "--max-pixels", "--json",
+            ]
+        ),
+        (
+            "sheet",
+            [
+                "--columns", "--gap", "--sheet-color", "--no-names", "--size", "--mode", "--quality", "--recursive",
+                "--output", "--no-clobber", "--json", "--quiet",
+            ]
+        ),
+        (
+            "animate",
+            [
+                "--duration", "--loop", "--size", "--mode", "--enlarge", "--rotate", "--quality", "--output",
+                "--no-clobber", "--recursive", "--json", "--quiet",
             ]
         ),
         ("cache", ["stats", "list", "get", "remove", "clear", "trim", "--cache-dir", "--output", "--json"]),
@@ -179,6 +201,31 @@ import WebImageCore
         (["help", "xyzzy"], "unknown command 'xyzzy'"),
         (["help", "get", "--man"], "either a command, --man or --completions"),
         (["help", "--completions", "csh"], "bash, fish or zsh"),
+        (["compare", "a.png"], "two images"), (["compare", "a.png", "b.png", "-o", "c.xyz"], "extension"),
+        (["compare", "a.png", "b.png", "-o", "."], "no file"), (["compare", "a.png", "b.png", "-o", "c.svg"], "svg"),
+        (["compare", "-", "-"], "only once"), (["compare", "/dev/null", "b.png", "-o", "/dev/null"], "is the input"),
+        (["hash"], "no file"), (["hash", "--only", "md5", "a.png"], "phash, thumbhash or blurhash"),
+        (["hash", "--components", "10x1", "a.png"], "1 to 9"), (["hash", "--similar", "65", "a.png"], "0 to 64"),
+        (["hash", "--similar", "6", "--only", "phash", "a.png"], "cannot be used together"),
+        (["hash", "--only", "phash", "--components", "4x3", "a.png"], "BlurHash"),
+        (["hash", "--decode", "LEHV6nWB2yk8pyo0adR*.7kCMdnj"], "--output"),
+        (["hash", "--size", "9", "a.png"], "--decode"),
+        (["hash", "--decode", "LEHV6", "-o", "a.png"], "neither a BlurHash nor a ThumbHash"),
+        (["hash", "--decode", "LEHV6nWB2yk8pyo0adR*.7kCMdnj", "-o", "a.png", "b.png"], "no image"),
+        (["hash", "--decode", "LEHV6nWB2yk8pyo0adR*.7kCMdnj", "--size", "0", "-o", "a.png"], "4096"),
+        (["sheet", "a.png"], "IN… OUT"), (["sheet", "a.png", "b"], "extension"),
+        (["sheet", "a.png", "b.png", "--columns", "0"], "--columns"),
+        (["sheet", "a.png", "b.png", "--gap", "-1"], "--gap"),
+        (["sheet", "a.png", "b.png", "--size", "60000"], "smaller --size"),
+        (["sheet", "a.png", "b.png", "--size", "60x"], "not one side"),
+        (["sheet", "a.png", "b.png", "--metadata", "all"], "no metadata"),
+        (["sheet", "a.png", "b.gif", "--loop", "2"], "no animation"),
+        (["animate", "a.png"], "IN… OUT"), (["animate", "a.png", "b.jpg"], "JPEG has no animations"),
+        (["animate", "a.png", "b.gif", "--duration", "0"], "0.02"),
+        (["animate", "a.png", "b.gif", "--duration", "1,2"], "1 frames"),
+        (["animate", "a.png", "b.gif", "--first-frame"], "no animation"),
+        (["animate", "-", "b.gif"], "standard input"),
+        (["animate", "a.png", "b.webp", "--metadata", "all"], "no metadata"),
         (["cache"], "no action given; the actions are stats, list, get, remove, clear, trim"),
         (["cache", "shrink"], "shrink"),
         (["cache", "get"], "one key"),
@@ -199,7 +246,7 @@ import WebImageCore
         #expect(try GetCommand(arguments.map(ByteString.init)).source.headers == ["accept": "b", "X-Key": "k"])
     }
 
-    @Test(arguments: ["get", "info", "convert", "cache", "help"])
+    @Test(arguments: Tool.commands)
     func helpFitsATerminalOf80Columns(command: String) async throws {
         let help = try await tool.run("help", command)
         #expect(help.status == 0)
@@ -211,6 +258,9 @@ import WebImageCore
         ("get", ["Input", "Output", "Pixels", "Encoding", "JPEG and PNG", "Animations", "Cache", "Server", "Reports"]),
         ("info", ["Input", "Cache", "Server", "Reports"]),
         ("convert", ["Input", "Output", "Pixels", "Safety", "Encoding", "GIF and icons", "Reports"]),
+        ("compare", ["Output", "Safety", "Reports"]), ("hash", ["Input", "Hashes", "Safety", "Reports"]),
+        ("sheet", ["Input", "Output", "Layout", "Pixels", "Encoding", "Safety", "Reports"]),
+        ("animate", ["Input", "Output", "Pixels", "Encoding", "Animations", "Safety", "Reports"]),
         ("cache", ["Options"]),
     ])
     func helpHasEachHeadingOnce(command: String, headings: [String]) async throws {

@@ -18,7 +18,7 @@ import WebImage
     }
 
     static let cases = [
-        Case(line: "webimage ", shown: ["get", "info", "convert", "cache", "help"], hidden: ["one.png"]),
+        Case(line: "webimage ", shown: Tool.commands, hidden: ["one.png"]),
         Case(line: "webimage conv", shown: ["convert"], hidden: ["info"]),
         Case(line: "webimage get --po", shown: ["--policy"], hidden: ["--format"]),
         Case(
@@ -48,7 +48,7 @@ import WebImage
 
     @Test(arguments: ["bash", "fish", "zsh"]) func completesEveryOption(shell: String) async throws {
         let script = try await tool.run("help", "--completions", shell).output
-        for command in ["get", "info", "convert", "cache", "help"] {
+        for command in Tool.commands {
             for option in try await tool.optionNames(of: command) {
                 let declaration = shell == "fish" ? "command \(command)'.* -l \(option) " : "--\(option)\\b"
                 #expect(try script.contains(Regex(declaration)), "\(command) --\(option) is missing")

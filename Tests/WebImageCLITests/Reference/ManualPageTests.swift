@@ -28,7 +28,7 @@ import WebImage
     @Test func describesEveryOptionOfEachCommand() async throws {
         let page = try await man().output
         #expect(page.contains("webimage \(LibraryVersion.text)") && page.contains(LibraryVersion.date))
-        let names = ["get", "info", "convert", "cache", "help"]
+        let names = Tool.commands
         let headings = names.map { "\n   webimage \($0)\n" } + ["\nEXIT STATUS\n"]
         for (index, name) in names.enumerated() {
             let parts = page.split(separator: headings[index])

@@ -27,6 +27,19 @@ struct TestImage {
         try CodecRegistry.shared.encode(image(), as: format, options: EncodingOptions(quality: 0.95))
     }
 
+    /// An image with shapes, as photographs have them.
+    static func scene() throws -> Image {
+        func shape(_ number: Int, _ width: Int, _ height: Int, x: Double, y: Double) throws -> ImageProcessor {
+            let shape = try TestImage(number: number, width: width, height: height).image()
+            return .blend(try shape.processed(by: [.inverted()], cancellation: nil), id: "\(number)", x: x, y: y)
+        }
+        return try TestImage(width: 96, height: 64).image().processed(
+            by: [
+                shape(1, 30, 25, x: 5, y: 30), shape(2, 20, 40, x: 50, y: 8), shape(3, 60, 9, x: 30, y: 50),
+                shape(4, 12, 12, x: 78, y: 4),
+            ], cancellation: nil)
+    }
+
     /// A JPEG file whose header claims 65,535 × 65,535 pixels.
     static func claimingTooMuch() throws -> Data {
         var bytes = [UInt8](try TestImage().data(.jpeg))

@@ -7,6 +7,9 @@ final class Tool: Sendable {
     /// Holds the user's cache and whatever the test puts there.
     let directory: TemporaryDirectory
 
+    /// All commands, in the order of the manual page.
+    static let commands = ["get", "info", "convert", "compare", "hash", "sheet", "animate", "cache", "help"]
+
     init() throws { directory = try TemporaryDirectory() }
 
     /// A path in ``directory``.

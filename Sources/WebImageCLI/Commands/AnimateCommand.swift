@@ -1,0 +1,208 @@
+internal import FoundationEssentials
+internal import WebImage
+internal import WebImageCore
+
+/// `webimage animate`: makes an animation of stills.
+struct AnimateCommand: Command {
+    static let name = "animate"
+    static let summary = "Make an animation of stills"
+
+    let inputs: [ImageInput]
+    let output: ImageOutput
+    /// In seconds; the last one is that of all further frames.
+    let durations: [Double]
+    let loopCount: Int
+    let size: SizeOptions.Request
+    let limit: PixelLimit
+    let isJSON: Bool
+    let isQuiet: Bool
+    let codecs: CodecRegistry
+
+    init(_ arguments: [ByteString]) throws(ArgumentError) {
+        let parser = OptionParser(
+            command: Self.name, summary: Self.summary, operands: "IN… OUT | IN… --output OUT", completion: .file,
+            details: """
+                Writes a GIF, PNG (APNG), WebP, AVIF or JPEG XL, as OUT's extension or --format says. Frames are in the
+                order of the arguments, and of the names in a folder. They need one size: that of the first image, unless
+                --size WxH --mode fill --enlarge brings all to another. Of an animation, the first frame is taken. Frames
+                are decoded one after the other, so hundreds take no more memory than a few.
+
+                --duration 0.5 shows each frame for half a second; --duration 2,0.1 shows the first for two, and all others
+                for a tenth. 0.1 is the default. --loop says how often it plays; forever by default.
+
+                --json prints an object: path, format, width, height, frames, bytes, error.
+                """)
+        let listing = InputOptions(in: parser)
+        parser.group = "Output"
+        let target = parser.option(
+            "output", letter: "o", value: "OUT", completion: .file, help: "Write to OUT; all operands are frames")
+        let noClobber = parser.flag("no-clobber", help: "Never replace a file; fail if it exists")
+        let duration = parser.option(
+            "duration", value: "S[,S…]", help: "Seconds for each frame; the last number counts for all further frames")
+        parser.group = "Pixels"
+        let sizing = SizeOptions(in: parser)
+        let processing = ProcessorOptions(in: parser)
+        let encoding = EncodingRequest.Declaration(in: parser, canBeProgressive: false)
+        let isolated = parser.isolatedFlag()
+        let pixels = PixelLimit.Declaration(in: parser)
+        parser.group = "Reports"
+        let quiet = parser.flag("quiet", letter: "q", help: "Print errors only")
+        let json = parser.flag("json", help: "Print a JSON object")
+        let operands = try parser.parse(arguments)
+        let (inputs, path) = try parser.filesAndOutput(operands, listing: listing, output: target)
+        self.inputs = inputs
+        isJSON = json.isSet
+        isQuiet = quiet.isSet
+        if isJSON, isQuiet { throw parser.error("--json and --quiet cannot be used together") }
+        try parser.checkStreams(inputs: [], output: path, printing: [("json", isJSON)])
+        if inputs.contains(where: \.isStandardInput) { throw parser.error("frames are files, not standard input") }
+        durations = try Self.durations(duration, frameCount: inputs.count, parser)
+        size = try sizing.request(from: parser).adding(processing.processors(from: parser))
+        limit = try pixels.limit(from: parser)
+        codecs = .forTool(isIsolated: isolated.isSet)
+        var request = try encoding.request(from: parser, isResized: false)
+        if request.frameNumber != nil { throw parser.error("--frame and --first-frame write no animation") }
+        if request.metadata == .all { throw parser.error("an animation keeps no metadata of its frames") }
+        request.isRequired = true
+        request.codecs = codecs
+        loopCount = request.loopCount ?? 0
+        output = try parser.singleOutput(
+            path: path, inputs: inputs, encoding: request, replaces: !noClobber.isSet)
+        guard let format = output.format, codecs.canEncodeAnimation(as: format) else {
+            let names = ImageFormat.writable.filter(codecs.canEncodeAnimation).map { $0.name.uppercased() }
+            throw parser.error(
+                "\(output.format?.name.uppercased() ?? "OUT") has no animations; write \(names.joined(separator: ", "))"
+            )
+        }
+    }
+
+    private static func durations(
+        _ option: OptionParser.Option, frameCount: Int, _ parser: OptionParser
+    ) throws(ArgumentError) -> [Double] {
+        guard let text = option.value else { return [0.1] }
+        let durations = text.split(separator: ",", omittingEmptySubsequences: false).map { Double($0) ?? -1 }
+        guard durations.allSatisfy({ $0 >= 0.02 && $0 <= 600 }) else {
+            throw parser.error("--duration takes seconds from 0.02 to 600, such as 0.5 or 2,0.1, not '\(text)'")
+        }
+        guard durations.count <= frameCount else {
+            throw parser.error("--duration has \(durations.count) numbers for \(frameCount) frames")
+        }
+        return durations
+    }
+
+    func run() async -> ExitStatus {
+        let bar = ProgressBar(count: inputs.count, console: .standard, isHidden: isQuiet)
+        var report = ConversionReport(input: inputs[0], format: output.format)
+        let current = LockBox(inputs[0])
+        do throws(WebImageError) {
+            try output.checkFile(index: 0)
+            let frames = inputs.indices.map { index in
+                AnimationFrame(duration: durations[min(index, durations.count - 1)], isKeyframe: true)
+            }
+            let source = try await BlockingWork.run { [self] () throws(WebImageError) in
+                try StillsAnimation(
+                    files: inputs, frames: frames, loopCount: loopCount, size: size, limit: limit, codecs: codecs,
+                    current: current
+                ) { bar.end($0) }
+            }
+            let image = Image(pixels: source.firstFrame, animation: source)
+            let file = try await output.write(image, bytes: nil, index: 0)
+            report.info = try codecs.info(of: file.data)
+            report.file = file
+        } catch {
+            report.error = error
+        }
+        bar.clear()
+        print(report, about: current.withLock { $0 })
+        return report.error == nil ? .success : .failure
+    }
+
+    /// - Parameter input: the frame that an error is about.
+    private func print(_ report: ConversionReport, about input: ImageInput) {
+        let console = Console.standard
+        if let error = report.error {
+            console.complain(error.shellDescription(about: input.argument.description))
+        } else if let info = report.info, let file = report.file, !isJSON, !isQuiet,
+            file.path != OutputFile.standardOutput
+        {
+            console.print(
+                "\(info.frameCount) frames: \(info.format.name), \(info.size), \(ByteCount(file.data.count)) → \(file.path)"
+            )
+        }
+        if isJSON {
+            let facts: [(String, JSON)] = [
+                ("format", .optional(report.info?.format.name)), ("width", .optional(report.info?.size.width)),
+                ("height", .optional(report.info?.size.height)), ("frames", .optional(report.info?.frameCount)),
+                ("bytes", .optional(report.file?.data.count)),
+                ("error", report.error.map { $0.json(about: input.argument.description) } ?? .null),
+            ]
+            console.print(JSON(JSON.fields(path: report.file?.path) + facts))
+        }
+    }
+}
+
+/// An animation whose frames are files, which are decoded when they are encoded.
+final class StillsAnimation: AnimationSource {
+    let identity = AnimationIdentity()
+    let frames: [AnimationFrame]
+    let loopCount: Int
+    let firstFrame: PixelBuffer
+    private let files: [ImageInput]
+    private let size: SizeOptions.Request
+    private let limit: PixelLimit
+    private let codecs: CodecRegistry
+    private let onFrame: @Sendable (Int) -> Void
+    /// The file that is decoded, which an error is about.
+    let current: LockBox<ImageInput>
+
+    /// Decodes the first frame. Blocks the calling thread.
+    ///
+    /// - Parameter onFrame: called with the index of each frame that is decoded for encoding.
+    init(
+        files: [ImageInput], frames: [AnimationFrame], loopCount: Int, size: SizeOptions.Request, limit: PixelLimit,
+        codecs: CodecRegistry, current: LockBox<ImageInput>, onFrame: @escaping @Sendable (Int) -> Void
+    ) throws(WebImageError) {
+        self.files = files
+        self.frames = frames
+        self.loopCount = loopCount
+        self.size = size
+        self.limit = limit
+        self.codecs = codecs
+        self.onFrame = onFrame
+        self.current = current
+        firstFrame = try Self.frame(of: files[0], size, limit, codecs)
+    }
+
+    var frameSize: PixelSize { firstFrame.size }
+    var isComplete: Bool { true }
+    var byteCount: Int { 0 }
+
+    func makeFrameReader() -> any AnimationFrameReader { Reader(self) }
+
+    private static func frame(
+        of file: ImageInput, _ size: SizeOptions.Request, _ limit: PixelLimit, _ codecs: CodecRegistry
+    ) throws(WebImageError) -> PixelBuffer {
+        let data = try file.mappedData()
+        let options = DecodingOptions(
+            thumbnail: size.thumbnail, firstFrameOnly: true, damage: .refuse, limits: limit.limits(for: file))
+        return try codecs.decode(data, options: options).processed(by: size.processors, firstFrameOnly: true).pixels
+    }
+
+    private final class Reader: AnimationFrameReader {
+        private let animation: StillsAnimation
+
+        init(_ animation: StillsAnimation) { self.animation = animation }
+
+        func frame(at index: Int, cancellation: Cancellation?) throws(WebImageError) -> PixelBuffer {
+            defer { animation.onFrame(index) }
+            if index == 0 { return animation.firstFrame }
+            let file = animation.files[index]
+            animation.current.withLock { $0 = file }
+            let frame = try StillsAnimation.frame(of: file, animation.size, animation.limit, animation.codecs)
+            guard frame.size == animation.frameSize else {
+                throw .invalidFrames(reason: .size(frame.size, frame: index, expected: animation.frameSize))
+            }
+            return frame
+        }
+    }
+}

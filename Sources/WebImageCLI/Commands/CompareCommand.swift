@@ -1,0 +1,192 @@
+internal import Glibc
+internal import WebImage
+internal import WebImageCore
+
+/// `webimage compare`: tells how much two images differ.
+struct CompareCommand: Command {
+    static let name = "compare"
+    static let summary = "Tell how much two images differ"
+
+    let inputs: [ImageInput]
+    let output: ImageOutput?
+    let limit: PixelLimit
+    let isJSON: Bool
+    let isQuiet: Bool
+    let codecs: CodecRegistry
+
+    init(_ arguments: [ByteString]) throws(ArgumentError) {
+        let parser = OptionParser(
+            command: Self.name, summary: Self.summary, operands: "A B", completion: .file,
+            details: """
+                Prints whether all pixels are equal, the size, how many pixels differ and by how much (0 to 255), the peak
+                signal-to-noise ratio (PSNR; differences above 40 dB are hardly visible), the structural similarity (SSIM;
+                1 is equal), and the distance of the perceptual hashes (up to 10 of 64 bits, the images are probably
+                versions of one another). Of animations, all frames are compared, and the worst frame is shown. Metadata
+                and formats do not count.
+
+                The exit status is 0 if the images are equal, 1 if they differ, and 2 if they cannot be compared, as that
+                of cmp. Images of several sizes differ; they have a distance of hashes, but no other numbers.
+
+                --output writes the first frame of A, faint, with differences in red. --json prints an object: first,
+                second, equal, width, height, frames, differingPixels, largestDifference, psnr (null if equal), ssim,
+                hashDistance, path, error.
+
+                A and B are files or URLs, which are cached as by 'webimage get'; '-' is standard input.
+                """)
+        parser.group = "Output"
+        let output = parser.option(
+            "output", letter: "o", value: "FILE", completion: .file, help: "Write a picture of the differences")
+        let isolated = parser.isolatedFlag()
+        let pixels = PixelLimit.Declaration(in: parser)
+        parser.group = "Reports"
+        let quiet = parser.flag("quiet", letter: "q", help: "Print errors only; the exit status tells the result")
+        let json = parser.flag("json", help: "Print a JSON object")
+        let operands = try parser.parse(arguments)
+        guard operands.count == 2 else { throw parser.error("compare takes two images, A and B") }
+        isJSON = json.isSet
+        isQuiet = quiet.isSet
+        if isJSON, isQuiet { throw parser.error("--json and --quiet cannot be used together") }
+        try parser.checkStreams(
+            inputs: operands, output: output.path, printing: [("output -", true)])
+        inputs = try operands.map { (argument) throws(ArgumentError) in try parser.input(argument) }
+        limit = try pixels.limit(from: parser)
+        codecs = .forTool(isIsolated: isolated.isSet)
+        var encoding = EncodingRequest()
+        encoding.isRequired = true
+        encoding.codecs = codecs
+        if let path = output.path {
+            self.output = try parser.singleOutput(path: path, inputs: inputs, encoding: encoding, replaces: true)
+        } else {
+            self.output = nil
+        }
+    }
+
+    func run() async -> ExitStatus {
+        let session = LoadingSession(options: SourceOptions(), codecs: codecs)
+        var report = ComparisonReport(inputs: inputs)
+        var current = inputs[0]
+        do throws(WebImageError) {
+            var images: [Image] = []
+            for input in inputs {
+                current = input
+                let request = session.request(for: input, size: SizeOptions.Request(), limit: limit)
+                images.append(try await session.load(request).image)
+            }
+            let (first, second) = (images[0], images[1])
+            report = try await BlockingWork.run { [inputs] () throws(WebImageError) in
+                try ComparisonReport(inputs: inputs, first, second)
+            }
+            if let output, report.comparison != nil {
+                let picture = try await BlockingWork.run { () throws(WebImageError) in
+                    try ImageComparison(first, second).differenceImage()
+                }
+                report.path = try await output.write(picture, bytes: nil, index: 0).path
+            }
+        } catch {
+            report.error = error
+        }
+        report.print(on: .standard, about: current, isJSON: isJSON, isQuiet: isQuiet)
+        await session.finish()
+        if report.error == nil, output != nil, report.comparison == nil {
+            Console.standard.complain("there is no picture of the differences: the sizes differ")
+            return .trouble
+        }
+        if report.error != nil { return .trouble }
+        return report.isEqual ? .success : .failure
+    }
+}
+
+/// The report of `compare`.
+struct ComparisonReport: Sendable {
+    let inputs: [ImageInput]
+    private(set) var isEqual = false
+    private(set) var sizes: [PixelSize] = []
+    private(set) var frameCounts: [Int] = []
+    /// That of the worst frame; `nil` if the sizes differ.
+    private(set) var comparison: ImageComparison?
+    private(set) var hashDistance: Int?
+    /// The picture of the differences.
+    var path: ByteString?
+    var error: WebImageError?
+
+    init(inputs: [ImageInput]) { self.inputs = inputs }
+
+    /// Compares two images. Blocks the calling thread.
+    init(inputs: [ImageInput], _ first: Image, _ second: Image) throws(WebImageError) {
+        self.inputs = inputs
+        sizes = [first.pixels.size, second.pixels.size]
+        frameCounts = [first, second].map { $0.animation?.frameCount ?? 1 }
+        hashDistance = try PerceptualHash(of: first).distance(to: PerceptualHash(of: second))
+        guard sizes[0] == sizes[1] else { return }
+        var worst = try ImageComparison(first, second)
+        var isEqual = worst.isEqual && frameCounts[0] == frameCounts[1]
+        if let readers = [first, second].map({ $0.animation?.makeFrameReader() }) as? [any AnimationFrameReader] {
+            for index in 1..<max(1, frameCounts.min() ?? 1) {
+                let frames = try readers.map { (reader) throws(WebImageError) in
+                    Image(pixels: try reader.frame(at: index, cancellation: nil))
+                }
+                let comparison = try ImageComparison(frames[0], frames[1])
+                isEqual = isEqual && comparison.isEqual
+                if comparison.peakSignalToNoiseRatio < worst.peakSignalToNoiseRatio { worst = comparison }
+            }
+        }
+        comparison = worst
+        self.isEqual = isEqual
+    }
+
+    @MainActor
+    func print(on console: Console, about input: ImageInput, isJSON: Bool, isQuiet: Bool) {
+        if isJSON { console.print(json(about: input)) }
+        if let error { return console.complain(error.shellDescription(about: input.argument.description)) }
+        if !isJSON, !isQuiet { for line in lines { console.print(line) } }
+    }
+
+    private var lines: [String] {
+        var lines = ["equal: " + (isEqual ? "yes" : "no")]
+        func pair<Value: Equatable & CustomStringConvertible>(_ values: [Value]) -> String {
+            Set(values.map(\.description)).count == 1
+                ? "\(values[0])" : values.map(\.description).joined(separator: " and ")
+        }
+        lines.append("size: " + pair(sizes))
+        if frameCounts != [1, 1] { lines.append("frames: " + pair(frameCounts)) }
+        if let comparison {
+            let pixelCount = sizes[0].pixelCount
+            let percent = Double(comparison.differingPixelCount) / Double(pixelCount) * 100
+            lines += [
+                "differing pixels: \(comparison.differingPixelCount) of \(pixelCount) (\(Self.rounded(percent, 2)) %)",
+                "largest difference: \(comparison.largestDifference) of 255",
+                "PSNR: "
+                    + (comparison.peakSignalToNoiseRatio.isFinite
+                        ? "\(Self.rounded(comparison.peakSignalToNoiseRatio, 2)) dB" : "infinite"),
+                "SSIM: \(Self.rounded(comparison.structuralSimilarity, 5))",
+            ]
+        }
+        if let hashDistance { lines.append("hash distance: \(hashDistance) of 64") }
+        if let path { lines.append("differences: \(path)") }
+        return lines
+    }
+
+    private func json(about input: ImageInput) -> JSON {
+        let size = sizes.first.flatMap { $0 == sizes.last ? $0 : nil }
+        let facts: [(String, JSON)] = [
+            ("first", .string(inputs[0].reportedName)), ("second", .string(inputs[1].reportedName)),
+            ("equal", error == nil ? .bool(isEqual) : .null), ("width", .optional(size?.width)),
+            ("height", .optional(size?.height)),
+            ("frames", .optional(frameCounts.first.flatMap { $0 == frameCounts.last ? $0 : nil })),
+            ("differingPixels", .optional(comparison?.differingPixelCount)),
+            ("largestDifference", .optional(comparison?.largestDifference)),
+            ("psnr", comparison.map { .precise($0.peakSignalToNoiseRatio) } ?? .null),
+            ("ssim", comparison.map { .precise($0.structuralSimilarity) } ?? .null),
+            ("hashDistance", .optional(hashDistance)),
+        ]
+        return JSON(
+            facts + JSON.fields(path: path)
+                + [("error", error.map { $0.json(about: input.argument.description) } ?? .null)])
+    }
+
+    /// A number with that many decimal digits, without zeros at the end.
+    private static func rounded(_ value: Double, _ digits: Int) -> String {
+        let factor = pow(10, Double(digits))
+        return "\((value * factor).rounded() / factor)"
+    }
+}
