@@ -31,6 +31,9 @@ func show(_ pixels: PixelBuffer) {}
 // For doc comments.
 
 let image: Image = sample()
+let original: Image = sample()
+let compressed: Image = sample()
+let copy: Image = sample()
 let decoded: Data = sample()
 let firstBytes: Data = sample()
 let otherBytes: Data = sample()
