@@ -79,12 +79,14 @@ struct OutputTemplate: Sendable, Equatable {
         name: ByteString, folder: ByteString, size: PixelSize?, format: ImageFormat, index: Int, count: Int
     ) -> ByteString {
         var path = ByteString("")
-        for part in parts {
+        for (number, part) in parts.enumerated() {
             switch part {
             case .text(let text):
-                // An empty folder leaves no slash, which would begin an absolute path.
-                let isAfterFolder = path.isEmpty && text.hasPrefix("/") && parts.first == .placeholder(.folder)
-                path = path + (isAfterFolder ? ByteString(text.bytes.dropFirst()) : text)
+                // An empty folder leaves no slash, which could begin an absolute path.
+                let isAfterNoFolder =
+                    number > 0 && parts[number - 1] == .placeholder(.folder) && folder.isEmpty
+                    && (path.isEmpty || path.hasSuffix("/")) && text.hasPrefix("/")
+                path = path + (isAfterNoFolder ? ByteString(text.bytes.dropFirst()) : text)
             case .placeholder(.name): path = path + name
             case .placeholder(.folder): path = path + folder
             case .placeholder(.width): path = path + "\(size?.width ?? 0)"

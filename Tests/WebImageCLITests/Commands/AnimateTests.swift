@@ -40,13 +40,12 @@ import WebImageCore
         }
     }
 
-    #if WEBIMAGE_FORMATS
-        @Test(arguments: ["avif", "jxl"]) func writesFormatsOfLibraries(fileExtension: String) async throws {
-            let run = try await tool.run("animate", "-r", "in", "out.\(fileExtension)", "--json", "--isolated")
-            #expect(run.status == 0, "\(run.errors)")
-            #expect(try run.object(Object.self).frames == 3)
-        }
-    #endif
+    @Test(arguments: ["avif", "jxl"]) func writesFormatsOfLibraries(format: String) async throws {
+        guard try await tool.canWrite(format) else { return }
+        let run = try await tool.run("animate", "-r", "in", "out.\(format)", "--json", "--isolated")
+        #expect(run.status == 0, "\(run.errors)")
+        #expect(try run.object(Object.self).frames == 3)
+    }
 
     @Test func theLastDurationIsThatOfFurtherFrames() async throws {
         #expect(

@@ -39,6 +39,17 @@ import WebImageCore
         #expect(try waves.blurhash == BlurHash(of: image, components: (2, 5)).string)
     }
 
+    /// What `imagehash.phash` of ImageHash 4.3.2 says of the file, which Pillow reduces with another rounding.
+    @Test func perceptualHashesAreThoseOfImageHash() async throws {
+        let fixture = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
+            .deletingLastPathComponent().appending(path: "Fixtures/images/photo.jpg")
+        let path = try tool.write(Data(contentsOf: fixture), to: "photo.jpg")
+        let object = try await tool.run("hash", "--json", path).object(Object.self)
+        let hash = try #require(object.phash.flatMap { PerceptualHash($0) })
+        let expected = try #require(PerceptualHash("a5189a65c9666d5e"))
+        #expect(hash.distance(to: expected) <= 2, "\(hash)")
+    }
+
     @Test func printsOneHashAsSumsAre() async throws {
         let run = try await tool.run("hash", "--only", "blurhash", "a.png", "gone.png", "b.png")
         #expect(run.status == 1 && run.errors.contains("gone.png"))

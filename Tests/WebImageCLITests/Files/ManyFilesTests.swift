@@ -75,6 +75,7 @@ import WebImageCore
         let own = try await tool.run("convert", "-r", "in", "-o", "all/{folder}/{name}.small.{format}")
         #expect(own.status == 0, "\(own.errors)")
         #expect(tool.names(in: "all") == ["10.small.png", "2.small.png", "b"])
+        #expect(own.output.contains(" → all/2.small.png\n") && own.output.contains(" → all/b/2.small.png\n"))
         #expect(tool.names(in: "all/b") == ["2.small.png", "c"])
     }
 

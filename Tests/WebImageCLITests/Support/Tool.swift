@@ -81,6 +81,9 @@ final class Tool: Sendable {
         return process.terminationStatus == 0
     }()
 
+    /// Whether it was built with a format, by its name.
+    func canWrite(_ format: String) async throws -> Bool { try await run("convert", "--help").output.contains(format) }
+
     /// Writes a file into ``directory`` and returns its path.
     func write(_ data: Data, to name: String) throws -> String {
         try directory.write(data, to: name)
