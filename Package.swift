@@ -191,7 +191,9 @@ var targets: [Target] = [
         "WebImageTests", ["WebImage"] + decoder + (isSanitizingThreads ? [] : ["MisbehavingDecoder"]),
         hasFormats ? [.define("WEBIMAGE_FORMATS")] : []),
     tests("WebImageSharedTests", ["WebImageShared", "WebImage"]),
-    tests("WebImageCLITests", ["WebImage", "WebImageCLI", "CommandReference", "CWebImageSQLite"] + decoder),
+    tests(
+        "WebImageCLITests",
+        ["WebImage", "WebImageCLI", "CommandReference", "CWebImageSQLite", "CWebImageGLib"] + decoder),
 ]
 
 // Fuzzing is a package of its own, whose targets share code that uses declarations of this package.

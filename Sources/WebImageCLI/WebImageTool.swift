@@ -12,7 +12,7 @@ internal import WebImageCore
 struct WebImageTool {
     static let commands: [any Command.Type] = [
         GetCommand.self, InfoCommand.self, ConvertCommand.self, CompareCommand.self, HashCommand.self,
-        SheetCommand.self, AnimateCommand.self, CacheCommand.self, HelpCommand.self,
+        SheetCommand.self, AnimateCommand.self, ThumbnailCommand.self, CacheCommand.self, HelpCommand.self,
     ]
 
     /// The declared arguments of all commands.

@@ -17,15 +17,20 @@ enum OutputFile {
     /// Writes `data`; blocks the calling thread. Symbolic links are followed, a replaced file keeps its permissions,
     /// and devices and pipes are written to directly.
     ///
-    /// - Parameter replaces: whether to replace an existing file; otherwise writing fails with `EEXIST`.
+    /// - Parameters:
+    ///   - replaces: whether to replace an existing file; otherwise writing fails with `EEXIST`.
+    ///   - isPrivate: whether only the owner may read the file, even if others could read a replaced one.
     /// - Throws: ``WebImageError/file(path:errno:)``.
-    static func write(_ data: Data, to path: ByteString, replaces: Bool = true) throws(WebImageError) {
+    static func write(
+        _ data: Data, to path: ByteString, replaces: Bool = true, isPrivate: Bool = false
+    ) throws(WebImageError) {
         if path == standardOutput { return Console.standard.print(bytes: data) }
         let mode = mode(of: path)
         switch mode.map({ $0 & S_IFMT }) {
         case S_IFREG where !replaces: throw .file(path: path.description, errno: EEXIST)
         case nil, S_IFREG:
-            try replace(resolved(path), permissions: mode.map { $0 & 0o777 }, with: data, mayExist: replaces)
+            let permissions = isPrivate ? 0o600 : mode.map { $0 & 0o777 }
+            try replace(resolved(path), permissions: permissions, with: data, mayExist: replaces)
         case S_IFDIR: throw .file(path: path.description, errno: EISDIR)
         default: try append(data, toDevice: path)
         }
@@ -37,7 +42,7 @@ enum OutputFile {
     }
 
     /// - Parameters:
-    ///   - permissions: the permissions of the replaced file; `nil` for a new file.
+    ///   - permissions: the permissions of the file; `nil` for the usual ones of a new file.
     ///   - mayExist: whether to replace a file that was created meanwhile.
     private static func replace(
         _ path: ByteString, permissions: mode_t?, with data: Data, mayExist: Bool
@@ -90,13 +95,15 @@ enum OutputFile {
     }
 
     /// Creates a directory and its parent directories, like `mkdir -p`.
-    static func createDirectory(_ path: ByteString) throws(WebImageError) {
+    ///
+    /// - Parameter permissions: reduced by the process's umask.
+    static func createDirectory(_ path: ByteString, permissions: mode_t = 0o777) throws(WebImageError) {
         let bytes = path.bytes
         var index = 0
         while index < bytes.count {
             let end = bytes[(index + 1)...].firstIndex(of: UInt8(ascii: "/")) ?? bytes.count
             let part = ByteString(bytes[..<end])
-            let status = part.withCString { mkdir($0, 0o777) == 0 ? 0 : errno }
+            let status = part.withCString { mkdir($0, permissions) == 0 ? 0 : errno }
             if status != 0, status != EEXIST { throw .file(path: part.description, errno: status) }
             index = end
         }

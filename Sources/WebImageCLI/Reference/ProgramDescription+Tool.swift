@@ -45,7 +45,10 @@ extension ProgramDescription {
             ),
             (
                 "FILES",
-                [("~/.cache/webimage/images", "The disk cache. 'webimage cache' lists and removes its entries.")]
+                [
+                    ("~/.cache/webimage/images", "The disk cache. 'webimage cache' lists and removes its entries."),
+                    ("~/.cache/thumbnails", "The thumbnails of file managers, for 'webimage thumbnail'."),
+                ]
             ),
             (
                 "EXAMPLES",
@@ -77,6 +80,10 @@ extension ProgramDescription {
                     (
                         "webimage animate --duration 0.5 frame-*.png clip.webp",
                         "Make an animation that shows each frame for half a second."
+                    ),
+                    (
+                        "webimage thumbnail photo.jpg ~/.cache/thumbnails large",
+                        "Make the thumbnail that file managers show."
                     ),
                     ("webimage cache trim 500M", "Remove the least recently used entries beyond 500 MiB."),
                 ]

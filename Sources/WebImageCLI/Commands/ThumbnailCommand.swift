@@ -1,0 +1,124 @@
+internal import CommandReference
+internal import FoundationEssentials
+internal import WebImage
+internal import WebImageCore
+
+/// `webimage thumbnail`: makes thumbnails for file managers.
+struct ThumbnailCommand: Command {
+    static let name = "thumbnail"
+    static let summary = "Make a thumbnail for file managers"
+
+    private let source: ThumbnailSource
+    private let output: ByteString
+    private let size: ThumbnailSize
+    /// The folder in which the thumbnail and failures are remembered; `nil` for a thumbnail elsewhere.
+    private let folder: ThumbnailFolder?
+    /// Whether a thumbnail that is there already is kept.
+    private let keepsCurrent: Bool
+    private let isForced: Bool
+
+    init(_ arguments: [ByteString]) throws(ArgumentError) {
+        let parser = OptionParser(
+            command: Self.name, summary: Self.summary, operands: "URI|FILE OUT SIZE", completion: .file,
+            details: """
+                Writes a PNG by the thumbnail standard of freedesktop.org, with Thumb::URI, Thumb::MTime, Thumb::Size,
+                Thumb::Image::Width and Thumb::Image::Height, readable for its owner only. SIZE is the longest side in
+                pixels, 1 to 1024, or normal (128), large (256), x-large (512) or xx-large (1024). Images are upright and
+                never enlarged.
+
+                If OUT is a directory, such as ~/.cache/thumbnails, the file is OUT/large/MD5.png, where MD5 is that of
+                the URI. A thumbnail of the image as it is now is kept. There, and if OUT is the path of such a file,
+                images that cannot be decoded are remembered in OUT/fail until they change.
+
+                Images are read in a separate process, and scaled while they are decoded where the format allows it.
+                """)
+        let force = parser.flag("force", help: "Make the thumbnail anew, also of an image that failed before")
+        let operands = try parser.parse(arguments)
+        guard operands.count == 3 else { throw parser.error("thumbnail takes an image, OUT and SIZE") }
+        guard let source = ThumbnailSource(operands[0]) else {
+            let name = ImageInput.displayName(of: operands[0].description)
+            throw parser.error("\(name) is not a file; use 'webimage get URL --output FILE --size 256x256'")
+        }
+        guard let size = ThumbnailSize(operands[2].description) else {
+            let names = ThumbnailSize.names.joined(separator: ", ")
+            throw parser.error(
+                "SIZE is a number from \(ThumbnailSize.sides.lowerBound) to \(ThumbnailSize.sides.upperBound), or one of "
+                    + "\(names), not '\(operands[2])'")
+        }
+        try parser.checkStreams(inputs: [], output: operands[1], printing: [])
+        (self.source, self.size, isForced) = (source, size, force.isSet)
+        keepsCurrent = operands[1].hasSuffix("/") || OutputFile.isDirectory(operands[1])
+        guard keepsCurrent else {
+            output = operands[1]
+            folder = ThumbnailFolder(containing: output, of: source)
+            return
+        }
+        guard let name = size.folder else {
+            throw parser.error("a directory has thumbnails of 128, 256, 512 and 1024 pixels, not \(size.side)")
+        }
+        let folder = ThumbnailFolder(operands[1])
+        output = folder.thumbnail(of: source, in: name)
+        self.folder = folder
+    }
+
+    func run() async -> ExitStatus {
+        do throws(WebImageError) {
+            let session = LoadingSession(options: .withoutCache, codecs: .shared)
+            let state = try source.state()
+            guard !isForced, let folder else {
+                try await make(state, session)
+                return .success
+            }
+            if ThumbnailFolder.isCurrent(folder.failure(of: source), of: source, state) {
+                Console.standard.complain(
+                    "\(source.input.displayName): failed before, and has not changed. Use --force to try again.")
+                return .failure
+            }
+            if !keepsCurrent || !ThumbnailFolder.isCurrent(output, of: source, state) { try await make(state, session) }
+            return .success
+        } catch {
+            Console.standard.complain(error.shellDescription(about: source.input.argument.description))
+            return .failure
+        }
+    }
+
+    private func make(_ state: ThumbnailSource.State, _ session: LoadingSession) async throws(WebImageError) {
+        let file = try await session.fileBytes(at: source.input.url)
+        let properties: ThumbnailFile.Properties = [
+            ("Thumb::URI", source.uri), ("Thumb::MTime", "\(state.modified)"), ("Thumb::Size", "\(state.byteCount)"),
+            ("Software", "\(ProgramDescription.webimage.name) \(LibraryVersion.text)"),
+        ]
+        try await BlockingWork.run { [self] () throws(WebImageError) in
+            let result: ThumbnailRenderer.Result
+            do throws(WebImageError) {
+                result = try ThumbnailRenderer().thumbnail(of: file, fitting: size)
+            } catch {
+                // The error of the image is reported even if it cannot be remembered.
+                if error.isAboutImage { try? folder?.writeFailure(of: source, properties) }
+                throw error
+            }
+            let sizes = [
+                ("Thumb::Image::Width", "\(result.size.width)"), ("Thumb::Image::Height", "\(result.size.height)"),
+            ]
+            let thumbnail = ThumbnailFile.adding(properties + sizes, to: result.png)
+            if let folder {
+                try ThumbnailFolder.write(thumbnail, to: output)
+                folder.removeFailure(of: source)
+            } else {
+                try OutputFile.write(thumbnail, to: output, isPrivate: true)
+            }
+        }
+    }
+}
+
+extension WebImageError {
+    /// Whether decoding the same file again would fail again.
+    fileprivate var isAboutImage: Bool {
+        switch self {
+        case .unrecognizedFormat, .decoding, .limitExceeded: true
+        case .isolation(_, .unavailable, _), .isolation(_, .missingLayers, _): false
+        case .isolation: true
+        default: false
+        }
+    }
+}

@@ -1,0 +1,56 @@
+internal import FoundationEssentials
+internal import WebImage
+internal import WebImageCore
+
+/// Makes thumbnails in separate processes, without the whole image in memory where its format allows it.
+struct ThumbnailRenderer: Sendable {
+    /// What decodes: other processes, or nothing.
+    private let codecs: CodecRegistry
+
+    init(isolation: IsolatedDecoding = .shared) {
+        codecs = CodecRegistry.shared.isolated(by: .required, in: isolation)
+    }
+
+    /// A thumbnail, and the size of the image that it shows.
+    struct Result: Sendable {
+        let png: Data
+        let size: PixelSize
+    }
+
+    /// Blocks the calling thread.
+    ///
+    /// - Throws: the errors of reading and decoding a file, and ``WebImageError/isolation(format:reason:url:)``.
+    func thumbnail(of file: Data, fitting size: ThumbnailSize) throws(WebImageError) -> Result {
+        let info = try codecs.info(of: file)
+        let image = try image(of: file, info, fitting: size)
+        return Result(png: try CodecRegistry.shared.encode(image, as: .png), size: info.size)
+    }
+
+    private func image(of file: Data, _ info: ImageInfo, fitting size: ThumbnailSize) throws(WebImageError) -> Image {
+        do throws(WebImageError) {
+            return try decode(file, fitting: size, memoryByteCount: Self.byteCount(withoutFrameOf: info.size))
+        } catch {
+            // The decoders of some formats need the whole image.
+            guard case .limitExceeded(.memory, _) = error else { throw error }
+            return try decode(file, fitting: size, memoryByteCount: Self.largestByteCount)
+        }
+    }
+
+    private func decode(
+        _ file: Data, fitting size: ThumbnailSize, memoryByteCount: Int
+    ) throws(WebImageError) -> Image {
+        var options = DecodingOptions(thumbnail: size.box, firstFrameOnly: true)
+        // Memory and time are what an image of the user costs; its pixels are not all decoded at once.
+        options.limits.pixelCount = .max
+        options.limits.memoryByteCount = memoryByteCount
+        options.limits.seconds = 60
+        return try codecs.decode(file, options: options)
+    }
+
+    /// Less memory than the pixels of an image take, so that decoders scale while they decode. A small image may be in memory as a whole.
+    static func byteCount(withoutFrameOf size: PixelSize) -> Int {
+        min(max(size.pixelByteCount - 1, 16 << 20), 256 << 20)
+    }
+
+    private static let largestByteCount = 1 << 30
+}
