@@ -77,7 +77,7 @@ import WebImageGTK
 
     func showAbout() {
         let about = ObjectPointer(adw_about_window_new())
-            .set("application-name", "Gallery").set("application-icon", GalleryIcon.identifier)
+            .set("application-name", "Gallery").set("application-icon", GalleryIcon.icon)
             .set("version", LibraryVersion.text).set("developer-name", "The swift-web-image developers")
             .set(
                 "comments",
