@@ -24,7 +24,7 @@ Benchmarks_groups := $(filter-out $(TransportBenchmarks_groups) $(GTKBenchmarks_
 benchmarks := $(foreach program,$(programs),$(if $(GROUP),$(if $($(program)_groups),$(program)),$(program)))
 peers := $(if $(filter TransportBenchmarks,$(benchmarks)),URLSessionClient) $(if $(filter GTKBenchmarks,$(benchmarks)),webimage-decoder)
 
-.PHONY: help setup build test test-renderer stress mutations fuzz test-tsan test-asan options-off trace build-time lint format pictures bench demo screenshots examples fleet docs snippets test-install install uninstall check-install clean
+.PHONY: help setup build test test-renderer stress mutations fuzz test-tsan test-asan options-off trace build-time lint format pictures bench demo screenshots examples fleet docs snippets test-install install uninstall check-install deb check-deb clean
 
 help: ## List these targets.
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' Makefile | expand -t 15
@@ -43,7 +43,7 @@ build: ## Build webimage and the Gallery for installing.
 	$(build_installable)
 
 # The variables of the command line and of the environment, for Scripts/install.
-export PREFIX DESTDIR
+export PREFIX DESTDIR HOMEPAGE SCREENSHOTS
 install: ## Install what `make build` built into PREFIX=… (/usr/local by default), below DESTDIR=… (empty by default).
 	@Scripts/install $(installable)/release
 
@@ -54,6 +54,16 @@ check-install: ## Install into a temporary directory, check the files, and unins
 	@Scripts/setup build test
 	$(build_installable)
 	@Scripts/check-install $(installable)/release
+
+# Packages are for the Debian that they are made on; `Scripts/on-debian 13 make deb` makes those for another.
+deb: ## Make Debian packages of the tool, the Gallery and the decoder, in .build/deb.
+	@Scripts/setup build deb
+	$(build_installable)
+	@Scripts/deb $(installable)/release $(scratch)/deb
+
+check-deb: deb ## Make the packages twice, check them, and install, upgrade and purge them in a fresh root; QUICK=1 without the root.
+	@Scripts/setup check-deb
+	@Scripts/check-deb $(if $(QUICK),--quick) $(installable)/release $(scratch)/deb
 
 # One test at a time: in parallel, tests starve each other's servers on small machines. A test that takes longer than TEST_LIMIT
 # seconds counts as hanging.
