@@ -105,7 +105,8 @@ struct ThumbnailCommand: Command {
                 try ThumbnailFolder.write(thumbnail, to: output)
                 folder.removeFailure(of: source)
             } else {
-                try OutputFile.write(thumbnail, to: output, isPrivate: true)
+                // Thumbnail services read from the temporary file that they have opened.
+                try OutputFile.write(thumbnail, to: output, isPrivate: true, isInPlace: true)
             }
         }
     }

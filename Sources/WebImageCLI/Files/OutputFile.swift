@@ -20,19 +20,21 @@ enum OutputFile {
     /// - Parameters:
     ///   - replaces: whether to replace an existing file; otherwise writing fails with `EEXIST`.
     ///   - isPrivate: whether only the owner may read the file, even if others could read a replaced one.
+    ///   - isInPlace: whether an existing file is overwritten instead of replaced, because another process has it open.
     /// - Throws: ``WebImageError/file(path:errno:)``.
     static func write(
-        _ data: Data, to path: ByteString, replaces: Bool = true, isPrivate: Bool = false
+        _ data: Data, to path: ByteString, replaces: Bool = true, isPrivate: Bool = false, isInPlace: Bool = false
     ) throws(WebImageError) {
         if path == standardOutput { return Console.standard.print(bytes: data) }
         let mode = mode(of: path)
         switch mode.map({ $0 & S_IFMT }) {
         case S_IFREG where !replaces: throw .file(path: path.description, errno: EEXIST)
+        case S_IFREG where isInPlace: try append(data, to: path, clears: true, permissions: isPrivate ? 0o600 : nil)
         case nil, S_IFREG:
             let permissions = isPrivate ? 0o600 : mode.map { $0 & 0o777 }
             try replace(resolved(path), permissions: permissions, with: data, mayExist: replaces)
         case S_IFDIR: throw .file(path: path.description, errno: EISDIR)
-        default: try append(data, toDevice: path)
+        default: try append(data, to: path)
         }
     }
 
@@ -141,10 +143,14 @@ enum OutputFile {
         return count > 0 ? ByteString(bytes[..<count].map(UInt8.init(bitPattern:))) : nil
     }
 
-    private static func append(_ data: Data, toDevice path: ByteString) throws(WebImageError) {
-        let descriptor = path.withCString { open($0, O_WRONLY | O_CLOEXEC) }
+    /// Writes to a device, or to what is left of a file.
+    private static func append(
+        _ data: Data, to path: ByteString, clears: Bool = false, permissions: mode_t? = nil
+    ) throws(WebImageError) {
+        let descriptor = path.withCString { open($0, O_WRONLY | O_CLOEXEC | (clears ? O_TRUNC : 0)) }
         guard descriptor >= 0 else { throw .file(path: path.description, errno: errno) }
         defer { close(descriptor) }
+        if let permissions { fchmod(descriptor, permissions) }
         let status = FileDescriptor(descriptor).write(data)
         guard status == 0 else { throw .file(path: path.description, errno: status) }
     }

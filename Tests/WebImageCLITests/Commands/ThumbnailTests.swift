@@ -73,6 +73,18 @@ import WebImageTestSupport
         #expect(try CodecRegistry.shared.info(of: tool.contents(of: "out.png")).frameCount == 1)
     }
 
+    @Test func servicesCanReadFromTheFileThatTheyHaveOpened() async throws {
+        let path = try tool.write(TestImage().data(.png), to: "a.png")
+        let output = try tool.write(Data(repeating: 1, count: 100_000), to: "out.png")
+        let opened = try #require(FileHandle(forReadingAtPath: output))
+        #expect(try await tool.run("thumbnail", path, output, "normal").status == 0)
+        let read = try opened.readToEnd()
+        #expect(try read == tool.contents(of: "out.png"))
+        #expect(
+            try CodecRegistry.shared.info(of: tool.contents(of: "out.png")).size == PixelSize(width: 64, height: 48))
+        #expect(try permissions("out.png") == 0o600)
+    }
+
     @Test func fillsAFolderOfTheStandard() async throws {
         let path = try tool.write(TestImage(width: 300, height: 200).data(.png), to: "ä.png")
         // With the folder's parents, which are private.
