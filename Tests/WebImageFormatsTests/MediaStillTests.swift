@@ -152,6 +152,15 @@ import WebImageTestSupport
         #expect(throws: WebImageError.self) { try registry.decode(small, options: options) }
     }
 
+    /// The product of the limit and of another number is too large for an integer.
+    @Test(arguments: [LibraryFormat.avif, .heic]) func theLimitCanBeAnyNumber(format: LibraryFormat) throws {
+        guard FormatFiles.made.contains(format) else { return }
+        let size = PixelSize(width: 400, height: 304)
+        var options = DecodingOptions()
+        options.limits.pixelCount = .max
+        #expect(try registry.decode(made(format, size), options: options).pixels.size == size)
+    }
+
     @Test func fewPixelsAreNotEnlarged() throws {
         guard LibraryFormat.avif.isBuilt else { return }
         let large = try made(.avif).replacing(ItemFile.bytes(9000) + ItemFile.bytes(9000), at: 4, behind: "ispe")

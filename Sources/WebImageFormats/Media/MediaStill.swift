@@ -277,7 +277,8 @@ struct MediaStillBuilder {
     private mutating func count(_ size: PixelSize) throws(WebImageError) {
         try limits.check(size)
         pixelCount += size.pixelCount
-        guard pixelCount <= limits.pixelCount * Self.pixelFactor else {
+        // Without overflow for any limit.
+        guard (pixelCount - 1) / Self.pixelFactor < limits.pixelCount else {
             throw .limitExceeded(reason: .pixels(size: size, limit: limits.pixelCount))
         }
     }
