@@ -40,8 +40,8 @@ struct ThumbnailRenderer: Sendable {
         _ file: Data, fitting size: ThumbnailSize, memoryByteCount: Int
     ) throws(WebImageError) -> Image {
         var options = DecodingOptions(thumbnail: size.box, firstFrameOnly: true)
-        // Memory and time are what an image of the user costs; its pixels are not all decoded at once.
-        options.limits.pixelCount = .max
+        // Memory and time are what an image of the user costs: its pixels need not be in memory at once.
+        options.limits.pixelCount = MutablePixelBuffer.maximumDimension * MutablePixelBuffer.maximumDimension
         options.limits.memoryByteCount = memoryByteCount
         options.limits.seconds = 60
         return try codecs.decode(file, options: options)

@@ -60,6 +60,19 @@ import WebImageTestSupport
         #expect(info.size == PixelSize(width: side, height: (side + 1) / 2))
     }
 
+    @Test(arguments: ["jpeg", "png", "webp", "gif", "bmp", "ico", "avif", "heic", "jxl", "tiff", "jp2"])
+    func readsEveryFormat(format: String) async throws {
+        let photo = try tool.write(TestImage(width: 200, height: 100).data(.png), to: "photo.png")
+        let run = try await tool.run("convert", photo, "a", "--format", format)
+        // The tool may be built without some of the formats.
+        if run.status == 2, run.errors.contains("--format takes ") { return }
+        #expect(run.status == 0, "\(run.errors)")
+        let made = try await tool.run("thumbnail", "a", "out.png", "40")
+        #expect(made.status == 0, "\(made.errors)")
+        #expect(
+            try CodecRegistry.shared.info(of: tool.contents(of: "out.png")).size == PixelSize(width: 40, height: 20))
+    }
+
     @Test func neverEnlarges() async throws {
         let path = try tool.write(TestImage(width: 20, height: 10).data(.png), to: "a.png")
         #expect(try await tool.run("thumbnail", path, "out.png", "normal").status == 0)
