@@ -63,6 +63,7 @@ deb: ## Make Debian packages of the tool, the Gallery and the decoder, in .build
 
 check-deb: deb ## Make the packages twice, check them, and install, upgrade and purge them in a fresh root; QUICK=1 without the root.
 	@Scripts/setup check-deb
+	@Scripts/check-thumbnailer $(installable)/release
 	@Scripts/check-deb $(if $(QUICK),--quick) $(installable)/release $(scratch)/deb
 
 # One test at a time: in parallel, tests starve each other's servers on small machines. A test that takes longer than TEST_LIMIT
