@@ -248,7 +248,7 @@ extension ImageSlot {
         if !showAtOnce(isRepeated: current?.hasWaited == true) { begin() }
     }
 
-    private var priority: LoadPriority { current?.priority(isOnScreen: isOnScreen) ?? .low }
+    var priority: LoadPriority { current?.priority(isOnScreen: isOnScreen) ?? .low }
 
     // MARK: Loading
 
@@ -323,7 +323,7 @@ extension ImageSlot {
 
     /// - Parameter keepsWork: whether a load with ``WebImageOptions/continueInBackground`` continues, to fill the
     ///   caches.
-    private func stopLoading(keepsWork: Bool = false, keeping kept: WebImageOperation? = nil) {
+    func stopLoading(keepsWork: Bool = false, keeping kept: WebImageOperation? = nil) {
         sentinel += 1
         endFormer()
         guard let operation = phase.operation, operation !== kept else { return }
@@ -469,39 +469,6 @@ extension ImageSlot {
     }
 
     private var fades: Bool { current?.options.contains(.fadeIn) == true || transition != nil }
-
-    // MARK: More pixels
-
-    /// Loads the image on display with more pixels. The state does not change, because the image is already loaded for
-    /// the caller.
-    private func refine(_ sizedRequest: WebImageRequest) {
-        guard let current else { return }
-        sentinel += 1
-        var request = sizedRequest
-        request.priority = priority
-        request.cachePolicy = .cacheFirst
-        let operation = current.manager.load(request, callbackQueue: ApplyQueue.main) { [weak self, sentinel] result in
-            MainActor.assumeIsolated { self?.refinementDidEnd(sentinel, result) }
-        }
-        phase = .refining(operation)
-    }
-
-    private func refinementDidEnd(_ number: Int, _ result: Result<WebImageResponse, WebImageError>) {
-        guard number == sentinel else { return }
-        phase = .ended(isShown: true)
-        // After a failure the image with fewer pixels stays.
-        guard case .success(let response) = result else { return }
-        image = response.image
-        painter.refine(response.image)
-        // The view may have grown further.
-        displaySizeDidChange()
-    }
-
-    private func stopRefining() {
-        guard case .refining = phase else { return }
-        stopLoading()
-        phase = .ended(isShown: true)
-    }
 
     // MARK: Ends
 

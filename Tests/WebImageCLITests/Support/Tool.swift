@@ -8,7 +8,9 @@ final class Tool: Sendable {
     let directory: TemporaryDirectory
 
     /// All commands, in the order of the manual page.
-    static let commands = ["get", "info", "convert", "compare", "hash", "sheet", "animate", "cache", "help"]
+    static let commands = [
+        "get", "info", "convert", "compare", "hash", "sheet", "animate", "thumbnail", "cache", "help",
+    ]
 
     init() throws { directory = try TemporaryDirectory() }
 
