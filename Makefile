@@ -135,7 +135,7 @@ options-off: ## Disable each option and hook in turn, and check that its tests f
 	@Scripts/setup build test
 	@Scripts/options-off $(NAME)
 
-trace: ## Count the types, files and threads that one setImage crosses.
+trace: ## Count what one setImage crosses and takes: types, files, threads, allocations, locks.
 	@Scripts/setup build trace
 	@Scripts/trace-set-image
 

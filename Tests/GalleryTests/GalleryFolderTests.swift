@@ -143,10 +143,11 @@ final class GalleryFolderTests: GTKTestCase {
     func testAFileOfMoreThanAHundredMegapixelsIsShownSmaller() throws {
         try withFolder(["a.png"]) { fixture in
             try LargePNG.data().write(to: fixture.folder.appending(path: "large.png"))
-            fixture.open("large.png")
+            fixture.window.open([fixture.folder.path + "/large.png"])
+            pump("the viewer") { fixture.window.shownViewer?.canvas.layer != nil }
             let layer = try XCTUnwrap(fixture.window.shownViewer?.canvas.layer)
-            pump("the image") { layer.state != .loading(fraction: nil) && fixture.window.isSettled }
-            XCTAssertEqual(layer.state, .loaded)
+            // A debug build decodes slowly.
+            pump("the image", seconds: 90) { layer.state == .loaded }
             XCTAssertLessThan(try XCTUnwrap(layer.picture.image).width, 2_000)
             XCTAssertEqual(layer.pixelSize, PixelSize(width: 10_400, height: 10_400))
         }
@@ -285,6 +286,10 @@ final class GalleryFolderTests: GTKTestCase {
             pump("the new file") { fixture.names == ["a.png", "b.png", "c.png"] }
             try FileManager.default.removeItem(at: fixture.folder.appending(path: "a.png"))
             pump("the removal") { fixture.names == ["b.png", "c.png"] }
+            for name in ["b.png", "c.png"] {
+                try FileManager.default.removeItem(at: fixture.folder.appending(path: name))
+            }
+            pump("the empty folder") { fixture.names.isEmpty }
         }
     }
 

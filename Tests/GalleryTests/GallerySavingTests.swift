@@ -191,7 +191,7 @@ final class GallerySavingTests: GTKTestCase {
             let text = String(decoding: try Data(contentsOf: file), as: UTF8.self)
             XCTAssertTrue(text.hasPrefix("%PDF"))
             XCTAssertTrue(text.contains("/Width 120") && text.contains("/Height 40"), "all pixels are on it")
-            XCTAssertEqual(text.split(separator: "/Type /Page\n").count, 2, "one page")
+            XCTAssertTrue(text.contains("/Count 1"), "one page")
             XCTAssertThrowsError(try PhotoPrint(image: wide, title: "wide").export(to: "/nowhere/page.pdf"))
         }
     }

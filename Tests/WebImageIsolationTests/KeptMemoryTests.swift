@@ -106,7 +106,7 @@ import WebImageTestSupport
                 }
             }
         }
-        // A process that a busy machine keeps from answering within milliseconds is ended.
-        #expect(isolation.pool.counters.startedProcessCount < 25)
+        // A process that a busy machine keeps from answering within milliseconds is ended; 51 would be one for each.
+        #expect(isolation.pool.counters.startedProcessCount < 45)
     }
 }

@@ -149,7 +149,9 @@ struct OpenRequest: Sendable {
         if let location = request.locations.first, request.list == nil, request.locations.count == 1, failed.isEmpty {
             session.settings.noteLocation(location)
         }
-        if request.isForOneLocation, failed.isEmpty { watchFolders(of: request, reading.file) }
+        // Others add images of other places.
+        watch = nil
+        if request.isForOneLocation, failed.isEmpty, waiting.isEmpty { watchFolders(of: request, reading.file) }
         if session.settings.values.order != .name { arrange() }
         if !waiting.isEmpty { start(waiting.removeFirst()) }
         onChange()
@@ -210,7 +212,13 @@ extension LocationOpener {
                 let images = await reader.images(beside: file, and: urls)
                 found.withLock { $0 = images }
             } else {
-                do { try await reader.read(location) { urls in found.withLock { $0 += urls } } } catch { return }
+                do throws(LocationReader.Failure) {
+                    try await reader.read(location) { urls in found.withLock { $0 += urls } }
+                } catch .noImages {
+                    // All have left.
+                } catch {
+                    return
+                }
             }
             let sorted = await WorkQueue.files.run { cancellation in
                 let current = found.withLock { $0 }

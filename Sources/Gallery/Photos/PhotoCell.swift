@@ -63,12 +63,15 @@ import WebImageGTK
             date.text = ""
             reading?.cancel()
             guard let url, url.isFileURL else { return }
-            reading = Task { [date] in
+            reading = Task { [weak self] in
                 let modified = await WorkQueue.files.run { _ in FileDate.modified(of: url) }
-                guard !Task.isCancelled, let modified else { return }
+                guard let self, !Task.isCancelled, let modified else { return }
                 date.text = DateText.minutes(modified)
             }
         }
+
+        /// Ends what would change the labels, which are about to go.
+        func end() { reading?.cancel() }
     }
 
     /// What is below the image; empty without a caption.
@@ -81,6 +84,7 @@ import WebImageGTK
             new.show(item?.url)
             caption = new
         } else if captionHeight == 0, let old = caption {
+            old.end()
             remove(old.widget)
             caption = nil
         }
@@ -112,6 +116,7 @@ import WebImageGTK
         isSelected = false
         picture.prepareForReuse()
         picture.alternativeText = nil
+        caption?.show(nil)
     }
 
     /// Loads the image; again if `cachePolicy` requires it, or after a failure.

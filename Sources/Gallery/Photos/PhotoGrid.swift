@@ -20,7 +20,11 @@ import WebImageGTK
     /// The selected images.
     private(set) var selection = RangeSet<Int>()
     /// The image that keys start from.
-    private(set) var current: Int?
+    private(set) var current: Int? {
+        didSet { currentURL = current.flatMap { collection.urls.indices.contains($0) ? collection.urls[$0] : nil } }
+    }
+    /// The URL of ``current``, which stays when the collection is rearranged.
+    private var currentURL: URL?
     /// Where a range of the selection starts.
     private var selectionAnchor: Int?
     /// The last range selected; another one from the same anchor replaces it.
@@ -73,12 +77,10 @@ import WebImageGTK
         switch change {
         case .replaced: removeAll()
         case .rearranged:
-            let url = current.flatMap { cells[$0]?.item?.url }
             releaseAll()
             // Keys go on from the same image, or from its place.
-            current =
-                url.flatMap { collection.urls.firstIndex(of: $0) } ?? current.map { min($0, collection.count - 1) }
-            if collection.isEmpty { current = nil }
+            let place = currentURL.flatMap { collection.urls.firstIndex(of: $0) }
+            current = collection.isEmpty ? nil : place ?? current.map { min($0, collection.count - 1) }
         case .appended, .shapes: break
         }
         invalidateLayout()
@@ -139,7 +141,10 @@ import WebImageGTK
         // Those in sight are bound first, so that they load first.
         let inSight = rows(within: 0)
         for row in Array(inSight) + near.filter({ !inSight.contains($0) }) {
-            for index in layout.rows[row].indices { bindCell(of: index, height: Int(layout.rows[row].height)) }
+            // Images may have left since the layout.
+            for index in layout.rows[row].indices where index < collection.count {
+                bindCell(of: index, height: Int(layout.rows[row].height))
+            }
         }
         if let pendingReveal, !isLayoutStale {
             self.pendingReveal = nil
@@ -392,7 +397,7 @@ import WebImageGTK
 
     /// The image of another row that is nearest to the middle of `index`.
     private func vertical(from index: Int, by rows: Int) -> Int {
-        guard index < firstImage(of: layout.rows.count) else { return index }
+        guard !isLayoutStale, index < firstImage(of: layout.rows.count) else { return index }
         let row = layout.row(of: index)
         let target = min(max(row + rows, 0), layout.rows.count - 1)
         guard target != row else { return index }

@@ -43,6 +43,9 @@ import WebImageGTK
         throws(Failure)
     {
         defer { g_object_unref(operation.address) }
+        guard max(image.width, image.height) <= Self.longestSide else {
+            throw Failure(description: "a side is longer than \(Self.longestSide) pixels")
+        }
         var error: UnsafeMutablePointer<GError>?
         guard gtk_print_operation_run(operation.as(), action, window?.as(), &error) == GTK_PRINT_OPERATION_RESULT_ERROR
         else {
@@ -52,6 +55,9 @@ import WebImageGTK
         if let error { g_error_free(error) }
         throw Failure(description: reason)
     }
+
+    /// The limit of cairo's surfaces.
+    private static let longestSide = 32_767
 
     /// Draws the image in the middle of the page.
     private static func draw(_ image: Image, in context: OpaquePointer) {

@@ -43,6 +43,7 @@ extension PhotoViewer {
         guard let url = currentURL, let layer = canvas.layer else { return }
         do {
             let image = try await fullImage(of: layer, url)
+            guard currentURL == url else { return }
             let content = Self.content(of: image, at: url)
             gdk_clipboard_set_content(gtk_widget_get_clipboard(widget.widget), content)
             content.map { g_object_unref($0) }
@@ -72,11 +73,13 @@ extension PhotoViewer {
     // MARK: Printer
 
     func printImage() async {
-        guard let url = currentURL, let layer = canvas.layer, let root else { return }
+        guard let url = currentURL, let layer = canvas.layer else { return }
         let image: Image
         do { image = try await fullImage(of: layer, url) } catch {
             return session.showToast("The image cannot be printed: \(error.userDescription)")
         }
+        // The window may be closed meanwhile.
+        guard currentURL == url, let root else { return }
         do throws(PhotoPrint.Failure) { try PhotoPrint(image: image, title: url.displayName).run(over: root) } catch {
             session.showToast("The image was not printed: \(error)")
         }

@@ -163,6 +163,11 @@ private struct SVGBuilder {
                 values[key] = attribute.value
             }
         }
+        // An element that draws itself draws nothing; librsvg 2.60 would leave out all that follows, too.
+        if local == "use", let id = values["id"], node.targets.contains(id) {
+            node.targets = []
+            written.removeAll { Self.localName($0.name) == "href" }
+        }
         if local == "include" || local == "xml-stylesheet" { throw ImageFormat.svg.unsupported("XInclude") }
         try measure(&node, local, values)
         fontSize = max(fontSize, node.style.fontSize)

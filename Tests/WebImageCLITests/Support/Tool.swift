@@ -169,9 +169,13 @@ final class RunningTool: Sendable {
         process.standardInput = input ?? FileHandle.nullDevice
         let ownOutput = try Self.create(scratch.path("output"))
         process.standardOutput = output ?? ownOutput
-        process.standardError = try Self.create(scratch.path("errors"))
+        let ownErrors = try Self.create(scratch.path("errors"))
+        process.standardError = ownErrors
         process.terminationHandler = { [ended] _ in ended.signal() }
         try process.run()
+        // Foundation keeps the process and its handles. After a thousand runs, servers would get descriptors that `select` refuses.
+        try ownOutput.close()
+        try ownErrors.close()
     }
 
     var processIdentifier: Int32 { process.process.processIdentifier }
