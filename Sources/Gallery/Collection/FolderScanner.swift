@@ -102,12 +102,15 @@ struct FolderScanner: Sendable {
         }
     }
 
+    /// Bytes in whose order users expect names: 2 before 10.
+    static func orderKey(of name: String) -> [UInt8] {
+        guard let key = g_utf8_collate_key_for_filename(name, -1) else { return Array(name.utf8) }
+        defer { g_free(key) }
+        return Array(String(cString: key).utf8)
+    }
+
     private static func inNaturalOrder(_ names: [String]) -> [String] {
-        let keyed = names.map { name in
-            let key = g_utf8_collate_key_for_filename(name, -1)
-            defer { g_free(key) }
-            return (key: key.map { String(cString: $0) } ?? name, name: name)
-        }
-        return keyed.sorted { $0.key.utf8.lexicographicallyPrecedes($1.key.utf8) }.map(\.name)
+        names.map { (key: orderKey(of: $0), name: $0) }
+            .sorted { $0.key.lexicographicallyPrecedes($1.key) }.map(\.name)
     }
 }

@@ -1,5 +1,4 @@
 import FoundationEssentials
-import Glibc
 import WebImageGTK
 
 /// Reads the sizes of local files from their headers, so that rows have their final shape before images are decoded.
@@ -63,12 +62,6 @@ import WebImageGTK
     }
 
     private nonisolated static func size(of url: URL) -> PixelSize? {
-        let descriptor = open(url.path(percentEncoded: false), O_RDONLY | O_CLOEXEC | O_NONBLOCK)
-        guard descriptor >= 0 else { return nil }
-        defer { close(descriptor) }
-        var bytes = [UInt8](repeating: 0, count: byteLimit)
-        let count = read(descriptor, &bytes, bytes.count)
-        guard count > 0 else { return nil }
-        return (try? CodecRegistry.shared.probe(Data(bytes[..<count])))?.size
+        LocalFile.prefix(url, byteCount: byteLimit).flatMap { try? CodecRegistry.shared.probe($0) }?.size
     }
 }

@@ -64,7 +64,7 @@ import WebImageGTK
             reading?.cancel()
             guard let url, url.isFileURL else { return }
             reading = Task { [weak self] in
-                let modified = await WorkQueue.files.run { _ in FileDate.modified(of: url) }
+                let modified = await WorkQueue.files.run { _ in LocalFile.modified(url) }
                 guard let self, !Task.isCancelled, let modified else { return }
                 date.text = DateText.minutes(modified)
             }
