@@ -64,7 +64,7 @@ package struct StoredResponse: Sendable, Equatable {
     package var varyNames: [String] { headers.elements(ofFieldNamed: "Vary").map { $0.lowercased() } }
 
     /// Whether it has a Vary, which most have not.
-    package var isVarying: Bool { headers.contains { $0.isNamed("vary") } }
+    private var isVarying: Bool { headers.contains { $0.isNamed("vary") } }
 
     /// Returns whether it can be served for a request with `requestHeaders`, according to Vary (4.1).
     package func matches(_ requestHeaders: [HTTPField]) -> Bool { firstDifference(from: requestHeaders) == nil }
@@ -75,11 +75,13 @@ package struct StoredResponse: Sendable, Equatable {
     ///   - requestHeaders: needed only if the response varies.
     ///   - ignored: names that are not compared, in lower case.
     package func firstDifference(
-        from requestHeaders: @autoclosure () -> [HTTPField], ignoring ignored: Set<String> = []
+        from requestHeaders: @autoclosure () -> [HTTPField], ignoring ignored: @autoclosure () -> Set<String> = []
     ) -> String? {
+        // Most responses do not vary, and need no names.
+        guard isVarying else { return nil }
         let names = varyNames
         guard !names.isEmpty else { return nil }
-        let requestHeaders = requestHeaders()
+        let (requestHeaders, ignored) = (requestHeaders(), ignored())
         return names.first { name in
             !ignored.contains(name)
                 && (name == "*" || varyingFields[name].flatMap { $0 } != requestHeaders.comparableValue(named: name))

@@ -34,7 +34,7 @@ struct AnswerRules: Sendable {
 
     /// Whether `Vary` allows the response to answer the request. Then no other stored response has to be read.
     func isForRequest(_ response: StoredResponse?) -> Bool {
-        guard let response, response.isVarying else { return true }
+        guard let response else { return true }
         return response.firstDifference(from: request.headers, ignoring: ["*"]) == nil
     }
 
@@ -57,9 +57,8 @@ struct AnswerRules: Sendable {
         guard let response else { return nil }
         if requiresImage, !(200..<300).contains(response.statusCode) { return .statusIsNoImage(response.statusCode) }
         if response.lacksBody || response.isRewritten && !requiresImage { return .bodyWasNotKept }
-        guard response.isVarying else { return nil }
-        let ignored: Set = usesCookieJar ? ["*", "cookie"] : ["*"]
-        return response.firstDifference(from: request.headers, ignoring: ignored).map { .differs(field: $0) }
+        return response.firstDifference(from: request.headers, ignoring: usesCookieJar ? ["*", "cookie"] : ["*"])
+            .map { .differs(field: $0) }
     }
 
     private func byHTTP(
