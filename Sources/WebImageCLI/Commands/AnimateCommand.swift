@@ -46,14 +46,11 @@ struct AnimateCommand: Command {
         let isolated = parser.isolatedFlag()
         let pixels = PixelLimit.Declaration(in: parser)
         parser.group = "Reports"
-        let quiet = parser.flag("quiet", letter: "q", help: "Print errors only")
-        let json = parser.flag("json", help: "Print a JSON object")
+        let reports = ReportOptions(in: parser, jsonHelp: "Print a JSON object")
         let operands = try parser.parse(arguments)
         let (inputs, path) = try parser.filesAndOutput(operands, listing: listing, output: target)
         self.inputs = inputs
-        isJSON = json.isSet
-        isQuiet = quiet.isSet
-        if isJSON, isQuiet { throw parser.error("--json and --quiet cannot be used together") }
+        (isJSON, isQuiet) = try reports.values(from: parser)
         try parser.checkStreams(inputs: [], output: path, printing: [("json", isJSON)])
         if inputs.contains(where: \.isStandardInput) { throw parser.error("frames are files, not standard input") }
         durations = try Self.durations(duration, frameCount: inputs.count, parser)

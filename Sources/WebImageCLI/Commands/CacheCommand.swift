@@ -67,8 +67,7 @@ struct CacheCommand: Command {
         let count = parser.option("count", value: "N", help: "Let 'trim' keep at most N entries")
         let age = parser.option(
             "age", value: "DAYS", help: "Let 'trim' remove the entries that were not used for this long")
-        let quiet = parser.flag("quiet", letter: "q", help: "Print errors only")
-        let json = parser.flag("json", help: "Print one JSON object per line")
+        let reports = ReportOptions(in: parser)
         let operands = try parser.parse(arguments).map(\.description)
 
         cache =
@@ -78,9 +77,7 @@ struct CacheCommand: Command {
         if shared != nil, directory.value != nil {
             throw parser.error("--shared and --cache-dir cannot be used together")
         }
-        isJSON = json.isSet
-        isQuiet = quiet.isSet
-        if isJSON, isQuiet { throw parser.error("--json and --quiet cannot be used together") }
+        (isJSON, isQuiet) = try reports.values(from: parser)
         guard let name = operands.first else {
             throw parser.error(
                 "no action given; the actions are " + parser.syntax.actions.map(\.name).joined(separator: ", "))

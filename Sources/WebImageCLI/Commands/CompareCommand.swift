@@ -39,13 +39,12 @@ struct CompareCommand: Command {
         let isolated = parser.isolatedFlag()
         let pixels = PixelLimit.Declaration(in: parser)
         parser.group = "Reports"
-        let quiet = parser.flag("quiet", letter: "q", help: "Print errors only; the exit status tells the result")
-        let json = parser.flag("json", help: "Print a JSON object")
+        let reports = ReportOptions(
+            in: parser, quietHelp: "Print errors only; the exit status tells the result",
+            jsonHelp: "Print a JSON object")
         let operands = try parser.parse(arguments)
         guard operands.count == 2 else { throw parser.error("compare takes two images, A and B") }
-        isJSON = json.isSet
-        isQuiet = quiet.isSet
-        if isJSON, isQuiet { throw parser.error("--json and --quiet cannot be used together") }
+        (isJSON, isQuiet) = try reports.values(from: parser)
         try parser.checkStreams(
             inputs: operands, output: output.path, printing: [("output -", true)])
         inputs = try operands.map { (argument) throws(ArgumentError) in try parser.input(argument) }

@@ -62,8 +62,7 @@ struct ConvertCommand: Command {
         parser.group = "Reports"
         let jobs = parser.option(
             "jobs", letter: "j", value: "N", help: "Convert N images at once; as many as processors by default")
-        let quiet = parser.flag("quiet", letter: "q", help: "Print errors only")
-        let json = parser.flag("json", help: "Print one JSON object per line")
+        let reports = ReportOptions(in: parser)
 
         var operands = try parser.parse(arguments)
         let path: ByteString
@@ -79,9 +78,7 @@ struct ConvertCommand: Command {
         inputs = try listing.inputs(operands, parser: parser) { (argument) throws(ArgumentError) in
             try parser.file(argument)
         }
-        isJSON = json.isSet
-        isQuiet = quiet.isSet
-        if isJSON, isQuiet { throw parser.error("--json and --quiet cannot be used together") }
+        (isJSON, isQuiet) = try reports.values(from: parser)
         try parser.checkStreams(inputs: inputs.map(\.argument), output: path, printing: [("json", isJSON)])
         printsLines = path != OutputFile.standardOutput && !isJSON && !isQuiet
         size = try sizing.request(from: parser).adding(processing.processors(from: parser))

@@ -40,17 +40,14 @@ struct InfoCommand: Command {
         let isolated = parser.isolatedFlag()
         parser.group = "Reports"
         let explain = parser.flag("explain", help: "Explain which process read the files, and in what sandbox")
-        let quiet = parser.flag("quiet", letter: "q", help: "Print errors only")
-        let json = parser.flag("json", help: "Print one JSON object per line")
+        let reports = ReportOptions(in: parser)
         let csv = parser.flag("csv", help: "Print a table of comma-separated values")
         let operands = try parser.parse(arguments)
         guard !operands.isEmpty || listing.areGiven else { throw parser.error("no file or URL given") }
-        isJSON = json.isSet
-        isQuiet = quiet.isSet
+        (isJSON, isQuiet) = try reports.values(from: parser)
         explains = explain.isSet
         if isQuiet, explains { throw parser.error("--quiet and --explain cannot be used together") }
         isCSV = csv.isSet
-        if isJSON, isQuiet { throw parser.error("--json and --quiet cannot be used together") }
         if isCSV, isJSON || isQuiet || explains {
             throw parser.error("--csv cannot be used with --json, --quiet or --explain")
         }
