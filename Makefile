@@ -43,7 +43,7 @@ build: ## Build webimage and the Gallery for installing.
 	$(build_installable)
 
 # The variables of the command line and of the environment, for Scripts/install.
-export PREFIX DESTDIR HOMEPAGE SCREENSHOTS
+export PREFIX DESTDIR HOMEPAGE SCREENSHOTS_URL
 install: ## Install what `make build` built into PREFIX=… (/usr/local by default), below DESTDIR=… (empty by default).
 	@Scripts/install $(installable)/release
 
