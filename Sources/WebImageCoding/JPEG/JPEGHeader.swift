@@ -4,7 +4,7 @@ internal import WebImageCore
 struct JPEGHeader {
     /// The size as stored.
     let size: PixelSize
-    let orientation: ImageOrientation
+    var orientation: ImageOrientation { metadata.orientation }
     /// 1 for gray, 3 for color, 4 for CMYK.
     let componentCount: Int
     /// Bits of a sample.
@@ -15,10 +15,9 @@ struct JPEGHeader {
     let profileSegments: [Range<Int>]
     /// Whether the file says that a gain map follows: by ISO 21496-1, or by Ultra HDR's XMP.
     let hasGainMap: Bool
-    /// The first EXIF segment, with its signature.
-    let exif: Range<Int>?
-    /// The packet in the first XMP segment. One of more than 64 KB continues in others, which are not read.
-    let xmp: Range<Int>?
+    /// The first EXIF segment, with its signature, and the packet in the first XMP segment. A packet of more than 64 KB continues in
+    /// other segments, which are not read.
+    let metadata: MetadataRanges
 
     /// The number of bytes before the first scan, as far as they have arrived.
     let byteCount: Int
@@ -27,7 +26,7 @@ struct JPEGHeader {
 
     init(reading data: RawSpan) throws(WebImageError) {
         var size: PixelSize?
-        var (exif, xmp): (Range<Int>?, Range<Int>?)
+        var metadata = MetadataRanges()
         var (componentCount, precision, isLossless) = (0, 8, false)
         var profileSegments: [Range<Int>] = []
         var hasGainMap = false
@@ -57,12 +56,12 @@ struct JPEGHeader {
                 precision = data.integer(at: offset + 2, count: 1, isBigEndian: true) ?? 8
                 isLossless = marker == Self.losslessFrame
                 componentCount = data.integer(at: offset + 7, count: 1, isBigEndian: true) ?? 0
-            case 0xE1 where exif == nil && data.hasText(TIFFLayout.prefix, at: offset + 2):
-                exif = offset + 2..<min(offset + length, data.byteCount)
-            case 0xE1 where xmp == nil && data.hasText(Self.xmpSignature, at: offset + 2):
+            case 0xE1 where metadata.exif == nil && data.hasText(TIFFLayout.prefix, at: offset + 2):
+                metadata.setEXIF(offset + 2..<min(offset + length, data.byteCount), in: data)
+            case 0xE1 where metadata.xmp == nil && data.hasText(Self.xmpSignature, at: offset + 2):
                 let start = offset + 2 + Self.xmpSignature.utf8CodeUnitCount
                 let end = min(offset + length, data.byteCount)
-                xmp = min(start, end)..<end
+                metadata.setXMP(min(start, end)..<end, in: data)
             case 0xE2 where data.hasText("urn:iso:std:iso:ts:21496:-1\0", at: offset + 2):
                 hasGainMap = true
             // A profile has at most 255 pieces: with more it is invalid.
@@ -81,13 +80,10 @@ struct JPEGHeader {
             throw .decoding(format: .jpeg, reason: .corrupt("an image of \(size) pixels"))
         }
         self.size = size
-        // Programs that rotate an image often update only one of them. EXIF takes precedence, as in viewers.
-        orientation =
-            exif.flatMap { ImageOrientation(exif: data.extracting($0)) }
-            ?? xmp.flatMap { ImageOrientation(xmp: data.extracting($0)) } ?? .up
+        self.metadata = metadata
         self.hasGainMap =
-            hasGainMap || xmp.map { data.extracting($0).firstOffset(of: "hdrgm:Version", from: 0) != nil } == true
-        (self.exif, self.xmp) = (exif, xmp)
+            hasGainMap
+            || metadata.xmp.map { data.extracting($0).firstOffset(of: "hdrgm:Version", from: 0) != nil } == true
         (self.componentCount, self.precision, self.isLossless) = (componentCount, precision, isLossless)
         self.profileSegments = profileSegments
         byteCount = min(offset, data.byteCount)

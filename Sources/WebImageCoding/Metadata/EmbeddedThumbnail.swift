@@ -35,7 +35,7 @@ package enum EmbeddedThumbnail: Equatable {
     }
 
     private static func thumbnail(of header: JPEGHeader, in data: RawSpan) -> Data? {
-        guard let segment = header.exif else { return nil }
+        guard let segment = header.metadata.exif else { return nil }
         let exif = data.extracting(segment)
         guard let layout = TIFFLayout(exif),
             let range = layout.thumbnail(behindDirectoryAt: layout.firstDirectory, in: exif)?.bytes

@@ -11,8 +11,7 @@ package protocol MetadataDecoder: ImageDecoder {
 
 extension JPEGDecoder: MetadataDecoder {
     package func metadata(of data: Data) throws(WebImageError) -> ImageMetadata {
-        let header = try JPEGHeader(reading: data.bytes)
-        return ImageMetadata(in: data, (header.exif, header.xmp))
+        ImageMetadata(in: data, try JPEGHeader(reading: data.bytes).metadata)
     }
 }
 
@@ -29,7 +28,7 @@ extension WebPDecoder: MetadataDecoder {
 }
 
 extension ImageMetadata {
-    fileprivate init(in data: Data, _ ranges: (exif: Range<Int>?, xmp: Range<Int>?)) {
+    fileprivate init(in data: Data, _ ranges: MetadataRanges) {
         func bytes(_ range: Range<Int>) -> Data { Data(data.dropFirst(range.lowerBound).prefix(range.count)) }
         self.init(storedEXIF: ranges.exif.map(bytes), xmp: ranges.xmp.map(bytes))
     }

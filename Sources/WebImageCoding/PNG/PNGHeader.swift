@@ -5,15 +5,12 @@ internal import WebImageCore
 struct PNGHeader {
     /// The size as stored.
     let size: PixelSize
-    /// From EXIF, else from XMP.
-    var orientation: ImageOrientation { exif ?? xmp ?? .up }
+    var orientation: ImageOrientation { metadata.orientation }
     private(set) var hasAlpha: Bool
     /// Of a channel; 8 for palettes.
     let bitDepth: Int
-    private var exif: ImageOrientation?
-    private var xmp: ImageOrientation?
     /// The content of the last EXIF chunk, and the packet in the last one of XMP.
-    private(set) var metadata: (exif: Range<Int>?, xmp: Range<Int>?)
+    private(set) var metadata = MetadataRanges()
     private(set) var colors: PNGColors
     private(set) var hasColorProfile = false
     /// Whether the file claims to be an APNG with several frames; ``APNGSequence`` checks that.
@@ -49,12 +46,10 @@ struct PNGHeader {
         case .transparency where !reachesPixels:
             hasAlpha = true
         case .exif where chunk.hasContent:
-            exif = ImageOrientation(exif: data.extracting(chunk.content))
-            metadata.exif = chunk.content
+            metadata.setEXIF(chunk.content, in: data)
         case .text where chunk.hasContent && data.hasText(Self.xmpKeyword, at: chunk.content.lowerBound):
             // Compressed text is skipped: XMP has to be uncompressed.
-            xmp = ImageOrientation(xmp: data.extracting(chunk.content))
-            metadata.xmp = Self.packet(in: chunk.content, of: data)
+            if let packet = Self.packet(in: chunk.content, of: data) { metadata.setXMP(packet, in: data) }
         case .animation where !reachesPixels:
             claimsAnimation = data.integer(at: chunk.content.lowerBound, count: 4, isBigEndian: true) ?? 0 > 1
         default:

@@ -15,12 +15,9 @@ struct WebPFile {
     let isLossless: Bool
     /// The length of the file according to its header.
     let announcedByteCount: Int
-    /// From EXIF, else from XMP.
-    var orientation: ImageOrientation { exif ?? xmp ?? .up }
-    private var exif: ImageOrientation?
-    private var xmp: ImageOrientation?
+    var orientation: ImageOrientation { metadata.orientation }
     /// The contents of the chunks of EXIF and XMP.
-    private(set) var metadata: (exif: Range<Int>?, xmp: Range<Int>?)
+    private(set) var metadata = MetadataRanges()
     /// The color profile, once it is complete.
     private(set) var profile: Range<Int>?
     /// How often an animation plays, 0 means forever; `nil` before its ANIM chunk.
@@ -92,11 +89,9 @@ struct WebPFile {
 
     private mutating func readChunk(namedAt name: Int, content: Range<Int>, of data: RawSpan) throws(WebImageError) {
         if data.hasText("EXIF", at: name) {
-            exif = ImageOrientation(exif: data.extracting(content))
-            metadata.exif = content
+            metadata.setEXIF(content, in: data)
         } else if data.hasText("XMP ", at: name) {
-            xmp = ImageOrientation(xmp: data.extracting(content))
-            metadata.xmp = content
+            metadata.setXMP(content, in: data)
         } else if data.hasText("ICCP", at: name) {
             profile = profile ?? content
         } else if data.hasText("ANIM", at: name) {
