@@ -18,10 +18,12 @@ package struct ColorConversion: Sendable {
     /// another model than the image's.
     package init(from encoding: ColorEncoding, model: ColorModel = .rgb) {
         self.model = model
-        transform = encoding == .sRGB ? nil : ColorTransformCache.shared.transform(from: encoding, model: model)
+        transform = encoding == .sRGB ? nil : Self.transforms.transform(from: encoding, model: model)
     }
 
     package var isIdentity: Bool { transform == nil }
+
+    static let transforms = ColorTransformCache()
 
     /// Whether ``convertedToSRGB(_:cancellation:)`` allocates a second buffer.
     var copiesPixels: Bool { transform != nil && model != .cmyk }
@@ -168,83 +170,13 @@ protocol ColorTransform: Sendable {
     var byteCount: Int { get }
 }
 
-/// The most recently used transforms: most images of a site share a profile, and lcms2 takes milliseconds to set one
-/// up.
-///
-/// Limited in number and bytes, profiles included. Unusable profiles are cached as well.
-final class ColorTransformCache: Sendable {
-    static let shared = ColorTransformCache()
+typealias ColorTransformCache = TransformCache<any ColorTransform>
 
-    private let state: Lock<State>
-    private let countLimit: Int
-    private let byteLimit: Int
-
-    fileprivate struct Key: Hashable {
-        let encoding: ColorEncoding
-        let model: ColorModel
-    }
-
-    fileprivate struct Entry {
-        let transform: (any ColorTransform)?
-        let cost: Int
-        var lastUse: Int
-    }
-
-    fileprivate struct State {
-        var entries: [Key: Entry] = [:]
-        var cost = 0
-        var useCount = 0
-    }
-
-    init(countLimit: Int = 16, byteLimit: Int = 16 << 20) {
-        self.countLimit = countLimit
-        self.byteLimit = byteLimit
-        state = Lock(State())
-    }
-
-    var count: Int { state.withLock { $0.entries.count } }
-
-    /// Whether there is an entry; does not count as use.
-    func holds(_ encoding: ColorEncoding, model: ColorModel = .rgb) -> Bool {
-        state.withLock { $0.entries[Key(encoding: encoding, model: model)] != nil }
-    }
-
-    /// Returns the transform from `encoding` for images of `model`; `nil` if the pixels stay as they are. Two threads
-    /// that request a new one at the same time may both create it.
-    func transform(from encoding: ColorEncoding, model: ColorModel) -> (any ColorTransform)? {
-        let key = Key(encoding: encoding, model: model)
-        let known = state.withLock { $0.use(key) }
-        if let known { return known.transform }
-        let transform = encoding.makeTransform(model: model)
-        let cost = encoding.byteCount + (transform?.byteCount ?? 0)
-        return state.withLock { state in
-            state.insert(transform, cost: cost, for: key)
-            state.trim(countLimit: countLimit, byteLimit: byteLimit)
-            return transform
-        }
-    }
-}
-
-extension ColorTransformCache.State {
-    mutating func use(_ key: ColorTransformCache.Key) -> ColorTransformCache.Entry? {
-        guard let index = entries.index(forKey: key) else { return nil }
-        useCount += 1
-        entries.values[index].lastUse = useCount
-        return entries.values[index]
-    }
-
-    mutating func insert(_ transform: (any ColorTransform)?, cost: Int, for key: ColorTransformCache.Key) {
-        useCount += 1
-        let entry = ColorTransformCache.Entry(transform: transform, cost: cost, lastUse: useCount)
-        self.cost += cost - (entries.updateValue(entry, forKey: key)?.cost ?? 0)
-    }
-
-    mutating func trim(countLimit: Int, byteLimit: Int) {
-        while entries.count > countLimit || cost > byteLimit,
-            let oldest = entries.min(by: { $0.value.lastUse < $1.value.lastUse })
-        {
-            cost -= oldest.value.cost
-            entries[oldest.key] = nil
+extension ColorTransformCache {
+    convenience init(countLimit: Int = 16, byteLimit: Int = 16 << 20) {
+        self.init(countLimit: countLimit, byteLimit: byteLimit) { encoding, model in
+            let transform = encoding.makeTransform(model: model)
+            return (transform, transform?.byteCount ?? 0)
         }
     }
 }

@@ -209,8 +209,9 @@ final class LittleCMSTransform: ColorTransform, @unchecked Sendable {
 
     deinit { cmsDeleteTransform(transform) }
 
-    /// An estimate: lcms2 makes one color table of a profile, for CMYK about this large.
-    let byteCount = 512 << 10
+    /// lcms2 makes one color table of a profile, for CMYK about this large.
+    static let estimatedByteCount = 512 << 10
+    let byteCount = LittleCMSTransform.estimatedByteCount
 
     func convert(_ source: UnsafePointer<UInt8>, to destination: UnsafeMutablePointer<UInt8>, pixelCount: Int) {
         // lcms2 counts in 32 bits. A batch also stays in the processor's cache.

@@ -14,7 +14,13 @@ package struct DeepColorConversion: Sendable {
     private let transform: (any DeepColorTransform)?
 
     package init(from encoding: ColorEncoding, model: ColorModel = .rgb) {
-        transform = DeepTransformCache.shared.transform(from: encoding, model: model)
+        transform = encoding == .sRGB && model != .cmyk ? nil : Self.transforms.transform(from: encoding, model: model)
+    }
+
+    private static let transforms = TransformCache<any DeepColorTransform>(countLimit: 8, byteLimit: 16 << 20) {
+        encoding, model in
+        let transform = encoding.makeDeepTransform(model: model)
+        return (transform, transform?.byteCount ?? 0)
     }
 
     /// Whether colors stay as they are.
@@ -55,12 +61,16 @@ protocol DeepColorTransform: Sendable {
     func convert(
         _ source: UnsafePointer<UInt16>, to destination: UnsafeMutablePointer<UInt8>, count: Int, row: Int
     ) -> Bool
+
+    /// The memory of its tables, in bytes.
+    var byteCount: Int { get }
 }
 
 /// Curves and a matrix in tables, 256 KiB each.
 private final class DeepTables: DeepColorTransform, @unchecked Sendable {
     // `@unchecked`: the tables are not written after `init`.
     private let memory: UnsafeMutablePointer<Float>
+    let byteCount: Int
     private let conversion: cwi_deep_conversion
 
     /// - Parameters:
@@ -72,6 +82,7 @@ private final class DeepTables: DeepColorTransform, @unchecked Sendable {
     ) {
         let functions = curves + [toneGain, systemGain].compactMap(\.self)
         let memory = UnsafeMutablePointer<Float>.allocate(capacity: functions.count * Self.count)
+        byteCount = functions.count * Self.count * MemoryLayout<Float>.stride
         for (index, function) in functions.enumerated() {
             for level in 0..<Self.count {
                 memory[index * Self.count + level] = Float(function(Double(level) / Double(Self.count - 1)))
@@ -140,6 +151,7 @@ private final class DeepLittleCMSTransform: DeepColorTransform, @unchecked Senda
     // `@unchecked`: without its cache, lcms2 does not write to a transform.
     private let transform: cmsHTRANSFORM
     private let isInk: Bool
+    let byteCount = LittleCMSTransform.estimatedByteCount
 
     init?(_ profile: ColorProfile) {
         let layout =
@@ -170,6 +182,8 @@ private final class DeepLittleCMSTransform: DeepColorTransform, @unchecked Senda
 
 /// Converts inverted CMYK by the rule that each ink absorbs its light.
 private struct DeepInkTransform: DeepColorTransform {
+    let byteCount = 0
+
     func convert(
         _ source: UnsafePointer<UInt16>, to destination: UnsafeMutablePointer<UInt8>, count: Int, row: Int
     ) -> Bool {
@@ -205,38 +219,6 @@ private func deepBatches(
     }
 }
 
-/// The transforms that were used last: making them takes milliseconds.
-private final class DeepTransformCache: Sendable {
-    static let shared = DeepTransformCache()
-
-    private struct Key: Hashable {
-        let encoding: ColorEncoding
-        let model: ColorModel
-    }
-
-    private let entries = Lock<[(key: Key, transform: (any DeepColorTransform)?)]>([])
-    private static let countLimit = 8
-
-    /// `nil` if there is nothing to convert.
-    func transform(from encoding: ColorEncoding, model: ColorModel) -> (any DeepColorTransform)? {
-        guard encoding != .sRGB || model == .cmyk else { return nil }
-        let key = Key(encoding: encoding, model: model)
-        let known = entries.withLock { entries -> (key: Key, transform: (any DeepColorTransform)?)? in
-            guard let index = entries.firstIndex(where: { $0.key == key }) else { return nil }
-            let entry = entries.remove(at: index)
-            entries.append(entry)
-            return entry
-        }
-        if let known { return known.transform }
-        let transform = encoding.makeDeepTransform(model: model)
-        entries.withLock { entries in
-            entries.append((key, transform))
-            if entries.count > Self.countLimit { entries.removeFirst() }
-        }
-        return transform
-    }
-}
-
 extension ColorEncoding {
     fileprivate func makeDeepTransform(model: ColorModel) -> (any DeepColorTransform)? {
         if case .hdr(let primaries, let hdr) = self {
@@ -244,7 +226,7 @@ extension ColorEncoding {
         }
         if model == .cmyk { return inkTransform ?? DeepInkTransform() }
         // What changes nothing with 8 bits is sRGB.
-        guard ColorTransformCache.shared.transform(from: self, model: model) != nil else { return nil }
+        guard ColorConversion.transforms.transform(from: self, model: model) != nil else { return nil }
         switch self {
         case .sRGB, .hdr: return nil
         case .gamma(let gamma): return DeepTables { ToneCurve.sRGB.light(of: pow($0, 1 / (gamma * 2.2))) }

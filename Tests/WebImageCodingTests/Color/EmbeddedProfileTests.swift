@@ -187,10 +187,10 @@ import WebImageCore
         options.limits.pixelCount = 1
         for data in [try jpeg([(1, 1, profile)]), try png([profileChunk(profile)])] {
             #expect(throws: WebImageError.self) { try CodecRegistry().decode(data, options: options) }
-            #expect(!ColorTransformCache.shared.holds(encoding))
+            #expect(!ColorConversion.transforms.holds(encoding))
         }
         _ = try JPEGDecoder().decode(jpeg([(1, 1, profile)]), options: DecodingOptions())
-        #expect(ColorTransformCache.shared.holds(encoding))
+        #expect(ColorConversion.transforms.holds(encoding))
     }
 
     @Test func stopsWhenCancelled() throws {
