@@ -43,24 +43,15 @@ extension ImageLoader {
 /// servers that do not accept ranges, and `no-store` on either side. Some requests are passed to the other loader
 /// unchanged: those with a range or conditions, with cookies or stored credentials, and with a scheme other than http
 /// or https.
-package final class ResumingLoader: ImageLoader, HeaderReporting {
-    package let loader: any ImageLoader
+package final class ResumingLoader: LoaderDecorator {
+    package let base: any ImageLoader
     package let store: PartialBodyStore
 
     /// Creates a loader that wraps another one.
-    package init(_ loader: any ImageLoader, store: PartialBodyStore) {
-        self.loader = loader
+    package init(_ base: any ImageLoader, store: PartialBodyStore) {
+        self.base = base
         self.store = store
     }
-
-    /// Asks the wrapped loader.
-    package func canLoad(_ url: URL) -> Bool { loader.canLoad(url) }
-
-    /// Asks the wrapped loader.
-    package func isCacheable(_ url: URL) -> Bool { loader.isCacheable(url) }
-
-    /// Asks the wrapped loader.
-    package func requestHeaders(for request: LoaderRequest) -> [HTTPField] { loader.headersSent(for: request) }
 
     /// Starts a load; see ``ImageLoader/load(_:priority:handler:)``. Stored bytes are delivered on one of the store's
     /// two threads, so the handler must not block.
@@ -68,10 +59,10 @@ package final class ResumingLoader: ImageLoader, HeaderReporting {
         _ request: LoaderRequest, priority: LoadPriority, handler: @escaping @Sendable (LoaderEvent) -> Void
     ) -> any LoaderTask {
         guard let key = scope(of: request).flatMap({ request.partialBodyKey(scope: $0) }) else {
-            return loader.load(request, priority: priority, handler: handler)
+            return base.load(request, priority: priority, handler: handler)
         }
         let task = ResumingTask(
-            request, key: key, loader: loader, store: store, priority: priority, handler: handler)
+            request, key: key, loader: base, store: store, priority: priority, handler: handler)
         task.start()
         return task
     }
@@ -79,7 +70,7 @@ package final class ResumingLoader: ImageLoader, HeaderReporting {
     /// ``ResumableLoader/resumptionScope(of:)`` excludes loaders whose hooks change bodies, or that ask for
     /// credentials.
     private func scope(of request: LoaderRequest) -> String? {
-        guard let resumable = loader as? any ResumableLoader else { return String(reflecting: type(of: loader)) }
+        guard let resumable = base as? any ResumableLoader else { return String(reflecting: type(of: base)) }
         return resumable.resumptionScope(of: request)
     }
 }

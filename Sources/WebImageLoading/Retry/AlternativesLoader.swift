@@ -4,8 +4,8 @@ package import WebImageCore
 /// Loads from the first of several URLs that succeeds.
 ///
 /// If all fail, the error is that of the request's own URL.
-package final class AlternativesLoader: ImageLoader, HeaderReporting {
-    private let loader: any ImageLoader
+package final class AlternativesLoader: LoaderDecorator {
+    package let base: any ImageLoader
     private let alternatives: [URL]
     private let strategy: any RetryStrategy
     private let environment: LoadEnvironment
@@ -15,30 +15,26 @@ package final class AlternativesLoader: ImageLoader, HeaderReporting {
     ///   - strategy: a ``RetryPolicy`` limits the time in which alternatives start.
     ///   - alternativeLoader: returns the loader of an alternative.
     package init(
-        _ loader: any ImageLoader, alternatives: [URL], strategy: any RetryStrategy,
+        _ base: any ImageLoader, alternatives: [URL], strategy: any RetryStrategy,
         environment: LoadEnvironment = LoadEnvironment(),
         alternativeLoader: @escaping @Sendable (URL) -> any ImageLoader
     ) {
-        self.loader = loader
+        self.base = base
         self.alternatives = alternatives
         self.strategy = strategy
         self.environment = environment
         self.alternativeLoader = alternativeLoader
     }
 
-    package func canLoad(_ url: URL) -> Bool { loader.canLoad(url) }
-    package func isCacheable(_ url: URL) -> Bool { loader.isCacheable(url) }
-    package func requestHeaders(for request: LoaderRequest) -> [HTTPField] { loader.headersSent(for: request) }
-
     package func load(
         _ request: LoaderRequest, priority: LoadPriority, handler: @escaping @Sendable (LoaderEvent) -> Void
     ) -> any LoaderTask {
         guard request.method.isIdempotent, !alternatives.isEmpty else {
-            return loader.load(request, priority: priority, handler: handler)
+            return base.load(request, priority: priority, handler: handler)
         }
         let request = request.withHistory()
         let sources =
-            [AlternativesTask.Source(request: request, loader: loader)]
+            [AlternativesTask.Source(request: request, loader: base)]
             + alternatives.map { .init(request: request.alternative($0), loader: alternativeLoader($0)) }
         let task = AlternativesTask(
             sources, timeLimit: (strategy as? RetryPolicy)?.timeLimit, environment.clock, priority, handler)
@@ -60,9 +56,7 @@ private final class AlternativesTask: PausableTask {
     }
 
     private struct State {
-        var priority: LoadPriority
         var index = -1
-        var task = DeferredTask()
         var refused: LoaderResponse?
         var metrics: LoaderMetrics?
         /// The failure of the request's own URL.
@@ -74,7 +68,8 @@ private final class AlternativesTask: PausableTask {
     private let timeLimit: Duration?
     private let clock: any TimerClock
     private let handler: @Sendable (LoaderEvent) -> Void
-    private let state: Lock<State>
+    private let task: ReplaceableTask
+    private let state = Lock(State())
 
     init(
         _ sources: [Source], timeLimit: Duration?, _ clock: any TimerClock, _ priority: LoadPriority,
@@ -84,7 +79,7 @@ private final class AlternativesTask: PausableTask {
         self.timeLimit = timeLimit
         self.clock = clock
         self.handler = handler
-        state = Lock(State(priority: priority))
+        task = ReplaceableTask(priority: priority)
         _ = elapsed
     }
 
@@ -92,39 +87,25 @@ private final class AlternativesTask: PausableTask {
     private var elapsed: Duration { history?.elapsed(at: clock.now) ?? .zero }
 
     func cancel() {
-        let task = state.withLock { state in
-            state.isCancelled = true
-            return state.task
-        }
+        state.withLock { $0.isCancelled = true }
         task.cancel()
     }
 
-    func setPriority(_ priority: LoadPriority) {
-        let task = state.withLock { state in
-            state.priority = priority
-            return state.task
-        }
-        task.setPriority(priority)
-    }
-
-    func pause() { state.withLock { $0.task }.pause() }
-    func resume() { state.withLock { $0.task }.resume() }
+    func setPriority(_ priority: LoadPriority) { task.setPriority(priority) }
+    func pause() { task.pause() }
+    func resume() { task.resume() }
 
     func startNext() {
-        let (index, task, priority, isCancelled) = state.withLock { state in
+        let index = state.withLock { state in
             state.index += 1
-            if state.index > 0 { state.task = DeferredTask() }
-            state.task.setPriority(state.priority)
-            return (state.index, state.task, state.priority, state.isCancelled)
+            return state.index
         }
-        if isCancelled { task.cancel() }
         if index > 0 { handler(.report(.started)) }
         let source = sources[index]
-        let started = source.loader.load(source.request, priority: priority) { [self] event in receive(event, task) }
-        task.attach(started, priority: priority)
+        task.start { priority in source.loader.load(source.request, priority: priority) { [self] in receive($0) } }
     }
 
-    private func receive(_ event: LoaderEvent, _ task: DeferredTask) {
+    private func receive(_ event: LoaderEvent) {
         switch event {
         case .response, .bytes: handler(event)
         case .report:

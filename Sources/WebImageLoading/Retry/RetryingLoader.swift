@@ -12,31 +12,27 @@ package import WebImageCore
 ///             │  └─ else ─────────────────────────────────────────────────────────────────► finished
 ///             └──────────────────────────────────────────────────────────────────────────┘
 /// ```
-package final class RetryingLoader: ImageLoader, HeaderReporting {
-    private let loader: any ImageLoader
+package final class RetryingLoader: LoaderDecorator {
+    package let base: any ImageLoader
     private let strategy: any RetryStrategy
     private let waitsForConnectivity: Bool
     private let environment: LoadEnvironment
 
     package init(
-        _ loader: any ImageLoader, strategy: any RetryStrategy, waitsForConnectivity: Bool = false,
+        _ base: any ImageLoader, strategy: any RetryStrategy, waitsForConnectivity: Bool = false,
         environment: LoadEnvironment = LoadEnvironment()
     ) {
-        self.loader = loader
+        self.base = base
         self.strategy = strategy
         self.waitsForConnectivity = waitsForConnectivity
         self.environment = environment
     }
 
-    package func canLoad(_ url: URL) -> Bool { loader.canLoad(url) }
-    package func isCacheable(_ url: URL) -> Bool { loader.isCacheable(url) }
-    package func requestHeaders(for request: LoaderRequest) -> [HTTPField] { loader.headersSent(for: request) }
-
     package func load(
         _ request: LoaderRequest, priority: LoadPriority, handler: @escaping @Sendable (LoaderEvent) -> Void
     ) -> any LoaderTask {
         let task = RetryingTask(
-            request.withHistory(), loader, strategy,
+            request.withHistory(), base, strategy,
             waitsForConnectivity: waitsForConnectivity && request.method.isIdempotent,
             environment, priority, handler)
         task.startAttempt()
@@ -46,9 +42,7 @@ package final class RetryingLoader: ImageLoader, HeaderReporting {
 
 private final class RetryingTask: PausableTask {
     private struct State {
-        var priority: LoadPriority
-        var attempt = DeferredTask()
-        var attemptCount = 0
+        var hasStarted = false
         /// The number of attempts that failed although a network was available, which the strategy counts.
         var failureCount = 0
         /// Cancels the events that would end the wait; `nil` while no attempt waits.
@@ -75,7 +69,8 @@ private final class RetryingTask: PausableTask {
     private let waitsForConnectivity: Bool
     private let environment: LoadEnvironment
     private let handler: @Sendable (LoaderEvent) -> Void
-    private let state: Lock<State>
+    private let attempt: ReplaceableTask
+    private let state = Lock(State())
 
     init(
         _ request: LoaderRequest, _ loader: any ImageLoader, _ strategy: any RetryStrategy,
@@ -88,7 +83,7 @@ private final class RetryingTask: PausableTask {
         self.waitsForConnectivity = waitsForConnectivity
         self.environment = environment
         self.handler = handler
-        state = Lock(State(priority: priority))
+        attempt = ReplaceableTask(priority: priority)
         _ = elapsed
     }
 
@@ -99,9 +94,9 @@ private final class RetryingTask: PausableTask {
     // MARK: LoaderTask
 
     func cancel() {
-        let (attempt, waits) = state.withLock { state in
+        let waits = state.withLock { state in
             state.isCancelled = true
-            return (state.attempt, state.wait.take()?.cancels)
+            return state.wait.take()?.cancels
         }
         attempt.cancel()
         guard let waits else { return }
@@ -109,35 +104,23 @@ private final class RetryingTask: PausableTask {
         end(.cancelled)
     }
 
-    func setPriority(_ priority: LoadPriority) {
-        let attempt = state.withLock { state in
-            state.priority = priority
-            return state.attempt
-        }
-        attempt.setPriority(priority)
-    }
-
-    func pause() { state.withLock { $0.attempt }.pause() }
-    func resume() { state.withLock { $0.attempt }.resume() }
+    func setPriority(_ priority: LoadPriority) { attempt.setPriority(priority) }
+    func pause() { attempt.pause() }
+    func resume() { attempt.resume() }
 
     // MARK: Attempts
 
     func startAttempt() {
-        let start = state.withLock { state -> (DeferredTask, LoadPriority, isFirst: Bool)? in
-            guard !state.isCancelled else { return nil }
-            state.attemptCount += 1
-            // A pause of the previous attempt does not apply to this one.
-            if state.attemptCount > 1 { state.attempt = DeferredTask() }
-            state.attempt.setPriority(state.priority)
-            return (state.attempt, state.priority, state.attemptCount == 1)
+        let (isCancelled, isFirst) = state.withLock { state in
+            defer { state.hasStarted = true }
+            return (state.isCancelled, !state.hasStarted)
         }
-        guard let (attempt, priority, isFirst) = start else { return end(.cancelled) }
+        if isCancelled { return end(.cancelled) }
         if !isFirst { handler(.report(.started)) }
-        let task = loader.load(request, priority: priority) { [self] event in receive(event, attempt) }
-        attempt.attach(task, priority: priority)
+        attempt.start { priority in loader.load(request, priority: priority) { [self] in receive($0) } }
     }
 
-    private func receive(_ event: LoaderEvent, _ attempt: DeferredTask) {
+    private func receive(_ event: LoaderEvent) {
         switch event {
         case .report:
             guard let metrics = event.metrics else { return handler(event) }

@@ -27,9 +27,6 @@ final class SharedLoad: PausableTask {
 
     private struct State {
         var look: Task<Void, Never>?
-        var priority: LoadPriority
-        /// The load from the origin; takes calls before it starts.
-        var origin = DeferredTask()
         var isCancelled = false
     }
 
@@ -40,7 +37,9 @@ final class SharedLoad: PausableTask {
     private let request: LoaderRequest
     private let headersSent: [HTTPField]
     private let handler: @Sendable (LoaderEvent) -> Void
-    private let state: Lock<State>
+    private let state = Lock(State())
+    /// The load from the origin.
+    private let transfer: ReplaceableTask
     private let name: String
 
     init(
@@ -51,7 +50,7 @@ final class SharedLoad: PausableTask {
         origin = base as? any SharingLoader
         self.headersSent = headersSent
         name = request.url.withoutFragment.absoluteString
-        state = Lock(State(priority: priority))
+        transfer = ReplaceableTask(priority: priority)
     }
 
     func start() {
@@ -72,24 +71,17 @@ final class SharedLoad: PausableTask {
     }
 
     func cancel() {
-        let (look, origin) = state.withLock { state in
+        let look = state.withLock { state in
             state.isCancelled = true
-            return (state.look, state.origin)
+            return state.look
         }
         look?.cancel()
-        origin.cancel()
+        transfer.cancel()
     }
 
-    func setPriority(_ priority: LoadPriority) {
-        let origin = state.withLock { state in
-            state.priority = priority
-            return state.origin
-        }
-        origin.setPriority(priority)
-    }
-
-    func pause() { state.withLock { $0.origin }.pause() }
-    func resume() { state.withLock { $0.origin }.resume() }
+    func setPriority(_ priority: LoadPriority) { transfer.setPriority(priority) }
+    func pause() { transfer.pause() }
+    func resume() { transfer.resume() }
 
     private func note(_ text: String) { handler(.report(.noted("shared cache: " + text))) }
 
@@ -289,11 +281,9 @@ final class SharedLoad: PausableTask {
         }
         let lease = claimed ? LeaseKeeper(store, name, every: Self.renewalInterval) : nil
         let recorder = OriginRecorder(limit: store.objectByteLimit)
-        let (priority, transfer) = state.withLock { ($0.priority, $0.origin) }
-        let task = base.load(request, priority: priority) { [self] event in
-            receive(event, stale, recorder, lease)
+        transfer.start { priority in
+            base.load(request, priority: priority) { [self] event in receive(event, stale, recorder, lease) }
         }
-        transfer.attach(task, priority: priority)
     }
 
     private func receive(
@@ -315,12 +305,7 @@ final class SharedLoad: PausableTask {
             if let metrics = event.metrics { recorder.note(metrics) }
             handler(event)
         case .finished(let result):
-            // Another load may follow.
-            let origin = state.withLock { state in
-                defer { if !state.isCancelled { state.origin = DeferredTask() } }
-                return state.origin
-            }
-            origin.end()
+            transfer.end()  // Another load may follow.
             finish(result, stale, recorder, lease)
         }
     }

@@ -4,13 +4,9 @@ internal import WebImageCore
 internal import WebImageLoading
 
 /// Looks a request up in a shared cache before it calls the loader behind it, as a caching proxy would.
-struct SharedLoader: ImageLoader, HeaderReporting {
+struct SharedLoader: LoaderDecorator {
     let cache: SharedImageCache
     let base: any ImageLoader
-
-    func canLoad(_ url: URL) -> Bool { base.canLoad(url) }
-    func isCacheable(_ url: URL) -> Bool { base.isCacheable(url) }
-    func requestHeaders(for request: LoaderRequest) -> [HTTPField] { base.headersSent(for: request) }
 
     func load(
         _ request: LoaderRequest, priority: LoadPriority, handler: @escaping @Sendable (LoaderEvent) -> Void
