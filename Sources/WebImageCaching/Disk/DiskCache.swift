@@ -166,80 +166,85 @@ public final class DiskCache: Sendable {
 
     /// Blocks on the disk, like the following three.
     func find(_ key: String) -> Data? {
-        let now = now()
-        switch lookUp(key, now: now) {
-        case .found(let data, let attachments, _):
-            noteUse(of: key, deadline: attachments.deadline, now: now)
-            return data
-        case .removed: return miss()
-        case .unknown(let staged):
-            let result = withReader { reader throws(DiskFault) in
-                try reader.read(key) { self.isGone($0, key: key, staged: staged, now: now) }
+        find(key, counting: [.use, .miss]) { data, _, _ in
+            data
+        } onDisk: { reader, _, isGone throws(DiskFault) in
+            guard case .found(let data, let record) = removingDamaged(try reader.read(key, isExpired: isGone)) else {
+                return nil
             }
-            guard case .found(let data, let record)? = accept(result, now: now) else { return miss() }
-            noteUse(of: record, staged: staged, now: now)
-            return data
+            return (data, record)
         }
     }
 
     func findItem(_ key: String) -> Item? {
-        let now = now()
-        switch lookUp(key, now: now) {
-        case .found(let data, let attachments, let times):
-            noteUse(of: key, deadline: attachments.deadline, now: now)
-            return Item(
-                data: data, entry: Entry(key: key, byteCount: data.count, attachments: attachments, times: times))
-        case .removed: return miss()
-        case .unknown(let staged):
-            var entry: Entry?
-            let result = withReader { reader throws(DiskFault) in
-                while true {
-                    let result = try reader.read(key) { self.isGone($0, key: key, staged: staged, now: now) }
-                    guard case .found(_, let record) = result else { return result }
-                    entry = try reader.entry(key, record, staged: staged)
-                    // If it was replaced since it was read, there is now another entry.
-                    if entry != nil { return result }
+        find(key, counting: [.use, .miss]) { data, attachments, times in
+            Item(data: data, entry: Entry(key: key, byteCount: data.count, attachments: attachments, times: times))
+        } onDisk: { reader, staged, isGone throws(DiskFault) in
+            while case .found(let data, let record) = removingDamaged(try reader.read(key, isExpired: isGone)) {
+                // If it was replaced since it was read, there is now another entry.
+                if let entry = try reader.entry(key, record, staged: staged) {
+                    return (Item(data: data, entry: entry), record)
                 }
             }
-            guard case .found(let data, let record)? = accept(result, now: now), let entry else { return miss() }
-            noteUse(of: record, staged: staged, now: now)
-            return Item(data: data, entry: entry)
+            return nil
         }
     }
 
     func findEntry(_ key: String, countsAsUse: Bool = false) -> Entry? {
-        let now = now()
-        switch lookUp(key, now: now) {
-        case .found(let data, let attachments, let times):
-            if countsAsUse { noteUse(of: key, deadline: attachments.deadline, now: now) }
-            return Entry(
-                key: key, byteCount: data.count, mark: BytesMark(data), attachments: attachments, times: times)
-        case .removed: return nil
-        case .unknown(let staged):
-            let found = withReader { reader throws(DiskFault) -> (Entry, DiskReader.Record)? in
-                while let record = try reader.record(for: key), !isGone(record, key: key, staged: staged, now: now) {
-                    // `nil` if the entry was replaced in between; then there is another one.
-                    if let entry = try reader.entry(key, record, staged: staged) { return (entry, record) }
-                }
-                return nil
+        find(key, counting: countsAsUse ? .use : []) { data, attachments, times in
+            Entry(key: key, byteCount: data.count, mark: BytesMark(data), attachments: attachments, times: times)
+        } onDisk: { reader, staged, isGone throws(DiskFault) in
+            while let record = try reader.record(for: key), !isGone(record) {
+                // `nil` if the entry was replaced in between; then there is another one.
+                if let entry = try reader.entry(key, record, staged: staged) { return (entry, record) }
             }
-            guard case let (entry, record)?? = found else { return nil }
-            if countsAsUse { noteUse(of: record, staged: staged, now: now) }
-            return entry
+            return nil
         }
     }
 
     func isPresent(_ key: String) -> Bool {
+        find(key, counting: []) { _, _, _ in
+            true
+        } onDisk: { reader, _, isGone throws(DiskFault) in
+            try reader.record(for: key).flatMap { isGone($0) ? nil : (true, $0) }
+        } ?? false
+    }
+
+    /// What a look-up changes.
+    private struct Counting: OptionSet {
+        let rawValue: Int
+        /// The entry counts as used now.
+        static let use = Counting(rawValue: 1)
+        /// Finding nothing counts as a miss.
+        static let miss = Counting(rawValue: 2)
+    }
+
+    /// Looks a key up among the changes that wait to be written, then on disk.
+    ///
+    /// - Parameters:
+    ///   - waiting: makes the result of what waits.
+    ///   - onDisk: reads the result with its record. What waits may replace the attachments on disk; a record that is gone is not found.
+    private func find<Found>(
+        _ key: String, counting: Counting, waiting: (Data, DiskAttachments, Entry.Times) -> Found,
+        onDisk: (DiskReader, _ staged: DiskAttachments?, _ isGone: (DiskReader.Record) -> Bool) throws(DiskFault) ->
+            (Found, DiskReader.Record)?
+    ) -> Found? {
         let now = now()
         switch lookUp(key, now: now) {
-        case .found: return true
-        case .removed: return false
+        case .found(let data, let attachments, let times):
+            if counting.contains(.use) { noteUse(of: key, deadline: attachments.deadline, now: now) }
+            return waiting(data, attachments, times)
+        case .removed: break
         case .unknown(let staged):
-            let isPresent = withReader { reader throws(DiskFault) in
-                try reader.record(for: key).map { !isGone($0, key: key, staged: staged, now: now) }
+            let result = withReader { reader throws(DiskFault) in
+                try onDisk(reader, staged) { self.isGone($0, key: key, staged: staged, now: now) }
             }
-            return isPresent.flatMap { $0 } ?? false
+            guard case (let found, let record)?? = result else { break }
+            if counting.contains(.use) { noteUse(of: record, staged: staged, now: now) }
+            return found
         }
+        if counting.contains(.miss) { state.withLock { $0.staging.countMiss() } }
+        return nil
     }
 
     private func lookUp(_ key: String, now: Int64) -> DiskStaging.Lookup {
@@ -290,14 +295,9 @@ public final class DiskCache: Sendable {
         if isFull { drain() }
     }
 
-    private func miss<Found>() -> Found? {
-        state.withLock { $0.staging.countMiss() }
-        return nil
-    }
-
     /// Schedules the removal of a damaged entry.
-    private func accept(_ result: DiskReader.Result?, now: Int64) -> DiskReader.Result? {
-        if case .damaged(let number, let fileName)? = result {
+    private func removingDamaged(_ result: DiskReader.Result) -> DiskReader.Result {
+        if case .damaged(let number, let fileName) = result {
             serialQueue.submit { [writer] in writer.removeDamaged(number, fileName: fileName) }
         }
         return result
