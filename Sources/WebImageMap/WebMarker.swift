@@ -176,9 +176,8 @@ public import CWebImageShumate
             let action = gtk_callback_action_new(
                 { widget, _, _ in
                     guard let widget else { return gboolean(0) }
-                    nonisolated(unsafe) let target = widget  // GTK calls on the main thread.
-                    return MainActor.assumeIsolated {
-                        WebMarker.attached(to: target)?.toggleSelection() == true ? gboolean(1) : gboolean(0)
+                    return onMainThread(widget) {
+                        WebMarker.attached(to: $0)?.toggleSelection() == true ? gboolean(1) : gboolean(0)
                     }
                 }, nil, nil)
             gtk_shortcut_controller_add_shortcut(

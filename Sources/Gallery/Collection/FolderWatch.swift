@@ -60,13 +60,10 @@ import WebImageGTK
         let trampoline: @convention(c) (gpointer, OpaquePointer?, OpaquePointer?, GFileMonitorEvent, gpointer) -> Void =
             {
                 _, file, _, event, data in
-                nonisolated(unsafe) let data = data
                 let path = g_file_get_path(file)
                 defer { g_free(path) }
                 let text = path.map { String(cString: $0) } ?? ""
-                MainActor.assumeIsolated {
-                    SignalHandler<(String, GFileMonitorEvent) -> Void>.of(data).body(text, event)
-                }
+                SignalHandler<(String, GFileMonitorEvent) -> Void>.with(data) { $0(text, event) }
             }
         connect("changed", SignalHandler(body), unsafeBitCast(trampoline, to: GCallback.self))
     }

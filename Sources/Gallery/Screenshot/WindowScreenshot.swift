@@ -25,8 +25,7 @@ import WebImageGTK
             { _, clock, data in
                 guard let clock, let data else { return gboolean(0) }
                 let recorder = Unmanaged<ScreenshotRecorder>.fromOpaque(data)
-                nonisolated(unsafe) let pointer = ObjectPointer(clock)
-                return MainActor.assumeIsolated { recorder.takeUnretainedValue().frameBegins(pointer) }
+                return onMainThread(ObjectPointer(clock)) { recorder.takeUnretainedValue().frameBegins($0) }
             }, Unmanaged.passRetained(self).toOpaque(),
             { data in if let data { Unmanaged<ScreenshotRecorder>.fromOpaque(data).release() } })
     }

@@ -75,9 +75,8 @@ import WebImageGTK
     /// Calls `body` with the text that a menu's entry gives a `GSimpleAction`.
     func onActivate(_ body: @escaping @MainActor (_ target: String) -> Void) {
         let trampoline: @convention(c) (gpointer, OpaquePointer?, gpointer) -> Void = { _, target, data in
-            nonisolated(unsafe) let data = data
             let text = target.flatMap { g_variant_get_string($0, nil) }.map { String(cString: $0) } ?? ""
-            MainActor.assumeIsolated { SignalHandler<(String) -> Void>.of(data).body(text) }
+            SignalHandler<(String) -> Void>.with(data) { $0(text) }
         }
         connect("activate", SignalHandler(body), unsafeBitCast(trampoline, to: GCallback.self))
     }

@@ -102,8 +102,7 @@ import WebImageGTK
         gtk_widget_add_tick_callback(
             widget.widget,
             { _, _, data in
-                nonisolated(unsafe) let data = data
-                MainActor.assumeIsolated { if let data { SignalHandler<() -> Void>.of(data).body() } }
+                if let data { SignalHandler<() -> Void>.with(data) { $0() } }
                 return 0
             }, Unmanaged.passRetained(SignalHandler(body)).toOpaque(),
             { data in if let data { Unmanaged<AnyObject>.fromOpaque(data).release() } })
@@ -203,8 +202,7 @@ private enum CanvasClass {
         _ instance: UnsafeMutablePointer<Instance>?, _ body: @MainActor (Canvas) -> Result
     ) -> Result? {
         guard let instance else { return nil }
-        nonisolated(unsafe) let pointer = ObjectPointer(instance)
-        return MainActor.assumeIsolated { key.value(of: pointer).map { body($0) } }
+        return onMainThread(ObjectPointer(instance)) { key.value(of: $0).map { body($0) } }
     }
 
     private static func initialize(_ pointer: gpointer) {
@@ -226,7 +224,7 @@ private enum CanvasClass {
             }
         }
         widgetClass.pointee.snapshot = { widget, snapshot in
-            nonisolated(unsafe) let snapshot = snapshot
+            nonisolated(unsafe) let snapshot = snapshot  // Stays on the main thread, like the values below.
             _ = CanvasClass.with(widget) { canvas in
                 if let snapshot { canvas.draw(into: snapshot) }
                 for child in canvas.children {

@@ -17,8 +17,7 @@ import WebImageGTK
         gdk_clipboard_read_value_async(
             clipboard, hasFiles ? gdk_file_list_get_type() : String.type, G_PRIORITY_DEFAULT, nil,
             { clipboard, result, data in
-                nonisolated(unsafe) let (clipboard, result, data) = (clipboard, result, data)
-                MainActor.assumeIsolated {
+                onMainThread((clipboard, result, data)) { clipboard, result, data in
                     guard let clipboard, let data else { return }
                     let handler = Unmanaged<SignalHandler<@MainActor ([String]) -> Void>>.fromOpaque(data)
                     defer { handler.release() }

@@ -7,8 +7,7 @@ import WebImageGTK
     /// Calls `body` with two numbers: `drag-begin`, `drag-update`, `drag-end`, `motion`, `enter`.
     func onPoint(_ signal: String, _ body: @escaping @MainActor (_ x: Double, _ y: Double) -> Void) {
         let trampoline: @convention(c) (gpointer, Double, Double, gpointer) -> Void = { _, x, y, data in
-            nonisolated(unsafe) let data = data
-            MainActor.assumeIsolated { SignalHandler<(Double, Double) -> Void>.of(data).body(x, y) }
+            SignalHandler<(Double, Double) -> Void>.with(data) { $0(x, y) }
         }
         connect(signal, SignalHandler(body), unsafeBitCast(trampoline, to: GCallback.self))
     }
@@ -18,10 +17,7 @@ import WebImageGTK
         _ signal: String, _ body: @escaping @MainActor (_ count: Int, _ x: Double, _ y: Double) -> Void
     ) {
         let trampoline: @convention(c) (gpointer, gint, Double, Double, gpointer) -> Void = { _, count, x, y, data in
-            nonisolated(unsafe) let data = data
-            MainActor.assumeIsolated {
-                SignalHandler<(Int, Double, Double) -> Void>.of(data).body(Int(count), x, y)
-            }
+            SignalHandler<(Int, Double, Double) -> Void>.with(data) { $0(Int(count), x, y) }
         }
         connect(signal, SignalHandler(body), unsafeBitCast(trampoline, to: GCallback.self))
     }
@@ -29,10 +25,7 @@ import WebImageGTK
     /// Calls `body` when a `GtkEventControllerScroll` scrolls; it returns whether it has used the event.
     func onScroll(_ body: @escaping @MainActor (_ x: Double, _ y: Double) -> Bool) {
         let trampoline: @convention(c) (gpointer, Double, Double, gpointer) -> gboolean = { _, x, y, data in
-            nonisolated(unsafe) let data = data
-            return MainActor.assumeIsolated {
-                SignalHandler<(Double, Double) -> Bool>.of(data).body(x, y) ? 1 : 0
-            }
+            SignalHandler<(Double, Double) -> Bool>.with(data) { $0(x, y) ? 1 : 0 }
         }
         connect("scroll", SignalHandler(body), unsafeBitCast(trampoline, to: GCallback.self))
     }
@@ -41,10 +34,7 @@ import WebImageGTK
     func onKey(_ body: @escaping @MainActor (_ key: Int32, _ modifiers: GdkModifierType) -> Bool) {
         let trampoline: @convention(c) (gpointer, guint, guint, GdkModifierType, gpointer) -> gboolean = {
             _, key, _, modifiers, data in
-            nonisolated(unsafe) let data = data
-            return MainActor.assumeIsolated {
-                SignalHandler<(Int32, GdkModifierType) -> Bool>.of(data).body(Int32(bitPattern: key), modifiers) ? 1 : 0
-            }
+            SignalHandler<(Int32, GdkModifierType) -> Bool>.with(data) { $0(Int32(bitPattern: key), modifiers) ? 1 : 0 }
         }
         connect("key-pressed", SignalHandler(body), unsafeBitCast(trampoline, to: GCallback.self))
     }
@@ -52,8 +42,7 @@ import WebImageGTK
     /// Calls `body` for a signal whose only argument is not needed, and may be nothing: `begin`, `end`.
     func onEvent(_ signal: String, _ body: @escaping @MainActor () -> Void) {
         let trampoline: @convention(c) (gpointer, gpointer?, gpointer) -> Void = { _, _, data in
-            nonisolated(unsafe) let data = data
-            MainActor.assumeIsolated { SignalHandler<() -> Void>.of(data).body() }
+            SignalHandler<() -> Void>.with(data) { $0() }
         }
         connect(signal, SignalHandler(body), unsafeBitCast(trampoline, to: GCallback.self))
     }
@@ -61,8 +50,7 @@ import WebImageGTK
     /// Calls `body` with the value that the user gives a `GtkRange`.
     func onValueChange(_ body: @escaping @MainActor (_ value: Double) -> Void) {
         let trampoline: @convention(c) (gpointer, gint, Double, gpointer) -> gboolean = { _, _, value, data in
-            nonisolated(unsafe) let data = data
-            MainActor.assumeIsolated { SignalHandler<(Double) -> Void>.of(data).body(value) }
+            SignalHandler<(Double) -> Void>.with(data) { $0(value) }
             return 0
         }
         connect("change-value", SignalHandler(body), unsafeBitCast(trampoline, to: GCallback.self))
@@ -71,8 +59,7 @@ import WebImageGTK
     /// Calls `body` with one number: `scale-changed`, `angle-changed`.
     func onNumber(_ signal: String, _ body: @escaping @MainActor (_ number: Double) -> Void) {
         let trampoline: @convention(c) (gpointer, Double, gpointer) -> Void = { _, number, data in
-            nonisolated(unsafe) let data = data
-            MainActor.assumeIsolated { SignalHandler<(Double) -> Void>.of(data).body(number) }
+            SignalHandler<(Double) -> Void>.with(data) { $0(number) }
         }
         connect(signal, SignalHandler(body), unsafeBitCast(trampoline, to: GCallback.self))
     }
@@ -81,10 +68,7 @@ import WebImageGTK
     func onDrop(_ body: @escaping @MainActor (_ value: UnsafePointer<GValue>) -> Bool) {
         let trampoline: @convention(c) (gpointer, UnsafePointer<GValue>, Double, Double, gpointer) -> gboolean = {
             _, value, _, _, data in
-            nonisolated(unsafe) let (value, data) = (value, data)
-            return MainActor.assumeIsolated {
-                SignalHandler<(UnsafePointer<GValue>) -> Bool>.of(data).body(value) ? 1 : 0
-            }
+            SignalHandler<(UnsafePointer<GValue>) -> Bool>.with(data) { $0(value) ? 1 : 0 }
         }
         connect("drop", SignalHandler(body), unsafeBitCast(trampoline, to: GCallback.self))
     }
@@ -92,8 +76,7 @@ import WebImageGTK
     /// Calls `body` for a signal whose only argument is an integer or enumeration, such as a dialog's `response`.
     func onResponse(_ signal: String = "response", _ body: @escaping @MainActor (_ response: Int) -> Void) {
         let trampoline: @convention(c) (gpointer, gint, gpointer) -> Void = { _, response, data in
-            nonisolated(unsafe) let data = data
-            MainActor.assumeIsolated { SignalHandler<(Int) -> Void>.of(data).body(Int(response)) }
+            SignalHandler<(Int) -> Void>.with(data) { $0(Int(response)) }
         }
         connect(signal, SignalHandler(body), unsafeBitCast(trampoline, to: GCallback.self))
     }

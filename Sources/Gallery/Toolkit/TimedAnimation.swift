@@ -20,8 +20,7 @@ import WebImageGTK
         let target = adw_callback_animation_target_new(
             { value, data in
                 guard let data else { return }
-                nonisolated(unsafe) let pointer = data
-                MainActor.assumeIsolated { SignalHandler<@MainActor (Double) -> Void>.of(pointer).body(value) }
+                SignalHandler<@MainActor (Double) -> Void>.with(data) { $0(value) }
             }, handler, { data in if let data { Unmanaged<AnyObject>.fromOpaque(data).release() } })
         animation = ObjectPointer(
             adw_timed_animation_new(widget.widget, 0, 1, guint(milliseconds), target))

@@ -86,9 +86,8 @@ import WebImageGTK
     /// Calls `body` with the `GtkPrintContext` when a `GtkPrintOperation` draws a page.
     fileprivate func onDrawPage(_ body: @escaping @MainActor (_ context: OpaquePointer) -> Void) {
         let trampoline: @convention(c) (gpointer, OpaquePointer?, gint, gpointer) -> Void = { _, context, _, data in
-            nonisolated(unsafe) let (context, data) = (context, data)
             guard let context else { return }
-            MainActor.assumeIsolated { SignalHandler<(OpaquePointer) -> Void>.of(data).body(context) }
+            SignalHandler<(OpaquePointer) -> Void>.with(data) { $0(context) }
         }
         connect("draw-page", SignalHandler(body), unsafeBitCast(trampoline, to: GCallback.self))
     }

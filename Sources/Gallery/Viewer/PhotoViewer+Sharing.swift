@@ -187,8 +187,7 @@ extension PhotoViewer {
         g_app_info_launch_default_for_uri_async(
             url.absoluteString, context.as(), nil,
             { _, result, data in
-                nonisolated(unsafe) let (result, data) = (result, data)
-                MainActor.assumeIsolated {
+                onMainThread((result, data)) { result, data in
                     guard let data else { return }
                     let viewer = Unmanaged<PhotoViewer>.fromOpaque(data).takeRetainedValue()
                     var error: UnsafeMutablePointer<GError>?
@@ -214,14 +213,10 @@ extension PhotoViewer {
     func onPrepare(_ body: @escaping @MainActor () -> UnsafeMutablePointer<GdkContentProvider>?) {
         let trampoline: @convention(c) (gpointer, Double, Double, gpointer) -> UnsafeMutableRawPointer? = {
             _, _, _, data in
-            nonisolated(unsafe) let data = data
-            nonisolated(unsafe) var result: UnsafeMutableRawPointer?
-            MainActor.assumeIsolated {
-                result = SignalHandler<() -> UnsafeMutablePointer<GdkContentProvider>?>.of(data).body().map {
-                    UnsafeMutableRawPointer($0)
-                }
-            }
-            return result
+            UnsafeMutableRawPointer(
+                bitPattern: SignalHandler<() -> UnsafeMutablePointer<GdkContentProvider>?>.with(data) {
+                    UInt(bitPattern: $0())
+                })
         }
         connect("prepare", SignalHandler(body), unsafeBitCast(trampoline, to: GCallback.self))
     }

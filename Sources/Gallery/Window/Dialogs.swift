@@ -94,9 +94,8 @@ import WebImageGTK
     /// Calls `body` with the text that is the only argument of a signal.
     func onText(_ signal: String, _ body: @escaping @MainActor (String) -> Void) {
         let trampoline: @convention(c) (gpointer, UnsafePointer<CChar>?, gpointer) -> Void = { _, text, data in
-            nonisolated(unsafe) let data = data
             let text = text.map { String(cString: $0) } ?? ""
-            MainActor.assumeIsolated { SignalHandler<(String) -> Void>.of(data).body(text) }
+            SignalHandler<(String) -> Void>.with(data) { $0(text) }
         }
         connect(signal, SignalHandler(body), unsafeBitCast(trampoline, to: GCallback.self))
     }

@@ -105,7 +105,7 @@ internal import WebImage
                 let methods = interface.assumingMemoryBound(to: GdkPaintableInterface.self)
                 methods.pointee.snapshot = { paintable, snapshot, width, height in
                     guard let paintable, let snapshot else { return }
-                    nonisolated(unsafe) let target = snapshot
+                    nonisolated(unsafe) let target = snapshot  // Stays on the main thread.
                     PicturePaintable.withState(of: paintable) {
                         $0.snapshot(into: target, width: width, height: height)
                     }
@@ -126,7 +126,6 @@ internal import WebImage
         of paintable: OpaquePointer?, _ body: @MainActor (State) -> Result
     ) -> Result? {
         guard let paintable else { return nil }
-        nonisolated(unsafe) let instance = ObjectPointer(paintable)
-        return MainActor.assumeIsolated { stateKey.value(of: instance).map(body) }
+        return onMainThread(ObjectPointer(paintable)) { stateKey.value(of: $0).map(body) }
     }
 }

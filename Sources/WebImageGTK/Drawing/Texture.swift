@@ -13,8 +13,8 @@ public import WebImage
         g_object_weak_ref(
             texture.object,
             { address, _ in
-                nonisolated(unsafe) let address = address  // The last reference is released on the main thread.
-                MainActor.assumeIsolated { if let address { Texture.live[address] = nil } }
+                // The last reference is released on the main thread.
+                onMainThread(address) { if let address = $0 { Texture.live[address] = nil } }
             }, address)
         return ObjectReference(owning: texture)
     }

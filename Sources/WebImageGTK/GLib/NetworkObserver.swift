@@ -36,7 +36,7 @@ package import WebImage
         DispatchQueue.global(qos: .utility).async {
             // Lives until the program ends.
             guard let monitor = g_network_monitor_get_default() else { return }
-            nonisolated(unsafe) let pointer = ObjectPointer(monitor)
+            nonisolated(unsafe) let pointer = ObjectPointer(monitor)  // Only the main thread uses it from here on.
             ApplyQueue.main.enqueue {
                 MainActor.assumeIsolated { shared = NetworkObserver(of: pointer, for: .shared) }
             }

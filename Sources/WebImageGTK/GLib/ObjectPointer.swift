@@ -97,8 +97,7 @@ extension ObjectPointer {
     @MainActor @discardableResult
     package func onSignal(_ signal: String, _ body: @escaping @MainActor () -> Void) -> SignalConnection {
         let trampoline: @convention(c) (gpointer, gpointer) -> Void = { _, data in
-            nonisolated(unsafe) let data = data  // GTK emits its signals on the main thread.
-            MainActor.assumeIsolated { SignalHandler<() -> Void>.of(data).body() }
+            SignalHandler<() -> Void>.with(data) { $0() }
         }
         return connect(signal, SignalHandler(body), unsafeBitCast(trampoline, to: GCallback.self))
     }
@@ -107,8 +106,8 @@ extension ObjectPointer {
     @MainActor @discardableResult
     package func onSignal(_ signal: String, _ body: @escaping @MainActor (ObjectPointer) -> Void) -> SignalConnection {
         let trampoline: @convention(c) (gpointer, gpointer, gpointer) -> Void = { _, argument, data in
-            nonisolated(unsafe) let (argument, data) = (argument, data)
-            MainActor.assumeIsolated { SignalHandler<(ObjectPointer) -> Void>.of(data).body(ObjectPointer(argument)) }
+            let argument = ObjectPointer(argument)
+            SignalHandler<(ObjectPointer) -> Void>.with(data) { $0(argument) }
         }
         return connect(signal, SignalHandler(body), unsafeBitCast(trampoline, to: GCallback.self))
     }
@@ -117,8 +116,7 @@ extension ObjectPointer {
     @MainActor @discardableResult
     package func onSignal(_ signal: String, _ body: @escaping @MainActor (UInt32) -> Void) -> SignalConnection {
         let trampoline: @convention(c) (gpointer, guint, gpointer) -> Void = { _, argument, data in
-            nonisolated(unsafe) let data = data
-            MainActor.assumeIsolated { SignalHandler<(UInt32) -> Void>.of(data).body(argument) }
+            SignalHandler<(UInt32) -> Void>.with(data) { $0(argument) }
         }
         return connect(signal, SignalHandler(body), unsafeBitCast(trampoline, to: GCallback.self))
     }
@@ -126,8 +124,7 @@ extension ObjectPointer {
     /// Calls `body` whenever the object, a `GtkGestureClick`, recognizes a click or tap.
     @MainActor func onClick(_ body: @escaping @MainActor () -> Void) {
         let trampoline: @convention(c) (gpointer, gint, Double, Double, gpointer) -> Void = { _, _, _, _, data in
-            nonisolated(unsafe) let data = data
-            MainActor.assumeIsolated { SignalHandler<() -> Void>.of(data).body() }
+            SignalHandler<() -> Void>.with(data) { $0() }
         }
         connect("released", SignalHandler(body), unsafeBitCast(trampoline, to: GCallback.self))
     }
@@ -157,17 +154,6 @@ extension ObjectPointer {
 /// A connection from a signal to a closure.
 package struct SignalConnection: Sendable {
     fileprivate let number: UInt
-}
-
-/// A closure that C code can hold.
-package final class SignalHandler<Body> {
-    package let body: Body
-
-    package init(_ body: Body) { self.body = body }
-
-    package static func of(_ data: UnsafeMutableRawPointer) -> SignalHandler {
-        Unmanaged<SignalHandler>.fromOpaque(data).takeUnretainedValue()
-    }
 }
 
 extension ObjectPointer {
