@@ -61,7 +61,7 @@ public final class WebImageManager: Sendable {
         // this one.
         if configuration.optionsProcessor == nil, request.isFoundByKey {
             let pipeline = pipelines.standard
-            return pipeline.loaders.canLoad(request.url)
+            return pipeline.loaders.canLoad(request.url, isHTTP: request.address.isHTTP)
                 ? pipeline.imageInMemory(for: request, key: request.cacheKey) : nil
         }
         guard let (pipeline, context) = place(of: prepared(request)) else { return nil }

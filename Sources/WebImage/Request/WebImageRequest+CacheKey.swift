@@ -19,10 +19,7 @@ extension WebImageRequest {
     /// Whether the text of a URL is the source of a cache key as it is: without user information, without a fragment, and
     /// not too long. The marks of the first two are looked for, which is quick; other texts may contain them, too.
     static func isSource(_ text: String) -> Bool {
-        var text = text
-        return text.withUTF8 { bytes in
-            bytes.count <= longestAddress && !bytes.contains { $0 == UInt8(ascii: "@") || $0 == UInt8(ascii: "#") }
-        }
+        text.utf8.count <= longestAddress && !text.hasByte(UInt8(ascii: "@")) && !text.hasByte(UInt8(ascii: "#"))
     }
 
     private var source: String {

@@ -30,14 +30,20 @@ extension URL {
     /// Whether the scheme is one of the names, which are in lower case. Schemes are letters, digits, `+`, `-` and `.` (RFC
     /// 3986 §3.1); only letters change with the bit that is set.
     package func hasScheme(_ name: StaticString, or other: StaticString? = nil) -> Bool {
-        guard var scheme else { return false }
-        return scheme.withUTF8 { bytes in
-            func isName(_ name: StaticString) -> Bool {
-                bytes.count == name.utf8CodeUnitCount
-                    && bytes.indices.allSatisfy { bytes[$0] | 0x20 == name.utf8Start[$0] }
-            }
-            return isName(name) || other.map(isName) == true
-        }
+        // A URL holds its text, while it makes its scheme anew each time.
+        let text = absoluteString
+        return text.beginsWithScheme(name) || other.map(text.beginsWithScheme) == true
+    }
+}
+
+extension String {
+    /// Whether the text of a URL has this scheme, which is in lower case.
+    package func beginsWithScheme(_ name: StaticString) -> Bool {
+        let count = name.utf8CodeUnitCount
+        return utf8.withContiguousStorageIfAvailable { bytes in
+            bytes.count > count && bytes[count] == UInt8(ascii: ":")
+                && (0..<count).allSatisfy { bytes[$0] | 0x20 == name.utf8Start[$0] }
+        } ?? lowercased().hasPrefix("\(name):")
     }
 }
 

@@ -1,4 +1,5 @@
 package import FoundationEssentials
+internal import Synchronization
 package import WebImageCore
 
 /// Combines several loaders. Each URL goes to the most recently added loader that can load it.
@@ -15,19 +16,33 @@ public final class ImageLoaderGroup: ExpressibleByArrayLiteral, Sendable {
     public static let shared = ImageLoaderGroup([DataURLLoader(), FileLoader(), ImageDownloader.shared])
 
     private let members: Lock<[any ImageLoader]>
+    /// Whether a member loads every http and https URL, for images in memory, of which most have one.
+    private let loadsHTTP: Atomic<Bool>
 
     /// Creates a group of `loaders`, added in that order.
-    package init(_ loaders: [any ImageLoader] = []) { members = Lock(loaders) }
+    package init(_ loaders: [any ImageLoader] = []) {
+        members = Lock(loaders)
+        loadsHTTP = Atomic(Self.loadHTTP(loaders))
+    }
+
+    private static func loadHTTP(_ loaders: [any ImageLoader]) -> Bool { loaders.contains { $0 is ImageDownloader } }
+
+    private func change(_ change: (inout [any ImageLoader]) -> Void) {
+        members.withLock { members in
+            change(&members)
+            loadsHTTP.store(Self.loadHTTP(members), ordering: .relaxed)
+        }
+    }
 
     /// Creates a group of loaders, added in that order.
     public convenience init(arrayLiteral loaders: any ImageLoader...) { self.init(loaders) }
 
     /// Adds a loader, which takes precedence over the existing ones.
-    public func add(_ loader: any ImageLoader) { members.withLock { $0.append(loader) } }
+    public func add(_ loader: any ImageLoader) { change { $0.append(loader) } }
 
     /// Removes the loaders that satisfy the predicate, which must not use the group.
     public func remove(where isRemoved: (any ImageLoader) -> Bool) {
-        members.withLock { $0.removeAll(where: isRemoved) }
+        change { $0.removeAll(where: isRemoved) }
     }
 
     /// The loaders; later ones take precedence.
@@ -39,7 +54,11 @@ public final class ImageLoaderGroup: ExpressibleByArrayLiteral, Sendable {
     }
 
     /// Whether any of the loaders can load `url`.
-    package func canLoad(_ url: URL) -> Bool { loaders.lastIndex { $0.canLoad(url) } != nil }
+    ///
+    /// - Parameter isHTTP: whether the URL is known to be one of http or https.
+    package func canLoad(_ url: URL, isHTTP: Bool = false) -> Bool {
+        isHTTP && loadsHTTP.load(ordering: .relaxed) || loaders.lastIndex { $0.canLoad(url) } != nil
+    }
 
     /// The group as one loader, which chooses a member for each load.
     package var asLoader: any ImageLoader { GroupLoader(group: self) }
