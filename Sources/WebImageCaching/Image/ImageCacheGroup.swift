@@ -48,92 +48,33 @@ public enum CacheGroupPolicy: Sendable, Hashable, CaseIterable {
 
 /// Combines several image caches; the last one has the highest priority.
 ///
-/// Each kind of operation has its ``Policy``. Caches may be added and removed at any time, from any thread; an
-/// operation in progress continues with those that it started with. A group without caches finds nothing and stores
-/// nothing.
-///
-/// A group is a cache itself. It can be part of another group, but not of itself, and can be the cache of a manager.
-package final class ImageCacheGroup: ImageCaching, ExpressibleByArrayLiteral {
-    package typealias Policy = CacheGroupPolicy
+/// Each kind of operation has its policy. A group without caches finds nothing and stores nothing. It is a cache itself:
+/// it can be part of another group, and the cache of a manager.
+package final class ImageCacheGroup: ImageCaching {
+    /// Lowest priority first.
+    package let caches: [any ImageCaching]
+    private let query: CacheGroupPolicy
+    private let store: CacheGroupPolicy
+    private let remove: CacheGroupPolicy
+    private let contains: CacheGroupPolicy
+    private let clear: CacheGroupPolicy
 
-    /// The policy of each kind of operation.
-    package struct Policies: Sendable, Hashable {
-        package var query = Policy.serial
-        package var store = Policy.highestOnly
-        package var remove = Policy.concurrent
-        package var contains = Policy.serial
-        package var clear = Policy.concurrent
-
-        package init() {}
-    }
-
-    private struct State {
-        var caches: [any ImageCaching]
-        var policies: Policies
-    }
-
-    private let state: Lock<State>
-
-    /// Creates a group of `caches`, lowest priority first.
-    ///
-    /// - Parameters:
-    ///   - query: the policy for looking up images and bytes.
-    ///   - store: the policy for storing; by default only into the cache of highest priority, so that there is one
-    ///     copy.
-    ///   - remove: the policy for removing an image; by default from all caches.
-    ///   - contains: the policy for finding the tier that has an image.
-    ///   - clear: the policy for removing everything; by default from all caches.
+    /// See ``ImageCache/group(of:query:store:remove:contains:clear:)``.
     package init(
-        _ caches: [any ImageCaching] = [], query: Policy = .serial, store: Policy = .highestOnly,
-        remove: Policy = .concurrent, contains: Policy = .serial, clear: Policy = .concurrent
+        _ caches: [any ImageCaching], query: CacheGroupPolicy = .serial, store: CacheGroupPolicy = .highestOnly,
+        remove: CacheGroupPolicy = .concurrent, contains: CacheGroupPolicy = .serial,
+        clear: CacheGroupPolicy = .concurrent
     ) {
-        var policies = Policies()
-        policies.query = query
-        policies.store = store
-        policies.remove = remove
-        policies.contains = contains
-        policies.clear = clear
-        state = Lock(State(caches: caches, policies: policies))
+        self.caches = caches
+        (self.query, self.store, self.remove) = (query, store, remove)
+        (self.contains, self.clear) = (contains, clear)
     }
-
-    /// Creates a group of caches, lowest priority first.
-    package convenience init(arrayLiteral caches: any ImageCaching...) { self.init(caches) }
-
-    /// The caches, lowest priority first.
-    package var caches: [any ImageCaching] {
-        get { state.withLock { $0.caches } }
-        set {
-            // Released outside the lock, since deallocating a custom cache runs its code.
-            let former = state.withLock { state in
-                defer { state.caches = newValue }
-                return state.caches
-            }
-            withExtendedLifetime(former) {}
-        }
-    }
-
-    /// The policy of each kind of operation.
-    package var policies: Policies {
-        get { state.withLock { $0.policies } }
-        set { state.withLock { $0.policies = newValue } }
-    }
-
-    /// Adds a cache with the highest priority. A cache that is already in the group is moved.
-    package func add(_ cache: any ImageCaching) {
-        state.withLock { state in
-            state.caches.removeAll { $0 === cache }
-            state.caches.append(cache)
-        }
-    }
-
-    /// Removes a cache; does nothing if it is not in the group.
-    package func remove(_ cache: any ImageCaching) { state.withLock { $0.caches.removeAll { $0 === cache } } }
 
     // MARK: Looking up
 
     /// Returns the image from the memory of the first cache that has it, by the query policy.
     package func image(inMemoryFor key: ImageCacheKey) -> Image? {
-        let (caches, _) = reached { $0.query }
+        let (caches, _) = reached(by: query)
         return caches.lazy.compactMap { $0.image(inMemoryFor: key) }.first
     }
 
@@ -145,17 +86,17 @@ package final class ImageCacheGroup: ImageCaching, ExpressibleByArrayLiteral {
     package func image(
         for key: ImageCacheKey, in tiers: ImageCache.Tiers, options: ImageQueryOptions
     ) async -> ImageCacheResult? {
-        await firstResult(by: \.query) { await $0.image(for: key, in: tiers, options: options) }
+        await firstResult(by: query) { await $0.image(for: key, in: tiers, options: options) }
     }
 
     /// Returns the stored bytes, by the query policy.
     package func data(for key: ImageCacheKey, in tiers: ImageCache.Tiers) async -> ImageCacheResult? {
-        await firstResult(by: \.query) { await $0.data(for: key, in: tiers) }
+        await firstResult(by: query) { await $0.data(for: key, in: tiers) }
     }
 
     /// Returns the tier that has the image, by the policy for `contains`.
     package func tier(holding key: ImageCacheKey, in tiers: ImageCache.Tiers) async -> CacheTier? {
-        await firstResult(by: \.contains) { await $0.tier(holding: key, in: tiers) }
+        await firstResult(by: contains) { await $0.tier(holding: key, in: tiers) }
     }
 
     // MARK: Changing
@@ -165,7 +106,7 @@ package final class ImageCacheGroup: ImageCaching, ExpressibleByArrayLiteral {
         _ image: Image?, data: Data?, for key: ImageCacheKey, in tiers: ImageCache.Tiers,
         attributes: DiskCache.Attributes
     ) async {
-        await forEach(by: \.store) {
+        await forEach(by: store) {
             await $0.store(image, data: data, for: key, in: tiers, attributes: attributes)
         }
     }
@@ -177,18 +118,17 @@ package final class ImageCacheGroup: ImageCaching, ExpressibleByArrayLiteral {
 
     /// Removes by the policy for removing.
     package func remove(for key: ImageCacheKey, from tiers: ImageCache.Tiers) async {
-        await forEach(by: \.remove) { await $0.remove(for: key, from: tiers) }
+        await forEach(by: remove) { await $0.remove(for: key, from: tiers) }
     }
 
     /// Removes everything, by the policy for clearing.
-    package func clear(_ tiers: ImageCache.Tiers) async { await forEach(by: \.clear) { await $0.clear(tiers) } }
+    package func clear(_ tiers: ImageCache.Tiers) async { await forEach(by: clear) { await $0.clear(tiers) } }
 
     // MARK: Policies at work
 
     /// Returns the caches that an operation uses, highest priority first, and whether it uses them concurrently.
-    private func reached(by policy: (Policies) -> Policy) -> (caches: [any ImageCaching], atOnce: Bool) {
-        let (caches, policy) = state.withLock { ($0.caches, policy($0.policies)) }
-        return switch policy {
+    private func reached(by policy: CacheGroupPolicy) -> (caches: [any ImageCaching], atOnce: Bool) {
+        switch policy {
         case .serial: (caches.reversed(), false)
         case .concurrent: (caches.reversed(), true)
         case .highestOnly: (Array(caches.suffix(1)), false)
@@ -197,7 +137,7 @@ package final class ImageCacheGroup: ImageCaching, ExpressibleByArrayLiteral {
     }
 
     private func firstResult<Found: Sendable>(
-        by policy: (Policies) -> Policy, of lookUp: @escaping @Sendable (any ImageCaching) async -> Found?
+        by policy: CacheGroupPolicy, of lookUp: @escaping @Sendable (any ImageCaching) async -> Found?
     ) async -> Found? {
         let (caches, atOnce) = reached(by: policy)
         guard atOnce, caches.count > 1 else {
@@ -228,7 +168,7 @@ package final class ImageCacheGroup: ImageCaching, ExpressibleByArrayLiteral {
     }
 
     private func forEach(
-        by policy: (Policies) -> Policy, _ change: @escaping @Sendable (any ImageCaching) async -> Void
+        by policy: CacheGroupPolicy, _ change: @escaping @Sendable (any ImageCaching) async -> Void
     ) async {
         let (caches, atOnce) = reached(by: policy)
         guard atOnce else {

@@ -16,18 +16,17 @@ import WebImageTestSupport
     init() {
         low = ScriptedCache("low", log: log)
         high = ScriptedCache("high", log: log)
-        group = [low, high]
+        group = ImageCacheGroup([low, high])
     }
 
     private var called: [String] { log.withLock { $0 } }
 
-    /// Runs one operation of each kind by `policy`, and returns the names of the caches that each called.
-    private func reached(by policy: ImageCacheGroup.Policy) async throws -> [[String]] {
-        group.policies.query = policy
-        group.policies.store = policy
-        group.policies.remove = policy
-        group.policies.contains = policy
-        group.policies.clear = policy
+    private func group(of caches: [any ImageCaching], _ policy: CacheGroupPolicy) -> ImageCacheGroup {
+        ImageCacheGroup(caches, query: policy, store: policy, remove: policy, contains: policy, clear: policy)
+    }
+
+    /// Runs one operation of each kind, and returns the names of the caches that each called.
+    private func reached(by group: ImageCacheGroup) async throws -> [[String]] {
         let operations: [() async throws -> Void] = [
             { _ = await group.image(for: key) }, { _ = await group.data(for: key) },
             { await group.store(try solidImage(), for: key) }, { await group.remove(for: key) },
@@ -42,13 +41,17 @@ import WebImageTestSupport
         return reached
     }
 
+    private func reached(by policy: CacheGroupPolicy) async throws -> [[String]] {
+        try await reached(by: group(of: [low, high], policy))
+    }
+
     // MARK: Policies
 
-    @Test func hasDefaults() {
-        let policies = ImageCacheGroup.Policies()
-        #expect(policies.query == .serial && policies.store == .highestOnly && policies.remove == .concurrent)
-        #expect(policies.contains == .serial && policies.clear == .concurrent)
-        #expect(group.policies == policies)
+    @Test func hasDefaults() async throws {
+        let reached = try await reached(by: group)
+        let both = ["high", "low"]
+        #expect(reached[0] == both && reached[1] == both && reached[2] == ["high"])
+        #expect(reached[3].sorted() == both && reached[4] == both && reached[5].sorted() == both)
     }
 
     @Test func serialCallsCachesInOrderOfPriority() async throws {
@@ -68,24 +71,12 @@ import WebImageTestSupport
     }
 
     @Test func hasAPolicyForEachKindOfOperation() async throws {
-        let names: [(WritableKeyPath<ImageCacheGroup.Policies, ImageCacheGroup.Policy>, [Int])] = [
-            (\.query, [0, 1]), (\.store, [2]), (\.remove, [3]), (\.contains, [4]), (\.clear, [5]),
-        ]
-        for (path, indices) in names {
-            _ = try await reached(by: .highestOnly)
-            var policies = group.policies
-            policies[keyPath: path] = .lowestOnly
-            group.policies = policies
-            let operations: [() async throws -> Void] = [
-                { _ = await group.image(for: key) }, { _ = await group.data(for: key) },
-                { await group.store(try solidImage(), for: key) }, { await group.remove(for: key) },
-                { _ = await group.tier(holding: key, in: .all) }, { await group.clear() },
-            ]
-            for (index, operation) in operations.enumerated() {
-                log.withLock { $0 = [] }
-                try await operation()
-                #expect(called == [indices.contains(index) ? "low" : "high"])
-            }
+        func policy(_ isLowest: Bool) -> CacheGroupPolicy { isLowest ? .lowestOnly : .highestOnly }
+        for (kind, indices) in [[0, 1], [2], [3], [4], [5]].enumerated() {
+            let group = ImageCacheGroup(
+                [low, high], query: policy(kind == 0), store: policy(kind == 1), remove: policy(kind == 2),
+                contains: policy(kind == 3), clear: policy(kind == 4))
+            #expect(try await reached(by: group) == (0..<6).map { [indices.contains($0) ? "low" : "high"] })
         }
     }
 
@@ -104,8 +95,7 @@ import WebImageTestSupport
         let slow = ScriptedCache(door: door)
         slow.put(try solidImage(1, 1), for: key)
         low.put(try solidImage(2, 2), for: key)
-        let group = ImageCacheGroup([low, slow])
-        group.policies.query = .concurrent
+        let group = ImageCacheGroup([low, slow], query: .concurrent)
         // The slow cache has the higher priority and does not reply before the test ends.
         #expect(await group.image(for: key)?.image?.width == 2)
         try await slow.cancelled.wait()
@@ -116,8 +106,7 @@ import WebImageTestSupport
         let door = Countdown()
         let slow = ScriptedCache(door: door)
         slow.put(try solidImage(1, 1), for: key)
-        let group = ImageCacheGroup([slow, low])
-        group.policies.query = .concurrent
+        let group = ImageCacheGroup([slow, low], query: .concurrent)
         let query = Task { await group.image(for: key)?.image?.width }
         try await low.reached.wait()
         try await slow.reached.wait()
@@ -128,8 +117,7 @@ import WebImageTestSupport
     @Test func cancellationCancelsAllLookUps() async throws {
         let door = Countdown()
         let slow = [ScriptedCache(door: door), ScriptedCache(door: door)]
-        let group = ImageCacheGroup(slow)
-        group.policies.query = .concurrent
+        let group = ImageCacheGroup(slow, query: .concurrent)
         let query = Task { await group.image(for: key) }
         for cache in slow { try await cache.reached.wait() }
         query.cancel()
@@ -163,41 +151,14 @@ import WebImageTestSupport
         for cache in slow { #expect(cache.image(inMemoryFor: key) == nil) }
     }
 
-    // MARK: Members
-
-    @Test(arguments: ImageCacheGroup.Policy.allCases)
-    func isEmptyWithoutCaches(_ policy: ImageCacheGroup.Policy) async throws {
-        group.caches = []
-        #expect(try await reached(by: policy) == Array(repeating: [], count: 6))
+    @Test(arguments: CacheGroupPolicy.allCases)
+    func isEmptyWithoutCaches(_ policy: CacheGroupPolicy) async throws {
+        let group = group(of: [], policy)
+        #expect(try await reached(by: group) == Array(repeating: [], count: 6))
         #expect(await group.image(for: key) == nil)
         #expect(await group.data(for: key) == nil)
         #expect(await !group.contains(key))
         #expect(group.image(inMemoryFor: key) == nil)
-    }
-
-    @Test func givesTheLastAddedTheHighestPriority() async throws {
-        let top = ScriptedCache("top", log: log)
-        group.add(top)
-        _ = await group.image(for: key)
-        #expect(called == ["top", "high", "low"])
-        group.add(low)
-        log.withLock { $0 = [] }
-        _ = await group.image(for: key)
-        #expect(called == ["low", "top", "high"])
-        group.remove(top)
-        group.remove(top)
-        log.withLock { $0 = [] }
-        _ = await group.image(for: key)
-        #expect(called == ["low", "high"])
-        #expect(group.caches.count == 2)
-    }
-
-    @Test(.timeLimit(.minutes(1))) func releasesCachesThatCallTheGroupWhenReleased() {
-        let counts = LockBox<[Int]>([])
-        // It is released during the assignment.
-        group.caches = [ScriptedCache(onEnd: { [group] in counts.withLock { $0.append(group.caches.count) } }), low]
-        group.caches = [high]
-        #expect(counts.withLock { $0 } == [1])
     }
 
     @Test func memoryLookUpsFollowTheQueryPolicy() throws {
@@ -205,8 +166,7 @@ import WebImageTestSupport
         #expect(group.image(inMemoryFor: key)?.width == 2)
         high.put(try solidImage(1, 1), for: key)
         #expect(group.image(inMemoryFor: key)?.width == 1)
-        group.policies.query = .lowestOnly
-        #expect(group.image(inMemoryFor: key)?.width == 2)
+        #expect(group(of: [low, high], .lowestOnly).image(inMemoryFor: key)?.width == 2)
         #expect(called == [])
     }
 
