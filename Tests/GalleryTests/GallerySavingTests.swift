@@ -195,4 +195,42 @@ final class GallerySavingTests: GTKTestCase {
             XCTAssertThrowsError(try PhotoPrint(image: wide, title: "wide").export(to: "/nowhere/page.pdf"))
         }
     }
+
+    @MainActor private static var printDialog: ObjectPointer? {
+        let windows = gtk_window_get_toplevels()
+        let type = g_type_from_name("GtkPrintUnixDialog")
+        for index in 0..<g_list_model_get_n_items(windows) where type != 0 {
+            guard let item = g_list_model_get_item(windows, index) else { continue }
+            defer { g_object_unref(item) }
+            if ObjectPointer(item).isInstance(of: type) { return ObjectPointer(item) }
+        }
+        return nil
+    }
+
+    func testTheMainActorWorksWhileThePrintDialogIsOpen() throws {
+        try ViewerFixture.with { fixture in
+            fixture.open([try fixture.write(try picture(30, 20) { _, _ in shade(7) }, "a.png")])
+            fixture.settle()
+            var hasWorked: Bool?
+            var (isOpen, call) = (false, MainLoopCall?.none)
+            // From the main loop: a dialog with a main loop of its own would keep this test from going on.
+            @MainActor func look() {
+                call = .after(milliseconds: 20) {
+                    guard let dialog = Self.printDialog else { return look() }
+                    isOpen = true
+                    var isDone = false
+                    Task { @MainActor in isDone = true }
+                    call = .after(milliseconds: 200) {
+                        hasWorked = isDone
+                        gtk_window_close(dialog.as())
+                    }
+                }
+            }
+            look()
+            fixture.run("print")
+            pump("the dialog") { isOpen && hasWorked != nil }
+            XCTAssertEqual(hasWorked, true)
+            withExtendedLifetime(call) {}
+        }
+    }
 }

@@ -10,18 +10,35 @@ import WebImageGTK
     /// Why nothing was printed, for users.
     struct Failure: Error, CustomStringConvertible {
         let description: String
+
+        fileprivate init(_ description: String) { self.description = description }
+
+        fileprivate init(_ error: UnsafeMutablePointer<GError>?) {
+            description = error?.pointee.message.map { String(cString: $0) } ?? "unknown error"
+            if let error { g_error_free(error) }
+        }
     }
 
-    /// Shows the print dialog over a window, and returns when it was closed.
-    func run(over window: ObjectPointer) throws(Failure) {
-        try run(GTK_PRINT_OPERATION_ACTION_PRINT_DIALOG, makeOperation(), window)
+    /// Shows the print dialog over a window. The dialog has no main loop of its own, in which the main actor's work would wait.
+    ///
+    /// - Parameter completion: called when the image was sent to the printer, or the dialog was closed.
+    func run(over window: ObjectPointer, completion: @escaping @MainActor (Failure?) -> Void) {
+        let operation = makeOperation()
+        gtk_print_operation_set_allow_async(operation.as(), 1)
+        operation.onResponse("done") { result in
+            guard result == Int(GTK_PRINT_OPERATION_RESULT_ERROR.rawValue) else { return completion(nil) }
+            var error: UnsafeMutablePointer<GError>?
+            gtk_print_operation_get_error(operation.as(), &error)
+            completion(Failure(error))
+        }
+        if let failure = run(GTK_PRINT_OPERATION_ACTION_PRINT_DIALOG, operation, window) { completion(failure) }
     }
 
     /// Prints to a PDF file.
     func export(to path: String) throws(Failure) {
         let operation = makeOperation()
         gtk_print_operation_set_export_filename(operation.as(), path)
-        try run(GTK_PRINT_OPERATION_ACTION_EXPORT, operation, nil)
+        if let failure = run(GTK_PRINT_OPERATION_ACTION_EXPORT, operation, nil) { throw failure }
     }
 
     private func makeOperation() -> ObjectPointer {
@@ -39,21 +56,18 @@ import WebImageGTK
         return operation
     }
 
-    private func run(_ action: GtkPrintOperationAction, _ operation: ObjectPointer, _ window: ObjectPointer?)
-        throws(Failure)
-    {
+    /// Returns why the operation has not begun, or has failed at once.
+    private func run(
+        _ action: GtkPrintOperationAction, _ operation: ObjectPointer, _ window: ObjectPointer?
+    ) -> Failure? {
+        // GTK keeps the operation until its end.
         defer { g_object_unref(operation.address) }
         guard max(image.width, image.height) <= Self.longestSide else {
-            throw Failure(description: "a side is longer than \(Self.longestSide) pixels")
+            return Failure("a side is longer than \(Self.longestSide) pixels")
         }
         var error: UnsafeMutablePointer<GError>?
-        guard gtk_print_operation_run(operation.as(), action, window?.as(), &error) == GTK_PRINT_OPERATION_RESULT_ERROR
-        else {
-            return
-        }
-        let reason = error?.pointee.message.map { String(cString: $0) } ?? "unknown error"
-        if let error { g_error_free(error) }
-        throw Failure(description: reason)
+        let result = gtk_print_operation_run(operation.as(), action, window?.as(), &error)
+        return result == GTK_PRINT_OPERATION_RESULT_ERROR ? Failure(error) : nil
     }
 
     /// The limit of cairo's surfaces.

@@ -80,8 +80,8 @@ extension PhotoViewer {
         }
         // The window may be closed meanwhile.
         guard currentURL == url, let root else { return }
-        do throws(PhotoPrint.Failure) { try PhotoPrint(image: image, title: url.displayName).run(over: root) } catch {
-            session.showToast("The image was not printed: \(error)")
+        PhotoPrint(image: image, title: url.displayName).run(over: root) { [session] failure in
+            if let failure { session.showToast("The image was not printed: \(failure)") }
         }
     }
 
