@@ -242,11 +242,12 @@ if hasViews {
         library("WebImageGTK", ["WebImage", "CWebImageGTK"]),
         .systemLibrary(
             name: "CWebImageAdwaita", pkgConfig: "libadwaita-1", providers: [.apt(["libadwaita-1-dev"])]),
+        .target(name: "CGallery", linkerSettings: [.linkedLibrary("jpeg")]),
         // A library, so that tests and benchmarks can use its parts.
         .target(
             name: "Gallery",
             dependencies: [
-                "WebImageGTK", "CommandReference", "CWebImageGTK", "CWebImageAdwaita", "CWebImageDeflate",
+                "WebImageGTK", "CommandReference", "CWebImageGTK", "CWebImageAdwaita", "CWebImageDeflate", "CGallery",
             ]
                 + (hasMap ? ["WebImageMap", "CWebImageShumate"] : []),
             exclude: hasMap ? [] : ["Pages/Map"],

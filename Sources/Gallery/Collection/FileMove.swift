@@ -1,14 +1,48 @@
+import CGallery
 import Glibc
 
-/// Moves a file to another place, unless there is a file.
-enum FileMove {
-    /// Returns the error number; `nil` if it was moved. Blocks the thread.
-    static func move(_ file: String, to place: String) -> Int32? {
-        // Renaming would replace a file; a link does not.
-        if link(file, place) == 0 { return unlink(file) == 0 ? nil : errno }
-        // Some file systems have no links.
-        guard errno == EPERM || errno == ENOTSUP else { return errno }
+/// Moves a file to another place on its file system, unless there is a file.
+///
+/// The kernel does both in one step, where the file system can. Otherwise a link takes the new name, which fails if that is in use;
+/// where links are missing too, as on some network drives, the check and the move are two steps.
+struct FileMove: Sendable {
+    /// Moves a file unless there is one. Returns the error number; 0 on success.
+    var renameToUnusedName: @Sendable (_ file: String, _ place: String) -> Int32 = { file, place in
+        gallery_rename_to_unused_name(file, place)
+    }
+    /// Gives a file another name beside its own. Returns the error number; 0 on success.
+    var link: @Sendable (_ file: String, _ place: String) -> Int32 = { Glibc.link($0, $1) == 0 ? 0 : errno }
+
+    /// Returns the error number; `nil` if the file was moved. Blocks the thread.
+    func callAsFunction(_ file: String, to place: String) -> Int32? {
+        guard let failure = move(file, place) else { return nil }
+        guard failure == EEXIST, Self.isSameFile(file, place) else { return failure }
+        // The names differ in upper and lower case only, which this file system does not tell apart.
+        let between = place + ".\(UInt64.random(in: .min ... .max))"
+        if let failure = move(file, between) { return failure }
+        guard let failure = move(between, place) else { return nil }
+        _ = move(between, file)
+        return failure
+    }
+
+    private func move(_ file: String, _ place: String) -> Int32? {
+        var failure = renameToUnusedName(file, place)
+        if Self.meansMissing.contains(failure) {
+            failure = link(file, place)
+            if failure == 0 { return unlink(file) == 0 ? nil : errno }
+        }
+        guard Self.meansMissing.contains(failure) else { return failure == 0 ? nil : failure }
         guard access(place, F_OK) != 0 else { return EEXIST }
         return rename(file, place) == 0 ? nil : errno
+    }
+
+    /// What calls say that the kernel or the file system does not have.
+    private static let meansMissing: Set<Int32> = [ENOSYS, EINVAL, EPERM, ENOTSUP]
+
+    /// Whether both names are those of one file without other links.
+    private static func isSameFile(_ file: String, _ place: String) -> Bool {
+        var (first, second) = (stat(), stat())
+        return lstat(file, &first) == 0 && lstat(place, &second) == 0 && first.st_dev == second.st_dev
+            && first.st_ino == second.st_ino && first.st_nlink == 1
     }
 }

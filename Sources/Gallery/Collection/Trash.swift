@@ -32,12 +32,13 @@ struct Trash: Sendable {
     /// Moves the file that was removed last from this place back to it. Blocks the thread.
     func restore(_ file: URL) throws(Failure) {
         let path = file.path(percentEncoded: false)
-        let found = folders(for: path).flatMap { entries(of: path, in: $0) }
+        let paths: Set<String> = [path, Self.resolved(path)]
+        let found = folders(for: Self.resolved(path)).flatMap { entries(of: paths, in: $0) }
         guard let entry = found.max(by: { $0.date < $1.date }) else {
             throw Failure(description: "\(file.displayName) is no longer in the trash.")
         }
         // Another file may have been made there since, which stays.
-        if let failure = FileMove.move(entry.content, to: path) {
+        if let failure = FileMove()(entry.content, to: path) {
             throw Failure(description: "\(file.displayName): \(String(cString: strerror(failure)))")
         }
         unlink(entry.info)
@@ -60,7 +61,19 @@ struct Trash: Sendable {
         ]
     }
 
+    /// Returns the path without links to folders. GIO writes this one for files that are not on the file system of the home directory.
+    private static func resolved(_ path: String) -> String {
+        guard let slash = path.lastIndex(of: "/"),
+            let folder = realpath(slash == path.startIndex ? "/" : String(path[..<slash]), nil)
+        else { return path }
+        defer { free(folder) }
+        let text = String(cString: folder)
+        return (text == "/" ? "" : text) + path[slash...]
+    }
+
     /// The highest folder on the same file system.
+    ///
+    /// - Parameter path: a path without links to folders.
     private static func fileSystemRoot(of path: String) -> String {
         var (folder, status) = (path, stat())
         var device: dev_t?
@@ -75,7 +88,7 @@ struct Trash: Sendable {
         return "/"
     }
 
-    private func entries(of path: String, in folder: (trash: String, root: String?)) -> [Entry] {
+    private func entries(of paths: Set<String>, in folder: (trash: String, root: String?)) -> [Entry] {
         guard let directory = opendir(folder.trash + "/info") else { return [] }
         defer { closedir(directory) }
         var entries: [Entry] = []
@@ -92,7 +105,7 @@ struct Trash: Sendable {
             else { continue }
             let original =
                 place.hasPrefix("/") ? place : (folder.root.map { $0 == "/" ? "/" : $0 + "/" } ?? "/") + place
-            guard original == path else { continue }
+            guard paths.contains(original) else { continue }
             entries.append(
                 Entry(content: folder.trash + "/files/" + name.dropLast(suffix.count), info: info, date: date))
         }

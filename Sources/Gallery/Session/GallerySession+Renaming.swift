@@ -13,7 +13,7 @@ extension GallerySession {
         let renamed = file.deletingLastPathComponent().appending(path: name)
         Task {
             let failure = await WorkQueue.files.run { _ in
-                FileMove.move(file.path(percentEncoded: false), to: renamed.path(percentEncoded: false))
+                FileMove()(file.path(percentEncoded: false), to: renamed.path(percentEncoded: false))
             }
             if let failure {
                 return showToast("\(file.displayName) keeps its name: \(String(cString: strerror(failure)))")

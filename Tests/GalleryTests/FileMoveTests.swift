@@ -1,0 +1,60 @@
+import Foundation
+import Glibc
+import XCTest
+
+@testable import GTKTestSupport
+@testable import Gallery
+@testable import WebImageGTK
+
+/// Files that get another name or place, on file systems that lack some calls.
+final class FileMoveTests: XCTestCase {
+    private static let ways: [(name: String, move: FileMove)] = [
+        ("renameat2", FileMove()), ("link", FileMove(renameToUnusedName: { _, _ in EINVAL })),
+        ("rename", FileMove(renameToUnusedName: { _, _ in ENOSYS }, link: { _, _ in EPERM })),
+        ("rename, without a kernel's link", FileMove(renameToUnusedName: { _, _ in ENOSYS }, link: { _, _ in ENOSYS })),
+    ]
+
+    func testAFileMovesAndReplacesNone() throws {
+        for (name, move) in Self.ways {
+            let folder = try TemporaryFolder()
+            let file = try folder.write("a", Data("a".utf8)).path
+            let other = try folder.write("b", Data("b".utf8)).path
+            XCTAssertEqual(move(file, to: other), EEXIST, name)
+            XCTAssertEqual(try String(contentsOfFile: other, encoding: .utf8), "b", name)
+            XCTAssertNil(move(file, to: folder.path + "/c"), name)
+            XCTAssertEqual(try FileManager.default.contentsOfDirectory(atPath: folder.path).sorted(), ["b", "c"], name)
+            XCTAssertEqual(move(file, to: folder.path + "/d"), ENOENT, name)
+        }
+    }
+
+    func testANameThatDiffersInCaseOnlyIsTakenThroughAnother() throws {
+        let folder = try TemporaryFolder()
+        let file = try folder.write("a", Data("a".utf8)).path
+        // This name too finds the file, as on a file system that does not tell upper from lower case.
+        let sameFile = folder.path + "/./a"
+        let calls = Calls()
+        let move = FileMove(renameToUnusedName: { file, place in
+            calls.add(place)
+            return FileMove().renameToUnusedName(file, place)
+        })
+        XCTAssertNil(move(file, to: sameFile))
+        XCTAssertEqual(calls.places.first, sameFile)
+        XCTAssertEqual(calls.places.last, sameFile)
+        XCTAssertEqual(calls.places.count, 3, "through a name between")
+        XCTAssertEqual(try FileManager.default.contentsOfDirectory(atPath: folder.path), ["a"])
+    }
+
+    func testAnotherLinkToTheFileIsNotReplaced() throws {
+        let folder = try TemporaryFolder()
+        let file = try folder.write("a", Data("a".utf8)).path
+        XCTAssertEqual(link(file, folder.path + "/A"), 0)
+        XCTAssertEqual(FileMove()(file, to: folder.path + "/A"), EEXIST)
+        XCTAssertEqual(try FileManager.default.contentsOfDirectory(atPath: folder.path).sorted(), ["A", "a"])
+    }
+
+    private final class Calls: Sendable {
+        private let box = LockBox<[String]>([])
+        var places: [String] { box.withLock { $0 } }
+        func add(_ place: String) { box.withLock { $0.append(place) } }
+    }
+}
