@@ -30,7 +30,8 @@ final class GalleryAccessibilityTests: GTKTestCase {
 
     @MainActor private static func visitPages() throws -> [Faults] {
         var faults: [Faults] = []
-        try GalleryWindowTests.withWindow { window, _ in
+        try WindowFixture.withImages { fixture in
+            let window = fixture.window
             @MainActor func note(_ page: String) {
                 faults.append(
                     Faults(

@@ -33,16 +33,16 @@ import WebImageGTK
         defer { g_object_unref(UnsafeMutableRawPointer(file)) }
         guard let monitor = g_file_monitor_directory(file, G_FILE_MONITOR_WATCH_MOVES, nil, nil) else { return }
         let pointer = ObjectPointer(monitor)
-        pointer.onFileChange { [weak self] path, event in self?.note(path, event) }
+        pointer.onFileChange { [weak self] in self?.note($0) }
         monitors.append(pointer)
     }
 
-    private func note(_ path: String, _ event: GFileMonitorEvent) {
-        switch event {
-        case G_FILE_MONITOR_EVENT_CHANGES_DONE_HINT: changed.insert(path)
-        case G_FILE_MONITOR_EVENT_CREATED, G_FILE_MONITOR_EVENT_DELETED, G_FILE_MONITOR_EVENT_RENAMED,
-            G_FILE_MONITOR_EVENT_MOVED_IN, G_FILE_MONITOR_EVENT_MOVED_OUT:
-            break
+    private func note(_ event: FileEvent) {
+        switch event.kind {
+        case G_FILE_MONITOR_EVENT_CHANGES_DONE_HINT, G_FILE_MONITOR_EVENT_MOVED_IN: changed.insert(event.path)
+        // Programs save a file under another name first, which then takes the place of the former file.
+        case G_FILE_MONITOR_EVENT_RENAMED: changed.formUnion(event.otherPath.map { [$0] } ?? [])
+        case G_FILE_MONITOR_EVENT_CREATED, G_FILE_MONITOR_EVENT_DELETED, G_FILE_MONITOR_EVENT_MOVED_OUT: break
         default: return
         }
         pause = .after(milliseconds: Self.pauseMilliseconds) { [weak self] in
@@ -54,16 +54,30 @@ import WebImageGTK
     }
 }
 
+/// What a `GFileMonitor` tells.
+private struct FileEvent: Sendable {
+    let path: String
+    /// The new path of a file with another name.
+    let otherPath: String?
+    let kind: GFileMonitorEvent
+
+    init(_ file: OpaquePointer?, _ other: OpaquePointer?, _ kind: GFileMonitorEvent) {
+        func path(_ file: OpaquePointer?) -> String? {
+            guard let file, let path = g_file_get_path(file) else { return nil }
+            defer { g_free(path) }
+            return String(cString: path)
+        }
+        (self.path, otherPath, self.kind) = (path(file) ?? "", path(other), kind)
+    }
+}
+
 @MainActor extension ObjectPointer {
-    /// Calls `body` when a `GFileMonitor` emits `changed`, with the path of the file.
-    fileprivate func onFileChange(_ body: @escaping @MainActor (_ path: String, _ event: GFileMonitorEvent) -> Void) {
+    /// Calls `body` when a `GFileMonitor` emits `changed`.
+    fileprivate func onFileChange(_ body: @escaping @MainActor (FileEvent) -> Void) {
         let trampoline: @convention(c) (gpointer, OpaquePointer?, OpaquePointer?, GFileMonitorEvent, gpointer) -> Void =
-            {
-                _, file, _, event, data in
-                let path = g_file_get_path(file)
-                defer { g_free(path) }
-                let text = path.map { String(cString: $0) } ?? ""
-                SignalHandler<(String, GFileMonitorEvent) -> Void>.with(data) { $0(text, event) }
+            { _, file, other, kind, data in
+                let event = FileEvent(file, other, kind)
+                SignalHandler<(FileEvent) -> Void>.with(data) { $0(event) }
             }
         connect("changed", SignalHandler(body), unsafeBitCast(trampoline, to: GCallback.self))
     }

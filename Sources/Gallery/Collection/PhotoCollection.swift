@@ -4,15 +4,19 @@ import WebImageGTK
 /// The images in the grid, in order, with what is known about their shapes.
 @MainActor final class PhotoCollection {
     /// What has changed.
-    enum Change {
+    enum Change: Equatable {
         /// All images are others.
         case replaced
         /// Some images have left, were added in between, or have other places.
-        case rearranged
+        ///
+        /// - formerPlaces: where each image was before; `nil` for new ones.
+        case rearranged(formerPlaces: [Int?])
         /// Images were added at the end.
         case appended
         /// The shapes of some images are known now.
         case shapes
+        /// The files of some images have another content. What caches had of it is removed.
+        case content(Set<URL>)
     }
 
     /// An image's size in pixels, and its place when it was read.
@@ -62,7 +66,7 @@ import WebImageGTK
             knownShapes.insert(contentsOf: index..<index + 1)
         }
         urlSet = nil
-        notify(.rearranged)
+        notify(.rearranged(formerPlaces: former))
     }
 
     /// Adds images at the end.
@@ -72,6 +76,14 @@ import WebImageGTK
         urlSet?.formUnion(newURLs)
         aspectRatios += Array(repeating: Self.usualAspectRatio, count: newURLs.count)
         notify(.appended)
+    }
+
+    /// Notes that the files of some images have another content.
+    func noteContent(of changed: Set<URL>) {
+        for index in urls.indices where changed.contains(urls[index]) {
+            knownShapes.remove(contentsOf: index..<index + 1)
+        }
+        notify(.content(changed))
     }
 
     func contains(_ url: URL) -> Bool {

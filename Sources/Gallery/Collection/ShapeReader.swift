@@ -29,7 +29,7 @@ import WebImageGTK
 
     private func collectionDidChange(_ change: PhotoCollection.Change) {
         switch change {
-        case .replaced, .rearranged:
+        case .replaced, .rearranged, .content:
             cancellation.cancel()
             (cancellation, queuedCount) = (Cancellation(), 0)
             readNewImages()

@@ -24,8 +24,6 @@ struct OpenRequest: Sendable {
     /// Called when the only location of a request is an image, which is the only one of the collection then. The others in its
     /// folder follow.
     var onImage: () -> Void = {}
-    /// Called when the content of a file of the collection has changed.
-    var onContentChange: (URL) -> Void = { _ in }
     /// Called at the end of a request of which some locations have no images: with the reason, and with those to try
     /// again.
     var onFailure: (_ reason: String, _ failed: OpenRequest) -> Void = { _, _ in }
@@ -33,10 +31,8 @@ struct OpenRequest: Sendable {
     private let session: GallerySession
     /// The request that is being read.
     private(set) var current: Reading?
-    /// The folders of the images of a request for one location.
-    private var watch: FolderWatch?
-    /// What the watch has found, and the order.
-    private var arranging: Task<Void, Never>?
+    /// Follows the folders of a request for one location, and keeps the images in order.
+    let follower: FolderFollower
     /// Requests that add their images to those of the current one.
     private var waiting: [OpenRequest] = []
 
@@ -53,7 +49,7 @@ struct OpenRequest: Sendable {
 
     init(session: GallerySession) {
         self.session = session
-        session.settings.observe(\.order) { [weak self] _ in self?.arrange() }
+        follower = FolderFollower(session: session)
     }
 
     /// Whether locations are being read.
@@ -76,8 +72,8 @@ struct OpenRequest: Sendable {
 
     private func stop() {
         current?.task?.cancel()
-        arranging?.cancel()
-        (current, watch, arranging) = (nil, nil, nil)
+        current = nil
+        follower.stop()
         waiting = []
     }
 
@@ -150,82 +146,16 @@ struct OpenRequest: Sendable {
             session.settings.noteLocation(location)
         }
         // Others add images of other places.
-        watch = nil
-        if request.isForOneLocation, failed.isEmpty, waiting.isEmpty { watchFolders(of: request, reading.file) }
-        if session.settings.values.order != .name { arrange() }
+        follower.stop()
+        if request.isForOneLocation, failed.isEmpty, waiting.isEmpty, let location = request.locations.first {
+            follower.follow(reading.file.map(FolderFollower.Place.folder) ?? .location(location))
+        }
+        if session.settings.values.order != .name { follower.arrange() }
         if !waiting.isEmpty { start(waiting.removeFirst()) }
         onChange()
         guard let first = reasons.first else { return }
         var failed = failed
         failed.replaces = reading.replaces
         onFailure(reasons.count == 1 ? first : "\(first) (and \(reasons.count - 1) more)", failed)
-    }
-}
-
-// MARK: - Order and changes
-
-extension LocationOpener {
-    /// Puts the images into the order of the settings.
-    private func arrange() {
-        let (urls, order) = (session.collection.urls, session.settings.values.order)
-        guard urls.count > 1 else { return }
-        arranging?.cancel()
-        arranging = Task { [weak self] in
-            let sorted = await WorkQueue.files.run { cancellation in order.sorted(urls, cancellation) }
-            guard !Task.isCancelled, let self, session.collection.urls == urls else { return }
-            session.collection.rearrange(to: sorted)
-        }
-    }
-
-    private func watchFolders(of request: OpenRequest, _ file: URL?) {
-        let files = session.collection.urls.filter(\.isFileURL)
-        guard files.count == session.collection.count, !files.isEmpty else { return }
-        let folders = Set(files.map { $0.deletingLastPathComponent().path(percentEncoded: false) })
-        watch = FolderWatch(folders) { [weak self] changed in
-            self?.filesDidChange(changed)
-            self?.readAgain(request, file)
-        }
-    }
-
-    /// Shows files anew whose content has changed.
-    private func filesDidChange(_ paths: Set<String>) {
-        let files = paths.map { URL(filePath: $0) }.filter(session.collection.contains)
-        guard !files.isEmpty else { return }
-        Task { [session, onContentChange] in
-            for file in files {
-                await session.removeImages(of: file)
-                onContentChange(file)
-            }
-        }
-    }
-
-    /// Reads the location again, and shows what has appeared and left.
-    ///
-    /// - Parameter file: the only location, if that was an image: its folder is read.
-    private func readAgain(_ request: OpenRequest, _ file: URL?) {
-        guard let location = request.locations.first else { return }
-        let (urls, order) = (session.collection.urls, session.settings.values.order)
-        arranging?.cancel()
-        arranging = Task { [weak self, reader = LocationReader(manager: session.manager)] in
-            let found = LockBox<[URL]>([])
-            if let file {
-                let images = await reader.images(beside: file, and: urls)
-                found.withLock { $0 = images }
-            } else {
-                do throws(LocationReader.Failure) {
-                    try await reader.read(location) { urls in found.withLock { $0 += urls } }
-                } catch .noImages {
-                    // All have left.
-                } catch {
-                    return
-                }
-            }
-            let sorted = await WorkQueue.files.run { cancellation in
-                let current = found.withLock { $0 }
-                return order == .name ? current : order.sorted(current, cancellation)
-            }
-            guard !Task.isCancelled, let self, session.collection.urls == urls else { return }
-            session.collection.rearrange(to: sorted)
-        }
     }
 }

@@ -109,6 +109,15 @@ import WebImageGTK
         load()
     }
 
+    /// Notes that the image has another place in the collection.
+    func move(to index: Int) { if let item { self.item = (index, item.url) } }
+
+    /// Shows what the file has now.
+    func contentDidChange() {
+        caption?.show(item?.url)
+        load(cachePolicy: .reload)
+    }
+
     /// Cancels the load, and releases the image.
     func unbind() {
         item = nil
@@ -127,15 +136,15 @@ import WebImageGTK
             thumbnail: Thumbnail(
                 .pixels(width: decodedHeight * 2 / 5, height: decodedHeight), mode: .aspectFill)
         ).forOwnFiles
-        let index = item.index
         // A larger version of the image on display replaces it without a gap.
         let isShown = picture.imageURL == item.url && picture.image != nil
         picture.setImage(
             request, placeholder: .cachedVariant, options: isShown ? .ignorePlaceholder : .fadeIn,
             manager: session.manager,
             completion: { [weak self] result in
-                guard let self, self.item?.url == item.url, case .success(let response) = result else { return }
-                onLoad(index, response.image.pixels.size)
+                guard let self, let current = self.item, current.url == item.url, case .success(let response) = result
+                else { return }
+                onLoad(current.index, response.image.pixels.size)
             })
     }
 
@@ -226,8 +235,6 @@ import WebImageGTK
         tint.alpha = 0.3
         gtk_snapshot_append_color(snapshot, &tint, &area)
         tint.alpha = 1
-        var outline = GskRoundedRect()
-        gsk_rounded_rect_init_from_rect(&outline, &area, 0)
-        gtk_snapshot_append_border(snapshot, &outline, [4, 4, 4, 4], [tint, tint, tint, tint])
+        snapshot.appendBorder(4, in: area, tint)
     }
 }

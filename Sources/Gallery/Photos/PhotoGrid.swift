@@ -20,11 +20,7 @@ import WebImageGTK
     /// The selected images.
     private(set) var selection = RangeSet<Int>()
     /// The image that keys start from.
-    private(set) var current: Int? {
-        didSet { currentURL = current.flatMap { collection.urls.indices.contains($0) ? collection.urls[$0] : nil } }
-    }
-    /// The URL of ``current``, which stays when the collection is rearranged.
-    private var currentURL: URL?
+    private(set) var current: Int?
     /// Where a range of the selection starts.
     private var selectionAnchor: Int?
     /// The last range selected; another one from the same anchor replaces it.
@@ -76,28 +72,47 @@ import WebImageGTK
     private func collectionDidChange(_ change: PhotoCollection.Change) {
         switch change {
         case .replaced: removeAll()
-        case .rearranged:
-            releaseAll()
-            // Keys go on from the same image, or from its place.
-            let place = currentURL.flatMap { collection.urls.firstIndex(of: $0) }
-            current = collection.isEmpty ? nil : place ?? current.map { min($0, collection.count - 1) }
+        case .rearranged(let formerPlaces): rearrange(formerPlaces)
+        case .content(let urls):
+            for cell in cells.values { if let url = cell.item?.url, urls.contains(url) { cell.contentDidChange() } }
         case .appended, .shapes: break
         }
         invalidateLayout()
-    }
-
-    private func releaseAll() {
-        for index in cells.keys { releaseCell(of: index) }
-        (selection, selectionAnchor, selectedRange) = (RangeSet(), nil, 0..<0)
-        pendingReveal = nil
-        onSelectionChange()
     }
 
     private func removeAll() {
         layout = JustifiedLayout(aspectRatios: [], width: 0, rowHeight: 1)
         current = nil
         scroll(GTK_ORIENTATION_VERTICAL, to: 0)
-        releaseAll()
+        for index in cells.keys { releaseCell(of: index) }
+        (selection, selectionAnchor, selectedRange) = (RangeSet(), nil, 0..<0)
+        pendingReveal = nil
+        onSelectionChange()
+    }
+
+    /// Takes the cells and the selection of images that stay to their new places.
+    private func rearrange(_ formerPlaces: [Int?]) {
+        let (formerCells, formerSelection) = (cells, selection)
+        var newPlaces: [Int: Int] = [:]
+        selection = RangeSet()
+        for (index, former) in formerPlaces.enumerated() {
+            guard let former else { continue }
+            newPlaces[former] = index
+            if formerSelection.contains(former) { selection.insert(contentsOf: index..<index + 1) }
+        }
+        for index in formerCells.keys where newPlaces[index] == nil { releaseCell(of: index) }
+        cells = [:]
+        for (index, cell) in formerCells {
+            guard let place = newPlaces[index] else { continue }
+            cells[place] = cell
+            cell.move(to: place)
+        }
+        // The images of a range may be apart now.
+        startRange(at: selectionAnchor.flatMap { newPlaces[$0] })
+        // Keys go on from the same image, or from its place.
+        current = collection.isEmpty ? nil : current.map { newPlaces[$0] ?? min($0, collection.count - 1) }
+        pendingReveal = nil
+        selectionDidChange()
     }
 
     private func invalidateLayout() {

@@ -137,7 +137,10 @@ import WebImageGTK
     }
 
     private func collectionDidChange(_ change: PhotoCollection.Change) {
-        guard change != .shapes else { return }
+        switch change {
+        case .shapes, .content: return
+        case .replaced, .rearranged, .appended: break
+        }
         if change == .replaced { session.loads.forgetFailures(except: session.collection.contains) }
         showPage()
         updateStatus()

@@ -263,3 +263,16 @@ private enum CanvasClass {
         ] { g_object_class_override_property(objectClass, property.rawValue, name) }
     }
 }
+
+extension OpaquePointer {
+    /// Draws the edge of an area into a snapshot, inside of the area.
+    ///
+    /// - Parameter width: in points.
+    func appendBorder(_ width: Float, in area: graphene_rect_t, _ color: GdkRGBA) {
+        var area = area
+        var outline = GskRoundedRect()
+        gsk_rounded_rect_init_from_rect(&outline, &area, 0)
+        gtk_snapshot_append_border(
+            self, &outline, Array(repeating: width, count: 4), Array(repeating: color, count: 4))
+    }
+}

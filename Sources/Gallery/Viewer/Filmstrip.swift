@@ -22,7 +22,13 @@ import WebImageGTK
         super.init(role: GTK_ACCESSIBLE_ROLE_LIST)
         widget.style("filmstrip").setAccessibleLabel("Filmstrip")
         gtk_widget_set_overflow(widget.widget, GTK_OVERFLOW_HIDDEN)
-        session.collection.observe { [weak self] _ in self?.update() }
+        session.collection.observe { [weak self] change in
+            if case .content(let urls) = change {
+                self?.reload(urls)
+            } else {
+                self?.update()
+            }
+        }
         let click = ObjectPointer(gtk_gesture_click_new())
         click.onPress("released") { [weak self] _, x, _ in
             guard let self,
@@ -35,6 +41,9 @@ import WebImageGTK
 
     /// The images with cells, in order.
     var shownIndices: [Int] { cells.keys.sorted() }
+
+    /// The image in a cell; `nil` until it has loaded.
+    func image(at index: Int) -> Image? { cells[index]?.image }
 
     // MARK: Places
 
@@ -90,6 +99,10 @@ import WebImageGTK
         queueLayout()
     }
 
+    private func reload(_ urls: Set<URL>) {
+        for cell in cells.values { if let url = cell.url, urls.contains(url) { cell.load(cachePolicy: .reload) } }
+    }
+
     private func makeCell() -> Cell {
         let cell = Cell(session: session)
         add(cell.widget)
@@ -119,6 +132,9 @@ import WebImageGTK
         private lazy var picture = WebPaintable(in: widget.widget)
         private let session: GallerySession
         private var isCurrent = false
+        /// The image on display; `nil` while the cell is unused.
+        private(set) var url: URL?
+        var image: Image? { picture.image }
 
         init(session: GallerySession) {
             self.session = session
@@ -134,16 +150,27 @@ import WebImageGTK
             widget.setAccessibleSelected(isCurrent)
             if self.isCurrent != isCurrent { queueDraw() }
             self.isCurrent = isCurrent
-            guard picture.imageURL != url else { return }
+            guard self.url != url else { return }
+            self.url = url
+            load()
+        }
+
+        /// Loads the image; again if `cachePolicy` requires it.
+        func load(cachePolicy: CachePolicy = .cacheFirst) {
+            guard let url else { return }
             let side = Filmstrip.rowHeight * Int(gtk_widget_get_scale_factor(widget.widget))
             // The same size for all, so that shapes that become known load nothing anew.
             let request = WebImageRequest(
-                url, priority: .low, thumbnail: Thumbnail(.pixels(width: side, height: side), mode: .aspectFill)
+                url, priority: .low, cachePolicy: cachePolicy,
+                thumbnail: Thumbnail(.pixels(width: side, height: side), mode: .aspectFill)
             ).forOwnFiles
             picture.setImage(request, placeholder: .cachedVariant, manager: session.manager)
         }
 
-        func clear() { picture.prepareForReuse() }
+        func clear() {
+            url = nil
+            picture.prepareForReuse()
+        }
 
         override func draw(into snapshot: OpaquePointer) {
             let (width, height) = (Float(self.width), Float(self.height))
@@ -155,11 +182,7 @@ import WebImageGTK
                 gtk_snapshot_append_color(snapshot, &color, &area)
             }
             gdk_paintable_snapshot(picture.paintable, snapshot, Double(width), Double(height))
-            guard isCurrent else { return }
-            let tint = textColor
-            var outline = GskRoundedRect()
-            gsk_rounded_rect_init_from_rect(&outline, &area, 0)
-            gtk_snapshot_append_border(snapshot, &outline, [3, 3, 3, 3], [tint, tint, tint, tint])
+            if isCurrent { snapshot.appendBorder(3, in: area, textColor) }
         }
     }
 }

@@ -97,9 +97,7 @@ import WebImageGTK
         session.settings.observe(\.showsFilmstrip) { [weak self] _ in self?.updateFilmstrip() }
         slideShow.onAdvance = { [weak self] in self?.advanceSlideShow() }
         slideShow.onChange = { [weak self] in self?.slideShowDidChange() }
-        session.collection.observe { [weak self] change in
-            if change != .shapes { self?.itemsDidChange(staysOpen: change == .rearranged) }
-        }
+        session.collection.observe { [weak self] in self?.collectionDidChange($0) }
         canvas.widget.onSignal("map") { [weak self] in self?.fullScreen.attach() }
         widget.onSignal("unmap") { [weak self] in self?.slideShow.stop() }
     }
@@ -183,6 +181,15 @@ import WebImageGTK
         let former = neighborBatch
         neighborBatch = requests.isEmpty ? nil : neighbors.prefetch(requests) { _ in }
         former?.cancel()
+    }
+
+    private func collectionDidChange(_ change: PhotoCollection.Change) {
+        switch change {
+        case .shapes: break
+        case .content(let urls): if let currentURL, urls.contains(currentURL) { reload(cachePolicy: .reload) }
+        case .rearranged: itemsDidChange(staysOpen: true)
+        case .replaced, .appended: itemsDidChange(staysOpen: false)
+        }
     }
 
     /// - Parameter staysOpen: whether another image takes the place of one that has left.

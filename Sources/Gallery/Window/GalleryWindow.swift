@@ -127,7 +127,6 @@ import WebImageGTK
     private func connectParts() {
         photos.onOpen = { [weak self] in self?.view($0) }
         photos.onCurrentChange = { [weak self] in self?.inspectCurrent() }
-        photos.opener.onContentChange = { [weak self] in _ = self?.reload($0, .reload) }
         photos.recent.onOpen = { [weak self] in self?.open([$0]) }
         flap.onChange(of: "reveal-flap") { [weak self] in self?.inspectCurrent() }
         // A swipe changes the visible child before it ends, and back if it is cancelled.
@@ -372,7 +371,7 @@ import WebImageGTK
         }
     }
 
-    private func showToast(_ message: String, _ button: GallerySession.ToastButton? = nil) {
+    func showToast(_ message: String, _ button: GallerySession.ToastButton? = nil) {
         guard gtk_widget_get_root(toasts.widget) != nil else { return }
         let toast = ObjectPointer(adw_toast_new(message.escapedMarkup))
         if let button {

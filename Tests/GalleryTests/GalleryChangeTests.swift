@@ -1,0 +1,159 @@
+import CWebImageGTK
+import Foundation
+import Glibc
+import WebImageTestSupport
+import XCTest
+
+@testable import GTKTestSupport
+@testable import Gallery
+@testable import WebImageGTK
+
+/// Folders that change while their images are on display.
+final class GalleryChangeTests: GTKTestCase {
+    /// Replaces a file as programs do: they write another one, which then gets the name.
+    @MainActor private static func replace(_ name: String, in fixture: WindowFixture, red: UInt8, width: Int = 60)
+        throws
+    {
+        let draft = fixture.folder.appending(path: ".draft")
+        let image = try picture(width, 40) { _, _ in SIMD4(red, 90, 0, 255) }
+        try CodecRegistry.shared.encode(image, as: .png).write(to: draft)
+        XCTAssertEqual(rename(draft.path, fixture.folder.path + "/" + name), 0)
+    }
+
+    /// The first pixel of an image in the grid.
+    @MainActor private static func shown(_ name: String, in fixture: WindowFixture) -> SIMD4<UInt8>? {
+        fixture.window.photos.grid.cell(of: fixture.folder.appending(path: name))?.picture.image?.pixels[0, 0]
+    }
+
+    // MARK: Names
+
+    func testFilesThatAppearAndLeaveAreFollowed() throws {
+        try WindowFixture.with(["a.png", "c.png"]) { fixture in
+            fixture.open()
+            try fixture.write("b.png", red: 3)
+            pump("the new file") { fixture.names == ["a.png", "b.png", "c.png"] }
+            try FileManager.default.removeItem(at: fixture.folder.appending(path: "a.png"))
+            pump("the removal") { fixture.names == ["b.png", "c.png"] }
+            for name in ["b.png", "c.png"] {
+                try FileManager.default.removeItem(at: fixture.folder.appending(path: name))
+            }
+            pump("the empty folder") { fixture.names.isEmpty }
+        }
+    }
+
+    func testAFileIsFoundAlthoughTheCollectionChangesDuringTheReading() throws {
+        try WindowFixture.with(["a.png", "b.png"]) { fixture in
+            fixture.open()
+            let follower = fixture.window.photos.opener.follower
+            let threads = HeldQueue(.files, threadCount: 4)
+            try fixture.write("c.png", red: 3)
+            pump("the reading") { follower.isBusy }
+            // As the trash and another name do.
+            fixture.session.collection.rearrange(to: [fixture.folder.appending(path: "b.png")])
+            threads.release()
+            pump("all files") { fixture.names == ["a.png", "b.png", "c.png"] }
+        }
+    }
+
+    func testAFileIsFoundAlthoughTheOrderChangesDuringTheReading() throws {
+        try WindowFixture.with(["a.png", "b.png"]) { fixture in
+            fixture.open()
+            let threads = HeldQueue(.files, threadCount: 4)
+            try fixture.write("c.png", red: 3, width: 400)
+            pump("the reading") { fixture.window.photos.opener.follower.isBusy }
+            fixture.run("sort-size")
+            threads.release()
+            pump("all files") { fixture.names.count == 3 && fixture.names.first == "c.png" }
+        }
+    }
+
+    func testTheSelectionStaysWithItsImages() throws {
+        try WindowFixture.with(["b.png", "c.png", "d.png", "e.png"]) { fixture in
+            fixture.open()
+            let grid = fixture.window.photos.grid
+            for index in [1, 3] { grid.toggleSelection(of: index) }
+            let cell = try XCTUnwrap(grid.cell(of: fixture.urls[1]))
+            try fixture.write("a.png", red: 3)
+            try FileManager.default.removeItem(at: fixture.urls[3])
+            pump("the files") { fixture.names == ["a.png", "b.png", "c.png", "d.png"] }
+            XCTAssertEqual(Array(grid.selection.ranges), [2..<3], "c.png; e.png has left")
+            XCTAssertTrue(grid.cell(of: fixture.urls[1]) === cell, "its image is not loaded anew")
+            XCTAssertTrue(cell.isSelected)
+        }
+    }
+
+    // MARK: Content
+
+    func testAChangedFileIsShownAnew() throws {
+        try WindowFixture.with(["a.png", "b.png"]) { fixture in
+            fixture.open()
+            let former = try XCTUnwrap(Self.shown("a.png", in: fixture))
+            try fixture.write("a.png", red: 200)
+            pump("the new content") { Self.shown("a.png", in: fixture).map { $0 != former } ?? false }
+        }
+    }
+
+    func testAFileThatTakesThePlaceOfAnotherIsShown() throws {
+        try WindowFixture.with(["a.png", "b.png"]) { fixture in
+            fixture.open()
+            try Self.replace("a.png", in: fixture, red: 200)
+            pump("the content of a file from the same folder") { Self.shown("a.png", in: fixture)?.x == 200 }
+            let elsewhere = try fixture.write(".drafts/x", red: 222)
+            XCTAssertEqual(rename(elsewhere.path, fixture.folder.path + "/b.png"), 0)
+            pump("the content of a file from another folder") { Self.shown("b.png", in: fixture)?.x == 222 }
+        }
+    }
+
+    func testAChangedFileHasItsOwnShape() throws {
+        try WindowFixture.with(["a.png", "b.png"]) { fixture in
+            fixture.open()
+            let collection = fixture.session.collection
+            pump("the shape") { collection.isShapeKnown(of: 0) }
+            let former = collection.aspectRatios[0]
+            try Self.replace("a.png", in: fixture, red: 200, width: 20)
+            pump("the new shape") { collection.aspectRatios[0] < former }
+        }
+    }
+
+    func testCaptionsFilmstripAndViewerFollowTheFile() throws {
+        try WindowFixture.with(["a.png", "b.png"]) { fixture in
+            try FileManager.default.setAttributes(
+                [.modificationDate: Date(timeIntervalSince1970: 1_000_000_000)], ofItemAtPath: fixture.urls[1].path)
+            fixture.open()
+            fixture.run("show-names")
+            let cell = try XCTUnwrap(fixture.window.photos.grid.cell(of: fixture.urls[1]))
+            pump("the former date") { cell.captionText.hasPrefix("b.png\n2001") }
+            fixture.run("viewer-filmstrip")
+            fixture.window.view(0)
+            pump("the viewer") { fixture.window.shownViewer != nil && fixture.window.isSettled }
+            fixture.run("viewer-filmstrip")
+            let viewer = try XCTUnwrap(fixture.window.shownViewer)
+            pump("the filmstrip") { viewer.filmstrip.image(at: 1) != nil }
+            try Self.replace("b.png", in: fixture, red: 200)
+            pump("the filmstrip's image") { viewer.filmstrip.image(at: 1)?.pixels[0, 0].x == 200 }
+            pump("the new date") { cell.captionText.hasPrefix("b.png\n") && !cell.captionText.contains("2001") }
+            try Self.replace("a.png", in: fixture, red: 210)
+            pump("the viewer's image") { viewer.canvas.layer?.picture.image?.pixels[0, 0].x == 210 }
+        }
+    }
+}
+
+/// Keeps the threads of a queue from its work until they are released.
+private final class HeldQueue: Sendable {
+    private let end = DispatchSemaphore(value: 0)
+    private let threadCount: Int
+
+    @MainActor init(_ queue: WorkQueue, threadCount: Int) {
+        self.threadCount = threadCount
+        let heldCount = LockBox(0)
+        for _ in 0..<threadCount {
+            queue.submit { [end] in
+                heldCount.withLock { $0 += 1 }
+                end.wait()
+            }
+        }
+        pump("the threads") { heldCount.withLock { $0 } == threadCount }
+    }
+
+    func release() { for _ in 0..<threadCount { end.signal() } }
+}

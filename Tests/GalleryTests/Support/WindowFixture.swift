@@ -1,0 +1,86 @@
+import CWebImageAdwaita
+import CWebImageGTK
+import Foundation
+import XCTest
+
+@testable import GTKTestSupport
+@testable import Gallery
+@testable import WebImageGTK
+
+/// The whole window, on a folder in the home directory, whose file system has a trash.
+@MainActor final class WindowFixture {
+    let folder: URL
+    let session: GallerySession
+    let window: GalleryWindow
+    /// The files that the folder has at first.
+    let urls: [URL]
+    private(set) var toasts: [(message: String, button: GallerySession.ToastButton?)] = []
+    private let application = ObjectPointer(adw_application_new(nil, G_APPLICATION_NON_UNIQUE))
+
+    /// - Parameter names: those of the images in the folder.
+    init(
+        _ names: [String], width: Int = 900, configure: (inout WebImageManager.Configuration) -> Void = { _ in }
+    ) throws {
+        adw_init()
+        let folder = URL(filePath: NSHomeDirectory()).appending(path: "gallery-test-\(UUID().uuidString)")
+        self.folder = folder
+        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+        g_application_register(application.as(GApplication.self), nil, nil)
+        session = GallerySession(cacheDirectory: folder.appending(path: ".cache"), configure: configure)
+        window = GalleryWindow(application: application, session: session, size: PixelSize(width: width, height: 700))
+        urls = names.map { folder.appending(path: $0) }
+        session.onToast = { [weak self] in self?.toasts.append(($0, $1)) }
+        for (number, name) in names.enumerated() { try write(name, red: UInt8(number * 5)) }
+        window.present()
+    }
+
+    /// Calls `body` with a fixture, and closes it.
+    nonisolated static func with(
+        _ names: [String], width: Int = 900,
+        configure: @MainActor (inout WebImageManager.Configuration) -> Void = { _ in },
+        _ body: @MainActor (WindowFixture) throws -> Void
+    ) throws {
+        try MainActor.assumeIsolated {
+            let fixture = try WindowFixture(names, width: width, configure: configure)
+            defer { fixture.close() }
+            try body(fixture)
+        }
+    }
+
+    /// Calls `body` with a fixture that shows the images `0.png` to `2.png`.
+    nonisolated static func withImages(
+        width: Int = 1_000, configure: @MainActor (inout WebImageManager.Configuration) -> Void = { _ in },
+        _ body: @MainActor (WindowFixture) throws -> Void
+    ) throws {
+        try with(["0.png", "1.png", "2.png"], width: width, configure: configure) { fixture in
+            fixture.open()
+            try body(fixture)
+        }
+    }
+
+    func close() {
+        gtk_window_destroy(window.widget.as())
+        pumpUntilIdle()
+        g_object_unref(application.address)
+        try? FileManager.default.removeItem(at: folder)
+    }
+
+    /// Writes an image of one color.
+    @discardableResult func write(_ name: String, red: UInt8, width: Int = 60) throws -> URL {
+        let file = folder.appending(path: name)
+        try FileManager.default.createDirectory(at: file.deletingLastPathComponent(), withIntermediateDirectories: true)
+        let swatch = Swatch(red: red, green: 90, blue: 0, width: width)
+        try CodecRegistry.shared.encode(try swatch.image(), as: .png).write(to: file)
+        return file
+    }
+
+    /// The names of the images in the window.
+    var names: [String] { session.collection.urls.map(\.lastPathComponent) }
+
+    func open(_ name: String = "", viewsImage: Bool = true) {
+        window.open([folder.path + (name.isEmpty ? "" : "/" + name)], viewsImage: viewsImage)
+        pump("the images") { !window.photos.isReading && window.isSettled }
+    }
+
+    func run(_ action: String) { gtk_widget_activate_action_variant(window.widget.widget, "win.\(action)", nil) }
+}
