@@ -9,6 +9,7 @@ import WebImageTestSupport
 // where
 //   it never found one.
 // CacheCrashWriter look DIRECTORY: looks the keys up as a user with no rights, and stores one; status as above.
+// CacheCrashWriter completion DIRECTORY: stores values in a completion, and ends in it.
 // CacheCrashWriter clear DIRECTORY: removes everything.
 // CacheCrashWriter pixels DIRECTORY END: stores thumbnails as pixels, and ends at once. END is "return" (from main),
 // "exit" or
@@ -66,6 +67,14 @@ case ("pixels", 4):
     if let images { try WriterPixels.storeAll(in: images) }
     if arguments[3] == "exit" { exit(0) }
     if arguments[3] == "kill" { kill(getpid(), SIGKILL) }
+case ("completion", 3):
+    cache.store(CheckedValue.make(key: "first", version: 1, byteCount: 100), for: "first") {
+        for key in ["second", "third"] {
+            cache.store(CheckedValue.make(key: key, version: 1, byteCount: 100), for: key)
+        }
+        exit(0)
+    }
+    while true { pause() }
 case ("clear", 3):
     await cache.removeAll()
 default: exit(2)

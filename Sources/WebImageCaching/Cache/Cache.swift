@@ -339,7 +339,7 @@ extension Cache {
             expiration: attributes.expiration ?? disk.configuration.expiration.unlessNever)
         // Two concurrent stores may have reached the disk in one order and memory in the other.
         if changes.end(passage) { memory.remove(for: key) }
-        if let completion { disk.submit { _ in completion() } }
+        if let completion { disk.submitCompletion(completion) }
     }
 
     private func remove(for key: String, completion: (@Sendable () -> Void)?) {
@@ -347,7 +347,7 @@ extension Cache {
         changes.change(&passage) { disk.remove(for: key) }
         memory.remove(for: key)
         _ = changes.end(passage)
-        if let completion { disk.submit { _ in completion() } }
+        if let completion { disk.submitCompletion(completion) }
     }
 
     private func forgetAll() {

@@ -93,10 +93,24 @@ extension DiskCache {
 extension DiskCache: UnwrittenCache {
     func writeUnwritten(completion: @escaping @Sendable () -> Void) {
         guard hasChanges else { return completion() }
-        serialQueue.submit {
+        let write = { @Sendable in
             // A program may have deleted its directory, which must not be created again.
             if !self.writer.isIndexGone { self.writeWaiting() }
             completion()
+        }
+        // A program that ends in a completion keeps the queue from going on.
+        if let thread = ProgramEnd.thread, serialQueue.isCompleting(on: thread) {
+            write()
+        } else {
+            serialQueue.submit(write)
+        }
+    }
+
+    /// Calls a caller's completion after all earlier changes are written.
+    func submitCompletion(_ completion: @escaping @Sendable () -> Void) {
+        serialQueue.submit {
+            self.writeWaiting()
+            self.serialQueue.complete(completion)
         }
     }
 }

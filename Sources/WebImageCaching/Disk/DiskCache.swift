@@ -373,7 +373,7 @@ public final class DiskCache: Sendable {
                 let attachments = DiskAttachments(attributes, standard: configuration.expiration, now: now)
                 return state.staging.update(attachments, of: mark, for: key, now: now, completion: completion)
             }
-        if isStaged { drain(isAwaited: completion != nil) } else if let completion { serialQueue.submit(completion) }
+        if isStaged { drain(isAwaited: completion != nil) } else if let completion { submitCompletion(completion) }
     }
 
     private func accepts(_ attributes: Attributes) -> Bool {
@@ -484,7 +484,7 @@ public final class DiskCache: Sendable {
         // Before the completions, so that their callers find the space free for their next stores.
         if aftermath.contains(.cleared) { serialQueue.submit { [writer] in writer.sweepCleared() } }
         let completions = state.withLock { $0.staging.finish(batch) }
-        for completion in completions { completion() }
+        if !completions.isEmpty { serialQueue.complete { for completion in completions { completion() } } }
         if aftermath.contains(.overfull) {
             writeAccesses()
             writer.enforceLimits()

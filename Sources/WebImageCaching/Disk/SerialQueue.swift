@@ -1,3 +1,4 @@
+internal import Glibc
 internal import WebImageCore
 
 /// Runs work one piece at a time, in order, on a queue of several threads; it occupies no thread while it has no work.
@@ -5,6 +6,8 @@ final class SerialQueue: Sendable {
     private struct State {
         var waiting: [@Sendable () -> Void] = []
         var isRunning = false
+        /// The thread in a caller's completion.
+        var completingThread: pthread_t?
     }
 
     private let queue: WorkQueue
@@ -20,6 +23,16 @@ final class SerialQueue: Sendable {
         }
         if starts { run() }
     }
+
+    /// Calls completions of callers, from a piece of work that has nothing more to do to their data.
+    func complete(_ body: () -> Void) {
+        state.withLock { $0.completingThread = pthread_self() }
+        body()
+        state.withLock { $0.completingThread = nil }
+    }
+
+    /// Whether a thread is in a completion. If it does not return, another thread may work in place of this queue.
+    func isCompleting(on thread: pthread_t) -> Bool { state.withLock { $0.completingThread == thread } }
 
     private func run() {
         // Above the usual priority: writing frees memory.

@@ -107,7 +107,7 @@ extension ImageCache {
         if disk != nil, key.variant != nil { pixels?.remove(for: key.description) }
         if tiers.contains(.memory) { forget(key) }
         _ = changes.end(passage)
-        if let disk { disk.submit { _ in completion() } } else { completion() }
+        if let disk { disk.submitCompletion(completion) } else { completion() }
     }
 
     // MARK: Storing
@@ -163,7 +163,7 @@ extension ImageCache {
         let share = makesBytes || makesImage ? backlog.holdIfPossible(isAwaited ? 0 : content.byteCount) : nil
         let end = { @Sendable in
             // The disk writes in order, so everything staged before is on disk then.
-            if let disk { disk.submit { _ in completion() } } else { completion() }
+            if let disk { disk.submitCompletion(completion) } else { completion() }
         }
 
         changes.change(&passage, reachesDisk: disk != nil) {

@@ -447,7 +447,7 @@ extension ImageCache: PipelineCache {
     }
 
     package func whenWritten(_ completion: @escaping @Sendable () -> Void) {
-        if let disk { disk.submit { _ in completion() } } else { completion() }
+        if let disk { disk.submitCompletion(completion) } else { completion() }
     }
 }
 

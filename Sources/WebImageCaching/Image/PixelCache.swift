@@ -270,7 +270,7 @@ final class PixelCache: Sendable {
 
     /// Calls `completion` when everything stored before is on disk. Does not wait for others' decoding.
     func whenWritten(_ completion: @escaping @Sendable () -> Void) {
-        guard addFlush(completion) else { return disk.submit { _ in completion() } }
+        guard addFlush(completion) else { return disk.submitCompletion(completion) }
         DecodingQueue.shared.submit(priority: .high) { self.encodeAll() }
     }
 

@@ -27,6 +27,34 @@ import WebImageTestSupport
         #expect(foundCount() == WriterPixels.count)
     }
 
+    @Test func aProgramThatEndsInACompletionHasWrittenAll() async throws {
+        #expect(try CacheWriterProcess(["completion", fixture.directory]).waitForEnd() == 0)
+        fixture.clock.withLock { $0 = Int64(Date().timeIntervalSince1970 * 1_000_000) }
+        let cache = fixture.cache()
+        for key in ["first", "second", "third"] {
+            let data = try #require(await cache.data(for: key), "\(key)")
+            #expect(CheckedValue.version(of: data, key: key) == 1)
+        }
+    }
+
+    @Test func whatIsUnwrittenDoesNotWaitForWorkInProgress() async {
+        let (calls, continuation) = AsyncStream<Void>.makeStream()
+        let (end, cache) = (ProgramEnd(), ReportingCache { continuation.yield() })
+        end.add(cache)
+        end.work.enter()
+        let hasStarted = PlatformThread.start(name: "test-end") {
+            end.writeAll()
+            continuation.finish()
+        }
+        #expect(hasStarted)
+        var iterator = calls.makeAsyncIterator()
+        #expect(await iterator.next() != nil)
+        end.work.leave()
+        #expect(await iterator.next() != nil, "what the work has added is written, too")
+        #expect(await iterator.next() == nil)
+        withExtendedLifetime(cache) {}
+    }
+
     @Test func aKilledProgramLeavesNoDamage() throws {
         #expect(try CacheWriterProcess(["pixels", fixture.directory, "kill"]).waitForEnd() == -1)
         _ = foundCount()
@@ -66,5 +94,17 @@ import WebImageTestSupport
         #expect(await cache.pixelStatistics()?.count == WriterPixels.count / 2)
         await cache.clear()
         #expect(await cache.pixelStatistics()?.count == 0)
+    }
+}
+
+/// A cache that tells when it is asked to write.
+private final class ReportingCache: UnwrittenCache {
+    private let report: @Sendable () -> Void
+
+    init(_ report: @escaping @Sendable () -> Void) { self.report = report }
+
+    func writeUnwritten(completion: @escaping @Sendable () -> Void) {
+        report()
+        completion()
     }
 }
