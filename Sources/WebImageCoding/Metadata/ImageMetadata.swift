@@ -47,14 +47,60 @@ extension ImageMetadata {
             guard let layout = TIFFLayout(bytes.span.bytes) else {
                 throw .encoding(format: format, reason: .invalidMetadata)
             }
-            EXIFEditor(layout).describe(size, in: &bytes)
+            EXIFEditor(layout).describe(size, colorSpace: 1, in: &bytes)
             result.exif = Data(bytes)
         } else {
-            var directory = TIFFDirectory()
-            directory.setShort(TIFFTag.orientation, 1)
-            result.exif = Data(directory.structure())
+            result.exif = Self.exif(.up)
         }
         result.xmp = xmp.flatMap { Self.packet(Array($0), describing: size) }
+        return result
+    }
+
+    private static func exif(_ orientation: ImageOrientation) -> Data {
+        var directory = TIFFDirectory()
+        directory.setShort(TIFFTag.orientation, orientation.rawValue)
+        return Data(directory.structure())
+    }
+
+    /// Returns the metadata for the same colors turned upright, with this size and without a thumbnail, which was not turned.
+    package func turnedUpright(_ size: PixelSize) -> ImageMetadata {
+        var result = self
+        if let exif {
+            var bytes = Array(exif)
+            if let layout = TIFFLayout(bytes.span.bytes) {
+                EXIFEditor(layout).describe(size, colorSpace: nil, in: &bytes)
+            }
+            result.exif = Data(bytes)
+        }
+        result.xmp = xmp.map { xmp in
+            let changed = XMPPacket(Array(xmp)).changed(
+                setting: [
+                    (.tiff, "Orientation", "1"), (.tiff, "ImageWidth", "\(size.width)"),
+                    (.tiff, "ImageLength", "\(size.height)"), (.exif, "PixelXDimension", "\(size.width)"),
+                    (.exif, "PixelYDimension", "\(size.height)"),
+                ], removing: [])
+            return changed.map { Data($0) } ?? xmp
+        }
+        return result
+    }
+
+    /// Returns the metadata for the same stored pixels that are shown in another orientation; `nil` if the EXIF data has no place for it.
+    package func withOrientation(_ orientation: ImageOrientation) -> ImageMetadata? {
+        var result = self
+        if let exif {
+            var bytes = Array(exif)
+            guard let layout = TIFFLayout(bytes.span.bytes),
+                EXIFEditor(layout).setOrientation(orientation, in: &bytes)
+            else { return nil }
+            result.exif = Data(bytes)
+        } else {
+            result.exif = Self.exif(orientation)
+        }
+        result.xmp = xmp.map { xmp in
+            XMPPacket(Array(xmp)).changed(
+                setting: [(.tiff, "Orientation", "\(orientation.rawValue)")], removing: []
+            ).map { Data($0) } ?? xmp
+        }
         return result
     }
 
@@ -89,8 +135,15 @@ private struct EXIFEditor {
 
     init(_ layout: TIFFLayout) { self.layout = layout }
 
+    /// Returns whether the data has a place for the orientation.
+    func setOrientation(_ orientation: ImageOrientation, in bytes: inout [UInt8]) -> Bool {
+        set(TIFFTag.orientation, to: orientation.rawValue, inDirectoryAt: layout.firstDirectory, of: &bytes)
+    }
+
     /// See ``ImageMetadata/describing(_:as:)``.
-    func describe(_ size: PixelSize, in bytes: inout [UInt8]) {
+    ///
+    /// - Parameter colorSpace: EXIF's number; `nil` to keep that of the data.
+    func describe(_ size: PixelSize, colorSpace: Int?, in bytes: inout [UInt8]) {
         let main = layout.firstDirectory
         set(TIFFTag.orientation, to: 1, inDirectoryAt: main, of: &bytes)
         set(TIFFTag.width, to: size.width, inDirectoryAt: main, of: &bytes)
@@ -100,16 +153,19 @@ private struct EXIFEditor {
         if let details {
             set(TIFFTag.exifWidth, to: size.width, inDirectoryAt: details, of: &bytes)
             set(TIFFTag.exifHeight, to: size.height, inDirectoryAt: details, of: &bytes)
-            set(TIFFTag.colorSpace, to: 1, inDirectoryAt: details, of: &bytes)
+            if let colorSpace { set(TIFFTag.colorSpace, to: colorSpace, inDirectoryAt: details, of: &bytes) }
         }
         removeThumbnail(behindDirectoryAt: main, of: &bytes)
     }
 
-    private func set(_ tag: Int, to number: Int, inDirectoryAt offset: Int, of bytes: inout [UInt8]) {
+    /// Returns whether the directory has the number.
+    @discardableResult
+    private func set(_ tag: Int, to number: Int, inDirectoryAt offset: Int, of bytes: inout [UInt8]) -> Bool {
         guard let entry = layout.entry(tag, inDirectoryAt: offset, of: bytes.span.bytes), [3, 4].contains(entry.type),
             entry.count == 1
-        else { return }
+        else { return false }
         put(number, count: TIFFLayout.byteCount(ofType: entry.type), at: entry.value.lowerBound, in: &bytes)
+        return true
     }
 
     /// The second directory describes a thumbnail, which may show what was cropped.
