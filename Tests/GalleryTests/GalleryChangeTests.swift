@@ -138,6 +138,48 @@ final class GalleryChangeTests: GTKTestCase {
     }
 }
 
+/// Files that the user rotates.
+extension GalleryChangeTests {
+    func testARotationIsKeptInTheFileAndTakenBack() throws {
+        try WindowFixture.with(["b.png"]) { fixture in
+            let halves = try picture(96, 64) { x, _ in x < 48 ? Swatch.red.pixel : Swatch.blue.pixel }
+            let file = fixture.folder.appending(path: "a.jpg")
+            try CodecRegistry.shared.encode(halves, as: .jpeg).write(to: file)
+            let former = try Data(contentsOf: file)
+            fixture.open("a.jpg")
+            let viewer = try XCTUnwrap(fixture.window.shownViewer)
+            fixture.run("viewer-rotate-right")
+            fixture.run("viewer-keep-rotation")
+            pump("the message") { fixture.toasts.last?.message == "a.jpg is rotated" }
+            pump("the new image") {
+                viewer.canvas.layer?.pixelSize == PixelSize(width: 64, height: 96) && viewer.isSettled
+            }
+            XCTAssertEqual(viewer.canvas.layer?.geometry.quarterTurns, 0, "it is not rotated twice")
+            let top = try XCTUnwrap(viewer.canvas.layer?.picture.image?.pixels[10, 5])
+            XCTAssertGreaterThan(top.x, 200, "red is at the top")
+            fixture.toasts.last?.button?.action()
+            pump("the former image") {
+                viewer.canvas.layer?.pixelSize == PixelSize(width: 96, height: 64) && viewer.isSettled
+            }
+            XCTAssertEqual(try Data(contentsOf: file), former)
+        }
+    }
+
+    func testARotationIsNotTakenBackFromAFileThatHasChanged() throws {
+        try WindowFixture.with(["a.png", "b.png"]) { fixture in
+            fixture.open()
+            fixture.window.photos.grid.selectAll()
+            fixture.run("rotate-right")
+            pump("the message") { fixture.toasts.last?.message == "2 files are rotated" }
+            let undo = fixture.toasts.last?.button
+            let other = try Data(contentsOf: fixture.write("a.png", red: 7, width: 90))
+            undo?.action()
+            pump("the refusal") { fixture.toasts.last?.message == "a.png: The file has changed since." }
+            XCTAssertEqual(try Data(contentsOf: fixture.urls[0]), other)
+        }
+    }
+}
+
 /// Keeps the threads of a queue from its work until they are released.
 private final class HeldQueue: Sendable {
     private let end = DispatchSemaphore(value: 0)

@@ -183,6 +183,24 @@ final class GallerySavingTests: GTKTestCase {
         }
     }
 
+    func testTheDialogIsAsHighAsItsContent() throws {
+        try ViewerFixture.with { fixture in
+            fixture.open([try fixture.write(try picture(80, 60) { _, _ in shade(3) }, "a.png")])
+            fixture.settle()
+            let preview = fixture.viewer.canvas.layer?.miniature(side: 320)
+            defer { if let preview { g_object_unref(preview.address) } }
+            XCTAssertEqual(preview.map { gdk_paintable_get_intrinsic_width($0.opaque) }, 80)
+            let dialog = SaveDialog(
+                fixture.session.collection.urls[0], original: .png, quarterTurns: 0, preview: preview,
+                over: ObjectPointer(fixture.window.window)
+            ) { _, _ in }
+            dialog.present()
+            pump("the window") { dialog.height > 100 }
+            XCTAssertLessThan(dialog.height, 420, "a header, the image and one row")
+            dialog.close()
+        }
+    }
+
     func testAnImageIsPrintedOnOnePage() throws {
         try ViewerFixture.with { fixture in
             let wide = try picture(120, 40) { x, _ in x < 60 ? shade(1) : shade(40) }

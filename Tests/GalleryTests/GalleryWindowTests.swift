@@ -65,6 +65,18 @@ final class GalleryWindowTests: GTKTestCase {
         }
     }
 
+    func testThePagesForDevelopersAreInTheSwitcherOnlyWhileTheyAreShown() throws {
+        try WindowFixture.withImages { fixture in
+            XCTAssertEqual(fixture.window.switcherTitles, ["Photos"])
+            fixture.run("page-statistics")
+            pump("the statistics") { fixture.window.shownPage == "statistics" }
+            XCTAssertEqual(fixture.window.switcherTitles, ["Photos", "Learn", "Statistics"])
+            fixture.run("page-photos")
+            pump("the photos") { fixture.window.shownPage == "photos" }
+            XCTAssertEqual(fixture.window.switcherTitles, ["Photos"])
+        }
+    }
+
     func testPartsAreMadeWhenTheyAreShown() throws {
         try WindowFixture.withImages { fixture in
             let window = fixture.window

@@ -193,6 +193,12 @@ import WebImageGTK
             action("select-all", "Select all", ["<Control>a"]) { $0.grid.selectAll() },
             action("select-none", "Clear selection", ["Escape", "<Control><Shift>a"]) { $0.grid.clearSelection() },
             action("copy-links", "Copy the links", ["<Control>c"]) { $0.copyLinks() },
+            action("rotate-right", "Rotate the file right", ["bracketright"]) {
+                $0.session.rotateFiles($0.targets, by: 1)
+            },
+            action("rotate-left", "Rotate the file left", ["bracketleft"]) {
+                $0.session.rotateFiles($0.targets, by: -1)
+            },
             action("trash", "Move to the trash", ["Delete", "KP_Delete"]) { $0.session.moveToTrash($0.targets) },
         ]
     }
@@ -216,6 +222,7 @@ import WebImageGTK
         let model = ObjectPointer.menu([
             [("Open", "win.view"), ("Inspect", "win.inspector")],
             [("Copy link", "win.copy-links"), ("Select", "win.toggle-selection")],
+            [("Rotate left", "win.rotate-left"), ("Rotate right", "win.rotate-right")],
             [("Rename…", "win.rename"), ("Move to the trash", "win.trash")],
         ])
         let popover = ObjectPointer(gtk_popover_menu_new_from_model(model.as(GMenuModel.self)))

@@ -17,12 +17,17 @@ struct PhotoExport: Sendable, Equatable {
     var keepsMetadata = true
     /// The number of clockwise quarter turns.
     var quarterTurns = 0
+    /// The part to keep of the rotated image; `nil` for all.
+    var crop: PixelRect?
 
     /// The formats to choose from.
     static var formats: [ImageFormat] {
         // An icon is cropped to a square, and no program opens Netpbm's files.
         ImageFormat.known.filter { CodecRegistry.shared.canEncode($0) && $0 != .ico && $0 != .pnm }
     }
+
+    /// Whether the pixels are others, so that the bytes as they came cannot be kept.
+    var changesPixels: Bool { quarterTurns != 0 || crop != nil }
 
     /// Whether the format has a choice of quality.
     var usesQuality: Bool { format.map { EncodingOptions(isLossless: isLossless).usesQuality(as: $0) } ?? false }
@@ -53,7 +58,7 @@ struct PhotoExport: Sendable, Equatable {
         guard let original = try await manager.response(for: request).data else {
             throw .notInCache(key: url.absoluteString)
         }
-        guard format != nil || quarterTurns != 0 else { return original }
+        guard format != nil || changesPixels else { return original }
         return try await Self.queue.run { cancellation throws(WebImageError) in try encode(original, cancellation) }
     }
 
@@ -81,10 +86,10 @@ struct PhotoExport: Sendable, Equatable {
         let registry = CodecRegistry.shared
         var image = try registry.decode(original, options: DecodingOptions(cancellation: cancellation))
         let format = format ?? image.format.flatMap { Self.formats.contains($0) ? $0 : nil } ?? .png
-        if quarterTurns != 0 {
-            image = try image.processed(
-                by: [.rotate(degrees: Double(quarterTurns * 90))], cancellation: cancellation)
-        }
+        var processors: [ImageProcessor] = []
+        if quarterTurns != 0 { processors.append(.rotate(degrees: Double(quarterTurns * 90))) }
+        if let crop { processors.append(.crop(toPixels: crop)) }
+        if !processors.isEmpty { image = try image.processed(by: processors, cancellation: cancellation) }
         var options = EncodingOptions(
             quality: quality, bounds: longestSide.map { Thumbnail(.pixels(width: $0, height: $0)) },
             byteLimit: byteLimit, isLossless: isLossless, cancellation: cancellation)
@@ -95,8 +100,8 @@ struct PhotoExport: Sendable, Equatable {
     /// Returns a name for the file.
     func fileName(for url: URL, original: ImageFormat?) -> String {
         let name = url.displayName
+        let stem = url.deletingPathExtension().displayName + (crop == nil ? "" : " (cropped)")
         guard let format = format ?? original else { return name }
-        let stem = url.deletingPathExtension().displayName
-        return ImageFormat(named: url.pathExtension) == format ? name : "\(stem).\(format.fileExtension)"
+        return ImageFormat(named: url.pathExtension) == format && crop == nil ? name : "\(stem).\(format.fileExtension)"
     }
 }

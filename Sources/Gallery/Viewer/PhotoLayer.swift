@@ -291,4 +291,27 @@ import WebImageGTK
             gdk_paintable_snapshot(picture.paintable, snapshot, width, height)
         }
     }
+
+    /// Returns the image as it is on screen as a small `GdkPaintable`, which the caller owns; `nil` without an image.
+    ///
+    /// - Parameters:
+    ///   - side: the limit of both sides, in points.
+    ///   - crop: the part to show, in pixels of the rotated image; `nil` for all.
+    func miniature(side: Double, crop: PixelRect? = nil) -> ObjectPointer? {
+        guard picture.image != nil, let snapshot = gtk_snapshot_new() else { return nil }
+        let whole = geometry.rotatedContent * scaleFactor
+        let part =
+            crop.map { PointRect(x: Double($0.x), y: Double($0.y), width: Double($0.width), height: Double($0.height)) }
+            ?? PointRect(x: 0, y: 0, width: whole.x, height: whole.y)
+        let scale = min(1, side / max(part.width, part.height))
+        var bounds = graphene_rect_t(PointRect(x: 0, y: 0, width: part.width * scale, height: part.height * scale))
+        gtk_snapshot_push_clip(snapshot, &bounds)
+        let area = PointRect(
+            x: -part.x * scale, y: -part.y * scale, width: whole.x * scale, height: whole.y * scale)
+        snapshot.draw(in: area, quarterTurns: geometry.quarterTurns) { width, height in
+            gdk_paintable_snapshot(picture.paintable, snapshot, width, height)
+        }
+        gtk_snapshot_pop(snapshot)
+        return gtk_snapshot_free_to_paintable(snapshot, &bounds.size).map { ObjectPointer($0) }
+    }
 }

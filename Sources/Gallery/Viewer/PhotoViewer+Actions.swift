@@ -14,6 +14,7 @@ extension PhotoViewer {
             Action("viewer-\(name)", title, .viewer, keys: keys, pageKeys: pageKeys) {
                 guard let viewer = viewer(), viewer.currentURL != nil else { return }
                 if !keepsShow { viewer.slideShow.stop() }
+                viewer.crop.end()
                 viewer.fullScreen.wake()
                 body(viewer)
             }
@@ -46,6 +47,7 @@ extension PhotoViewer {
             action("pan-down", "Move the view down", pageKeys: ["Down", "<Control>Down"]) { $0.pan(0, -1) },
             action("rotate-right", "Rotate right", pageKeys: keys("r")) { $0.rotate(by: 1) },
             action("rotate-left", "Rotate left", pageKeys: ["<Shift>r", "<Control><Shift>r"]) { $0.rotate(by: -1) },
+            action("keep-rotation", "Keep the rotation in the file", pageKeys: ["<Control>k"]) { $0.keepRotation() },
         ]
         let modes = [
             action("full-screen", "Full screen", keys: ["F11"], pageKeys: ["f"], keepsShow: true) {
@@ -64,8 +66,10 @@ extension PhotoViewer {
             action("slower", "Play slower", pageKeys: ["bracketleft"]) { $0.animationControls.changeRate(by: -1) },
         ]
         let exits = [
+            action("crop", "Crop and save a copy", pageKeys: ["c"]) { $0.crop.begin() },
             action("save-as", "Save as", keys: ["<Control>s", "<Control><Shift>s"]) { $0.saveAs() },
             action("print", "Print", keys: ["<Control>p"]) { viewer in Task { await viewer.printImage() } },
+            action("wallpaper", "Set as wallpaper") { viewer in Task { await viewer.setAsWallpaper() } },
             action("copy", "Copy the image", pageKeys: ["<Control>c"]) { viewer in Task { await viewer.copyImage() } },
             action("copy-link", "Copy the link or path", pageKeys: ["<Control><Shift>c"]) { $0.copyLink() },
             action("trash", "Move to the trash", pageKeys: ["Delete", "KP_Delete"]) { viewer in
@@ -82,10 +86,15 @@ extension PhotoViewer {
     func makeMenu() -> ObjectPointer {
         .menu([
             [
-                ("Save as…", "win.viewer-save-as"), ("Print…", "win.viewer-print"), ("Copy image", "win.viewer-copy"),
+                ("Save as…", "win.viewer-save-as"), ("Crop and save a copy…", "win.viewer-crop"),
+                ("Print…", "win.viewer-print"), ("Copy image", "win.viewer-copy"),
                 ("Copy link", "win.viewer-copy-link"), ("Open with…", "win.viewer-open-with"),
+                ("Set as wallpaper…", "win.viewer-wallpaper"),
             ],
-            [("Rotate left", "win.viewer-rotate-left"), ("Rotate right", "win.viewer-rotate-right")],
+            [
+                ("Rotate left", "win.viewer-rotate-left"), ("Rotate right", "win.viewer-rotate-right"),
+                ("Keep the rotation", "win.viewer-keep-rotation"),
+            ],
             [("Rename…", "win.rename"), ("Move to the trash", "win.viewer-trash")],
             [
                 ("Full screen", "win.viewer-full-screen"), ("Slide show", "win.viewer-slide-show"),
@@ -97,6 +106,12 @@ extension PhotoViewer {
     private func zoom(by factor: Double) { canvas.change(isAnimated: true) { $0.zoom(by: factor) } }
 
     private func rotate(by turns: Int) { canvas.change { $0.rotate(by: turns) } }
+
+    private func keepRotation() {
+        guard let url = currentURL, let layer = canvas.layer else { return }
+        guard layer.geometry.quarterTurns != 0 else { return session.showToast("The image is not rotated") }
+        session.rotateFiles([url], by: layer.geometry.quarterTurns)
+    }
 
     /// Moves the view by a part of its size.
     private func pan(_ x: Double, _ y: Double) {

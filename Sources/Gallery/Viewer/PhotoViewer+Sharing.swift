@@ -9,10 +9,16 @@ extension PhotoViewer {
 
     // MARK: Files
 
-    func saveAs() {
+    /// Asks how and where to save the image, rotated as it is on screen.
+    ///
+    /// - Parameter crop: the part to keep of the rotated image; `nil` for all.
+    func saveAs(crop: PixelRect? = nil) {
         guard let url = currentURL, let root, let layer = canvas.layer else { return }
+        let preview = layer.miniature(side: 320, crop: crop)
+        defer { if let preview { g_object_unref(preview.address) } }
         let dialog = SaveDialog(
-            url, original: layer.picture.image?.format, quarterTurns: layer.geometry.quarterTurns, over: root
+            url, original: layer.picture.image?.format, quarterTurns: layer.geometry.quarterTurns, crop: crop,
+            preview: preview, over: root
         ) { [weak self] export, file in
             self?.save(url, as: export, to: file)
         }
@@ -137,17 +143,9 @@ extension PhotoViewer {
     }
 
     private func setDragIcon(of source: ObjectPointer, _ layer: PhotoLayer) {
-        let side = 128.0
-        let area = layer.geometry.area
-        let scale = min(1, side / max(area.width, area.height))
-        let size = PointRect(x: 0, y: 0, width: area.width * scale, height: area.height * scale)
-        guard let snapshot = gtk_snapshot_new() else { return }
-        snapshot.draw(in: size, quarterTurns: layer.geometry.quarterTurns) { width, height in
-            gdk_paintable_snapshot(layer.picture.paintable, snapshot, width, height)
-        }
-        guard let icon = gtk_snapshot_free_to_paintable(snapshot, nil) else { return }
-        gtk_drag_source_set_icon(source.opaque, icon, 0, 0)
-        g_object_unref(ObjectPointer(icon).address)
+        guard let icon = layer.miniature(side: 128) else { return }
+        gtk_drag_source_set_icon(source.opaque, icon.opaque, 0, 0)
+        g_object_unref(icon.address)
     }
 
     // MARK: Programs

@@ -27,6 +27,7 @@ import WebImageGTK
     let progress = ProgressIndicator()
     let savingBar = SavingBar()
     let filmstrip: Filmstrip
+    private(set) lazy var crop = CropMode(canvas: canvas)
     private lazy var neighbors = ImagePrefetcher(manager: session.manager, maximumConcurrentCount: 2)
     private var neighborBatch: PrefetchBatch?
     /// The size in pixels at which the neighbors are fetched.
@@ -77,7 +78,7 @@ import WebImageGTK
         for part in [canvas.widget, failure.widget] { gtk_stack_add_child(stack.opaque, part.widget) }
         let overlay = ObjectPointer(gtk_overlay_new()).expanding()
         gtk_overlay_set_child(overlay.opaque, stack.widget)
-        for part in [progress.widget, savingBar.widget] + controls.parts {
+        for part in [progress.widget, savingBar.widget] + controls.parts + crop.parts {
             gtk_overlay_add_overlay(overlay.opaque, part.widget)
         }
         animationControls.widget.margins(horizontal: 6).set("margin-bottom", 6).isVisible = false
@@ -87,6 +88,8 @@ import WebImageGTK
 
     private func connectParts() {
         canvas.onSwipe = { [weak self] step in self?.userMoves(by: step) }
+        crop.onSave = { [weak self] in self?.saveAs(crop: $0) }
+        crop.onChange = { [weak self] in if let self { controls.setObscured(crop.isActive) } }
         savingBar.onChange = { [weak self] in self?.updateProgress() }
         failure.onRetry = { [weak self] in self?.retry() }
         fullScreen.onChange = { [weak self] in self?.updateFilmstrip() }
@@ -114,6 +117,7 @@ import WebImageGTK
     /// Releases the image, and ends everything that is in progress.
     func close() {
         slideShow.stop()
+        crop.end()
         fullScreen.leave()
         neighborBatch?.cancel()
         (neighborBatch, neighborBox) = (nil, nil)
@@ -144,6 +148,7 @@ import WebImageGTK
     }
 
     private func showLayer(_ url: URL, fading: Bool) {
+        crop.end()
         // Three paintables in turn: one image fades into another, while the next one loads.
         layerCount += 1
         let layer = PhotoLayer(
@@ -186,7 +191,7 @@ import WebImageGTK
     private func collectionDidChange(_ change: PhotoCollection.Change) {
         switch change {
         case .shapes: break
-        case .content(let urls): if let currentURL, urls.contains(currentURL) { reload(cachePolicy: .reload) }
+        case .content(let urls): if let currentURL, urls.contains(currentURL) { contentDidChange() }
         case .rearranged: itemsDidChange(staysOpen: true)
         case .replaced, .appended: itemsDidChange(staysOpen: false)
         }
@@ -205,6 +210,14 @@ import WebImageGTK
         } else {
             onClose()
         }
+    }
+
+    private func contentDidChange() {
+        guard let url = currentURL, let layer = canvas.layer, layer.geometry.quarterTurns != 0 else {
+            return reload(cachePolicy: .reload)
+        }
+        // The rotation may be in the file now: the new image begins without one.
+        showLayer(url, fading: true)
     }
 
     // MARK: Moving
@@ -295,6 +308,7 @@ import WebImageGTK
             guard let layer = canvas.layer else { return }
             fetchNeighbors()
             controls.showZoom(layer.pixelSize == nil ? nil : layer.geometry.scale)
+            controls.showKeeping(layer.url.isFileURL && layer.geometry.quarterTurns != 0)
         }
     }
 

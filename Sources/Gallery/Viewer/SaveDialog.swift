@@ -21,6 +21,7 @@ import WebImageGTK
         "Longest side", sides.map { $0.map { "\($0) pixels" } ?? "Original size" })
     private let bytesRow = ObjectPointer.menuRow("File size", byteLimits.map(\.title))
     private let qualityRow, losslessRow, conversion: ObjectPointer
+    private let preview: ObjectPointer?
 
     private static let sides: [Int?] = [nil, 3_840, 2_560, 1_920, 1_280, 640]
     private static let byteLimits: [(title: String, bytes: Int?)] = [
@@ -30,17 +31,20 @@ import WebImageGTK
 
     /// - Parameters:
     ///   - original: the format of the file; `nil` if it is unknown.
+    ///   - preview: a `GdkPaintable` of what is saved.
     ///   - onSave: called with the user's choice.
     init(
-        _ url: URL, original: ImageFormat?, quarterTurns: Int, over parent: ObjectPointer,
-        onSave: @escaping (PhotoExport, URL) -> Void
+        _ url: URL, original: ImageFormat?, quarterTurns: Int, crop: PixelRect? = nil, preview: ObjectPointer? = nil,
+        over parent: ObjectPointer, onSave: @escaping (PhotoExport, URL) -> Void
     ) {
         (self.url, self.parent, self.onSave, originalFormat) = (url, parent, onSave, original)
         let formats = PhotoExport.formats
-        // The bytes as they came are not rotated.
-        choices = quarterTurns == 0 ? [nil] + formats : formats
-        let own = original.flatMap { formats.contains($0) ? $0 : nil } ?? .png
-        export = PhotoExport(format: quarterTurns == 0 ? nil : own, quarterTurns: quarterTurns)
+        var export = PhotoExport(quarterTurns: quarterTurns, crop: crop)
+        // The bytes as they came are not changed.
+        choices = export.changesPixels ? formats : [nil] + formats
+        if export.changesPixels { export.format = original.flatMap { formats.contains($0) ? $0 : nil } ?? .png }
+        self.export = export
+        self.preview = preview
         formatRow = .menuRow(
             "Format", choices.map { $0?.title ?? "Original file" + (original.map { " (\($0.title))" } ?? "") })
         (qualityRow, losslessRow) = (.row("Quality", qualitySlider), .row("Lossless", losslessSwitch))
@@ -72,7 +76,6 @@ import WebImageGTK
 
     private func buildWindow() {
         gtk_window_set_title(window.as(), "Save as")
-        gtk_window_set_default_size(window.as(), 420, 520)
         gtk_window_set_modal(window.as(), 1)
         gtk_window_set_transient_for(window.as(), parent.as())
         window.sized(300, 240)
@@ -84,9 +87,9 @@ import WebImageGTK
         save.style("suggested-action")
         adw_header_bar_pack_start(header.opaque, cancel.widget)
         adw_header_bar_pack_end(header.opaque, save.widget)
-        let groups = ObjectPointer.column(spacing: 18, [.group("", [formatRow]), conversion]).margins(12)
-        adw_window_set_content(
-            window.as(), ObjectPointer.column([header, .scrolling(.clamped(groups, width: 560))]).widget)
+        let groups = ObjectPointer.column(spacing: 18, previews + [.group("", [formatRow]), conversion]).margins(12)
+        let scroller = ObjectPointer.scrolling(.clamped(groups, width: 560)).set("propagate-natural-height", true)
+        adw_window_set_content(window.as(), ObjectPointer.column([header, scroller]).widget)
         gtk_window_set_default_widget(window.as(), save.widget)
         let keys = ObjectPointer(gtk_event_controller_key_new())
         keys.onKey { [weak self] key, _ in
@@ -95,6 +98,16 @@ import WebImageGTK
             return true
         }
         gtk_widget_add_controller(window.widget, keys.opaque)
+    }
+
+    /// What is saved, with its name; nothing without a preview.
+    private var previews: [ObjectPointer] {
+        guard let preview else { return [] }
+        let picture = ObjectPointer(gtk_picture_new_for_paintable(preview.opaque)).sized(-1, 160)
+        picture.setAccessibleLabel("What is saved")
+        let name = ObjectPointer.label(url.displayName, "caption", "dim-label").set("wrap", false).set("xalign", 0.5)
+        gtk_label_set_ellipsize(name.opaque, PANGO_ELLIPSIZE_MIDDLE)
+        return [.column(spacing: 6, [picture, name])]
     }
 
     private func connectRows() {
@@ -119,7 +132,13 @@ import WebImageGTK
         conversion.isVisible = export.format != nil
         qualityRow.isVisible = export.usesQuality
         losslessRow.isVisible = export.canBeLossless
+        formatRow.set("subtitle", export.format == nil ? "The file as it is, without loss" : "")
+        // As high as what is shown, up to a limit; narrow screens scroll.
+        gtk_window_set_default_size(window.as(), 420, export.format == nil ? -1 : 640)
     }
+
+    /// In points.
+    var height: Int { Int(gtk_widget_get_height(window.widget)) }
 
     func close() { gtk_window_destroy(window.as()) }
 

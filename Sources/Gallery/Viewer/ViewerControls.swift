@@ -7,6 +7,7 @@ import WebImageGTK
     let parts: [ObjectPointer]
     private let previous = ObjectPointer.iconButton("go-previous-symbolic", "Previous image")
     private let next = ObjectPointer.iconButton("go-next-symbolic", "Next image")
+    private let keepButton = ObjectPointer.iconButton("document-save-symbolic", "Keep the rotation in the file")
     private let zoomLabel = ObjectPointer(gtk_button_new_with_label("100 %"))
     private let stopButton = ObjectPointer.iconButton("media-playback-stop-symbolic", "Stop the slide show")
     private let fullScreenButton = ObjectPointer.iconButton("view-fullscreen-symbolic", "Full screen")
@@ -21,9 +22,13 @@ import WebImageGTK
         ].map { ObjectPointer.iconButton($0, $1).action($2) }
         zoomLabel.action("win.viewer-toggle-fit").style("numeric").named("Fit or 100 %").sized(64, -1)
         stopButton.action("win.viewer-slide-show").isVisible = false
+        keepButton.action("win.viewer-keep-rotation").isVisible = false
         fullScreenButton.action("win.viewer-full-screen")
         bar = .row(
-            spacing: 2, [buttons[0], buttons[1], buttons[2], zoomLabel, buttons[3], stopButton, fullScreenButton])
+            spacing: 2,
+            [
+                buttons[0], buttons[1], keepButton, buttons[2], zoomLabel, buttons[3], stopButton, fullScreenButton,
+            ])
         bar.style("osd").style("toolbar").style("viewer-bar").aligned(GTK_ALIGN_CENTER, GTK_ALIGN_END).set(
             "margin-bottom", 12)
         for (button, action, side) in [
@@ -32,7 +37,7 @@ import WebImageGTK
             button.action(action).style("osd").style("circular").aligned(side, GTK_ALIGN_CENTER).margins(horizontal: 12)
         }
         parts = [previous, next, bar]
-        for part in [zoomLabel, stopButton, fullScreenButton] + buttons { part.style("flat") }
+        for part in [keepButton, zoomLabel, stopButton, fullScreenButton] + buttons { part.style("flat") }
     }
 
     /// - Parameter scale: `nil` while it is unknown.
@@ -41,6 +46,17 @@ import WebImageGTK
         if zoomLabel.text != text { zoomLabel.text = text }
         zoomLabel.setAccessibleLabel("Zoom \(text). Fit or 100 %")
     }
+
+    /// Makes room for others.
+    func setObscured(_ isObscured: Bool) {
+        for part in parts {
+            gtk_widget_set_opacity(part.widget, isObscured ? 0 : 1)
+            gtk_widget_set_can_target(part.widget, isObscured ? 0 : 1)
+        }
+    }
+
+    /// Offers to keep a rotation.
+    func showKeeping(_ canKeep: Bool) { keepButton.isVisible = canKeep }
 
     /// Hides the buttons that lead nowhere.
     func setEnds(isFirst: Bool, isLast: Bool) {

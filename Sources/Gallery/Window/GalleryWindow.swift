@@ -3,7 +3,7 @@ import CWebImageGTK
 import FoundationEssentials
 import WebImageGTK
 
-/// The window: three pages, a viewer in front of them, and the inspector beside both.
+/// The window: the page of the photos, a viewer in front of it, the inspector beside both, and two pages for developers.
 ///
 ///     AdwApplicationWindow
 ///      └─ AdwToastOverlay
@@ -12,7 +12,8 @@ import WebImageGTK
 ///                  ├─ main page: header, AdwViewStack (photos, learn, statistics), switcher at the bottom if narrow
 ///                  └─ viewer
 ///
-/// The inspector, the viewer, and the pages but that of photos are made when they are first shown.
+/// The inspector, the viewer, and the pages but that of photos are made when they are first shown. The switcher of pages appears with the first
+/// of those for developers, and goes with the last.
 @MainActor final class GalleryWindow {
     let widget: ObjectPointer
     let session: GallerySession
@@ -28,6 +29,7 @@ import WebImageGTK
     private let stack = ObjectPointer(adw_view_stack_new())
     private let mainPage = ObjectPointer.column()
     private let bins = ["learn": ObjectPointer(adw_bin_new()), "statistics": ObjectPointer(adw_bin_new())]
+    private var developerPages: [ObjectPointer] = []
     private var actions: [Action] = []
 
     init(application: ObjectPointer, session: GallerySession, size: PixelSize) {
@@ -70,6 +72,7 @@ import WebImageGTK
             let page = bins[name] ?? photos.widget
             let entry = ObjectPointer(adw_view_stack_add_titled(stack.opaque, page.widget, name, title))
             entry.set("icon-name", icon)
+            if name != "photos" { developerPages.append(entry.set("visible", false)) }
         }
         stack.expanding()
         let switcher = ObjectPointer(adw_view_switcher_title_new()).set("title", "Gallery")
@@ -110,6 +113,7 @@ import WebImageGTK
                     ("Reload", "win.reload"), ("Clear caches", "win.clear-caches"),
                     ("Close all images", "win.close-all"),
                 ],
+                [("Learn the library", "win.page-learn"), ("Statistics of loads", "win.page-statistics")],
                 [
                     ("Preferences", "win.preferences"), ("Keyboard shortcuts", "win.shortcuts"),
                     ("About Gallery", "win.about"),
@@ -137,7 +141,7 @@ import WebImageGTK
         leaflet.onChange(of: "child-transition-running") { [weak self] in self?.closeViewerAfterTransition() }
         widget.onSignal("destroy") { [weak self] in self?.openedViewer?.close() }
         stack.onChange(of: "visible-child") { [weak self] in
-            self?.fillPage()
+            self?.pageDidChange()
             self?.updateActions()
         }
     }
@@ -165,8 +169,10 @@ import WebImageGTK
         return inspector
     }
 
-    private func fillPage() {
+    /// Fills the page in front, and shows the switcher while it is one for developers.
+    private func pageDidChange() {
         let name = shownPage
+        if name == "photos" { for page in developerPages { page.set("visible", false) } }
         guard let bin = bins[name], adw_bin_get_child(bin.as()) == nil else { return }
         adw_bin_set_child(bin.as(), (name == "learn" ? learn.widget : statistics.widget).widget)
     }
@@ -185,6 +191,7 @@ import WebImageGTK
 
     /// Shows a page of the command line.
     func show(_ page: GalleryWindow.Page) {
+        if page != .photos { for page in developerPages { page.set("visible", true) } }
         switch page {
         case .photos, .statistics: adw_view_stack_set_visible_child_name(stack.opaque, page.name)
         case .learn(let name):
@@ -216,6 +223,18 @@ import WebImageGTK
         viewer.close()
         if let index = session.collection.urls.firstIndex(of: url) { photos.grid.setCurrent(index, focusing: true) }
         inspectCurrent()
+    }
+
+    /// The titles of the pages that the switcher offers.
+    var switcherTitles: [String] {
+        let pages = ObjectPointer(adw_view_stack_get_pages(stack.opaque))
+        defer { g_object_unref(pages.address) }
+        return (0..<g_list_model_get_n_items(pages.opaque)).compactMap { index in
+            guard let item = g_list_model_get_item(pages.opaque, index) else { return nil }
+            defer { g_object_unref(item) }
+            let page = ObjectPointer(item)
+            return page.get("visible") ? page.get("title", as: String.self) : nil
+        }
     }
 
     private func toggleInspector() {

@@ -1,0 +1,81 @@
+import CWebImageGTK
+import WebImageGTK
+
+/// Cropping in the viewer: the selection over the image, and a bar with its shape, its size, and what to do with it.
+@MainActor final class CropMode {
+    let view: CropView
+    let bar: ObjectPointer
+    /// Called with what is to be kept, of the image as it is on screen.
+    var onSave: (PixelRect) -> Void = { _ in }
+    /// Called when the mode begins and ends.
+    var onChange: () -> Void = {}
+
+    private let canvas: PhotoCanvas
+    private let shapes = ObjectPointer.dropDown(CropSelection.Shape.allCases.map(\.title), "Shape")
+    private let sizeLabel = ObjectPointer.label("", "numeric").set("wrap", false)
+
+    init(canvas: PhotoCanvas) {
+        self.canvas = canvas
+        view = CropView { [weak canvas] in
+            canvas?.layer?.geometry.area ?? PointRect(x: 0, y: 0, width: 0, height: 0)
+        }
+        let cancel = ObjectPointer.button("_Cancel") {}
+        let save = ObjectPointer.button("_Save a copy…") {}.style("suggested-action")
+        bar = .row(spacing: 6, [shapes, sizeLabel.margins(horizontal: 6), cancel.style("flat"), save])
+        bar.style("osd").style("toolbar").style("viewer-bar").aligned(GTK_ALIGN_CENTER, GTK_ALIGN_END)
+            .set("margin-bottom", 12).isVisible = false
+        cancel.onSignal("clicked") { [weak self] in self?.end() }
+        save.onSignal("clicked") { [weak self] in self?.save() }
+        shapes.onChange(of: "selected") { [weak self] in self?.shapeDidChange() }
+        view.onChange = { [weak self] in self?.updateLabel() }
+        let keys = ObjectPointer(gtk_event_controller_key_new())
+        keys.onKey { [weak self] key, _ in
+            switch key {
+            case GDK_KEY_Escape: self?.end()
+            case GDK_KEY_Return, GDK_KEY_KP_Enter: self?.save()
+            default: return false
+            }
+            return true
+        }
+        gtk_widget_add_controller(view.widget.widget, keys.opaque)
+    }
+
+    var isActive: Bool { view.selection != nil }
+
+    /// The widgets to lay over the image.
+    var parts: [ObjectPointer] { [view.widget, bar] }
+
+    /// Begins with the whole image, if its size is known.
+    func begin() {
+        guard !isActive, let layer = canvas.layer, layer.hasLoaded, let size = layer.pixelSize else { return }
+        canvas.change { $0.fit() }
+        shapes.set("selected", 0)
+        view.begin(size: layer.geometry.quarterTurns % 2 == 0 ? size : size.transposed)
+        bar.isVisible = true
+        onChange()
+    }
+
+    func end() {
+        guard isActive else { return }
+        view.end()
+        bar.isVisible = false
+        gtk_widget_grab_focus(canvas.widget.widget)
+        onChange()
+    }
+
+    func save() {
+        guard let selection = view.selection else { return }
+        end()
+        onSave(selection.pixels)
+    }
+
+    private func shapeDidChange() {
+        let index = shapes.get("selected", as: Int.self)
+        guard CropSelection.Shape.allCases.indices.contains(index) else { return }
+        view.setShape(CropSelection.Shape.allCases[index])
+    }
+
+    private func updateLabel() {
+        sizeLabel.text = view.selection.map { "\($0.pixels.width) × \($0.pixels.height)" } ?? ""
+    }
+}

@@ -1,0 +1,59 @@
+import FoundationEssentials
+import Glibc
+import WebImageGTK
+
+/// The image as the desktop's background.
+extension PhotoViewer {
+    /// Asks the desktop to show the image, as it is on screen, as its background. The desktop shows a preview first.
+    ///
+    /// - Parameter portal: another one in tests.
+    func setAsWallpaper(through portal: DesktopPortal = DesktopPortal()) async {
+        guard let url = currentURL, let layer = canvas.layer else { return }
+        let format = layer.picture.image?.format
+        var export = PhotoExport(quality: 0.95, quarterTurns: layer.geometry.quarterTurns)
+        // Others are not known to all desktops.
+        if format != .jpeg, format != .png { export.format = .jpeg }
+        do throws(PhotoExport.Failure) {
+            let file = try await Self.wallpaperFile(of: url, export, session.manager)
+            do throws(DesktopPortal.Failure) {
+                try await portal.setWallpaper(file.path)
+                session.showToast("\(url.displayName) is the wallpaper")
+            } catch .cancelled {
+            } catch {
+                session.showToast("The wallpaper was not set: \(error)")
+            }
+            if let folder = file.folder { await WorkQueue.files.run { _ in Self.remove(file.path, folder) } }
+        } catch {
+            session.showToast("The wallpaper was not set: \(error)")
+        }
+    }
+
+    /// Returns the file itself, or a copy in a folder that is to be removed. The desktop makes a copy of its own.
+    private static func wallpaperFile(
+        of url: URL, _ export: PhotoExport, _ manager: WebImageManager
+    ) async throws(PhotoExport.Failure) -> (path: String, folder: String?) {
+        if url.isFileURL, export.format == nil, export.quarterTurns == 0 {
+            return (url.path(percentEncoded: false), nil)
+        }
+        let folder = await WorkQueue.files.run { _ in makeFolder() }
+        guard let folder else { throw .file("No temporary folder can be made") }
+        let path = folder + "/wallpaper"
+        do throws(PhotoExport.Failure) { try await export.write(url, to: URL(filePath: path), manager: manager) } catch
+        {
+            await WorkQueue.files.run { _ in remove(path, folder) }
+            throw error
+        }
+        return (path, folder)
+    }
+
+    private nonisolated static func makeFolder() -> String? {
+        let folder = ProcessInfo.processInfo.environment["TMPDIR"] ?? "/tmp"
+        var pattern = Array((folder + "/gallery-XXXXXX").utf8CString)
+        return mkdtemp(&pattern).map { String(cString: $0) }
+    }
+
+    private nonisolated static func remove(_ path: String, _ folder: String) {
+        unlink(path)
+        rmdir(folder)
+    }
+}
