@@ -221,7 +221,7 @@ final class GalleryFolderTests: GTKTestCase {
             let files = names.map { fixture.folder.appending(path: $0) }
             let remote = try XCTUnwrap(URL(string: "https://example.invalid/a.png"))
             func sorted(_ order: PhotoOrder) -> [String] {
-                order.sorted([remote] + files, Cancellation()).map(\.lastPathComponent)
+                order.arranged([remote] + files, Cancellation()).urls.map(\.lastPathComponent)
             }
             XCTAssertEqual(sorted(.name), ["2.png", "3.png", "10.png", "1.png", "a.png"])
             XCTAssertEqual(sorted(.dateModified), ["3.png", "1.png", "2.png", "10.png", "a.png"])
@@ -233,6 +233,37 @@ final class GalleryFolderTests: GTKTestCase {
                     files.first { $0.lastPathComponent == name }?.resourceValues(forKeys: [.fileSizeKey]).fileSize)
             }
             XCTAssertEqual(sizes, sizes.sorted(by: >))
+        }
+    }
+
+    func testImagesInTheOrderOfADateAreUnderTheirDays() throws {
+        try WindowFixture.with(["a.png", "in/b.png", "in/c.png", "d.png"]) { fixture in
+            // Noon in most time zones.
+            for (name, time) in [("a.png", 43_200.0), ("in/b.png", 129_600), ("in/c.png", 129_700), ("d.png", 43_100)] {
+                try FileManager.default.setAttributes(
+                    [.modificationDate: Date(timeIntervalSince1970: time)],
+                    ofItemAtPath: fixture.folder.appending(path: name).path)
+            }
+            fixture.open()
+            let grid = fixture.window.photos.grid
+            XCTAssertEqual(grid.headingTexts, [])
+            let cell = try XCTUnwrap(grid.cell(of: fixture.urls[0]))
+            fixture.run("sort-dateModified")
+            pump("the days") { grid.headingTexts.count == 2 }
+            XCTAssertEqual(fixture.names, ["c.png", "b.png", "a.png", "d.png"])
+            XCTAssertEqual(
+                grid.headingTexts, [DayHeadings.title(of: "1970:01:02"), DayHeadings.title(of: "1970:01:01")])
+            XCTAssertTrue(grid.headingTexts[0].contains("1970"))
+            pump("two rows below their headings") {
+                var area = graphene_rect_t()
+                _ = gtk_widget_compute_bounds(cell.widget.widget, grid.widget.widget, &area)
+                return Int(area.origin.y) >= 2 * DayHeadings.height + cell.height
+            }
+            // An image that leaves takes no day with it.
+            fixture.session.collection.rearrange(to: Array(fixture.session.collection.urls.dropFirst(2)))
+            pump("one day") { grid.headingTexts.count == 1 }
+            fixture.run("sort-name")
+            pump("no days") { grid.headingTexts.isEmpty }
         }
     }
 

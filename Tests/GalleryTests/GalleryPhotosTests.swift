@@ -11,6 +11,25 @@ final class JustifiedLayoutTests: XCTestCase {
         JustifiedLayout(aspectRatios: ratios, width: width, rowHeight: rowHeight)
     }
 
+    func testASectionBeginsWithARowOfItsOwnBelowItsHeading() {
+        let ratios = [Float](repeating: 1.5, count: 40)
+        let (starts, heading) = ([0, 1, 17, 39], 44.0)
+        let layout = JustifiedLayout(
+            aspectRatios: ratios, width: 1_000, rowHeight: 150, sections: starts, headingHeight: heading)
+        XCTAssertEqual(layout.rows.flatMap(\.indices), Array(0..<40), "each image has one place")
+        XCTAssertEqual(layout.rows.filter { $0.headingHeight > 0 }.map(\.indices.lowerBound), starts)
+        var bottom = 0.0
+        for (number, row) in layout.rows.enumerated() {
+            XCTAssertEqual(row.y, (number == 0 ? 0 : bottom + layout.spacing) + row.headingHeight)
+            bottom = row.y + row.height
+            let frames = layout.frames(ofRow: number, ratios)
+            let isFull = frames.last.map { $0.x + $0.width } == 1_000
+            XCTAssertEqual(isFull, !row.isLast, "row \(number)")
+        }
+        XCTAssertEqual(layout.contentHeight, bottom)
+        XCTAssertEqual(layout.rows.filter(\.isLast).count, 4)
+    }
+
     func testFullRowsFillTheWidthAndKeepProportions() {
         var random = SystemRandomNumberGenerator()
         for _ in 0..<50 {

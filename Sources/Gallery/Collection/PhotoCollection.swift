@@ -15,6 +15,8 @@ import WebImageGTK
         case appended
         /// The shapes of some images are known now.
         case shapes
+        /// The days of some images are known now, or no longer wanted.
+        case days
         /// The files of some images have another content. What caches had of it is removed.
         case content(Set<URL>)
     }
@@ -31,6 +33,8 @@ import WebImageGTK
     /// Width divided by height, for each image.
     private(set) var aspectRatios: [Float] = []
     private var knownShapes = RangeSet<Int>()
+    /// The days of images, as `YYYY:MM:DD`; empty unless the order is by date.
+    private(set) var days: [URL: String] = [:]
     /// Made when it is first needed.
     private var urlSet: Set<URL>?
     private var observers: [@MainActor (Change) -> Void] = []
@@ -49,6 +53,7 @@ import WebImageGTK
         aspectRatios = Array(repeating: Self.usualAspectRatio, count: newURLs.count)
         knownShapes = RangeSet()
         urlSet = nil
+        days = [:]
         notify(.replaced)
     }
 
@@ -76,6 +81,24 @@ import WebImageGTK
         urlSet?.formUnion(newURLs)
         aspectRatios += Array(repeating: Self.usualAspectRatio, count: newURLs.count)
         notify(.appended)
+    }
+
+    /// Notes the days of images, under which they are shown.
+    func noteDays(_ newDays: [URL: String]) {
+        guard newDays != days else { return }
+        days = newDays
+        notify(.days)
+    }
+
+    /// The runs of images of the same day, by their first image, if days are known. Images without one have no title.
+    var sections: [(start: Int, day: String?)] {
+        guard !days.isEmpty else { return [] }
+        var sections: [(start: Int, day: String?)] = []
+        for (index, url) in urls.enumerated() {
+            let day = days[url]
+            if sections.last.map({ $0.day != day }) ?? true { sections.append((index, day)) }
+        }
+        return sections
     }
 
     /// Notes that the files of some images have another content.

@@ -15,31 +15,42 @@ enum PhotoOrder: String, Codable, CaseIterable, Sendable {
         }
     }
 
+    /// Images in order, with the days of files if the order is by date.
+    struct Arrangement: Sendable {
+        var urls: [URL]
+        /// As `YYYY:MM:DD`.
+        var days: [URL: String] = [:]
+    }
+
     /// Returns the images in this order: by name as in file managers, with the images of a folder before those of folders inside it;
     /// else the newest and the largest first. Images of servers, of which nothing is known, keep their order at the end. Reads the
     /// files, so it blocks the thread.
-    func sorted(_ urls: [URL], _ cancellation: Cancellation) -> [URL] {
+    func arranged(_ urls: [URL], _ cancellation: Cancellation) -> Arrangement {
         switch self {
         case .name:
-            sorted(urls, cancellation, by: Self.nameKey) {
+            arranged(urls, cancellation, by: Self.nameKey) {
                 $0.lexicographicallyPrecedes($1) { $0.lexicographicallyPrecedes($1) }
             }
-        case .dateTaken: sorted(urls, cancellation, by: Self.dateTaken) { $0 > $1 }
-        case .dateModified: sorted(urls, cancellation, by: Self.dateModified) { $0 > $1 }
-        case .size: sorted(urls, cancellation, by: Self.byteCount) { $0 > $1 }
+        case .dateTaken: arranged(urls, cancellation, by: Self.dateTaken, day: { $0 }) { $0 > $1 }
+        case .dateModified: arranged(urls, cancellation, by: LocalFile.modified, day: Self.localTime) { $0 > $1 }
+        case .size: arranged(urls, cancellation, by: LocalFile.byteCount) { $0 > $1 }
         }
     }
 
-    private func sorted<Key>(
-        _ urls: [URL], _ cancellation: Cancellation, by key: (URL) -> Key?, _ precedes: (Key, Key) -> Bool
-    ) -> [URL] {
+    /// - Parameter day: returns a text of a key that begins with the day.
+    private func arranged<Key>(
+        _ urls: [URL], _ cancellation: Cancellation, by key: (URL) -> Key?, day: (Key) -> String? = { _ in nil },
+        _ precedes: (Key, Key) -> Bool
+    ) -> Arrangement {
         var keyed: [(key: Key, url: URL)] = []
         var others: [URL] = []
         for url in urls {
-            guard !cancellation.isCancelled else { return urls }
+            guard !cancellation.isCancelled else { return Arrangement(urls: urls) }
             if url.isFileURL, let key = key(url) { keyed.append((key, url)) } else { others.append(url) }
         }
-        return keyed.sorted { precedes($0.key, $1.key) }.map(\.url) + others
+        var result = Arrangement(urls: keyed.sorted { precedes($0.key, $1.key) }.map(\.url) + others)
+        for (key, url) in keyed { if let day = day(key)?.prefix(10) { result.days[url] = String(day) } }
+        return result
     }
 
     // MARK: Keys
@@ -52,15 +63,15 @@ enum PhotoOrder: String, Codable, CaseIterable, Sendable {
         }
     }
 
-    private static func byteCount(_ file: URL) -> Int? { LocalFile.byteCount(file) }
-
-    private static func dateModified(_ file: URL) -> Date? { LocalFile.modified(file) }
-
     /// `YYYY:MM:DD HH:MM:SS`: what the camera noted, or else when the file was modified, in local time.
     private static func dateTaken(_ file: URL) -> String? {
         if let date = exifDate(file) { return date }
-        guard let modified = LocalFile.modified(file) else { return nil }
-        var (seconds, time) = (time_t(modified.timeIntervalSince1970.rounded(.down)), tm())
+        return LocalFile.modified(file).flatMap(localTime)
+    }
+
+    /// `YYYY:MM:DD HH:MM:SS`.
+    private static func localTime(_ date: Date) -> String? {
+        var (seconds, time) = (time_t(date.timeIntervalSince1970.rounded(.down)), tm())
         guard localtime_r(&seconds, &time) != nil else { return nil }
         var text = [CChar](repeating: 0, count: 32)
         strftime(&text, text.count, "%Y:%m:%d %H:%M:%S", &time)

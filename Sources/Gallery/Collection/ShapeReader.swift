@@ -34,7 +34,7 @@ import WebImageGTK
             (cancellation, queuedCount) = (Cancellation(), 0)
             readNewImages()
         case .appended: readNewImages()
-        case .shapes: break
+        case .shapes, .days: break
         }
     }
 

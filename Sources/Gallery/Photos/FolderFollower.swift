@@ -76,15 +76,17 @@ import WebImageGTK
         work = Task { [weak self, reader = LocationReader(manager: session.manager)] in
             let found =
                 if let stalePlace { await Self.images(at: stalePlace, and: urls, reader) } else { urls as [URL]? }
-            let sorted = await WorkQueue.files.run { cancellation in
+            let arrangement = await WorkQueue.files.run { cancellation in
                 // Places are read in the order of names.
-                stalePlace != nil && order == .name ? found ?? urls : order.sorted(found ?? urls, cancellation)
+                stalePlace != nil && order == .name
+                    ? PhotoOrder.Arrangement(urls: found ?? urls) : order.arranged(found ?? urls, cancellation)
             }
             guard !Task.isCancelled, let self else { return }
             guard session.collection.urls == urls else { return arrange() }
             // A place that cannot be read is read again after its next change.
             (work, isStale) = (nil, found == nil)
-            session.collection.rearrange(to: sorted)
+            session.collection.rearrange(to: arrangement.urls)
+            session.collection.noteDays(arrangement.days)
             if stalePlace != nil { watchFolders() }
         }
     }

@@ -6,12 +6,18 @@
 ///     ┌─────┐┌───────┐
 ///     │ 3   ││ 4     │              the last row is not stretched
 ///     └─────┘└───────┘
+///     Friday, 1 May 2026             a section begins with a row of its own, below its heading
+///     ┌──────┐
 struct JustifiedLayout: Equatable {
     struct Row: Equatable {
         /// The images of the row.
         var indices: Range<Int>
         /// The upper edge and the height of the images in points.
         var y, height: Double
+        /// The space for a heading above the images, in points; 0 without.
+        var headingHeight = 0.0
+        /// Whether the images fill the row only if they are as wide by chance.
+        var isLast = false
     }
 
     /// A place in whole points, from the upper left corner of the content.
@@ -30,21 +36,38 @@ struct JustifiedLayout: Equatable {
     ///   - rowHeight: the height that rows come close to, in points.
     ///   - captionHeight: the space below each image, in points.
     ///   - spacing: the space between images, in points.
-    init(aspectRatios: [Float], width: Double, rowHeight: Double, captionHeight: Double = 0, spacing: Double = 4) {
+    ///   - sections: the first images of sections with a heading, in order.
+    ///   - headingHeight: the height of a heading, in points.
+    init(
+        aspectRatios: [Float], width: Double, rowHeight: Double, captionHeight: Double = 0, spacing: Double = 4,
+        sections: [Int] = [], headingHeight: Double = 0
+    ) {
         (self.width, self.spacing) = (width, spacing)
         guard width > 0, rowHeight > 0 else { return }
         rows.reserveCapacity(aspectRatios.count * Int(rowHeight) / max(1, Int(width)) + 1)
         var (start, sum, y) = (0, 0.0, 0.0)
+        var nextSections = sections[...]
         /// Ends a row before image `end`. Its images have the sum of ratios.
         func endRow(_ end: Int, _ sum: Double, isStretched: Bool) {
             let free = max(1, width - spacing * Double(end - start - 1))
             let height = (isStretched ? free / sum : min(rowHeight, free / sum)).rounded()
-            rows.append(Row(indices: start..<end, y: y, height: max(1, height)))
+            var row = Row(indices: start..<end, y: y, height: max(1, height), isLast: !isStretched)
+            if nextSections.first == start {
+                nextSections.removeFirst()
+                row.headingHeight = headingHeight
+                y += headingHeight
+                row.y = y
+            }
+            rows.append(row)
             y += max(1, height) + captionHeight + spacing
             start = end
         }
         for (index, ratio) in aspectRatios.enumerated() {
             let ratio = Double(ratio)
+            if index > start, (nextSections.first == start ? nextSections.dropFirst() : nextSections).first == index {
+                endRow(index, sum, isStretched: false)
+                sum = 0
+            }
             /// How tall a row of these images is.
             func height(_ sum: Double, _ count: Int) -> Double { (width - spacing * Double(count - 1)) / sum }
             let count = index - start
@@ -79,11 +102,10 @@ struct JustifiedLayout: Equatable {
     /// The places of a row's images, in order.
     func frames(ofRow number: Int, _ aspectRatios: [Float]) -> [Frame] {
         let row = rows[number]
-        let isLast = number == rows.count - 1
         let gaps = spacing * Double(row.indices.count - 1)
         let sum = row.indices.reduce(0.0) { $0 + Double(aspectRatios[$1]) }
         // Rounding the row's height left a rest, which all images share.
-        let isFull = !isLast || sum * row.height + gaps > width - 1
+        let isFull = !row.isLast || sum * row.height + gaps > width - 1
         let factor = isFull ? (width - gaps) / sum : row.height
         var x = 0.0
         return row.indices.map { index in

@@ -35,6 +35,7 @@ import WebImageGTK
     private var pendingReveal: (index: Int, focusing: Bool)?
     private var cells: [Int: PhotoCell] = [:]
     private var spareCells: [PhotoCell] = []
+    private lazy var headings = DayHeadings(in: self)
 
     /// How far from the view images get cells, and how far they keep them, in heights of the view. Rows that grow as shapes become
     /// known move images away, whose loads need not start anew when they come back.
@@ -62,6 +63,9 @@ import WebImageGTK
     /// The cells in use, in the order of their images.
     var boundCells: [PhotoCell] { cells.sorted { $0.key < $1.key }.map(\.value) }
 
+    /// The days above the images near the view.
+    var headingTexts: [String] { headings.texts }
+
     /// The cell of the current image, if that is near the view.
     var currentCell: PhotoCell? { current.flatMap { cells[$0] } }
 
@@ -75,7 +79,7 @@ import WebImageGTK
         case .rearranged(let formerPlaces): rearrange(formerPlaces)
         case .content(let urls):
             for cell in cells.values { if let url = cell.item?.url, urls.contains(url) { cell.contentDidChange() } }
-        case .appended, .shapes: break
+        case .appended, .shapes, .days: break
         }
         invalidateLayout()
     }
@@ -130,7 +134,8 @@ import WebImageGTK
         }
         layout = JustifiedLayout(
             aspectRatios: collection.aspectRatios, width: Double(width), rowHeight: session.settings.values.rowHeight,
-            captionHeight: Double(captionHeight))
+            captionHeight: Double(captionHeight), sections: headings.setSections(collection.sections),
+            headingHeight: Double(DayHeadings.height))
         var newPosition = position
         if let pendingReveal {
             newPosition = revealing(pendingReveal.index, from: position)
@@ -161,6 +166,7 @@ import WebImageGTK
                 bindCell(of: index, height: Int(layout.rows[row].height))
             }
         }
+        headings.show(layout.rows[kept].filter { $0.headingHeight > 0 }.map(\.indices.lowerBound))
         if let pendingReveal, !isLayoutStale {
             self.pendingReveal = nil
             if pendingReveal.focusing { focusCell(of: pendingReveal.index) }
@@ -222,6 +228,11 @@ import WebImageGTK
         let position = scrollPosition(GTK_ORIENTATION_VERTICAL)
         for row in rows(within: Self.keptMargin) {
             let frames = layout.frames(ofRow: row, collection.aspectRatios)
+            let line = layout.rows[row]
+            if line.headingHeight > 0 {
+                let y = (line.y - line.headingHeight - position).rounded()
+                headings.place(line.indices.lowerBound, y: y, width: width, isInSight: y < Double(height))
+            }
             for (index, frame) in zip(layout.rows[row].indices, frames) {
                 guard let cell = cells[index] else { continue }
                 let x = isRightToLeft ? width - frame.x - frame.width : frame.x
@@ -310,7 +321,8 @@ import WebImageGTK
     private func revealing(_ index: Int, from position: Double) -> Double {
         guard index < firstImage(of: layout.rows.count) else { return position }
         let row = layout.rows[layout.row(of: index)]
-        return max(min(position, row.y), row.y + row.height + Double(captionHeight) - Double(height))
+        return max(
+            min(position, row.y - row.headingHeight), row.y + row.height + Double(captionHeight) - Double(height))
     }
 
     // MARK: Input

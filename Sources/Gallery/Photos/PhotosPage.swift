@@ -138,7 +138,7 @@ import WebImageGTK
 
     private func collectionDidChange(_ change: PhotoCollection.Change) {
         switch change {
-        case .shapes, .content: return
+        case .shapes, .days, .content: return
         case .replaced, .rearranged, .appended: break
         }
         if change == .replaced { session.loads.forgetFailures(except: session.collection.contains) }

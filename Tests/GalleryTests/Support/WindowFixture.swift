@@ -61,6 +61,13 @@ import XCTest
     func close() {
         gtk_window_destroy(window.widget.as())
         pumpUntilIdle()
+        // The cache may be about to use its folder.
+        var isWritten = false
+        Task { [session] in
+            await session.cache.flush()
+            isWritten = true
+        }
+        pump("the cache") { isWritten }
         g_object_unref(application.address)
         try? FileManager.default.removeItem(at: folder)
     }

@@ -11,7 +11,7 @@ import WebImageGTK
     var onChange: () -> Void = {}
 
     private let canvas: PhotoCanvas
-    private let shapes = ObjectPointer.dropDown(CropSelection.Shape.allCases.map(\.title), "Shape")
+    private let shapes = ObjectPointer.dropDown(CropSelection.Shape.allCases.map(\.title), "Shape").named("Shape")
     private let sizeLabel = ObjectPointer.label("", "numeric").set("wrap", false)
 
     init(canvas: PhotoCanvas) {
