@@ -135,6 +135,6 @@ extension WebDataResponse {
             headers: (isFromCache ? stored?.headers(servedAt: now) : bytes.head?.headers) ?? [],
             url: isFromCache ? storedURL : bytes.head?.url ?? context.request.url, origin: bytes.origin,
             isConfirmed: bytes.isConfirmed, isStale: isFromCache && !bytes.isConfirmed && !isFresh,
-            metrics: bytes.metrics, trace: trace)
+            metrics: bytes.metrics, trace: trace, judgments: bytes.judgments)
     }
 }

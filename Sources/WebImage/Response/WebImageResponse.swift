@@ -203,6 +203,8 @@ package struct WebDataResponse: Sendable {
     package var metrics: LoaderMetrics?
     /// What happened during the load.
     package var trace: LoadTrace
+    /// What caches that machines share wait for, to store the body: a caller that decodes it tells them the result.
+    package var judgments: [BodyJudgment] = []
 
     /// Returns the value of the last field with this name, in any case.
     package func headerValue(_ name: String) -> String? {

@@ -1,13 +1,27 @@
 internal import WebImageCoding
-internal import WebImageCore
+package import WebImageCore
 
 /// Removes the border of one color. Of an animation, what is border in all frames.
 struct TrimProcessor: Processor {
     /// The largest difference of a component from the border's color, 0 to 255.
     let tolerance: Int
+    /// The border's color; `nil` for that of the top left pixel.
+    var color: Color?
+    /// Whether as much is removed at the left as at the right, and at the top as at the bottom.
+    var symmetry = TrimSymmetry()
 
     /// Such as `trim(tolerance:10)`.
-    var identifier: ProcessorIdentifier { ProcessorIdentifier("trim", values: ["tolerance": tolerance]) }
+    var identifier: ProcessorIdentifier {
+        guard color != nil || symmetry != TrimSymmetry() else {
+            return ProcessorIdentifier("trim", values: ["tolerance": tolerance])
+        }
+        return ProcessorIdentifier(
+            "trim",
+            values: [
+                "tolerance": tolerance, "color": color, "equalSides": symmetry.horizontal,
+                "equalEnds": symmetry.vertical,
+            ])
+    }
 
     /// An image of one color stays as it is.
     func process(_ image: Image, cancellation: Cancellation?) throws(WebImageError) -> Image {
@@ -21,13 +35,20 @@ struct TrimProcessor: Processor {
                 content = content.map { $0.union(part) } ?? part
             }
         }
-        guard let content, content.size != image.pixels.size else { return image }
+        guard let content = content.map({ symmetry.applied(to: $0, in: image.pixels.size) }),
+            content.size != image.pixels.size
+        else { return image }
         return try CropProcessor(area: .pixels(content)).process(image, cancellation: cancellation)
     }
 
-    /// Returns the smallest rectangle with everything that differs from the top left pixel; `nil` if nothing does.
+    /// Returns the smallest rectangle with everything that differs from the border's color; `nil` if nothing does.
     private func content(of pixels: PixelBuffer, cancellation: Cancellation?) throws(WebImageError) -> PixelRect? {
-        let border = SIMD4<Int16>(truncatingIfNeeded: pixels[0, 0])
+        let border =
+            color.map { color in
+                let pixel = color.premultipliedPixel
+                return SIMD4<Int16>(
+                    Int16(pixel & 255), Int16(pixel >> 8 & 255), Int16(pixel >> 16 & 255), Int16(pixel >> 24))
+            } ?? SIMD4<Int16>(truncatingIfNeeded: pixels[0, 0])
         let limit = SIMD4<Int16>(repeating: Int16(tolerance))
         let width = pixels.width
         var (left, right, top, bottom) = (width, -1, pixels.height, -1)
@@ -58,9 +79,35 @@ extension PixelRect {
     }
 }
 
+/// Which borders are removed equally on both sides.
+package struct TrimSymmetry: Sendable, Hashable {
+    /// Left and right.
+    package var horizontal = false
+    /// Top and bottom.
+    package var vertical = false
+
+    package init(horizontal: Bool = false, vertical: Bool = false) {
+        (self.horizontal, self.vertical) = (horizontal, vertical)
+    }
+
+    /// Returns the content with the wider border of two made as narrow as the other.
+    fileprivate func applied(to content: PixelRect, in size: PixelSize) -> PixelRect {
+        var (left, top) = (content.x, content.y)
+        var (right, bottom) = (size.width - left - content.width, size.height - top - content.height)
+        if horizontal { (left, right) = (min(left, right), min(left, right)) }
+        if vertical { (top, bottom) = (min(top, bottom), min(top, bottom)) }
+        return PixelRect(x: left, y: top, width: size.width - left - right, height: size.height - top - bottom)
+    }
+}
+
 extension ImageProcessor {
-    /// Removes the border that has the color of the top left pixel.
+    /// Removes the border of one color.
     ///
-    /// - Parameter tolerance: the largest difference of a component, 0 to 255.
-    package static func trim(tolerance: Int = 10) -> Self { Self(TrimProcessor(tolerance: tolerance)) }
+    /// - Parameters:
+    ///   - tolerance: the largest difference of a component, 0 to 255.
+    ///   - color: the border's color; by default that of the top left pixel.
+    ///   - symmetry: which borders are removed equally on both sides; none by default.
+    package static func trim(
+        tolerance: Int = 10, color: Color? = nil, symmetry: TrimSymmetry = TrimSymmetry()
+    ) -> Self { Self(TrimProcessor(tolerance: tolerance, color: color, symmetry: symmetry)) }
 }

@@ -111,6 +111,10 @@ extension SharedImageCache: ImageCaching {
         guard tiers.contains(.disk), case .found(let object, _) = await store.read(Self.name(of: key)),
             object.kind == .value, !object.isExpired(at: Date())
         else { return nil }
+        return Self.result(of: object)
+    }
+
+    static func result(of object: SharedObject) -> ImageCacheResult {
         let expiration: CacheExpiration? = object.texts.expires.map { .date(Date(timeIntervalSince1970: $0)) }
         return ImageCacheResult(
             data: object.content, tier: .disk,

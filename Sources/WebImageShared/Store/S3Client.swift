@@ -1,17 +1,17 @@
-internal import FoundationEssentials
+package import FoundationEssentials
 internal import WebImageCore
-internal import WebImageLoading
+package import WebImageLoading
 
 /// Sends single requests to an S3 store, signed by libcurl (Signature Version 4).
 ///
 /// libcurl 7.88 (Debian 12) adds no `x-amz-content-sha256`, which stores require, but signs one that the request has; 8.14 adds
 /// one if it is missing. So each request has its own. Keys consist of characters that no encoding changes, and queries are in
 /// canonical order, because 7.88 signs both unchanged.
-final class S3Client: Sendable {
-    struct Response: Sendable {
-        let statusCode: Int
-        let head: TransferHead
-        let body: Data
+package final class S3Client: Sendable {
+    package struct Response: Sendable {
+        package let statusCode: Int
+        package let head: TransferHead
+        package let body: Data
 
         /// The store's name for an error, such as `AccessDenied`; `nil` without one.
         var errorCode: String? {
@@ -21,7 +21,7 @@ final class S3Client: Sendable {
         }
 
         /// Whether the bucket is missing, and not only the object.
-        var isBucketMissing: Bool { statusCode == 404 && errorCode == "NoSuchBucket" }
+        package var isBucketMissing: Bool { statusCode == 404 && errorCode == "NoSuchBucket" }
 
         /// Whether the store has no space left, or none for this account.
         var isFull: Bool { statusCode == 507 || statusCode == 403 && errorCode == "QuotaExceeded" }
@@ -46,7 +46,7 @@ final class S3Client: Sendable {
         }
     }
 
-    enum Failure: Error, Equatable, CustomStringConvertible {
+    package enum Failure: Error, Equatable, CustomStringConvertible {
         /// There is no connection, or it broke.
         case unreachable(String)
         /// The store exceeded the budget.
@@ -59,7 +59,7 @@ final class S3Client: Sendable {
         /// The circuit breaker allows no request.
         case paused
 
-        var description: String {
+        package var description: String {
             switch self {
             case .unreachable(let message): "the store cannot be reached: \(message)"
             case .tooSlow: "the store did not respond in time"
@@ -77,7 +77,7 @@ final class S3Client: Sendable {
     private let transport: any HTTPTransport
     private let lastID = Lock(UInt64(0))
 
-    init(_ configuration: SharedImageCache.Configuration) {
+    package init(_ configuration: SharedImageCache.Configuration) {
         location = configuration.location
         credential = configuration.credential
         budget = configuration.budget
@@ -88,9 +88,9 @@ final class S3Client: Sendable {
     }
 
     /// - Parameters:
-    ///   - key: without the prefix; `nil` for the bucket.
+    ///   - key: without the prefix, percent-encoded but for unreserved characters and slashes; `nil` for the bucket.
     ///   - byteLimit: the longest response body.
-    func send(
+    package func send(
         _ method: LoaderRequest.Method, _ key: String?, query: [(name: String, value: String)] = [],
         headers: [HTTPField] = [], body: Data? = nil, byteLimit: Int = 1 << 20
     ) async throws(Failure) -> Response {
