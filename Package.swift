@@ -65,6 +65,7 @@ var products: [Product] = [
     .library(name: "WebImageLoading", targets: ["WebImageLoading"]),
     .library(name: "WebImageAnimation", targets: ["WebImageAnimation"]),
     .library(name: "WebImageShared", targets: ["WebImageShared"]),
+    .library(name: "WebImageService", targets: ["WebImageService"]),
     .executable(name: "webimage", targets: ["WebImageCLI"]),
     .executable(name: "webimage-decoder", targets: ["WebImageDecoder"]),
 ]
@@ -117,6 +118,13 @@ var targets: [Target] = [
         swiftSettings: settings + (hasFormats ? [.define("WEBIMAGE_FORMATS")] : [])),
 
     library("WebImageShared", ["WebImage", "WebImageCore", "WebImageCaching", "WebImageLoading"]),
+    // Requests for images that URLs describe, from a server of any kind.
+    library(
+        "WebImageService",
+        [
+            "WebImage", "WebImageShared", "WebImageCaching", "WebImageCoding", "WebImageCore", "WebImageIsolation",
+            "WebImageLoading", "WebImageProcessing",
+        ]),
     // The help and the manual pages of programs.
     library("CommandReference", ["WebImageCore"]),
     .executableTarget(
@@ -191,6 +199,7 @@ var targets: [Target] = [
         "WebImageTests", ["WebImage"] + decoder + (isSanitizingThreads ? [] : ["MisbehavingDecoder"]),
         hasFormats ? [.define("WEBIMAGE_FORMATS")] : []),
     tests("WebImageSharedTests", ["WebImageShared", "WebImage"]),
+    tests("WebImageServiceTests", ["WebImageService", "WebImageShared", "WebImage"] + decoder),
     tests(
         "WebImageCLITests",
         ["WebImage", "WebImageCLI", "CommandReference", "CWebImageSQLite", "CWebImageGLib"] + decoder),

@@ -1,0 +1,164 @@
+internal import FoundationEssentials
+internal import WebImageCore
+internal import WebImageLoading
+
+/// The answer with a result: whole, a part, or nothing if the client has it.
+struct ResultAnswer {
+    let request: ServiceRequest
+    let order: Order
+    let result: StoredResult
+    let origin: ResultStore.Origin
+    let now: Date
+
+    var answer: ServiceAnswer {
+        let fields = commonFields
+        if isCurrent { return ServiceAnswer(304, fields) }
+        let count = result.data.count
+        var status = 200
+        var own: [HTTPField] = [HTTPField(name: "Content-Type", value: result.head.contentType)]
+        own.add("Content-Disposition", disposition)
+        own.add("X-Content-Type-Options", "nosniff")
+        // Documents in some formats can contain programs.
+        own.add("Content-Security-Policy", "script-src 'none'")
+        own.add("Accept-Ranges", "bytes")
+        var range = 0..<count
+        switch requestedRange {
+        case .whole: break
+        case .part(let part):
+            (status, range) = (206, part)
+            own.add("Content-Range", "bytes \(part.lowerBound)-\(part.upperBound - 1)/\(count)")
+        case .unsatisfiable:
+            return ServiceAnswer(
+                416,
+                fields + [
+                    HTTPField(name: "Content-Range", value: "bytes */\(count)"),
+                    HTTPField(name: "Content-Length", value: "0"),
+                ])
+        }
+        own.add("Content-Length", "\(range.count)")
+        let start = result.data.startIndex
+        let body =
+            request.method == "HEAD"
+            ? Data()
+            : range.count == count
+                ? result.data : result.data[(start + range.lowerBound)..<(start + range.upperBound)]
+        return ServiceAnswer(status, fields + own, body)
+    }
+
+    private var tag: String { "\"\(result.head.tag)\"" }
+    private var modified: Date { Date(timeIntervalSince1970: result.head.modified) }
+
+    /// The fields that a 304 has, too.
+    private var commonFields: [HTTPField] {
+        var fields: [HTTPField] = []
+        fields.add("ETag", tag)
+        fields.add("Last-Modified", HTTPDate.format(modified))
+        fields.add("Cache-Control", result.head.isStorable ? "public, max-age=\(remainingSeconds)" : "no-store")
+        if !order.varyingFields.isEmpty { fields.add("Vary", order.varyingFields.joined(separator: ", ")) }
+        fields.add("Cache-Status", cacheStatus)
+        return fields
+    }
+
+    private var remainingSeconds: Int {
+        var end = result.head.expires
+        if let expires = order.delivery.expires { end = min(end, Double(expires)) }
+        return max(0, Int(min((end - now.timeIntervalSince1970).rounded(), 1e10)))
+    }
+
+    /// RFC 9211.
+    private var cacheStatus: String {
+        switch origin {
+        case .memory, .disk, .shared: "webimage; hit; ttl=\(remainingSeconds); detail=\(origin.rawValue)"
+        case .made: "webimage; fwd=uri-miss" + (result.head.isStorable ? "; stored" : "")
+        case .joined: "webimage; fwd=uri-miss; collapsed"
+        }
+    }
+
+    // MARK: Conditions (RFC 9110, 13)
+
+    /// Whether the client has the result.
+    private var isCurrent: Bool {
+        if let tags = request.header("If-None-Match") { return Self.list(tags, contains: tag) }
+        guard let date = request.header("If-Modified-Since").flatMap({ HTTPDate.parse($0, now: now) }) else {
+            return false
+        }
+        return modified <= date
+    }
+
+    private static func list(_ list: String, contains tag: String) -> Bool {
+        list.split(separator: ",").map { $0.trimmingPrefix { $0 == " " } }.contains { item in
+            // A weak comparison ignores the mark of weak tags.
+            let strong = item.hasPrefix("W/") ? item.dropFirst(2) : item
+            return item == "*" || strong.prefix { $0 != " " } == tag
+        }
+    }
+
+    private enum RequestedRange { case whole, part(Range<Int>), unsatisfiable }
+
+    /// Several ranges at once count as none, as a server may decide.
+    private var requestedRange: RequestedRange {
+        guard request.method == "GET", let text = request.header("Range"), text.hasPrefix("bytes="), mayBePartial else {
+            return .whole
+        }
+        let count = result.data.count
+        let bounds = text.dropFirst("bytes=".count).split(separator: "-", omittingEmptySubsequences: false)
+        guard bounds.count == 2, bounds.allSatisfy({ $0.utf8.allSatisfy { (0x30...0x39).contains($0) } }) else {
+            return .whole
+        }
+        switch (Int(bounds[0]), Int(bounds[1])) {
+        case (let first?, let last):
+            guard bounds[1].isEmpty || last.map({ $0 >= first }) ?? true else { return .whole }
+            guard first < count else { return .unsatisfiable }
+            return .part(first..<min(count, (last ?? count - 1).advancedSaturating()))
+        case (nil, let length?) where bounds[0].isEmpty:
+            guard length > 0, count > 0 else { return .unsatisfiable }
+            return .part(max(0, count - length)..<count)
+        default: return .whole
+        }
+    }
+
+    /// Whether the part that the client has is of this result.
+    private var mayBePartial: Bool {
+        guard let condition = request.header("If-Range") else { return true }
+        return condition == tag || HTTPDate.parse(condition, now: now) == modified
+    }
+
+    // MARK: File names
+
+    /// RFC 6266, with the name in ASCII and as it is.
+    private var disposition: String {
+        let kind = order.delivery.isAttachment ? "attachment" : "inline"
+        let name = fileName + "." + result.head.fileExtension
+        let plain = name.unicodeScalars.map { scalar in
+            scalar.isASCII && scalar.value >= 0x20 && scalar.value != 0x7F && !"\"\\%".unicodeScalars.contains(scalar)
+                ? Character(scalar) : "_"
+        }
+        var text = "\(kind); filename=\"\(String(plain))\""
+        if !name.utf8.allSatisfy({ $0 < 0x80 }) {
+            let encoded = name.utf8.map { byte in
+                let isPlain =
+                    (0x30...0x39).contains(byte) || (0x41...0x5A).contains(byte) || (0x61...0x7A).contains(byte)
+                    || byte == 0x2D || byte == 0x2E || byte == 0x5F
+                return isPlain ? String(UnicodeScalar(byte)) : "%" + String(byte, radix: 16, uppercase: true)
+            }
+            text += "; filename*=UTF-8''" + encoded.joined()
+        }
+        return text
+    }
+
+    /// Without its extension.
+    private var fileName: String {
+        var name = order.delivery.fileName ?? ""
+        if name.isEmpty {
+            name = order.url.lastPathComponent
+            if let dot = name.lastIndex(of: "."), dot != name.startIndex { name = String(name[..<dot]) }
+        }
+        name = String(
+            String.UnicodeScalarView(name.unicodeScalars.filter { $0.value >= 0x20 && $0 != "/" && $0.value != 0x7F }))
+        return name.isEmpty || name == "." ? "image" : String(name.prefix(128))
+    }
+}
+
+extension Int {
+    fileprivate func advancedSaturating() -> Int { self == .max ? self : self + 1 }
+}

@@ -1,0 +1,112 @@
+public import FoundationEssentials
+public import WebImage
+public import WebImageCaching
+public import WebImageCoding
+public import WebImageCore
+public import WebImageShared
+
+extension ImageService {
+    /// The configuration of a service.
+    public struct Configuration: Sendable {
+        /// How sources are loaded; by default ``WebImage/WebImageManager/Configuration/server``: only from the public internet, within
+        /// limits.
+        public var images = WebImageManager.Configuration.server
+        /// The limits of requests and results.
+        public var limits = Limits()
+
+        // MARK: URLs
+
+        /// The keys of signatures, any of which may sign. Without one, the default, paths are not signed: everyone can have everything
+        /// made, so this is for development only.
+        public var keys: [SigningKey] = []
+        /// The length of signatures in bytes, 1 to 32; 32 by default.
+        public var signatureByteCount = 32
+        /// Texts that count as signatures of every path; none by default.
+        public var trustedSignatures: [String] = []
+        /// What paths begin with, such as `/images`; empty by default.
+        public var pathPrefix = ""
+        /// Options between slashes, by the name of their preset. That of `default` precedes the options of every path.
+        public var presets: [String: String] = [:]
+        /// Whether paths have names of presets instead of options; `false` by default.
+        public var allowsOnlyPresets = false
+
+        // MARK: Sources
+
+        /// The beginnings of allowed sources, such as `https://*.example.com/photos/` or `s3://bucket/`, where `*` stands for one label
+        /// of a host. Without one, the default, everything is allowed that can be loaded.
+        public var allowedSources: [String] = []
+        /// What all sources begin with, so that paths need not contain it; empty by default.
+        public var baseURL = ""
+        /// The folder of `local:///` sources; `nil`, the default, refuses them.
+        public var folder: URL?
+        /// The store of `s3://bucket/key` sources, of which the endpoint, the region and the style count; `nil`, the default, refuses
+        /// them.
+        public var store: S3Location?
+        /// The keys of ``store``; by default those of the environment.
+        public var storeCredential: S3Credential? = .environment
+
+        // MARK: Results
+
+        /// The formats that clients get if their `Accept` field names them, best first; AVIF and WebP by default. Others get JPEG, PNG or
+        /// GIF.
+        public var offeredFormats: [ImageFormat] = [.avif, .webp]
+        /// Whether the width and the density of client hints count where a path names none; `false` by default.
+        public var usesClientHints = false
+        /// The quality of JPEG, 1 to 100; 80 by default. That of AVIF, WebP and JPEG XL is at most 63, 79 and 77, unless
+        /// ``formatQualities`` has another one.
+        public var quality = 80
+        /// The qualities of formats, 1 to 100.
+        public var formatQualities: [ImageFormat: Int] = [:]
+        /// The file of the image that the option `watermark` draws; `nil` by default.
+        public var watermark: Data?
+        /// The file of the image that is sent if a source cannot be loaded or decoded; `nil`, the default, sends the error.
+        public var fallback: Data?
+        /// The status of ``fallback``; 200 by default. `nil` is that of the error.
+        public var fallbackStatus: Int? = 200
+
+        // MARK: Caching
+
+        /// How long clients and caches may use a result, and how long the service stores it; a year by default.
+        public var lifetime: Duration = .seconds(31_536_000)
+        /// Whether the lifetime of a source, if its server states one, is also the longest of its results; `false` by default.
+        public var usesSourceLifetime = false
+        /// The limit on results in memory, in bytes; 64 MiB by default.
+        public var memoryByteCount = 64 << 20
+        /// The cache of results on disk; `nil`, the default, stores none.
+        public var disk: DiskCache?
+        /// The cache of results and originals that several machines share; `nil` by default. An equal result is made by one of them.
+        public var shared: SharedImageCache?
+
+        /// Creates a configuration with the defaults.
+        public init() {}
+
+        var now: @Sendable () -> Date = { Date() }
+    }
+
+    /// The limits of a service. What exceeds one is refused with a status of 4xx.
+    public struct Limits: Sendable, Hashable {
+        /// The longest source in bytes; 50 MiB by default.
+        public var sourceByteCount = 50 << 20
+        /// The time for loading a source; 20 s by default.
+        public var transferTime: Duration = .seconds(20)
+        /// The limits for decoding; by default those of servers.
+        public var decoding = DecodingLimits.server
+        /// The most frames of an animation; 1,000 by default.
+        public var frameCount = 1000
+        /// The longest side of a result in pixels; 8192 by default.
+        public var resultSide = 8192
+        /// The most pixels of a result; 40 million by default.
+        public var resultPixelCount = 40_000_000
+        /// The longest result in bytes; 64 MiB by default.
+        public var resultByteCount = 64 << 20
+        /// The time for a request; 30 s by default.
+        public var time: Duration = .seconds(30)
+        /// The results that are made at a time; by default four for each processor, most of which wait for their sources.
+        public var workCount = 4 * PlatformThread.processorCount
+        /// The results that may wait for those; 256 by default. Beyond it, requests are refused with 429.
+        public var queueLength = 256
+
+        /// Creates the default limits.
+        public init() {}
+    }
+}

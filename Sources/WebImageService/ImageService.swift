@@ -1,0 +1,208 @@
+internal import FoundationEssentials
+internal import WebImage
+internal import WebImageCaching
+internal import WebImageCoding
+public import WebImageCore
+internal import WebImageIsolation
+internal import WebImageLoading
+internal import WebImageShared
+
+/// Serves images that are made as URLs describe them: resized, cropped, in the client's best format.
+///
+/// URLs are those of imgproxy. The service has no network code of its own, so any HTTP server can call it:
+///
+/// ```swift
+/// var configuration = ImageService.Configuration()
+/// configuration.keys = [key]
+/// let service = ImageService(configuration)
+/// let answer = await service.answer(to: ServiceRequest(target: "/signature/rs:fill:300:300/plain/https://example.org/photo.jpg"))
+/// ```
+///
+/// Results are stored in memory, on disk and in a store that machines share. Equal requests at a time are one.
+///
+///     request ─► grammar, signature ─► order ─► results ─► answer
+///                                                  └─ work ─► load, decode, process, encode
+public final class ImageService: Sendable {
+    /// The configuration.
+    public let configuration: Configuration
+    private let manager: WebImageManager
+    private let reader: OrderReader
+    private let results: ResultStore
+    private let maker: ResultMaker
+    private let totals = Lock(Counters())
+    private let isStopping = Lock(false)
+
+    /// Totals since the service was created, and its current state.
+    public struct Counters: Sendable, Hashable {
+        /// Requests, and those that were refused.
+        public var requests = 0, refusals = 0
+        /// Results from memory, from disk, and from the shared cache.
+        public var memoryHits = 0, diskHits = 0, sharedHits = 0
+        /// Results that were made, and requests that waited for one that another request had made.
+        public var made = 0, joined = 0
+        /// Requests that were refused because too much waited.
+        public var overloads = 0
+        /// Results that are made now, and those that wait.
+        public var running = 0, waiting = 0
+    }
+
+    /// Creates a service. It loads nothing before the first request.
+    ///
+    /// - Throws: ``WebImage/WebImageError/custom(id:message:)`` with the id `service-preset` for a preset that cannot be read.
+    public init(_ configuration: Configuration = Configuration()) throws(WebImageError) {
+        self.configuration = configuration
+        let presets = Presets(configuration.presets, isOnlySource: configuration.allowsOnlyPresets)
+        do throws(Refusal) {
+            try Presets(configuration.presets, isOnlySource: false).check()
+        } catch {
+            throw .custom(id: "service-preset", message: error.text)
+        }
+        reader = OrderReader(
+            prefix: configuration.pathPrefix,
+            signatures: SignatureCheck(
+                keys: configuration.keys, byteCount: min(max(configuration.signatureByteCount, 1), 32),
+                trusted: configuration.trustedSignatures),
+            presets: presets,
+            sources: SourcePolicy(
+                configuration.allowedSources, hasFolder: configuration.folder != nil,
+                hasStore: configuration.store != nil),
+            baseURL: configuration.baseURL, offeredFormats: configuration.offeredFormats,
+            usesClientHints: configuration.usesClientHints)
+        let manager = WebImageManager(configuration: Self.images(configuration))
+        self.manager = manager
+        let images = configuration.images
+        let maker = ResultMaker(
+            manager: manager, decoding: images.codecs.isolated(by: images.isolation, in: images.isolatedDecoding),
+            encoding: images.codecs, limits: configuration.limits, quality: configuration.quality,
+            formatQualities: configuration.formatQualities, lifetime: configuration.lifetime / .seconds(1),
+            usesSourceLifetime: configuration.usesSourceLifetime,
+            watermark: configuration.watermark.map { WatermarkImage($0) }, now: configuration.now)
+        self.maker = maker
+        results = ResultStore(
+            memory: MemoryCache(costLimit: configuration.memoryByteCount), disk: configuration.disk,
+            shared: configuration.shared,
+            places: WorkPlaces(
+                placeCount: configuration.limits.workCount, queueLength: configuration.limits.queueLength),
+            now: configuration.now, make: { await maker.result(of: $0) })
+    }
+
+    /// The configuration of the manager, with the service's own sources.
+    private static func images(_ configuration: Configuration) -> WebImageManager.Configuration {
+        var images = configuration.images
+        let limit = configuration.limits.sourceByteCount
+        if configuration.folder != nil || configuration.store != nil {
+            var loaders = images.loaders.loaders
+            if let folder = configuration.folder { loaders.append(FolderLoader(folder, maximumByteCount: limit)) }
+            if let store = configuration.store {
+                loaders.append(S3SourceLoader(store, credential: configuration.storeCredential, byteLimit: limit))
+            }
+            images.loaders = ImageLoaderGroup(loaders)
+        }
+        if let shared = configuration.shared { images.share(shared) }
+        return images
+    }
+
+    // MARK: Answering
+
+    /// Answers a request. Cancelling the task gives it up.
+    public func answer(to request: ServiceRequest) async -> ServiceAnswer {
+        if let answer = answerAtOnce(to: request) { return answer }
+        do throws(Refusal) {
+            if isStopping.withLock({ $0 }) { throw .stopping }
+            let order = try reader.order(for: request, now: configuration.now())
+            let found = await results.answer(to: order, within: time(for: request))
+            switch found.outcome {
+            case .success(let result):
+                count(found.origin)
+                return answer(request, order, result, found.origin)
+            case .failure(let refusal):
+                if let answer = await fallback(request, order, refusal) { return answer }
+                throw refusal
+            }
+        } catch {
+            return refused(error, request)
+        }
+    }
+
+    /// Answers a request if that needs no waiting: from memory, or because it is refused. Otherwise returns `nil`.
+    package func answerAtOnce(to request: ServiceRequest) -> ServiceAnswer? {
+        do throws(Refusal) {
+            let order = try reader.order(for: request, now: configuration.now())
+            guard let result = results.inMemory(order.key) else { return nil }
+            count(.memory)
+            return answer(request, order, result, .memory)
+        } catch {
+            return refused(error, request)
+        }
+    }
+
+    private func time(for request: ServiceRequest) -> Duration {
+        let limit = configuration.limits.time
+        return request.deadline.map { min(limit, max(.zero, ContinuousClock.now.duration(to: $0))) } ?? limit
+    }
+
+    private func answer(
+        _ request: ServiceRequest, _ order: Order, _ result: StoredResult, _ origin: ResultStore.Origin
+    ) -> ServiceAnswer {
+        ResultAnswer(request: request, order: order, result: result, origin: origin, now: configuration.now()).answer
+    }
+
+    /// Returns the image that stands for one that cannot be had.
+    private func fallback(_ request: ServiceRequest, _ order: Order, _ refusal: Refusal) async -> ServiceAnswer? {
+        guard let data = configuration.fallback, refusal.isAboutSource, order.key.info == nil else { return nil }
+        guard case .success(let result) = await maker.result(of: order, from: ResultMaker.Source(data: data)) else {
+            return nil
+        }
+        totals.withLock { totals in
+            totals.requests += 1
+            totals.refusals += 1
+        }
+        var fields: [HTTPField] = [HTTPField(name: "Content-Type", value: result.head.contentType)]
+        fields.add("Content-Length", "\(result.data.count)")
+        fields.add("Cache-Control", "public, max-age=60")
+        if !order.varyingFields.isEmpty { fields.add("Vary", order.varyingFields.joined(separator: ", ")) }
+        return ServiceAnswer(
+            configuration.fallbackStatus ?? refusal.status, fields, request.method == "HEAD" ? Data() : result.data)
+    }
+
+    private func refused(_ refusal: Refusal, _ request: ServiceRequest) -> ServiceAnswer {
+        totals.withLock { totals in
+            totals.requests += 1
+            totals.refusals += 1
+            if refusal == .overloaded { totals.overloads += 1 }
+        }
+        return refusal.answer(hasBody: request.method != "HEAD")
+    }
+
+    private func count(_ origin: ResultStore.Origin) {
+        totals.withLock { totals in
+            totals.requests += 1
+            switch origin {
+            case .memory: totals.memoryHits += 1
+            case .disk: totals.diskHits += 1
+            case .shared: totals.sharedHits += 1
+            case .made: totals.made += 1
+            case .joined: totals.joined += 1
+            }
+        }
+    }
+
+    // MARK: State
+
+    /// The counters.
+    public var counters: Counters {
+        var counters = totals.withLock { $0 }
+        counters.running = results.places.runningCount
+        counters.waiting = results.places.waitingCount
+        return counters
+    }
+
+    /// Whether the service takes requests: it is not stopping, and not everything that may wait does.
+    public var isReady: Bool { !isStopping.withLock { $0 } && !results.places.isFull }
+
+    /// Refuses requests for results that are not in memory from now on, with 503, and waits until all results are written.
+    public func stop() async {
+        isStopping.withLock { $0 = true }
+        await results.flush()
+    }
+}

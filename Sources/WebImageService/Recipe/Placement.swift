@@ -1,0 +1,58 @@
+internal import WebImageCore
+internal import WebImageProcessing
+
+/// Where something is: the part of an image that stays, an image on a larger canvas, or a watermark.
+struct Placement: Sendable, Hashable {
+    enum Anchor: Sendable, Hashable {
+        /// 0 is left or top, 0.5 the center, 1 right or bottom.
+        case side(x: Double, y: Double)
+        /// A point of the image, each from 0 to 1, that becomes the center.
+        case focus(x: Double, y: Double)
+        /// The part that people look at.
+        case smart
+    }
+
+    var anchor: Anchor
+    /// Distances from the side, or from the center to the right and down: in pixels, or below 1 as a share of the whole.
+    var offsetX = 0.0, offsetY = 0.0
+
+    static let center = Placement(anchor: .side(x: 0.5, y: 0.5))
+
+    /// Returns the left top corner of something inside something larger, in pixels.
+    ///
+    /// - Parameters:
+    ///   - density: pixels for each pixel of an offset.
+    ///   - mayLeave: whether it may be partly outside.
+    func origin(
+        of inner: PixelSize, in outer: PixelSize, density: Double = 1, mayLeave: Bool = false
+    ) -> (x: Int, y: Int) {
+        (
+            position(\.x, inner.width, outer.width, offsetX, density, mayLeave),
+            position(\.y, inner.height, outer.height, offsetY, density, mayLeave)
+        )
+    }
+
+    private func position(
+        _ axis: KeyPath<PointPair, Double>, _ inner: Int, _ outer: Int, _ offset: Double, _ density: Double,
+        _ mayLeave: Bool
+    ) -> Int {
+        let space = outer - inner
+        let distance = Int((abs(offset) >= 1 ? offset * density : offset * Double(outer)).rounded())
+        let start: Int
+        switch anchor {
+        case .side(let x, let y):
+            let share = PointPair(x: x, y: y)[keyPath: axis]
+            // From the right and from below, distances count inwards.
+            start = Int((Double(space) * share).rounded()) + (share == 1 ? -distance : distance)
+        case .focus(let x, let y):
+            start = Int((Double(outer) * PointPair(x: x, y: y)[keyPath: axis]).rounded()) - inner / 2
+        case .smart: start = space / 2
+        }
+        let range = mayLeave ? (1 - inner)...max(1 - inner, outer - 1) : min(space, 0)...max(space, 0)
+        return min(max(start, range.lowerBound), range.upperBound)
+    }
+
+    private struct PointPair {
+        let x, y: Double
+    }
+}

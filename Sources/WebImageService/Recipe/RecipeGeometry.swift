@@ -1,0 +1,119 @@
+internal import WebImageCore
+
+/// The sizes of a recipe's steps, for a source of one size. Sizes are those after the source was turned.
+///
+///     source ─► crop ─► scale ─► crop to the box ─► extend ─► extend to the proportions ─► pad
+struct RecipeGeometry {
+    /// The part of the source that is used.
+    let crop: PixelSize
+    /// The size to which that part is scaled.
+    let scaled: PixelSize
+    /// What is kept of it.
+    let kept: PixelSize
+    /// The canvases; each is at least as large as the one before.
+    let extended, proportioned, padded: PixelSize
+    /// How many pixels of the result stand for one that the URL names.
+    let density: Double
+    /// The size to which the whole source can be decoded: large enough for `scaled`.
+    let decoded: PixelSize
+    let padding: Recipe.Padding
+
+    init(_ recipe: Recipe, source: PixelSize) {
+        crop = Self.crop(recipe.crop, of: source)
+        let wanted = Self.scale(recipe, of: crop)
+        var (across, down) = (wanted.x, wanted.y)
+        var density = recipe.density ?? 1
+        let factor = max(across, down)
+        if !recipe.enlarges, factor > 1 {
+            (across, down) = (across / factor, down / factor)
+            density = max(density / factor, min(density, 1))
+        }
+        func raise(_ length: Int, _ minimum: Int, _ scale: inout Double, _ other: inout Double) {
+            let needed = Double(minimum) * density / Double(length)
+            guard minimum > 0, scale < needed else { return }
+            (scale, other) = (needed, other * needed / scale)
+        }
+        raise(crop.width, recipe.minWidth, &across, &down)
+        raise(crop.height, recipe.minHeight, &down, &across)
+        self.density = density
+        scaled = PixelSize(width: Self.length(crop.width, across), height: Self.length(crop.height, down))
+        let box = PixelSize(
+            width: recipe.width > 0 ? Self.length(recipe.width, recipe.zoomX * density) : 0,
+            height: recipe.height > 0 ? Self.length(recipe.height, recipe.zoomY * density) : 0)
+        kept = Self.kept(of: scaled, in: box, isDownOnly: recipe.resizing == .fillDown)
+        var size = kept
+        if recipe.extension != nil {
+            size = PixelSize(width: max(size.width, box.width), height: max(size.height, box.height))
+        }
+        extended = size
+        if recipe.ratioExtension != nil { size = Self.extended(size, toProportionsOf: box) }
+        proportioned = size
+        func scaledPadding(_ side: Int) -> Int { Int((Double(side) * density).rounded()) }
+        padding = Recipe.Padding(
+            top: scaledPadding(recipe.padding.top), right: scaledPadding(recipe.padding.right),
+            bottom: scaledPadding(recipe.padding.bottom), left: scaledPadding(recipe.padding.left))
+        padded = PixelSize(
+            width: size.width + padding.left + padding.right, height: size.height + padding.top + padding.bottom)
+        let larger = max(across, down)
+        decoded =
+            larger >= 1
+            ? source
+            : crop == source && across == down
+                ? scaled
+                : PixelSize(
+                    width: min(source.width, Int((Double(source.width) * larger).rounded(.up))),
+                    height: min(source.height, Int((Double(source.height) * larger).rounded(.up))))
+    }
+
+    private static func length(_ length: Int, _ scale: Double) -> Int {
+        max(1, Int(min((Double(length) * scale).rounded(), 1e9)))
+    }
+
+    private static func crop(_ crop: Recipe.Crop?, of source: PixelSize) -> PixelSize {
+        func length(_ part: Double, _ whole: Int) -> Int {
+            part == 0 ? whole : min(whole, max(1, Int((part < 1 ? part * Double(whole) : part).rounded())))
+        }
+        guard let crop else { return source }
+        return PixelSize(width: length(crop.width, source.width), height: length(crop.height, source.height))
+    }
+
+    /// The factors for the sides, before limits.
+    private static func scale(_ recipe: Recipe, of size: PixelSize) -> (x: Double, y: Double) {
+        let across = recipe.width > 0 ? Double(recipe.width) / Double(size.width) : nil
+        let down = recipe.height > 0 ? Double(recipe.height) / Double(size.height) : nil
+        let isSameDirection = (size.width >= size.height) == (recipe.width >= recipe.height)
+        let density = recipe.density ?? 1
+        let factors: (x: Double, y: Double) =
+            switch (across, down) {
+            case (nil, nil): (1, 1)
+            case (let across?, nil): (across, across)
+            case (nil, let down?): (down, down)
+            case (let across?, let down?):
+                switch recipe.resizing {
+                case .force: (across, down)
+                case .fill, .fillDown: (max(across, down), max(across, down))
+                case .auto where isSameDirection: (max(across, down), max(across, down))
+                case .auto, .fit: (min(across, down), min(across, down))
+                }
+            }
+        return (factors.x * recipe.zoomX * density, factors.y * recipe.zoomY * density)
+    }
+
+    /// - Parameter isDownOnly: whether the box shrinks with its proportions, if the image is smaller.
+    private static func kept(of size: PixelSize, in box: PixelSize, isDownOnly: Bool) -> PixelSize {
+        var box = PixelSize(
+            width: box.width > 0 ? box.width : size.width, height: box.height > 0 ? box.height : size.height)
+        let factor = max(Double(box.width) / Double(size.width), Double(box.height) / Double(size.height))
+        if isDownOnly, factor > 1 {
+            box = PixelSize(width: length(box.width, 1 / factor), height: length(box.height, 1 / factor))
+        }
+        return PixelSize(width: min(size.width, box.width), height: min(size.height, box.height))
+    }
+
+    private static func extended(_ size: PixelSize, toProportionsOf box: PixelSize) -> PixelSize {
+        guard box.width > 0, box.height > 0 else { return size }
+        let ratio = Double(box.width) / Double(box.height)
+        return PixelSize(
+            width: max(size.width, length(size.height, ratio)), height: max(size.height, length(size.width, 1 / ratio)))
+    }
+}

@@ -1,0 +1,156 @@
+internal import WebImageCore
+internal import WebImageProcessing
+
+/// The processors of a recipe, for a source of one size that was decoded at the same or at a smaller one.
+struct RecipeSteps {
+    /// What is drawn over the result.
+    struct Mark {
+        let image: Image
+        /// Names the image in identifiers.
+        let id: String
+    }
+
+    private(set) var processors: [ImageProcessor] = []
+    private let recipe: Recipe
+    private let geometry: RecipeGeometry
+
+    /// - Parameters:
+    ///   - turn: what turns the decoded image.
+    ///   - source: the size of the turned source.
+    ///   - decoded: the size of the turned image that was decoded.
+    init(
+        _ recipe: Recipe, _ geometry: RecipeGeometry, turn: Turn, source: PixelSize, decoded: PixelSize, mark: Mark?,
+        cancellation: Cancellation?
+    ) throws(WebImageError) {
+        (self.recipe, self.geometry) = (recipe, geometry)
+        processors = turn.processors
+        addCrop(source: source, decoded: decoded)
+        addScale(from: geometry.crop == source ? decoded : nil)
+        if geometry.kept != geometry.scaled { add(recipe.placement, geometry.kept, geometry.scaled) }
+        addEffects()
+        addCanvas(recipe.extension, from: geometry.kept, to: geometry.extended)
+        addCanvas(recipe.ratioExtension, from: geometry.extended, to: geometry.proportioned)
+        if geometry.padded != geometry.proportioned {
+            let padding = geometry.padding
+            addMargins(padding.top, padding.left, padding.bottom, padding.right)
+        }
+        if let background = recipe.background {
+            processors.append(.letterbox(to: Self.target(geometry.padded), color: background))
+        }
+        if let watermark = recipe.watermark, let mark { try add(watermark, mark, cancellation) }
+    }
+
+    private static func target(_ size: PixelSize) -> TargetSize { .pixels(width: size.width, height: size.height) }
+
+    private mutating func addCrop(source: PixelSize, decoded: PixelSize) {
+        guard geometry.crop != source else { return }
+        // The source may have been decoded at a smaller size.
+        let (across, down) = (
+            Double(decoded.width) / Double(source.width), Double(decoded.height) / Double(source.height)
+        )
+        let size = PixelSize(
+            width: min(decoded.width, max(1, Int((Double(geometry.crop.width) * across).rounded()))),
+            height: min(decoded.height, max(1, Int((Double(geometry.crop.height) * down).rounded()))))
+        add(recipe.crop?.placement ?? recipe.placement, size, decoded, density: across)
+    }
+
+    /// - Parameter size: that of the image now; `nil` if it is not known to be the right one.
+    private mutating func addScale(from size: PixelSize?) {
+        if size == geometry.scaled { return }
+        processors.append(.resize(to: Self.target(geometry.scaled), mode: .stretch))
+    }
+
+    /// Crops.
+    private mutating func add(
+        _ placement: Placement, _ part: PixelSize, _ whole: PixelSize, density: Double? = nil
+    ) {
+        guard placement.anchor != .smart else { return processors.append(.crop(to: part, gravity: .smart)) }
+        let (x, y) = placement.origin(of: part, in: whole, density: density ?? geometry.density)
+        processors.append(.crop(toPixels: PixelRect(x: x, y: y, width: part.width, height: part.height)))
+    }
+
+    private mutating func addEffects() {
+        if recipe.blur > 0 { processors.append(.blur(radius: 2 * recipe.blur)) }
+        if recipe.sharpening > 0 { processors.append(.sharpen(deviation: recipe.sharpening)) }
+        if recipe.pixelSize > 1 {
+            let size = geometry.kept
+            func blocks(_ length: Int) -> Int { (length + recipe.pixelSize - 1) / recipe.pixelSize }
+            processors.append(
+                .resize(
+                    to: .pixels(width: blocks(size.width), height: blocks(size.height)), mode: .stretch, filter: .fast))
+            processors.append(.resize(to: Self.target(size), mode: .stretch, filter: .nearest))
+        }
+    }
+
+    private mutating func addCanvas(_ extension: Recipe.Extension?, from size: PixelSize, to canvas: PixelSize) {
+        guard let `extension`, size != canvas else { return }
+        let (x, y) = `extension`.placement.origin(of: size, in: canvas, density: geometry.density)
+        addMargins(y, x, canvas.height - size.height - y, canvas.width - size.width - x)
+    }
+
+    private mutating func addMargins(_ top: Int, _ left: Int, _ bottom: Int, _ right: Int) {
+        processors.append(
+            .inset(
+                top: -Double(top), left: -Double(left), bottom: -Double(bottom), right: -Double(right),
+                color: recipe.background ?? .clear))
+    }
+
+    private mutating func add(
+        _ watermark: Recipe.Watermark, _ mark: Mark, _ cancellation: Cancellation?
+    ) throws(WebImageError) {
+        let canvas = geometry.padded
+        let natural = mark.image.pixels.size
+        let factor =
+            watermark.scale > 0
+            ? watermark.scale
+                * min(Double(canvas.width) / Double(natural.width), Double(canvas.height) / Double(natural.height))
+            : geometry.density
+        let size = PixelSize(
+            width: max(1, Int((Double(natural.width) * factor).rounded())),
+            height: max(1, Int((Double(natural.height) * factor).rounded())))
+        var image = mark.image
+        if size != natural {
+            image = try image.processed(
+                by: [.resize(to: Self.target(size), mode: .stretch)], cancellation: cancellation)
+        }
+        if watermark.isRepeated {
+            image = Image(
+                pixels: try image.pixels.tiled(
+                    over: canvas, gapX: Int(abs(watermark.placement.offsetX)),
+                    gapY: Int(abs(watermark.placement.offsetY)),
+                    cancellation: cancellation))
+        }
+        let (x, y) =
+            watermark.isRepeated
+            ? (0, 0) : watermark.placement.origin(of: size, in: canvas, density: geometry.density, mayLeave: true)
+        processors.append(
+            .blend(
+                image, id: "\(mark.id) \(size) \(watermark.isRepeated)", x: Double(x), y: Double(y),
+                opacity: watermark.opacity))
+    }
+}
+
+extension PixelBuffer {
+    /// Returns an image of a size that is covered with these pixels, and gaps between them.
+    fileprivate func tiled(
+        over canvas: PixelSize, gapX: Int, gapY: Int, cancellation: Cancellation?
+    ) throws(WebImageError) -> PixelBuffer {
+        var output = try MutablePixelBuffer(width: canvas.width, height: canvas.height)
+        let (stepX, stepY) = (width + gapX, height + gapY)
+        let bytesPerRow = output.bytesPerRow
+        try output.withUnsafeMutableBytes { (bytes) throws(WebImageError) in
+            for y in 0..<canvas.height {
+                try cancellation?.check()
+                let line = UnsafeMutableRawBufferPointer(rebasing: bytes[y * bytesPerRow..<(y + 1) * bytesPerRow])
+                line.initializeMemory(as: UInt8.self, repeating: 0)
+                guard y % stepY < height else { continue }
+                for x in stride(from: 0, to: canvas.width, by: stepX) {
+                    let count = min(width, canvas.width - x) * 4
+                    UnsafeMutableRawBufferPointer(rebasing: line[(x * 4)..<(x * 4 + count)])
+                        .copyMemory(from: UnsafeRawBufferPointer(start: row(y % stepY), count: count))
+                }
+            }
+        }
+        return output.freeze(isOpaque: false)
+    }
+}

@@ -1,0 +1,249 @@
+internal import FoundationEssentials
+internal import WebImage
+internal import WebImageCaching
+internal import WebImageCoding
+internal import WebImageCore
+internal import WebImageLoading
+internal import WebImageProcessing
+
+/// Makes results: loads a source, and decodes, processes and encodes it on a decoding thread.
+struct ResultMaker: Sendable {
+    let manager: WebImageManager
+    /// Decodes what clients can choose.
+    let decoding: CodecRegistry
+    let encoding: CodecRegistry
+    let limits: ImageService.Limits
+    let quality: Int
+    let formatQualities: [ImageFormat: Int]
+    /// In seconds.
+    let lifetime: Double
+    let usesSourceLifetime: Bool
+    let watermark: WatermarkImage?
+    let now: @Sendable () -> Date
+
+    /// The bytes of a source, and what its server says about them.
+    struct Source: Sendable {
+        let data: Data
+        var modified: Date?
+        /// In seconds; `nil` if it is not known.
+        var lifetime: Double?
+        var isStorable = true
+        var judgments: [BodyJudgment] = []
+    }
+
+    func result(of order: Order) async -> ResultStore.Outcome {
+        do throws(WebImageError) {
+            return await result(of: order, from: try await source(at: order.url))
+        } catch {
+            return .failure(Refusal(error))
+        }
+    }
+
+    func result(of order: Order, from source: Source) async -> ResultStore.Outcome {
+        let result: Result<Result<StoredResult, Refusal>, WebImageError>? = await DecodingQueue.run(
+            priority: .normal
+        ) { cancellation in
+            Result { () throws(WebImageError) in
+                do throws(Refusal) {
+                    return .success(try stored(order, source, cancellation))
+                } catch {
+                    return .failure(error)
+                }
+            }
+        }
+        switch result {
+        case .success(.success(let result)):
+            for judgment in source.judgments { judgment.accept() }
+            return .success(result)
+        case .success(let refusal): return refusal
+        case .failure(let error): return .failure(Refusal(error))
+        case nil: return .failure(.abandoned)
+        }
+    }
+
+    // MARK: Loading
+
+    private func source(at url: URL) async throws(WebImageError) -> Source {
+        var request = WebImageRequest(url, cachePolicy: .http)
+        request.totalTimeout = limits.transferTime
+        let response = try await manager.dataResponse(for: request)
+        if let status = response.statusCode, !(200..<300).contains(status) {
+            throw .httpStatus(code: status, url: url)
+        }
+        guard response.data.count <= limits.sourceByteCount else {
+            throw .invalidResponse(
+                reason: .bodyTooLong(
+                    byteCount: Int64(response.data.count), limit: Int64(limits.sourceByteCount)), url: url)
+        }
+        guard !response.data.isEmpty else { throw .invalidResponse(reason: .emptyBody, url: url) }
+        var source = Source(data: response.data, judgments: response.judgments)
+        source.modified = response.headerValue("Last-Modified").flatMap { HTTPDate.parse($0, now: now()) }
+        if response.statusCode != nil {
+            let control = CacheControl(response.headers)
+            source.isStorable = !control.has(.noStore) && !control.has(.isPrivate)
+            source.lifetime = (control.seconds(.sharedMaxAge) ?? control.seconds(.maxAge))?.value
+        }
+        return source
+    }
+
+    // MARK: Making, on a decoding thread
+
+    private func stored(
+        _ order: Order, _ source: Source, _ cancellation: Cancellation
+    ) throws(Refusal) -> StoredResult {
+        let file = try file(order, source, cancellation)
+        guard file.data.count <= limits.resultByteCount else {
+            throw Refusal(422, "The result is longer than allowed.")
+        }
+        var lifetime = lifetime
+        if usesSourceLifetime, let own = source.lifetime { lifetime = min(lifetime, own) }
+        return StoredResult(
+            file.data, contentType: file.contentType, fileExtension: file.fileExtension, modified: source.modified,
+            now: now(), lifetime: lifetime, isStorable: source.isStorable)
+    }
+
+    private struct File {
+        let data: Data
+        let contentType: String
+        let fileExtension: String
+
+        init(_ data: Data, _ format: ImageFormat) {
+            (self.data, contentType, fileExtension) = (data, format.mimeType, format.fileExtension)
+        }
+
+        init(json: Data) { (data, contentType, fileExtension) = (json, "application/json", "json") }
+    }
+
+    private func file(_ order: Order, _ source: Source, _ cancellation: Cancellation) throws(Refusal) -> File {
+        do throws(WebImageError) {
+            // Also what is sent as it is must be an image, so that the service spreads no other files.
+            let info = try decoding.info(of: source.data, limits: limits.decoding)
+            try check(info)
+            let recipe = order.recipe
+            if let description = order.key.info {
+                return File(
+                    json: try description.json(
+                        of: source.data, info, decoding, limits: limits.decoding, cancellation: cancellation))
+            }
+            if recipe.isRaw || recipe.skippedFormats.contains(info.format.name) && isFormatKept(recipe, info.format) {
+                return File(source.data, info.format)
+            }
+            let image = try processed(recipe, source.data, info, cancellation)
+            return try encoded(order, image, source.data, info.format, cancellation)
+        } catch {
+            switch error {
+            case .unrecognizedFormat, .decoding: for judgment in source.judgments { judgment.reject() }
+            default: break
+            }
+            throw Refusal(error)
+        }
+    }
+
+    private func isFormatKept(_ recipe: Recipe, _ format: ImageFormat) -> Bool {
+        recipe.output == nil || recipe.output == .format(format)
+    }
+
+    private func check(_ info: ImageInfo) throws(WebImageError) {
+        guard info.size.pixelCount <= limits.decoding.pixelCount else {
+            throw .limitExceeded(reason: .pixels(size: info.size, limit: limits.decoding.pixelCount))
+        }
+        guard info.frameCount <= limits.frameCount else {
+            throw .limitExceeded(reason: .frames(limit: limits.frameCount))
+        }
+    }
+
+    private func processed(
+        _ recipe: Recipe, _ original: Data, _ info: ImageInfo, _ cancellation: Cancellation
+    ) throws(WebImageError) -> Image {
+        var (data, size) = (original, info.size)
+        if recipe.usesEmbeddedThumbnail, case .jpeg(let thumbnail) = EmbeddedThumbnail(startOf: original) {
+            data = thumbnail
+            size = try decoding.info(of: thumbnail, limits: limits.decoding).size
+        }
+        var orientation = ImageOrientation.up
+        if !recipe.isUpright {
+            let number = try decoding.metadata(of: data).exif.flatMap { EXIFFields($0) }?.orientation
+            orientation = number.flatMap { ImageOrientation(rawValue: $0) } ?? .up
+        }
+        let turn = Turn(recipe, orientation: orientation)
+        var geometry = RecipeGeometry(recipe, source: turn.applied(to: size))
+        var options = DecodingOptions(allowsDamage: false, limits: limits.decoding, cancellation: cancellation)
+        options.firstFrameOnly = !mayBeAnimated(recipe)
+        if recipe.trim == nil {
+            try check(geometry)
+            let target = turn.applied(to: geometry.decoded)
+            if target != size {
+                options.thumbnail = Thumbnail(.pixels(width: target.width, height: target.height), mode: .stretch)
+            }
+        }
+        var image = try decoding.decode(data, options: options)
+        if let trim = recipe.trim {
+            image = try image.processed(
+                by: [.trim(tolerance: trim.tolerance, color: trim.color, symmetry: trim.symmetry)],
+                cancellation: cancellation)
+            size = image.pixels.size
+            geometry = RecipeGeometry(recipe, source: turn.applied(to: size))
+            try check(geometry)
+        }
+        let mark = recipe.watermark == nil ? nil : try watermark?.mark(decoding, limits.decoding, cancellation)
+        if recipe.watermark != nil, mark == nil {
+            throw .processing(identifier: "watermark", reason: .failed("the service has no watermark"))
+        }
+        let steps = try RecipeSteps(
+            recipe, geometry, turn: turn, source: turn.applied(to: size),
+            decoded: turn.applied(to: image.pixels.size), mark: mark, cancellation: cancellation)
+        return try image.processed(by: steps.processors, cancellation: cancellation)
+    }
+
+    /// Whether a result can have several frames.
+    private func mayBeAnimated(_ recipe: Recipe) -> Bool {
+        guard case .format(let format) = recipe.output else { return true }
+        return encoding.canEncodeAnimation(as: format)
+    }
+
+    private func check(_ geometry: RecipeGeometry) throws(WebImageError) {
+        for size in [geometry.scaled, geometry.padded] {
+            let longest = max(size.width, size.height)
+            guard longest <= limits.resultSide, size.width * size.height <= limits.resultPixelCount else {
+                throw .processing(
+                    identifier: "size",
+                    reason: .resultTooLarge(size, pixelLimit: limits.resultPixelCount, sideLimit: limits.resultSide))
+            }
+        }
+    }
+
+    private func encoded(
+        _ order: Order, _ image: Image, _ original: Data, _ source: ImageFormat, _ cancellation: Cancellation
+    ) throws(WebImageError) -> File {
+        let choice = FormatChoice(recipe: order.recipe, accepted: order.formats, codecs: encoding)
+        var best: File?
+        for format in choice.formats(of: image, from: source) {
+            let options = try options(order.recipe, format, original, cancellation)
+            let data = try encoding.encode(image, as: format, options: options)
+            if best.map({ data.count < $0.data.count }) ?? true { best = File(data, format) }
+        }
+        guard let best else { throw .encoding(format: source, reason: .noEncoder) }
+        return best
+    }
+
+    private func options(
+        _ recipe: Recipe, _ format: ImageFormat, _ original: Data, _ cancellation: Cancellation
+    ) throws(WebImageError) -> EncodingOptions {
+        let percent =
+            recipe.formatQualities[format.name] ?? (recipe.quality > 0 ? recipe.quality : nil) ?? formatQualities[
+                format]
+            ?? OutputFormats.standardQuality(of: format, otherwise: quality)
+        var options = EncodingOptions(
+            quality: Double(percent) / 100, background: recipe.background ?? .white,
+            byteLimit: recipe.byteLimit > 0 ? recipe.byteLimit : nil, cancellation: cancellation)
+        // A client waits.
+        if format == .avif || format == .jpegXL { options.speed = 8 }
+        options.writesColorProfile = !recipe.stripsProfile
+        if !recipe.stripsMetadata {
+            options.metadata = try decoding.metadata(of: original)
+        } else if recipe.keepsCopyright, let notice = try CopyrightNotice(decoding.metadata(of: original)) {
+            options.metadata = ImageMetadata(exif: notice.exif)
+        }
+        return options
+    }
+}

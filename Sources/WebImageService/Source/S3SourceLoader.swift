@@ -1,0 +1,87 @@
+internal import FoundationEssentials
+internal import WebImageCore
+internal import WebImageLoading
+internal import WebImageShared
+
+/// Loads `s3:` sources: `s3://bucket/photos/a.jpg` is the object `photos/a.jpg` of the bucket, in the store of a location.
+final class S3SourceLoader: ImageLoader {
+    private let location: S3Location
+    private let credential: S3Credential?
+    private let byteLimit: Int
+
+    init(_ location: S3Location, credential: S3Credential?, byteLimit: Int) {
+        (self.location, self.credential, self.byteLimit) = (location, credential, byteLimit)
+    }
+
+    func canLoad(_ url: URL) -> Bool { url.scheme?.lowercased() == "s3" }
+    func isCacheable(_ url: URL) -> Bool { true }
+
+    func load(
+        _ request: LoaderRequest, priority: LoadPriority, handler: @escaping @Sendable (LoaderEvent) -> Void
+    ) -> any LoaderTask {
+        TaskStep {
+            do throws(WebImageError) {
+                let response = try await self.response(to: request)
+                handler(
+                    .response(
+                        LoaderResponse(
+                            url: request.url, statusCode: response.statusCode, headers: response.head.fields,
+                            expectedByteCount: Int64(response.body.count))))
+                if !response.body.isEmpty { handler(.bytes(response.body)) }
+                handler(.finished(.success(())))
+            } catch {
+                handler(.finished(.failure(error)))
+            }
+        }
+    }
+
+    private func response(to request: LoaderRequest) async throws(WebImageError) -> S3Client.Response {
+        let url = request.url
+        guard let bucket = url.host(), let key = Self.encoded(url.path(percentEncoded: false).dropFirst()),
+            var place = try? S3Location("s3://\(bucket)")
+        else { throw .invalidURL(url.absoluteString) }
+        (place.endpoint, place.region, place.style) = (location.endpoint, location.region, location.style)
+        var configuration = SharedImageCache.Configuration(location: place, credential: credential)
+        configuration.budget.connect = .seconds(5)
+        configuration.budget.firstByte = .seconds(10)
+        configuration.budget.bytesPerSecond = 64 << 10
+        let conditions = request.headers.filter { HTTPField.conditionNames.contains($0.key.lowercased()) }
+        do {
+            let response = try await S3Client(configuration).send(
+                .get, key, headers: conditions.map { HTTPField(name: $0.key, value: $0.value) }, byteLimit: byteLimit)
+            guard response.statusCode == 200 || response.statusCode == 304 else {
+                throw WebImageError.httpStatus(code: response.statusCode, url: url)
+            }
+            return response
+        } catch let failure as S3Client.Failure {
+            switch failure {
+            case .cancelled: throw .cancelled
+            case .tooLong:
+                throw .invalidResponse(
+                    reason: .bodyTooLong(byteCount: Int64(byteLimit) + 1, limit: Int64(byteLimit)), url: url)
+            case .tooSlow: throw .timedOut(seconds: 10, url: url)
+            case .unreachable, .refused, .paused: throw .transport(code: 7, message: failure.description, url: url)
+            }
+        } catch let error as WebImageError {
+            throw error
+        } catch {
+            throw .transport(code: 0, message: "\(error)", url: url)
+        }
+    }
+
+    /// Percent-encodes all but the unreserved characters and slashes, as signatures require; `nil` for an empty key.
+    private static func encoded(_ key: Substring) -> String? {
+        guard !key.isEmpty else { return nil }
+        return key.utf8.map { byte in
+            switch byte {
+            case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+                UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "-"), UInt8(ascii: "_"), UInt8(ascii: "."),
+                UInt8(ascii: "~"), UInt8(ascii: "/"):
+                return String(UnicodeScalar(byte))
+            default:
+                let digits = String(byte, radix: 16, uppercase: true)
+                return "%" + (digits.count == 1 ? "0" : "") + digits
+            }
+        }.joined()
+    }
+}

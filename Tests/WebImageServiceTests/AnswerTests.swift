@@ -1,0 +1,261 @@
+import Foundation
+import Testing
+import WebImage
+import WebImageTestSupport
+
+@testable import WebImageService
+
+/// What clients get beside the pixels.
+@Suite(.timeLimit(.minutes(1)))
+struct AnswerTests {
+    private static let origin = Result { try OriginServer() }
+
+    private func fixture(_ change: (inout ImageService.Configuration) -> Void = { _ in }) async throws -> ServiceFixture
+    {
+        let fixture = try ServiceFixture(Self.origin.get(), change)
+        try await fixture.serve(
+            "/a.png", width: 80, height: 40, "Last-Modified: Tue, 15 Nov 1994 12:45:26 GMT\nCache-Control: max-age=600")
+        return fixture
+    }
+
+    // MARK: Formats
+
+    @Test(arguments: [
+        ("image/avif,image/webp,*/*", "", "image/avif"), ("image/webp;q=0.8, image/png", "", "image/webp"),
+        ("image/avif;q=0, image/webp;q=0.0", "", "image/png"), ("*/*", "", "image/png"), ("image/*", "", "image/png"),
+        ("image/jxl", "", "image/jxl"), ("", "", "image/png"), ("image/webp", "@jpg", "image/jpeg"),
+        ("image/webp", "@gif", "image/gif"),
+    ])
+    func theClientChoosesTheFormatUnlessThePathDoes(accept: String, suffix: String, type: String) async throws {
+        let fixture = try await self.fixture { configuration in
+            configuration.offeredFormats = [.jpegXL, .avif, .webp]
+            let codecs = CodecRegistry()
+            codecs.registerIsolatedFormats()
+            configuration.images.codecs = codecs
+        }
+        let answer = try await fixture.get("/w:20/plain/{}/a.png\(suffix)", ["Accept": accept])
+        #expect(answer.status == 200, "\(answer.text.prefix(100))")
+        #expect(answer.header("Content-Type") == type)
+        #expect(answer.header("Vary") == (suffix.isEmpty ? "Accept" : nil))
+        #expect(ImageFormat(signatureOf: answer.body)?.mimeType == type)
+    }
+
+    @Test func theBestFormatIsTheShortest() async throws {
+        let fixture = try await self.fixture()
+        let best = try await fixture.get("/f:best/plain/{}/a.png", ["Accept": "image/webp"])
+        var counts: [Int] = []
+        for format in ["webp", "png", "jpg"] {
+            counts.append(try await fixture.get("/plain/{}/a.png@\(format)").body.count)
+        }
+        #expect(best.body.count == counts.min() && best.header("Vary") == "Accept")
+    }
+
+    @Test func animationsStayAnimated() async throws {
+        let fixture = try await self.fixture()
+        let frames = try (1...3).map { number in
+            try ServiceFixture.picture(width: 20 * number, height: 20 * number)
+                .processed(by: [.resize(to: .pixels(width: 40, height: 40), mode: .stretch)], cancellation: nil).pixels
+        }
+        var animation = EncodableAnimation()
+        for frame in frames { animation.append(Image(pixels: frame)) }
+        try await fixture.origin.answer("/a.gif", body: CodecRegistry.shared.encode(animation, as: .gif))
+        for (path, accept, count) in [
+            ("/w:20/plain/{}/a.gif", "image/webp", 3), ("/w:20/plain/{}/a.gif", "", 3),
+            ("/c:10:10/rot:90/plain/{}/a.gif@webp", "", 3), ("/w:20/plain/{}/a.gif@jpg", "", 1),
+        ] {
+            let answer = try await fixture.get(path, ["Accept": accept])
+            #expect(answer.status == 200, "\(answer.text.prefix(100))")
+            #expect(try CodecRegistry.shared.info(of: answer.body).frameCount == count, "\(path)")
+        }
+        let short = try await self.fixture { $0.limits.frameCount = 2 }
+        #expect(try await short.get("/w:20/plain/{}/a.gif").status == 413)
+    }
+
+    @Test func hintsCountWhereThePathNamesNoSize() async throws {
+        let fixture = try await self.fixture { $0.usesClientHints = true }
+        func size(_ options: String, _ headers: [String: String]) async throws -> [Int] {
+            try await fixture.get(options + "plain/{}/a.png@png", headers).size
+        }
+        #expect(try await size("/w:20/", ["Sec-CH-DPR": "2"]) == [40, 20])
+        #expect(try await size("/w:20/dpr:1/", ["Sec-CH-DPR": "2"]) == [20, 10])
+        #expect(try await size("/", ["Sec-CH-Width": "40", "DPR": "2"]) == [40, 20])
+        #expect(try await size("/", ["Sec-CH-Width": "-5", "DPR": "1e9"]) == [80, 40])
+        let answer = try await fixture.get("/plain/{}/a.png")
+        #expect(answer.header("Vary") == "Accept, Sec-CH-DPR, DPR, Sec-CH-Width, Width")
+        #expect(try await self.fixture().get("/plain/{}/a.png@png", ["Width": "40"]).size == [80, 40])
+    }
+
+    @Test func filesAreSentAsTheyAreIfAsked() async throws {
+        let fixture = try await self.fixture()
+        let original = try CodecRegistry.shared.encode(ServiceFixture.picture(width: 80, height: 40), as: .png)
+        for path in ["/raw:1/w:10/plain/{}/a.png", "/skp:png/w:10/plain/{}/a.png", "/skp:png/w:10/plain/{}/a.png@png"] {
+            let answer = try await fixture.get(path, ["Accept": "image/webp"])
+            #expect(answer.body == original && answer.header("Content-Type") == "image/png", "\(path)")
+        }
+        #expect(try await fixture.get("/skp:png/w:10/plain/{}/a.png@jpg").header("Content-Type") == "image/jpeg")
+        // Only images.
+        try await fixture.origin.answer(
+            "/page", "Content-Type: image/png", body: Data("<script>alert(1)</script>".utf8))
+        #expect(try await fixture.get("/raw:1/plain/{}/page").status == 415)
+    }
+
+    // MARK: Conditions and parts
+
+    @Test func aClientThatHasTheResultGets304() async throws {
+        let fixture = try await self.fixture()
+        let path = "/w:20/plain/{}/a.png"
+        let first = try await fixture.get(path)
+        let tag = try #require(first.header("ETag"))
+        #expect(first.header("Last-Modified") == "Tue, 15 Nov 1994 12:45:26 GMT")
+        for headers in [
+            ["If-None-Match": tag], ["If-None-Match": "\"x\", W/\(tag)"], ["If-None-Match": "*"],
+            ["If-Modified-Since": "Tue, 15 Nov 1994 12:45:26 GMT"],
+            ["If-Modified-Since": "Sat, 15 Nov 2014 12:45:26 GMT"],
+        ] {
+            let answer = try await fixture.get(path, headers)
+            #expect(answer.status == 304 && answer.body.isEmpty && answer.header("ETag") == tag, "\(headers)")
+            #expect(answer.header("Cache-Control") != nil && answer.header("Vary") == "Accept")
+            #expect(answer.header("Content-Length") == nil)
+        }
+        for headers in [
+            ["If-None-Match": "\"x\""],
+            ["If-None-Match": "\"x\"", "If-Modified-Since": "Sat, 15 Nov 2014 12:45:26 GMT"],
+            ["If-Modified-Since": "Mon, 14 Nov 1994 12:45:26 GMT"], ["If-Modified-Since": "yesterday"],
+        ] {
+            #expect(try await fixture.get(path, headers).status == 200, "\(headers)")
+        }
+        // The format is part of the result.
+        #expect(try await fixture.get(path, ["Accept": "image/webp", "If-None-Match": tag]).status == 200)
+    }
+
+    @Test func partsOfResultsAreSent() async throws {
+        let fixture = try await self.fixture()
+        let path = "/w:20/plain/{}/a.png"
+        let whole = try await fixture.get(path)
+        let count = whole.body.count
+        for (range, part) in [
+            ("bytes=0-9", 0..<10), ("bytes=10-", 10..<count), ("bytes=-5", count - 5..<count),
+            ("bytes=5-99999", 5..<count),
+            ("bytes=-99999", 0..<count), ("bytes=0-9223372036854775807", 0..<count),
+        ] {
+            let answer = try await fixture.get(path, ["Range": range])
+            #expect(answer.status == 206 && Data(answer.body) == whole.body[part], "\(range)")
+            #expect(answer.header("Content-Range") == "bytes \(part.lowerBound)-\(part.upperBound - 1)/\(count)")
+            #expect(answer.header("Content-Length") == "\(part.count)")
+        }
+        for range in ["bytes=99999-", "bytes=-0"] {
+            let answer = try await fixture.get(path, ["Range": range])
+            #expect(answer.status == 416 && answer.header("Content-Range") == "bytes */\(count)", "\(range)")
+        }
+        for range in [
+            "bytes=9-0", "bytes=0-1,3-4", "bytes=a-b", "items=0-1", "bytes=-", "bytes=--1",
+            "bytes=99999999999999999999-",
+        ] {
+            #expect(try await fixture.get(path, ["Range": range]).status == 200, "\(range)")
+        }
+        let tag = try #require(whole.header("ETag"))
+        #expect(try await fixture.get(path, ["Range": "bytes=0-1", "If-Range": tag]).status == 206)
+        #expect(try await fixture.get(path, ["Range": "bytes=0-1", "If-Range": "\"x\""]).status == 200)
+    }
+
+    @Test func headHasTheFieldsOfGet() async throws {
+        let fixture = try await self.fixture()
+        let get = try await fixture.get("/w:20/plain/{}/a.png")
+        let head = try await fixture.get("/w:20/plain/{}/a.png", method: "HEAD")
+        #expect(head.status == 200 && head.body.isEmpty)
+        #expect(head.header("Content-Length") == "\(get.body.count)" && head.header("ETag") == get.header("ETag"))
+        let refused = try await fixture.get("/w:x/plain/{}/a.png", method: "HEAD")
+        #expect(refused.status == 400 && refused.body.isEmpty)
+        let post = try await fixture.get("/w:20/plain/{}/a.png", method: "POST")
+        #expect(post.status == 405 && post.header("Allow") == "GET, HEAD")
+    }
+
+    // MARK: Lifetimes and names
+
+    @Test func lifetimesAreStated() async throws {
+        let clock = LockBox(Date(timeIntervalSince1970: 1_700_000_000))
+        let fixture = try await self.fixture { configuration in
+            configuration.lifetime = .seconds(1000)
+            configuration.now = { clock.withLock { $0 } }
+        }
+        func control(_ path: String) async throws -> String? { try await fixture.get(path).header("Cache-Control") }
+        #expect(try await control("/w:20/plain/{}/a.png") == "public, max-age=1000")
+        #expect(try await control("/w:20/exp:1700000100/plain/{}/a.png") == "public, max-age=100")
+        #expect(try await fixture.get("/w:20/exp:1700000000/plain/{}/a.png").status == 404)
+        clock.withLock { $0 += 400 }
+        #expect(try await control("/w:20/plain/{}/a.png") == "public, max-age=600")
+        let follower = try await self.fixture { $0.usesSourceLifetime = true }
+        let text = try #require(try await follower.get("/w:20/plain/{}/a.png").header("Cache-Control"))
+        #expect(text == "public, max-age=600")
+        try await follower.serve("/private.png", width: 8, height: 8, "Cache-Control: private")
+        let personal = try await follower.get("/plain/{}/private.png")
+        #expect(personal.header("Cache-Control") == "no-store")
+        #expect(try await follower.get("/plain/{}/private.png").header("Cache-Status") == "webimage; fwd=uri-miss")
+    }
+
+    @Test(arguments: [
+        ("", "inline; filename=\"a.png\""), ("/att:1", "attachment; filename=\"a.png\""),
+        ("/fn:photo", "inline; filename=\"photo.png\""), ("/fn:cGhvdG8:1", "inline; filename=\"photo.png\""),
+        ("/fn:a%22%0d%0aX%2F..", "inline; filename=\"a_X...png\""),
+        ("/fn:%C3%A4", "inline; filename=\"_.png\"; filename*=UTF-8''%C3%A4.png"),
+    ])
+    func filesHaveNames(options: String, disposition: String) async throws {
+        let answer = try await self.fixture().get("\(options)/plain/{}/a.png")
+        #expect(answer.header("Content-Disposition") == disposition)
+    }
+
+    // MARK: Errors
+
+    @Test func errorsOfSourcesHaveTheirStatuses() async throws {
+        let fixture = try await self.fixture { $0.limits.sourceByteCount = 40_000 }
+        let image = try CodecRegistry.shared.encode(ServiceFixture.picture(width: 800, height: 400), as: .png)
+        try await fixture.origin.answer("/404", status: 404)
+        try await fixture.origin.answer("/410", status: 410)
+        try await fixture.origin.answer("/500", status: 500)
+        try await fixture.origin.answer("/403", status: 403)
+        try await fixture.origin.answer("/text", body: Data("hello".utf8))
+        try await fixture.origin.answer("/half", body: image.prefix(image.count / 2))
+        try await fixture.origin.answer("/empty", body: Data())
+        try await fixture.origin.answer("/long", body: Data(repeating: 0, count: 40_001))
+        for (path, status) in [
+            ("404", 404), ("410", 404), ("500", 502), ("403", 502), ("text", 415), ("half", 422), ("empty", 502),
+            ("long", 413),
+        ] {
+            let answer = try await fixture.get("/w:10/plain/{}/\(path)")
+            #expect(answer.status == status, "\(path): \(answer.text)")
+            #expect(answer.header("Cache-Control") == (status == 404 ? "public, max-age=60" : "no-store"))
+            #expect(answer.header("Content-Type") == "text/plain; charset=utf-8")
+        }
+        let closed = try LoopbackRequest.unusedPort()
+        #expect(try await fixture.get("/w:10/plain/http://127.0.0.1:\(closed)/a").status == 502)
+    }
+
+    @Test func aFallbackStandsForSourcesThatFail() async throws {
+        let image = try CodecRegistry.shared.encode(ServiceFixture.picture(width: 100, height: 100), as: .png)
+        let fixture = try await self.fixture { $0.fallback = image }
+        try await fixture.origin.answer("/gone", status: 404)
+        let answer = try await fixture.get("/w:10/plain/{}/gone")
+        #expect(try answer.status == 200 && answer.size == [10, 10])
+        #expect(answer.header("Cache-Control") == "public, max-age=60")
+        #expect(try await fixture.get("/w:x/plain/{}/gone").status == 400)
+        let honest = try await self.fixture {
+            $0.fallback = image
+            $0.fallbackStatus = nil
+        }
+        #expect(try await honest.get("/w:10/plain/{}/gone").status == 404)
+    }
+
+    @Test func sourcesAreDescribed() async throws {
+        let fixture = try await self.fixture()
+        let answer = await fixture.service.answer(
+            to: ServiceRequest(
+                target: "/info/_/bh:1/th:1/ph:1/dc:4/exif:1/plain/\(try fixture.origin.url("/a.png").absoluteString)"))
+        #expect(answer.status == 200 && answer.header("Content-Type") == "application/json", "\(answer.text)")
+        let object = try #require(try JSONSerialization.jsonObject(with: answer.body) as? [String: Any])
+        #expect(object["width"] as? Int == 80 && object["height"] as? Int == 40 && object["format"] as? String == "png")
+        #expect((object["dominantColors"] as? [String])?.count == 4)
+        for name in ["blurHash", "thumbHash", "perceptualHash"] { #expect((object[name] as? String)?.isEmpty == false) }
+        let refused = await fixture.service.answer(to: ServiceRequest(target: "/info/_/w:1/plain/http://a/b"))
+        #expect(refused.status == 400)
+    }
+}

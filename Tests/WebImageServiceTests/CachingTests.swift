@@ -1,0 +1,175 @@
+import Foundation
+import Testing
+import WebImage
+import WebImageCaching
+import WebImageTestSupport
+
+@testable import WebImageService
+
+/// Results are made once, kept, and given up when nobody waits.
+@Suite(.timeLimit(.minutes(1)))
+struct CachingTests {
+    private func count(_ origin: OriginServer, _ path: String) async throws -> Int {
+        try await origin.requests().filter { $0.path == path }.count
+    }
+
+    @Test func equalRequestsAreOne() async throws {
+        let fixture = try ServiceFixture()
+        try await fixture.serve("/a.png", width: 400, height: 300)
+        let bodies = try await withThrowingTaskGroup(of: Data.self) { group in
+            for _ in 0..<20 { group.addTask { try await fixture.get("/w:100/plain/{}/a.png").body } }
+            return try await group.reduce(into: Set<Data>()) { $0.insert($1) }
+        }
+        #expect(bodies.count == 1)
+        #expect(fixture.service.counters.made == 1)
+        #expect(fixture.service.counters.joined + fixture.service.counters.memoryHits == 19)
+        #expect(try await count(fixture.origin, "/a.png") == 1)
+    }
+
+    @Test func resultsAreKeptInMemoryAndOnDisk() async throws {
+        let directory = try TemporaryDirectory()
+        let origin = try OriginServer()
+        func fixture() throws -> ServiceFixture {
+            try ServiceFixture(origin) {
+                $0.disk = DiskCache(
+                    configuration: DiskCache.Configuration(directory: URL(filePath: directory.path("results"))))
+            }
+        }
+        let first = try fixture()
+        try await first.serve("/a.png", width: 40, height: 30)
+        let made = try await first.get("/w:20/plain/{}/a.png")
+        #expect(made.header("Cache-Status") == "webimage; fwd=uri-miss; stored")
+        let hit = try await first.get("/w:20/plain/{}/a.png")
+        #expect(hit.header("Cache-Status")?.hasSuffix("detail=memory") == true && hit.body == made.body)
+        await first.service.stop()
+        let second = try fixture()
+        let stored = try await second.get("/w:20/plain/{}/a.png")
+        #expect(stored.header("Cache-Status")?.hasSuffix("detail=disk") == true && stored.body == made.body)
+        #expect(stored.header("ETag") == made.header("ETag"))
+        #expect(try await count(origin, "/a.png") == 1)
+        // Each part of an order makes another result.
+        for path in [
+            "/w:20/cb:1/plain/{}/a.png", "/w:21/plain/{}/a.png", "/w:20/plain/{}/a.png@jpg", "/w:20/plain/{}/a.png%3Fx",
+        ] {
+            #expect(try await second.get(path).header("Cache-Status")?.contains("hit") != true, "\(path)")
+        }
+    }
+
+    @Test func resultsEndWithTheirLifetime() async throws {
+        let clock = LockBox(Date())
+        let fixture = try ServiceFixture {
+            $0.now = { clock.withLock { $0 } }
+            $0.lifetime = .seconds(100)
+        }
+        try await fixture.serve("/a.png", width: 40, height: 30, "Cache-Control: no-cache")
+        _ = try await fixture.get("/w:20/plain/{}/a.png")
+        clock.withLock { $0 += 99 }
+        #expect(try await fixture.get("/w:20/plain/{}/a.png").header("Cache-Status")?.contains("ttl=1;") == true)
+        clock.withLock { $0 += 1 }
+        try await fixture.serve("/a.png", width: 80, height: 30)
+        #expect(try await fixture.get("/w:20/h:0/plain/{}/a.png").size == [20, 8])
+        #expect(fixture.service.counters.made == 2)
+    }
+
+    @Test func errorsAreNotKept() async throws {
+        let fixture = try ServiceFixture()
+        try await fixture.origin.answer("/a.png", status: 503)
+        #expect(try await fixture.get("/w:20/plain/{}/a.png").status == 502)
+        try await fixture.serve("/a.png", width: 40, height: 30)
+        #expect(try await fixture.get("/w:20/plain/{}/a.png").status == 200)
+    }
+
+    /// A server that never answers holds the places.
+    @Test func whatIsBeyondTheQueueIsRefusedAtOnce() async throws {
+        let servers = try FaultServer()
+        let fixture = try ServiceFixture {
+            $0.limits.workCount = 1
+            $0.limits.queueLength = 1
+        }
+        let stalled = try servers.url("/stall-headers/a").absoluteString
+        let service = fixture.service
+        func start(_ number: Int) -> Task<ServiceAnswer, Never> {
+            Task { await service.answer(to: ServiceRequest(target: "/_/w:\(number)/plain/\(stalled)")) }
+        }
+        let running = start(1)
+        while service.counters.running < 1, !Task.isCancelled { await Task.yield() }
+        let waiting = start(2)
+        while service.counters.waiting < 1, !Task.isCancelled { await Task.yield() }
+        #expect(!service.isReady)
+        let refused = await start(3).value
+        #expect(refused.status == 429 && refused.header("Retry-After") == "1")
+        // Clients that leave free their places.
+        waiting.cancel()
+        #expect(await waiting.value.status == 499)
+        while service.counters.waiting > 0, !Task.isCancelled { await Task.yield() }
+        running.cancel()
+        #expect(await running.value.status == 499)
+        while service.counters.running > 0, !Task.isCancelled { await Task.yield() }
+        #expect(service.isReady && service.counters.overloads == 1)
+    }
+
+    @Test func aLeavingClientDoesNotTakeTheResultFromOthers() async throws {
+        let servers = try FaultServer()
+        let fixture = try ServiceFixture()
+        let stalled = try servers.url("/stall-headers/a").absoluteString
+        let target = "/_/w:1/plain/\(stalled)"
+        let service = fixture.service
+        let first = Task { await service.answer(to: ServiceRequest(target: target)) }
+        while service.counters.running < 1, !Task.isCancelled { await Task.yield() }
+        let second = Task {
+            await service.answer(to: ServiceRequest(target: target, deadline: .now + .milliseconds(300)))
+        }
+        first.cancel()
+        #expect(await first.value.status == 499)
+        // It still waits, until its own time is over.
+        #expect(await second.value.status == 504)
+        while service.counters.running > 0, !Task.isCancelled { await Task.yield() }
+    }
+
+    @Test func encodingStopsWhenNobodyWaits() async throws {
+        let encoder = WaitingEncoder()
+        let fixture = try ServiceFixture { configuration in
+            let codecs = CodecRegistry()
+            codecs.register(encoder)
+            configuration.images.codecs = codecs
+        }
+        try await fixture.serve("/a.png", width: 40, height: 30)
+        let task = Task { try await fixture.get("/w:20/plain/{}/a.png@bmp") }
+        while !encoder.hasBegun, !Task.isCancelled { await Task.yield() }
+        task.cancel()
+        #expect(try await task.value.status == 499)
+        while !encoder.wasCancelled, !Task.isCancelled { await Task.yield() }
+    }
+
+    @Test func aStoppingServiceHasWhatIsInMemory() async throws {
+        let fixture = try ServiceFixture()
+        try await fixture.serve("/a.png", width: 40, height: 30)
+        _ = try await fixture.get("/w:20/plain/{}/a.png")
+        await fixture.service.stop()
+        #expect(try await fixture.get("/w:20/plain/{}/a.png").status == 200)
+        let refused = try await fixture.get("/w:21/plain/{}/a.png")
+        #expect(refused.status == 503 && refused.header("Retry-After") != nil)
+        #expect(!fixture.service.isReady)
+    }
+}
+
+/// An encoder that ends only when it is cancelled.
+private final class WaitingEncoder: ImageEncoder {
+    private let begun = LockBox(false), cancelled = LockBox(false)
+
+    var format: ImageFormat { .bmp }
+    var hasBegun: Bool { begun.withLock { $0 } }
+    var wasCancelled: Bool { cancelled.withLock { $0 } }
+
+    func encode(_ image: Image, options: EncodingOptions) throws(WebImageError) -> Data {
+        begun.withLock { $0 = true }
+        while true {
+            do throws(WebImageError) {
+                try options.cancellation?.check()
+            } catch {
+                cancelled.withLock { $0 = true }
+                throw error
+            }
+        }
+    }
+}

@@ -1,0 +1,56 @@
+import Testing
+import WebImageCore
+
+@testable import WebImageService
+
+@Suite(.timeLimit(.minutes(1)))
+struct GeometryTests {
+    /// Of a source of 400 by 200 pixels.
+    @Test(arguments: [
+        ("rs:fit:100:100", "100x50"), ("rs:fill:100:100", "100x100"), ("rs:force:100:100", "100x100"),
+        ("rs:auto:200:100", "200x100"), ("rs:auto:100:200", "100x50"), ("w:100", "100x50"), ("h:100", "200x100"),
+        ("w:800", "400x200"), ("w:800/el:1", "800x400"), ("rs:fill:800:800", "400x200"),
+        ("rs:fill-down:800:800", "200x200"), ("rs:fill-down:100:100", "100x100"), ("rs:fill:800:800:1", "800x800"),
+        ("w:100/dpr:2", "200x100"), ("w:300/dpr:2", "400x200"), ("w:100/z:2", "200x100"), ("z:0.5", "200x100"),
+        ("rs:force:100:100/z:1:2", "100x200"), ("w:100/mh:100", "100x100"), ("mw:800", "800x400"),
+        ("rs:fit:100:100:0:1", "100x100"), ("rs:fit:1000:1000:0:1", "1000x1000"), ("rs:fit:100:100/exar:1", "100x100"),
+        ("rs:fit:1000:1000/exar:1", "400x400"), ("w:100/pd:10:20", "140x70"), ("w:100/pd:10/dpr:2", "240x140"),
+        ("c:100:100", "100x100"), ("c:0.5:0.5/w:100", "100x50"), ("c:1000:0", "400x200"),
+        ("c:100:100/rs:fill:50:20", "50x20"),
+        ("", "400x200"), ("w:1/h:1", "1x1"),
+    ])
+    func sizesFollowFromTheSource(options: String, size: String) throws {
+        var reader = OptionReader(presets: Presets([:], isOnlySource: false))
+        _ = try reader.readOptions(options.split(separator: "/") + ["plain"])
+        let geometry = RecipeGeometry(reader.recipe, source: PixelSize(width: 400, height: 200))
+        #expect("\(geometry.padded.width)x\(geometry.padded.height)" == size, "\(geometry)")
+        #expect(geometry.decoded.width <= 400 && geometry.decoded.height <= 200)
+    }
+
+    @Test(arguments: [
+        ("nowe", 0, 0), ("no", 30, 0), ("noea", 60, 0), ("we", 0, 15), ("ce", 30, 15), ("ea", 60, 15),
+        ("sowe", 0, 30), ("so", 30, 30), ("soea", 60, 30),
+    ])
+    func sidesPlaceWhatIsInside(side: String, x: Int, y: Int) throws {
+        let anchor = try #require(Placement.sides[side])
+        var placement = Placement(anchor: .side(x: anchor.x, y: anchor.y))
+        let (inner, outer) = (PixelSize(width: 40, height: 20), PixelSize(width: 100, height: 50))
+        #expect(placement.origin(of: inner, in: outer) == (x, y))
+        // Offsets count inwards from the right and from below.
+        (placement.offsetX, placement.offsetY) = (5, 0.1)
+        let moved = placement.origin(of: inner, in: outer)
+        #expect(moved.x == (anchor.x == 1 ? x - 5 : x + 5) && moved.y == (anchor.y == 1 ? y - 5 : y + 5))
+        (placement.offsetX, placement.offsetY) = (500, 500)
+        let far = placement.origin(of: inner, in: outer)
+        #expect((0...60).contains(far.x) && (0...30).contains(far.y))
+    }
+
+    @Test func aFocusPointBecomesTheCenterWherePossible() {
+        let (inner, outer) = (PixelSize(width: 20, height: 20), PixelSize(width: 100, height: 100))
+        func origin(_ x: Double, _ y: Double) -> (x: Int, y: Int) {
+            Placement(anchor: .focus(x: x, y: y)).origin(of: inner, in: outer)
+        }
+        #expect(origin(0.5, 0.25) == (40, 15))
+        #expect(origin(0, 1) == (0, 80))
+    }
+}

@@ -1,0 +1,158 @@
+import Foundation
+import Testing
+import WebImage
+import WebImageTestSupport
+
+@testable import WebImageService
+
+/// Requests that no honest client sends are refused before anything is loaded.
+@Suite(.timeLimit(.minutes(1)))
+struct HostileTests {
+    private func service(_ change: (inout ImageService.Configuration) -> Void = { _ in }) throws -> ImageService {
+        var configuration = ImageService.Configuration()
+        configuration.images.isolation = .never
+        configuration.images.cache = ImageCache(disk: nil)
+        change(&configuration)
+        return try ImageService(configuration)
+    }
+
+    private func status(_ target: String, _ service: ImageService) async -> Int {
+        await service.answer(to: ServiceRequest(target: target)).status
+    }
+
+    /// Addresses of this machine and its networks, in all their forms, and what is no address of an image.
+    @Test(arguments: [
+        "http://127.0.0.1/", "http://localhost/", "http://0/", "http://0.0.0.0/", "http://127.1/", "http://2130706433/",
+        "http://0x7f000001/", "http://0177.0.0.1/", "http://[::1]/", "http://[::ffff:127.0.0.1]/", "http://[::]/",
+        "http://169.254.169.254/latest/meta-data/", "http://10.0.0.1/", "http://192.168.0.1/", "http://172.16.0.1/",
+        "http://100.64.0.1/", "http://224.0.0.1/", "http://[fe80::1]/", "http://[fc00::1]/", "http://255.255.255.255/",
+        "file:///etc/passwd", "FILE:///etc/passwd", "local:///etc/passwd", "s3://bucket/key", "ftp://127.0.0.1/",
+        "gopher://127.0.0.1/",
+        "data:image/png;base64,AAAA", "javascript:alert(1)", "dict://127.0.0.1:11211/", "//127.0.0.1/", "/etc/passwd",
+        "a",
+        "http://", "http:///a", "http://user:pass@example.org/", "http://example.org@127.0.0.1/", "http://a/../../b",
+        "http://a/%2e%2e/b",
+        "unix:/run/docker.sock",
+    ])
+    func nothingInsideCanBeLoaded(source: String) async throws {
+        let service = try service()
+        let escaped = source.utf8.map { String(format: "%%%02X", $0) }.joined()
+        for text in ["plain/\(escaped)", Base64.urlText(of: source.utf8)] {
+            let status = await status("/_/w:10/" + text, service)
+            #expect((400...403).contains(status), "\(text): \(status)")
+        }
+        #expect(service.counters.made == 0)
+    }
+
+    @Test(arguments: [
+        "", "/", "//", "/_", "/_/", "/_/w:1", "/_/w:1/", "/_//", "/../../etc/passwd", "/_/plain/", "/_/w:1/plain", "*",
+        "http://a/",
+        "/_/w:99999999999999999999999/plain/http://a.example/b", "/_/w:-1/plain/http://a.example/b",
+        "/_/w:1/h:NaN/plain/http://a.example/b",
+        "/_/rs:fill:65535:65535:1:x/plain/http://a.example/b", "/_/w:1/plain/%", "/_/w:1/plain/%zz", "/_/w:1/plain/%00",
+        "/_/\u{202E}:1/plain/http://a.example/b", "/_/w:１/plain/http://a.example/b",
+        "/_/w:1/plain/http://a.example/b@@", "/_/w:1/plain/http://a.example/b@exe",
+        "/_/w:1/ ", "/_/w:1\r\nX: y/plain/http://a.example/b", "/_/w:1\0/plain/http://a.example/b",
+        "/_/pr:x/plain/http://a.example/b",
+        "/_/exp:1/plain/http://a.example/b", "/info/_/plain/", "/info/_/w:1/plain/http://a.example/b", "/_/w:1/AAAA",
+        "/_/w:1/====",
+    ])
+    func invalidTargetsAreRefused(target: String) async throws {
+        let status = await status(target, try service())
+        #expect((400...414).contains(status), "\(status)")
+    }
+
+    @Test func longAndDeepTargetsAreRefusedInTime() async throws {
+        let service = try service()
+        let start = ContinuousClock.now
+        for text in [
+            String(repeating: "w:1/", count: 100_000), String(repeating: "/", count: 1_000_000),
+            "w:" + String(repeating: "9", count: 1_000_000), String(repeating: "%25", count: 300_000),
+        ] { #expect(await status("/_/" + text + "plain/http://a.example/b", service) == 414) }
+        let many = String(repeating: "w:1/", count: 1900) + "q"
+        #expect(await status("/_/" + many, service) == 400)
+        #expect(start.duration(to: .now) < .seconds(2))
+    }
+
+    @Test func unsignedPathsAreRefused() async throws {
+        let key = try #require(SigningKey(hexKey: "00ff", hexSalt: "11"))
+        let service = try service { $0.keys = [key] }
+        let path = "/w:1/plain/http://127.0.0.1/a"
+        let right = key.signature(of: path)
+        for wrong in [
+            "_", "unsafe", "insecure", "", String(right.dropLast()), right + "AAAA", "AAAA", right.lowercased(), "%00",
+            "é",
+        ] {
+            #expect(await status("/\(wrong)\(path)", service) == 403, "\(wrong)")
+        }
+        // The right one is refused for its source only.
+        let answer = await service.answer(to: ServiceRequest(target: "/\(right)\(path)"))
+        #expect(answer.status == 403 && answer.text.contains("source"))
+        for changed in ["/w:2/plain/http://127.0.0.1/a", path + "@png", path + "/", "/" + path] {
+            let answer = await service.answer(to: ServiceRequest(target: "/\(right)\(changed)"))
+            #expect(answer.status == 403 && answer.text.contains("signature"), "\(changed)")
+        }
+    }
+
+    @Test(arguments: [
+        ("https://img.example.com/photos/a.jpg", true), ("https://IMG.example.com/photos/a.jpg", true),
+        ("https://img.example.com/other/a.jpg", false), ("http://img.example.com/photos/a.jpg", false),
+        ("https://a.b.example.com/photos/a.jpg", false), ("https://example.com/photos/a.jpg", false),
+        ("https://img.example.com.evil.org/photos/a.jpg", false), ("https://img.example.com:8443/photos/a.jpg", false),
+        ("https://evil.org/https://img.example.com/photos/a.jpg", false),
+        ("https://img.example.com/photos/../other/a.jpg", false),
+        ("https://img.example.com/photos/%2e%2e/other/a.jpg", false),
+        ("https://img.example.com@evil.org/photos/a.jpg", false),
+        ("http://plain.org:8080/x", true), ("http://plain.org/x", false),
+    ])
+    func onlyAllowedSourcesAreLoaded(source: String, isAllowed: Bool) {
+        let policy = SourcePolicy(
+            ["https://*.example.com/photos/", "http://plain.org:8080"], hasFolder: false, hasStore: false)
+        #expect(((try? policy.url(of: source)) != nil) == isAllowed)
+    }
+
+    @Test func nothingOutsideTheFolderIsRead() async throws {
+        let outside = try TemporaryDirectory()
+        let folder = try TemporaryDirectory()
+        let image = try CodecRegistry.shared.encode(ServiceFixture.picture(width: 8, height: 8), as: .png)
+        try outside.write(image, to: "secret.png")
+        try folder.write(image, to: "sub/a b.png")
+        try FileManager.default.createSymbolicLink(
+            atPath: folder.path("link.png"), withDestinationPath: outside.path("secret.png"))
+        try FileManager.default.createSymbolicLink(atPath: folder.path("up"), withDestinationPath: outside.path)
+        try FileManager.default.createSymbolicLink(
+            atPath: folder.path("inside.png"), withDestinationPath: folder.path("sub/a b.png"))
+        let service = try service { $0.folder = URL(filePath: folder.path) }
+        #expect(await status("/_/w:4/plain/local:///sub/a%2520b.png", service) == 200)
+        #expect(await status("/_/w:4/plain/local:///inside.png", service) == 200)
+        let name = outside.path.split(separator: "/").last ?? ""
+        for path in [
+            "/link.png", "/up/secret.png", "/../\(name)/secret.png", "/sub/../../\(name)/secret.png",
+            "/%252e%252e/\(name)/secret.png",
+            "/none.png", "/sub", "/", "//etc/passwd", outside.path("secret.png"),
+        ] {
+            let status = await status("/_/w:4/plain/local://\(path)", service)
+            #expect([400, 403, 404].contains(status), "\(path): \(status)")
+        }
+    }
+
+    @Test func hugeResultsAreRefused() async throws {
+        let fixture = try ServiceFixture { $0.limits.resultPixelCount = 1_000_000 }
+        try await fixture.serve("/a.png", width: 10, height: 10)
+        for options in [
+            "w:60000/el:1", "s:2000:2000:1", "rs:fit:2000:2000:0:1", "pd:30000", "z:1000/el:1", "mw:9000",
+            "w:10/dpr:10/z:1000/el:1",
+            "rs:fit:1:20000/exar:1/ex:1",
+        ] {
+            let answer = try await fixture.get("/\(options)/plain/{}/a.png")
+            #expect(answer.status == 422, "\(options): \(answer.text)")
+        }
+        #expect(try await fixture.get("/s:900:900:1/plain/{}/a.png").status == 200)
+    }
+
+    @Test func bombsAreRefused() async throws {
+        let fixture = try ServiceFixture { $0.limits.decoding.pixelCount = 1000 }
+        try await fixture.serve("/a.png", width: 100, height: 100)
+        #expect(try await fixture.get("/w:4/plain/{}/a.png").status == 413)
+    }
+}

@@ -1,0 +1,89 @@
+import Foundation
+import Testing
+import WebImageTestSupport
+
+@testable import WebImageService
+
+@Suite(.timeLimit(.minutes(1)))
+struct SignatureTests {
+    private func key(_ key: String = "736563726574", _ salt: String = "68656c6c6f") throws -> SigningKey {
+        try #require(SigningKey(hexKey: key, hexSalt: salt))
+    }
+
+    /// Computed by Python's hmac.
+    @Test(arguments: [
+        (
+            "/rs:fill:300:400:0/g:sm/aHR0cDovL2V4YW1w/bGUuY29tL2ltYWdl/cy9jdXJpb3NpdHku/anBn.png", 32,
+            "oKfUtW34Dvo2BGQehJFR4Nr0_rIjOtdtzJ3QFsUcXH8"
+        ),
+        ("/rs:fill:300:400:0/g:sm/aHR0cDovL2V4YW1w/bGUuY29tL2ltYWdl/cy9jdXJpb3NpdHku/anBn.png", 8, "oKfUtW34Dvo"),
+        ("/plain/https://example.org/a.jpg@webp", 32, "HgCLNSzEcbQEnahrg8x0B2triWgH1jVDs23p9bKrdXQ"),
+        ("/plain/https://example.org/a.jpg@webp", 8, "HgCLNSzEcbQ"),
+    ])
+    func signaturesAreThoseOfOtherPrograms(path: String, byteCount: Int, signature: String) throws {
+        #expect(try key().signature(of: path, byteCount: byteCount) == signature)
+    }
+
+    /// Random keys, salts and paths.
+    @Test func signaturesAreThoseOfPython() throws {
+        let script = """
+            import sys, hmac, hashlib, base64
+            for line in sys.stdin:
+                key, salt, path = line.split(' ')
+                digest = hmac.new(bytes.fromhex(key), bytes.fromhex(salt) + path.strip().encode(), hashlib.sha256).digest()
+                print(base64.urlsafe_b64encode(digest).rstrip(b'=').decode(), flush=True)
+            """
+        var random = SplitMix64(seed: 37)
+        let cases = (0..<50).map { _ in
+            func digits(_ count: Int) -> String {
+                (0..<count * 2).map { _ in String(Int.random(in: 0..<16, using: &random), radix: 16) }.joined()
+            }
+            let path = "/w:\(Int.random(in: 1...999, using: &random))/plain/https://example.org/ä.jpg"
+            return (key: digits(Int.random(in: 1...100, using: &random)), salt: digits(8), path: path)
+        }
+        let (python, input, output) = (Process(), Pipe(), Pipe())
+        python.executableURL = URL(filePath: "/usr/bin/python3")
+        python.arguments = ["-c", script]
+        (python.standardInput, python.standardOutput) = (input, output)
+        try python.run()
+        input.fileHandleForWriting.write(Data(cases.map { "\($0.key) \($0.salt) \($0.path)\n" }.joined().utf8))
+        try input.fileHandleForWriting.close()
+        let lines = String(decoding: output.fileHandleForReading.readDataToEndOfFile(), as: UTF8.self).split(
+            separator: "\n")
+        #expect(try lines == cases.map { try key($0.key, $0.salt).signature(of: $0.path)[...] })
+    }
+
+    @Test func onlyTheRightSignatureIsAccepted() throws {
+        let (path, own) = ("/w:10/plain/a", try key())
+        let check = SignatureCheck(keys: [try key("00", ""), own], byteCount: 32, trusted: ["letmein"])
+        let right = own.signature(of: path)
+        try check.check(right, of: path)
+        try check.check("letmein", of: path)
+        for wrong in [
+            "", "_", "unsafe", right + "A", String(right.dropLast()), String(right.reversed()), right.uppercased(),
+            "letmei", "ä", "=",
+        ] {
+            #expect(throws: Refusal.forbiddenSignature, "\(wrong)") { try check.check(wrong, of: path) }
+        }
+        #expect(throws: Refusal.forbiddenSignature) { try check.check(right, of: path + "0") }
+    }
+
+    @Test func aTruncatedSignatureHasExactlyItsLength() throws {
+        let own = try key()
+        let check = SignatureCheck(keys: [own], byteCount: 8, trusted: [])
+        try check.check(own.signature(of: "/a", byteCount: 8), of: "/a")
+        for count in [1, 7, 9, 32] {
+            #expect(throws: Refusal.self) { try check.check(own.signature(of: "/a", byteCount: count), of: "/a") }
+        }
+    }
+
+    @Test(arguments: [("", "00"), ("0", "00"), ("0g", "00"), ("00", "0"), ("00", "zz")])
+    func invalidKeysAreRefused(key: String, salt: String) { #expect(SigningKey(hexKey: key, hexSalt: salt) == nil) }
+
+    @Test func aKeyAppearsInNoText() throws {
+        let own = try key()
+        var text = ""
+        dump(own, to: &text)
+        #expect(!text.contains("115") && "\(own)" == "a hidden key")
+    }
+}
