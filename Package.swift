@@ -2,8 +2,8 @@
 
 import PackageDescription
 
-// WEBIMAGE_WITHOUT=gtk,map,drawing,formats leaves out the products that need GTK, libshumate, cairo and pango, or the libraries of
-// further formats, so that a server builds without them. Without gtk there is no map either. Instead of `formats`, single ones can be
+// WEBIMAGE_WITHOUT=gtk,map,drawing,formats,server leaves out the products that need GTK, libshumate, cairo and pango, the libraries of
+// further formats, or libmicrohttpd, so that a server builds without them. Without gtk there is no map either. Instead of `formats`, single ones can be
 // named.
 let formatLibraries: [(name: String, package: String, libraries: [String], module: String)] = [
     ("avif", "libavif-dev", ["avif"], "libavif"), ("heif", "libheif-dev", ["heif"], "libheif"),
@@ -11,7 +11,7 @@ let formatLibraries: [(name: String, package: String, libraries: [String], modul
     ("tiff", "libtiff-dev", ["tiff"], "libtiff-4"),
     ("jp2", "libopenjp2-7-dev", ["openjp2"], "libopenjp2"), ("svg", "librsvg2-dev", ["fontconfig"], "librsvg-2.0"),
 ]
-let optionalParts = ["gtk", "map", "drawing", "formats"] + formatLibraries.map(\.name)
+let optionalParts = ["gtk", "map", "drawing", "formats", "server"] + formatLibraries.map(\.name)
 let leftOut = Set((Context.environment["WEBIMAGE_WITHOUT"] ?? "").split(separator: ",").map(String.init))
 for part in leftOut.subtracting(optionalParts).sorted() {
     fatalError("WEBIMAGE_WITHOUT names '\(part)'; it knows only \(optionalParts.joined(separator: ", "))")
@@ -19,6 +19,7 @@ for part in leftOut.subtracting(optionalParts).sorted() {
 let hasViews = !leftOut.contains("gtk")
 let hasMap = hasViews && !leftOut.contains("map")
 let hasDrawing = !leftOut.contains("drawing")
+let hasServer = !leftOut.contains("server")
 let builtFormats = leftOut.contains("formats") ? [] : formatLibraries.filter { !leftOut.contains($0.name) }
 let hasFormats = !builtFormats.isEmpty
 let hasAllFormats = builtFormats.count == formatLibraries.count
@@ -226,6 +227,20 @@ if hasFormats {
             linkerSettings: builtFormats.flatMap(\.libraries).map { .linkedLibrary($0) }),
         library("WebImageFormats", ["WebImageCore", "WebImageCoding", "CWebImageFormats", "CWebImageKernels"]),
         tests("WebImageFormatsTests", ["WebImageFormats", "WebImage", "CodingTestSupport"]),
+    ]
+}
+
+if hasServer {
+    products.append(.executable(name: "webimage-server", targets: ["WebImageServer"]))
+    targets += [
+        .target(name: "CWebImageHTTPD", linkerSettings: [.linkedLibrary("microhttpd")]),
+        .executableTarget(
+            name: "WebImageServer",
+            dependencies: [
+                "WebImage", "WebImageService", "WebImageShared", "WebImageCore", "WebImageIsolation", "WebImageLoading",
+                "CommandReference", "CWebImageHTTPD",
+            ], swiftSettings: settings),
+        tests("WebImageServerTests", ["WebImageServer", "WebImageService", "WebImage"] + decoder),
     ]
 }
 

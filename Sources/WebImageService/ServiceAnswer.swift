@@ -9,9 +9,15 @@ public struct ServiceAnswer: Sendable {
     public var headers: [HTTPField]
     /// The body, which is whole: results have at most ``ImageService/Limits/resultByteCount`` bytes. Empty for HEAD.
     public var body: Data
+    /// Of a 304, the length of the result, for servers that write a length in any case.
+    package var unsentByteCount = 0
 
     init(_ status: Int, _ headers: [HTTPField], _ body: Data = Data()) {
         (self.status, self.headers, self.body) = (status, headers, body)
+    }
+
+    package init(status: Int, headers: [HTTPField], body: Data) {
+        self.init(status, headers, body)
     }
 
     /// Returns the value of a field; `nil` without one.

@@ -12,8 +12,12 @@ struct ResultAnswer {
 
     var answer: ServiceAnswer {
         let fields = commonFields
-        if isCurrent { return ServiceAnswer(304, fields) }
         let count = result.data.count
+        if isCurrent {
+            var answer = ServiceAnswer(304, fields)
+            answer.unsentByteCount = count
+            return answer
+        }
         var status = 200
         var own: [HTTPField] = [HTTPField(name: "Content-Type", value: result.head.contentType)]
         own.add("Content-Disposition", disposition)

@@ -1,0 +1,262 @@
+#define _GNU_SOURCE
+
+#include "CWebImageHTTPD.h"
+
+#include <microhttpd.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+#include <unistd.h>
+
+struct cwi_httpd {
+    struct MHD_Daemon *daemon;
+    cwi_httpd_callbacks callbacks;
+    atomic_uint_fast64_t last_connection;
+    bool is_quiesced;
+};
+
+struct cwi_request {
+    atomic_int reference_count;
+    char *target;
+    char *method;
+    cwi_field *fields;
+    size_t field_count, field_capacity;
+    bool is_known, is_invalid;
+    uint64_t connection_number;
+    struct MHD_Connection *connection;
+
+    // Guards what follows.
+    pthread_mutex_t lock;
+    struct MHD_Response *response;
+    unsigned int status;
+    uint64_t body_byte_count;
+    bool is_answered, is_suspended;
+};
+
+static void release(cwi_request *request) {
+    if (atomic_fetch_sub(&request->reference_count, 1) != 1) return;
+    for (size_t i = 0; i < request->field_count; i++) {
+        free((char *)request->fields[i].name);
+        free((char *)request->fields[i].value);
+    }
+    if (request->response) MHD_destroy_response(request->response);
+    free(request->fields);
+    free(request->method);
+    free(request->target);
+    pthread_mutex_destroy(&request->lock);
+    free(request);
+}
+
+void cwi_request_release(cwi_request *request) { release(request); }
+
+const char *cwi_request_method(const cwi_request *request) { return request->method; }
+const char *cwi_request_target(const cwi_request *request) { return request->target; }
+size_t cwi_request_field_count(const cwi_request *request) { return request->field_count; }
+cwi_field cwi_request_field(const cwi_request *request, size_t index) { return request->fields[index]; }
+
+// Called with the target as it came, before anything else of a request.
+static void *begin(void *context, const char *target, struct MHD_Connection *connection) {
+    (void)context;
+    cwi_request *request = calloc(1, sizeof *request);
+    if (!request) return NULL;
+    atomic_init(&request->reference_count, 1);
+    pthread_mutex_init(&request->lock, NULL);
+    request->target = strdup(target ? target : "");
+    request->connection = connection;
+    return request;
+}
+
+static enum MHD_Result add_field(void *context, enum MHD_ValueKind kind, const char *name, const char *value) {
+    (void)kind;
+    cwi_request *request = context;
+    if (request->field_count == request->field_capacity) {
+        size_t capacity = request->field_capacity ? request->field_capacity * 2 : 16;
+        cwi_field *fields = realloc(request->fields, capacity * sizeof *fields);
+        if (!fields) {
+            request->is_invalid = true;
+            return MHD_NO;
+        }
+        request->fields = fields;
+        request->field_capacity = capacity;
+    }
+    cwi_field field = {strdup(name ? name : ""), strdup(value ? value : "")};
+    request->fields[request->field_count++] = field;
+    if (!field.name || !field.value) request->is_invalid = true;
+    return MHD_YES;
+}
+
+static const char *value(const cwi_request *request, const char *name) {
+    for (size_t i = 0; i < request->field_count; i++)
+        if (strcasecmp(request->fields[i].name, name) == 0) return request->fields[i].value;
+    return NULL;
+}
+
+static uint64_t *number(struct MHD_Connection *connection) {
+    const union MHD_ConnectionInfo *info = MHD_get_connection_info(connection, MHD_CONNECTION_INFO_SOCKET_CONTEXT);
+    return info ? info->socket_context : NULL;
+}
+
+// Both have an own lock: with this one held, the answer is neither set nor missed.
+static enum MHD_Result queue_locked(cwi_httpd *server, cwi_request *request) {
+    uint64_t byte_count = request->body_byte_count;
+    server->callbacks.sending(server->callbacks.context, request->connection_number, byte_count);
+    return MHD_queue_response(request->connection, request->status, request->response);
+}
+
+static enum MHD_Result refuse(struct MHD_Connection *connection, unsigned int status, const char *text) {
+    struct MHD_Response *response = MHD_create_response_from_buffer(strlen(text), (void *)text, MHD_RESPMEM_PERSISTENT);
+    if (!response) return MHD_NO;
+    MHD_add_response_header(response, "Content-Type", "text/plain; charset=utf-8");
+    MHD_add_response_header(response, "Connection", "close");
+    if (status == MHD_HTTP_METHOD_NOT_ALLOWED) MHD_add_response_header(response, "Allow", "GET, HEAD");
+    enum MHD_Result result = MHD_queue_response(connection, status, response);
+    MHD_destroy_response(response);
+    return result;
+}
+
+// Called when the head is there, for each piece of a body, at the end of a request, and after it was resumed.
+static enum MHD_Result handle(
+    void *context, struct MHD_Connection *connection, const char *url, const char *method, const char *version,
+    const char *upload, size_t *upload_size, void **state) {
+    (void)url, (void)version, (void)upload;
+    cwi_httpd *server = context;
+    cwi_request *request = *state;
+    if (!request || !request->target) return MHD_NO;
+    if (!request->is_known) {
+        request->is_known = true;
+        request->method = strdup(method);
+        MHD_get_connection_values(connection, MHD_HEADER_KIND, add_field, request);
+        uint64_t *connection_number = number(connection);
+        if (!connection_number || request->is_invalid || !request->method) return MHD_NO;
+        request->connection_number = *connection_number;
+        const char *length = value(request, "Content-Length");
+        // What has a body is no request for an image, and two lengths of one body are an attack.
+        if (value(request, "Transfer-Encoding") || (length && strcmp(length, "0") != 0))
+            return refuse(connection, MHD_HTTP_BAD_REQUEST, "Requests have no body.\n");
+        if (strcmp(method, "GET") != 0 && strcmp(method, "HEAD") != 0)
+            return refuse(connection, MHD_HTTP_METHOD_NOT_ALLOWED, "Only GET and HEAD are supported.\n");
+        return MHD_YES;
+    }
+    if (*upload_size) {
+        *upload_size = 0;
+        return MHD_YES;
+    }
+    pthread_mutex_lock(&request->lock);
+    bool is_resumed = request->is_suspended || request->is_answered;
+    pthread_mutex_unlock(&request->lock);
+    if (!is_resumed) {
+        atomic_fetch_add(&request->reference_count, 1);
+        server->callbacks.received(server->callbacks.context, request->connection_number, request);
+    }
+    pthread_mutex_lock(&request->lock);
+    enum MHD_Result result = MHD_YES;
+    if (request->is_answered) {
+        result = request->response ? queue_locked(server, request) : MHD_NO;
+    } else if (!request->is_suspended) {
+        request->is_suspended = true;
+        MHD_suspend_connection(connection);
+    }
+    pthread_mutex_unlock(&request->lock);
+    return result;
+}
+
+// The body of an answer to HEAD, and of a 304, is never read.
+static ssize_t no_body(void *context, uint64_t position, char *buffer, size_t size) {
+    (void)context, (void)position, (void)buffer, (void)size;
+    return MHD_CONTENT_READER_END_WITH_ERROR;
+}
+
+void cwi_request_answer(
+    cwi_request *request, unsigned int status, const cwi_field *fields, size_t field_count, const void *body, size_t byte_count,
+    uint64_t length, bool closes) {
+    struct MHD_Response *response =
+        byte_count == 0 && length > 0
+            ? MHD_create_response_from_callback(length, 1024, no_body, NULL, NULL)
+            : MHD_create_response_from_buffer(byte_count, (void *)body, MHD_RESPMEM_MUST_COPY);
+    for (size_t i = 0; response && i < field_count; i++) MHD_add_response_header(response, fields[i].name, fields[i].value);
+    if (response && closes) MHD_add_response_header(response, "Connection", "close");
+    pthread_mutex_lock(&request->lock);
+    if (request->is_answered) {
+        if (response) MHD_destroy_response(response);
+    } else {
+        request->is_answered = true;
+        request->response = response;
+        request->status = status;
+        request->body_byte_count = byte_count;
+        if (request->is_suspended) MHD_resume_connection(request->connection);
+    }
+    pthread_mutex_unlock(&request->lock);
+}
+
+static void finish(
+    void *context, struct MHD_Connection *connection, void **state, enum MHD_RequestTerminationCode code) {
+    (void)connection;
+    cwi_httpd *server = context;
+    cwi_request *request = *state;
+    *state = NULL;
+    if (!request) return;
+    if (request->connection_number)
+        server->callbacks.finished(
+            server->callbacks.context, request->connection_number, request, code == MHD_REQUEST_TERMINATED_COMPLETED_OK);
+    release(request);
+}
+
+static void notice(
+    void *context, struct MHD_Connection *connection, void **socket_context, enum MHD_ConnectionNotificationCode code) {
+    cwi_httpd *server = context;
+    if (code == MHD_CONNECTION_NOTIFY_STARTED) {
+        uint64_t *connection_number = malloc(sizeof *connection_number);
+        const union MHD_ConnectionInfo *info = MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CONNECTION_FD);
+        *socket_context = connection_number;
+        if (!connection_number || !info) return;
+        *connection_number = atomic_fetch_add(&server->last_connection, 1) + 1;
+        server->callbacks.opened(server->callbacks.context, *connection_number, info->connect_fd);
+    } else if (*socket_context) {
+        server->callbacks.closed(server->callbacks.context, *(uint64_t *)*socket_context);
+        free(*socket_context);
+        *socket_context = NULL;
+    }
+}
+
+// Targets stay as they came.
+static size_t keep(void *context, struct MHD_Connection *connection, char *text) {
+    (void)context, (void)connection;
+    return strlen(text);
+}
+
+static void ignore(void *context, const char *format, va_list arguments) {
+    (void)context, (void)format, (void)arguments;
+}
+
+cwi_httpd *cwi_httpd_start(int socket, cwi_httpd_limits limits, cwi_httpd_callbacks callbacks) {
+    cwi_httpd *server = calloc(1, sizeof *server);
+    if (!server) return NULL;
+    server->callbacks = callbacks;
+    atomic_init(&server->last_connection, 0);
+    unsigned int threads = limits.thread_count > 1 ? limits.thread_count : 0;
+    server->daemon = MHD_start_daemon(
+        MHD_USE_EPOLL_INTERNAL_THREAD | MHD_ALLOW_SUSPEND_RESUME | MHD_USE_ERROR_LOG | MHD_USE_ITC, 0, NULL, NULL, handle, server,
+        MHD_OPTION_EXTERNAL_LOGGER, ignore, NULL, MHD_OPTION_LISTEN_SOCKET, socket, MHD_OPTION_THREAD_POOL_SIZE, threads,
+        MHD_OPTION_CONNECTION_LIMIT, limits.connection_limit, MHD_OPTION_CONNECTION_MEMORY_LIMIT, limits.head_byte_count,
+        MHD_OPTION_CONNECTION_TIMEOUT, limits.idle_seconds, MHD_OPTION_NOTIFY_COMPLETED, finish, server,
+        MHD_OPTION_NOTIFY_CONNECTION, notice, server, MHD_OPTION_URI_LOG_CALLBACK, begin, server, MHD_OPTION_UNESCAPE_CALLBACK, keep,
+        NULL, MHD_OPTION_STRICT_FOR_CLIENT, 1, MHD_OPTION_END);
+    if (server->daemon) return server;
+    free(server);
+    return NULL;
+}
+
+void cwi_httpd_quiesce(cwi_httpd *server) {
+    if (server->is_quiesced) return;
+    server->is_quiesced = true;
+    int socket = MHD_quiesce_daemon(server->daemon);
+    if (socket >= 0) close(socket);
+}
+
+void cwi_httpd_stop(cwi_httpd *server) {
+    cwi_httpd_quiesce(server);
+    MHD_stop_daemon(server->daemon);
+    free(server);
+}

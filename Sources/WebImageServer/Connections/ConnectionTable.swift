@@ -1,0 +1,168 @@
+internal import CWebImageHTTPD
+internal import Glibc
+internal import WebImageCore
+
+/// The connections of a server, each with the time at which its phase must have ended.
+///
+///     head ─► working ─► sending ─┬─► idle ─► working
+///                                 └─► closed
+///
+/// A slow or silent client loses its connection. One that leaves while an answer is being made ends the work.
+final class ConnectionTable: Sendable {
+    /// How long phases last.
+    struct Times: Sendable {
+        /// From the connection to the end of the first head.
+        var head = Duration.seconds(10)
+        /// From an answer to the end of the next head.
+        var idle = Duration.seconds(30)
+        /// For sending an answer, besides the time that its bytes take at the rate.
+        var sending = Duration.seconds(30)
+        var bytesPerSecond = 16 << 10
+    }
+
+    private enum Phase { case head, working, sending, idle }
+
+    private struct Connection {
+        let descriptor: Int32
+        var phase = Phase.head
+        let opening = ContinuousClock.now
+        var deadline: ContinuousClock.Instant
+        var exchange: HTTPExchange?
+    }
+
+    private struct State {
+        var connections: [UInt64: Connection] = [:]
+        var isStopping = false
+        var waiters: [CheckedContinuation<Void, Never>] = []
+    }
+
+    private let times: Times
+    private let connectionLimit: Int
+    private let watchDescriptor: Int32
+    private let state = Lock(State())
+
+    /// How often deadlines are looked at.
+    private static let tick: Int32 = 250
+
+    init(times: Times, connectionLimit: Int) {
+        (self.times, self.connectionLimit) = (times, connectionLimit)
+        watchDescriptor = cwi_watch_make()
+        _ = PlatformThread.start(name: "webimage-watch") { [weak self] in
+            // Each look takes a reference of its own, so that the table can go.
+            while self?.look() == true {}
+        }
+    }
+
+    deinit { _ = Glibc.close(watchDescriptor) }
+
+    var count: Int { state.withLock { $0.connections.count } }
+    /// The requests without an answer.
+    var workingCount: Int { state.withLock { $0.connections.values.count { $0.exchange != nil } } }
+
+    // MARK: Phases
+
+    func open(_ number: UInt64, descriptor: Int32) {
+        state.withLock { state in
+            // The client that has been sending its first request for the longest makes place.
+            if state.connections.count >= connectionLimit,
+                let oldest = state.connections.filter({ $0.value.exchange == nil && $0.value.phase != .sending })
+                    .min(by: { $0.value.deadline < $1.value.deadline })
+            {
+                shutdown(oldest.value.descriptor, Int32(SHUT_RDWR))
+            }
+            state.connections[number] = Connection(descriptor: descriptor, deadline: .now + times.head)
+        }
+    }
+
+    /// Forgets a connection, right before its descriptor is closed.
+    func close(_ number: UInt64) {
+        let connection = state.withLock { $0.connections.removeValue(forKey: number) }
+        connection?.exchange?.leave()
+    }
+
+    func begin(_ exchange: HTTPExchange) {
+        state.withLock { state in
+            state.connections[exchange.connection]?.phase = .working
+            state.connections[exchange.connection]?.exchange = exchange
+        }
+    }
+
+    /// Watches whether the client leaves, while an answer is made.
+    func watch(_ exchange: HTTPExchange) {
+        state.withLock { state in
+            guard let connection = state.connections[exchange.connection], connection.exchange === exchange else {
+                return
+            }
+            cwi_watch_add(watchDescriptor, connection.descriptor, exchange.connection)
+        }
+    }
+
+    func send(_ number: UInt64, byteCount: Int) {
+        state.withLock { state in
+            guard let connection = state.connections[number] else { return }
+            let seconds = Double(byteCount) / Double(times.bytesPerSecond)
+            state.connections[number]?.phase = .sending
+            state.connections[number]?.deadline = .now + times.sending + .seconds(seconds)
+            state.connections[number]?.exchange = nil
+            cwi_watch_remove(watchDescriptor, connection.descriptor)
+        }
+        resumeWaiters()
+    }
+
+    func finish(_ number: UInt64) {
+        state.withLock { state in
+            state.connections[number]?.phase = .idle
+            state.connections[number]?.deadline = .now + times.idle
+            state.connections[number]?.exchange = nil
+        }
+        resumeWaiters()
+    }
+
+    // MARK: Watching
+
+    /// Waits for clients that leave, and closes connections whose time is over. Returns `false` at the end.
+    private func look() -> Bool {
+        var numbers = [UInt64](repeating: 0, count: 64)
+        let count = cwi_watch_wait(watchDescriptor, &numbers, numbers.count, Self.tick)
+        for number in numbers.prefix(count) {
+            state.withLock { $0.connections[number]?.exchange }?.leave()
+        }
+        let now = ContinuousClock.now
+        return state.withLock { state in
+            for connection in state.connections.values where connection.phase != .working && connection.deadline <= now
+            {
+                // The server notices, and calls `close`.
+                shutdown(connection.descriptor, Int32(SHUT_RDWR))
+            }
+            return !state.isStopping || !state.connections.isEmpty
+        }
+    }
+
+    // MARK: Stopping
+
+    /// Waits until no request is without an answer, for at most `time`; then gives up those that are.
+    func drain(within time: Duration) async {
+        let clock = SystemTimerClock.shared
+        let timer = clock.schedule(at: clock.now + time) { [self] in
+            for exchange in state.withLock({ $0.connections.values.compactMap(\.exchange) }) { exchange.leave() }
+        }
+        await withCheckedContinuation { continuation in
+            state.withLock { state in
+                state.isStopping = true
+                state.waiters.append(continuation)
+            }
+            resumeWaiters()
+        }
+        timer.cancel()
+    }
+
+    private func resumeWaiters() {
+        let waiters = state.withLock { state -> [CheckedContinuation<Void, Never>] in
+            guard state.isStopping, state.connections.values.allSatisfy({ $0.exchange == nil && $0.phase != .sending })
+            else { return [] }
+            defer { state.waiters = [] }
+            return state.waiters
+        }
+        for waiter in waiters { waiter.resume() }
+    }
+}

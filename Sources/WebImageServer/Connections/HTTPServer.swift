@@ -1,0 +1,110 @@
+internal import CWebImageHTTPD
+internal import WebImageCore
+
+/// Reads requests from sockets, and sends their answers.
+///
+/// `@unchecked`: the C objects are set before the first request, and used from one thread at the end.
+final class HTTPServer: @unchecked Sendable {
+    struct Limits: Sendable {
+        var threadCount = max(1, min(4, PlatformThread.processorCount))
+        var connectionCount = 1024
+        var headByteCount = 32 << 10
+        var times = ConnectionTable.Times()
+    }
+
+    /// Called on a thread that must not be blocked. Sends an answer, or has it sent later.
+    typealias Handler = @Sendable (HTTPExchange) -> Void
+
+    let connections: ConnectionTable
+    private let handler: Handler
+    /// Called when an answer was sent, or could not be.
+    private let onEnd: @Sendable (_ exchange: HTTPExchange, _ isSent: Bool) -> Void
+    /// The exchanges without an end, which the C side does not know.
+    private let exchanges = Lock<[UInt64: HTTPExchange]>([:])
+    private var servers: [OpaquePointer] = []
+
+    /// - Parameters:
+    ///   - sockets: closed at the end.
+    ///   - onEnd: see above; for the log.
+    init?(
+        sockets: [Int32], limits: Limits, handler: @escaping Handler,
+        onEnd: @escaping @Sendable (_ exchange: HTTPExchange, _ isSent: Bool) -> Void
+    ) {
+        connections = ConnectionTable(times: limits.times, connectionLimit: limits.connectionCount)
+        (self.handler, self.onEnd) = (handler, onEnd)
+        let settings = cwi_httpd_limits(
+            thread_count: UInt32(limits.threadCount),
+            // Some more than the table allows, so that it can replace the slowest.
+            connection_limit: UInt32(limits.connectionCount + limits.connectionCount / 16 + 16),
+            head_byte_count: limits.headByteCount, idle_seconds: 60)
+        for (index, socket) in sockets.enumerated() {
+            guard let server = cwi_httpd_start(socket, settings, callbacks(index)) else { return nil }
+            servers.append(server)
+        }
+    }
+
+    /// The numbers of connections of several sockets differ in their upper bits.
+    private final class Listener {
+        unowned let server: HTTPServer
+        let base: UInt64
+
+        init(_ server: HTTPServer, _ index: Int) { (self.server, base) = (server, UInt64(index) << 48) }
+
+        static func from(_ context: UnsafeMutableRawPointer?) -> Listener? {
+            context.map { Unmanaged<Listener>.fromOpaque($0).takeUnretainedValue() }
+        }
+    }
+
+    private var listeners: [Listener] = []
+
+    private func callbacks(_ index: Int) -> cwi_httpd_callbacks {
+        let listener = Listener(self, index)
+        listeners.append(listener)
+        return cwi_httpd_callbacks(
+            context: Unmanaged.passUnretained(listener).toOpaque(),
+            opened: { context, number, descriptor in
+                guard let listener = Listener.from(context) else { return }
+                listener.server.connections.open(listener.base + number, descriptor: descriptor)
+            },
+            closed: { context, number in
+                guard let listener = Listener.from(context) else { return }
+                listener.server.connections.close(listener.base + number)
+            },
+            received: { context, number, request in
+                guard let listener = Listener.from(context), let request else { return }
+                listener.server.receive(HTTPExchange(request, connection: listener.base + number))
+            },
+            sending: { context, number, byteCount in
+                guard let listener = Listener.from(context) else { return }
+                listener.server.connections.send(listener.base + number, byteCount: Int(byteCount))
+            },
+            finished: { context, number, _, isSent in
+                guard let listener = Listener.from(context) else { return }
+                listener.server.finish(listener.base + number, isSent: isSent)
+            })
+    }
+
+    private func receive(_ exchange: HTTPExchange) {
+        exchanges.withLock { $0[exchange.connection] = exchange }
+        connections.begin(exchange)
+        handler(exchange)
+        if exchange.answer == nil { connections.watch(exchange) }
+    }
+
+    private func finish(_ number: UInt64, isSent: Bool) {
+        connections.finish(number)
+        guard let exchange = exchanges.withLock({ $0.removeValue(forKey: number) }) else { return }
+        exchange.leave()
+        onEnd(exchange, isSent)
+    }
+
+    /// Accepts no more connections, waits for answers, and closes all connections.
+    ///
+    /// - Parameter time: after it, work in progress is given up.
+    func stop(within time: Duration) async {
+        for server in servers { cwi_httpd_quiesce(server) }
+        await connections.drain(within: time)
+        for server in servers { cwi_httpd_stop(server) }
+        servers = []
+    }
+}

@@ -1,0 +1,39 @@
+internal import FoundationEssentials
+internal import Glibc
+internal import WebImageLoading
+
+/// Prints a line for each request.
+///
+///     2026-11-27T01:02:03Z GET "/sig/w:10/plain/…" 200 1234 0.012 "webimage; hit; ttl=60; detail=memory" "agent"
+struct AccessLog: Sendable {
+    let isEnabled: Bool
+
+    func print(_ exchange: HTTPExchange, isSent: Bool) {
+        guard isEnabled, let answer = exchange.answer else { return }
+        let time = Date().formatted(.iso8601)
+        let seconds = exchange.start.duration(to: .now) / .seconds(1)
+        let line =
+            "\(time) \(exchange.request.method) \(Self.quoted(exchange.request.target)) \(answer.status) \(answer.body.count) "
+            + "\((seconds * 1000).rounded() / 1000) \(Self.quoted(answer.header("Cache-Status") ?? "-")) "
+            + "\(Self.quoted(exchange.request.headers.last { $0.isNamed("User-Agent") }?.value ?? "-"))"
+            + (isSent ? "" : " aborted") + "\n"
+        let bytes = Array(line.utf8)
+        _ = write(STDOUT_FILENO, bytes, bytes.count)
+    }
+
+    /// A client's text could otherwise look like another line.
+    private static func quoted(_ text: String) -> String {
+        var quoted = "\""
+        for scalar in text.unicodeScalars.prefix(2048) {
+            switch scalar {
+            case "\"", "\\": quoted += "\\" + String(scalar)
+            case _
+            where scalar.value < 0x20 || (0x7F...0x9F).contains(scalar.value)
+                || scalar.properties.generalCategory == .format:
+                quoted += "\\u{\(String(scalar.value, radix: 16))}"
+            default: quoted.unicodeScalars.append(scalar)
+            }
+        }
+        return quoted + "\""
+    }
+}

@@ -1,0 +1,39 @@
+internal import FoundationEssentials
+internal import WebImageLoading
+internal import WebImageService
+
+/// The pages of the server itself.
+struct ServerPages: Sendable {
+    let service: ImageService
+    let metrics: ServerMetrics
+    /// Whether the server is stopping.
+    let isStopping: @Sendable () -> Bool
+
+    /// Returns the answer to a request for a page; `nil` for other requests.
+    func answer(to request: ServiceRequest) -> ServiceAnswer? {
+        switch request.target.prefix(while: { $0 != "?" }) {
+        case "/health": text(200, "ok\n", request)
+        case "/ready":
+            service.isReady && !isStopping()
+                ? text(200, "ready\n", request)
+                : text(503, isStopping() ? "stopping\n" : "overloaded\n", request, [("Retry-After", "1")])
+        case "/metrics":
+            text(
+                200, metrics.text(service.counters, service.configuration), request,
+                type: "text/plain; version=0.0.4; charset=utf-8")
+        default: nil
+        }
+    }
+
+    private func text(
+        _ status: Int, _ text: String, _ request: ServiceRequest, _ more: [(String, String)] = [],
+        type: String = "text/plain; charset=utf-8"
+    ) -> ServiceAnswer {
+        let body = Data(text.utf8)
+        let fields =
+            [("Content-Type", type), ("Content-Length", "\(body.count)"), ("Cache-Control", "no-store")] + more
+        return ServiceAnswer(
+            status: status, headers: fields.map { HTTPField(name: $0.0, value: $0.1) },
+            body: request.method == "HEAD" ? Data() : body)
+    }
+}

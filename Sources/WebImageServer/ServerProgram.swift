@@ -1,0 +1,105 @@
+internal import CommandReference
+internal import Dispatch
+internal import FoundationEssentials
+internal import Glibc
+internal import WebImage
+internal import WebImageCore
+internal import WebImageIsolation
+internal import WebImageService
+
+/// `webimage-server`: an image service behind a web server.
+@main
+enum ServerProgram {
+    static func main() {
+        let signals = Signals()
+        do {
+            switch try CommandLineOptions.request(Array(CommandLine.arguments.dropFirst())) {
+            case .help: print(HelpText.text(for: CommandLineOptions.syntax), terminator: "")
+            case .version: print("\(CommandLineOptions.program) \(LibraryVersion.text)")
+            case .manual: print(CommandLineOptions.manualPage, terminator: "")
+            case .run(let options): try run(options, signals)
+            }
+        } catch let failure as ListeningSocket.Failure {
+            complain(failure.description)
+            exit(1)
+        } catch {
+            complain("\(error)")
+            exit(2)
+        }
+        // Threads of the library may still run.
+        fflush(nil)
+        _exit(0)
+    }
+
+    private static func complain(_ text: String) {
+        let bytes = Array("\(CommandLineOptions.program): \(text)\n".utf8)
+        _ = write(STDERR_FILENO, bytes, bytes.count)
+    }
+
+    private static func run(_ options: [(name: String, value: String)], _ signals: Signals) throws {
+        let environment = ProcessInfo.processInfo.environment
+        var reader = SettingsReader()
+        try reader.read(options: options, environment: environment)
+        reader.warnings.forEach(complain)
+        let settings = reader.settings
+        // The decoder's processes have their libraries.
+        CodecRegistry.shared.registerIsolatedFormats()
+        let configuration = try settings.configuration()
+        try checkIsolation(configuration)
+        let service = try ImageService(configuration)
+
+        let (metrics, log) = (ServerMetrics(), AccessLog(isEnabled: settings.logsRequests))
+        let isStopping = LockBox(false)
+        let pages = ServerPages(service: service, metrics: metrics) { isStopping.withLock { $0 } }
+        var sockets = ListeningSocket.inherited(environment)
+        if sockets.isEmpty { for place in settings.places { sockets.append(try ListeningSocket.open(place)) } }
+        let names = sockets.map(ListeningSocket.name)
+        let server = HTTPServer(sockets: sockets, limits: settings.limits) { exchange in
+            let closes = isStopping.withLock { $0 }
+            @Sendable func send(_ answer: ServiceAnswer) {
+                metrics.note(answer, seconds: exchange.start.duration(to: .now) / .seconds(1))
+                exchange.send(answer, closes: closes || isStopping.withLock { $0 })
+            }
+            if let answer = pages.answer(to: exchange.request) ?? service.answerAtOnce(to: exchange.request) {
+                return send(answer)
+            }
+            let task = Task { send(await service.answer(to: exchange.request)) }
+            exchange.onLeave { task.cancel() }
+        } onEnd: { exchange, isSent in
+            log.print(exchange, isSent: isSent)
+        }
+        guard let server else { throw ListeningSocket.Failure(description: "libmicrohttpd does not start") }
+        metrics.count { server.connections.count }
+        for name in names { print("listening on \(name)") }
+        fflush(nil)
+        let systemd = SystemdNotifier(environment)
+        systemd.notify("READY=1")
+
+        signals.wait()
+        systemd.notify("STOPPING=1")
+        isStopping.withLock { $0 = true }
+        wait {
+            await server.stop(within: .seconds(settings.stopTime))
+            await service.stop()
+        }
+    }
+
+    /// Images are not decoded in this process unless a setting says so.
+    private static func checkIsolation(_ configuration: ImageService.Configuration) throws {
+        guard configuration.images.isolation == .required else { return }
+        if let problem = configuration.images.isolatedDecoding.blockingStatus.problem {
+            throw ListeningSocket.Failure(
+                description: "images cannot be decoded: \(problem); see --isolation")
+        }
+    }
+
+    /// Blocks the main thread, which has nothing else to do.
+    private static func wait(_ body: @escaping @Sendable () async -> Void) {
+        let end = DispatchSemaphore(value: 0)
+        Task.detached {
+            await body()
+            end.signal()
+        }
+        end.wait()
+    }
+}

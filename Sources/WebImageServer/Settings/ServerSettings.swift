@@ -1,0 +1,102 @@
+internal import FoundationEssentials
+internal import WebImage
+internal import WebImageService
+internal import WebImageShared
+
+/// What the settings say, with their defaults.
+struct ServerSettings: Sendable {
+    // Connections.
+    var places = ["127.0.0.1:8080"]
+    var limits = HTTPServer.Limits()
+    var stopTime = 30
+    var logsRequests = true
+
+    // The service.
+    var service = ImageService.Configuration()
+    var keyDigits: [String] = [], saltDigits: [String] = []
+    var allowsUnsigned = false
+    var usesStore = false
+    var storeEndpoint = "", storeRegion = ""
+    var offers: Set<ImageFormat> = [.avif, .webp]
+    var isolation = IsolationPolicy.required
+
+    // Addresses.
+    var allowsLoopback = false, allowsPrivate = false, allowsLinkLocal = false
+
+    // Caches.
+    var cacheDirectory: String?
+    var cacheByteCount: Int = 2 << 30
+    var shared: String?
+
+    /// The configuration of the service.
+    ///
+    /// - Throws: what is missing, or does not fit together.
+    func configuration() throws(Setting.Invalid) -> ImageService.Configuration {
+        var configuration = service
+        configuration.keys = try keys()
+        configuration.offeredFormats = [.jpegXL, .avif, .webp].filter { offers.contains($0) }
+        if usesStore { configuration.store = try store() }
+
+        var downloads = ImageDownloader.Configuration.server
+        downloads.maximumResponseByteCount = Int64(configuration.limits.sourceByteCount)
+        var networks: [String] = []
+        if allowsLoopback { networks += ["127.0.0.0/8", "::1"] }
+        if allowsPrivate { networks += ["10.0.0.0/8", "172.16.0.0/12", "192.168.0.0/16", "fc00::/7"] }
+        if allowsLinkLocal { networks += ["169.254.0.0/16", "fe80::/10"] }
+        downloads.addressPolicy.allowedNetworks = networks
+        configuration.images.loaders = [ImageDownloader(configuration: downloads)]
+        configuration.images.isolation = isolation
+        // Results are stored, so originals need not be kept in memory.
+        configuration.images.cache = ImageCache(
+            memory: MemoryCache(costLimit: 0), disk: disk("originals"),
+            configuration: ImageCache.Configuration(decodingLimits: configuration.limits.decoding))
+        configuration.disk = disk("results")
+        if let shared {
+            do {
+                configuration.shared = SharedImageCache(
+                    SharedImageCache.Configuration(location: try S3Location(shared)))
+            } catch {
+                throw Setting.Invalid("the shared cache is s3://bucket/prefix, not '\(shared)'")
+            }
+        }
+        return configuration
+    }
+
+    private func keys() throws(Setting.Invalid) -> [SigningKey] {
+        guard keyDigits.count == saltDigits.count else {
+            throw Setting.Invalid("there are \(keyDigits.count) keys and \(saltDigits.count) salts; each key has one")
+        }
+        var keys: [SigningKey] = []
+        for (key, salt) in zip(keyDigits, saltDigits) {
+            guard let key = SigningKey(hexKey: key, hexSalt: salt) else {
+                throw Setting.Invalid("keys and salts are hexadecimal digits")
+            }
+            keys.append(key)
+        }
+        guard !keys.isEmpty || allowsUnsigned else {
+            throw Setting.Invalid("there is no key: set --key and --salt, or --unsigned for development")
+        }
+        return keys
+    }
+
+    private func store() throws(Setting.Invalid) -> S3Location {
+        var parts: [String] = []
+        if !storeEndpoint.isEmpty { parts.append("endpoint=" + storeEndpoint) }
+        if !storeRegion.isEmpty { parts.append("region=" + storeRegion) }
+        do {
+            // The bucket is that of each source.
+            return try S3Location("s3://any-bucket" + (parts.isEmpty ? "" : "?" + parts.joined(separator: "&")))
+        } catch {
+            throw Setting.Invalid("the endpoint of the store is not a URL such as https://store.example:9000")
+        }
+    }
+
+    /// Half of the space is for originals, half for results.
+    private func disk(_ name: String) -> DiskCache? {
+        guard let cacheDirectory else { return nil }
+        var configuration = DiskCache.Configuration(
+            directory: URL(filePath: cacheDirectory, directoryHint: .isDirectory).appending(path: name))
+        configuration.sizeLimit = Int64(cacheByteCount / 2)
+        return DiskCache(configuration: configuration)
+    }
+}

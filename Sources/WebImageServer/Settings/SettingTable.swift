@@ -1,0 +1,294 @@
+internal import FoundationEssentials
+internal import WebImage
+internal import WebImageCore
+internal import WebImageService
+
+extension Setting {
+    /// All settings, in the order of the help.
+    static let all: [Setting] = connections + urls + sources + results + caches + limits
+
+    private static let connections: [Setting] = [
+        Setting(
+            name: "bind", variable: "IMGPROXY_BIND", value: "PLACE,…", group: "Connections",
+            help:
+                "Where to listen: ADDRESS:PORT, :PORT or unix:PATH; 127.0.0.1:8080 by default. Sockets of systemd take precedence"
+        ) { settings, text throws(Invalid) in settings.places = SettingValue.list(text) },
+        integer(
+            "max-clients", "IMGPROXY_MAX_CLIENTS", \.limits.connectionCount, 1...100_000, "Connections",
+            "Connections at a time, 1024 by default. Beyond it, the one that waits the longest for a request is closed"),
+        seconds(
+            "read-request-timeout", "IMGPROXY_READ_REQUEST_TIMEOUT", \.limits.times.head, "Connections",
+            "The time for the head of a request, 10 by default"),
+        seconds(
+            "keep-alive-timeout", "IMGPROXY_KEEP_ALIVE_TIMEOUT", \.limits.times.idle, "Connections",
+            "The time for the next request of a connection, 30 by default"),
+        seconds(
+            "write-response-timeout", "IMGPROXY_WRITE_RESPONSE_TIMEOUT", \.limits.times.sending, "Connections",
+            "The time for a client to read an answer, besides that at 16 KiB/s, 30 by default"),
+        integer(
+            "graceful-stop-timeout", "IMGPROXY_GRACEFUL_STOP_TIMEOUT", \.stopTime, 0...3600, "Connections",
+            "How many seconds requests in progress have after SIGTERM, 30 by default"),
+        flag(
+            "log-requests", "WEBIMAGE_LOG_REQUESTS", \.logsRequests, "Connections",
+            "Print a line for each request; true by default"),
+    ]
+
+    private static let urls: [Setting] = [
+        Setting(
+            name: "key", variable: "IMGPROXY_KEY", value: "HEX,…", group: "URLs",
+            help: "The keys of signatures, in hexadecimal digits"
+        ) {
+            settings, text throws(Invalid) in settings.keyDigits = SettingValue.list(text)
+        },
+        Setting(
+            name: "salt", variable: "IMGPROXY_SALT", value: "HEX,…", group: "URLs",
+            help: "The salt of each key, in hexadecimal digits"
+        ) {
+            settings, text throws(Invalid) in settings.saltDigits = SettingValue.list(text)
+        },
+        integer(
+            "signature-size", "IMGPROXY_SIGNATURE_SIZE", \.service.signatureByteCount, 1...32, "URLs",
+            "The length of signatures in bytes, 32 by default"),
+        Setting(
+            name: "trusted-signatures", variable: "IMGPROXY_TRUSTED_SIGNATURES", value: "TEXT,…", group: "URLs",
+            help: "Texts that count as signatures of every path"
+        ) { settings, text throws(Invalid) in settings.service.trustedSignatures = SettingValue.list(text) },
+        flag(
+            "unsigned", "WEBIMAGE_UNSIGNED", \.allowsUnsigned, "URLs",
+            "Accept paths without a signature if there is no key, for development"),
+        text(
+            "path-prefix", "IMGPROXY_PATH_PREFIX", \.service.pathPrefix, "PATH", "URLs",
+            "What paths begin with, such as /images"),
+        Setting(
+            name: "presets", variable: "IMGPROXY_PRESETS", value: "NAME=OPTIONS,…", group: "URLs",
+            help: "Names for options between slashes; those of 'default' precede the options of every path"
+        ) { settings, text throws(Invalid) in try settings.addPresets(SettingValue.list(text)) },
+        Setting(
+            name: "presets-path", variable: "IMGPROXY_PRESETS_PATH", value: "FILE", group: "URLs",
+            help: "A file with a preset in each line"
+        ) { settings, text throws(Invalid) in
+            let lines = String(decoding: try SettingValue.file(text), as: UTF8.self).split(whereSeparator: \.isNewline)
+            try settings.addPresets(lines.map(String.init).filter { !$0.hasPrefix("#") })
+        },
+        flag(
+            "only-presets", "IMGPROXY_ONLY_PRESETS", \.service.allowsOnlyPresets, "URLs",
+            "Take names of presets in place of options"),
+        flag(
+            "client-hints", "IMGPROXY_ENABLE_CLIENT_HINTS", \.service.usesClientHints, "URLs",
+            "Use the width and the density that clients name where the path names none"),
+    ]
+
+    private static let sources: [Setting] = [
+        Setting(
+            name: "allowed-sources", variable: "IMGPROXY_ALLOWED_SOURCES", value: "URL,…", group: "Sources",
+            help: "The beginnings of sources, such as https://*.example.com/photos/; everything by default"
+        ) { settings, text throws(Invalid) in settings.service.allowedSources = SettingValue.list(text) },
+        text("base-url", "IMGPROXY_BASE_URL", \.service.baseURL, "URL", "Sources", "What all sources begin with"),
+        Setting(
+            name: "local-root", variable: "IMGPROXY_LOCAL_FILESYSTEM_ROOT", value: "FOLDER", group: "Sources",
+            help: "The folder of local:/// sources"
+        ) { settings, text throws(Invalid) in settings.service.folder = URL(filePath: text, directoryHint: .isDirectory)
+        },
+        flag(
+            "s3", "IMGPROXY_USE_S3", \.usesStore, "Sources",
+            "Load s3://bucket/key sources, with the keys of AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY"),
+        text(
+            "s3-endpoint", "IMGPROXY_S3_ENDPOINT", \.storeEndpoint, "URL", "Sources",
+            "The store of such sources; Amazon's by default"),
+        text("s3-region", "IMGPROXY_S3_REGION", \.storeRegion, "NAME", "Sources", "The region of the store"),
+        flag(
+            "allow-loopback", "IMGPROXY_ALLOW_LOOPBACK_SOURCE_ADDRESSES", \.allowsLoopback, "Sources",
+            "Also load from this machine"),
+        flag(
+            "allow-private", "IMGPROXY_ALLOW_PRIVATE_SOURCE_ADDRESSES", \.allowsPrivate, "Sources",
+            "Also load from private networks"),
+        flag(
+            "allow-link-local", "IMGPROXY_ALLOW_LINK_LOCAL_SOURCE_ADDRESSES", \.allowsLinkLocal, "Sources",
+            "Also load from link-local addresses"),
+        seconds(
+            "download-timeout", "IMGPROXY_DOWNLOAD_TIMEOUT", \.service.limits.transferTime, "Sources",
+            "The time for loading a source, 20 by default"),
+    ]
+
+    private static let results: [Setting] = [
+        offer("avif", "IMGPROXY_AUTO_AVIF", .avif, "true"), offer("webp", "IMGPROXY_AUTO_WEBP", .webp, "true"),
+        offer("jxl", "IMGPROXY_AUTO_JXL", .jpegXL, "false"),
+        integer(
+            "quality", "IMGPROXY_QUALITY", \.service.quality, 1...100, "Results", "The quality of JPEG, 80 by default"),
+        Setting(
+            name: "format-quality", variable: "IMGPROXY_FORMAT_QUALITY", value: "FORMAT=N,…", group: "Results",
+            help: "The qualities of formats; webp=79,avif=63,jxl=77 by default"
+        ) { settings, text throws(Invalid) in
+            let formats: [Substring: ImageFormat] = [
+                "jpeg": .jpeg, "jpg": .jpeg, "webp": .webp, "avif": .avif, "jxl": .jpegXL,
+            ]
+            for item in SettingValue.list(text) {
+                let parts = item.split(separator: "=")
+                guard parts.count == 2, let format = formats[parts[0]] else {
+                    throw Invalid("is a list such as webp=79,avif=63, not '\(text)'")
+                }
+                settings.service.formatQualities[format] = try SettingValue.number(String(parts[1]), in: 1...100)
+            }
+        },
+        data(
+            "watermark", "IMGPROXY_WATERMARK_PATH", \.service.watermark, "FILE", "The image of the option watermark",
+            SettingValue.file),
+        data(
+            "watermark-data", "IMGPROXY_WATERMARK_DATA", \.service.watermark, "BASE64", "The same, as base64",
+            SettingValue.base64),
+        data(
+            "fallback", "IMGPROXY_FALLBACK_IMAGE_PATH", \.service.fallback, "FILE", "The image for sources that fail",
+            SettingValue.file),
+        data(
+            "fallback-data", "IMGPROXY_FALLBACK_IMAGE_DATA", \.service.fallback, "BASE64", "The same, as base64",
+            SettingValue.base64),
+        Setting(
+            name: "fallback-status", variable: "IMGPROXY_FALLBACK_IMAGE_HTTP_CODE", value: "N", group: "Results",
+            help: "The status of that image, 200 by default; 0 for that of the error"
+        ) { settings, text throws(Invalid) in
+            let status = try SettingValue.number(text, in: 0...599)
+            guard status == 0 || status >= 200 else { throw Invalid("is 0, or from 200 to 599") }
+            settings.service.fallbackStatus = status == 0 ? nil : status
+        },
+        seconds("ttl", "IMGPROXY_TTL", \.service.lifetime, "Results", "How long results are valid, a year by default"),
+        flag(
+            "cache-control-passthrough", "IMGPROXY_CACHE_CONTROL_PASSTHROUGH", \.service.usesSourceLifetime, "Results",
+            "Results are valid no longer than their sources"),
+    ]
+
+    private static let caches: [Setting] = [
+        Setting(
+            name: "cache", variable: "WEBIMAGE_CACHE", value: "FOLDER", group: "Caches",
+            help: "Where originals and results are stored; nowhere by default"
+        ) { settings, text throws(Invalid) in settings.cacheDirectory = text.isEmpty ? nil : text },
+        bytes(
+            "cache-size", "WEBIMAGE_CACHE_SIZE", \.cacheByteCount, "Caches", "The size of that folder, 2G by default"),
+        bytes(
+            "memory", "WEBIMAGE_MEMORY", \.service.memoryByteCount, "Caches",
+            "The limit on results in memory, 64M by default"),
+        Setting(
+            name: "shared", variable: "WEBIMAGE_SHARED", value: "S3URL", group: "Caches",
+            help:
+                "A cache in an S3 store that several servers share, with the keys of AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY and the secret of WEBIMAGE_SHARED_SECRET"
+        ) { settings, text throws(Invalid) in settings.shared = text.isEmpty ? nil : text },
+    ]
+
+    private static let limits: [Setting] = [
+        integer(
+            "workers", "IMGPROXY_WORKERS", \.service.limits.workCount, 1...1000, "Limits",
+            "Results that are made at a time; four for each processor by default, most of which wait for their sources"),
+        integer(
+            "queue", "IMGPROXY_REQUESTS_QUEUE_SIZE", \.service.limits.queueLength, 0...100_000, "Limits",
+            "Results that may wait, 256 by default; beyond it, requests get 429"),
+        seconds(
+            "timeout", "IMGPROXY_TIMEOUT", \.service.limits.time, "Limits", "The time for a request, 30 by default"),
+        Setting(
+            name: "max-src-resolution", variable: "IMGPROXY_MAX_SRC_RESOLUTION", value: "MEGAPIXELS", group: "Limits",
+            help: "The largest source, 100 by default"
+        ) { settings, text throws(Invalid) in
+            settings.service.limits.decoding.pixelCount = Int(try SettingValue.fraction(text, in: 0.001...4000) * 1e6)
+        },
+        bytes(
+            "max-src-file-size", "IMGPROXY_MAX_SRC_FILE_SIZE", \.service.limits.sourceByteCount, "Limits",
+            "The longest source, 50M by default"),
+        integer(
+            "max-animation-frames", "IMGPROXY_MAX_ANIMATION_FRAMES", \.service.limits.frameCount, 1...50_000, "Limits",
+            "The most frames of an animation, 1000 by default"),
+        integer(
+            "max-result-dimension", "IMGPROXY_MAX_RESULT_DIMENSION", \.service.limits.resultSide, 1...65_535, "Limits",
+            "The longest side of a result in pixels, 8192 by default"),
+        Setting(
+            name: "isolation", variable: "WEBIMAGE_ISOLATION", value: "POLICY", group: "Limits",
+            help:
+                "Whether images are decoded in processes of webimage-decoder: 'required' (the default), 'always' if it is there, or 'never'"
+        ) { settings, text throws(Invalid) in
+            let policies = ["required": IsolationPolicy.required, "always": .always, "never": .never]
+            guard let policy = policies[text] else { throw Invalid("is required, always or never, not '\(text)'") }
+            settings.isolation = policy
+        },
+    ]
+}
+
+// MARK: Kinds of settings
+
+extension Setting {
+    private static func integer(
+        _ name: String, _ variable: String, _ property: any WritableKeyPath<ServerSettings, Int> & Sendable,
+        _ range: ClosedRange<Int>, _ group: String, _ help: String
+    ) -> Setting {
+        Setting(name: name, variable: variable, value: "N", group: group, help: help) {
+            settings, text throws(Invalid) in
+            settings[keyPath: property] = try SettingValue.number(text, in: range)
+        }
+    }
+
+    private static func seconds(
+        _ name: String, _ variable: String, _ property: any WritableKeyPath<ServerSettings, Duration> & Sendable,
+        _ group: String, _ help: String
+    ) -> Setting {
+        Setting(name: name, variable: variable, value: "SECONDS", group: group, help: help) {
+            settings, text throws(Invalid) in
+            settings[keyPath: property] = .seconds(try SettingValue.fraction(text, in: 0...1e9))
+        }
+    }
+
+    private static func bytes(
+        _ name: String, _ variable: String, _ property: any WritableKeyPath<ServerSettings, Int> & Sendable,
+        _ group: String, _ help: String
+    ) -> Setting {
+        Setting(name: name, variable: variable, value: "SIZE", group: group, help: help) {
+            settings, text throws(Invalid) in
+            settings[keyPath: property] = try SettingValue.byteCount(text)
+        }
+    }
+
+    private static func text(
+        _ name: String, _ variable: String, _ property: any WritableKeyPath<ServerSettings, String> & Sendable,
+        _ value: String, _ group: String, _ help: String
+    ) -> Setting {
+        Setting(name: name, variable: variable, value: value, group: group, help: help) {
+            settings, text throws(Invalid) in
+            settings[keyPath: property] = text
+        }
+    }
+
+    private static func flag(
+        _ name: String, _ variable: String, _ property: any WritableKeyPath<ServerSettings, Bool> & Sendable,
+        _ group: String, _ help: String
+    ) -> Setting {
+        Setting(name: name, variable: variable, value: nil, group: group, help: help) {
+            settings, text throws(Invalid) in
+            settings[keyPath: property] = try SettingValue.flag(text)
+        }
+    }
+
+    private static func data(
+        _ name: String, _ variable: String, _ property: any WritableKeyPath<ServerSettings, Data?> & Sendable,
+        _ value: String, _ help: String, _ read: @escaping @Sendable (String) throws(Invalid) -> Data
+    ) -> Setting {
+        Setting(name: name, variable: variable, value: value, group: "Results", help: help) {
+            settings, text throws(Invalid) in settings[keyPath: property] = text.isEmpty ? nil : try read(text)
+        }
+    }
+
+    private static func offer(_ name: String, _ variable: String, _ format: ImageFormat, _ standard: String) -> Setting
+    {
+        Setting(
+            name: "auto-" + name, variable: variable, value: "BOOL", group: "Results",
+            help: "Send \(name.uppercased()) to clients that accept it; \(standard) by default"
+        ) { settings, text throws(Invalid) in
+            if try SettingValue.flag(text) { settings.offers.insert(format) } else { settings.offers.remove(format) }
+        }
+    }
+}
+
+extension ServerSettings {
+    mutating func addPresets(_ lines: [String]) throws(Setting.Invalid) {
+        for line in lines where !line.isEmpty {
+            guard let sign = line.firstIndex(of: "="), sign != line.startIndex else {
+                throw Setting.Invalid("is a list such as small=rs:fit:100:100, not '\(line)'")
+            }
+            service.presets[String(line[..<sign])] = String(line[line.index(after: sign)...])
+        }
+    }
+}

@@ -1,0 +1,65 @@
+internal import FoundationEssentials
+
+/// Reads settings from a file, the environment and the command line. What comes later takes precedence.
+struct SettingsReader {
+    var settings = ServerSettings()
+    /// What is not used, for standard error.
+    private(set) var warnings: [String] = []
+    private let table: [Setting]
+
+    struct Failure: Error, CustomStringConvertible {
+        let description: String
+    }
+
+    init(table: [Setting] = Setting.all) { self.table = table }
+
+    /// - Parameter options: those of the command line, by name.
+    mutating func read(options: [(name: String, value: String)], environment: [String: String]) throws(Failure) {
+        let path = options.last { $0.name == "config" }?.value ?? environment["WEBIMAGE_CONFIG"]
+        if let path { try readFile(path) }
+        for name in environment.keys.sorted() {
+            guard let value = environment[name] else { continue }
+            if let setting = table.first(where: { $0.variable == name }) {
+                try apply(setting, value, named: name)
+            } else if name.hasPrefix("IMGPROXY_") {
+                warnings.append("\(name) is not supported, and is ignored")
+            }
+        }
+        for option in options where option.name != "config" {
+            guard let setting = table.first(where: { $0.name == option.name }) else { continue }
+            try apply(setting, option.value, named: "--" + option.name)
+        }
+    }
+
+    /// Reads a file with a variable in each line, as systemd's `EnvironmentFile`.
+    private mutating func readFile(_ path: String) throws(Failure) {
+        guard let data = try? Data(contentsOf: URL(filePath: path)) else {
+            throw Failure(description: "cannot read \(path)")
+        }
+        let lines = String(decoding: data, as: UTF8.self).split(
+            omittingEmptySubsequences: false, whereSeparator: \.isNewline)
+        for (index, line) in lines.enumerated() {
+            let text = line.trimmingPrefix { $0 == " " || $0 == "\t" }
+            guard !text.isEmpty, text.first != "#" else { continue }
+            let place = "\(path):\(index + 1)"
+            guard let sign = text.firstIndex(of: "=") else { throw Failure(description: "\(place): no '='") }
+            let name = String(text[..<sign])
+            guard let setting = table.first(where: { $0.variable == name }) else {
+                throw Failure(description: "\(place): there is no setting \(name)")
+            }
+            var value = text[text.index(after: sign)...]
+            if value.count >= 2, let quote = value.first, quote == "\"" || quote == "'", value.last == quote {
+                value = value.dropFirst().dropLast()
+            }
+            try apply(setting, String(value), named: "\(place): \(name)")
+        }
+    }
+
+    private mutating func apply(_ setting: Setting, _ value: String, named name: String) throws(Failure) {
+        do throws(Setting.Invalid) {
+            try setting.apply(&settings, value)
+        } catch {
+            throw Failure(description: "\(name) \(error)")
+        }
+    }
+}

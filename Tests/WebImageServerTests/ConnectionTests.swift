@@ -1,0 +1,263 @@
+import Foundation
+import Glibc
+import Testing
+import WebImage
+import WebImageService
+import WebImageTestSupport
+
+@testable import WebImageServer
+
+/// Clients that are slow, leave, or send what no client should.
+@Suite(.timeLimit(.minutes(1)))
+struct ConnectionTests {
+    /// A server whose requests a test answers.
+    private struct Fixture {
+        let server: HTTPServer
+        let place: String
+        let exchanges: AsyncStream<HTTPExchange>
+
+        init(
+            _ place: String = "127.0.0.1:0", _ change: (inout HTTPServer.Limits) -> Void = { _ in },
+            answer: (@Sendable (HTTPExchange) -> ServiceAnswer?)? = nil
+        ) throws {
+            var limits = HTTPServer.Limits()
+            change(&limits)
+            let socket = try ListeningSocket.open(place)
+            self.place = ListeningSocket.name(of: socket)
+            let (stream, sink) = AsyncStream<HTTPExchange>.makeStream()
+            exchanges = stream
+            let server = HTTPServer(sockets: [socket], limits: limits) { exchange in
+                if let answer = answer?(exchange) { exchange.send(answer, closes: false) } else { sink.yield(exchange) }
+            } onEnd: { _, _ in
+            }
+            self.server = try #require(server)
+        }
+    }
+
+    private static func answer(_ text: String, status: Int = 200) -> ServiceAnswer {
+        ServiceAnswer(status: status, headers: [HTTPField(name: "X-Test", value: "1")], body: Data(text.utf8))
+    }
+
+    private static let get = "GET /a?b=c HTTP/1.1\r\nHost: a\r\nX-One: 1\r\n\r\n"
+
+    @Test func requestsArriveAsTheyWereSent() async throws {
+        let directory = try TemporaryDirectory()
+        for place in ["127.0.0.1:0", "unix:" + directory.path("socket")] {
+            let fixture = try Fixture(place) { _ in
+            } answer: { exchange in
+                Self.answer(
+                    "\(exchange.request.method) \(exchange.request.target) \(exchange.request.headers.map { "\($0.name)=\($0.value)" })"
+                )
+            }
+            let client = try RawClient(fixture.place)
+            client.send("GET /%41/%2e%2e//x?y=%20#z HTTP/1.1\r\nHost: a\r\nX-Empty:\r\nX-Two: a\r\nX-Two: b\r\n\r\n")
+            let text = await client.read { $0.contains("]") }
+            #expect(text.hasPrefix("HTTP/1.1 200 OK\r\n") && text.contains("X-Test: 1\r\n"))
+            #expect(
+                text.contains("GET /%41/%2e%2e//x?y=%20#z [\"Host=a\", \"X-Empty=\", \"X-Two=a\", \"X-Two=b\"]"),
+                "\(text)")
+            // The connection stays.
+            client.send(Self.get)
+            #expect(await client.read { $0.contains("]") }.contains("GET /a?b=c"))
+            await fixture.server.stop(within: .seconds(5))
+        }
+    }
+
+    @Test func answersMayComeLater() async throws {
+        let fixture = try Fixture()
+        let client = try RawClient(fixture.place)
+        client.send(Self.get)
+        for await exchange in fixture.exchanges.prefix(1) {
+            #expect(fixture.server.connections.workingCount == 1)
+            exchange.send(Self.answer("later"), closes: true)
+            // A second answer does not count.
+            exchange.send(Self.answer("again"), closes: true)
+        }
+        let text = await client.read()
+        #expect(
+            text.hasSuffix("\r\n\r\nlater") && text.contains("Content-Length: 5\r\n")
+                && text.contains("Connection: close\r\n"))
+        await fixture.server.stop(within: .seconds(5))
+    }
+
+    @Test func headAndUnchangedAnswersHaveNoBody() async throws {
+        let fixture = try Fixture { _ in
+        } answer: { exchange in
+            var answer = Self.answer("", status: exchange.request.method == "HEAD" ? 200 : 304)
+            answer.headers.append(HTTPField(name: "Content-Length", value: "5000"))
+            return answer
+        }
+        for method in ["HEAD", "GET"] {
+            let client = try RawClient(fixture.place)
+            client.send("\(method) / HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n")
+            let text = await client.read()
+            #expect(text.hasSuffix("\r\n\r\n") && text.contains("Content-Length: 5000\r\n"), "\(text)")
+        }
+        await fixture.server.stop(within: .seconds(5))
+    }
+
+    @Test func aClientThatLeavesEndsItsWork() async throws {
+        let fixture = try Fixture()
+        let client = try RawClient(fixture.place)
+        client.send(Self.get)
+        for await exchange in fixture.exchanges.prefix(1) {
+            let (left, sink) = AsyncStream<Void>.makeStream()
+            exchange.onLeave { sink.yield() }
+            client.shut()
+            for await _ in left.prefix(1) {}
+            exchange.send(Self.answer("nobody"), closes: false)
+        }
+        while fixture.server.connections.count > 0, !Task.isCancelled { await Task.yield() }
+        await fixture.server.stop(within: .seconds(5))
+    }
+
+    @Test(arguments: ["", "GET / HTTP/1.1\r\n", "GET / HTTP/1.1\r\nHost: a\r\nX:", "G"])
+    func aSlowHeadLosesItsConnection(beginning: String) async throws {
+        let fixture = try Fixture { $0.times.head = .milliseconds(300) }
+        let client = try RawClient(fixture.place)
+        client.send(beginning)
+        let start = ContinuousClock.now
+        _ = await client.read()
+        #expect(start.duration(to: .now) < .seconds(3))
+        await fixture.server.stop(within: .seconds(5))
+    }
+
+    @Test func aTricklingHeadLosesItsConnection() async throws {
+        let fixture = try Fixture { $0.times.head = .milliseconds(300) }
+        let client = try RawClient(fixture.place)
+        client.send("GET / HTTP/1.1\r\nHost: a\r\n")
+        let trickle = Task {
+            while client.send("X: a\r\n"), !Task.isCancelled { try await Task.sleep(for: .milliseconds(20)) }
+        }
+        _ = await client.read()
+        trickle.cancel()
+        await fixture.server.stop(within: .seconds(5))
+    }
+
+    @Test func anIdleConnectionIsClosed() async throws {
+        let fixture = try Fixture {
+            $0.times.idle = .milliseconds(200)
+        } answer: { _ in
+            Self.answer("ok")
+        }
+        let client = try RawClient(fixture.place)
+        client.send(Self.get)
+        #expect(await client.read().hasSuffix("ok"))
+        await fixture.server.stop(within: .seconds(5))
+    }
+
+    @Test func aClientThatDoesNotReadLosesItsConnection() async throws {
+        let fixture = try Fixture {
+            $0.times.sending = .milliseconds(300)
+            $0.times.bytesPerSecond = 1 << 30
+        } answer: { exchange in
+            Self.answer(exchange.request.target == "/long" ? String(repeating: "x", count: 32 << 20) : "short")
+        }
+        let slow = try RawClient(fixture.place)
+        slow.send("GET /long HTTP/1.1\r\nHost: a\r\n\r\n")
+        // Others are served meanwhile.
+        let other = try RawClient(fixture.place)
+        other.send(Self.get)
+        #expect(await other.read { $0.hasSuffix("short") }.hasSuffix("short"))
+        other.shut()
+        while fixture.server.connections.count > 0, !Task.isCancelled { await Task.yield() }
+        #expect(await slow.read().utf8.count < 32 << 20)
+        await fixture.server.stop(within: .seconds(5))
+    }
+
+    @Test func theOldestIdleConnectionMakesPlace() async throws {
+        let fixture = try Fixture {
+            $0.connectionCount = 4
+        } answer: { _ in
+            Self.answer("ok")
+        }
+        let idle = try (0..<4).map { _ in try RawClient(fixture.place) }
+        while fixture.server.connections.count < 4, !Task.isCancelled { await Task.yield() }
+        let client = try RawClient(fixture.place)
+        client.send(Self.get)
+        #expect(await client.status() == 200)
+        #expect(await idle[0].read().isEmpty)
+        await fixture.server.stop(within: .seconds(5))
+    }
+
+    /// What is sent, and the statuses of which one is the answer; 0 for none.
+    private static let refused: [String: (request: String, statuses: [Int])] = [
+        "a body": ("POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 3\r\n\r\nabc", [400]),
+        "another method": ("PUT / HTTP/1.1\r\nHost: a\r\n\r\n", [405]),
+        "two lengths": ("GET / HTTP/1.1\r\nHost: a\r\nContent-Length: 5\r\nContent-Length: 6\r\n\r\n", [400]),
+        "chunks": ("GET / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n", [400]),
+        "chunks and a length": (
+            "GET / HTTP/1.1\r\nHost: a\r\nContent-Length: 5\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n", [400]
+        ),
+        "a negative length": ("GET / HTTP/1.1\r\nHost: a\r\nContent-Length: -1\r\n\r\n", [400]),
+        "a huge length": (
+            "GET / HTTP/1.1\r\nHost: a\r\nContent-Length: 99999999999999999999999\r\n\r\n", [400, 413]
+        ),
+        "no host": ("GET / HTTP/1.1\r\n\r\n", [400]), "no version": ("GET /\r\n\r\n", [0, 400, 505]),
+        "no text": ("\u{1}\u{2}\u{3}\r\n\r\n", [0, 400, 501, 505]),
+        "an unknown version": ("GET / HTTP/9.9\r\nHost: a\r\n\r\n", [0, 400, 505]),
+        "a tunnel": ("CONNECT a:1 HTTP/1.1\r\nHost: a\r\n\r\n", [400, 405]),
+        "options": ("OPTIONS * HTTP/1.1\r\nHost: a\r\n\r\n", [405]),
+        "many fields": (
+            "GET / HTTP/1.1\r\nHost: a\r\n" + String(repeating: "X: y\r\n", count: 20_000) + "\r\n", [431]
+        ),
+        "a long field": (
+            "GET / HTTP/1.1\r\nHost: a\r\nX: " + String(repeating: "y", count: 100_000) + "\r\n\r\n", [431]
+        ),
+        "a long target": (
+            "GET /" + String(repeating: "a", count: 100_000) + " HTTP/1.1\r\nHost: a\r\n\r\n", [414, 431]
+        ),
+    ]
+
+    @Test(arguments: refused.keys.sorted())
+    func whatNoClientSendsIsRefused(name: String) async throws {
+        let (request, statuses) = try #require(Self.refused[name])
+        let fixture = try Fixture {
+            $0.times.head = .seconds(1)
+        } answer: { _ in
+            Self.answer("ok")
+        }
+        let client = try RawClient(fixture.place)
+        client.send(request)
+        let status = await client.status()
+        #expect(statuses.contains(status), "\(status)")
+        // It still serves others.
+        let other = try RawClient(fixture.place)
+        other.send(Self.get)
+        #expect(await other.status() == 200)
+        await fixture.server.stop(within: .seconds(5))
+    }
+
+    @Test func stoppingWaitsForAnswers() async throws {
+        let fixture = try Fixture()
+        let client = try RawClient(fixture.place)
+        client.send(Self.get)
+        for await exchange in fixture.exchanges.prefix(1) {
+            async let stop: Void = fixture.server.stop(within: .seconds(30))
+            // No new connections.
+            while (try? RawClient(fixture.place)) != nil, !Task.isCancelled { await Task.yield() }
+            exchange.send(Self.answer("last"), closes: true)
+            await stop
+        }
+        #expect(await client.read().hasSuffix("last"))
+    }
+
+    @Test func workThatDoesNotEndIsGivenUp() async throws {
+        let fixture = try Fixture()
+        let client = try RawClient(fixture.place)
+        client.send(Self.get)
+        for await exchange in fixture.exchanges.prefix(1) {
+            exchange.onLeave { exchange.send(Self.answer("given up", status: 503), closes: true) }
+            await fixture.server.stop(within: .milliseconds(100))
+        }
+        #expect(await client.read().hasSuffix("given up"))
+    }
+
+    @Test(arguments: [
+        "", "1", "a:b", "127.0.0.1:99999", "unix:", "unix:" + String(repeating: "a", count: 200), "[::1:1",
+        "nowhere.invalid:1",
+    ])
+    func invalidPlacesAreRefused(place: String) {
+        #expect(throws: ListeningSocket.Failure.self) { try ListeningSocket.open(place) }
+    }
+}

@@ -1,0 +1,70 @@
+import Foundation
+import Glibc
+import WebImageCore
+import WebImageTestSupport
+
+/// A client that sends and reads bytes as it likes.
+final class RawClient: Sendable {
+    let descriptor: Int32
+
+    /// - Parameter place: as `ListeningSocket.name(of:)` returns it.
+    init(_ place: String) throws {
+        if place.hasPrefix("unix:") {
+            descriptor = socket(AF_UNIX, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
+            var address = sockaddr_un()
+            address.sun_family = sa_family_t(AF_UNIX)
+            withUnsafeMutableBytes(of: &address.sun_path) { $0.copyBytes(from: place.dropFirst(5).utf8) }
+            try connect(&address)
+        } else {
+            descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
+            var address = sockaddr_in()
+            address.sin_family = sa_family_t(AF_INET)
+            address.sin_port = in_port_t(UInt16(place.split(separator: ":").last ?? "") ?? 0).bigEndian
+            address.sin_addr.s_addr = UInt32(0x7F00_0001).bigEndian
+            try connect(&address)
+        }
+        var limit = timeval(tv_sec: 20, tv_usec: 0)
+        setsockopt(descriptor, SOL_SOCKET, SO_RCVTIMEO, &limit, socklen_t(MemoryLayout<timeval>.size))
+    }
+
+    private func connect<Address>(_ address: inout Address) throws {
+        let isConnected = withUnsafeBytes(of: &address) { bytes in
+            guard let start = bytes.baseAddress?.assumingMemoryBound(to: sockaddr.self) else { return false }
+            return Glibc.connect(descriptor, start, socklen_t(bytes.count)) == 0
+        }
+        guard isConnected else { throw POSIXError(POSIXErrorCode(rawValue: errno) ?? .EIO) }
+    }
+
+    deinit { _ = Glibc.close(descriptor) }
+
+    @discardableResult
+    func send(_ text: String) -> Bool {
+        let bytes = Array(text.utf8)
+        return Glibc.send(descriptor, bytes, bytes.count, Int32(MSG_NOSIGNAL)) == bytes.count
+    }
+
+    /// Ends this side.
+    func shut() { shutdown(descriptor, Int32(SHUT_RDWR)) }
+
+    /// Reads until the server closes the connection, or `isEnough`. Does not block a cooperative thread.
+    func read(until isEnough: @escaping @Sendable (String) -> Bool = { _ in false }) async -> String {
+        await withCheckedContinuation { continuation in
+            let isStarted = PlatformThread.start(name: "test-client") { [self] in
+                var (all, buffer) = ([UInt8](), [UInt8](repeating: 0, count: 65_536))
+                while !isEnough(String(decoding: all, as: UTF8.self)) {
+                    let count = recv(descriptor, &buffer, buffer.count, 0)
+                    guard count > 0 else { break }
+                    all += buffer[..<count]
+                }
+                continuation.resume(returning: String(decoding: all, as: UTF8.self))
+            }
+            if !isStarted { continuation.resume(returning: "no thread") }
+        }
+    }
+
+    /// The status of the first answer, and whether the connection was closed after it.
+    func status() async -> Int {
+        let text = await read { $0.contains("\r\n\r\n") }
+        return Int(text.split(separator: " ").dropFirst().first ?? "") ?? 0
+    }
+}

@@ -1,0 +1,119 @@
+import Foundation
+import Testing
+import WebImage
+import WebImageTestSupport
+
+@testable import WebImageServer
+@testable import WebImageService
+
+@Suite(.timeLimit(.minutes(1)))
+struct SettingsTests {
+    private func settings(
+        _ arguments: [String] = [], environment: [String: String] = [:]
+    ) throws -> (settings: ServerSettings, warnings: [String]) {
+        guard case .run(let options) = try CommandLineOptions.request(arguments) else {
+            throw Setting.Invalid("it only prints")
+        }
+        var reader = SettingsReader()
+        try reader.read(options: options, environment: environment)
+        return (reader.settings, reader.warnings)
+    }
+
+    /// A value that each setting accepts, and one that it refuses; `nil` if it takes any text.
+    private static let values: [String: (valid: String, invalid: String?)] = [
+        "bind": (":1", nil), "max-clients": ("5", "0"), "read-request-timeout": ("1.5", "-1"),
+        "keep-alive-timeout": ("3", "x"),
+        "write-response-timeout": ("3", "inf"), "graceful-stop-timeout": ("0", "-1"),
+        "log-requests": ("false", "maybe"),
+        "key": ("aa,bb", nil), "salt": ("cc", nil), "signature-size": ("8", "33"), "trusted-signatures": ("a,b", nil),
+        "unsigned": ("true", "x"), "path-prefix": ("/i", nil), "presets": ("a=w:1,b=h:2", "w:1"),
+        "presets-path": ("FILE", "/none"),
+        "only-presets": ("1", "2"), "client-hints": ("t", "u"), "allowed-sources": ("https://a/", nil),
+        "base-url": ("https://a/", nil),
+        "local-root": ("/tmp", nil), "s3": ("true", "x"), "s3-endpoint": ("https://a", nil), "s3-region": ("r", nil),
+        "allow-loopback": ("true", "x"), "allow-private": ("true", "x"), "allow-link-local": ("true", "x"),
+        "download-timeout": ("5", "x"), "auto-avif": ("false", "x"), "auto-webp": ("false", "x"),
+        "auto-jxl": ("true", "x"),
+        "quality": ("50", "101"), "format-quality": ("webp=50,avif=40", "exe=1"), "watermark": ("FILE", "/none"),
+        "watermark-data": ("AAAA", "%"), "fallback": ("FILE", "/none"), "fallback-data": ("AAAA", "%"),
+        "fallback-status": ("0", "100"), "ttl": ("60", "x"), "cache-control-passthrough": ("true", "x"),
+        "cache": ("/tmp/c", nil),
+        "cache-size": ("500M", "500X"), "memory": ("0", "-1"), "shared": ("s3://abc/d", nil), "workers": ("2", "0"),
+        "queue": ("0", "-1"), "timeout": ("9", "x"), "max-src-resolution": ("16.8", "x"),
+        "max-src-file-size": ("1K", "k"),
+        "max-animation-frames": ("1", "0"), "max-result-dimension": ("1", "0"), "isolation": ("never", "maybe"),
+    ]
+
+    @Test func everySettingHasAnEffectAndRefusesWhatIsInvalid() throws {
+        #expect(Set(Self.values.keys) == Set(Setting.all.map(\.name)))
+        #expect(Set(Setting.all.map(\.variable)).count == Setting.all.count)
+        let file = try TemporaryDirectory()
+        try file.write(Data("a=w:1\n".utf8), to: "presets")
+        for setting in Setting.all {
+            let (value, invalid) = try #require(Self.values[setting.name])
+            var (before, after) = ("", "")
+            dump(ServerSettings(), to: &before)
+            let valid = value == "FILE" ? file.path("presets") : value
+            let changed = try settings(environment: [setting.variable: valid]).settings
+            dump(changed, to: &after)
+            #expect(before != after, "\(setting.name)")
+            guard let invalid else { continue }
+            #expect(throws: SettingsReader.Failure.self, "\(setting.name)") {
+                try settings(["--\(setting.name)=\(invalid)"])
+            }
+            let failure = #expect(throws: SettingsReader.Failure.self) {
+                try settings(environment: [setting.variable: invalid])
+            }
+            #expect(failure?.description.hasPrefix(setting.variable + " ") == true)
+        }
+    }
+
+    @Test func optionsPrecedeTheEnvironmentAndThatTheFile() throws {
+        let directory = try TemporaryDirectory()
+        let file = try directory.write(
+            Data("# a comment\n\nIMGPROXY_QUALITY=10\nIMGPROXY_WORKERS='3'\nIMGPROXY_TTL=\"60\"\n".utf8),
+            to: "server.conf")
+        let path = file.path(percentEncoded: false)
+        let found = try settings(
+            ["--quality", "30", "--unsigned"],
+            environment: [
+                "WEBIMAGE_CONFIG": path, "IMGPROXY_QUALITY": "20", "IMGPROXY_WORKERS": "4", "IMGPROXY_FOO": "1",
+            ])
+        #expect(found.settings.service.quality == 30 && found.settings.service.limits.workCount == 4)
+        #expect(found.settings.service.lifetime == .seconds(60) && found.settings.allowsUnsigned)
+        #expect(found.warnings == ["IMGPROXY_FOO is not supported, and is ignored"])
+        for text in ["IMGPROXY_FOO=1", "quality", "IMGPROXY_QUALITY=x"] {
+            try directory.write(Data(("\n" + text).utf8), to: "bad.conf")
+            let failure = #expect(throws: SettingsReader.Failure.self) {
+                try settings(["--config", directory.path("bad.conf")])
+            }
+            #expect(failure?.description.contains("bad.conf:2") == true)
+        }
+        #expect(throws: SettingsReader.Failure.self) { try settings(["--config=/none"]) }
+    }
+
+    @Test(arguments: [["--nope"], ["nope"], ["--quality"], ["-x"], ["--quality=1", "extra"]])
+    func unknownArgumentsAreRefused(arguments: [String]) {
+        #expect(throws: (any Error).self) { try settings(arguments) }
+    }
+
+    @Test func aServiceWithoutAKeyIsOnlyForDevelopment() throws {
+        #expect(throws: Setting.Invalid.self) { try settings().settings.configuration() }
+        #expect(try settings(["--unsigned"]).settings.configuration().keys.isEmpty)
+        #expect(try settings(["--key=aa,bb", "--salt=cc,dd"]).settings.configuration().keys.count == 2)
+        for arguments in [["--key=aa,bb", "--salt=cc"], ["--key=xx", "--salt=cc"], ["--key=aa"]] {
+            #expect(throws: Setting.Invalid.self) { try settings(arguments).settings.configuration() }
+        }
+        #expect(throws: Setting.Invalid.self) { try settings(["--unsigned", "--shared=x"]).settings.configuration() }
+        #expect(throws: Setting.Invalid.self) {
+            try settings(["--unsigned", "--s3", "--s3-endpoint=::"]).settings.configuration()
+        }
+    }
+
+    @Test func theOrderOfFormatsIsOurs() throws {
+        #expect(try settings(["--unsigned"]).settings.configuration().offeredFormats == [.avif, .webp])
+        let formats = try settings(["--unsigned", "--auto-jxl=true", "--auto-avif", "false"]).settings.configuration()
+            .offeredFormats
+        #expect(formats == [.jpegXL, .webp])
+    }
+}
