@@ -1,4 +1,4 @@
-# WEBIMAGE_WITHOUT=gtk,map,drawing,formats leaves out the views, their map, cairo, and further formats, here as in Package.swift. Each
+# WEBIMAGE_WITHOUT=gtk,map,drawing,formats,server leaves out the views, their map, cairo, further formats, and webimage-server, here as in Package.swift. Each
 # choice has its own build folder, so switching between them builds nothing twice.
 comma := ,
 scratch := .build$(addprefix /without-,$(subst $(comma),-,$(WEBIMAGE_WITHOUT)))
@@ -15,6 +15,7 @@ else
 # Only the views' tests use XCTest.
 test_flags := --disable-xctest
 endif
+has_server := $(if $(findstring $(comma)server$(comma),$(comma)$(WEBIMAGE_WITHOUT)$(comma)),,yes)
 
 # The benchmarks of the views and of the transport are separate programs. Each program gets the names of its groups.
 programs := Benchmarks TransportBenchmarks $(if $(has_views),GTKBenchmarks)
@@ -35,10 +36,10 @@ setup: ## Install the missing Debian or Ubuntu packages.
 # The installed programs contain Swift's libraries, so that they run without the toolchain and after it is updated. SwiftPM builds all
 # anew for this, so they have a folder of their own.
 installable := $(scratch)/installable
-build_installable = $(foreach product,webimage webimage-decoder $(if $(has_views),Gallery),\
+build_installable = $(foreach product,webimage webimage-decoder $(if $(has_server),webimage-server) $(if $(has_views),Gallery),\
 	swift build --scratch-path $(installable) -c release --static-swift-stdlib --product $(product) &&) true
 
-build: ## Build webimage and the Gallery for installing.
+build: ## Build webimage, webimage-server and the Gallery for installing.
 	@Scripts/setup build
 	$(build_installable)
 
@@ -56,7 +57,7 @@ check-install: ## Install into a temporary directory, check the files, and unins
 	@Scripts/check-install $(installable)/release
 
 # Packages are for the Debian that they are made on; `Scripts/on-debian 13 make deb` makes those for another.
-deb: ## Make Debian packages of the tool, the Gallery and the decoder, in .build/deb.
+deb: ## Make Debian packages of the tool, the server, the Gallery and the decoder, in .build/deb.
 	@Scripts/setup build deb
 	$(build_installable)
 	@Scripts/deb $(installable)/release $(scratch)/deb
@@ -107,7 +108,7 @@ mutations: ## Decode COUNT=… files with random damage in decoder processes, an
 
 # Some tests try to allocate more memory than exists.
 tsan_flags := --scratch-path .build/tsan --sanitize thread
-tsan_environment := WEBIMAGE_TSAN=1 WEBIMAGE_WITHOUT=gtk,drawing,formats WEBIMAGE_STRESS_REQUESTS=4000
+tsan_environment := WEBIMAGE_TSAN=1 WEBIMAGE_WITHOUT=gtk,drawing,formats,server WEBIMAGE_STRESS_REQUESTS=4000
 # The skipped suites are slow and use one thread, or another process. Without a decoder process, managers decode themselves.
 tsan_tests := $(if $(FILTER),--filter '$(FILTER)',--filter 'WebImage(Core|Caching|Animation|Loading|)Tests' \
 	--skip '(Isolation|CacheKey|CacheProperty|DiskCacheKill|DiskCacheLRU|DiskCacheModel|PolicyProperty|ResumingTask)Tests')
@@ -122,7 +123,7 @@ test-tsan: ## Run the tests that use threads under ThreadSanitizer; FILTER=… r
 # Memory errors that the transport causes in libcurl, which is not instrumented itself: malloc, free and memcpy are checked. The skipped
 # test measures memory, which AddressSanitizer does not free.
 asan_flags := --scratch-path .build/asan --sanitize address
-asan_environment := WEBIMAGE_WITHOUT=gtk,drawing,formats WEBIMAGE_TESTS=WebImageLoadingTests,WebImageTests
+asan_environment := WEBIMAGE_WITHOUT=gtk,drawing,formats,server WEBIMAGE_TESTS=WebImageLoadingTests,WebImageTests
 asan_suites := ConnectionReuse|BodyEnd|Download|HopCancellation|Redirect|Certificate|CookieJar|Challenge|Proxy|HTTPVersion|ContentCoding|Method
 asan_filter := $(or $(FILTER),WebImageLoadingTests\.($(asan_suites))Tests|FaultTableTests)
 test-asan: ## Run the transport's tests under AddressSanitizer; FILTER=… runs some.
