@@ -25,7 +25,7 @@ let hasFormats = !builtFormats.isEmpty
 let hasAllFormats = builtFormats.count == formatLibraries.count
 let missingFormats = formatLibraries.filter { format in !builtFormats.contains { $0.name == format.name } }
 
-// WEBIMAGE_WITH=peers adds libraries that benchmarks compare with, LMDB and giflib, which nothing else needs: `make bench`
+// WEBIMAGE_WITH=peers adds libraries that benchmarks compare with, LMDB, giflib and libspng, which nothing else needs: `make bench`
 // sets it. WEBIMAGE_WITH=fuzzing adds what Fuzzing/run needs.
 let added = Context.environment["WEBIMAGE_WITH"] ?? ""
 guard ["", "peers", "fuzzing"].contains(added) else {
@@ -135,8 +135,8 @@ var targets: [Target] = [
     .target(
         name: "CWebImageBenchmarkPeers", dependencies: hasAllFormats ? ["CWebImageFormatLibraries"] : [],
         path: "Benchmarks/CWebImageBenchmarkPeers",
-        exclude: (hasPeers ? [] : ["gif.c"]) + (hasAllFormats ? [] : ["formats.c"]),
-        linkerSettings: (["jpeg", "png16", "webp", "webpdemux"] + (hasPeers ? ["gif", "lmdb"] : [])
+        exclude: (hasPeers ? [] : ["gif.c", "spng.c"]) + (hasAllFormats ? [] : ["formats.c"]),
+        linkerSettings: (["jpeg", "png16", "webp", "webpdemux"] + (hasPeers ? ["gif", "lmdb", "spng"] : [])
             + (hasAllFormats ? formatLibraries.flatMap(\.libraries) : [])).map { .linkedLibrary($0) }),
     // What the programs share: their tables, processes that are measured, and the files that clients of servers load.
     .target(name: "BenchmarkSupport", path: "Benchmarks/BenchmarkSupport", swiftSettings: settings),

@@ -9,7 +9,7 @@ extension BenchmarkGroup {
     static func comparePNGWithAlpha(of photo: PixelBuffer, _ title: String, in table: BenchmarkTable) throws {
         let picture = try vignette(photo)
         let data = try CodecRegistry.shared.encode(Image(pixels: picture), as: .png)
-        try compare("PNG, \(title) RGBA, against libpng", data, picture, in: table)
+        try compare("PNG, \(title) RGBA", data, picture, in: table)
     }
 
     private static func compare(_ name: String, _ data: Data, _ pixels: PixelBuffer, in table: BenchmarkTable) throws {
@@ -18,14 +18,22 @@ extension BenchmarkGroup {
             throw WrongResult(description: "our pixels are not those that were encoded")
         }
         var reused = [UInt8](repeating: 0, count: pixels.byteCount)
-        try table.compare(name, roundCount: 9) {
-            _ = try CodecRegistry.shared.decode(data)
-        } yardstick: {
-            let fits = data.withUnsafeBytes { bytes in
-                peer_decode_png(bytes.bindMemory(to: UInt8.self).baseAddress, bytes.count, &reused, reused.count)
+        func compare(
+            with peer: String, _ decode: (UnsafePointer<UInt8>?, Int, UnsafeMutablePointer<UInt8>?, Int) -> Bool
+        ) throws {
+            try table.compare("\(name), against \(peer)", roundCount: 9) {
+                _ = try CodecRegistry.shared.decode(data)
+            } yardstick: {
+                let fits = data.withUnsafeBytes { bytes in
+                    decode(bytes.bindMemory(to: UInt8.self).baseAddress, bytes.count, &reused, reused.count)
+                }
+                guard fits else { throw WrongResult(description: "the yardstick decoded another size") }
             }
-            guard fits else { throw WrongResult(description: "the yardstick decoded another size") }
         }
+        try compare(with: "libpng", peer_decode_png)
+        #if WEBIMAGE_PEERS
+            try compare(with: "libspng", peer_decode_png_with_spng)
+        #endif
         try compareIncremental(name, data, in: table)
     }
 

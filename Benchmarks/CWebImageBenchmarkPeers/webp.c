@@ -5,9 +5,13 @@
 #include <webp/encode.h>
 
 bool peer_decode_webp(const uint8_t *data, size_t length, uint8_t *pixels, size_t capacity) {
-    int width = 0, height = 0;
-    if (!WebPGetInfo(data, length, &width, &height)) return false;
-    return WebPDecodeRGBAInto(data, length, pixels, capacity, width * 4) != NULL;
+    WebPDecoderConfig config;
+    if (!WebPInitDecoderConfig(&config) || WebPGetFeatures(data, length, &config.input) != VP8_STATUS_OK) return false;
+    config.options.use_threads = 1;
+    config.output.colorspace = MODE_RGBA;
+    config.output.is_external_memory = 1;
+    config.output.u.RGBA = (WebPRGBABuffer){.rgba = pixels, .stride = config.input.width * 4, .size = capacity};
+    return WebPDecode(data, length, &config) == VP8_STATUS_OK;
 }
 
 int peer_decode_webp_frames(const uint8_t *data, size_t length) {
