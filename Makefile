@@ -24,7 +24,7 @@ Benchmarks_groups := $(filter-out $(TransportBenchmarks_groups) $(GTKBenchmarks_
 benchmarks := $(foreach program,$(programs),$(if $(GROUP),$(if $($(program)_groups),$(program)),$(program)))
 peers := $(if $(filter TransportBenchmarks,$(benchmarks)),URLSessionClient) $(if $(filter GTKBenchmarks,$(benchmarks)),webimage-decoder)
 
-.PHONY: help setup build test test-renderer stress mutations fuzz test-tsan test-asan options-off trace build-time lint format pictures bench demo screenshots examples fleet docs snippets test-install install uninstall check-install deb check-deb clean
+.PHONY: help setup build gobject test test-renderer stress mutations fuzz test-tsan test-asan options-off trace build-time lint format pictures bench demo screenshots examples fleet docs snippets test-install install uninstall check-install deb check-deb clean
 
 help: ## List these targets.
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' Makefile | expand -t 15
@@ -38,9 +38,20 @@ installable := $(scratch)/installable
 build_installable = $(foreach product,webimage webimage-decoder $(if $(has_views),Gallery),\
 	swift build --scratch-path $(installable) -c release --static-swift-stdlib --product $(product) &&) true
 
+# libwebimage-gtk has a name of its own, and exports its own functions only. Scripts/introspection makes the rest of it.
+gobject_flags := -Xlinker -soname=libwebimage-gtk-1.so.0 -Xlinker --version-script=$(CURDIR)/Packaging/gobject/exports.map
+build_gobject = swift build --scratch-path $(installable) -c release --static-swift-stdlib --product webimage-gtk $(gobject_flags)
+
 build: ## Build webimage and the Gallery for installing.
 	@Scripts/setup build
 	$(build_installable)
+
+# For GTK programs in C, Python, JavaScript, Vala and others. QUICK=1 takes a debug build, which contains the names of all functions.
+gobject := $(scratch)/gobject
+gobject: ## Build libwebimage-gtk, its introspection data and its Vala interface in .build/gobject.
+	@Scripts/setup build languages
+	$(if $(QUICK),$(build) $(WEBIMAGE_DEBUG_FLAGS) --product webimage-gtk $(gobject_flags),$(build_gobject))
+	@Scripts/introspection $(if $(QUICK),$(scratch)/debug,$(installable)/release) $(gobject)
 
 # The variables of the command line and of the environment, for Scripts/install.
 export PREFIX DESTDIR HOMEPAGE SCREENSHOTS_URL

@@ -235,11 +235,17 @@ if hasDrawing {
 if hasViews {
     products += [
         .library(name: "WebImageGTK", targets: ["WebImageGTK"]),
+        .library(name: "webimage-gtk", type: .dynamic, targets: ["WebImageGObject"]),
         .executable(name: "Gallery", targets: ["GalleryProgram"]),
     ]
     targets += [
         .systemLibrary(name: "CWebImageGTK", pkgConfig: "gtk4", providers: [.apt(["libgtk-4-dev"])]),
         library("WebImageGTK", ["WebImage", "CWebImageGTK"]),
+        .target(
+            name: "CWebImageGObject", dependencies: ["CWebImageGTK"],
+            cSettings: [.define("G_LOG_DOMAIN", to: "\"WebImage\""), .headerSearchPath("include")]),
+        // libwebimage-gtk: classes in C over functions that Swift implements.
+        library("WebImageGObject", ["WebImageGTK", "WebImage", "WebImageShared", "CWebImageGObject", "CWebImageGTK"]),
         .systemLibrary(
             name: "CWebImageAdwaita", pkgConfig: "libadwaita-1", providers: [.apt(["libadwaita-1-dev"])]),
         // A library, so that tests and benchmarks can use its parts.
