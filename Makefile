@@ -35,22 +35,14 @@ setup: ## Install the missing Debian or Ubuntu packages.
 # The installed programs contain Swift's libraries, so that they run without the toolchain and after it is updated. SwiftPM builds all
 # anew for this, so they have a folder of their own.
 installable := $(scratch)/installable
-build_installable = $(foreach product,webimage webimage-decoder $(if $(has_views),Gallery),\
-	swift build --scratch-path $(installable) -c release --static-swift-stdlib --product $(product) &&) true
+build_static := swift build --scratch-path $(installable) -c release --static-swift-stdlib --product
+build_installable = $(foreach product,webimage webimage-decoder $(if $(has_views),Gallery webimage-gtk),$(build_static) $(product) &&) true
 
-# libwebimage-gtk has a name of its own, and exports its own functions only. Scripts/introspection makes the rest of it.
-gobject_flags := -Xlinker -soname=libwebimage-gtk-1.so.0 -Xlinker --version-script=$(CURDIR)/Packaging/gobject/exports.map
-build_gobject = swift build --scratch-path $(installable) -c release --static-swift-stdlib --product webimage-gtk $(gobject_flags)
-
-build: ## Build webimage and the Gallery for installing.
-	@Scripts/setup build
-	$(build_installable)
-
-# For GTK programs in C, Python, JavaScript, Vala and others. QUICK=1 takes a debug build, which contains the names of all functions.
+# For GTK programs in C, Python, JavaScript, Vala and others. QUICK=1 takes a debug build, which needs the toolchain to run.
 gobject := $(scratch)/gobject
 gobject: ## Build libwebimage-gtk, its introspection data and its Vala interface in .build/gobject.
 	@Scripts/setup build languages
-	$(if $(QUICK),$(build) $(WEBIMAGE_DEBUG_FLAGS) --product webimage-gtk $(gobject_flags),$(build_gobject))
+	$(if $(QUICK),$(build) $(WEBIMAGE_DEBUG_FLAGS) --product,$(build_static)) webimage-gtk
 	@Scripts/introspection $(if $(QUICK),$(scratch)/debug,$(installable)/release) $(gobject)
 
 # The variables of the command line and of the environment, for Scripts/install.

@@ -235,7 +235,8 @@ if hasDrawing {
 if hasViews {
     products += [
         .library(name: "WebImageGTK", targets: ["WebImageGTK"]),
-        .library(name: "webimage-gtk", type: .dynamic, targets: ["WebImageGObject"]),
+        // `Scripts/link-gobject` makes the shared library of it, because SwiftPM cannot link Swift's runtime into one.
+        .library(name: "webimage-gtk", type: .static, targets: ["WebImageGObject"]),
         .executable(name: "Gallery", targets: ["GalleryProgram"]),
     ]
     targets += [

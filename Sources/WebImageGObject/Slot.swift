@@ -35,7 +35,10 @@ internal import WebImageGTK
     func load(_ request: WebImageBridgeRequest, _ placeholder: WebImageBridgePlaceholder, with manager: WebImageManager)
     {
         let placeholder = Placeholder(placeholder)
-        guard request.uri != nil else { return owner.setImage(URL?.none, placeholder: placeholder, manager: manager) }
+        guard request.uri != nil else {
+            guard placeholder != nil else { return owner.prepareForReuse() }
+            return owner.setImage(URL?.none, placeholder: placeholder, manager: manager)
+        }
         do throws(WebImageError) {
             owner.setImage(try WebImageRequest(request), placeholder: placeholder, manager: manager)
         } catch {
