@@ -94,8 +94,11 @@ static guint64 get_number(const char *name) {
 }
 
 static void what_is_prefetched_can_be_removed_and_cleared(void) {
+    // An image of one pixel.
+    static const char *const other =
+        "data:image/gif;base64,R0lGODlhAQABAIAAAP8AAAAAACwAAAAAAQABAAACAkQBADs=";
     WebImageRequest *requests[] = {
-        web_image_request_new_sized(uri, 50, 0), web_image_request_new_sized(uri, 60, 0),
+        web_image_request_new_sized(uri, 50, 0), web_image_request_new(other),
         web_image_request_new("file:///nonexistent.png"),
     };
     GAsyncResult *result = NULL;
