@@ -24,7 +24,8 @@ static void activate(GtkApplication *application, const char *address) {
     GtkIconPaintable *icon =
         gtk_icon_theme_lookup_icon(theme, "image-missing-symbolic", NULL, 48, 1, GTK_TEXT_DIR_NONE, 0);
     GtkListItemFactory *factory = gtk_signal_list_item_factory_new();
-    g_signal_connect_data(factory, "setup", G_CALLBACK(set_up), icon, (GClosureNotify)g_object_unref, 0);
+    g_object_set_data_full(G_OBJECT(factory), "icon", icon, g_object_unref);
+    g_signal_connect(factory, "setup", G_CALLBACK(set_up), icon);
     g_signal_connect(factory, "bind", G_CALLBACK(bind), NULL);
 
     GtkStringList *model = gtk_string_list_new(NULL);
