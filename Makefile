@@ -24,7 +24,7 @@ Benchmarks_groups := $(filter-out $(TransportBenchmarks_groups) $(GTKBenchmarks_
 benchmarks := $(foreach program,$(programs),$(if $(GROUP),$(if $($(program)_groups),$(program)),$(program)))
 peers := $(if $(filter TransportBenchmarks,$(benchmarks)),URLSessionClient) $(if $(filter GTKBenchmarks,$(benchmarks)),webimage-decoder)
 
-.PHONY: help setup build gobject test test-renderer stress mutations fuzz test-tsan test-asan options-off trace build-time lint format pictures bench demo screenshots examples fleet docs snippets test-install install uninstall check-install deb check-deb clean
+.PHONY: help setup build gobject check-gobject test test-renderer stress mutations fuzz test-tsan test-asan options-off trace build-time lint format pictures bench demo screenshots examples fleet docs snippets test-install install uninstall check-install deb check-deb clean
 
 help: ## List these targets.
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' Makefile | expand -t 15
@@ -44,6 +44,9 @@ gobject: ## Build libwebimage-gtk, its introspection data and its Vala interface
 	@Scripts/setup build languages
 	$(if $(QUICK),$(build) $(WEBIMAGE_DEBUG_FLAGS) --product,$(build_static)) webimage-gtk
 	@Scripts/introspection $(if $(QUICK),$(scratch)/debug,$(installable)/release) $(gobject)
+
+check-gobject: gobject ## Check libwebimage-gtk: symbols, tests in C and Python, valgrind, and the programs of Examples/Languages; QUICK=1, COUNT=….
+	@Scripts/headless Scripts/check-gobject $(gobject)
 
 # The variables of the command line and of the environment, for Scripts/install.
 export PREFIX DESTDIR HOMEPAGE SCREENSHOTS_URL
