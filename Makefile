@@ -36,17 +36,24 @@ setup: ## Install the missing Debian or Ubuntu packages.
 # anew for this, so they have a folder of their own.
 installable := $(scratch)/installable
 build_static := swift build --scratch-path $(installable) -c release --static-swift-stdlib --product
-build_installable = $(foreach product,webimage webimage-decoder $(if $(has_views),Gallery webimage-gtk),$(build_static) $(product) &&) true
+build_installable = $(foreach product,webimage webimage-decoder $(if $(has_views),Gallery),$(build_static) $(product) &&) true
+# libwebimage-gtk, for GTK programs in C, Python, JavaScript, Vala and others.
+gobject := $(installable)/release/gobject
+build_gobject = $(build_static) webimage-gtk && Scripts/introspection $(installable)/release $(gobject)
+build_all = $(build_installable) $(if $(has_views),&& $(build_gobject))
+build_purposes := build $(if $(has_views),introspection)
 
-# For GTK programs in C, Python, JavaScript, Vala and others. QUICK=1 takes a debug build, which needs the toolchain to run.
-gobject := $(scratch)/gobject
-gobject: ## Build libwebimage-gtk, its introspection data and its Vala interface in .build/gobject.
-	@Scripts/setup build languages
-	$(if $(QUICK),$(build) $(WEBIMAGE_DEBUG_FLAGS) --product,$(build_static)) webimage-gtk
-	@Scripts/introspection $(if $(QUICK),$(scratch)/debug,$(installable)/release) $(gobject)
+build: ## Build webimage, the Gallery and libwebimage-gtk for installing.
+	@Scripts/setup $(build_purposes)
+	$(build_all)
 
-check-gobject: gobject ## Check libwebimage-gtk: symbols, tests in C and Python, valgrind, and the programs of Examples/Languages; QUICK=1, COUNT=….
-	@Scripts/headless Scripts/check-gobject $(gobject)
+gobject: ## Build libwebimage-gtk, its introspection data and its Vala interface only; QUICK=1 takes a debug build, which needs the toolchain to run.
+	@Scripts/setup build introspection
+	$(if $(QUICK),$(build) $(WEBIMAGE_DEBUG_FLAGS) --product webimage-gtk && Scripts/introspection $(scratch)/debug $(scratch)/debug/gobject,$(build_gobject))
+
+check-gobject: gobject ## Check libwebimage-gtk: symbols, tests in C and Python, valgrind, and the programs of Examples/Languages; QUICK=1 checks a debug build.
+	@Scripts/setup languages
+	@Scripts/headless Scripts/check-gobject $(if $(QUICK),$(scratch)/debug/gobject,$(gobject))
 
 # The variables of the command line and of the environment, for Scripts/install.
 export PREFIX DESTDIR HOMEPAGE SCREENSHOTS_URL
@@ -57,14 +64,14 @@ uninstall: ## Remove what `make install` has installed, with the same PREFIX and
 	@Scripts/install --uninstall
 
 check-install: ## Install into a temporary directory, check the files, and uninstall.
-	@Scripts/setup build test
-	$(build_installable)
+	@Scripts/setup $(build_purposes) test
+	$(build_all)
 	@Scripts/check-install $(installable)/release
 
 # Packages are for the Debian that they are made on; `Scripts/on-debian 13 make deb` makes those for another.
-deb: ## Make Debian packages of the tool, the Gallery and the decoder, in .build/deb.
-	@Scripts/setup build deb
-	$(build_installable)
+deb: ## Make Debian packages of the tool, the Gallery, the decoder and libwebimage-gtk, in .build/deb.
+	@Scripts/setup $(build_purposes) deb
+	$(build_all)
 	@Scripts/deb $(installable)/release $(scratch)/deb
 
 check-deb: deb ## Make the packages twice, check them, and install, upgrade and purge them in a fresh root; QUICK=1 without the root.
