@@ -3,4 +3,4 @@
 #include "bridge.h"
 #include <webimage/webimage-error.h>
 
-GError *web_image_error_new(const WebImageBridgeError *error);
+G_GNUC_INTERNAL GError *web_image_error_new(const WebImageBridgeError *error);
