@@ -203,8 +203,13 @@ fleet: ## Load REQUESTS=… thumbnails from three servers and a store that are k
 	@Examples/Fleet/soak $(scratch)/examples/debug/ThumbnailServer $(REQUESTS) $(if $(SEED),500 $(SEED))
 
 docs: ## Build the documentation site in .build/docs.
-	@Scripts/setup build
+	@Scripts/setup $(build_purposes)
 	@Scripts/docs
+ifdef has_views
+	@$(MAKE) --no-print-directory gobject QUICK=1
+	gi-docgen --quiet generate --quiet --fatal-warnings --config Packaging/gobject/reference.toml --output-dir .build/docs \
+		$(scratch)/debug/gobject/share/gir-1.0/WebImage-1.0.gir
+endif
 
 snippets: ## Compile the code blocks of the README, the guides and doc comments.
 	@Scripts/setup build

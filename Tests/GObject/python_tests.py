@@ -3,6 +3,8 @@
 import gc
 import io
 import os
+import subprocess
+import sys
 import threading
 import unittest
 import weakref
@@ -174,6 +176,17 @@ class Tests(unittest.TestCase):
         with self.assertRaises(GLib.Error) as context:
             session.load_finish(results[0])
         self.assertTrue(context.exception.matches(Gio.io_error_quark(), Gio.IOErrorEnum.CANCELLED))
+
+    def test_a_program_may_fork_before_it_uses_the_library(self):
+        program = """import gi, os, sys
+gi.require_version("WebImage", "1.0")
+from gi.repository import WebImage
+child = os.fork()
+texture = WebImage.Session.get_default().load(WebImage.Request(uri=sys.argv[1]), None)
+status = 0 if texture.get_width() == 1 else 1
+sys.exit(os.waitpid(child, 0)[1] or status if child else status)"""
+        uri = "data:image/gif;base64,R0lGODlhAQABAIAAAP8AAAAAACwAAAAAAQABAAACAkQBADs="
+        self.assertEqual(subprocess.run([sys.executable, "-c", program, uri], timeout=60).returncode, 0)
 
     def test_setting_and_unsetting_leaks_nothing(self):
         picture = self.picture()
