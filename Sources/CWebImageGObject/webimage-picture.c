@@ -15,8 +15,8 @@
  * </object>
  * ```
  *
- * The image is loaded while the widget is on screen. When the widget leaves the screen, its load is cancelled, and starts again when it
- * returns; an animation pauses. Setting another URI replaces the image: in a list, set [property@Picture:uri] when an item is
+ * When the widget leaves the screen, its load is cancelled, and starts again when it returns; an animation pauses. A load that
+ * begins off screen, as in a list, has a low priority. Setting another URI replaces the image: in a list, set [property@Picture:uri] when an item is
  * bound, and the image of another item never appears.
  *
  * The widget has the size of its image, unless the layout gives it another; see [property@Picture:content-fit]. In a list, set a size
