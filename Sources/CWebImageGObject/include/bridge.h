@@ -31,7 +31,7 @@ typedef struct {
     WebImageBridgeProcessor *_Nullable processor;
 } WebImageBridgeRequest;
 
-// Why something failed, to which the function that gets it does not keep the pointer.
+// Why something failed. Valid during the call only.
 typedef struct {
     int code;
     const char *_Nonnull message;
