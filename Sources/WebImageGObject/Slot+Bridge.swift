@@ -4,6 +4,11 @@ internal import WebImage
 
 // GTK's widgets are used on the main thread only.
 
+/// A pointer that is used on the main thread. Unchecked, because C code has it, which the compiler cannot see.
+private struct MainThreadPointer: @unchecked Sendable {
+    let pointer: OpaquePointer
+}
+
 /// Calls `body` with the slot of a handle.
 private func withSlot<Result: Sendable>(_ slot: OpaquePointer, _ body: @MainActor (Slot) -> Result) -> Result {
     nonisolated(unsafe) let slot = slot
@@ -15,9 +20,9 @@ func webimage_bridge_slot_new(
     _ picture: OpaquePointer?, _ changed: @escaping WebImageBridgeChanged, _ data: gpointer?
 ) -> OpaquePointer {
     nonisolated(unsafe) let (picture, changed, data) = (picture, changed, data)
-    nonisolated(unsafe) var handle: OpaquePointer?
-    MainActor.assumeIsolated { handle = Slot(picture: picture) { changed(data) }.retainedHandle }
-    return handle!
+    return MainActor.assumeIsolated {
+        MainThreadPointer(pointer: Slot(picture: picture) { changed(data) }.retainedHandle)
+    }.pointer
 }
 
 @c @implementation
@@ -25,9 +30,10 @@ func webimage_bridge_slot_retire(_ slot: OpaquePointer) { withSlot(slot) { $0.re
 
 @c @implementation
 func webimage_bridge_slot_paintable(_ slot: OpaquePointer) -> OpaquePointer {
-    nonisolated(unsafe) var paintable: OpaquePointer?
-    withSlot(slot) { paintable = $0.paintable }
-    return paintable!
+    withSlot(slot) { slot in
+        guard let paintable = slot.paintable else { preconditionFailure("a picture draws its image itself") }
+        return MainThreadPointer(pointer: paintable)
+    }.pointer
 }
 
 @c @implementation
