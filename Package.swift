@@ -65,6 +65,7 @@ var products: [Product] = [
     .library(name: "WebImageLoading", targets: ["WebImageLoading"]),
     .library(name: "WebImageAnimation", targets: ["WebImageAnimation"]),
     .library(name: "WebImageShared", targets: ["WebImageShared"]),
+    .library(name: "WebImageMainLoop", targets: ["WebImageMainLoop"]),
     .executable(name: "webimage", targets: ["WebImageCLI"]),
     .executable(name: "webimage-decoder", targets: ["WebImageDecoder"]),
 ]
@@ -116,6 +117,8 @@ var targets: [Target] = [
             + (hasFormats ? ["WebImageFormats"] : []),
         swiftSettings: settings + (hasFormats ? [.define("WEBIMAGE_FORMATS")] : [])),
 
+    // Needs nothing of the library.
+    library("WebImageMainLoop", ["CWebImageGLib"]),
     library("WebImageShared", ["WebImage", "WebImageCore", "WebImageCaching", "WebImageLoading"]),
     // The help and the manual pages of programs.
     library("CommandReference", ["WebImageCore"]),
@@ -190,6 +193,8 @@ var targets: [Target] = [
     tests(
         "WebImageTests", ["WebImage"] + decoder + (isSanitizingThreads ? [] : ["MisbehavingDecoder"]),
         hasFormats ? [.define("WEBIMAGE_FORMATS")] : []),
+    // XCTest, because Swift Testing does not run tests on the main thread.
+    tests("WebImageMainLoopTests", ["WebImageMainLoop", "CWebImageGLib"]),
     tests("WebImageSharedTests", ["WebImageShared", "WebImage"]),
     tests(
         "WebImageCLITests",
@@ -241,7 +246,7 @@ if hasViews {
     ]
     targets += [
         .systemLibrary(name: "CWebImageGTK", pkgConfig: "gtk4", providers: [.apt(["libgtk-4-dev"])]),
-        library("WebImageGTK", ["WebImage", "CWebImageGTK"]),
+        library("WebImageGTK", ["WebImage", "WebImageMainLoop", "CWebImageGTK"]),
         .target(
             name: "CWebImageGObject", dependencies: ["CWebImageGTK"],
             cSettings: [.define("G_LOG_DOMAIN", to: "\"WebImage\""), .headerSearchPath("include")]),
