@@ -111,12 +111,13 @@ void image_slot_init(ImageSlot *self, const ImageSlotClass *class, GObject *owne
 }
 
 static void image_slot_set_paintable(ImageSlot *self, GdkPaintable **place, GdkPaintable *paintable) {
-    if (*place != NULL) {
-        g_signal_handlers_disconnect_by_data(*place, self);
-        g_clear_object(place);
-    }
+    // One paintable may have both places, and is connected once.
+    GdkPaintable *other = place == &self->placeholder ? self->error_paintable : self->placeholder;
+    if (*place != NULL && *place != other) g_signal_handlers_disconnect_by_data(*place, self);
+    g_clear_object(place);
     if (paintable == NULL) return;
     *place = g_object_ref(paintable);
+    if (paintable == other) return;
     g_signal_connect_swapped(paintable, "invalidate-contents", G_CALLBACK(image_slot_redraw), self);
     g_signal_connect_swapped(paintable, "invalidate-size", G_CALLBACK(image_slot_resize), self);
 }

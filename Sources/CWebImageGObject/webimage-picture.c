@@ -89,6 +89,8 @@ static void web_image_picture_measure(
     int *natural_baseline) {
     WebImagePicture *self = WEB_IMAGE_PICTURE(widget);
     *minimum_baseline = *natural_baseline = -1;
+    *minimum = *natural = 0;
+    if (self->picture == NULL) return;
     gtk_widget_measure(self->picture, orientation, for_size, minimum, natural, NULL, NULL);
     GtkContentFit fit = self->fit;
     GdkPaintable *substitute = image_slot_get_substitute(&self->slot, &fit);
@@ -222,6 +224,7 @@ static void web_image_picture_set_property(GObject *object, guint id, const GVal
 
 // Lets the image be decoded at the size of a list's cell before the first layout.
 static void web_image_picture_size_request_changed(WebImagePicture *self) {
+    if (self->picture == NULL) return;
     int width, height;
     gtk_widget_get_size_request(GTK_WIDGET(self), &width, &height);
     gtk_widget_set_size_request(self->picture, width, height);

@@ -72,17 +72,10 @@ func webimage_bridge_session_prefetch(
     _ done: @escaping WebImageBridgeDone, _ data: gpointer?
 ) -> OpaquePointer {
     let receiver = Receiver(done: done, data: data)
-    let session = Session.of(session)
-    do throws(WebImageError) {
-        var wanted: [WebImageRequest] = []
-        for request in UnsafeBufferPointer(start: requests, count: Int(count)) {
-            wanted.append(try WebImageRequest(request))
-        }
-        let batch = session.prefetcher.prefetch(wanted) { progress in
-            receiver.receive(UnsafeMutableRawPointer(bitPattern: progress.loaded + progress.skipped))
-        }
-        return Load { batch.cancel() }.retainedHandle
-    } catch {
-        return Load(failing: receiver, with: error).retainedHandle
+    // Like one that fails, a request that is not valid does not end the others.
+    let wanted = UnsafeBufferPointer(start: requests, count: Int(count)).compactMap { try? WebImageRequest($0) }
+    let batch = Session.of(session).prefetcher.prefetch(wanted) { progress in
+        receiver.receive(UnsafeMutableRawPointer(bitPattern: progress.loaded + progress.skipped))
     }
+    return Load { batch.cancel() }.retainedHandle
 }

@@ -99,7 +99,7 @@ static void what_is_prefetched_can_be_removed_and_cleared(void) {
         "data:image/gif;base64,R0lGODlhAQABAIAAAP8AAAAAACwAAAAAAQABAAACAkQBADs=";
     WebImageRequest *requests[] = {
         web_image_request_new_sized(uri, 50, 0), web_image_request_new(other),
-        web_image_request_new("file:///nonexistent.png"),
+        web_image_request_new("file:///nonexistent.png"), web_image_request_new("nonsense"),
     };
     GAsyncResult *result = NULL;
     web_image_session_prefetch_async(session, requests, G_N_ELEMENTS(requests), NULL, take_result, &result);

@@ -111,6 +111,19 @@ static void a_placeholder_gives_the_size_until_the_image_has_one(void) {
     destroy(window);
 }
 
+static void one_paintable_may_be_placeholder_and_sign_of_failure(void) {
+    WebImagePicture *picture = g_object_ref_sink(WEB_IMAGE_PICTURE(web_image_picture_new()));
+    GdkPaintable *paintable = GDK_PAINTABLE(web_image_paintable_new(NULL));
+    g_object_set(picture, "placeholder", paintable, "error-paintable", paintable, NULL);
+    const guint signal = g_signal_lookup("invalidate-contents", GDK_TYPE_PAINTABLE);
+    g_object_set(picture, "placeholder", NULL, NULL);
+    g_assert_true(g_signal_has_handler_pending(paintable, signal, 0, FALSE));
+    g_object_set(picture, "error-paintable", NULL, NULL);
+    g_assert_false(g_signal_has_handler_pending(paintable, signal, 0, FALSE));
+    g_object_unref(picture);
+    g_object_unref(paintable);
+}
+
 static void decoding_at_size_follows_the_size_request(void) {
     GtkWidget *window = gtk_window_new(), *box = gtk_box_new(GTK_ORIENTATION_HORIZONTAL, 0);
     WebImagePicture *picture = g_object_new(
@@ -136,6 +149,9 @@ static void a_disposed_picture_does_nothing(void) {
     web_image_picture_set_content_fit(picture, GTK_CONTENT_FIT_COVER);
     web_image_picture_reload(picture);
     web_image_picture_cancel(picture);
+    // Critical messages end the test.
+    gtk_widget_set_size_request(GTK_WIDGET(picture), 10, 10);
+    gtk_widget_measure(GTK_WIDGET(picture), GTK_ORIENTATION_VERTICAL, -1, NULL, NULL, NULL, NULL);
     g_assert_null(web_image_picture_get_uri(picture));
     g_assert_false(web_image_picture_get_loading(picture));
     g_assert_null(web_image_picture_dup_error(picture));
@@ -223,6 +239,7 @@ int main(int argc, char **argv) {
     TEST(the_image_of_an_earlier_uri_never_appears);
     TEST(a_failure_has_a_code_and_a_sentence);
     TEST(a_placeholder_gives_the_size_until_the_image_has_one);
+    TEST(one_paintable_may_be_placeholder_and_sign_of_failure);
     TEST(decoding_at_size_follows_the_size_request);
     TEST(a_disposed_picture_does_nothing);
     TEST(a_handler_may_destroy_the_window);
