@@ -207,7 +207,7 @@ docs: ## Build the documentation site in .build/docs.
 	@Scripts/docs
 ifdef has_views
 	@$(MAKE) --no-print-directory gobject QUICK=1
-	gi-docgen --quiet generate --quiet --fatal-warnings --config Packaging/gobject/reference.toml --output-dir .build/docs \
+	@gi-docgen generate --quiet --fatal-warnings --config Packaging/gobject/reference.toml --output-dir .build/docs \
 		$(scratch)/debug/gobject/share/gir-1.0/WebImage-1.0.gir
 endif
 
