@@ -25,7 +25,7 @@ Benchmarks_groups := $(filter-out $(TransportBenchmarks_groups) $(GTKBenchmarks_
 benchmarks := $(foreach program,$(programs),$(if $(GROUP),$(if $($(program)_groups),$(program)),$(program)))
 peers := $(if $(filter TransportBenchmarks,$(benchmarks)),URLSessionClient) $(if $(filter GTKBenchmarks,$(benchmarks)),webimage-decoder)
 
-.PHONY: help setup build test test-renderer stress mutations fuzz test-tsan test-asan options-off trace build-time lint format pictures bench demo screenshots examples fleet docs snippets test-install install uninstall check-install deb check-deb clean
+.PHONY: help setup build gobject check-gobject test test-renderer stress mutations fuzz test-tsan test-asan options-off trace build-time lint format pictures bench demo screenshots examples fleet docs snippets test-install install uninstall check-install deb check-deb clean
 
 help: ## List these targets.
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' Makefile | expand -t 15
@@ -36,12 +36,26 @@ setup: ## Install the missing Debian or Ubuntu packages.
 # The installed programs contain Swift's libraries, so that they run without the toolchain and after it is updated. SwiftPM builds all
 # anew for this, so they have a folder of their own.
 installable := $(scratch)/installable
+build_static := swift build --scratch-path $(installable) -c release --static-swift-stdlib --product
 build_installable = $(foreach product,webimage webimage-decoder $(if $(has_server),webimage-server) $(if $(has_views),Gallery),\
-	swift build --scratch-path $(installable) -c release --static-swift-stdlib --product $(product) &&) true
+	$(build_static) $(product) &&) true
+# libwebimage-gtk, for GTK programs in C, Python, JavaScript, Vala and others.
+gobject := $(installable)/release/gobject
+build_gobject = $(build_static) webimage-gtk && Scripts/introspection $(installable)/release $(gobject)
+build_all = $(build_installable) $(if $(has_views),&& $(build_gobject))
+build_purposes := build $(if $(has_views),introspection)
 
-build: ## Build webimage, webimage-server and the Gallery for installing.
-	@Scripts/setup build
-	$(build_installable)
+build: ## Build webimage, webimage-server, the Gallery and libwebimage-gtk for installing.
+	@Scripts/setup $(build_purposes)
+	$(build_all)
+
+gobject: ## Build libwebimage-gtk, its introspection data and its Vala interface only; QUICK=1 takes a debug build, which needs the toolchain to run.
+	@Scripts/setup build introspection
+	$(if $(QUICK),$(build) $(WEBIMAGE_DEBUG_FLAGS) --product webimage-gtk && Scripts/introspection $(scratch)/debug $(scratch)/debug/gobject,$(build_gobject))
+
+check-gobject: gobject ## Check libwebimage-gtk: symbols, tests in C and Python, valgrind, and the programs of Examples/Languages; QUICK=1 checks a debug build.
+	@Scripts/setup languages
+	@Scripts/headless Scripts/check-gobject $(if $(QUICK),$(scratch)/debug/gobject,$(gobject))
 
 # The variables of the command line and of the environment, for Scripts/install.
 export PREFIX DESTDIR HOMEPAGE SCREENSHOTS_URL
@@ -52,14 +66,14 @@ uninstall: ## Remove what `make install` has installed, with the same PREFIX and
 	@Scripts/install --uninstall
 
 check-install: ## Install into a temporary directory, check the files, and uninstall.
-	@Scripts/setup build test
-	$(build_installable)
+	@Scripts/setup $(build_purposes) test
+	$(build_all)
 	@Scripts/check-install $(installable)/release
 
 # Packages are for the Debian that they are made on; `Scripts/on-debian 13 make deb` makes those for another.
-deb: ## Make Debian packages of the tool, the server, the Gallery and the decoder, in .build/deb.
-	@Scripts/setup build deb
-	$(build_installable)
+deb: ## Make Debian packages of the tool, the server, the Gallery, the decoder and libwebimage-gtk, in .build/deb.
+	@Scripts/setup $(build_purposes) deb
+	$(build_all)
 	@Scripts/deb $(installable)/release $(scratch)/deb
 
 check-deb: deb ## Make the packages twice, check them, and install, upgrade and purge them in a fresh root; QUICK=1 without the root.
@@ -191,8 +205,13 @@ fleet: ## Load REQUESTS=… thumbnails from three servers and a store that are k
 	@Examples/Fleet/soak $(scratch)/examples/debug/ThumbnailServer $(REQUESTS) $(if $(SEED),500 $(SEED))
 
 docs: ## Build the documentation site in .build/docs.
-	@Scripts/setup build
+	@Scripts/setup $(build_purposes)
 	@Scripts/docs
+ifdef has_views
+	@$(MAKE) --no-print-directory gobject QUICK=1
+	@gi-docgen generate --quiet --fatal-warnings --config Packaging/gobject/reference.toml --output-dir .build/docs \
+		$(scratch)/debug/gobject/share/gir-1.0/WebImage-1.0.gir
+endif
 
 snippets: ## Compile the code blocks of the README, the guides and doc comments.
 	@Scripts/setup build

@@ -67,6 +67,7 @@ var products: [Product] = [
     .library(name: "WebImageAnimation", targets: ["WebImageAnimation"]),
     .library(name: "WebImageShared", targets: ["WebImageShared"]),
     .library(name: "WebImageService", targets: ["WebImageService"]),
+    .library(name: "WebImageMainLoop", targets: ["WebImageMainLoop"]),
     .executable(name: "webimage", targets: ["WebImageCLI"]),
     .executable(name: "webimage-decoder", targets: ["WebImageDecoder"]),
 ]
@@ -118,6 +119,8 @@ var targets: [Target] = [
             + (hasFormats ? ["WebImageFormats"] : []),
         swiftSettings: settings + (hasFormats ? [.define("WEBIMAGE_FORMATS")] : [])),
 
+    // Needs nothing of the library.
+    library("WebImageMainLoop", ["CWebImageGLib"]),
     library("WebImageShared", ["WebImage", "WebImageCore", "WebImageCaching", "WebImageLoading"]),
     // Requests for images that URLs describe, from a server of any kind.
     library(
@@ -199,6 +202,8 @@ var targets: [Target] = [
     tests(
         "WebImageTests", ["WebImage"] + decoder + (isSanitizingThreads ? [] : ["MisbehavingDecoder"]),
         hasFormats ? [.define("WEBIMAGE_FORMATS")] : []),
+    // XCTest, because Swift Testing does not run tests on the main thread.
+    tests("WebImageMainLoopTests", ["WebImageMainLoop", "CWebImageGLib"]),
     tests("WebImageSharedTests", ["WebImageShared", "WebImage"]),
     tests("WebImageServiceTests", ["WebImageService", "WebImageShared", "WebImage"] + decoder),
     tests(
@@ -259,11 +264,18 @@ if hasDrawing {
 if hasViews {
     products += [
         .library(name: "WebImageGTK", targets: ["WebImageGTK"]),
+        // `Scripts/link-gobject` makes the shared library of it, because SwiftPM cannot link Swift's runtime into one.
+        .library(name: "webimage-gtk", type: .static, targets: ["WebImageGObject"]),
         .executable(name: "Gallery", targets: ["GalleryProgram"]),
     ]
     targets += [
         .systemLibrary(name: "CWebImageGTK", pkgConfig: "gtk4", providers: [.apt(["libgtk-4-dev"])]),
-        library("WebImageGTK", ["WebImage", "CWebImageGTK"]),
+        library("WebImageGTK", ["WebImage", "WebImageMainLoop", "CWebImageGTK"]),
+        .target(
+            name: "CWebImageGObject", dependencies: ["CWebImageGTK"],
+            cSettings: [.define("G_LOG_DOMAIN", to: "\"WebImage\""), .headerSearchPath("include")]),
+        // libwebimage-gtk: classes in C over functions that Swift implements.
+        library("WebImageGObject", ["WebImageGTK", "WebImage", "WebImageShared", "CWebImageGObject", "CWebImageGTK"]),
         .systemLibrary(
             name: "CWebImageAdwaita", pkgConfig: "libadwaita-1", providers: [.apt(["libadwaita-1-dev"])]),
         .target(name: "CGallery", linkerSettings: [.linkedLibrary("jpeg")]),

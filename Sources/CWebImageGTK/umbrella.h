@@ -1,11 +1,6 @@
 #include <glib-unix.h>
 #include <gtk/gtk.h>
 
-// libdispatch's main queue, so that a GLib main loop can drain it: an eventfd that is readable while work waits, and the
-// function that runs the work.
-extern int _dispatch_get_main_queue_handle_4CF(void);
-extern void _dispatch_main_queue_callback_4CF(void *);
-
 // What later versions of GTK deprecate, and what they have instead. The oldest one supported is 4.8.
 
 static inline void web_image_widget_get_color(GtkWidget *widget, GdkRGBA *color) {

@@ -1,6 +1,6 @@
 internal import CWebImageGTK
-internal import Glibc
 @_exported public import WebImage
+internal import WebImageMainLoop
 
 /// Runs Swift's main actor under GLib's main loop.
 ///
@@ -21,7 +21,7 @@ internal import Glibc
     /// metered networks (`WebImageManager.isLowDataModeEnabled`). Later calls do nothing.
     ///
     /// Call it before `g_application_run` and before any `WebImageManager` is made. The first view calls it as well.
-    public static func install() { _ = sourceID }
+    public static func install() { installation }
 
     /// Runs callbacks of loads on the main thread without delaying frames: in order, for at most 4 ms per turn of the
     /// main loop. Views use it. Pass it to a load or manager as the callback queue.
@@ -47,19 +47,11 @@ internal import Glibc
         ApplicationObserver.key.set(observer, on: ObjectPointer(application))
     }
 
-    private static let sourceID: guint = {
+    private static let installation: Void = {
         ViewPresence.announce()
         ApplicationHold.install()
         NetworkObserver.install()
-        return g_unix_fd_add_full(
-            G_PRIORITY_DEFAULT, _dispatch_get_main_queue_handle_4CF(), G_IO_IN,
-            { eventDescriptor, _, _ in
-                // Resets the event before draining the queue, so that work queued meanwhile sets it again.
-                var count: UInt64 = 0
-                _ = read(eventDescriptor, &count, MemoryLayout.size(ofValue: count))
-                _dispatch_main_queue_callback_4CF(nil)
-                return gboolean(1)
-            }, nil, nil)
+        GLibMainLoop.install()
     }()
 }
 

@@ -1,0 +1,325 @@
+#include "error-private.h"
+#include "image-slot.h"
+#include "request-private.h"
+#include "session-private.h"
+
+enum { DEFAULT_TRANSITION_DURATION = 200 };
+
+// MARK: Class
+
+void image_slot_class_init(ImageSlotClass *class, GObjectClass *owner) {
+    const GParamFlags writable = G_PARAM_READWRITE | G_PARAM_STATIC_STRINGS | G_PARAM_EXPLICIT_NOTIFY;
+    const GParamFlags readable = G_PARAM_READABLE | G_PARAM_STATIC_STRINGS;
+    GParamSpec **properties = class->properties;
+    properties[IMAGE_SLOT_URI] = g_param_spec_string("uri", NULL, NULL, NULL, writable);
+    properties[IMAGE_SLOT_HEADERS] = g_param_spec_boxed("headers", NULL, NULL, G_TYPE_STRV, writable);
+    properties[IMAGE_SLOT_PROCESSOR] =
+        g_param_spec_boxed("processor", NULL, NULL, WEB_IMAGE_TYPE_PROCESSOR, writable);
+    properties[IMAGE_SLOT_PRIORITY] = g_param_spec_enum(
+        "priority", NULL, NULL, WEB_IMAGE_TYPE_PRIORITY, WEB_IMAGE_PRIORITY_HIGH, writable);
+    properties[IMAGE_SLOT_CACHE_POLICY] = g_param_spec_enum(
+        "cache-policy", NULL, NULL, WEB_IMAGE_TYPE_CACHE_POLICY, WEB_IMAGE_CACHE_POLICY_CACHE_FIRST, writable);
+    properties[IMAGE_SLOT_SESSION] =
+        g_param_spec_object("session", NULL, NULL, WEB_IMAGE_TYPE_SESSION, writable);
+    properties[IMAGE_SLOT_PLACEHOLDER] =
+        g_param_spec_object("placeholder", NULL, NULL, GDK_TYPE_PAINTABLE, writable);
+    properties[IMAGE_SLOT_BLUR_HASH] = g_param_spec_string("blur-hash", NULL, NULL, NULL, writable);
+    properties[IMAGE_SLOT_THUMB_HASH] = g_param_spec_string("thumb-hash", NULL, NULL, NULL, writable);
+    properties[IMAGE_SLOT_PLACEHOLDER_COLOR] =
+        g_param_spec_boxed("placeholder-color", NULL, NULL, GDK_TYPE_RGBA, writable);
+    properties[IMAGE_SLOT_ERROR_PAINTABLE] =
+        g_param_spec_object("error-paintable", NULL, NULL, GDK_TYPE_PAINTABLE, writable);
+    properties[IMAGE_SLOT_TRANSITION] = g_param_spec_enum(
+        "transition", NULL, NULL, WEB_IMAGE_TYPE_TRANSITION, WEB_IMAGE_TRANSITION_NONE, writable);
+    properties[IMAGE_SLOT_TRANSITION_DURATION] = g_param_spec_uint(
+        "transition-duration", NULL, NULL, 0, 60000, DEFAULT_TRANSITION_DURATION, writable);
+    properties[IMAGE_SLOT_ANIMATE] = g_param_spec_boolean("animate", NULL, NULL, TRUE, writable);
+    properties[IMAGE_SLOT_LOADING] = g_param_spec_boolean("loading", NULL, NULL, FALSE, readable);
+    properties[IMAGE_SLOT_PROGRESS] = g_param_spec_double("progress", NULL, NULL, 0, 1, 0, readable);
+    properties[IMAGE_SLOT_ERROR] = g_param_spec_boxed("error", NULL, NULL, G_TYPE_ERROR, readable);
+    properties[IMAGE_SLOT_IMAGE_WIDTH] = g_param_spec_int("image-width", NULL, NULL, 0, G_MAXINT, 0, readable);
+    properties[IMAGE_SLOT_IMAGE_HEIGHT] = g_param_spec_int("image-height", NULL, NULL, 0, G_MAXINT, 0, readable);
+    g_object_class_install_properties(owner, IMAGE_SLOT_N_PROPERTIES, properties);
+
+    const GType type = G_OBJECT_CLASS_TYPE(owner);
+    class->signals[IMAGE_SLOT_LOADED] =
+        g_signal_new("loaded", type, G_SIGNAL_RUN_LAST, 0, NULL, NULL, NULL, G_TYPE_NONE, 0);
+    class->signals[IMAGE_SLOT_FAILED] =
+        g_signal_new("failed", type, G_SIGNAL_RUN_LAST, 0, NULL, NULL, NULL, G_TYPE_NONE, 1, G_TYPE_ERROR);
+}
+
+// MARK: State
+
+static void image_slot_notify(ImageSlot *self, ImageSlotProperty property) {
+    g_object_notify_by_pspec(self->owner, self->class->properties[property]);
+}
+
+static void image_slot_redraw(ImageSlot *self) {
+    if (self->handle != NULL) self->class->redraw(self->owner);
+}
+
+static void image_slot_resize(ImageSlot *self) {
+    if (self->handle != NULL) self->class->resize(self->owner);
+}
+
+static void copy_error(gpointer place, const WebImageBridgeError *error) {
+    *(GError **)place = web_image_error_new(error);
+}
+
+static GError *image_slot_get_error(ImageSlot *self) {
+    GError *error = NULL;
+    if (self->handle != NULL) webimage_bridge_slot_get_error(self->handle, copy_error, &error);
+    return error;
+}
+
+// Tells observers what has changed. They may do anything, also dispose of the owner.
+static void image_slot_state_changed(gpointer data) {
+    ImageSlot *self = data;
+    if (self->handle == NULL) return;
+    const WebImageBridgeState old = self->state;
+    webimage_bridge_slot_get_state(self->handle, &self->state);
+    const WebImageBridgeState new = self->state;
+    GObject *owner = g_object_ref(self->owner);
+    if (self->placeholder != NULL || self->error_paintable != NULL) image_slot_resize(self);
+    image_slot_redraw(self);
+    if (self->class->state_changed != NULL) self->class->state_changed(owner);
+    g_object_freeze_notify(owner);
+    if ((old.phase == WEBIMAGE_BRIDGE_PHASE_LOADING) != (new.phase == WEBIMAGE_BRIDGE_PHASE_LOADING)) {
+        image_slot_notify(self, IMAGE_SLOT_LOADING);
+    }
+    if (MAX(old.progress, 0) != MAX(new.progress, 0)) image_slot_notify(self, IMAGE_SLOT_PROGRESS);
+    if (old.width != new.width) image_slot_notify(self, IMAGE_SLOT_IMAGE_WIDTH);
+    if (old.height != new.height) image_slot_notify(self, IMAGE_SLOT_IMAGE_HEIGHT);
+    const gboolean has_failed = new.phase == WEBIMAGE_BRIDGE_PHASE_FAILED;
+    if (has_failed || old.phase == WEBIMAGE_BRIDGE_PHASE_FAILED) image_slot_notify(self, IMAGE_SLOT_ERROR);
+    GError *error = has_failed ? image_slot_get_error(self) : NULL;
+    g_object_thaw_notify(owner);
+    if (error != NULL) g_signal_emit(owner, self->class->signals[IMAGE_SLOT_FAILED], 0, error);
+    if (new.phase == WEBIMAGE_BRIDGE_PHASE_LOADED) g_signal_emit(owner, self->class->signals[IMAGE_SLOT_LOADED], 0);
+    g_clear_error(&error);
+    g_object_unref(owner);
+}
+
+void image_slot_init(ImageSlot *self, const ImageSlotClass *class, GObject *owner, GtkPicture *picture) {
+    self->owner = owner;
+    self->class = class;
+    self->request = web_image_request_new(NULL);
+    web_image_request_set_priority(self->request, WEB_IMAGE_PRIORITY_HIGH);
+    self->display.animate = TRUE;
+    self->display.transition_milliseconds = DEFAULT_TRANSITION_DURATION;
+    self->handle = webimage_bridge_slot_new(picture, image_slot_state_changed, self);
+}
+
+static void image_slot_set_paintable(ImageSlot *self, GdkPaintable **place, GdkPaintable *paintable) {
+    // One paintable may have both places, and is connected once.
+    GdkPaintable *other = place == &self->placeholder ? self->error_paintable : self->placeholder;
+    if (*place != NULL && *place != other) g_signal_handlers_disconnect_by_data(*place, self);
+    g_clear_object(place);
+    if (paintable == NULL) return;
+    *place = g_object_ref(paintable);
+    if (paintable == other) return;
+    g_signal_connect_swapped(paintable, "invalidate-contents", G_CALLBACK(image_slot_redraw), self);
+    g_signal_connect_swapped(paintable, "invalidate-size", G_CALLBACK(image_slot_resize), self);
+}
+
+void image_slot_dispose(ImageSlot *self) {
+    g_clear_handle_id(&self->update_source, g_source_remove);
+    image_slot_set_paintable(self, &self->placeholder, NULL);
+    image_slot_set_paintable(self, &self->error_paintable, NULL);
+    WebImageBridgeSlot *handle = g_steal_pointer(&self->handle);
+    if (handle != NULL) {
+        webimage_bridge_slot_retire(handle);
+        webimage_bridge_release(handle);
+    }
+    self->state = (WebImageBridgeState){0};
+    g_clear_object(&self->request);
+    g_clear_object(&self->session);
+    g_clear_pointer(&self->blur_hash, g_free);
+    g_clear_pointer(&self->thumb_hash, g_free);
+    g_clear_pointer(&self->color, gdk_rgba_free);
+}
+
+// MARK: Updates
+
+static gboolean image_slot_update_idle(gpointer data) {
+    ImageSlot *self = data;
+    self->update_source = 0;
+    image_slot_update(self);
+    return G_SOURCE_REMOVE;
+}
+
+static void image_slot_invalidate(ImageSlot *self) {
+    if (self->handle == NULL || self->update_source != 0) return;
+    // Before layouts and frames.
+    self->update_source = g_idle_add_full(G_PRIORITY_HIGH_IDLE, image_slot_update_idle, self, NULL);
+}
+
+void image_slot_invalidate_display(ImageSlot *self) {
+    self->display_is_stale = TRUE;
+    image_slot_invalidate(self);
+}
+
+void image_slot_invalidate_request(ImageSlot *self) {
+    self->request_is_stale = TRUE;
+    image_slot_invalidate(self);
+}
+
+static void image_slot_load(ImageSlot *self, WebImageCachePolicy policy) {
+    WebImageSession *session = self->session == NULL ? web_image_session_get_default() : self->session;
+    WebImageBridgeRequest request = web_image_request_describe(self->request);
+    request.cache_policy = policy;
+    const gboolean is_covered = self->placeholder != NULL;
+    const WebImageBridgePlaceholder placeholder = {
+        .blur_hash = is_covered ? NULL : self->blur_hash,
+        .thumb_hash = is_covered ? NULL : self->thumb_hash,
+        .color = is_covered ? NULL : self->color,
+    };
+    webimage_bridge_slot_load(self->handle, web_image_session_get_handle(session), &request, &placeholder);
+}
+
+void image_slot_update(ImageSlot *self) {
+    g_clear_handle_id(&self->update_source, g_source_remove);
+    if (self->handle == NULL) return;
+    if (self->display_is_stale) {
+        self->display_is_stale = FALSE;
+        webimage_bridge_slot_configure(self->handle, &self->display);
+    }
+    if (self->request_is_stale) {
+        self->request_is_stale = FALSE;
+        image_slot_load(self, web_image_request_get_cache_policy(self->request));
+    }
+}
+
+void image_slot_reload(ImageSlot *self) {
+    if (self->handle == NULL) return;
+    self->request_is_stale = FALSE;
+    image_slot_update(self);
+    // A failed load is repeated as it was. An image on display stays while its server is asked for another.
+    const gboolean has_failed = self->state.phase == WEBIMAGE_BRIDGE_PHASE_FAILED;
+    image_slot_load(
+        self, has_failed ? web_image_request_get_cache_policy(self->request) : WEB_IMAGE_CACHE_POLICY_REFRESH);
+}
+
+void image_slot_cancel(ImageSlot *self) {
+    if (self->handle == NULL) return;
+    image_slot_update(self);
+    webimage_bridge_slot_cancel(self->handle);
+}
+
+// MARK: Properties
+
+gboolean image_slot_get_property(ImageSlot *self, guint id, GValue *value) {
+    WebImageBridgeState state = {0};
+    if (self->handle != NULL && id >= IMAGE_SLOT_LOADING && id < IMAGE_SLOT_N_PROPERTIES) {
+        image_slot_update(self);
+        webimage_bridge_slot_get_state(self->handle, &state);
+    }
+    switch (id) {
+    case IMAGE_SLOT_URI:
+    case IMAGE_SLOT_HEADERS:
+    case IMAGE_SLOT_PROCESSOR:
+    case IMAGE_SLOT_PRIORITY:
+    case IMAGE_SLOT_CACHE_POLICY:
+        if (self->request == NULL) return TRUE;
+        g_object_get_property(G_OBJECT(self->request), g_param_spec_get_name(self->class->properties[id]), value);
+        return TRUE;
+    case IMAGE_SLOT_SESSION: g_value_set_object(value, self->session); return TRUE;
+    case IMAGE_SLOT_PLACEHOLDER: g_value_set_object(value, self->placeholder); return TRUE;
+    case IMAGE_SLOT_BLUR_HASH: g_value_set_string(value, self->blur_hash); return TRUE;
+    case IMAGE_SLOT_THUMB_HASH: g_value_set_string(value, self->thumb_hash); return TRUE;
+    case IMAGE_SLOT_PLACEHOLDER_COLOR: g_value_set_boxed(value, self->color); return TRUE;
+    case IMAGE_SLOT_ERROR_PAINTABLE: g_value_set_object(value, self->error_paintable); return TRUE;
+    case IMAGE_SLOT_TRANSITION: g_value_set_enum(value, self->display.transition); return TRUE;
+    case IMAGE_SLOT_TRANSITION_DURATION:
+        g_value_set_uint(value, self->display.transition_milliseconds);
+        return TRUE;
+    case IMAGE_SLOT_ANIMATE: g_value_set_boolean(value, self->display.animate); return TRUE;
+    case IMAGE_SLOT_LOADING:
+        g_value_set_boolean(value, state.phase == WEBIMAGE_BRIDGE_PHASE_LOADING);
+        return TRUE;
+    case IMAGE_SLOT_PROGRESS: g_value_set_double(value, CLAMP(state.progress, 0, 1)); return TRUE;
+    case IMAGE_SLOT_ERROR: g_value_take_boxed(value, image_slot_get_error(self)); return TRUE;
+    case IMAGE_SLOT_IMAGE_WIDTH: g_value_set_int(value, state.width); return TRUE;
+    case IMAGE_SLOT_IMAGE_HEIGHT: g_value_set_int(value, state.height); return TRUE;
+    default: return FALSE;
+    }
+}
+
+static gboolean replace_text(char **place, const char *text) {
+    if (g_strcmp0(*place, text) == 0) return FALSE;
+    g_free(*place);
+    *place = g_strdup(text);
+    return TRUE;
+}
+
+static gboolean replace_color(GdkRGBA **place, const GdkRGBA *color) {
+    if (color == *place || (color != NULL && *place != NULL && gdk_rgba_equal(color, *place))) return FALSE;
+    g_clear_pointer(place, gdk_rgba_free);
+    if (color != NULL) *place = gdk_rgba_copy(color);
+    return TRUE;
+}
+
+// Sets a property whose change affects the load. Returns whether it has changed.
+static gboolean image_slot_set_request_property(ImageSlot *self, guint id, const GValue *value) {
+    switch (id) {
+    case IMAGE_SLOT_URI: {
+        const char *uri = g_value_get_string(value);
+        if (g_strcmp0(uri, web_image_request_get_uri(self->request)) == 0) return FALSE;
+        web_image_request_set_uri(self->request, uri);
+        return TRUE;
+    }
+    case IMAGE_SLOT_HEADERS:
+    case IMAGE_SLOT_PROCESSOR:
+    case IMAGE_SLOT_PRIORITY:
+    case IMAGE_SLOT_CACHE_POLICY:
+        g_object_set_property(G_OBJECT(self->request), g_param_spec_get_name(self->class->properties[id]), value);
+        return TRUE;
+    case IMAGE_SLOT_SESSION: return g_set_object(&self->session, g_value_get_object(value));
+    case IMAGE_SLOT_BLUR_HASH: return replace_text(&self->blur_hash, g_value_get_string(value));
+    case IMAGE_SLOT_THUMB_HASH: return replace_text(&self->thumb_hash, g_value_get_string(value));
+    case IMAGE_SLOT_PLACEHOLDER_COLOR: return replace_color(&self->color, g_value_get_boxed(value));
+    case IMAGE_SLOT_PLACEHOLDER:
+        if (g_value_get_object(value) == self->placeholder) return FALSE;
+        image_slot_set_paintable(self, &self->placeholder, g_value_get_object(value));
+        return TRUE;
+    default: return FALSE;
+    }
+}
+
+// Sets a property whose change affects how the image is shown. Returns whether it has changed.
+static gboolean image_slot_set_display_property(ImageSlot *self, guint id, const GValue *value) {
+    const WebImageBridgeDisplay old = self->display;
+    switch (id) {
+    case IMAGE_SLOT_TRANSITION: self->display.transition = g_value_get_enum(value); break;
+    case IMAGE_SLOT_TRANSITION_DURATION: self->display.transition_milliseconds = g_value_get_uint(value); break;
+    default: self->display.animate = g_value_get_boolean(value); break;
+    }
+    return old.transition != self->display.transition || old.animate != self->display.animate ||
+           old.transition_milliseconds != self->display.transition_milliseconds;
+}
+
+gboolean image_slot_set_property(ImageSlot *self, guint id, const GValue *value) {
+    if (id == 0 || id >= IMAGE_SLOT_LOADING) return FALSE;
+    // After dispose nothing is set.
+    if (self->handle == NULL) return TRUE;
+    switch (id) {
+    case IMAGE_SLOT_ERROR_PAINTABLE:
+        if (g_value_get_object(value) == self->error_paintable) return TRUE;
+        image_slot_set_paintable(self, &self->error_paintable, g_value_get_object(value));
+        image_slot_resize(self);
+        break;
+    case IMAGE_SLOT_TRANSITION:
+    case IMAGE_SLOT_TRANSITION_DURATION:
+    case IMAGE_SLOT_ANIMATE:
+        if (!image_slot_set_display_property(self, id, value)) return TRUE;
+        image_slot_invalidate_display(self);
+        break;
+    default:
+        if (!image_slot_set_request_property(self, id, value)) return TRUE;
+        image_slot_invalidate_request(self);
+        if (id == IMAGE_SLOT_PLACEHOLDER) image_slot_resize(self);
+        break;
+    }
+    image_slot_notify(self, id);
+    return TRUE;
+}

@@ -1,0 +1,88 @@
+#pragma once
+
+#include "bridge.h"
+#include <webimage/webimage-session.h>
+
+// The place of one image: what WebImagePicture and WebImagePaintable have in common. Their instances contain it, and pass it the
+// properties of this table, whose IDs begin with 1.
+//
+// Properties take effect together, before the next frame or when the state is read, so that their order does not matter: a request
+// does not go out before its headers are set.
+
+typedef enum {
+    IMAGE_SLOT_URI = 1,
+    IMAGE_SLOT_HEADERS,
+    IMAGE_SLOT_PROCESSOR,
+    IMAGE_SLOT_PRIORITY,
+    IMAGE_SLOT_CACHE_POLICY,
+    IMAGE_SLOT_SESSION,
+    IMAGE_SLOT_PLACEHOLDER,
+    IMAGE_SLOT_BLUR_HASH,
+    IMAGE_SLOT_THUMB_HASH,
+    IMAGE_SLOT_PLACEHOLDER_COLOR,
+    IMAGE_SLOT_ERROR_PAINTABLE,
+    IMAGE_SLOT_TRANSITION,
+    IMAGE_SLOT_TRANSITION_DURATION,
+    IMAGE_SLOT_ANIMATE,
+    IMAGE_SLOT_LOADING,
+    IMAGE_SLOT_PROGRESS,
+    IMAGE_SLOT_ERROR,
+    IMAGE_SLOT_IMAGE_WIDTH,
+    IMAGE_SLOT_IMAGE_HEIGHT,
+    IMAGE_SLOT_N_PROPERTIES,
+} ImageSlotProperty;
+
+typedef enum { IMAGE_SLOT_LOADED, IMAGE_SLOT_FAILED, IMAGE_SLOT_N_SIGNALS } ImageSlotSignal;
+
+// What the classes have of the table.
+typedef struct {
+    GParamSpec *properties[IMAGE_SLOT_N_PROPERTIES];
+    guint signals[IMAGE_SLOT_N_SIGNALS];
+    // Draws the owner again, or lays it out again, after what is shown in place of an image has changed.
+    void (*redraw)(GObject *owner);
+    void (*resize)(GObject *owner);
+    // Called after the state has changed, and before observers are told; NULL for nothing.
+    void (*state_changed)(GObject *owner);
+} ImageSlotClass;
+
+typedef struct {
+    GObject *owner;
+    const ImageSlotClass *class;
+    // NULL once the owner was disposed.
+    WebImageBridgeSlot *handle;
+    WebImageRequest *request;
+    WebImageSession *session;
+    GdkPaintable *placeholder, *error_paintable;
+    char *blur_hash, *thumb_hash;
+    GdkRGBA *color;
+    WebImageBridgeDisplay display;
+    // As last told to observers.
+    WebImageBridgeState state;
+    guint update_source;
+    gboolean display_is_stale, request_is_stale;
+} ImageSlot;
+
+// Installs the properties and the signals. The caller sets the functions.
+void image_slot_class_init(ImageSlotClass *class, GObjectClass *owner);
+// `picture` shows the image; NULL for an owner that draws the paintable of the handle.
+void image_slot_init(ImageSlot *self, const ImageSlotClass *class, GObject *owner, GtkPicture *picture);
+void image_slot_dispose(ImageSlot *self);
+
+gboolean image_slot_get_property(ImageSlot *self, guint id, GValue *value);
+gboolean image_slot_set_property(ImageSlot *self, guint id, const GValue *value);
+// Applies changed properties with the next turn of the main loop, or now.
+void image_slot_invalidate_display(ImageSlot *self);
+void image_slot_invalidate_request(ImageSlot *self);
+void image_slot_update(ImageSlot *self);
+
+void image_slot_reload(ImageSlot *self);
+void image_slot_cancel(ImageSlot *self);
+
+// What is drawn in place of an image, or below one that fades in; NULL for nothing.
+GdkPaintable *image_slot_get_substitute(ImageSlot *self, GtkContentFit *fit);
+// The place in an area of a paintable with its own proportions.
+graphene_rect_t image_slot_place(double width, double height, GtkContentFit fit, const graphene_size_t *area);
+// `color_source` has the color of symbolic icons; NULL for black.
+void image_slot_snapshot(
+    GdkPaintable *paintable, GtkSnapshot *snapshot, GtkContentFit fit, const graphene_size_t *area,
+    GtkWidget *color_source);

@@ -1,0 +1,92 @@
+#pragma once
+
+#include <gtk/gtk.h>
+
+G_BEGIN_DECLS
+
+/**
+ * WebImagePriority:
+ * @WEB_IMAGE_PRIORITY_VERY_LOW: a result that is not needed yet
+ * @WEB_IMAGE_PRIORITY_LOW: an image outside the visible part of a list
+ * @WEB_IMAGE_PRIORITY_NORMAL: the default of requests
+ * @WEB_IMAGE_PRIORITY_HIGH: the default of widgets, while they are on screen
+ * @WEB_IMAGE_PRIORITY_VERY_HIGH: an image that the user has just requested
+ *
+ * How urgent a load is.
+ *
+ * Loads of the same image share the work, at the highest priority among them.
+ */
+typedef enum {
+    WEB_IMAGE_PRIORITY_VERY_LOW,
+    WEB_IMAGE_PRIORITY_LOW,
+    WEB_IMAGE_PRIORITY_NORMAL,
+    WEB_IMAGE_PRIORITY_HIGH,
+    WEB_IMAGE_PRIORITY_VERY_HIGH,
+} WebImagePriority;
+
+/**
+ * WebImageCachePolicy:
+ * @WEB_IMAGE_CACHE_POLICY_CACHE_FIRST: uses the cached copy regardless of age. The default
+ * @WEB_IMAGE_CACHE_POLICY_HTTP: follows the rules of HTTP for a private cache
+ * @WEB_IMAGE_CACHE_POLICY_REFRESH: shows the cached copy, and asks the server whether it is current
+ * @WEB_IMAGE_CACHE_POLICY_RELOAD: loads from the server, and replaces the cached copy
+ * @WEB_IMAGE_CACHE_POLICY_CACHE_ONLY: uses the cached copy, and never asks a server
+ * @WEB_IMAGE_CACHE_POLICY_OFFLINE: as `HTTP` without a server
+ *
+ * Which of memory, disk and server may answer a request.
+ */
+typedef enum {
+    WEB_IMAGE_CACHE_POLICY_CACHE_FIRST,
+    WEB_IMAGE_CACHE_POLICY_HTTP,
+    WEB_IMAGE_CACHE_POLICY_REFRESH,
+    WEB_IMAGE_CACHE_POLICY_RELOAD,
+    WEB_IMAGE_CACHE_POLICY_CACHE_ONLY,
+    WEB_IMAGE_CACHE_POLICY_OFFLINE,
+} WebImageCachePolicy;
+
+/**
+ * WebImageTransition:
+ * @WEB_IMAGE_TRANSITION_NONE: the image appears at once
+ * @WEB_IMAGE_TRANSITION_FADE: the image fades in
+ * @WEB_IMAGE_TRANSITION_FLIP: the old and the new image are the sides of a card that turns
+ * @WEB_IMAGE_TRANSITION_SLIDE: the new image pushes the old one out
+ * @WEB_IMAGE_TRANSITION_ZOOM: the new image grows from the center
+ *
+ * How an image replaces what is on display before it.
+ *
+ * Images from memory appear at once, and so do all images where the user has disabled animations.
+ */
+typedef enum {
+    WEB_IMAGE_TRANSITION_NONE,
+    WEB_IMAGE_TRANSITION_FADE,
+    WEB_IMAGE_TRANSITION_FLIP,
+    WEB_IMAGE_TRANSITION_SLIDE,
+    WEB_IMAGE_TRANSITION_ZOOM,
+} WebImageTransition;
+
+/**
+ * WebImagePolicy:
+ * @WEB_IMAGE_POLICY_APP: for an app, which chooses the URLs. The default
+ * @WEB_IMAGE_POLICY_SERVER: for URLs that users give. Loads only http and https URLs from the public internet, and no
+ *   files, with limits on time, size and memory
+ *
+ * What a [class@Session] loads, and with which limits.
+ */
+typedef enum {
+    WEB_IMAGE_POLICY_APP,
+    WEB_IMAGE_POLICY_SERVER,
+} WebImagePolicy;
+
+#define WEB_IMAGE_TYPE_PRIORITY (web_image_priority_get_type())
+GType web_image_priority_get_type(void);
+
+#define WEB_IMAGE_TYPE_CACHE_POLICY (web_image_cache_policy_get_type())
+GType web_image_cache_policy_get_type(void);
+
+#define WEB_IMAGE_TYPE_TRANSITION (web_image_transition_get_type())
+GType web_image_transition_get_type(void);
+
+#define WEB_IMAGE_TYPE_POLICY (web_image_policy_get_type())
+GType web_image_policy_get_type(void);
+
+G_END_DECLS

@@ -1,0 +1,9 @@
+#pragma once
+
+#include <webimage/webimage-enums.h>
+#include <webimage/webimage-error.h>
+#include <webimage/webimage-paintable.h>
+#include <webimage/webimage-picture.h>
+#include <webimage/webimage-processor.h>
+#include <webimage/webimage-request.h>
+#include <webimage/webimage-session.h>

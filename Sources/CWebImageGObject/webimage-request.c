@@ -1,0 +1,438 @@
+#include "processor-private.h"
+#include "request-private.h"
+
+/**
+ * WebImageRequest:
+ *
+ * What to load, and how.
+ *
+ * ```python
+ * request = WebImage.Request(uri="https://example.org/photo.jpg", width=320, height=240)
+ * ```
+ *
+ * With a size the image is decoded at that size, which takes a fraction of the time and memory. A change of a request does not
+ * affect loads that have begun.
+ */
+struct _WebImageRequest {
+    GObject parent_instance;
+
+    char *uri;
+    int width, height;
+    GtkContentFit fit;
+    WebImageProcessor *processor;
+    // As given, and as names and values by turns.
+    GStrv headers, fields;
+    WebImagePriority priority;
+    WebImageCachePolicy cache_policy;
+};
+
+enum { URI = 1, WIDTH, HEIGHT, CONTENT_FIT, PROCESSOR, HEADERS, PRIORITY, CACHE_POLICY, N_PROPERTIES };
+
+static GParamSpec *properties[N_PROPERTIES];
+
+G_DEFINE_FINAL_TYPE(WebImageRequest, web_image_request, G_TYPE_OBJECT)
+
+static void web_image_request_finalize(GObject *object) {
+    WebImageRequest *self = WEB_IMAGE_REQUEST(object);
+    g_free(self->uri);
+    g_clear_pointer(&self->processor, web_image_processor_unref);
+    g_strfreev(self->headers);
+    g_strfreev(self->fields);
+    G_OBJECT_CLASS(web_image_request_parent_class)->finalize(object);
+}
+
+static void web_image_request_get_property(GObject *object, guint id, GValue *value, GParamSpec *pspec) {
+    WebImageRequest *self = WEB_IMAGE_REQUEST(object);
+    switch (id) {
+    case URI: g_value_set_string(value, self->uri); break;
+    case WIDTH: g_value_set_int(value, self->width); break;
+    case HEIGHT: g_value_set_int(value, self->height); break;
+    case CONTENT_FIT: g_value_set_enum(value, self->fit); break;
+    case PROCESSOR: g_value_set_boxed(value, self->processor); break;
+    case HEADERS: g_value_set_boxed(value, self->headers); break;
+    case PRIORITY: g_value_set_enum(value, self->priority); break;
+    case CACHE_POLICY: g_value_set_enum(value, self->cache_policy); break;
+    default: G_OBJECT_WARN_INVALID_PROPERTY_ID(object, id, pspec);
+    }
+}
+
+static void web_image_request_set_property(GObject *object, guint id, const GValue *value, GParamSpec *pspec) {
+    WebImageRequest *self = WEB_IMAGE_REQUEST(object);
+    switch (id) {
+    case URI: web_image_request_set_uri(self, g_value_get_string(value)); break;
+    case WIDTH: web_image_request_set_width(self, g_value_get_int(value)); break;
+    case HEIGHT: web_image_request_set_height(self, g_value_get_int(value)); break;
+    case CONTENT_FIT: web_image_request_set_content_fit(self, g_value_get_enum(value)); break;
+    case PROCESSOR: web_image_request_set_processor(self, g_value_get_boxed(value)); break;
+    case HEADERS: web_image_request_set_headers(self, g_value_get_boxed(value)); break;
+    case PRIORITY: web_image_request_set_priority(self, g_value_get_enum(value)); break;
+    case CACHE_POLICY: web_image_request_set_cache_policy(self, g_value_get_enum(value)); break;
+    default: G_OBJECT_WARN_INVALID_PROPERTY_ID(object, id, pspec);
+    }
+}
+
+static void web_image_request_class_init(WebImageRequestClass *class) {
+    GObjectClass *object_class = G_OBJECT_CLASS(class);
+    object_class->finalize = web_image_request_finalize;
+    object_class->get_property = web_image_request_get_property;
+    object_class->set_property = web_image_request_set_property;
+    const GParamFlags flags = G_PARAM_READWRITE | G_PARAM_STATIC_STRINGS | G_PARAM_EXPLICIT_NOTIFY;
+
+    /**
+     * WebImageRequest:uri:
+     *
+     * The address of the image: `https:`, `http:`, `file:` or `data:`.
+     */
+    properties[URI] = g_param_spec_string("uri", NULL, NULL, NULL, flags);
+
+    /**
+     * WebImageRequest:width:
+     *
+     * The width to decode at, in pixels. 0, the default, does not limit it.
+     */
+    properties[WIDTH] = g_param_spec_int("width", NULL, NULL, 0, G_MAXUINT16, 0, flags);
+
+    /**
+     * WebImageRequest:height:
+     *
+     * The height to decode at, in pixels. 0, the default, does not limit it.
+     */
+    properties[HEIGHT] = g_param_spec_int("height", NULL, NULL, 0, G_MAXUINT16, 0, flags);
+
+    /**
+     * WebImageRequest:content-fit:
+     *
+     * How the image fits the box of [property@Request:width] and [property@Request:height].
+     *
+     * `CONTAIN`, the default, and `SCALE_DOWN` decode at most the size of the box. `COVER` cuts off what extends beyond it. `FILL`
+     * distorts the image. No image is enlarged.
+     */
+    properties[CONTENT_FIT] = g_param_spec_enum(
+        "content-fit", NULL, NULL, GTK_TYPE_CONTENT_FIT, GTK_CONTENT_FIT_CONTAIN, flags);
+
+    /**
+     * WebImageRequest:processor:
+     *
+     * Changes the image after decoding; %NULL by default.
+     */
+    properties[PROCESSOR] = g_param_spec_boxed("processor", NULL, NULL, WEB_IMAGE_TYPE_PROCESSOR, flags);
+
+    /**
+     * WebImageRequest:headers:
+     *
+     * Header fields of the request to the server, such as `Authorization: Bearer …`; %NULL by default.
+     *
+     * Images that were loaded with other values of such fields are cached separately.
+     */
+    properties[HEADERS] = g_param_spec_boxed("headers", NULL, NULL, G_TYPE_STRV, flags);
+
+    /**
+     * WebImageRequest:priority:
+     *
+     * How urgent the load is.
+     */
+    properties[PRIORITY] = g_param_spec_enum(
+        "priority", NULL, NULL, WEB_IMAGE_TYPE_PRIORITY, WEB_IMAGE_PRIORITY_NORMAL, flags);
+
+    /**
+     * WebImageRequest:cache-policy:
+     *
+     * Which of memory, disk and server may answer.
+     */
+    properties[CACHE_POLICY] = g_param_spec_enum(
+        "cache-policy", NULL, NULL, WEB_IMAGE_TYPE_CACHE_POLICY, WEB_IMAGE_CACHE_POLICY_CACHE_FIRST, flags);
+
+    g_object_class_install_properties(object_class, N_PROPERTIES, properties);
+}
+
+static void web_image_request_init(WebImageRequest *self) {
+    self->fit = GTK_CONTENT_FIT_CONTAIN;
+    self->priority = WEB_IMAGE_PRIORITY_NORMAL;
+}
+
+WebImageBridgeRequest web_image_request_describe(WebImageRequest *self) {
+    const gboolean is_empty = self->uri == NULL || self->uri[0] == '\0';
+    return (WebImageBridgeRequest){
+        .uri = is_empty ? NULL : self->uri,
+        .headers = (const char *const *)self->fields,
+        .header_count = self->fields == NULL ? 0 : g_strv_length(self->fields) / 2,
+        .width = self->width,
+        .height = self->height,
+        .fit = self->fit,
+        .priority = self->priority,
+        .cache_policy = self->cache_policy,
+        .processor = self->processor == NULL ? NULL : web_image_processor_get_handle(self->processor),
+    };
+}
+
+/**
+ * web_image_request_new:
+ * @uri: (nullable): the address of the image
+ *
+ * Makes a request for a whole image.
+ *
+ * Returns: (transfer full): a request
+ */
+WebImageRequest *web_image_request_new(const char *uri) {
+    return g_object_new(WEB_IMAGE_TYPE_REQUEST, "uri", uri, NULL);
+}
+
+/**
+ * web_image_request_new_sized:
+ * @uri: (nullable): the address of the image
+ * @width: the width to decode at, in pixels; 0 for no limit
+ * @height: the height to decode at, in pixels; 0 for no limit
+ *
+ * Makes a request for an image that fits in a box.
+ *
+ * Returns: (transfer full): a request
+ */
+WebImageRequest *web_image_request_new_sized(const char *uri, int width, int height) {
+    return g_object_new(WEB_IMAGE_TYPE_REQUEST, "uri", uri, "width", width, "height", height, NULL);
+}
+
+/**
+ * web_image_request_get_uri:
+ * @self: a request
+ *
+ * Returns the address of the image.
+ *
+ * Returns: (nullable): the address
+ */
+const char *web_image_request_get_uri(WebImageRequest *self) {
+    g_return_val_if_fail(WEB_IMAGE_IS_REQUEST(self), NULL);
+    return self->uri;
+}
+
+/**
+ * web_image_request_set_uri:
+ * @self: a request
+ * @uri: (nullable): the address
+ *
+ * Sets the address of the image.
+ */
+void web_image_request_set_uri(WebImageRequest *self, const char *uri) {
+    g_return_if_fail(WEB_IMAGE_IS_REQUEST(self));
+    if (g_strcmp0(uri, self->uri) == 0) return;
+    char *copy = g_strdup(uri);
+    g_free(self->uri);
+    self->uri = copy;
+    g_object_notify_by_pspec(G_OBJECT(self), properties[URI]);
+}
+
+/**
+ * web_image_request_get_width:
+ * @self: a request
+ *
+ * Returns the width to decode at.
+ *
+ * Returns: the width in pixels; 0 for no limit
+ */
+int web_image_request_get_width(WebImageRequest *self) {
+    g_return_val_if_fail(WEB_IMAGE_IS_REQUEST(self), 0);
+    return self->width;
+}
+
+/**
+ * web_image_request_set_width:
+ * @self: a request
+ * @width: the width in pixels; 0 for no limit
+ *
+ * Sets the width to decode at.
+ */
+void web_image_request_set_width(WebImageRequest *self, int width) {
+    g_return_if_fail(WEB_IMAGE_IS_REQUEST(self));
+    g_return_if_fail(width >= 0);
+    if (width == self->width) return;
+    self->width = width;
+    g_object_notify_by_pspec(G_OBJECT(self), properties[WIDTH]);
+}
+
+/**
+ * web_image_request_get_height:
+ * @self: a request
+ *
+ * Returns the height to decode at.
+ *
+ * Returns: the height in pixels; 0 for no limit
+ */
+int web_image_request_get_height(WebImageRequest *self) {
+    g_return_val_if_fail(WEB_IMAGE_IS_REQUEST(self), 0);
+    return self->height;
+}
+
+/**
+ * web_image_request_set_height:
+ * @self: a request
+ * @height: the height in pixels; 0 for no limit
+ *
+ * Sets the height to decode at.
+ */
+void web_image_request_set_height(WebImageRequest *self, int height) {
+    g_return_if_fail(WEB_IMAGE_IS_REQUEST(self));
+    g_return_if_fail(height >= 0);
+    if (height == self->height) return;
+    self->height = height;
+    g_object_notify_by_pspec(G_OBJECT(self), properties[HEIGHT]);
+}
+
+/**
+ * web_image_request_get_content_fit:
+ * @self: a request
+ *
+ * Returns how the image fits the box.
+ *
+ * Returns: the fit
+ */
+GtkContentFit web_image_request_get_content_fit(WebImageRequest *self) {
+    g_return_val_if_fail(WEB_IMAGE_IS_REQUEST(self), GTK_CONTENT_FIT_CONTAIN);
+    return self->fit;
+}
+
+/**
+ * web_image_request_set_content_fit:
+ * @self: a request
+ * @fit: the fit
+ *
+ * Sets how the image fits the box.
+ */
+void web_image_request_set_content_fit(WebImageRequest *self, GtkContentFit fit) {
+    g_return_if_fail(WEB_IMAGE_IS_REQUEST(self));
+    if (fit == self->fit) return;
+    self->fit = fit;
+    g_object_notify_by_pspec(G_OBJECT(self), properties[CONTENT_FIT]);
+}
+
+/**
+ * web_image_request_get_processor:
+ * @self: a request
+ *
+ * Returns the processor.
+ *
+ * Returns: (transfer none) (nullable): the processor
+ */
+WebImageProcessor *web_image_request_get_processor(WebImageRequest *self) {
+    g_return_val_if_fail(WEB_IMAGE_IS_REQUEST(self), NULL);
+    return self->processor;
+}
+
+/**
+ * web_image_request_set_processor:
+ * @self: a request
+ * @processor: (nullable): the processor
+ *
+ * Sets the processor.
+ */
+void web_image_request_set_processor(WebImageRequest *self, WebImageProcessor *processor) {
+    g_return_if_fail(WEB_IMAGE_IS_REQUEST(self));
+    if (processor == self->processor) return;
+    g_clear_pointer(&self->processor, web_image_processor_unref);
+    if (processor != NULL) self->processor = web_image_processor_ref(processor);
+    g_object_notify_by_pspec(G_OBJECT(self), properties[PROCESSOR]);
+}
+
+/**
+ * web_image_request_get_headers:
+ * @self: a request
+ *
+ * Returns the header fields of the request.
+ *
+ * Returns: (transfer none) (nullable) (array zero-terminated=1): the fields
+ */
+const char *const *web_image_request_get_headers(WebImageRequest *self) {
+    g_return_val_if_fail(WEB_IMAGE_IS_REQUEST(self), NULL);
+    return (const char *const *)self->headers;
+}
+
+// Returns names and values by turns. A name ends at the colon.
+static GStrv web_image_request_parse_headers(const char *const *headers) {
+    GStrvBuilder *fields = g_strv_builder_new();
+    for (; *headers != NULL; headers++) {
+        const char *colon = strchr(*headers, ':');
+        if (colon == NULL) {
+            g_warning("'%s' is not a header field: it has no colon", *headers);
+            continue;
+        }
+        char *name = g_strstrip(g_strndup(*headers, (gsize)(colon - *headers)));
+        char *value = g_strstrip(g_strdup(colon + 1));
+        g_strv_builder_add_many(fields, name, value, NULL);
+        g_free(name);
+        g_free(value);
+    }
+    GStrv result = g_strv_builder_end(fields);
+    g_strv_builder_unref(fields);
+    return result;
+}
+
+/**
+ * web_image_request_set_headers:
+ * @self: a request
+ * @headers: (nullable) (array zero-terminated=1): fields such as `Authorization: Bearer …`
+ *
+ * Sets the header fields of the request.
+ */
+void web_image_request_set_headers(WebImageRequest *self, const char *const *headers) {
+    g_return_if_fail(WEB_IMAGE_IS_REQUEST(self));
+    const char *const *old = (const char *const *)self->headers;
+    if (headers == old || (headers != NULL && old != NULL && g_strv_equal(headers, old))) return;
+    GStrv copy = g_strdupv((GStrv)headers);
+    g_strfreev(self->headers);
+    g_strfreev(self->fields);
+    self->headers = copy;
+    self->fields = copy == NULL ? NULL : web_image_request_parse_headers((const char *const *)copy);
+    g_object_notify_by_pspec(G_OBJECT(self), properties[HEADERS]);
+}
+
+/**
+ * web_image_request_get_priority:
+ * @self: a request
+ *
+ * Returns how urgent the load is.
+ *
+ * Returns: the priority
+ */
+WebImagePriority web_image_request_get_priority(WebImageRequest *self) {
+    g_return_val_if_fail(WEB_IMAGE_IS_REQUEST(self), WEB_IMAGE_PRIORITY_NORMAL);
+    return self->priority;
+}
+
+/**
+ * web_image_request_set_priority:
+ * @self: a request
+ * @priority: the priority
+ *
+ * Sets how urgent the load is.
+ */
+void web_image_request_set_priority(WebImageRequest *self, WebImagePriority priority) {
+    g_return_if_fail(WEB_IMAGE_IS_REQUEST(self));
+    if (priority == self->priority) return;
+    self->priority = priority;
+    g_object_notify_by_pspec(G_OBJECT(self), properties[PRIORITY]);
+}
+
+/**
+ * web_image_request_get_cache_policy:
+ * @self: a request
+ *
+ * Returns which of memory, disk and server may answer.
+ *
+ * Returns: the policy
+ */
+WebImageCachePolicy web_image_request_get_cache_policy(WebImageRequest *self) {
+    g_return_val_if_fail(WEB_IMAGE_IS_REQUEST(self), WEB_IMAGE_CACHE_POLICY_CACHE_FIRST);
+    return self->cache_policy;
+}
+
+/**
+ * web_image_request_set_cache_policy:
+ * @self: a request
+ * @policy: the policy
+ *
+ * Sets which of memory, disk and server may answer.
+ */
+void web_image_request_set_cache_policy(WebImageRequest *self, WebImageCachePolicy policy) {
+    g_return_if_fail(WEB_IMAGE_IS_REQUEST(self));
+    if (policy == self->cache_policy) return;
+    self->cache_policy = policy;
+    g_object_notify_by_pspec(G_OBJECT(self), properties[CACHE_POLICY]);
+}

@@ -1,0 +1,218 @@
+// Tests of sessions without a display. The arguments are an image of 300 by 200 pixels, and an empty directory.
+#include <webimage/webimage.h>
+
+static char *uri;
+static WebImageSession *session;
+
+static void take_result(GObject *source, GAsyncResult *result, gpointer place) {
+    (void)source;
+    *(GAsyncResult **)place = g_object_ref(result);
+}
+
+static GAsyncResult *wait_for(GAsyncResult **result) {
+    while (*result == NULL) g_main_context_iteration(NULL, TRUE);
+    return *result;
+}
+
+static void a_size_and_a_processor_apply(void) {
+    WebImageProcessor *circle = web_image_processor_new_circle(), *grayscale = web_image_processor_new_grayscale();
+    WebImageProcessor *chain = web_image_processor_new_chain((WebImageProcessor *[]){circle, grayscale}, 2);
+    char *text = web_image_processor_to_string(chain);
+    g_assert_true(g_str_has_prefix(text, "circle("));
+    g_free(text);
+    WebImageRequest *request = g_object_new(
+        WEB_IMAGE_TYPE_REQUEST, "uri", uri, "width", 100, "height", 40, "content-fit", GTK_CONTENT_FIT_COVER,
+        "processor", chain, NULL);
+    g_assert_null(web_image_session_get_cached(session, request));
+    GError *error = NULL;
+    GdkTexture *texture = web_image_session_load(session, request, NULL, &error);
+    g_assert_no_error(error);
+    g_assert_cmpint(gdk_texture_get_width(texture), ==, 40);
+    g_assert_cmpint(gdk_texture_get_height(texture), ==, 40);
+    guchar pixels[40 * 40 * 4];
+    gdk_texture_download(texture, pixels, 40 * 4);
+    g_assert_cmpint(pixels[3], ==, 0);
+    const guchar *middle = pixels + (20 * 40 + 20) * 4;
+    g_assert_cmpint(middle[3], ==, 255);
+    g_assert_cmpint(ABS(middle[0] - middle[2]), <=, 2);
+    g_object_unref(texture);
+    texture = web_image_session_get_cached(session, request);
+    g_assert_nonnull(texture);
+    g_object_unref(texture);
+    g_object_unref(request);
+    web_image_processor_unref(chain);
+    web_image_processor_unref(grayscale);
+    web_image_processor_unref(circle);
+}
+
+static void a_cancelled_load_says_so(void) {
+    WebImageRequest *request = web_image_request_new("http://127.0.0.1:9/never");
+    for (int is_early = 0; is_early < 2; is_early++) {
+        GCancellable *cancellable = g_cancellable_new();
+        if (is_early) g_cancellable_cancel(cancellable);
+        GAsyncResult *result = NULL;
+        web_image_session_load_async(session, request, cancellable, take_result, &result);
+        g_cancellable_cancel(cancellable);
+        g_assert_null(result);
+        GError *error = NULL;
+        g_assert_null(web_image_session_load_finish(session, wait_for(&result), &error));
+        g_assert_error(error, G_IO_ERROR, G_IO_ERROR_CANCELLED);
+        g_clear_error(&error);
+        g_object_unref(result);
+        g_object_unref(cancellable);
+    }
+    g_object_unref(request);
+}
+
+static void bytes_are_those_of_the_file(void) {
+    WebImageRequest *request = web_image_request_new(uri);
+    GAsyncResult *result = NULL;
+    web_image_session_load_bytes_async(session, request, NULL, take_result, &result);
+    GError *error = NULL;
+    GBytes *bytes = web_image_session_load_bytes_finish(session, wait_for(&result), &error);
+    g_assert_no_error(error);
+    char *path = g_filename_from_uri(uri, NULL, NULL), *contents = NULL;
+    gsize length = 0;
+    g_assert_true(g_file_get_contents(path, &contents, &length, NULL));
+    g_assert_cmpmem(g_bytes_get_data(bytes, NULL), g_bytes_get_size(bytes), contents, length);
+    g_free(contents);
+    g_free(path);
+    g_bytes_unref(bytes);
+    g_object_unref(result);
+    g_object_unref(request);
+}
+
+static guint64 get_number(const char *name) {
+    GAsyncResult *result = NULL;
+    web_image_session_get_statistics_async(session, NULL, take_result, &result);
+    GVariant *statistics = web_image_session_get_statistics_finish(session, wait_for(&result), NULL);
+    guint64 value = G_MAXUINT64;
+    g_assert_true(g_variant_lookup(statistics, name, "t", &value));
+    g_variant_unref(statistics);
+    g_object_unref(result);
+    return value;
+}
+
+static void what_is_prefetched_can_be_removed_and_cleared(void) {
+    // An image of one pixel.
+    static const char *const other =
+        "data:image/gif;base64,R0lGODlhAQABAIAAAP8AAAAAACwAAAAAAQABAAACAkQBADs=";
+    WebImageRequest *requests[] = {
+        web_image_request_new_sized(uri, 50, 0), web_image_request_new(other),
+        web_image_request_new("file:///nonexistent.png"), web_image_request_new("nonsense"),
+    };
+    GAsyncResult *result = NULL;
+    web_image_session_prefetch_async(session, requests, G_N_ELEMENTS(requests), NULL, take_result, &result);
+    GError *error = NULL;
+    g_assert_cmpint(web_image_session_prefetch_finish(session, wait_for(&result), &error), ==, 2);
+    g_assert_no_error(error);
+    g_clear_object(&result);
+    g_assert_cmpuint(get_number("memory-bytes"), >, 0);
+    g_assert_cmpuint(get_number("failures"), >=, 1);
+    GdkTexture *texture = web_image_session_get_cached(session, requests[0]);
+    g_assert_nonnull(texture);
+    g_object_unref(texture);
+    web_image_session_remove_async(session, requests[0], NULL, take_result, &result);
+    g_assert_true(web_image_session_remove_finish(session, wait_for(&result), &error));
+    g_clear_object(&result);
+    g_assert_null(web_image_session_get_cached(session, requests[0]));
+    web_image_session_clear_async(session, TRUE, TRUE, NULL, take_result, &result);
+    g_assert_true(web_image_session_clear_finish(session, wait_for(&result), &error));
+    g_clear_object(&result);
+    g_assert_null(web_image_session_get_cached(session, requests[1]));
+    g_assert_cmpuint(get_number("memory-bytes"), ==, 0);
+    for (gsize index = 0; index < G_N_ELEMENTS(requests); index++) g_object_unref(requests[index]);
+}
+
+static void limits_apply(void) {
+    web_image_session_set_memory_limit(session, 1 << 20);
+    g_assert_cmpuint(get_number("memory-limit"), ==, 1 << 20);
+    web_image_session_set_memory_limit(session, 0);
+    g_assert_cmpuint(get_number("memory-limit"), >, 1 << 20);
+}
+
+// What a thread with a main loop of its own does.
+static gpointer load_in_thread(gpointer data) {
+    (void)data;
+    GMainContext *context = g_main_context_new();
+    g_main_context_push_thread_default(context);
+    for (int index = 1; index <= 20; index++) {
+        WebImageRequest *request = web_image_request_new_sized(uri, index, 0);
+        GAsyncResult *result = NULL;
+        web_image_session_load_async(session, request, NULL, take_result, &result);
+        while (result == NULL) g_main_context_iteration(context, TRUE);
+        GdkTexture *texture = web_image_session_load_finish(session, result, NULL);
+        g_assert_cmpint(gdk_texture_get_width(texture), ==, index);
+        g_object_unref(texture);
+        g_object_unref(result);
+        g_object_unref(request);
+    }
+    g_main_context_pop_thread_default(context);
+    g_main_context_unref(context);
+    return NULL;
+}
+
+static void each_thread_is_called_in_its_own_context(void) {
+    GThread *threads[4];
+    for (gsize index = 0; index < G_N_ELEMENTS(threads); index++) threads[index] = g_thread_new("load", load_in_thread, NULL);
+    for (gsize index = 0; index < G_N_ELEMENTS(threads); index++) g_thread_join(threads[index]);
+}
+
+static void a_server_session_reads_no_files(void) {
+    WebImageSession *server = g_object_new(WEB_IMAGE_TYPE_SESSION, "policy", WEB_IMAGE_POLICY_SERVER, NULL);
+    g_assert_true(g_str_has_suffix(web_image_session_get_cache_directory(server), "/server-images"));
+    WebImageRequest *request = web_image_request_new(uri);
+    GError *error = NULL;
+    g_assert_null(web_image_session_load(server, request, NULL, &error));
+    g_assert_error(error, WEB_IMAGE_ERROR, WEB_IMAGE_ERROR_UNSUPPORTED_SCHEME);
+    g_clear_error(&error);
+    web_image_request_set_uri(request, "http://127.0.0.1:9/image.png");
+    g_assert_null(web_image_session_load(server, request, NULL, &error));
+    g_assert_error(error, WEB_IMAGE_ERROR, WEB_IMAGE_ERROR_BLOCKED);
+    g_clear_error(&error);
+    g_object_unref(request);
+    g_object_unref(server);
+}
+
+static void the_location_of_a_shared_cache_must_be_valid(void) {
+    g_test_expect_message("WebImage", G_LOG_LEVEL_WARNING, "*no shared cache*");
+    WebImageSession *shared = g_object_new(WEB_IMAGE_TYPE_SESSION, "shared-cache", "nonsense", NULL);
+    web_image_session_set_memory_limit(shared, 1);
+    WebImageRequest *request = web_image_request_new(uri);
+    GdkTexture *texture = web_image_session_load(shared, request, NULL, NULL);
+    g_test_assert_expected_messages();
+    g_assert_nonnull(texture);
+    g_object_unref(texture);
+    g_object_unref(request);
+    g_object_unref(shared);
+}
+
+static void a_header_needs_a_colon(void) {
+    WebImageRequest *request = web_image_request_new(uri);
+    g_test_expect_message("WebImage", G_LOG_LEVEL_WARNING, "*no colon*");
+    web_image_request_set_headers(request, (const char *const[]){"Accept-Language: de", "nonsense", NULL});
+    g_test_assert_expected_messages();
+    g_assert_cmpstr(web_image_request_get_headers(request)[0], ==, "Accept-Language: de");
+    g_object_unref(request);
+}
+
+int main(int argc, char **argv) {
+    g_test_init(&argc, &argv, NULL);
+    g_assert_cmpint(argc, ==, 3);
+    uri = g_filename_to_uri(argv[1], NULL, NULL);
+    session = g_object_new(WEB_IMAGE_TYPE_SESSION, "cache-directory", argv[2], "disk-limit", (guint64)64 << 20, NULL);
+#define TEST(name) g_test_add_func("/sessions/" #name, name)
+    TEST(a_size_and_a_processor_apply);
+    TEST(a_cancelled_load_says_so);
+    TEST(what_is_prefetched_can_be_removed_and_cleared);
+    TEST(bytes_are_those_of_the_file);
+    TEST(limits_apply);
+    TEST(each_thread_is_called_in_its_own_context);
+    TEST(a_server_session_reads_no_files);
+    TEST(the_location_of_a_shared_cache_must_be_valid);
+    TEST(a_header_needs_a_colon);
+    const int status = g_test_run();
+    g_object_unref(session);
+    g_free(uri);
+    return status;
+}

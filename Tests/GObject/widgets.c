@@ -1,0 +1,252 @@
+// Tests of the classes as a program in C uses them. Each argument is an image file; the images have different sizes.
+#include <webimage/webimage.h>
+
+static char *uris[2];
+static const int widths[2] = {300, 120};
+
+static void wait_until_idle(WebImagePicture *picture) {
+    while (web_image_picture_get_loading(picture)) g_main_context_iteration(NULL, TRUE);
+}
+
+static WebImagePicture *new_picture(GtkWidget **window) {
+    WebImagePicture *picture = WEB_IMAGE_PICTURE(web_image_picture_new());
+    *window = gtk_window_new();
+    gtk_window_set_child(GTK_WINDOW(*window), GTK_WIDGET(picture));
+    gtk_window_present(GTK_WINDOW(*window));
+    while (!gtk_widget_get_mapped(GTK_WIDGET(picture))) g_main_context_iteration(NULL, TRUE);
+    return picture;
+}
+
+static void destroy(GtkWidget *window) {
+    gtk_window_destroy(GTK_WINDOW(window));
+    while (g_main_context_iteration(NULL, FALSE)) {}
+}
+
+static int get_width(WebImagePicture *picture) {
+    int width;
+    g_object_get(picture, "image-width", &width, NULL);
+    return width;
+}
+
+static void increment(gpointer count) { (*(int *)count)++; }
+
+static void a_picture_shows_the_image_of_its_uri(void) {
+    GtkWidget *window;
+    WebImagePicture *picture = new_picture(&window);
+    int loaded = 0, failed = 0;
+    g_signal_connect_swapped(picture, "loaded", G_CALLBACK(increment), &loaded);
+    g_signal_connect_swapped(picture, "failed", G_CALLBACK(increment), &failed);
+    web_image_picture_set_uri(picture, uris[0]);
+    g_assert_true(web_image_picture_get_loading(picture));
+    g_assert_cmpfloat(web_image_picture_get_progress(picture), ==, 0);
+    wait_until_idle(picture);
+    g_assert_cmpint(loaded, ==, 1);
+    g_assert_cmpint(failed, ==, 0);
+    g_assert_cmpint(get_width(picture), ==, widths[0]);
+    g_assert_cmpfloat(web_image_picture_get_progress(picture), ==, 1);
+    g_assert_true(gtk_widget_has_css_class(GTK_WIDGET(picture), "loaded"));
+    int natural;
+    gtk_widget_measure(GTK_WIDGET(picture), GTK_ORIENTATION_HORIZONTAL, -1, NULL, &natural, NULL, NULL);
+    g_assert_cmpint(natural, ==, widths[0]);
+    destroy(window);
+}
+
+static void the_image_of_an_earlier_uri_never_appears(void) {
+    GtkWidget *window;
+    WebImagePicture *picture = new_picture(&window);
+    int loaded = 0;
+    g_signal_connect_swapped(picture, "loaded", G_CALLBACK(increment), &loaded);
+    for (int index = 0; index < 20; index++) {
+        web_image_picture_set_uri(picture, uris[index % 2]);
+        g_assert_true(web_image_picture_get_loading(picture) || get_width(picture) == widths[index % 2]);
+        if (web_image_picture_get_loading(picture)) g_assert_cmpint(get_width(picture), ==, 0);
+    }
+    wait_until_idle(picture);
+    g_assert_cmpint(get_width(picture), ==, widths[1]);
+    web_image_picture_set_uri(picture, NULL);
+    g_assert_cmpint(get_width(picture), ==, 0);
+    g_assert_false(gtk_widget_has_css_class(GTK_WIDGET(picture), "loaded"));
+    destroy(window);
+}
+
+static void a_failure_has_a_code_and_a_sentence(void) {
+    GtkWidget *window;
+    WebImagePicture *picture = new_picture(&window);
+    int failed = 0;
+    g_signal_connect_swapped(picture, "failed", G_CALLBACK(increment), &failed);
+    web_image_picture_set_uri(picture, "file:///nonexistent/image.png");
+    wait_until_idle(picture);
+    g_assert_cmpint(failed, ==, 1);
+    GError *error = web_image_picture_dup_error(picture);
+    g_assert_error(error, WEB_IMAGE_ERROR, WEB_IMAGE_ERROR_FILE);
+    g_assert_nonnull(strstr(error->message, "/nonexistent/image.png"));
+    g_clear_error(&error);
+    g_assert_true(gtk_widget_has_css_class(GTK_WIDGET(picture), "failed"));
+    web_image_picture_reload(picture);
+    g_assert_true(web_image_picture_get_loading(picture));
+    g_assert_null(web_image_picture_dup_error(picture));
+    wait_until_idle(picture);
+    g_assert_cmpint(failed, ==, 2);
+    web_image_picture_set_uri(picture, "not an address");
+    g_assert_false(web_image_picture_get_loading(picture));
+    error = web_image_picture_dup_error(picture);
+    g_assert_error(error, WEB_IMAGE_ERROR, WEB_IMAGE_ERROR_INVALID_URI);
+    g_clear_error(&error);
+    destroy(window);
+}
+
+static void a_placeholder_gives_the_size_until_the_image_has_one(void) {
+    GtkWidget *window;
+    WebImagePicture *picture = new_picture(&window);
+    GdkPaintable *placeholder = gdk_paintable_new_empty(64, 48);
+    web_image_picture_set_placeholder(picture, placeholder);
+    g_object_unref(placeholder);
+    int natural;
+    gtk_widget_measure(GTK_WIDGET(picture), GTK_ORIENTATION_HORIZONTAL, -1, NULL, &natural, NULL, NULL);
+    g_assert_cmpint(natural, ==, 64);
+    web_image_picture_set_uri(picture, uris[0]);
+    wait_until_idle(picture);
+    gtk_widget_measure(GTK_WIDGET(picture), GTK_ORIENTATION_HORIZONTAL, -1, NULL, &natural, NULL, NULL);
+    g_assert_cmpint(natural, ==, widths[0]);
+    destroy(window);
+}
+
+static void one_paintable_may_be_placeholder_and_sign_of_failure(void) {
+    WebImagePicture *picture = g_object_ref_sink(WEB_IMAGE_PICTURE(web_image_picture_new()));
+    GdkPaintable *paintable = GDK_PAINTABLE(web_image_paintable_new(NULL));
+    g_object_set(picture, "placeholder", paintable, "error-paintable", paintable, NULL);
+    const guint signal = g_signal_lookup("invalidate-contents", GDK_TYPE_PAINTABLE);
+    g_object_set(picture, "placeholder", NULL, NULL);
+    g_assert_true(g_signal_has_handler_pending(paintable, signal, 0, FALSE));
+    g_object_set(picture, "error-paintable", NULL, NULL);
+    g_assert_false(g_signal_has_handler_pending(paintable, signal, 0, FALSE));
+    g_object_unref(picture);
+    g_object_unref(paintable);
+}
+
+static void decoding_at_size_follows_the_size_request(void) {
+    GtkWidget *window = gtk_window_new(), *box = gtk_box_new(GTK_ORIENTATION_HORIZONTAL, 0);
+    WebImagePicture *picture = g_object_new(
+        WEB_IMAGE_TYPE_PICTURE, "uri", uris[0], "decode-at-size", TRUE, "width-request", 60, "height-request", 40,
+        "valign", GTK_ALIGN_START, NULL);
+    gtk_box_append(GTK_BOX(box), GTK_WIDGET(picture));
+    gtk_window_set_child(GTK_WINDOW(window), box);
+    gtk_window_present(GTK_WINDOW(window));
+    while (!gtk_widget_get_mapped(GTK_WIDGET(picture))) g_main_context_iteration(NULL, TRUE);
+    wait_until_idle(picture);
+    g_assert_cmpint(get_width(picture), ==, 60);
+    destroy(window);
+}
+
+static void a_disposed_picture_does_nothing(void) {
+    GtkWidget *window;
+    WebImagePicture *picture = g_object_ref(new_picture(&window));
+    web_image_picture_set_uri(picture, uris[0]);
+    destroy(window);
+    g_object_run_dispose(G_OBJECT(picture));
+    g_object_run_dispose(G_OBJECT(picture));
+    web_image_picture_set_uri(picture, uris[1]);
+    web_image_picture_set_content_fit(picture, GTK_CONTENT_FIT_COVER);
+    web_image_picture_reload(picture);
+    web_image_picture_cancel(picture);
+    // Critical messages end the test.
+    gtk_widget_set_size_request(GTK_WIDGET(picture), 10, 10);
+    gtk_widget_measure(GTK_WIDGET(picture), GTK_ORIENTATION_VERTICAL, -1, NULL, NULL, NULL, NULL);
+    g_assert_null(web_image_picture_get_uri(picture));
+    g_assert_false(web_image_picture_get_loading(picture));
+    g_assert_null(web_image_picture_dup_error(picture));
+    g_object_add_weak_pointer(G_OBJECT(picture), (gpointer *)&picture);
+    g_object_unref(picture);
+    g_assert_null(picture);
+}
+
+static void dispose_of(GtkWidget *picture, gpointer window) { gtk_window_destroy(GTK_WINDOW(window)); (void)picture; }
+
+static void a_handler_may_destroy_the_window(void) {
+    GtkWidget *window;
+    WebImagePicture *picture = new_picture(&window);
+    g_object_add_weak_pointer(G_OBJECT(picture), (gpointer *)&picture);
+    g_signal_connect(picture, "loaded", G_CALLBACK(dispose_of), window);
+    g_object_set(picture, "uri", uris[0], NULL);
+    while (picture != NULL) g_main_context_iteration(NULL, TRUE);
+}
+
+static void a_paintable_has_the_size_of_its_image(void) {
+    WebImagePaintable *paintable = web_image_paintable_new(uris[1]);
+    int sizes = 0;
+    g_signal_connect_swapped(paintable, "invalidate-size", G_CALLBACK(increment), &sizes);
+    g_assert_cmpint(gdk_paintable_get_intrinsic_width(GDK_PAINTABLE(paintable)), ==, 0);
+    while (web_image_paintable_get_loading(paintable)) g_main_context_iteration(NULL, TRUE);
+    g_assert_cmpint(gdk_paintable_get_intrinsic_width(GDK_PAINTABLE(paintable)), ==, widths[1]);
+    g_assert_cmpint(sizes, >=, 1);
+    GdkPaintable *image = gdk_paintable_get_current_image(GDK_PAINTABLE(paintable));
+    g_assert_cmpint(gdk_paintable_get_intrinsic_width(image), ==, widths[1]);
+    g_object_unref(image);
+    g_object_add_weak_pointer(G_OBJECT(paintable), (gpointer *)&paintable);
+    g_object_unref(paintable);
+    g_assert_null(paintable);
+}
+
+static void pictures_are_released(void) {
+    const int count = g_getenv("COUNT") == NULL ? 200 : atoi(g_getenv("COUNT")) / 100;
+    for (int index = 0; index < count; index++) {
+        GtkWidget *picture = g_object_ref_sink(web_image_picture_new_for_uri(uris[index % 2]));
+        g_assert_true(web_image_picture_get_loading(WEB_IMAGE_PICTURE(picture)) || get_width(WEB_IMAGE_PICTURE(picture)) > 0);
+        g_object_add_weak_pointer(G_OBJECT(picture), (gpointer *)&picture);
+        g_object_unref(picture);
+        g_assert_null(picture);
+    }
+    while (g_main_context_iteration(NULL, FALSE)) {}
+}
+
+// Of this process, in KiB.
+static long resident(void) {
+    char *text = NULL;
+    g_assert_true(g_file_get_contents("/proc/self/statm", &text, NULL, NULL));
+    char *second = strchr(text, ' ');
+    const long pages = second == NULL ? 0 : atol(second);
+    g_free(text);
+    return pages * 4;
+}
+
+static void setting_and_unsetting_takes_no_memory(void) {
+    const int count = g_getenv("COUNT") == NULL ? 2000 : atoi(g_getenv("COUNT"));
+    GtkWidget *window;
+    WebImagePicture *picture = new_picture(&window);
+    long before = 0;
+    for (int index = 0; index < count; index++) {
+        web_image_picture_set_uri(picture, uris[index % 2]);
+        g_assert_true(web_image_picture_get_loading(picture) || get_width(picture) > 0);
+        if (index % 10 == 0) wait_until_idle(picture);
+        g_main_context_iteration(NULL, FALSE);
+        web_image_picture_set_uri(picture, NULL);
+        g_assert_cmpint(get_width(picture), ==, 0);
+        if (index == count / 4) before = resident();
+    }
+    const long growth = resident() - before;
+    g_test_message("%d times: %ld KiB more than after a quarter", count, growth);
+    g_assert_cmpint(growth, <, 4096);
+    destroy(window);
+}
+
+int main(int argc, char **argv) {
+    g_test_init(&argc, &argv, NULL);
+    g_assert_cmpint(argc, ==, 3);
+    for (int index = 0; index < 2; index++) uris[index] = g_filename_to_uri(argv[index + 1], NULL, NULL);
+    if (!gtk_init_check()) return 77;
+#define TEST(name) g_test_add_func("/widgets/" #name, name)
+    TEST(a_picture_shows_the_image_of_its_uri);
+    TEST(the_image_of_an_earlier_uri_never_appears);
+    TEST(a_failure_has_a_code_and_a_sentence);
+    TEST(a_placeholder_gives_the_size_until_the_image_has_one);
+    TEST(one_paintable_may_be_placeholder_and_sign_of_failure);
+    TEST(decoding_at_size_follows_the_size_request);
+    TEST(a_disposed_picture_does_nothing);
+    TEST(a_handler_may_destroy_the_window);
+    TEST(a_paintable_has_the_size_of_its_image);
+    TEST(pictures_are_released);
+    TEST(setting_and_unsetting_takes_no_memory);
+    const int status = g_test_run();
+    for (int index = 0; index < 2; index++) g_free(uris[index]);
+    return status;
+}
