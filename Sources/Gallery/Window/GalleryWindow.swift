@@ -29,7 +29,9 @@ import WebImageGTK
     private let stack = ObjectPointer(adw_view_stack_new())
     private let mainPage = ObjectPointer.column()
     private let bins = ["learn": ObjectPointer(adw_bin_new()), "statistics": ObjectPointer(adw_bin_new())]
-    private var developerPages: [ObjectPointer] = []
+    /// The switcher of pages in the header, or below the page where the header is too narrow.
+    private let switcher = ObjectPointer(adw_view_switcher_title_new())
+    private let lowerSwitcher = ObjectPointer(adw_view_switcher_bar_new())
     private var actions: [Action] = []
 
     init(application: ObjectPointer, session: GallerySession, size: PixelSize) {
@@ -72,17 +74,14 @@ import WebImageGTK
             let page = bins[name] ?? photos.widget
             let entry = ObjectPointer(adw_view_stack_add_titled(stack.opaque, page.widget, name, title))
             entry.set("icon-name", icon)
-            if name != "photos" { developerPages.append(entry.set("visible", false)) }
         }
         stack.expanding()
-        let switcher = ObjectPointer(adw_view_switcher_title_new()).set("title", "Gallery")
-        adw_view_switcher_title_set_stack(switcher.opaque, stack.opaque)
-        let bottom = ObjectPointer(adw_view_switcher_bar_new())
-        adw_view_switcher_bar_set_stack(bottom.opaque, stack.opaque)
-        // If the header is too narrow for the switcher, it is at the bottom.
+        adw_view_switcher_title_set_stack(switcher.set("title", "Gallery").opaque, stack.opaque)
+        adw_view_switcher_bar_set_stack(lowerSwitcher.opaque, stack.opaque)
         g_object_bind_property(
-            switcher.address, "title-visible", bottom.address, "reveal", G_BINDING_SYNC_CREATE)
-        for part in [makeHeader(switcher), stack, bottom] { mainPage.append(part) }
+            switcher.address, "title-visible", lowerSwitcher.address, "reveal", G_BINDING_SYNC_CREATE)
+        hasSwitcher = false
+        for part in [makeHeader(switcher), stack, lowerSwitcher] { mainPage.append(part) }
 
         leaflet.set("can-unfold", false).set("can-navigate-back", true).set("width-request", 300)
         adw_leaflet_append(leaflet.opaque, mainPage.widget)
@@ -172,7 +171,7 @@ import WebImageGTK
     /// Fills the page in front, and shows the switcher while it is one for developers.
     private func pageDidChange() {
         let name = shownPage
-        if name == "photos" { for page in developerPages { page.set("visible", false) } }
+        if name == "photos" { hasSwitcher = false }
         guard let bin = bins[name], adw_bin_get_child(bin.as()) == nil else { return }
         adw_bin_set_child(bin.as(), (name == "learn" ? learn.widget : statistics.widget).widget)
     }
@@ -191,7 +190,7 @@ import WebImageGTK
 
     /// Shows a page of the command line.
     func show(_ page: GalleryWindow.Page) {
-        if page != .photos { for page in developerPages { page.set("visible", true) } }
+        if page != .photos { hasSwitcher = true }
         switch page {
         case .photos, .statistics: adw_view_stack_set_visible_child_name(stack.opaque, page.name)
         case .learn(let name):
@@ -225,15 +224,12 @@ import WebImageGTK
         inspectCurrent()
     }
 
-    /// The titles of the pages that the switcher offers.
-    var switcherTitles: [String] {
-        let pages = ObjectPointer(adw_view_stack_get_pages(stack.opaque))
-        defer { g_object_unref(pages.address) }
-        return (0..<g_list_model_get_n_items(pages.opaque)).compactMap { index in
-            guard let item = g_list_model_get_item(pages.opaque, index) else { return nil }
-            defer { g_object_unref(item) }
-            let page = ObjectPointer(item)
-            return page.get("visible") ? page.get("title", as: String.self) : nil
+    /// Whether the user can switch between pages.
+    private(set) var hasSwitcher: Bool {
+        get { switcher.get("view-switcher-enabled") }
+        set {
+            switcher.set("view-switcher-enabled", newValue)
+            lowerSwitcher.isVisible = newValue
         }
     }
 
