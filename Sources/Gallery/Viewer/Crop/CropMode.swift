@@ -19,8 +19,8 @@ import WebImageGTK
         view = CropView { [weak canvas] in
             canvas?.layer?.geometry.area ?? PointRect(x: 0, y: 0, width: 0, height: 0)
         }
-        let cancel = ObjectPointer.button("_Cancel") {}
-        let save = ObjectPointer.button("_Save a copy…") {}.style("suggested-action")
+        let cancel = ObjectPointer.iconButton("window-close-symbolic", "Cancel")
+        let save = ObjectPointer.button("_Save…") {}.style("suggested-action").named("Save a copy")
         bar = .row(spacing: 6, [shapes, sizeLabel.margins(horizontal: 6), cancel.style("flat"), save])
         bar.style("osd").style("toolbar").style("viewer-bar").aligned(GTK_ALIGN_CENTER, GTK_ALIGN_END)
             .set("margin-bottom", 12).isVisible = false
