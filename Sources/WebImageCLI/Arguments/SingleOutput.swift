@@ -19,21 +19,6 @@ extension OptionParser {
         return output
     }
 
-    /// The files that a command reads, and the one that it writes: `IN… OUT`, or `IN… --output OUT`.
-    func filesAndOutput(
-        _ operands: [ByteString], listing: InputOptions, output: Option
-    ) throws(ArgumentError) -> (inputs: [ImageInput], path: ByteString) {
-        var operands = operands
-        guard let path = output.path ?? operands.popLast(), listing.areGiven || !operands.isEmpty else {
-            throw error("\(syntax.name) takes images and the file to write, IN… OUT or IN… --output OUT")
-        }
-        let inputs = try listing.inputs(operands, parser: self) { (argument) throws(ArgumentError) in
-            try file(argument)
-        }
-        try checkStreams(inputs: inputs.map(\.argument), output: nil, printing: [])
-        return (inputs, path)
-    }
-
     /// An input of a command that reads files and standard input only.
     func file(_ argument: ByteString) throws(ArgumentError) -> ImageInput {
         guard let input = try? ImageInput(argument), input.isFile || input.isStandardInput else {
@@ -41,5 +26,40 @@ extension OptionParser {
             throw error("\(name) is not a file; use 'webimage get URL --output FILE' to load an image")
         }
         return input
+    }
+}
+
+/// The declarations of a command that makes one image of many, `IN… OUT` or `IN… --output OUT`, in the parser's current group.
+struct SingleOutputOptions {
+    private let output: OptionParser.Option
+    private let noClobber: OptionParser.Flag
+
+    /// - Parameter inputs: what the operands are, for the help.
+    init(in parser: OptionParser, inputs: String) {
+        output = parser.option(
+            "output", letter: "o", value: "OUT", completion: .file, help: "Write to OUT; all operands are \(inputs)")
+        noClobber = parser.flag("no-clobber", help: "Never replace a file; fail if it exists")
+    }
+
+    /// Returns the files that the command reads, and the one that it writes.
+    func filesAndPath(
+        _ operands: [ByteString], listing: InputOptions, from parser: OptionParser
+    ) throws(ArgumentError) -> (inputs: [ImageInput], path: ByteString) {
+        var operands = operands
+        guard let path = output.path ?? operands.popLast(), listing.areGiven || !operands.isEmpty else {
+            throw parser.error("\(parser.syntax.name) takes images and the file to write, IN… OUT or IN… --output OUT")
+        }
+        let inputs = try listing.inputs(operands, parser: parser) { (argument) throws(ArgumentError) in
+            try parser.file(argument)
+        }
+        try parser.checkStreams(inputs: inputs.map(\.argument), output: nil, printing: [])
+        return (inputs, path)
+    }
+
+    /// Returns what writes the image.
+    func output(
+        path: ByteString, inputs: [ImageInput], encoding: EncodingRequest, from parser: OptionParser
+    ) throws(ArgumentError) -> ImageOutput {
+        try parser.singleOutput(path: path, inputs: inputs, encoding: encoding, replaces: !noClobber.isSet)
     }
 }

@@ -34,9 +34,7 @@ struct AnimateCommand: Command {
                 """)
         let listing = InputOptions(in: parser)
         parser.group = "Output"
-        let target = parser.option(
-            "output", letter: "o", value: "OUT", completion: .file, help: "Write to OUT; all operands are frames")
-        let noClobber = parser.flag("no-clobber", help: "Never replace a file; fail if it exists")
+        let target = SingleOutputOptions(in: parser, inputs: "frames")
         let duration = parser.option(
             "duration", value: "S[,S…]", help: "Seconds for each frame; the last number counts for all further frames")
         parser.group = "Pixels"
@@ -48,7 +46,7 @@ struct AnimateCommand: Command {
         parser.group = "Reports"
         let reports = ReportOptions(in: parser, jsonHelp: "Print a JSON object")
         let operands = try parser.parse(arguments)
-        let (inputs, path) = try parser.filesAndOutput(operands, listing: listing, output: target)
+        let (inputs, path) = try target.filesAndPath(operands, listing: listing, from: parser)
         self.inputs = inputs
         (isJSON, isQuiet) = try reports.values(from: parser)
         try parser.checkStreams(inputs: [], output: path, printing: [("json", isJSON)])
@@ -63,8 +61,7 @@ struct AnimateCommand: Command {
         request.isRequired = true
         request.codecs = codecs
         loopCount = request.loopCount ?? 0
-        output = try parser.singleOutput(
-            path: path, inputs: inputs, encoding: request, replaces: !noClobber.isSet)
+        output = try target.output(path: path, inputs: inputs, encoding: request, from: parser)
         guard let format = output.format, codecs.canEncodeAnimation(as: format) else {
             let names = ImageFormat.writable.filter(codecs.canEncodeAnimation).map { $0.name.uppercased() }
             throw parser.error(

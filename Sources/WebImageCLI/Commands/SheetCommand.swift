@@ -31,9 +31,7 @@ struct SheetCommand: Command {
                 """)
         let listing = InputOptions(in: parser)
         parser.group = "Output"
-        let target = parser.option(
-            "output", letter: "o", value: "OUT", completion: .file, help: "Write to OUT; all operands are images")
-        let noClobber = parser.flag("no-clobber", help: "Never replace a file; fail if it exists")
+        let target = SingleOutputOptions(in: parser, inputs: "images")
         parser.group = "Layout"
         let columns = parser.option(
             "columns", value: "N", help: "Images in a row; by default so many that the sheet is some 4:3")
@@ -49,7 +47,7 @@ struct SheetCommand: Command {
         parser.group = "Reports"
         let reports = ReportOptions(in: parser, jsonHelp: "Print a JSON object")
         let operands = try parser.parse(arguments)
-        let (inputs, path) = try parser.filesAndOutput(operands, listing: listing, output: target)
+        let (inputs, path) = try target.filesAndPath(operands, listing: listing, from: parser)
         self.inputs = inputs
         (isJSON, isQuiet) = try reports.values(from: parser)
         try parser.checkStreams(inputs: [], output: path, printing: [("json", isJSON)])
@@ -76,8 +74,7 @@ struct SheetCommand: Command {
         if request.metadata == .all { throw parser.error("a sheet keeps no metadata of its images") }
         request.isRequired = true
         request.codecs = codecs
-        output = try parser.singleOutput(
-            path: path, inputs: inputs, encoding: request, replaces: !noClobber.isSet)
+        output = try target.output(path: path, inputs: inputs, encoding: request, from: parser)
     }
 
     func run() async -> ExitStatus {

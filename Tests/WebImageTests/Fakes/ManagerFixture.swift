@@ -1,5 +1,6 @@
 import Dispatch
 import FoundationEssentials
+import Testing
 import WebImage
 import WebImageTestSupport
 
@@ -146,4 +147,37 @@ extension WebImageRequest {
     var withoutStoringOnDisk: WebImageRequest { with { $0.originalCacheAccess = CacheAccess(query: .disk, store: []) } }
     /// Returns the request for the block list's sake.
     var ignoringFailedURLs: WebImageRequest { with { $0.ignoresFailedURLs = true } }
+}
+
+extension ManagerFixture {
+    /// The previews of a load of which `parts` arrive one after the other, each when the previous one has been shown, and its end.
+    func previews(
+        of data: Data, parts: [Double], _ request: WebImageRequest
+    ) async throws -> (previews: [Image], result: WebImageResponse) {
+        let (shown, results) = (LockBox<[Image]>([]), Results())
+        let signals = parts.map { _ in Countdown() }
+        manager.load(
+            request,
+            preview: { image in
+                let count = shown.withLock { shown in
+                    shown.append(image)
+                    return shown.count
+                }
+                if count <= signals.count { signals[count - 1].signal() }
+            }, completion: results.note)
+        let load = try await nextLoad()
+        load.begin(expectedByteCount: Int64(data.count))
+        var sent = 0
+        for (part, signal) in zip(parts, signals) {
+            let end = Int(Double(data.count) * part)
+            load.send(data[sent..<end])
+            sent = end
+            try await signal.wait()
+        }
+        load.send(data[sent...])
+        load.end(.success(()))
+        let result = try await results.wait(for: 1)[0].get()
+        #expect(!result.image.isPartial)
+        return (shown.withLock { $0 }, result)
+    }
 }

@@ -14,36 +14,6 @@ import WebImageTestSupport
         url = try ManagerFixture.url("a")
     }
 
-    /// The previews of a load when no more than the first part of `data` arrives for a while.
-    private func previews(
-        of data: Data, parts: [Double], _ request: WebImageRequest, in fixture: ManagerFixture
-    ) async throws -> (previews: [Image], result: WebImageResponse) {
-        let (shown, results) = (LockBox<[Image]>([]), Results())
-        let signals = parts.map { _ in Countdown() }
-        fixture.manager.load(
-            request,
-            preview: { image in
-                let count = shown.withLock { shown in
-                    shown.append(image)
-                    return shown.count
-                }
-                if count <= signals.count { signals[count - 1].signal() }
-            }, completion: results.note)
-        let load = try await fixture.nextLoad()
-        load.begin(expectedByteCount: Int64(data.count))
-        var sent = 0
-        for (part, signal) in zip(parts, signals) {
-            let end = Int(Double(data.count) * part)
-            load.send(data[sent..<end])
-            sent = end
-            try await signal.wait()
-        }
-        load.send(data[sent...])
-        load.end(.success(()))
-        let result = try await results.wait(for: 1)[0].get()
-        return (shown.withLock { $0 }, result)
-    }
-
     /// A pipeline whose time for previews the test sets.
     private func pipeline(
         _ loader: ScriptedLoader, interval: Duration = .zero,
@@ -64,8 +34,8 @@ import WebImageTestSupport
 
     @Test func progressiveShowsWhatHasArrived() async throws {
         let request = WebImageRequest(url, options: .progressive)
-        let (previews, result) = try await previews(
-            of: noise(progressive: true), parts: [0.3, 0.6], request, in: fixture)
+        let (previews, result) = try await fixture.previews(
+            of: noise(progressive: true), parts: [0.3, 0.6], request)
         #expect(previews.allSatisfy { $0.isPartial && $0.pixels.size == PixelSize(width: 96, height: 96) })
         #expect(previews.count >= 2)
         #expect(!result.image.isPartial)
@@ -98,7 +68,7 @@ import WebImageTestSupport
         let request = WebImageRequest(
             url, options: .progressive, thumbnail: Thumbnail(.pixels(width: 24, height: 24)),
             processors: [processor.erased])
-        let (previews, _) = try await previews(of: noise(progressive: true), parts: [0.5], request, in: fixture)
+        let (previews, _) = try await fixture.previews(of: noise(progressive: true), parts: [0.5], request)
         #expect(previews[0].pixels.size == PixelSize(width: 24, height: 24))
         #expect(previews[0].isTransformed)
         #expect(previews[0].isPartial)
@@ -109,7 +79,7 @@ import WebImageTestSupport
             $0.previewInterval = .zero
         }
         let request = WebImageRequest(url, options: .progressive).with { $0.decodedByteLimit = 48 * 48 * 4 }
-        let (previews, result) = try await previews(of: noise(progressive: true), parts: [0.5], request, in: fixture)
+        let (previews, result) = try await fixture.previews(of: noise(progressive: true), parts: [0.5], request)
         #expect(previews[0].isPartial)
         #expect(previews[0].pixels.size == PixelSize(width: 48, height: 48))
         #expect(result.image.pixels.size == previews[0].pixels.size)
@@ -117,21 +87,21 @@ import WebImageTestSupport
 
     @Test func progressiveBlurSmoothsCoarsePreviews() async throws {
         let data = try noise(progressive: true)
-        let sharp = try await previews(of: data, parts: [0.5], WebImageRequest(url, options: .progressive), in: fixture)
+        let sharp = try await fixture.previews(of: data, parts: [0.5], WebImageRequest(url, options: .progressive))
         let other = try ManagerFixture { $0.previewInterval = .zero }
-        let blurred = try await previews(
-            of: data, parts: [0.5], WebImageRequest(url, options: .progressiveBlur), in: other)
+        let blurred = try await other.previews(
+            of: data, parts: [0.5], WebImageRequest(url, options: .progressiveBlur))
         #expect(NoisyPicture.roughness(blurred.previews[0]) < NoisyPicture.roughness(sharp.previews[0]) / 2)
         #expect(NoisyPicture.roughness(blurred.result.image) == NoisyPicture.roughness(sharp.result.image))
     }
 
     @Test func theBlurHasItsRadiusInPoints() async throws {
         let data = try noise(progressive: true)
-        let sharp = try await previews(of: data, parts: [0.5], WebImageRequest(url, options: .progressive), in: fixture)
+        let sharp = try await fixture.previews(of: data, parts: [0.5], WebImageRequest(url, options: .progressive))
         for scale in [1.0, 2, 3] {
             let other = try ManagerFixture { $0.previewInterval = .zero }
             let request = WebImageRequest(url, options: .progressiveBlur, scale: scale)
-            let blurred = try await previews(of: data, parts: [0.5], request, in: other)
+            let blurred = try await other.previews(of: data, parts: [0.5], request)
             let points = BlurRadius.points(
                 received: Int64(data.count / 2), expected: Int64(data.count), number: 1)
             let expected = try sharp.previews[0].pixels.blurred(radius: points * scale)
@@ -147,11 +117,11 @@ import WebImageTestSupport
             .deletingLastPathComponent().appending(path: "Fixtures/images/grey-8-adam7.png")
         let data = try Data(contentsOf: path)
         #expect(PassOrder(startOf: data) == .coarseToFine)
-        let sharp = try await previews(
-            of: data, parts: [0.8], WebImageRequest(url, options: .progressive), in: fixture)
+        let sharp = try await fixture.previews(
+            of: data, parts: [0.8], WebImageRequest(url, options: .progressive))
         let other = try ManagerFixture { $0.previewInterval = .zero }
-        let blurred = try await previews(
-            of: data, parts: [0.8], WebImageRequest(url, options: .progressiveBlur), in: other)
+        let blurred = try await other.previews(
+            of: data, parts: [0.8], WebImageRequest(url, options: .progressiveBlur))
         #expect(blurred.previews[0].isPartial)
         #expect(NoisyPicture.roughness(blurred.previews[0]) < NoisyPicture.roughness(sharp.previews[0]))
     }
@@ -187,7 +157,7 @@ import WebImageTestSupport
         withExtendedLifetime(step) {}
 
         let both = WebImageRequest(try ManagerFixture.url("b"), options: [.progressive, .progressiveBlur])
-        let (previews, result) = try await previews(of: data, parts: [0.6], both, in: fixture)
+        let (previews, result) = try await fixture.previews(of: data, parts: [0.6], both)
         let top = NoisyPicture.roughness(previews[0], rows: 0..<8)
         #expect(top == NoisyPicture.roughness(result.image, rows: 0..<8), "the rows that are there are sharp")
     }
@@ -195,7 +165,7 @@ import WebImageTestSupport
     @Test func anAnimationPlaysWhileItArrives() async throws {
         let request = WebImageRequest(url, options: .progressive)
         let gif = try TestAnimation.gif([10, 20, 30, 40, 50, 60])
-        let (previews, result) = try await previews(of: gif, parts: [0.7], request, in: fixture)
+        let (previews, result) = try await fixture.previews(of: gif, parts: [0.7], request)
         let animation = try #require(previews[0].animation)
         #expect(!animation.isComplete)
         #expect(animation.frameCount < 6)

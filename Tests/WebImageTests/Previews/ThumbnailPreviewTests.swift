@@ -25,38 +25,9 @@ import WebImageTestSupport
         return PhotographFile.file(try jpeg(96, 64), orientation: 6, thumbnail: try jpeg(24, thumbnailHeight))
     }
 
-    /// The previews of a load of which `parts` arrive one after the other, each when the previous one has been shown.
-    private func previews(of data: Data, parts: [Double], _ request: WebImageRequest) async throws -> [Image] {
-        let (shown, results) = (LockBox<[Image]>([]), Results())
-        let signals = parts.map { _ in Countdown() }
-        fixture.manager.load(
-            request,
-            preview: { image in
-                let count = shown.withLock { shown in
-                    shown.append(image)
-                    return shown.count
-                }
-                if count <= signals.count { signals[count - 1].signal() }
-            }, completion: results.note)
-        let load = try await fixture.nextLoad()
-        load.begin(expectedByteCount: Int64(data.count))
-        var sent = 0
-        for (part, signal) in zip(parts, signals) {
-            let end = Int(Double(data.count) * part)
-            load.send(data[sent..<end])
-            sent = end
-            try await signal.wait()
-        }
-        load.send(data[sent...])
-        load.end(.success(()))
-        let response = try await results.wait(for: 1)[0].get()
-        #expect(!response.image.isPartial)
-        return shown.withLock { $0 }
-    }
-
     @Test func theThumbnailIsShownBeforeTheImage() async throws {
         let request = WebImageRequest(url, options: .progressiveThumbnail)
-        let previews = try await previews(of: photograph(), parts: [0.6], request)
+        let (previews, _) = try await fixture.previews(of: photograph(), parts: [0.6], request)
         #expect(previews.map(\.pixels.size) == [PixelSize(width: 16, height: 24)], "upright, and no rows")
         #expect(previews.allSatisfy { $0.isPartial })
         #expect(fixture.manager.cachedImage(for: WebImageRequest(url))?.pixels.size == PixelSize(width: 64, height: 96))
@@ -64,18 +35,18 @@ import WebImageTestSupport
 
     @Test func rowsFollowIt() async throws {
         let request = WebImageRequest(url, options: [.progressive, .progressiveThumbnail])
-        let previews = try await previews(of: photograph(), parts: [0.6, 0.8], request)
+        let (previews, _) = try await fixture.previews(of: photograph(), parts: [0.6, 0.8], request)
         #expect(previews.map(\.width).prefix(2) == [16, 64])
     }
 
     @Test func withoutAUsableThumbnailOnlyRowsAreShown() async throws {
         let request = WebImageRequest(url, options: [.progressive, .progressiveThumbnail])
-        let previews = try await previews(of: photograph(thumbnailHeight: 24), parts: [0.8], request)
+        let (previews, _) = try await fixture.previews(of: photograph(thumbnailHeight: 24), parts: [0.8], request)
         #expect(previews.map(\.width).first == 64)
     }
 
     @Test func withoutTheOptionItIsNotShown() async throws {
-        let previews = try await previews(of: photograph(), parts: [0.8], WebImageRequest(url, options: .progressive))
+        let (previews, _) = try await fixture.previews(of: photograph(), parts: [0.8], WebImageRequest(url, options: .progressive))
         #expect(previews.allSatisfy { $0.width == 64 })
     }
 
@@ -83,7 +54,7 @@ import WebImageTestSupport
         let request = WebImageRequest(
             url, options: .progressiveThumbnail, thumbnail: Thumbnail(.pixels(width: 8)),
             processors: [ProbeProcessor(name: "a").erased])
-        let previews = try await previews(of: photograph(), parts: [0.6], request)
+        let (previews, _) = try await fixture.previews(of: photograph(), parts: [0.6], request)
         #expect(previews[0].pixels.size == PixelSize(width: 8, height: 12))
         #expect(previews[0].isTransformed)
     }
