@@ -41,6 +41,16 @@ final class GalleryChangeTests: GTKTestCase {
         }
     }
 
+    func testAFolderThatAppearsIsFollowed() throws {
+        try WindowFixture.with(["in/a.png"]) { fixture in
+            fixture.open()
+            try fixture.write("new/b.png", red: 3)
+            pump("the folder") { fixture.names == ["a.png", "b.png"] }
+            try fixture.write("new/c.png", red: 4)
+            pump("its next file") { fixture.names == ["a.png", "b.png", "c.png"] }
+        }
+    }
+
     func testAFileIsFoundAlthoughTheCollectionChangesDuringTheReading() throws {
         try WindowFixture.with(["a.png", "b.png"]) { fixture in
             fixture.open()

@@ -18,6 +18,10 @@ final class GalleryFolderTests: GTKTestCase {
             fixture.open("2.png")
             XCTAssertEqual(fixture.window.shownPage, "viewer")
             pump("the folder") { fixture.names == ["1.png", "2.png", "10.png"] }
+            let others = [0, 2].map { fixture.session.collection.urls[$0] }
+            XCTAssertTrue(
+                others.allSatisfy { fixture.window.photos.grid.cell(of: $0)?.picture.image == nil },
+                "the grid is out of sight, and loads nothing")
             fixture.run("viewer-next")
             pump("the next image") { fixture.window.isSettled }
             fixture.run("viewer-back")
@@ -40,7 +44,7 @@ final class GalleryFolderTests: GTKTestCase {
             fixture.open()
             XCTAssertEqual(fixture.window.shownPage, "photos")
             // A folder with one image is a folder.
-            fixture.open("one", viewsImage: false)
+            fixture.open("one")
             XCTAssertEqual(fixture.window.shownPage, "photos")
             XCTAssertEqual(fixture.names, ["c.png"])
         }

@@ -36,8 +36,7 @@ struct LocationReader: Sendable {
         let text = location.trimmed
         guard !text.isEmpty else { throw .invalid(location) }
         if let url = URL.remote(text) { return try await readRemote(url, report) }
-        let path = text.hasPrefix("file:") ? URL(string: text)?.path(percentEncoded: false) : Self.expanded(text)
-        guard let path else { throw .invalid(text) }
+        guard let path = Self.path(of: text) else { throw .invalid(text) }
         try await WorkQueue.files.run { cancellation throws(Failure) in try readLocal(path, cancellation, report) }
     }
 
@@ -85,6 +84,12 @@ struct LocationReader: Sendable {
         } catch { throw .load(error) }
         guard !urls.isEmpty else { throw .noImages(path) }
         report(urls)
+    }
+
+    /// Returns the path of a location that is not on a server; `nil` if it is no path.
+    static func path(of location: String) -> String? {
+        let text = location.trimmed
+        return text.hasPrefix("file:") ? URL(string: text)?.path(percentEncoded: false) : expanded(text)
     }
 
     /// Returns the path without `~`.

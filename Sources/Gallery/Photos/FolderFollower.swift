@@ -47,7 +47,13 @@ import WebImageGTK
     private func watchFolders() {
         let files = session.collection.urls.filter(\.isFileURL)
         guard files.count == session.collection.count, !files.isEmpty else { return }
-        let folders = Set(files.map { $0.deletingLastPathComponent().path(percentEncoded: false) })
+        var folders = Set(files.map { $0.deletingLastPathComponent().path(percentEncoded: false) })
+        // New folders appear in it.
+        if case .location(let location) = place, URL.remote(location) == nil,
+            let path = LocationReader.path(of: location)
+        {
+            folders.insert(path)
+        }
         // Those without an image are watched still: the next image may be in them.
         guard !folders.isSubset(of: watchedFolders) else { return }
         watchedFolders.formUnion(folders)

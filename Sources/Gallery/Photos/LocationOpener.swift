@@ -98,7 +98,7 @@ struct OpenRequest: Sendable {
                     reasons.append("\(error)")
                 }
             }
-            if request.isForOneLocation, let file = await self?.shownFile(of: reading) {
+            if request.isForOneLocation, let file = await self?.shownFile(of: reading, request.locations[0]) {
                 let images = await reader.images(beside: file, and: [file])
                 ApplyQueue.main.enqueue { MainActor.assumeIsolated { self?.show(images, of: reading) } }
             }
@@ -116,15 +116,16 @@ struct OpenRequest: Sendable {
         reading.replaces = false
     }
 
-    /// Shows the only image that was found; returns it if it is a file.
-    private func shownFile(of reading: Reading) async -> URL? {
+    /// Shows the only image that was found, unless it was found in a folder or a list; returns it if it is a file.
+    private func shownFile(of reading: Reading, _ location: String) async -> URL? {
         await withCheckedContinuation { continuation in
             // After the images that were found.
             ApplyQueue.main.enqueue {
                 MainActor.assumeIsolated {
                     guard reading === self.current, reading.imageCount == 1,
                         let url = self.session.collection.urls.first,
-                        self.session.collection.count == 1
+                        self.session.collection.count == 1,
+                        !url.isFileURL || LocationReader.path(of: location).map({ URL(filePath: $0) }) == url
                     else { return continuation.resume(returning: nil) }
                     self.onImage()
                     if url.isFileURL { reading.file = url }

@@ -74,4 +74,15 @@ import WebImageGTK
     var allowsMotion: Bool {
         gtk_widget_get_settings(widget).map { ObjectPointer($0).get("gtk-enable-animations") } ?? true
     }
+
+    /// Calls `body`, whose transitions end at once.
+    func withoutMotion(_ body: () -> Void) {
+        guard allowsMotion, let settings = gtk_widget_get_settings(widget).map({ ObjectPointer($0) }) else {
+            return body()
+        }
+        settings.set("gtk-enable-animations", false)
+        body()
+        // A value that is set would take precedence over the desktop's from then on.
+        gtk_settings_reset_property(settings.opaque, "gtk-enable-animations")
+    }
 }

@@ -201,13 +201,16 @@ import WebImageGTK
     }
 
     /// Opens an image in the viewer, as soon as the collection has it.
-    func view(_ index: Int) {
+    ///
+    /// - Parameter isAnimated: whether the viewer slides in. The grid below is on screen meanwhile, and loads its images.
+    func view(_ index: Int, isAnimated: Bool = true) {
         guard session.collection.urls.indices.contains(index) else {
-            photos.whenItemsArrive { [weak self] in self?.view(index) }
+            photos.whenItemsArrive { [weak self] in self?.view(index, isAnimated: isAnimated) }
             return
         }
         let viewer = viewer
-        adw_leaflet_set_visible_child(leaflet.opaque, viewer.widget.widget)
+        func show() { adw_leaflet_set_visible_child(leaflet.opaque, viewer.widget.widget) }
+        if isAnimated { show() } else { leaflet.withoutMotion(show) }
         viewer.open(index: index)
         inspectCurrent()
     }
@@ -274,7 +277,7 @@ import WebImageGTK
     func open(_ locations: [String], list: LocationList? = nil, replacing: Bool = true, viewsImage: Bool = true) {
         let request = OpenRequest(list: list, locations: locations, replaces: replacing)
         guard !request.isEmpty else { return }
-        photos.opener.onImage = { [weak self] in if viewsImage { self?.view(0) } }
+        photos.opener.onImage = { [weak self] in if viewsImage { self?.view(0, isAnimated: false) } }
         adw_view_stack_set_visible_child_name(stack.opaque, "photos")
         photos.open(request)
         photos.whenItemsArrive { [weak self] in self?.focusImages() }

@@ -14,11 +14,16 @@ import XCTest
     var response: UInt32 = 0
 
     private let daemon: ObjectPointer
+    private let formerEnvironment: [(name: String, value: String?)]
     private var connection: ObjectPointer?
 
     /// - Parameter hasWallpapers: whether the portal knows wallpapers; `nil` for a bus without a portal.
     init(hasWallpapers: Bool? = true) throws {
         guard access("/usr/bin/dbus-daemon", X_OK) == 0 else { throw XCTSkip("needs dbus-daemon") }
+        // GLib removes them from the environment, in which other tests start programs.
+        formerEnvironment = ["DISPLAY", "DBUS_SESSION_BUS_ADDRESS"].map { name in
+            (name, getenv(name).map { String(cString: $0) })
+        }
         daemon = ObjectPointer(g_test_dbus_new(G_TEST_DBUS_NONE))
         g_test_dbus_up(daemon.opaque)
         address = String(cString: g_test_dbus_get_bus_address(daemon.opaque))
@@ -44,6 +49,7 @@ import XCTest
         }
         g_test_dbus_stop(daemon.opaque)
         g_object_unref(daemon.address)
+        for (name, value) in formerEnvironment { if let value { setenv(name, value, 1) } else { unsetenv(name) } }
     }
 
     private func register(on connection: ObjectPointer) throws {

@@ -46,7 +46,8 @@ import WebImageTestSupport
     }
 
     @Test func withoutTheOptionItIsNotShown() async throws {
-        let (previews, _) = try await fixture.previews(of: photograph(), parts: [0.8], WebImageRequest(url, options: .progressive))
+        let (previews, _) = try await fixture.previews(
+            of: photograph(), parts: [0.8], WebImageRequest(url, options: .progressive))
         #expect(previews.allSatisfy { $0.width == 64 })
     }
 
