@@ -52,7 +52,8 @@ struct FileReplacement: Sendable {
         let failure = data.withUnsafeBytes { bytes -> Int32? in
             var offset = 0
             while offset < bytes.count {
-                let count = Glibc.write(descriptor, bytes.baseAddress! + offset, bytes.count - offset)
+                let rest = bytes[offset...]
+                let count = Glibc.write(descriptor, UnsafeRawBufferPointer(rebasing: rest).baseAddress, rest.count)
                 guard count > 0 || errno == EINTR else { return errno }
                 offset += max(0, count)
             }

@@ -99,9 +99,8 @@ extension PixelBuffer {
         return withUnsafeBytes { own in
             other.withUnsafeBytes { others in
                 (0..<height).allSatisfy { row in
-                    memcmp(
-                        own.baseAddress! + row * bytesPerRow, others.baseAddress! + row * other.bytesPerRow, width * 4)
-                        == 0
+                    let (start, other) = (row * bytesPerRow, row * other.bytesPerRow)
+                    return own[start..<start + width * 4].elementsEqual(others[other..<other + width * 4])
                 }
             }
         }
