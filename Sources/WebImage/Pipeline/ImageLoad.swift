@@ -413,6 +413,7 @@ extension Pipeline {
     func change(
         for bytes: LoadedBytes, _ arrival: Arrival, as image: Image?, _ context: LoadContext, _ trace: TraceRecorder
     ) -> StoredChange? {
+        if case .none = arrival.disk { bytes.record.noteUnstored(bytes.data) }
         adopt(bytes.record, source: context.key.source, requestHeaders: arrival.requestHeaders)
         switch arrival.disk {
         case .none: return nil

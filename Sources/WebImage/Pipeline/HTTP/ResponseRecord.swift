@@ -20,6 +20,8 @@ final class ResponseRecord: ImageProvenance {
         private var knownFreshPeriod: Range<Date>??
         /// Identifies the bytes, if that is known.
         var mark: BytesMark?
+        /// Identifies bytes that are not stored.
+        var unstoredMark: BytesMark?
 
         init(_ response: StoredResponse?) { self.response = response }
 
@@ -56,6 +58,19 @@ final class ResponseRecord: ImageProvenance {
     var mark: BytesMark? {
         get { state.withLock { $0.mark } }
         set { state.withLock { $0.mark = newValue } }
+    }
+
+    /// Notes what bytes they are, if no cache stores them. Files are loaded for each size, and images of all sizes stay valid as long as
+    /// the file has the same bytes.
+    func noteUnstored(_ data: Data) {
+        let mark = BytesMark(data)
+        state.withLock { $0.unstoredMark = mark }
+    }
+
+    /// Whether both are of the same bytes, which are not stored.
+    fileprivate func hasSameUnstoredBytes(as other: ResponseRecord) -> Bool {
+        guard let own = state.withLock({ $0.unstoredMark }) else { return false }
+        return own == other.state.withLock { $0.unstoredMark }
     }
 
     /// Returns whether HTTP allows it to answer every request without header fields of its own. `false` may also mean
@@ -123,7 +138,8 @@ extension ProvenanceTable {
     /// - Parameter requestHeaders: those of that request.
     func adopt(_ new: ResponseRecord, source: String, requestHeaders: [HTTPField]) {
         change(of: source) { live in
-            for case let record as ResponseRecord in live where record !== new && record.answers(requestHeaders) {
+            for case let record as ResponseRecord in live
+            where record !== new && record.answers(requestHeaders) && !record.hasSameUnstoredBytes(as: new) {
                 record.supersede()
             }
             live.removeAll { $0.isSuperseded || $0 === new }
