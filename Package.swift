@@ -149,9 +149,14 @@ var targets: [Target] = [
             "WebImage", "WebImageShared", "BenchmarkSupport", "WebImageTestSupport", "CWebImageBenchmarkPeers",
             "CWebImageSQLite",
             "CWebImageLCMS", "WebImageIsolation",
-        ] + decoder + (hasAllFormats ? ["WebImageFormats"] : []),
-        path: "Benchmarks/Benchmarks", exclude: ["WebPictures/aiohttp_pillow.py", "WebPictures/make_pictures.py"],
+        ] + decoder + (hasServer ? ["WebImageServer"] : []) + (hasAllFormats ? ["WebImageFormats"] : []),
+        path: "Benchmarks/Benchmarks",
+        exclude: [
+            "WebPictures/aiohttp_pillow.py", "WebPictures/make_pictures.py", "Service/aiohttp_server.py",
+            "Service/measure.py",
+        ],
         swiftSettings: settings + (hasPeers ? [.define("WEBIMAGE_PEERS")] : [])
+            + (hasServer ? [.define("WEBIMAGE_SERVER")] : [])
             + (hasAllFormats ? [.define("WEBIMAGE_FORMATS")] : [])),
     .executableTarget(
         name: "TransportBenchmarks", dependencies: ["WebImageLoading", "BenchmarkSupport", "WebImageTestSupport"],

@@ -9,6 +9,9 @@ var known: [BenchmarkGroup] = [
 #if WEBIMAGE_PEERS
     known += [.animation, .playingAnimation]
 #endif
+#if WEBIMAGE_SERVER
+    known.append(.service)
+#endif
 let groups = BenchmarkGroup.named(on: CommandLine.arguments, among: known)
 var table = BenchmarkTable()
 for group in groups { try group.run(&table) }

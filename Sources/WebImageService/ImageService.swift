@@ -13,9 +13,11 @@ internal import WebImageShared
 ///
 /// ```swift
 /// var configuration = ImageService.Configuration()
-/// configuration.keys = [key]
-/// let service = ImageService(configuration)
-/// let answer = await service.answer(to: ServiceRequest(target: "/signature/rs:fill:300:300/plain/https://example.org/photo.jpg"))
+/// if let key = SigningKey(hexKey: "943b421c9eb07c83", hexSalt: "520f986b998545b4") { configuration.keys = [key] }
+/// let service = try ImageService(configuration)
+/// let request = ServiceRequest(target: "/SIGNATURE/rs:fill:300:300/plain/https://example.org/photo.jpg")
+/// let answer = await service.answer(to: request)
+/// print(answer.status, answer.body.count)
 /// ```
 ///
 /// Results are stored in memory, on disk and in a store that machines share. Equal requests at a time are one.
@@ -28,7 +30,10 @@ public final class ImageService: Sendable {
     private let manager: WebImageManager
     private let reader: OrderReader
     private let results: ResultStore
-    private let maker: ResultMaker
+    let maker: ResultMaker
+    let presets: Presets
+    /// Shared by results and uploads.
+    var places: WorkPlaces { results.places }
     private let totals = Lock(Counters())
     private let isStopping = Lock(false)
 
@@ -57,6 +62,7 @@ public final class ImageService: Sendable {
         } catch {
             throw .custom(id: "service-preset", message: error.text)
         }
+        self.presets = presets
         reader = OrderReader(
             prefix: configuration.pathPrefix,
             signatures: SignatureCheck(

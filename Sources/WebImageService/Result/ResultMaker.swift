@@ -102,7 +102,7 @@ struct ResultMaker: Sendable {
             now: now(), lifetime: lifetime, isStorable: source.isStorable)
     }
 
-    private struct File {
+    struct File {
         let data: Data
         let contentType: String
         let fileExtension: String
@@ -116,20 +116,13 @@ struct ResultMaker: Sendable {
 
     private func file(_ order: Order, _ source: Source, _ cancellation: Cancellation) throws(Refusal) -> File {
         do throws(WebImageError) {
-            // Also what is sent as it is must be an image, so that the service spreads no other files.
-            let info = try decoding.info(of: source.data, limits: limits.decoding)
-            try check(info)
-            let recipe = order.recipe
-            if let description = order.key.info {
-                return File(
-                    json: try description.json(
-                        of: source.data, info, decoding, limits: limits.decoding, cancellation: cancellation))
+            guard let description = order.key.info else {
+                return try file(order.recipe, order.formats, source.data, cancellation: cancellation)
             }
-            if recipe.isRaw || recipe.skippedFormats.contains(info.format.name) && isFormatKept(recipe, info.format) {
-                return File(source.data, info.format)
-            }
-            let image = try processed(recipe, source.data, info, cancellation)
-            return try encoded(order, image, source.data, info.format, cancellation)
+            let info = try info(of: source.data)
+            return File(
+                json: try description.json(
+                    of: source.data, info, decoding, limits: limits.decoding, cancellation: cancellation))
         } catch {
             switch error {
             case .unrecognizedFormat, .decoding: for judgment in source.judgments { judgment.reject() }
@@ -139,17 +132,35 @@ struct ResultMaker: Sendable {
         }
     }
 
-    private func isFormatKept(_ recipe: Recipe, _ format: ImageFormat) -> Bool {
-        recipe.output == nil || recipe.output == .format(format)
+    /// Makes a file of the bytes of an image.
+    ///
+    /// - Parameter formats: those to choose from.
+    func file(
+        _ recipe: Recipe, _ formats: [ImageFormat], _ data: Data, cancellation: Cancellation
+    ) throws(WebImageError) -> File {
+        // Also what is sent as it is must be an image, so that the service spreads no other files.
+        let info = try info(of: data)
+        if recipe.isRaw || recipe.skippedFormats.contains(info.format.name) && isFormatKept(recipe, info.format) {
+            return File(data, info.format)
+        }
+        let image = try processed(recipe, data, info, cancellation)
+        return try encoded(recipe, formats, image, data, info.format, cancellation)
     }
 
-    private func check(_ info: ImageInfo) throws(WebImageError) {
+    /// What the header of a file says, if it is within the limits.
+    func info(of data: Data) throws(WebImageError) -> ImageInfo {
+        let info = try decoding.info(of: data, limits: limits.decoding)
         guard info.size.pixelCount <= limits.decoding.pixelCount else {
             throw .limitExceeded(reason: .pixels(size: info.size, limit: limits.decoding.pixelCount))
         }
         guard info.frameCount <= limits.frameCount else {
             throw .limitExceeded(reason: .frames(limit: limits.frameCount))
         }
+        return info
+    }
+
+    private func isFormatKept(_ recipe: Recipe, _ format: ImageFormat) -> Bool {
+        recipe.output == nil || recipe.output == .format(format)
     }
 
     private func processed(
@@ -213,12 +224,13 @@ struct ResultMaker: Sendable {
     }
 
     private func encoded(
-        _ order: Order, _ image: Image, _ original: Data, _ source: ImageFormat, _ cancellation: Cancellation
+        _ recipe: Recipe, _ formats: [ImageFormat], _ image: Image, _ original: Data, _ source: ImageFormat,
+        _ cancellation: Cancellation
     ) throws(WebImageError) -> File {
-        let choice = FormatChoice(recipe: order.recipe, accepted: order.formats, codecs: encoding)
+        let choice = FormatChoice(recipe: recipe, accepted: formats, codecs: encoding)
         var best: File?
         for format in choice.formats(of: image, from: source) {
-            let options = try options(order.recipe, format, original, cancellation)
+            let options = try options(recipe, format, original, cancellation)
             let data = try encoding.encode(image, as: format, options: options)
             if best.map({ data.count < $0.data.count }) ?? true { best = File(data, format) }
         }

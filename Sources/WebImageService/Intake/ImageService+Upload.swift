@@ -1,0 +1,138 @@
+public import FoundationEssentials
+internal import WebImageCoding
+internal import WebImageCore
+internal import WebImageProcessing
+
+extension ImageService {
+    /// Takes an upload from a client that is not trusted: checks what it is, and makes files of it. All or nothing is made.
+    ///
+    /// ```swift
+    /// let policy = UploadPolicy(results: ["image": "rs:fit:2048:2048/f:jpg", "small": "w:320/f:webp"])
+    /// let upload = try await service.take(pieces, policy)
+    /// print(upload.size, upload.blurHash, upload.files["small"]?.data.count ?? 0)
+    /// ```
+    ///
+    /// The upload is read no further than needed to refuse it. It is never written to disk, and counts against the service's limits as results do.
+    ///
+    /// - Parameter pieces: the bytes as they arrive.
+    /// - Throws: ``UploadRejection``.
+    public func take<Pieces: AsyncSequence<Data, any Error>>(
+        _ pieces: Pieces, _ policy: UploadPolicy = UploadPolicy()
+    ) async throws(UploadRejection) -> Upload {
+        let recipes = try recipes(of: policy)
+        let data = try await read(pieces, policy)
+        let outcome: Result<Result<Upload, UploadRejection>, Refusal>
+        do throws(Refusal) {
+            let result = try await places.run {
+                await DecodingQueue.run(priority: .normal) { [maker] cancellation in
+                    Result { () throws(UploadRejection) in
+                        try UploadWork(maker: maker, data: data, cancellation: cancellation).upload(recipes, policy)
+                    }
+                }
+            }
+            outcome = .success((result ?? nil) ?? .failure(.interrupted))
+        } catch {
+            outcome = .failure(error)
+        }
+        switch outcome {
+        case .success(let result): return try result.get()
+        case .failure(let refusal): throw UploadRejection(refusal)
+        }
+    }
+
+    private func recipes(of policy: UploadPolicy) throws(UploadRejection) -> [String: Recipe] {
+        var recipes: [String: Recipe] = [:]
+        for (name, options) in policy.results {
+            do throws(Refusal) {
+                var reader = OptionReader(presets: presets)
+                for option in options.split(separator: "/") { try reader.read(option) }
+                recipes[name] = reader.recipe
+            } catch {
+                throw UploadRejection(error)
+            }
+        }
+        return recipes
+    }
+
+    /// Reads all pieces, unless the first bytes show that the rest is of no use.
+    private func read<Pieces: AsyncSequence<Data, any Error>>(
+        _ pieces: Pieces, _ policy: UploadPolicy
+    ) async throws(UploadRejection) -> Data {
+        var (data, isChecked) = (Data(), false)
+        do {
+            for try await piece in pieces {
+                guard data.count + piece.count <= policy.byteLimit else {
+                    throw UploadRejection.tooLong(limit: policy.byteLimit)
+                }
+                data.append(piece)
+                if !isChecked, data.count >= 4096 {
+                    try policy.check(data)
+                    isChecked = true
+                }
+            }
+        } catch let rejection as UploadRejection {
+            throw rejection
+        } catch {
+            throw .interrupted
+        }
+        try policy.check(data)
+        return data
+    }
+}
+
+extension UploadPolicy {
+    /// Checks the format that the bytes begin with.
+    fileprivate func check(_ data: Data) throws(UploadRejection) {
+        guard let format = ImageFormat(signatureOf: data), formats.contains(format) else {
+            throw .notAccepted(format: ImageFormat(signatureOf: data))
+        }
+        guard let claimedType else { return }
+        let claim = claimedType.prefix { $0 != ";" }.filter { $0 != " " }.lowercased()
+        guard claim == format.mimeType || claim == "image/jpg" && format == .jpeg else {
+            throw .otherType(claimed: claim, actual: format.mimeType)
+        }
+    }
+}
+
+extension UploadRejection {
+    init(_ refusal: Refusal) {
+        self = refusal == .abandoned ? .interrupted : .refused(status: refusal.status, reason: refusal.text)
+    }
+}
+
+/// What is made of the bytes of an upload, on a decoding thread.
+private struct UploadWork {
+    let maker: ResultMaker
+    let data: Data
+    let cancellation: Cancellation
+
+    func upload(_ recipes: [String: Recipe], _ policy: UploadPolicy) throws(UploadRejection) -> Upload {
+        do throws(WebImageError) {
+            let (info, fields, image) = try description()
+            var files: [String: Upload.File] = [:]
+            for (name, recipe) in recipes {
+                let file = try maker.file(recipe, [], data, cancellation: cancellation)
+                files[name] = Upload.File(
+                    data: file.data, contentType: file.contentType, fileExtension: file.fileExtension)
+            }
+            return Upload(
+                format: info.format, size: info.size, frameCount: info.frameCount, dateTaken: fields?.date,
+                hasLocation: fields?.hasLocation ?? false,
+                blurHash: try BlurHash(of: image, cancellation: cancellation).string,
+                thumbHash: try ThumbHash(of: image, cancellation: cancellation).base64,
+                perceptualHash: try PerceptualHash(of: image, cancellation: cancellation).description, files: files)
+        } catch {
+            throw UploadRejection(Refusal(error))
+        }
+    }
+
+    private func description() throws(WebImageError) -> (ImageInfo, EXIFFields?, Image) {
+        let info = try maker.info(of: data)
+        // Decoding all of it shows damage, wherever it is.
+        let options = DecodingOptions(
+            thumbnail: Thumbnail(.pixels(width: 256, height: 256)), firstFrameOnly: true, allowsDamage: false,
+            limits: maker.limits.decoding, cancellation: cancellation)
+        let image = try maker.decoding.decode(data, options: options)
+        return (info, try maker.decoding.metadata(of: data).exif.flatMap { EXIFFields($0) }, image)
+    }
+}

@@ -1,0 +1,125 @@
+import Foundation
+import Testing
+import WebImage
+import WebImageTestSupport
+
+@testable import WebImageService
+
+/// Files from clients that are not trusted.
+@Suite(.timeLimit(.minutes(1)))
+struct UploadTests {
+    private func service(_ change: (inout ImageService.Configuration) -> Void = { _ in }) throws -> ImageService {
+        var configuration = ServiceFixture.configuration
+        change(&configuration)
+        return try ImageService(configuration)
+    }
+
+    /// Pieces of at most `count` bytes, and how many were read.
+    private func pieces(
+        _ data: Data, of count: Int = 1000, read: LockBox<Int> = LockBox(0), error: (any Error)? = nil
+    ) -> AsyncThrowingStream<Data, any Error> {
+        let offset = LockBox(0)
+        return AsyncThrowingStream<Data, any Error>(unfolding: {
+            let start = offset.withLock { $0 }
+            if start >= data.count {
+                if let error { throw error }
+                return nil
+            }
+            let end = min(start + count, data.count)
+            offset.withLock { $0 = end }
+            read.withLock { $0 = end }
+            return data[start..<end]
+        })
+    }
+
+    private var jpeg: Data {
+        get throws {
+            let large = try CodecRegistry.shared.encode(ServiceFixture.picture(width: 800, height: 400), as: .jpeg)
+            let small = try CodecRegistry.shared.encode(ServiceFixture.picture(width: 80, height: 40), as: .jpeg)
+            return PhotographFile.file(large, orientation: 6, thumbnail: small)
+        }
+    }
+
+    @Test func filesAreMadeWithoutMetadata() async throws {
+        let policy = UploadPolicy(results: ["image": "rs:fit:200:200/f:jpg", "small": "w:20/f:png", "kept": "raw:1"])
+        let upload = try await service().take(pieces(jpeg), policy)
+        #expect(upload.format == .jpeg && upload.size == PixelSize(width: 400, height: 800) && upload.frameCount == 1)
+        #expect(Set(upload.files.keys) == ["image", "small", "kept"])
+        let image = try #require(upload.files["image"])
+        #expect(image.contentType == "image/jpeg" && image.fileExtension == "jpg")
+        #expect(try CodecRegistry.shared.info(of: image.data).size == PixelSize(width: 100, height: 200))
+        #expect(try CodecRegistry.shared.metadata(of: image.data).exif == nil)
+        #expect(try upload.files["kept"]?.data == jpeg)
+        #expect(upload.blurHash.count > 6 && !upload.thumbHash.isEmpty && upload.perceptualHash.count == 16)
+    }
+
+    @Test func whatIsNoImageIsRefusedAfterItsBeginning() async throws {
+        let read = LockBox(0)
+        let page = Data(repeating: UInt8(ascii: "<"), count: 1_000_000)
+        await #expect(throws: UploadRejection.notAccepted(format: nil)) {
+            try await service().take(pieces(page, read: read))
+        }
+        #expect(read.withLock { $0 } < 10_000)
+        await #expect(throws: UploadRejection.notAccepted(format: nil)) { try await service().take(pieces(Data())) }
+    }
+
+    @Test func otherFormatsThanAllowedOrClaimedAreRefused() async throws {
+        var policy = UploadPolicy()
+        policy.formats = [.png]
+        await #expect(throws: UploadRejection.notAccepted(format: .jpeg)) {
+            try await service().take(pieces(jpeg), policy)
+        }
+        policy = UploadPolicy()
+        policy.claimedType = "image/png"
+        await #expect(throws: UploadRejection.otherType(claimed: "image/png", actual: "image/jpeg")) {
+            try await service().take(pieces(jpeg), policy)
+        }
+        policy.claimedType = "image/jpeg; charset=x"
+        _ = try await service().take(pieces(jpeg), policy)
+    }
+
+    @Test func longAndDamagedFilesAndBombsAreRefused() async throws {
+        var policy = UploadPolicy()
+        policy.byteLimit = 5000
+        await #expect(throws: UploadRejection.tooLong(limit: 5000)) { try await service().take(pieces(jpeg), policy) }
+        let half = try jpeg.prefix(jpeg.count / 2)
+        let rejection = await #expect(throws: UploadRejection.self) { try await service().take(pieces(half)) }
+        guard case .refused(422, _) = rejection else {
+            Issue.record("\(String(describing: rejection))")
+            return
+        }
+        let bomb = await #expect(throws: UploadRejection.self) {
+            try await service { $0.limits.decoding.pixelCount = 1000 }.take(pieces(jpeg))
+        }
+        guard case .refused(413, _) = bomb else {
+            Issue.record("\(String(describing: bomb))")
+            return
+        }
+    }
+
+    @Test func oneResultThatCannotBeMadeRefusesAll() async throws {
+        for options in ["w:x", "c:10:10/f:exe", "wm:1", "w:9000/el:1"] {
+            let policy = UploadPolicy(results: ["a": "w:10", "b": options])
+            await #expect(throws: UploadRejection.self, "\(options)") { try await service().take(pieces(jpeg), policy) }
+        }
+    }
+
+    @Test func aClientThatStopsSendingIsAnError() async throws {
+        await #expect(throws: UploadRejection.interrupted) {
+            try await service().take(pieces(jpeg, error: CancellationError()))
+        }
+        let full = try service {
+            $0.limits.workCount = 1
+            $0.limits.queueLength = 0
+        }
+        let rejection = await #expect(throws: UploadRejection.self) {
+            try await full.places.run { () async -> Result<Upload, any Error> in
+                do { return .success(try await full.take(pieces(try jpeg))) } catch { return .failure(error) }
+            }?.get()
+        }
+        guard case .refused(429, _) = rejection else {
+            Issue.record("\(String(describing: rejection))")
+            return
+        }
+    }
+}
