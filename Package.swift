@@ -209,7 +209,7 @@ var targets: [Target] = [
         hasFormats ? [.define("WEBIMAGE_FORMATS")] : []),
     // XCTest, because Swift Testing does not run tests on the main thread.
     tests("WebImageMainLoopTests", ["WebImageMainLoop", "CWebImageGLib"]),
-    tests("WebImageSharedTests", ["WebImageShared", "WebImage"]),
+    tests("WebImageSharedTests", ["WebImageShared", "WebImage", "WebImageService"]),
     tests("WebImageServiceTests", ["WebImageService", "WebImageShared", "WebImage"] + decoder),
     tests(
         "WebImageCLITests",

@@ -5,6 +5,7 @@ import Foundation
 import WebImageDrawing
 import WebImageGTK
 import WebImageMap
+import WebImageService
 
 /// A value of the type that the context needs. No block runs, so there is none.
 func sample<Value>() -> Value { fatalError() }
@@ -39,6 +40,8 @@ let firstBytes: Data = sample()
 let otherBytes: Data = sample()
 let decoder: any ImageDecoder = sample()
 let encoder: any ImageEncoder = sample()
+let service: ImageService = sample()
+let pieces: AsyncThrowingStream<Data, any Error> = sample()
 let play: URL = sample()
 let playPressed: URL = sample()
 let plate: URL = sample()
