@@ -201,8 +201,9 @@ examples: ## Build the examples as a separate package, and check what they do.
 REQUESTS ?= 20000
 fleet: ## Load REQUESTS=… thumbnails from three servers and a store that are killed at random, and check each; SEED=… repeats a run.
 	@Scripts/setup build test
-	swift build --package-path Examples --scratch-path $(scratch)/examples --product ThumbnailServer
-	@Examples/Fleet/soak $(scratch)/examples/debug/ThumbnailServer $(REQUESTS) $(if $(SEED),500 $(SEED))
+	$(build) $(WEBIMAGE_DEBUG_FLAGS) --product webimage-decoder
+	$(build) $(WEBIMAGE_DEBUG_FLAGS) --product webimage-server
+	@Examples/Fleet/soak $(scratch)/debug/webimage-server $(REQUESTS) $(if $(SEED),500 $(SEED))
 
 docs: ## Build the documentation site in .build/docs.
 	@Scripts/setup $(build_purposes)

@@ -18,7 +18,7 @@ var targets = [
     example("Thumbnailer", products: "WebImage"),
     example("FolderCache", products: "WebImage"),
     example("ArchiveLoader", products: "WebImage"),
-    example("ThumbnailServer", products: "WebImage", "WebImageShared"),
+    example("ImageGateway", products: "WebImage", "WebImageService"),
 ]
 if !without.contains("drawing") { targets.append(example("ContactSheet", products: "WebImage", "WebImageDrawing")) }
 if !without.contains("gtk") {

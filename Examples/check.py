@@ -3,6 +3,7 @@
 import functools
 import http.server
 import io
+import os
 import pathlib
 import subprocess
 import sys
@@ -16,7 +17,6 @@ sys.dont_write_bytecode = True
 
 from PIL import Image
 
-import check_http
 import check_views
 
 PHOTOGRAPH = pathlib.Path("/usr/share/backgrounds/mate/nature/Garden.jpg")
@@ -80,37 +80,26 @@ def check_folder_cache(origin):
     expect(FolderHandler.statuses, [200, 304])
 
 
-def check_thumbnail_server(origin):
-    """It loads, scales and encodes, and maps errors to statuses."""
-    client_time = 5
-    command = [programs / "ThumbnailServer", "--port", "0", "--cache", scratch / "thumbnails", "--allow-loopback"]
-    command += ["--client-time", str(client_time)]
-    server = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
-    base = server.stdout.readline().strip()
+def check_image_gateway():
+    """It answers as a CGI program."""
 
-    def fetch(path, **query):
-        try:
-            with urllib.request.urlopen(f"{base}{path}?{urllib.parse.urlencode(query)}", timeout=60) as response:
-                return response.status, response.read()
-        except urllib.error.HTTPError as error:
-            return error.code, error.read()
+    def answer(path, **variables):
+        environment = os.environ | {"IMAGE_FOLDER": str(scratch), "REQUEST_METHOD": "GET", "REQUEST_URI": path} | variables
+        output = subprocess.run([programs / "ImageGateway"], env=environment, check=True, timeout=60, stdout=subprocess.PIPE).stdout
+        head, _, body = output.partition(b"\r\n\r\n")
+        fields = dict(line.split(": ", 1) for line in head.decode().split("\r\n"))
+        return int(fields["Status"]), fields, body
 
-    (scratch / "page.html").write_text("<html>")
-    status, data = fetch("/thumb", url=f"{origin}/blue.png", width=30, format="png")
-    image = Image.open(io.BytesIO(data)).convert("RGB")
-    expect((status, image.size, image.getpixel((15, 10))), (200, (30, 21), (0, 0, 255)))
-    urls = [f"{origin}/none.png", f"{origin}/page.html", "http://10.0.0.1/a.png", "file:///etc/passwd", "http://127.0.0.1:1/"]
-    expect([fetch("/thumb", url=url)[0] for url in urls], [404, 415, 403, 400, 502])
-    expect([fetch("/thumb", url=urls[0], width=0)[0], fetch("/health")[0], fetch("/else")[0]], [400, 200, 404])
-    noise = Image.merge("RGB", [Image.effect_noise((1024, 1024), 100) for _ in range(3)])
-    noise.save(scratch / "noise.png", compress_level=1)
-    path = "/thumb?" + urllib.parse.urlencode({"url": f"{origin}/noise.png", "width": 1024, "format": "png"})
-    check_http.check_refusals(base)
-    check_http.check_half_closed_clients(base, "/thumb?" + urllib.parse.urlencode({"url": f"{origin}/red.png"}))
-    check_http.check_dripping_clients(base, client_time)
-    check_http.check_slow_readers(base, path, server.pid)
-    server.terminate()
-    expect(server.wait(timeout=60), 0)
+    path = "/_/w:30/plain/local:///blue.png"
+    status, fields, body = answer(path, HTTP_ACCEPT="image/webp,*/*")
+    expect((status, fields["Content-Type"], fields["Vary"]), (200, "image/webp", "Accept"))
+    image = Image.open(io.BytesIO(body)).convert("RGB")
+    expect(image.size, (30, 21))
+    # The result is on disk.
+    assert "detail=disk" in answer(path, HTTP_ACCEPT="image/webp,*/*")[1]["Cache-Status"]
+    expect(answer(path, HTTP_ACCEPT="image/webp", HTTP_IF_NONE_MATCH=fields["ETag"])[0], 304)
+    paths = ["/_/w:30/plain/local:///none.png", "/_/w:30/plain/local:///../a", "/_/w:x/plain/local:///blue.png", "/_/w:1/plain/http://10.0.0.1/"]
+    expect([answer(path)[0] for path in paths], [404, 403, 400, 403])
 
 
 for number, color in enumerate(COLORS):
@@ -120,7 +109,7 @@ check_archive_loader()
 server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), functools.partial(FolderHandler, directory=str(scratch)))
 threading.Thread(target=server.serve_forever, daemon=True).start()
 check_folder_cache(f"http://127.0.0.1:{server.server_port}")
-check_thumbnail_server(f"http://127.0.0.1:{server.server_port}")
+check_image_gateway()
 if (programs / "ContactSheet").exists():
     check_contact_sheet()
 if (programs / "Feed").exists():

@@ -1,4 +1,4 @@
-"""The parts of a fleet on 127.0.0.1: a store (Ceph's radosgw), servers of thumbnails, and nginx in front of them."""
+"""The parts of a fleet on 127.0.0.1: a store (Ceph's radosgw), image servers, and nginx in front of them."""
 
 import os
 import pathlib
@@ -8,6 +8,7 @@ import socket
 import subprocess
 import tempfile
 import time
+import urllib.parse
 import urllib.request
 
 FOLDER = pathlib.Path(__file__).parent
@@ -80,13 +81,18 @@ class Store:
         self.process.wait(60)
 
 
+def path_of(source, side, suffix):
+    """The path of a source's image that is `side` pixels wide."""
+    return f"/_/w:{side}/plain/{urllib.parse.quote(source, safe='')}@{suffix}"
+
+
 class Server:
-    """A server of thumbnails; its disk cache stays when it is killed."""
+    """An image server; its disk cache stays when it is killed."""
 
     def __init__(self, program, directory, store, options):
         self.cache = directory
         self.port = free_port()
-        self.command = [program, "--port", str(self.port), "--cache", directory, *options]
+        self.command = [program, "--unsigned", f"--bind=127.0.0.1:{self.port}", "--cache", directory, "--log-requests=false", *options]
         self.environment = os.environ | {"AWS_ACCESS_KEY_ID": KEY, "AWS_SECRET_ACCESS_KEY": SECRET}
         if store:
             self.command += ["--shared", store.url]
@@ -94,8 +100,8 @@ class Server:
 
     def start(self):
         self.process = subprocess.Popen(self.command, env=self.environment, stdout=subprocess.PIPE, text=True)
-        if not self.process.stdout.readline().startswith("http:"):
-            raise RuntimeError("a server of thumbnails does not start")
+        if not self.process.stdout.readline().startswith("listening on "):
+            raise RuntimeError("an image server does not start")
 
     def end(self, number):
         self.process.send_signal(number)
@@ -107,11 +113,12 @@ class Server:
     def counters(self):
         """The counters of its shared cache; none while it does not answer."""
         try:
-            with urllib.request.urlopen(f"http://127.0.0.1:{self.port}/counters", timeout=2) as response:
+            with urllib.request.urlopen(f"http://127.0.0.1:{self.port}/metrics", timeout=2) as response:
                 lines = response.read().decode().splitlines()
         except OSError:
             return {}
-        return {name.removeprefix("webimage_shared_"): int(value) for name, _, value in (line.partition(" ") for line in lines) if name != "#"}
+        values = (line.split(" ") for line in lines if line.startswith("webimage_shared_"))
+        return {name.removeprefix("webimage_shared_").removesuffix("_total"): int(value) for name, value in values}
 
 
 class Fleet:

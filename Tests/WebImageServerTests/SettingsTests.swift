@@ -38,7 +38,7 @@ struct SettingsTests {
         "watermark-data": ("AAAA", "%"), "fallback": ("FILE", "/none"), "fallback-data": ("AAAA", "%"),
         "fallback-status": ("0", "100"), "ttl": ("60", "x"), "cache-control-passthrough": ("true", "x"),
         "cache": ("/tmp/c", nil),
-        "cache-size": ("500M", "500X"), "memory": ("0", "-1"), "shared": ("s3://abc/d", nil), "workers": ("2", "0"),
+        "cache-size": ("500M", "500X"), "memory": ("0", "-1"), "shared": ("s3://abc/d", nil), "shared-timeout": ("1", "x"), "workers": ("2", "0"),
         "queue": ("0", "-1"), "timeout": ("9", "x"), "max-src-resolution": ("16.8", "x"),
         "max-src-file-size": ("1K", "k"),
         "max-animation-frames": ("1", "0"), "max-result-dimension": ("1", "0"), "isolation": ("never", "maybe"),

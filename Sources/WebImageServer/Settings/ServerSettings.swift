@@ -27,6 +27,7 @@ struct ServerSettings: Sendable {
     var cacheDirectory: String?
     var cacheByteCount: Int = 2 << 30
     var shared: String?
+    var sharedTimeout = SharedImageCache.Budget().firstByte
 
     /// The configuration of the service.
     ///
@@ -53,8 +54,9 @@ struct ServerSettings: Sendable {
         configuration.disk = disk("results")
         if let shared {
             do {
-                configuration.shared = SharedImageCache(
-                    SharedImageCache.Configuration(location: try S3Location(shared)))
+                var cache = SharedImageCache.Configuration(location: try S3Location(shared))
+                cache.budget.firstByte = sharedTimeout
+                configuration.shared = SharedImageCache(cache)
             } catch {
                 throw Setting.Invalid("the shared cache is s3://bucket/prefix, not '\(shared)'")
             }

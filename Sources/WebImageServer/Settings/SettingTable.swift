@@ -171,6 +171,9 @@ extension Setting {
             help:
                 "A cache in an S3 store that several servers share, with the keys of AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY and the secret of WEBIMAGE_SHARED_SECRET"
         ) { settings, text throws(Invalid) in settings.shared = text.isEmpty ? nil : text },
+        seconds(
+            "shared-timeout", "WEBIMAGE_SHARED_TIMEOUT", \.sharedTimeout, "Caches",
+            "How long that store may send nothing, 0.2 by default"),
     ]
 
     private static let limits: [Setting] = [

@@ -1,0 +1,29 @@
+import Foundation
+import WebImage
+import WebImageService
+
+/// Answers one request, which a web server describes as a CGI program's (RFC 3875).
+@main
+enum Program {
+    static func main() async throws {
+        let environment = ProcessInfo.processInfo.environment
+        var configuration = ImageService.Configuration()
+        configuration.folder = environment["IMAGE_FOLDER"].map { URL(filePath: $0, directoryHint: .isDirectory) }
+        configuration.disk = DiskCache()
+        let service = try ImageService(configuration)
+
+        let fields = environment.compactMap { name, value -> HTTPField? in
+            guard name.hasPrefix("HTTP_") else { return nil }
+            return HTTPField(name: name.dropFirst(5).replacing("_", with: "-"), value: value)
+        }
+        let answer = await service.answer(
+            to: ServiceRequest(
+                method: environment["REQUEST_METHOD"] ?? "GET", target: environment["REQUEST_URI"] ?? "/",
+                headers: fields))
+        await service.stop()
+
+        var head = "Status: \(answer.status)\r\n"
+        for field in answer.headers { head += "\(field.name): \(field.value)\r\n" }
+        try FileHandle.standardOutput.write(contentsOf: Data((head + "\r\n").utf8) + answer.body)
+    }
+}
