@@ -113,10 +113,10 @@ public final class ImageService: Sendable {
 
     /// Answers a request. Cancelling the task gives it up.
     public func answer(to request: ServiceRequest) async -> ServiceAnswer {
-        if let answer = answerAtOnce(to: request) { return answer }
         do throws(Refusal) {
+            let order = try order(for: request)
+            if let answer = answerFromMemory(request, order) { return answer }
             if isStopping.withLock({ $0 }) { throw .stopping }
-            let order = try reader.order(for: request, now: configuration.now())
             let found = await results.answer(to: order, within: time(for: request))
             switch found.outcome {
             case .success(let result):
@@ -134,13 +134,20 @@ public final class ImageService: Sendable {
     /// Answers a request if that needs no waiting: from memory, or because it is refused. Otherwise returns `nil`.
     package func answerAtOnce(to request: ServiceRequest) -> ServiceAnswer? {
         do throws(Refusal) {
-            let order = try reader.order(for: request, now: configuration.now())
-            guard let result = results.inMemory(order.key) else { return nil }
-            count(.memory)
-            return answer(request, order, result, .memory)
+            return answerFromMemory(request, try order(for: request))
         } catch {
             return refused(error, request)
         }
+    }
+
+    private func order(for request: ServiceRequest) throws(Refusal) -> Order {
+        try reader.order(for: request, now: configuration.now())
+    }
+
+    private func answerFromMemory(_ request: ServiceRequest, _ order: Order) -> ServiceAnswer? {
+        guard let result = results.inMemory(order.key) else { return nil }
+        count(.memory)
+        return answer(request, order, result, .memory)
     }
 
     private func time(for request: ServiceRequest) -> Duration {

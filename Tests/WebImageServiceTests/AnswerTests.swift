@@ -82,6 +82,7 @@ struct AnswerTests {
         #expect(try await size("/", ["Sec-CH-Width": "-5", "DPR": "1e9"]) == [80, 40])
         let answer = try await fixture.get("/plain/{}/a.png")
         #expect(answer.header("Vary") == "Accept, Sec-CH-DPR, DPR, Sec-CH-Width, Width")
+        #expect(answer.header("Accept-CH") == "Sec-CH-DPR, Sec-CH-Width")
         #expect(try await self.fixture().get("/plain/{}/a.png@png", ["Width": "40"]).size == [80, 40])
     }
 

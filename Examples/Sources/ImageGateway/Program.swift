@@ -14,7 +14,7 @@ enum Program {
 
         let fields = environment.compactMap { name, value -> HTTPField? in
             guard name.hasPrefix("HTTP_") else { return nil }
-            return HTTPField(name: name.dropFirst(5).replacing("_", with: "-"), value: value)
+            return HTTPField(name: String(name.dropFirst(5)).replacing("_", with: "-"), value: value)
         }
         let answer = await service.answer(
             to: ServiceRequest(

@@ -59,6 +59,8 @@ struct ResultAnswer {
         fields.add("Last-Modified", HTTPDate.format(modified))
         fields.add("Cache-Control", result.head.isStorable ? "public, max-age=\(remainingSeconds)" : "no-store")
         if !order.varyingFields.isEmpty { fields.add("Vary", order.varyingFields.joined(separator: ", ")) }
+        // Browsers send hints only to servers that want them.
+        if order.varyingFields.contains("Sec-CH-DPR") { fields.add("Accept-CH", "Sec-CH-DPR, Sec-CH-Width") }
         fields.add("Cache-Status", cacheStatus)
         return fields
     }
