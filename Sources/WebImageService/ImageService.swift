@@ -164,9 +164,9 @@ public final class ImageService: Sendable {
     /// Returns the image that stands for one that cannot be had.
     private func fallback(_ request: ServiceRequest, _ order: Order, _ refusal: Refusal) async -> ServiceAnswer? {
         guard let data = configuration.fallback, refusal.isAboutSource, order.key.info == nil else { return nil }
-        guard case .success(let result) = await maker.result(of: order, from: ResultMaker.Source(data: data)) else {
-            return nil
-        }
+        // It waits in the queue of the results, too.
+        let made = try? await places.run { await maker.result(of: order, from: ResultMaker.Source(data: data)) }
+        guard case .success(let result) = made ?? nil else { return nil }
         totals.withLock { totals in
             totals.requests += 1
             totals.refusals += 1

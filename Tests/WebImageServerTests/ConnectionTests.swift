@@ -253,6 +253,20 @@ struct ConnectionTests {
         #expect(await client.read().hasSuffix("given up"))
     }
 
+    @Test func aClientThatDoesNotReadDoesNotDelayTheStop() async throws {
+        let fixture = try Fixture { _ in
+        } answer: { _ in
+            Self.answer(String(repeating: "x", count: 32 << 20))
+        }
+        let client = try RawClient(fixture.place)
+        client.send(Self.get)
+        // The answer has begun.
+        _ = await client.read { $0.contains("\r\n\r\n") }
+        let start = ContinuousClock.now
+        await fixture.server.stop(within: .milliseconds(200))
+        #expect(start.duration(to: .now) < .seconds(5))
+    }
+
     @Test(arguments: [
         "", "1", "a:b", "127.0.0.1:99999", "unix:", "unix:" + String(repeating: "a", count: 200), "[::1:1",
         "nowhere.invalid:1",

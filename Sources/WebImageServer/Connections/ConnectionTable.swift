@@ -140,11 +140,17 @@ final class ConnectionTable: Sendable {
 
     // MARK: Stopping
 
-    /// Waits until no request is without an answer, for at most `time`; then gives up those that are.
+    /// Waits until all answers are sent, for at most `time`; then gives up requests without one, and clients that do not read.
     func drain(within time: Duration) async {
         let clock = SystemTimerClock.shared
         let timer = clock.schedule(at: clock.now + time) { [self] in
-            for exchange in state.withLock({ $0.connections.values.compactMap(\.exchange) }) { exchange.leave() }
+            let exchanges = state.withLock { state in
+                for connection in state.connections.values where connection.phase == .sending {
+                    shutdown(connection.descriptor, Int32(SHUT_RDWR))
+                }
+                return state.connections.values.compactMap(\.exchange)
+            }
+            for exchange in exchanges { exchange.leave() }
         }
         await withCheckedContinuation { continuation in
             state.withLock { state in

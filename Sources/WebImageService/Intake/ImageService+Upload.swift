@@ -14,7 +14,9 @@ extension ImageService {
     ///
     /// The upload is read no further than needed to refuse it. It is never written to disk, and counts against the service's limits as results do.
     ///
-    /// - Parameter pieces: the bytes as they arrive.
+    /// - Parameters:
+    ///   - pieces: the bytes as they arrive.
+    ///   - policy: what is accepted, and the files to make.
     /// - Throws: ``UploadRejection``.
     public func take<Pieces: AsyncSequence<Data, any Error>>(
         _ pieces: Pieces, _ policy: UploadPolicy = UploadPolicy()

@@ -15,10 +15,12 @@ public struct SigningKey: Sendable, CustomStringConvertible, CustomReflectable {
         (self.key, self.salt) = (key, salt)
     }
 
-    /// Returns the signature of a path, which begins with a slash: the beginning of an HMAC-SHA256 of salt and path, in the URL's
-    /// form of base64 without padding.
+    /// Returns the signature of a path: the beginning of an HMAC-SHA256 of salt and path, in the form of base64 for URLs,
+    /// without padding.
     ///
-    /// - Parameter byteCount: the length of the signature before it is encoded, 1 to 32; 32 by default.
+    /// - Parameters:
+    ///   - path: what is behind the signature in a URL; begins with a slash.
+    ///   - byteCount: the length of the signature before it is encoded, 1 to 32; 32 by default.
     public func signature(of path: String, byteCount: Int = 32) -> String {
         Base64.urlText(of: code(of: path).prefix(min(max(byteCount, 1), 32)))
     }
