@@ -67,6 +67,11 @@ struct AnswerTests {
             #expect(answer.status == 200, "\(answer.text.prefix(100))")
             #expect(try CodecRegistry.shared.info(of: answer.body).frameCount == count, "\(path)")
         }
+        let small = try await self.fixture { $0.limits.decoding.animationByteCount = 4 * 40 * 40 * 3 }
+        #expect(try await small.get("/w:40/plain/{}/a.gif@webp").status == 200)
+        #expect(try await small.get("/w:80/el:1/plain/{}/a.gif@webp").status == 422)
+        #expect(try await small.get("/w:80/el:1/plain/{}/a.gif@png").status == 422)
+        #expect(try await small.get("/w:80/el:1/plain/{}/a.gif@jpg").status == 200)
         let short = try await self.fixture { $0.limits.frameCount = 2 }
         #expect(try await short.get("/w:20/plain/{}/a.gif").status == 413)
     }

@@ -180,8 +180,9 @@ struct ResultMaker: Sendable {
         var geometry = RecipeGeometry(recipe, source: turn.applied(to: size))
         var options = DecodingOptions(allowsDamage: false, limits: limits.decoding, cancellation: cancellation)
         options.firstFrameOnly = !mayBeAnimated(recipe)
+        let frameCount = options.firstFrameOnly ? 1 : info.frameCount
         if recipe.trim == nil {
-            try check(geometry)
+            try check(geometry, frameCount: frameCount)
             let target = turn.applied(to: geometry.decoded)
             if target != size {
                 options.thumbnail = Thumbnail(.pixels(width: target.width, height: target.height), mode: .stretch)
@@ -194,7 +195,7 @@ struct ResultMaker: Sendable {
                 cancellation: cancellation)
             size = image.pixels.size
             geometry = RecipeGeometry(recipe, source: turn.applied(to: size))
-            try check(geometry)
+            try check(geometry, frameCount: frameCount)
         }
         let mark = recipe.watermark == nil ? nil : try watermark?.mark(decoding, limits.decoding, cancellation)
         if recipe.watermark != nil, mark == nil {
@@ -212,13 +213,16 @@ struct ResultMaker: Sendable {
         return encoding.canEncodeAnimation(as: format)
     }
 
-    private func check(_ geometry: RecipeGeometry) throws(WebImageError) {
+    private func check(_ geometry: RecipeGeometry, frameCount: Int) throws(WebImageError) {
+        // All frames together are bounded like those of a source.
+        let frameLimit = frameCount > 1 ? limits.decoding.animationByteCount / 4 / frameCount : .max
+        let pixelLimit = min(limits.resultPixelCount, frameLimit)
         for size in [geometry.scaled, geometry.padded] {
             let longest = max(size.width, size.height)
-            guard longest <= limits.resultSide, size.width * size.height <= limits.resultPixelCount else {
+            guard longest <= limits.resultSide, size.width * size.height <= pixelLimit else {
                 throw .processing(
                     identifier: "size",
-                    reason: .resultTooLarge(size, pixelLimit: limits.resultPixelCount, sideLimit: limits.resultSide))
+                    reason: .resultTooLarge(size, pixelLimit: pixelLimit, sideLimit: limits.resultSide))
             }
         }
     }
