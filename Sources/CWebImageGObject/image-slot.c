@@ -79,6 +79,7 @@ static void image_slot_state_changed(gpointer data) {
     const WebImageBridgeState old = self->state;
     webimage_bridge_slot_get_state(self->handle, &self->state);
     const WebImageBridgeState new = self->state;
+    const guint64 change = ++self->changes;
     GObject *owner = g_object_ref(self->owner);
     if (self->placeholder != NULL || self->error_paintable != NULL) image_slot_resize(self);
     image_slot_redraw(self);
@@ -94,8 +95,11 @@ static void image_slot_state_changed(gpointer data) {
     if (has_failed || old.phase == WEBIMAGE_BRIDGE_PHASE_FAILED) image_slot_notify(self, IMAGE_SLOT_ERROR);
     GError *error = has_failed ? image_slot_get_error(self) : NULL;
     g_object_thaw_notify(owner);
-    if (error != NULL) g_signal_emit(owner, self->class->signals[IMAGE_SLOT_FAILED], 0, error);
-    if (new.phase == WEBIMAGE_BRIDGE_PHASE_LOADED) g_signal_emit(owner, self->class->signals[IMAGE_SLOT_LOADED], 0);
+    // Unless an observer has begun something else, or disposed of the owner.
+    if (change == self->changes && self->handle != NULL) {
+        if (error != NULL) g_signal_emit(owner, self->class->signals[IMAGE_SLOT_FAILED], 0, error);
+        if (new.phase == WEBIMAGE_BRIDGE_PHASE_LOADED) g_signal_emit(owner, self->class->signals[IMAGE_SLOT_LOADED], 0);
+    }
     g_clear_error(&error);
     g_object_unref(owner);
 }
@@ -122,8 +126,18 @@ static void image_slot_set_paintable(ImageSlot *self, GdkPaintable **place, GdkP
     g_signal_connect_swapped(paintable, "invalidate-size", G_CALLBACK(image_slot_resize), self);
 }
 
-void image_slot_dispose(ImageSlot *self) {
+static void image_slot_end_waiting(ImageSlot *self) {
     g_clear_handle_id(&self->update_source, g_source_remove);
+    if (self->frame_clock == NULL) return;
+    // The clock of a destroyed window has no handlers any more.
+    if (g_signal_handler_is_connected(self->frame_clock, self->layout_handler)) {
+        g_signal_handler_disconnect(self->frame_clock, self->layout_handler);
+    }
+    g_clear_object(&self->frame_clock);
+}
+
+void image_slot_dispose(ImageSlot *self) {
+    image_slot_end_waiting(self);
     image_slot_set_paintable(self, &self->placeholder, NULL);
     image_slot_set_paintable(self, &self->error_paintable, NULL);
     WebImageBridgeSlot *handle = g_steal_pointer(&self->handle);
@@ -152,6 +166,13 @@ static void image_slot_invalidate(ImageSlot *self) {
     if (self->handle == NULL || self->update_source != 0) return;
     // Before layouts and frames.
     self->update_source = g_idle_add_full(G_PRIORITY_HIGH_IDLE, image_slot_update_idle, self, NULL);
+    if (!GTK_IS_WIDGET(self->owner)) return;
+    // During a frame, as when a list that scrolls binds its rows, the source comes after drawing.
+    GdkFrameClock *clock = gtk_widget_get_frame_clock(GTK_WIDGET(self->owner));
+    if (clock == NULL) return;
+    self->frame_clock = g_object_ref(clock);
+    self->layout_handler = g_signal_connect_swapped(clock, "layout", G_CALLBACK(image_slot_update), self);
+    gdk_frame_clock_request_phase(clock, GDK_FRAME_CLOCK_PHASE_LAYOUT);
 }
 
 void image_slot_invalidate_display(ImageSlot *self) {
@@ -178,32 +199,46 @@ static void image_slot_load(ImageSlot *self, WebImageCachePolicy policy) {
 }
 
 void image_slot_update(ImageSlot *self) {
-    g_clear_handle_id(&self->update_source, g_source_remove);
-    if (self->handle == NULL) return;
-    if (self->display_is_stale) {
+    image_slot_end_waiting(self);
+    GObject *owner = g_object_ref(self->owner);
+    if (self->handle != NULL && self->display_is_stale) {
         self->display_is_stale = FALSE;
         webimage_bridge_slot_configure(self->handle, &self->display);
     }
-    if (self->request_is_stale) {
+    if (self->handle != NULL && self->request_is_stale) {
         self->request_is_stale = FALSE;
         image_slot_load(self, web_image_request_get_cache_policy(self->request));
     }
+    g_object_unref(owner);
+}
+
+// Removes what the slot shows, and cancels its load: it is of an earlier URI.
+static void image_slot_clear(ImageSlot *self) {
+    WebImageBridgeState state;
+    webimage_bridge_slot_get_state(self->handle, &state);
+    if (state.phase != WEBIMAGE_BRIDGE_PHASE_IDLE || state.width > 0) webimage_bridge_slot_clear(self->handle);
 }
 
 void image_slot_reload(ImageSlot *self) {
     if (self->handle == NULL) return;
+    GObject *owner = g_object_ref(self->owner);
     self->request_is_stale = FALSE;
     image_slot_update(self);
     // A failed load is repeated as it was. An image on display stays while its server is asked for another.
     const gboolean has_failed = self->state.phase == WEBIMAGE_BRIDGE_PHASE_FAILED;
-    image_slot_load(
-        self, has_failed ? web_image_request_get_cache_policy(self->request) : WEB_IMAGE_CACHE_POLICY_REFRESH);
+    if (self->handle != NULL) {
+        image_slot_load(
+            self, has_failed ? web_image_request_get_cache_policy(self->request) : WEB_IMAGE_CACHE_POLICY_REFRESH);
+    }
+    g_object_unref(owner);
 }
 
 void image_slot_cancel(ImageSlot *self) {
     if (self->handle == NULL) return;
+    GObject *owner = g_object_ref(self->owner);
     image_slot_update(self);
-    webimage_bridge_slot_cancel(self->handle);
+    if (self->handle != NULL) webimage_bridge_slot_cancel(self->handle);
+    g_object_unref(owner);
 }
 
 // MARK: Properties
@@ -212,7 +247,7 @@ gboolean image_slot_get_property(ImageSlot *self, guint id, GValue *value) {
     WebImageBridgeState state = {0};
     if (self->handle != NULL && id >= IMAGE_SLOT_LOADING && id < IMAGE_SLOT_N_PROPERTIES) {
         image_slot_update(self);
-        webimage_bridge_slot_get_state(self->handle, &state);
+        if (self->handle != NULL) webimage_bridge_slot_get_state(self->handle, &state);
     }
     switch (id) {
     case IMAGE_SLOT_URI:
@@ -266,6 +301,7 @@ static gboolean image_slot_set_request_property(ImageSlot *self, guint id, const
         const char *uri = g_value_get_string(value);
         if (g_strcmp0(uri, web_image_request_get_uri(self->request)) == 0) return FALSE;
         web_image_request_set_uri(self->request, uri);
+        image_slot_clear(self);
         return TRUE;
     }
     case IMAGE_SLOT_HEADERS:

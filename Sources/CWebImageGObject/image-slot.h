@@ -7,7 +7,7 @@
 // properties of this table, whose IDs begin with 1.
 //
 // Properties take effect together, before the next frame or when the state is read, so that their order does not matter: a request
-// does not go out before its headers are set.
+// does not go out before its headers are set. Only the image of an earlier URI goes at once.
 
 typedef enum {
     IMAGE_SLOT_URI = 1,
@@ -58,7 +58,12 @@ typedef struct {
     WebImageBridgeDisplay display;
     // As last told to observers.
     WebImageBridgeState state;
+    // How often it has changed.
+    guint64 changes;
     guint update_source;
+    // Of a widget with a pending update: its clock, and the handler of the layout.
+    GdkFrameClock *frame_clock;
+    gulong layout_handler;
     gboolean display_is_stale, request_is_stale;
 } ImageSlot;
 
@@ -70,7 +75,8 @@ void image_slot_dispose(ImageSlot *self);
 
 gboolean image_slot_get_property(ImageSlot *self, guint id, GValue *value);
 gboolean image_slot_set_property(ImageSlot *self, guint id, const GValue *value);
-// Applies changed properties with the next turn of the main loop, or now.
+// Applies changed properties before the next layout of a widget, with the next turn of the main loop at the latest, or now. Observers may
+// dispose of the owner meanwhile.
 void image_slot_invalidate_display(ImageSlot *self);
 void image_slot_invalidate_request(ImageSlot *self);
 void image_slot_update(ImageSlot *self);

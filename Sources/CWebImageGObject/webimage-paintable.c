@@ -179,7 +179,7 @@ const char *web_image_paintable_get_uri(WebImagePaintable *self) {
  * @self: a paintable
  * @uri: (nullable): the address of an image
  *
- * Shows another image, or none.
+ * Shows another image, or none. The image before does not appear any more.
  */
 void web_image_paintable_set_uri(WebImagePaintable *self, const char *uri) {
     g_return_if_fail(WEB_IMAGE_IS_PAINTABLE(self));

@@ -96,6 +96,66 @@ static void placeholders_are_drawn_until_the_image_is(void) {
     destroy(picture);
 }
 
+// A URI that changes while a frame is made, and the color that this frame has then.
+typedef struct {
+    WebImagePicture *picture;
+    const char *uri;
+    guint32 color;
+    gboolean is_set, is_drawn;
+} Change;
+
+static void change(Change *change) {
+    if (!change->is_set) web_image_picture_set_uri(change->picture, change->uri);
+    change->is_set = TRUE;
+}
+
+static void see(Change *change) {
+    if (!change->is_set || change->is_drawn) return;
+    change->color = color_at(change->picture, 60, 60);
+    change->is_drawn = TRUE;
+}
+
+static guint32 color_after_change(WebImagePicture *picture, const char *phase, const char *new_uri) {
+    Change data = {.picture = picture, .uri = new_uri};
+    GdkFrameClock *clock = gtk_widget_get_frame_clock(GTK_WIDGET(picture));
+    g_signal_connect_swapped(clock, phase, G_CALLBACK(change), &data);
+    g_signal_connect_swapped(clock, "after-paint", G_CALLBACK(see), &data);
+    const guint timer = g_timeout_add_seconds(30, give_up, NULL);
+    gdk_frame_clock_request_phase(
+        clock, GDK_FRAME_CLOCK_PHASE_UPDATE | GDK_FRAME_CLOCK_PHASE_LAYOUT | GDK_FRAME_CLOCK_PHASE_PAINT |
+                   GDK_FRAME_CLOCK_PHASE_AFTER_PAINT);
+    while (!data.is_drawn) g_main_context_iteration(NULL, TRUE);
+    g_source_remove(timer);
+    g_signal_handlers_disconnect_by_data(clock, &data);
+    return data.color;
+}
+
+static void no_frame_has_the_image_of_an_earlier_uri(void) {
+    // Lists bind rows in both phases.
+    const char *const phases[] = {"update", "layout"};
+    for (gsize index = 0; index < G_N_ELEMENTS(phases); index++) {
+        WebImagePicture *picture = new_picture();
+        GdkPaintable *placeholder = new_paintable(GREEN);
+        g_object_set(picture, "placeholder", placeholder, "uri", uri, NULL);
+        g_object_unref(placeholder);
+        wait_for_color(picture, 60, 60, ORANGE);
+        g_assert_cmphex(color_after_change(picture, phases[index], NULL), ==, GREEN);
+        // An image in memory is in the same frame.
+        g_assert_true(is_near(color_after_change(picture, phases[index], uri), ORANGE));
+        g_assert_cmphex(color_after_change(picture, phases[index], "file:///nonexistent/image.png"), ==, GREEN);
+        destroy(picture);
+    }
+}
+
+static void a_paintable_does_not_draw_the_image_of_an_earlier_uri(void) {
+    WebImagePaintable *paintable = web_image_paintable_new(uri);
+    while (web_image_paintable_get_loading(paintable)) g_main_context_iteration(NULL, TRUE);
+    g_assert_cmpint(gdk_paintable_get_intrinsic_width(GDK_PAINTABLE(paintable)), ==, 300);
+    web_image_paintable_set_uri(paintable, animation);
+    g_assert_cmpint(gdk_paintable_get_intrinsic_width(GDK_PAINTABLE(paintable)), ==, 0);
+    g_object_unref(paintable);
+}
+
 static void an_image_fades_in_above_its_placeholder(void) {
     WebImagePicture *picture = new_picture();
     GdkPaintable *placeholder = new_paintable(GREEN);
@@ -189,6 +249,8 @@ int main(int argc, char **argv) {
     if (!gtk_init_check()) return 77;
 #define TEST(name) g_test_add_func("/drawing/" #name, name)
     TEST(placeholders_are_drawn_until_the_image_is);
+    TEST(no_frame_has_the_image_of_an_earlier_uri);
+    TEST(a_paintable_does_not_draw_the_image_of_an_earlier_uri);
     TEST(an_image_fades_in_above_its_placeholder);
     TEST(corners_are_cut);
     TEST(a_failure_has_a_sign_and_a_click_retries);

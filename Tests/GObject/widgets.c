@@ -69,6 +69,28 @@ static void the_image_of_an_earlier_uri_never_appears(void) {
     destroy(window);
 }
 
+static void show_second(WebImagePicture *picture) {
+    if (get_width(picture) == widths[0]) web_image_picture_set_uri(picture, uris[1]);
+}
+
+static void loaded_second(WebImagePicture *picture, int *loaded) {
+    g_assert_cmpint(get_width(picture), ==, widths[1]);
+    (*loaded)++;
+}
+
+static void no_signal_is_of_an_earlier_uri(void) {
+    GtkWidget *window;
+    WebImagePicture *picture = new_picture(&window);
+    int loaded = 0;
+    g_signal_connect(picture, "notify::image-width", G_CALLBACK(show_second), NULL);
+    g_signal_connect(picture, "loaded", G_CALLBACK(loaded_second), &loaded);
+    web_image_picture_set_uri(picture, uris[0]);
+    while (loaded == 0) g_main_context_iteration(NULL, TRUE);
+    wait_until_idle(picture);
+    g_assert_cmpint(loaded, ==, 1);
+    destroy(window);
+}
+
 static void a_failure_has_a_code_and_a_sentence(void) {
     GtkWidget *window;
     WebImagePicture *picture = new_picture(&window);
@@ -171,6 +193,29 @@ static void a_handler_may_destroy_the_window(void) {
     while (picture != NULL) g_main_context_iteration(NULL, TRUE);
 }
 
+static void read_loading(WebImagePicture *picture) { g_assert_false(web_image_picture_get_loading(picture)); }
+
+static void a_handler_may_destroy_the_window_within_a_call(void) {
+    void (*const calls[])(WebImagePicture *) = {read_loading, web_image_picture_cancel, web_image_picture_reload};
+    for (gsize index = 0; index < G_N_ELEMENTS(calls); index++) {
+        GtkWidget *window;
+        WebImagePicture *picture = new_picture(&window);
+        g_object_add_weak_pointer(G_OBJECT(picture), (gpointer *)&picture);
+        g_signal_connect_swapped(picture, "failed", G_CALLBACK(gtk_window_destroy), window);
+        web_image_picture_set_uri(picture, "not an address");
+        calls[index](picture);
+        g_assert_null(picture);
+    }
+    GtkWidget *window;
+    WebImagePicture *picture = new_picture(&window);
+    g_object_add_weak_pointer(G_OBJECT(picture), (gpointer *)&picture);
+    web_image_picture_set_uri(picture, uris[0]);
+    wait_until_idle(picture);
+    g_signal_connect_swapped(picture, "notify::image-width", G_CALLBACK(gtk_window_destroy), window);
+    web_image_picture_set_uri(picture, uris[1]);
+    while (picture != NULL) g_main_context_iteration(NULL, TRUE);
+}
+
 static void a_paintable_has_the_size_of_its_image(void) {
     WebImagePaintable *paintable = web_image_paintable_new(uris[1]);
     int sizes = 0;
@@ -237,12 +282,14 @@ int main(int argc, char **argv) {
 #define TEST(name) g_test_add_func("/widgets/" #name, name)
     TEST(a_picture_shows_the_image_of_its_uri);
     TEST(the_image_of_an_earlier_uri_never_appears);
+    TEST(no_signal_is_of_an_earlier_uri);
     TEST(a_failure_has_a_code_and_a_sentence);
     TEST(a_placeholder_gives_the_size_until_the_image_has_one);
     TEST(one_paintable_may_be_placeholder_and_sign_of_failure);
     TEST(decoding_at_size_follows_the_size_request);
     TEST(a_disposed_picture_does_nothing);
     TEST(a_handler_may_destroy_the_window);
+    TEST(a_handler_may_destroy_the_window_within_a_call);
     TEST(a_paintable_has_the_size_of_its_image);
     TEST(pictures_are_released);
     TEST(setting_and_unsetting_takes_no_memory);
