@@ -1,7 +1,11 @@
+#define _GNU_SOURCE
+
 #include "error-private.h"
 #include "image-slot.h"
 #include "request-private.h"
 #include "session-private.h"
+
+#include <unistd.h>
 
 enum { DEFAULT_TRANSITION_DURATION = 200 };
 
@@ -124,6 +128,18 @@ static void image_slot_set_paintable(ImageSlot *self, GdkPaintable **place, GdkP
     if (paintable == other) return;
     g_signal_connect_swapped(paintable, "invalidate-contents", G_CALLBACK(image_slot_redraw), self);
     g_signal_connect_swapped(paintable, "invalidate-size", G_CALLBACK(image_slot_resize), self);
+}
+
+static gboolean dispose_of(gpointer owner) {
+    // Not only by the reference: the other thread may still have its own, and finalize what was disposed of here.
+    g_object_run_dispose(owner);
+    return G_SOURCE_REMOVE;
+}
+
+gboolean image_slot_defer_dispose(GObject *owner) {
+    if (gettid() == getpid()) return FALSE;
+    g_idle_add_full(G_PRIORITY_DEFAULT, dispose_of, g_object_ref(owner), g_object_unref);
+    return TRUE;
 }
 
 static void image_slot_end_waiting(ImageSlot *self) {

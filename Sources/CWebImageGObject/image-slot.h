@@ -71,6 +71,9 @@ typedef struct {
 void image_slot_class_init(ImageSlotClass *class, GObjectClass *owner);
 // `picture` shows the image; NULL for an owner that draws the paintable of the handle.
 void image_slot_init(ImageSlot *self, const ImageSlotClass *class, GObject *owner, GtkPicture *picture);
+// GTK's objects are disposed of on the main thread. On another one, as when a garbage collector releases the last reference there, this
+// keeps `owner`, which is disposed of on the main thread soon. Returns whether it is kept.
+gboolean image_slot_defer_dispose(GObject *owner);
 void image_slot_dispose(ImageSlot *self);
 
 gboolean image_slot_get_property(ImageSlot *self, guint id, GValue *value);

@@ -83,6 +83,7 @@ static void web_image_paintable_resize(GObject *owner) { gdk_paintable_invalidat
 
 static void web_image_paintable_dispose(GObject *object) {
     WebImagePaintable *self = WEB_IMAGE_PAINTABLE(object);
+    if (image_slot_defer_dispose(object)) return;
     if (self->slot.handle != NULL) {
         g_signal_handlers_disconnect_by_data(webimage_bridge_slot_paintable(self->slot.handle), self);
     }

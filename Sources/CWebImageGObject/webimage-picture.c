@@ -152,6 +152,7 @@ static void web_image_picture_snapshot(GtkWidget *widget, GtkSnapshot *snapshot)
 
 static void web_image_picture_dispose(GObject *object) {
     WebImagePicture *self = WEB_IMAGE_PICTURE(object);
+    if (image_slot_defer_dispose(object)) return;
     image_slot_dispose(&self->slot);
     g_clear_pointer(&self->picture, gtk_widget_unparent);
     g_clear_pointer(&self->alternative_text, g_free);

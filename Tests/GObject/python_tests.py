@@ -212,6 +212,23 @@ sys.exit(os.waitpid(child, 0)[1] or status if child else status)"""
         gc.collect()
         self.assertEqual([reference for reference in references if reference()], [])
 
+    def test_cycles_may_be_collected_on_another_thread(self):
+        released = []
+        gc.disable()
+        self.addCleanup(gc.enable)
+        for kind in (WebImage.Paintable, WebImage.Picture):
+            image = kind(uri=f"{self.address}/39.png", placeholder=Gdk.Paintable.new_empty(4, 3))
+            image.connect("loaded", lambda image, cycle: None, [image])
+            self.assertTrue(image.props.loading)
+            image.weak_ref(released.append, kind)
+            cycle = [image]
+            cycle.append(cycle)
+            del image, cycle
+        thread = threading.Thread(target=gc.collect)
+        thread.start()
+        thread.join()
+        self.iterate_until(lambda: len(released) == 2)
+
     @staticmethod
     def resident():
         with open("/proc/self/statm") as file:

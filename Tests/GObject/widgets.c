@@ -216,6 +216,28 @@ static void a_handler_may_destroy_the_window_within_a_call(void) {
     while (picture != NULL) g_main_context_iteration(NULL, TRUE);
 }
 
+static gpointer release(gpointer object) {
+    g_object_unref(object);
+    return NULL;
+}
+
+static void the_last_reference_may_go_on_another_thread(void) {
+    const GType types[] = {WEB_IMAGE_TYPE_PAINTABLE, WEB_IMAGE_TYPE_PICTURE};
+    GdkPaintable *placeholder = GDK_PAINTABLE(web_image_paintable_new(NULL));
+    const guint signal = g_signal_lookup("invalidate-contents", GDK_TYPE_PAINTABLE);
+    for (gsize index = 0; index < G_N_ELEMENTS(types); index++) {
+        GObject *object = g_object_new(types[index], "uri", uris[0], "placeholder", placeholder, NULL);
+        if (g_object_is_floating(object)) g_object_ref_sink(object);
+        gboolean is_loading;
+        g_object_get(object, "loading", &is_loading, NULL);
+        g_object_add_weak_pointer(object, (gpointer *)&object);
+        g_thread_join(g_thread_new("release", release, object));
+        while (object != NULL) g_main_context_iteration(NULL, TRUE);
+        g_assert_false(g_signal_has_handler_pending(placeholder, signal, 0, FALSE));
+    }
+    g_object_unref(placeholder);
+}
+
 static void a_paintable_has_the_size_of_its_image(void) {
     WebImagePaintable *paintable = web_image_paintable_new(uris[1]);
     int sizes = 0;
@@ -290,6 +312,7 @@ int main(int argc, char **argv) {
     TEST(a_disposed_picture_does_nothing);
     TEST(a_handler_may_destroy_the_window);
     TEST(a_handler_may_destroy_the_window_within_a_call);
+    TEST(the_last_reference_may_go_on_another_thread);
     TEST(a_paintable_has_the_size_of_its_image);
     TEST(pictures_are_released);
     TEST(setting_and_unsetting_takes_no_memory);
