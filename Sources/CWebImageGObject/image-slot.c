@@ -320,11 +320,23 @@ static gboolean image_slot_set_request_property(ImageSlot *self, guint id, const
         image_slot_clear(self);
         return TRUE;
     }
-    case IMAGE_SLOT_HEADERS:
+    case IMAGE_SLOT_HEADERS: {
+        const char *const *headers = g_value_get_boxed(value), *const *old = web_image_request_get_headers(self->request);
+        if (headers == old || (headers != NULL && old != NULL && g_strv_equal(headers, old))) return FALSE;
+        web_image_request_set_headers(self->request, headers);
+        return TRUE;
+    }
     case IMAGE_SLOT_PROCESSOR:
+        if (g_value_get_boxed(value) == web_image_request_get_processor(self->request)) return FALSE;
+        web_image_request_set_processor(self->request, g_value_get_boxed(value));
+        return TRUE;
     case IMAGE_SLOT_PRIORITY:
+        if ((int)web_image_request_get_priority(self->request) == g_value_get_enum(value)) return FALSE;
+        web_image_request_set_priority(self->request, g_value_get_enum(value));
+        return TRUE;
     case IMAGE_SLOT_CACHE_POLICY:
-        g_object_set_property(G_OBJECT(self->request), g_param_spec_get_name(self->class->properties[id]), value);
+        if ((int)web_image_request_get_cache_policy(self->request) == g_value_get_enum(value)) return FALSE;
+        web_image_request_set_cache_policy(self->request, g_value_get_enum(value));
         return TRUE;
     case IMAGE_SLOT_SESSION: return g_set_object(&self->session, g_value_get_object(value));
     case IMAGE_SLOT_BLUR_HASH: return replace_text(&self->blur_hash, g_value_get_string(value));

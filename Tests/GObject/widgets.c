@@ -238,6 +238,36 @@ static void the_last_reference_may_go_on_another_thread(void) {
     g_object_unref(placeholder);
 }
 
+static void an_equal_value_changes_nothing(void) {
+    WebImageProcessor *processor = web_image_processor_new_grayscale();
+    const char *headers[] = {"X-One: 1", NULL};
+    const GType types[] = {WEB_IMAGE_TYPE_PAINTABLE, WEB_IMAGE_TYPE_PICTURE};
+    for (gsize index = 0; index < G_N_ELEMENTS(types); index++) {
+        GObject *object = g_object_new(types[index], "uri", uris[0], NULL);
+        if (g_object_is_floating(object)) g_object_ref_sink(object);
+        const gboolean is_paintable = WEB_IMAGE_IS_PAINTABLE(object);
+        int notified = 0;
+        gboolean is_loading = TRUE;
+        for (int time = 0; time < 2; time++) {
+            if (time == 1) g_signal_connect_swapped(object, "notify", G_CALLBACK(increment), &notified);
+            g_object_set(
+                object, "priority", WEB_IMAGE_PRIORITY_LOW, "headers", headers, "processor", processor, "cache-policy",
+                WEB_IMAGE_CACHE_POLICY_RELOAD, NULL);
+            if (is_paintable) g_object_set(object, "width", 30, "height", 20, NULL);
+            g_object_get(object, "loading", &is_loading, NULL);
+            // With this policy each load asks for the file again.
+            g_assert_cmpint(is_loading, ==, time == 0);
+            while (is_loading) {
+                g_main_context_iteration(NULL, TRUE);
+                g_object_get(object, "loading", &is_loading, NULL);
+            }
+        }
+        g_assert_cmpint(notified, ==, 0);
+        g_object_unref(object);
+    }
+    web_image_processor_unref(processor);
+}
+
 static void a_paintable_has_the_size_of_its_image(void) {
     WebImagePaintable *paintable = web_image_paintable_new(uris[1]);
     int sizes = 0;
@@ -313,6 +343,7 @@ int main(int argc, char **argv) {
     TEST(a_handler_may_destroy_the_window);
     TEST(a_handler_may_destroy_the_window_within_a_call);
     TEST(the_last_reference_may_go_on_another_thread);
+    TEST(an_equal_value_changes_nothing);
     TEST(a_paintable_has_the_size_of_its_image);
     TEST(pictures_are_released);
     TEST(setting_and_unsetting_takes_no_memory);
