@@ -25,18 +25,23 @@ graphene_rect_t image_slot_place(double width, double height, GtkContentFit fit,
         (float)(width * scale), (float)(height * scale));
 }
 
+GdkRGBA image_slot_get_color(GtkWidget *widget) {
+    GdkRGBA color;
+#if GTK_CHECK_VERSION(4, 10, 0)
+    gtk_widget_get_color(widget, &color);
+#else
+    gtk_style_context_get_color(gtk_widget_get_style_context(widget), &color);
+#endif
+    return color;
+}
+
 static void snapshot_at_size(
     GdkPaintable *paintable, GtkSnapshot *snapshot, double width, double height, GtkWidget *color_source) {
     if (color_source == NULL || !GTK_IS_SYMBOLIC_PAINTABLE(paintable)) {
         gdk_paintable_snapshot(paintable, snapshot, width, height);
         return;
     }
-    GdkRGBA color;
-#if GTK_CHECK_VERSION(4, 10, 0)
-    gtk_widget_get_color(color_source, &color);
-#else
-    gtk_style_context_get_color(gtk_widget_get_style_context(color_source), &color);
-#endif
+    const GdkRGBA color = image_slot_get_color(color_source);
     gtk_symbolic_paintable_snapshot_symbolic(GTK_SYMBOLIC_PAINTABLE(paintable), snapshot, width, height, &color, 1);
 }
 

@@ -87,6 +87,8 @@ void image_slot_update(ImageSlot *self);
 void image_slot_reload(ImageSlot *self);
 void image_slot_cancel(ImageSlot *self);
 
+// That of the text of a widget.
+GdkRGBA image_slot_get_color(GtkWidget *widget);
 // What is drawn in place of an image, or below one that fades in; NULL for nothing.
 GdkPaintable *image_slot_get_substitute(ImageSlot *self, GtkContentFit *fit);
 // The place in an area of a paintable with its own proportions.

@@ -1,4 +1,5 @@
 #include "image-slot.h"
+#include "picture-retry.h"
 #include <webimage/webimage-picture.h>
 
 #include <math.h>
@@ -29,12 +30,14 @@
  *
  * # Accessibility
  *
- * `WebImagePicture` has the role %GTK_ACCESSIBLE_ROLE_IMG; see [property@Picture:alternative-text].
+ * `WebImagePicture` has the role %GTK_ACCESSIBLE_ROLE_IMG; see [property@Picture:alternative-text]. The keyboard and assistive
+ * technologies can start a failed load again; see [property@Picture:retry-on-click].
  */
 struct _WebImagePicture {
     GtkWidget parent_instance;
 
     ImageSlot slot;
+    PictureRetry retry;
     // A GtkPicture, which lays the image out.
     GtkWidget *picture;
     GtkContentFit fit;
@@ -65,10 +68,16 @@ static void web_image_picture_redraw(GObject *owner) { gtk_widget_queue_draw(GTK
 
 static void web_image_picture_resize(GObject *owner) { gtk_widget_queue_resize(GTK_WIDGET(owner)); }
 
+static void web_image_picture_offer_retry(WebImagePicture *self) {
+    const gboolean has_failed = self->slot.state.phase == WEBIMAGE_BRIDGE_PHASE_FAILED;
+    picture_retry_offer(&self->retry, GTK_WIDGET(self), has_failed && self->slot.display.retry_on_click);
+}
+
 static void web_image_picture_state_changed(GObject *owner) {
     static const char *const classes[] = {NULL, "loading", "loaded", "failed"};
     GtkWidget *widget = GTK_WIDGET(owner);
     const WebImageBridgePhase phase = WEB_IMAGE_PICTURE(owner)->slot.state.phase;
+    web_image_picture_offer_retry(WEB_IMAGE_PICTURE(owner));
     if (phase != WEBIMAGE_BRIDGE_PHASE_IDLE && gtk_widget_has_css_class(widget, classes[phase])) return;
     for (gsize index = 1; index < G_N_ELEMENTS(classes); index++) {
         if (gtk_widget_has_css_class(widget, classes[index])) gtk_widget_remove_css_class(widget, classes[index]);
@@ -146,6 +155,7 @@ static void web_image_picture_snapshot(GtkWidget *widget, GtkSnapshot *snapshot)
         gtk_widget_snapshot_child(widget, self->picture, snapshot);
     }
     if (is_clipped) gtk_snapshot_pop(snapshot);
+    picture_retry_snapshot(&self->retry, widget, snapshot);
 }
 
 // MARK: Object
@@ -208,6 +218,7 @@ static void web_image_picture_set_property(GObject *object, guint id, const GVal
     case RETRY_ON_CLICK:
         if (!replace_flag(&self->slot.display.retry_on_click, value)) return;
         image_slot_invalidate_display(&self->slot);
+        web_image_picture_offer_retry(self);
         break;
     case DECODE_AT_SIZE:
         if (!replace_flag(&self->slot.display.decode_at_size, value)) return;
@@ -243,6 +254,7 @@ static void web_image_picture_class_init(WebImagePictureClass *class) {
     widget_class->snapshot = web_image_picture_snapshot;
     gtk_widget_class_set_css_name(widget_class, "webpicture");
     gtk_widget_class_set_accessible_role(widget_class, GTK_ACCESSIBLE_ROLE_IMG);
+    picture_retry_class_init(widget_class);
     image_slot_class_init(&slot_class, object_class);
     slot_class.redraw = web_image_picture_redraw;
     slot_class.resize = web_image_picture_resize;
@@ -276,6 +288,8 @@ static void web_image_picture_class_init(WebImagePictureClass *class) {
      * WebImagePicture:retry-on-click:
      *
      * Whether a click or tap on the widget starts a failed load again; %FALSE by default.
+     *
+     * While the load has failed, the widget also takes the focus, starts the load with Enter or Space, and has the action `image.retry`.
      */
     properties[RETRY_ON_CLICK] = g_param_spec_boolean("retry-on-click", NULL, NULL, FALSE, flags);
 
@@ -307,6 +321,7 @@ static void web_image_picture_init(WebImagePicture *self) {
     self->picture = g_object_new(GTK_TYPE_PICTURE, "accessible-role", GTK_ACCESSIBLE_ROLE_PRESENTATION, NULL);
     gtk_widget_set_parent(self->picture, GTK_WIDGET(self));
     image_slot_init(&self->slot, &slot_class, G_OBJECT(self), GTK_PICTURE(self->picture));
+    picture_retry_init(&self->retry, GTK_WIDGET(self));
     g_signal_connect(self, "notify::width-request", G_CALLBACK(web_image_picture_size_request_changed), NULL);
     g_signal_connect(self, "notify::height-request", G_CALLBACK(web_image_picture_size_request_changed), NULL);
 }

@@ -225,6 +225,30 @@ static void a_failure_has_a_sign_and_a_click_retries(void) {
     destroy(picture);
 }
 
+static void a_failed_picture_with_the_focus_has_an_outline(void) {
+    WebImagePicture *picture = new_picture();
+    GtkWindow *window = GTK_WINDOW(gtk_widget_get_root(GTK_WIDGET(picture)));
+    GdkPaintable *placeholder = new_paintable(GREEN);
+    g_object_set(
+        picture, "placeholder", placeholder, "retry-on-click", TRUE, "uri", "file:///nonexistent/image.png", NULL);
+    g_object_unref(placeholder);
+    while (!gtk_widget_get_focusable(GTK_WIDGET(picture))) g_main_context_iteration(NULL, TRUE);
+    wait_for_color(picture, 0, 60, GREEN);
+    gtk_window_set_focus_visible(window, TRUE);
+    g_assert_true(gtk_widget_grab_focus(GTK_WIDGET(picture)));
+    const guint timer = g_timeout_add_seconds(30, give_up, NULL);
+    guint32 color = NONE;
+    while (color == NONE || is_near(color, GREEN)) {
+        g_main_context_iteration(NULL, TRUE);
+        color = color_at(picture, 0, 60);
+    }
+    g_source_remove(timer);
+    wait_for_color(picture, 60, 60, GREEN);
+    gtk_window_set_focus(window, NULL);
+    wait_for_color(picture, 0, 60, GREEN);
+    destroy(picture);
+}
+
 static void animations_play_when_they_may(void) {
     WebImagePicture *picture = new_picture();
     g_object_set(picture, "animate", FALSE, "uri", animation, NULL);
@@ -254,6 +278,7 @@ int main(int argc, char **argv) {
     TEST(an_image_fades_in_above_its_placeholder);
     TEST(corners_are_cut);
     TEST(a_failure_has_a_sign_and_a_click_retries);
+    TEST(a_failed_picture_with_the_focus_has_an_outline);
     TEST(animations_play_when_they_may);
     const int status = g_test_run();
     g_free(uri);

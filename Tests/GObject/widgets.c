@@ -268,6 +268,67 @@ static void an_equal_value_changes_nothing(void) {
     web_image_processor_unref(processor);
 }
 
+// What a key does in a picture that has the focus. Returns whether it does something.
+static gboolean press(WebImagePicture *picture, guint key) {
+    GtkShortcutTrigger *wanted = gtk_keyval_trigger_new(key, 0);
+    GListModel *controllers = gtk_widget_observe_controllers(GTK_WIDGET(picture));
+    gboolean is_used = FALSE;
+    for (guint index = 0; index < g_list_model_get_n_items(controllers); index++) {
+        GObject *controller = g_list_model_get_item(controllers, index);
+        const guint count = GTK_IS_SHORTCUT_CONTROLLER(controller) ? g_list_model_get_n_items(G_LIST_MODEL(controller)) : 0;
+        for (guint position = 0; position < count; position++) {
+            GtkShortcut *shortcut = g_list_model_get_item(G_LIST_MODEL(controller), position);
+            if (gtk_shortcut_trigger_equal(gtk_shortcut_get_trigger(shortcut), wanted)) {
+                is_used |= gtk_shortcut_action_activate(
+                    gtk_shortcut_get_action(shortcut), GTK_SHORTCUT_ACTION_EXCLUSIVE, GTK_WIDGET(picture), NULL);
+            }
+            g_object_unref(shortcut);
+        }
+        g_object_unref(controller);
+    }
+    g_object_unref(controllers);
+    g_object_unref(wanted);
+    return is_used;
+}
+
+static void a_failed_picture_is_retried_with_a_key(void) {
+    const guint keys[] = {GDK_KEY_Return, GDK_KEY_KP_Enter, GDK_KEY_space, GDK_KEY_KP_Space};
+    GtkWidget *window;
+    WebImagePicture *picture = new_picture(&window);
+    GtkWidget *widget = GTK_WIDGET(picture);
+    web_image_picture_set_uri(picture, "file:///nonexistent/image.png");
+    wait_until_idle(picture);
+    g_assert_false(gtk_widget_get_focusable(widget));
+    g_assert_false(press(picture, GDK_KEY_Return));
+    g_object_set(picture, "retry-on-click", TRUE, NULL);
+    g_assert_true(gtk_widget_get_focusable(widget));
+    g_assert_true(gtk_widget_grab_focus(widget));
+    for (gsize index = 0; index < G_N_ELEMENTS(keys); index++) {
+        g_assert_true(press(picture, keys[index]));
+        g_assert_true(web_image_picture_get_loading(picture));
+        g_assert_false(press(picture, keys[index]));
+        // The focus stays for another attempt.
+        g_assert_true(gtk_widget_is_focus(widget));
+        wait_until_idle(picture);
+    }
+    // For assistive technologies.
+    g_assert_true(gtk_widget_activate_action(widget, "image.retry", NULL));
+    g_assert_true(web_image_picture_get_loading(picture));
+    web_image_picture_set_uri(picture, uris[0]);
+    wait_until_idle(picture);
+    g_assert_true(gtk_widget_get_focusable(widget));
+    gtk_window_set_focus(GTK_WINDOW(window), NULL);
+    g_assert_false(gtk_widget_get_focusable(widget));
+    // What the program has set stays.
+    gtk_widget_set_focusable(widget, TRUE);
+    web_image_picture_set_uri(picture, "file:///nonexistent/image.png");
+    wait_until_idle(picture);
+    web_image_picture_set_uri(picture, NULL);
+    g_assert_false(press(picture, GDK_KEY_Return));
+    g_assert_true(gtk_widget_get_focusable(widget));
+    destroy(window);
+}
+
 static void a_paintable_has_the_size_of_its_image(void) {
     WebImagePaintable *paintable = web_image_paintable_new(uris[1]);
     int sizes = 0;
@@ -344,6 +405,7 @@ int main(int argc, char **argv) {
     TEST(a_handler_may_destroy_the_window_within_a_call);
     TEST(the_last_reference_may_go_on_another_thread);
     TEST(an_equal_value_changes_nothing);
+    TEST(a_failed_picture_is_retried_with_a_key);
     TEST(a_paintable_has_the_size_of_its_image);
     TEST(pictures_are_released);
     TEST(setting_and_unsetting_takes_no_memory);
