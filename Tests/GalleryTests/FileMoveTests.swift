@@ -44,6 +44,15 @@ final class FileMoveTests: XCTestCase {
         XCTAssertEqual(try FileManager.default.contentsOfDirectory(atPath: folder.path), ["a"])
     }
 
+    func testAMoveThatFailsLeavesNoSecondName() throws {
+        let folder = try TemporaryFolder()
+        let file = try folder.write("a", Data("a".utf8)).path
+        let move = FileMove(
+            renameToUnusedName: { _, _ in EPERM }, unlink: { $0 == file ? EPERM : Glibc.unlink($0) })
+        XCTAssertEqual(move(file, to: folder.path + "/b"), EPERM)
+        XCTAssertEqual(try FileManager.default.contentsOfDirectory(atPath: folder.path), ["a"])
+    }
+
     func testAnotherLinkToTheFileIsNotReplaced() throws {
         let folder = try TemporaryFolder()
         let file = try folder.write("a", Data("a".utf8)).path

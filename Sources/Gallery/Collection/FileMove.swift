@@ -12,6 +12,8 @@ struct FileMove: Sendable {
     }
     /// Gives a file another name beside its own. Returns the error number; 0 on success.
     var link: @Sendable (_ file: String, _ place: String) -> Int32 = { Glibc.link($0, $1) == 0 ? 0 : errno }
+    /// Removes a name of a file. Returns the error number; 0 on success.
+    var unlink: @Sendable (_ file: String) -> Int32 = { Glibc.unlink($0) == 0 ? 0 : errno }
 
     /// Returns the error number; `nil` if the file was moved. Blocks the thread.
     func callAsFunction(_ file: String, to place: String) -> Int32? {
@@ -29,7 +31,12 @@ struct FileMove: Sendable {
         var failure = renameToUnusedName(file, place)
         if Self.meansMissing.contains(failure) {
             failure = link(file, place)
-            if failure == 0 { return unlink(file) == 0 ? nil : errno }
+            if failure == 0 {
+                failure = unlink(file)
+                // What has failed leaves no second name.
+                if failure != 0, Self.isSameFile(file, place, linkCounts: 2 ... .max) { _ = unlink(place) }
+                return failure == 0 ? nil : failure
+            }
         }
         guard Self.meansMissing.contains(failure) else { return failure == 0 ? nil : failure }
         guard access(place, F_OK) != 0 else { return EEXIST }
@@ -39,10 +46,10 @@ struct FileMove: Sendable {
     /// What calls say that the kernel or the file system does not have.
     private static let meansMissing: Set<Int32> = [ENOSYS, EINVAL, EPERM, ENOTSUP]
 
-    /// Whether both names are those of one file without other links.
-    private static func isSameFile(_ file: String, _ place: String) -> Bool {
+    /// Whether both names are those of one file, by default one without other links.
+    private static func isSameFile(_ file: String, _ place: String, linkCounts: ClosedRange<nlink_t> = 1...1) -> Bool {
         var (first, second) = (stat(), stat())
         return lstat(file, &first) == 0 && lstat(place, &second) == 0 && first.st_dev == second.st_dev
-            && first.st_ino == second.st_ino && first.st_nlink == 1
+            && first.st_ino == second.st_ino && linkCounts.contains(first.st_nlink)
     }
 }
