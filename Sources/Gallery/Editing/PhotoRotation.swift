@@ -7,7 +7,7 @@ import WebImageGTK
 ///
 ///     JPEG ─┬─ blocks of coefficients move, the orientation is 1 from then on
 ///           └─ where they cannot: another orientation in EXIF and XMP
-///     PNG, BMP, lossless WebP ── pixels are encoded again, if all of them survive
+///     PNG, BMP, lossless WebP ── pixels are encoded again, if all of them and what describes them survive
 ///     others ── refused
 enum PhotoRotation {
     /// Why a file cannot be rotated, for users.
@@ -26,22 +26,34 @@ enum PhotoRotation {
         } catch { throw Refusal(description: error.userDescription) }
         guard info.format == .jpeg else { return try encodedAgain(file, info, metadata, quarters, registry) }
         let turn = Turn(info.orientation).rotated(by: quarters)
-        let result: Data?
+        var (result, failure): (Data?, String?) = (nil, nil)
         // A gain map and other images of the file would keep their direction.
-        if !info.hasGainMap, let turned = try turned(file, turn) {
+        if !info.hasGainMap, let turned = turned(file, turn, &failure) {
             let size = quarters % 2 == 0 ? info.size : PixelSize(width: info.size.height, height: info.size.width)
             result = JPEGMetadata(of: turned).replaced(with: metadata.turnedUpright(size))
-        } else {
+            // The orientation may be where it cannot be changed: the image would turn once more.
+            if let file = result, !shows(.up, file, registry) { result = nil }
+        }
+        if result == nil {
             result = metadata.withOrientation(turn.orientation).flatMap { JPEGMetadata(of: file).replaced(with: $0) }
+            if let file = result, !shows(turn.orientation, file, registry) { result = nil }
         }
         guard let result else {
-            throw Refusal(description: "It cannot be rotated without loss. Save a copy instead.")
+            throw Refusal(description: failure ?? "It cannot be rotated without loss. Save a copy instead.")
         }
         return result
     }
 
+    private static func shows(_ orientation: ImageOrientation, _ file: Data, _ registry: CodecRegistry) -> Bool {
+        do throws(WebImageError) { return try registry.info(of: file).orientation == orientation } catch {
+            return false
+        }
+    }
+
     /// Returns a JPEG whose blocks are turned; `nil` if not all of the file would survive.
-    private static func turned(_ file: Data, _ turn: Turn) throws(Refusal) -> Data? {
+    ///
+    /// - Parameter failure: what is wrong with the file, for users, if libjpeg cannot read all of it.
+    private static func turned(_ file: Data, _ turn: Turn, _ failure: inout String?) -> Data? {
         var result = gallery_jpeg()
         let status = file.withUnsafeBytes { bytes in
             gallery_turn_jpeg(
@@ -57,7 +69,8 @@ enum PhotoRotation {
             let message = withUnsafeBytes(of: &result.message) { bytes in
                 String(decoding: bytes.prefix { $0 != 0 }, as: UTF8.self)
             }
-            throw Refusal(description: "The file is damaged, or of a rare kind: \(message)")
+            failure = "The file is damaged, or of a rare kind: \(message)"
+            return nil
         }
     }
 
@@ -77,12 +90,20 @@ enum PhotoRotation {
             throw Refusal(description: "Its colors would lose precision. Save a copy instead.")
         }
         let image, copy: Image
-        let result: Data
+        var result: Data
+        let swapsSides = quarters % 2 != 0
+        let chunks =
+            info.format == .png
+            ? try PNGChunks(of: file, swapsSides: swapsSides, hasXMP: metadata.xmp != nil) : nil
         do throws(WebImageError) {
             image = try registry.decode(file).processed(by: [.rotate(degrees: Double(quarters * 90))])
             var options = EncodingOptions(isLossless: true)
             options.metadata = metadata
             result = try registry.encode(image, as: info.format, options: options)
+            if let chunks { result = chunks.added(to: result) }
+            if info.format == .bmp {
+                result = BMPResolution(of: file, swapsSides: swapsSides)?.set(in: result) ?? result
+            }
             copy = try registry.decode(result)
         } catch { throw Refusal(description: error.userDescription) }
         // Colors of transparent pixels are rounded.
