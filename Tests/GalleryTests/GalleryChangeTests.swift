@@ -41,6 +41,14 @@ final class GalleryChangeTests: GTKTestCase {
         }
     }
 
+    func testTheRemovalOfTheFolderIsFollowed() throws {
+        try WindowFixture.with(["in/a.png", "in/b.png"]) { fixture in
+            fixture.open("in")
+            try FileManager.default.removeItem(at: fixture.folder.appending(path: "in"))
+            pump("the removal") { fixture.names.isEmpty }
+        }
+    }
+
     func testAFolderThatAppearsIsFollowed() throws {
         try WindowFixture.with(["in/a.png"]) { fixture in
             fixture.open()
@@ -172,6 +180,56 @@ extension GalleryChangeTests {
                 viewer.canvas.layer?.pixelSize == PixelSize(width: 96, height: 64) && viewer.isSettled
             }
             XCTAssertEqual(try Data(contentsOf: file), former)
+        }
+    }
+
+    func testAKeyThatRepeatsKeepsOneRotation() throws {
+        try WindowFixture.with(["b.png"]) { fixture in
+            let file = fixture.folder.appending(path: "a.jpg")
+            try CodecRegistry.shared.encode(try picture(96, 64) { _, _ in shade(3) }, as: .jpeg).write(to: file)
+            fixture.open("a.jpg")
+            fixture.run("viewer-rotate-right")
+            for _ in 0..<3 { fixture.run("viewer-keep-rotation") }
+            pump("the message") {
+                // Until the new image is shown, too.
+                fixture.run("viewer-keep-rotation")
+                return fixture.toasts.last?.message == "The image is not rotated"
+            }
+            XCTAssertEqual(fixture.toasts.map(\.message), ["a.jpg is rotated", "The image is not rotated"])
+            let info = try CodecRegistry.shared.info(of: try Data(contentsOf: file))
+            XCTAssertEqual(info.size, PixelSize(width: 64, height: 96))
+        }
+    }
+
+    func testRotationsOfAFileFollowEachOther() throws {
+        try WindowFixture.with(["b.png"]) { fixture in
+            let file = fixture.folder.appending(path: "a.png")
+            try CodecRegistry.shared.encode(try picture(30, 20) { x, _ in shade(x) }, as: .png).write(to: file)
+            fixture.open()
+            fixture.window.photos.grid.toggleSelection(of: 0)
+            for _ in 0..<6 { fixture.run("rotate-right") }
+            pump("the messages") { fixture.toasts.count == 6 }
+            XCTAssertEqual(Set(fixture.toasts.map(\.message)), ["a.png is rotated"])
+            let image = try CodecRegistry.shared.decode(try Data(contentsOf: file))
+            XCTAssertEqual(image.pixels.size, PixelSize(width: 30, height: 20))
+            XCTAssertEqual(image.pixels[0, 0], shade(29), "180°")
+        }
+    }
+
+    func testWhatTheProgramHasWrittenIsShownOnce() throws {
+        try WindowFixture.with(["a.png", "b.png"]) { fixture in
+            fixture.open()
+            fixture.window.photos.grid.toggleSelection(of: 0)
+            let changes = LockBox<[PhotoCollection.Change]>([])
+            fixture.session.collection.observe { change in
+                if case .content = change { changes.withLock { $0.append(change) } }
+            }
+            fixture.run("rotate-right")
+            pump("the message") { fixture.toasts.last?.message == "a.png is rotated" }
+            // The folder's watch reports both together, or the rotation before.
+            try Self.replace("b.png", in: fixture, red: 200)
+            pump("the other file") { changes.withLock { $0.contains(.content([fixture.urls[1]])) } }
+            XCTAssertEqual(changes.withLock { $0 }, [.content([fixture.urls[0]]), .content([fixture.urls[1]])])
         }
     }
 

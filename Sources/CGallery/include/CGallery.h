@@ -10,6 +10,13 @@
 // Renames a file unless the new name is in use. Returns the error number, 0 on success.
 int gallery_rename_to_unused_name(const char *file, const char *place);
 
+// Copies the extended attributes of a file to an open one, access control lists among them. Those that only the system sets may be
+// missing. Returns the error number, 0 on success and where the file system has none.
+int gallery_copy_attributes(const char *file, int target);
+
+// Removes the access control list that an open file has from its folder, if any.
+void gallery_remove_access_list(int file);
+
 typedef enum gallery_turn_status {
     GALLERY_TURN_OK = 0,
     // The image ends within a block of pixels that would be at another edge.

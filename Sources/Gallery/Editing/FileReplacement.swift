@@ -1,10 +1,29 @@
+import CGallery
 import FoundationEssentials
 import Glibc
 
 /// Replaces the content of a file in one step: programs read the former or the new content as a whole.
 ///
-/// A file that is reached through a link stays where it is. Its owner and permissions stay, too.
+/// A file that is reached through a link stays where it is. Its owner, permissions and extended attributes, which access control lists are
+/// among, stay, too. Where one of them cannot stay, the file is not replaced.
 struct FileReplacement: Sendable {
+    /// Why a file is not replaced, for users.
+    enum Failure: Error, Equatable, CustomStringConvertible {
+        case changed
+        case hasOtherNames
+        case ownerWouldChange
+        case system(Int32)
+
+        var description: String {
+            switch self {
+            case .changed: "Another program is changing the file."
+            case .hasOtherNames: "The file has other names (hard links), which would keep the former image."
+            case .ownerWouldChange: "The file belongs to another user or group."
+            case .system(let number): String(cString: strerror(number))
+            }
+        }
+    }
+
     /// The file, without links.
     let path: String
     private let status: stat
@@ -18,37 +37,61 @@ struct FileReplacement: Sendable {
         (path, self.status) = (String(cString: resolved), status)
     }
 
+    /// What the file was like when this value was made.
+    var stamp: FileStamp { FileStamp(status) }
+
     /// Whether nothing has changed the file since this value was made.
-    var isCurrent: Bool {
-        var now = stat()
-        return stat(path, &now) == 0 && now.st_ino == status.st_ino && now.st_size == status.st_size
-            && now.st_mtim.tv_sec == status.st_mtim.tv_sec && now.st_mtim.tv_nsec == status.st_mtim.tv_nsec
-    }
+    var isCurrent: Bool { FileStamp(path: path) == stamp }
 
-    /// Writes the new content. Returns the error number; `nil` on success. Blocks the thread.
-    func write(_ data: Data) -> Int32? {
+    /// Writes the new content, unless the file has changed. Blocks the thread.
+    func write(_ data: Data) throws(Failure) {
+        guard isCurrent else { throw .changed }
+        guard status.st_nlink == 1 else { throw .hasOtherNames }
+        // A file can be replaced by who may write to its folder; a write-protected one is not.
+        guard access(path, W_OK) == 0 else { throw .system(errno) }
         let name = path.split(separator: "/").last ?? ""
-        let draft = String(path.dropLast(name.count)) + ".\(name.prefix(100)).\(UInt32.random(in: .min ... .max))"
+        // Short: the file's own name may be as long as names can be.
+        let draft = String(path.dropLast(name.count)) + ".gallery-\(UInt32.random(in: .min ... .max))"
         let descriptor = open(draft, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
-        guard descriptor >= 0 else { return errno }
-        if let failure = fill(descriptor, with: data) {
-            close(descriptor)
+        guard descriptor >= 0 else { throw .system(errno) }
+        do throws(Failure) {
+            do throws(Failure) {
+                try copyStatus(to: descriptor)
+                try Self.fill(descriptor, with: data)
+            } catch {
+                close(descriptor)
+                throw error
+            }
+            // Some file systems say only now that they are full.
+            guard close(descriptor) == 0 else { throw .system(errno) }
+            // The reading, the rotation and the writing take long enough for other programs.
+            guard isCurrent else { throw .changed }
+            guard rename(draft, path) == 0 else { throw .system(errno) }
+        } catch {
             unlink(draft)
-            return failure
+            throw error
         }
-        // Some file systems say only now that they are full.
-        guard close(descriptor) == 0, rename(draft, path) == 0 else {
-            let failure = errno
-            unlink(draft)
-            return failure
-        }
-        return nil
     }
 
-    private func fill(_ descriptor: Int32, with data: Data) -> Int32? {
-        // Only the owner may give a file away; without the right, it belongs to the user who changes it.
-        _ = fchown(descriptor, status.st_uid, status.st_gid)
-        guard fchmod(descriptor, status.st_mode & 0o7777) == 0 else { return errno }
+    /// Gives the draft the file's owner, permissions and extended attributes.
+    private func copyStatus(to descriptor: Int32) throws(Failure) {
+        // A default access control list of the folder may give rights that the file does not give.
+        gallery_remove_access_list(descriptor)
+        var draft = stat()
+        guard fstat(descriptor, &draft) == 0 else { throw .system(errno) }
+        // Some file systems have one owner and one mode for all files, and refuse to set them.
+        if (draft.st_uid, draft.st_gid) != (status.st_uid, status.st_gid) {
+            guard fchown(descriptor, status.st_uid, status.st_gid) == 0 else { throw .ownerWouldChange }
+        }
+        let permissions = status.st_mode & 0o7777
+        if draft.st_mode & 0o7777 != permissions {
+            guard fchmod(descriptor, permissions) == 0 else { throw .system(errno) }
+        }
+        let failure = gallery_copy_attributes(path, descriptor)
+        guard failure == 0 else { throw .system(failure) }
+    }
+
+    private static func fill(_ descriptor: Int32, with data: Data) throws(Failure) {
         let failure = data.withUnsafeBytes { bytes -> Int32? in
             var offset = 0
             while offset < bytes.count {
@@ -59,6 +102,7 @@ struct FileReplacement: Sendable {
             }
             return nil
         }
-        return failure ?? (fsync(descriptor) == 0 ? nil : errno)
+        if let failure { throw .system(failure) }
+        guard fsync(descriptor) == 0 else { throw .system(errno) }
     }
 }

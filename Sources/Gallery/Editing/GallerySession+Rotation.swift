@@ -3,41 +3,54 @@ import Glibc
 import WebImageGTK
 
 extension GallerySession {
-    /// Rotates the images of files without loss, and says so with a button that brings the former files back.
+    /// Rotates the images of files without loss, and says so with a button that brings the former files back. Rotations of the same file
+    /// follow each other.
     ///
     /// - Parameter quarters: the quarter turns, clockwise.
     func rotateFiles(_ urls: [URL], by quarters: Int) {
         let files = urls.filter(\.isFileURL)
         guard !files.isEmpty else { return showToast("Only files can be rotated. Save a copy instead.") }
-        Task {
-            var (changes, failures): ([FileChange], [String]) = ([], [])
-            for file in files {
-                do throws(PhotoRotation.Refusal) {
-                    let change = try await WorkQueue.files.run { _ throws(PhotoRotation.Refusal) in
-                        try FileChange.rotating(file, by: quarters)
-                    }
-                    changes.append(change)
-                } catch {
-                    failures.append("\(file.displayName): \(error)")
-                }
-            }
-            await contentDidChange(of: changes.map(\.file))
-            if let failure = failures.first { showToast(failure) }
-            guard let first = changes.first else { return }
-            showToast(
-                changes.count == 1 ? "\(first.file.displayName) is rotated" : "\(changes.count) files are rotated",
-                ToastButton(title: "_Undo") { [weak self, changes] in self?.undo(changes) })
+        fileChanges.run(files) { await self.rotate(files, by: quarters) }
+    }
+
+    private func rotate(_ files: [URL], by quarters: Int) async {
+        let formerFiles: FormerFiles
+        do throws(SystemError) {
+            formerFiles = try await WorkQueue.files.run { _ throws(SystemError) in try FormerFiles() }
+        } catch {
+            return showToast("No space for Undo: \(error)")
         }
+        var (changes, failures): ([FileChange], [String]) = ([], [])
+        for file in files {
+            do throws(PhotoRotation.Refusal) {
+                let change = try await WorkQueue.files.run { _ throws(PhotoRotation.Refusal) in
+                    try FileChange.rotating(file, by: quarters, keeping: formerFiles)
+                }
+                fileChanges.noteContent(of: file, change.current.stamp)
+                changes.append(change)
+            } catch {
+                failures.append("\(file.displayName): \(error)")
+            }
+        }
+        await contentDidChange(of: changes.map(\.file))
+        if let failure = failures.first { showToast(failure) }
+        guard let first = changes.first else { return }
+        showToast(
+            changes.count == 1 ? "\(first.file.displayName) is rotated" : "\(changes.count) files are rotated",
+            ToastButton(title: "_Undo") { [weak self, changes] in self?.undo(changes) })
     }
 
     private func undo(_ changes: [FileChange]) {
-        Task {
+        fileChanges.run(changes.map(\.file)) {
             for change in changes {
-                if let failure = await WorkQueue.files.run({ _ in change.undo() }) {
-                    showToast("\(change.file.displayName): \(failure)")
+                do throws(PhotoRotation.Refusal) {
+                    let stamp = try await WorkQueue.files.run { _ throws(PhotoRotation.Refusal) in try change.undo() }
+                    self.fileChanges.noteContent(of: change.file, stamp)
+                } catch {
+                    self.showToast("\(change.file.displayName): \(error)")
                 }
             }
-            await contentDidChange(of: changes.map(\.file))
+            await self.contentDidChange(of: changes.map(\.file))
         }
     }
 
@@ -51,28 +64,48 @@ extension GallerySession {
 /// A file whose content was replaced, with what it was.
 private struct FileChange: Sendable {
     let file: URL
-    let former: Data
+    let formerFiles: FormerFiles
+    /// The place of the former content.
+    let former: Range<Int>
     let current: FileReplacement
 
     /// Rotates the image of a file. Blocks the thread.
-    static func rotating(_ file: URL, by quarters: Int) throws(PhotoRotation.Refusal) -> FileChange {
+    static func rotating(
+        _ file: URL, by quarters: Int, keeping formerFiles: FormerFiles
+    ) throws(PhotoRotation.Refusal) -> FileChange {
         guard let place = FileReplacement(of: file) else { throw .init(description: String(cString: strerror(errno))) }
         let former: Data
         do throws(WebImageError) { former = try Data(contentsOfFile: place.path) } catch {
             throw .init(description: error.userDescription)
         }
         let rotated = try PhotoRotation.rotated(former, by: quarters)
-        guard place.isCurrent else { throw .init(description: "Another program is changing the file.") }
-        if let failure = place.write(rotated) { throw .init(description: String(cString: strerror(failure))) }
+        let range: Range<Int>
+        do throws(SystemError) { range = try formerFiles.add(former) } catch {
+            throw .init(description: "No space for Undo: \(error)")
+        }
+        return FileChange(
+            file: file, formerFiles: formerFiles, former: range, current: try replace(place, with: rotated, file))
+    }
+
+    /// Brings the former content back, and returns the file's stamp. Blocks the thread.
+    func undo() throws(PhotoRotation.Refusal) -> FileStamp {
+        guard current.isCurrent else { throw .init(description: "The file has changed since.") }
+        let content: Data
+        do throws(SystemError) { content = try formerFiles.content(at: former) } catch {
+            throw .init(description: error.description)
+        }
+        return try Self.replace(current, with: content, file).stamp
+    }
+
+    private static func replace(
+        _ place: FileReplacement, with content: Data, _ file: URL
+    ) throws(PhotoRotation.Refusal) -> FileReplacement {
+        do throws(FileReplacement.Failure) { try place.write(content) } catch {
+            throw .init(description: error.description)
+        }
         guard let current = FileReplacement(of: file) else {
             throw .init(description: String(cString: strerror(errno)))
         }
-        return FileChange(file: file, former: former, current: current)
-    }
-
-    /// Brings the former content back. Returns what is wrong.
-    func undo() -> String? {
-        guard current.isCurrent else { return "The file has changed since." }
-        return current.write(former).map { String(cString: strerror($0)) }
+        return current
     }
 }

@@ -1,4 +1,5 @@
 import FoundationEssentials
+import Glibc
 import WebImageGTK
 
 /// Keeps the collection as the folders of its images are, and in the order of the settings.
@@ -65,6 +66,9 @@ import WebImageGTK
         let files = Set(changed.map { URL(filePath: $0) }.filter(session.collection.contains))
         if !files.isEmpty {
             Task { [session] in
+                // What the program has written is shown already.
+                let files = await session.fileChanges.changedByOthers(files)
+                guard !files.isEmpty else { return }
                 for file in files { await session.removeImages(of: file) }
                 session.collection.noteContent(of: files)
             }
@@ -82,10 +86,12 @@ import WebImageGTK
         work = Task { [weak self, reader = LocationReader(manager: session.manager)] in
             let found =
                 if let stalePlace { await Self.images(at: stalePlace, and: urls, reader) } else { urls as [URL]? }
-            let arrangement = await WorkQueue.files.run { cancellation in
+            let arrangement = await WorkQueue.files.run { cancellation -> PhotoOrder.Arrangement in
+                // A folder that was removed cannot be read.
+                let found = found ?? urls.filter { !Self.isMissing($0) }
                 // Places are read in the order of names.
-                stalePlace != nil && order == .name
-                    ? PhotoOrder.Arrangement(urls: found ?? urls) : order.arranged(found ?? urls, cancellation)
+                return stalePlace != nil && order == .name
+                    ? PhotoOrder.Arrangement(urls: found) : order.arranged(found, cancellation)
             }
             guard !Task.isCancelled, let self else { return }
             guard session.collection.urls == urls else { return arrange() }
@@ -95,6 +101,11 @@ import WebImageGTK
             session.collection.noteDays(arrangement.days)
             if stalePlace != nil { watchFolders() }
         }
+    }
+
+    /// Whether there is no such file. A file system that does not answer has lost none.
+    private nonisolated static func isMissing(_ url: URL) -> Bool {
+        url.isFileURL && access(url.path(percentEncoded: false), F_OK) != 0 && [ENOENT, ENOTDIR].contains(errno)
     }
 
     /// Returns the images that a place has now; `nil` if it cannot be read.

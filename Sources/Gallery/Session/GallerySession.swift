@@ -7,6 +7,7 @@ import WebImageGTK
     let collection = PhotoCollection()
     let loads = LoadLog()
     let settings: GallerySettings
+    let fileChanges = FileChangeQueue()
     /// Where removed files go; another place in tests.
     var trash = Trash()
     /// Shows a short message over the window, with a button if there is something to do about it.

@@ -109,6 +109,8 @@ extension PhotoViewer {
 
     private func keepRotation() {
         guard let url = currentURL, let layer = canvas.layer else { return }
+        // Keys repeat: until the file's new image is shown, the rotation on screen is the one that is being kept.
+        guard layer.url == url, incoming == nil, !session.fileChanges.contains(url) else { return }
         guard layer.geometry.quarterTurns != 0 else { return session.showToast("The image is not rotated") }
         session.rotateFiles([url], by: layer.geometry.quarterTurns)
     }

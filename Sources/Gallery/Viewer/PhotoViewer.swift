@@ -35,7 +35,7 @@ import WebImageGTK
     private var labelCall: MainLoopCall?
     private var layerCount = 0
     /// The next image of the slide show, which fades in when it has loaded.
-    private var incoming: PhotoLayer?
+    private(set) var incoming: PhotoLayer?
     /// GTK's number for keeping the screen on during a slide show; 0 outside of one.
     private var inhibition: guint = 0
 

@@ -1,0 +1,106 @@
+import CWebImageGTK
+import Foundation
+import Glibc
+import XCTest
+
+@testable import GTKTestSupport
+@testable import Gallery
+@testable import WebImageGTK
+
+/// Files whose content is replaced, and what Undo needs of the former content.
+final class FileReplacementTests: XCTestCase {
+    func testAFileIsReplacedAsAWhole() throws {
+        let folder = try TemporaryFolder()
+        let file = try folder.write("in/a.jpg", Data("former".utf8))
+        try FileManager.default.setAttributes([.posixPermissions: 0o640], ofItemAtPath: file.path)
+        let link = folder.url.appendingPathComponent("link.jpg")
+        try FileManager.default.createSymbolicLink(at: link, withDestinationURL: file)
+        let replacement = try XCTUnwrap(FileReplacement(of: link))
+        XCTAssertTrue(replacement.isCurrent)
+        try replacement.write(Data("new".utf8))
+        XCTAssertFalse(replacement.isCurrent)
+        XCTAssertEqual(try String(contentsOf: file, encoding: .utf8), "new")
+        XCTAssertEqual(
+            try FileManager.default.attributesOfItem(atPath: file.path)[.posixPermissions] as? Int, 0o640)
+        XCTAssertEqual(try FileManager.default.destinationOfSymbolicLink(atPath: link.path), file.path)
+        XCTAssertEqual(try FileManager.default.contentsOfDirectory(atPath: folder.path + "/in"), ["a.jpg"])
+        XCTAssertNil(FileReplacement(of: folder.url.appendingPathComponent("missing")))
+    }
+
+    func testAFileThatHasChangedIsNotReplaced() throws {
+        let folder = try TemporaryFolder()
+        let file = try folder.write("a", Data("former".utf8))
+        let replacement = try XCTUnwrap(FileReplacement(of: file))
+        var status = stat()
+        XCTAssertEqual(stat(file.path, &status), 0)
+        // As long as before, and with its time, as programs write metadata that are told to keep the time.
+        let descriptor = open(file.path, O_WRONLY)
+        XCTAssertEqual(Glibc.write(descriptor, "other!", 6), 6)
+        var times = [status.st_atim, status.st_mtim]
+        XCTAssertEqual(futimens(descriptor, &times), 0)
+        close(descriptor)
+        XCTAssertThrowsError(try replacement.write(Data("new".utf8))) {
+            XCTAssertEqual($0 as? FileReplacement.Failure, .changed)
+        }
+        XCTAssertEqual(try String(contentsOf: file, encoding: .utf8), "other!")
+        XCTAssertEqual(try FileManager.default.contentsOfDirectory(atPath: folder.path), ["a"])
+    }
+
+    func testAFileWithAnotherNameIsNotReplaced() throws {
+        let folder = try TemporaryFolder()
+        let file = try folder.write("a", Data("former".utf8))
+        XCTAssertEqual(link(file.path, folder.path + "/b"), 0)
+        let replacement = try XCTUnwrap(FileReplacement(of: file))
+        XCTAssertThrowsError(try replacement.write(Data("new".utf8))) {
+            XCTAssertEqual($0 as? FileReplacement.Failure, .hasOtherNames)
+        }
+        XCTAssertEqual(try String(contentsOf: file, encoding: .utf8), "former")
+    }
+
+    func testAWriteProtectedFileIsNotReplaced() throws {
+        guard geteuid() != 0 else { throw XCTSkip("the administrator may write to each file") }
+        let folder = try TemporaryFolder()
+        let file = try folder.write("a", Data("former".utf8))
+        XCTAssertEqual(chmod(file.path, 0o444), 0)
+        let replacement = try XCTUnwrap(FileReplacement(of: file))
+        XCTAssertThrowsError(try replacement.write(Data("new".utf8))) {
+            XCTAssertEqual($0 as? FileReplacement.Failure, .system(EACCES))
+        }
+        XCTAssertEqual(try String(contentsOf: file, encoding: .utf8), "former")
+    }
+
+    func testTheLongestNameCanBeReplaced() throws {
+        let folder = try TemporaryFolder()
+        // 255 bytes, in 85 characters.
+        let file = try folder.write(String(repeating: "写", count: 85), Data("former".utf8))
+        try XCTUnwrap(FileReplacement(of: file)).write(Data("new".utf8))
+        XCTAssertEqual(try String(contentsOf: file, encoding: .utf8), "new")
+    }
+
+    func testExtendedAttributesStay() throws {
+        let folder = try TemporaryFolder()
+        let file = try folder.write("a", Data("former".utf8))
+        let pointer = g_file_new_for_path(file.path)
+        defer { g_object_unref(UnsafeMutableRawPointer(pointer)) }
+        guard g_file_set_attribute_string(pointer, "xattr::tags", "lake", G_FILE_QUERY_INFO_NONE, nil, nil) != 0 else {
+            throw XCTSkip("the file system has no extended attributes")
+        }
+        try XCTUnwrap(FileReplacement(of: file)).write(Data("new".utf8))
+        let info = g_file_query_info(pointer, "xattr::*", G_FILE_QUERY_INFO_NONE, nil, nil)
+        defer { g_object_unref(UnsafeMutableRawPointer(info)) }
+        let value = g_file_info_get_attribute_string(info, "xattr::tags").map { String(cString: $0) }
+        XCTAssertEqual(value, "lake")
+    }
+
+    func testFormerContentsAreInAFileWithoutAName() throws {
+        let folder = try TemporaryFolder()
+        let formerFiles = try FormerFiles(in: folder.path)
+        let contents = (0..<3).map { Data(repeating: UInt8($0), count: 100_000 + $0) }
+        let places = try contents.map { try formerFiles.add($0) }
+        XCTAssertEqual(try places.reversed().map { try formerFiles.content(at: $0) }, contents.reversed())
+        XCTAssertEqual(try FileManager.default.contentsOfDirectory(atPath: folder.path), [])
+        XCTAssertThrowsError(try FormerFiles(in: folder.path + "/missing")) {
+            XCTAssertEqual($0 as? SystemError, SystemError(number: ENOENT))
+        }
+    }
+}
