@@ -111,6 +111,41 @@ final class GalleryCropTests: GTKTestCase {
         }
     }
 
+    func testTheBarHasTheKeysOfTheSelection() throws {
+        try ViewerFixture.with { fixture in
+            fixture.open([try fixture.write(try picture(60, 40) { _, _ in shade(3) }, "a.png")])
+            fixture.settle()
+            fixture.run("crop")
+            let crop = fixture.viewer.crop
+            @MainActor func press(_ key: Int32, shift: Bool = false) {
+                for controller in crop.bar.controllers(gtk_event_controller_key_get_type()) {
+                    controller.emit("key-pressed", Int(key), 0, shift ? Int(GDK_SHIFT_MASK.rawValue) : 0)
+                }
+            }
+            press(GDK_KEY_Left, shift: true)
+            press(GDK_KEY_Right)
+            XCTAssertEqual(crop.view.selection?.pixels, PixelRect(x: 8, y: 0, width: 52, height: 40))
+            press(GDK_KEY_Escape)
+            XCTAssertFalse(crop.isActive)
+            XCTAssertNotNil(fixture.viewer.currentURL)
+        }
+    }
+
+    func testObscuredButtonsHaveNoFocus() throws {
+        try WindowFixture.withImages { fixture in
+            fixture.window.view(0)
+            pump("the viewer") { fixture.window.shownViewer != nil && fixture.window.isSettled }
+            let viewer = try XCTUnwrap(fixture.window.shownViewer)
+            let bar = try XCTUnwrap(viewer.controls.parts.last)
+            XCTAssertEqual(gtk_widget_child_focus(bar.widget, GTK_DIR_TAB_FORWARD), 1)
+            fixture.run("viewer-crop")
+            XCTAssertTrue(viewer.crop.isActive)
+            XCTAssertEqual(gtk_widget_child_focus(bar.widget, GTK_DIR_TAB_FORWARD), 0)
+            viewer.crop.end()
+            XCTAssertEqual(gtk_widget_child_focus(bar.widget, GTK_DIR_TAB_FORWARD), 1)
+        }
+    }
+
     func testMovingOnEndsCropping() throws {
         try ViewerFixture.with { fixture in
             let urls = try (0..<2).map { try fixture.write(try picture(60, 40) { _, _ in shade(3) }, "\($0).png") }

@@ -52,6 +52,7 @@ import WebImageGTK
         for part in parts {
             gtk_widget_set_opacity(part.widget, isObscured ? 0 : 1)
             gtk_widget_set_can_target(part.widget, isObscured ? 0 : 1)
+            gtk_widget_set_can_focus(part.widget, isObscured ? 0 : 1)
         }
     }
 

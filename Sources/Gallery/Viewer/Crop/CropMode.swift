@@ -28,6 +28,12 @@ import WebImageGTK
         save.onSignal("clicked") { [weak self] in self?.save() }
         shapes.onChange(of: "selected") { [weak self] in self?.shapeDidChange() }
         view.onChange = { [weak self] in self?.updateLabel() }
+        // The keys of the viewer, which leave the image, are behind those of the bar.
+        view.addKeys(to: bar)
+        for part in parts { addKeys(to: part) }
+    }
+
+    private func addKeys(to target: ObjectPointer) {
         let keys = ObjectPointer(gtk_event_controller_key_new())
         keys.onKey { [weak self] key, _ in
             switch key {
@@ -37,7 +43,7 @@ import WebImageGTK
             }
             return true
         }
-        gtk_widget_add_controller(view.widget.widget, keys.opaque)
+        gtk_widget_add_controller(target.widget, keys.opaque)
     }
 
     var isActive: Bool { view.selection != nil }

@@ -17,7 +17,7 @@ import WebImageGTK
         widget.expanding().style("crop").isVisible = false
         gtk_widget_set_focusable(widget.widget, 1)
         addPointer()
-        addKeys()
+        addKeys(to: widget)
     }
 
     /// Begins with the whole image.
@@ -99,7 +99,7 @@ import WebImageGTK
     }
 
     /// Arrows move the selection, with Shift its right and lower edges.
-    private func addKeys() {
+    func addKeys(to target: ObjectPointer) {
         let keys = ObjectPointer(gtk_event_controller_key_new())
         keys.onKey { [weak self] key, modifiers in
             guard let self, selection != nil else { return false }
@@ -118,7 +118,7 @@ import WebImageGTK
             drag(handle, distance.x, distance.y)
             return true
         }
-        gtk_widget_add_controller(widget.widget, keys.opaque)
+        gtk_widget_add_controller(target.widget, keys.opaque)
     }
 
     // MARK: Canvas
