@@ -61,6 +61,17 @@ final class GalleryWallpaperTests: GTKTestCase {
         }
     }
 
+    func testAPortalThatStopsEndsTheRequest() throws {
+        try withPortal { fixture, portal in
+            portal.stopsAtRequest = true
+            fixture.open([try fixture.write(try picture(30, 20) { _, _ in shade(7) }, "a.png")])
+            fixture.settle()
+            Self.set(fixture, portal.address)
+            XCTAssertEqual(
+                fixture.toasts, ["The wallpaper was not set: No desktop portal answers (it has stopped)"])
+        }
+    }
+
     func testAMessageSaysThatNoPortalAnswers() throws {
         for (hasWallpapers, reason) in [(nil as Bool?, "No desktop portal answers"), (false, "does not support it")] {
             try withPortal(hasWallpapers: hasWallpapers) { fixture, portal in

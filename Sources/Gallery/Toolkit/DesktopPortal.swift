@@ -63,6 +63,9 @@ struct DesktopPortal: Sendable {
         _ answer: Answer
     ) throws(Failure) {
         let connection = try connect(address)
+        // The answer, which owns the other reference, may end during the call.
+        g_object_ref(connection.address)
+        defer { g_object_unref(connection.address) }
         let token = "gallery\(UInt32.random(in: .min ... .max))"
         try answer.subscribe(connection, token)
         let descriptor = open(file, O_RDONLY | O_CLOEXEC)
@@ -120,7 +123,7 @@ struct DesktopPortal: Sendable {
         private struct State {
             var continuation: CheckedContinuation<Result<Void, Failure>, Never>?
             var connection: ObjectPointer?
-            var subscription: guint = 0
+            var subscriptions: [guint] = []
         }
 
         private let state: Lock<State>
@@ -129,15 +132,15 @@ struct DesktopPortal: Sendable {
             state = Lock(State(continuation: continuation))
         }
 
-        /// Listens for the response, before the portal knows the request. Takes over the connection's reference.
+        /// Listens for the response, and for the portal's end, before the portal knows the request. Takes over the connection's reference.
         func subscribe(_ connection: ObjectPointer, _ token: String) throws(Failure) {
             guard let name = g_dbus_connection_get_unique_name(connection.opaque) else {
                 g_object_unref(connection.address)
                 throw .noPortal("the bus gives no name")
             }
             let sender = String(cString: name).drop { $0 == ":" }.replacing(".", with: "_")
-            // The subscription owns the answer until it ends.
-            let subscription = g_dbus_connection_signal_subscribe(
+            // The subscriptions own the answer until they end.
+            let response = g_dbus_connection_signal_subscribe(
                 connection.opaque, DesktopPortal.name, "org.freedesktop.portal.Request", "Response",
                 "\(DesktopPortal.path)/request/\(sender)/\(token)", nil, G_DBUS_SIGNAL_FLAGS_NONE,
                 { _, _, _, _, _, parameters, data in
@@ -152,7 +155,21 @@ struct DesktopPortal: Sendable {
                     }
                 }, Unmanaged.passRetained(self).toOpaque(),
                 { data in if let data { Unmanaged<Answer>.fromOpaque(data).release() } })
-            state.withLock { ($0.connection, $0.subscription) = (connection, subscription) }
+            // A portal that stops, or is started anew, has forgotten the request.
+            let end = g_dbus_connection_signal_subscribe(
+                connection.opaque, "org.freedesktop.DBus", "org.freedesktop.DBus", "NameOwnerChanged",
+                "/org/freedesktop/DBus", DesktopPortal.name, G_DBUS_SIGNAL_FLAGS_NONE,
+                { _, _, _, _, _, parameters, data in
+                    guard let parameters, let data else { return }
+                    let former = g_variant_get_child_value(parameters, 1)
+                    defer { g_variant_unref(former) }
+                    // The first message starts a portal that was not running.
+                    guard let name = g_variant_get_string(former, nil), name.pointee != 0 else { return }
+                    let answer = Unmanaged<Answer>.fromOpaque(data).takeUnretainedValue()
+                    answer.end(.failure(.noPortal("it has stopped")))
+                }, Unmanaged.passRetained(self).toOpaque(),
+                { data in if let data { Unmanaged<Answer>.fromOpaque(data).release() } })
+            state.withLock { ($0.connection, $0.subscriptions) = (connection, [response, end]) }
         }
 
         /// Only the first end counts.
@@ -163,7 +180,9 @@ struct DesktopPortal: Sendable {
             }
             former.continuation?.resume(returning: result)
             guard let connection = former.connection else { return }
-            g_dbus_connection_signal_unsubscribe(connection.opaque, former.subscription)
+            for subscription in former.subscriptions {
+                g_dbus_connection_signal_unsubscribe(connection.opaque, subscription)
+            }
             g_object_unref(connection.address)
         }
     }

@@ -12,6 +12,8 @@ import XCTest
     private(set) var options: [String] = []
     /// What the portal answers: 0 for a success, 1 if the user cancels.
     var response: UInt32 = 0
+    /// Whether the portal stops instead of answering.
+    var stopsAtRequest = false
 
     private let daemon: ObjectPointer
     private let formerEnvironment: [(name: String, value: String?)]
@@ -91,6 +93,10 @@ import XCTest
             + String(cString: g_variant_get_string(token, nil))
         g_dbus_method_invocation_return_value(
             invocation, g_variant_parse(nil, "(objectpath '\(path)',)", nil, nil, nil))
+        guard !stopsAtRequest else {
+            g_dbus_connection_close(connection?.opaque, nil, nil, nil)
+            return
+        }
         g_dbus_connection_emit_signal(
             connection?.opaque, sender, path, "org.freedesktop.portal.Request", "Response",
             g_variant_parse(nil, "(uint32 \(response), @a{sv} {})", nil, nil, nil), nil)
