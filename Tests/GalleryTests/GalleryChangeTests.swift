@@ -204,14 +204,16 @@ extension GalleryChangeTests {
     func testRotationsOfAFileFollowEachOther() throws {
         try WindowFixture.with(["b.png"]) { fixture in
             let file = fixture.folder.appending(path: "a.png")
-            try CodecRegistry.shared.encode(try picture(30, 20) { x, _ in shade(x) }, as: .png).write(to: file)
+            try CodecRegistry.shared.encode(try picture(300, 200) { x, _ in shade(x / 10) }, as: .png).write(to: file)
             fixture.open()
             fixture.window.photos.grid.toggleSelection(of: 0)
+            let threads = HeldQueue(.files, threadCount: 4)
             for _ in 0..<6 { fixture.run("rotate-right") }
+            threads.release()
             pump("the messages") { fixture.toasts.count == 6 }
             XCTAssertEqual(Set(fixture.toasts.map(\.message)), ["a.png is rotated"])
             let image = try CodecRegistry.shared.decode(try Data(contentsOf: file))
-            XCTAssertEqual(image.pixels.size, PixelSize(width: 30, height: 20))
+            XCTAssertEqual(image.pixels.size, PixelSize(width: 300, height: 200))
             XCTAssertEqual(image.pixels[0, 0], shade(29), "180°")
         }
     }
