@@ -34,7 +34,7 @@ static void error_exit(j_common_ptr jpeg) {
     longjmp(turn->escape, 1);
 }
 
-// libjpeg invents what a damaged file lacks; such a file is not replaced.
+// libjpeg invents what a damaged file lacks; the blocks of such a file are not moved.
 static void emit_message(j_common_ptr jpeg, int level) {
     if (level < 0) error_exit(jpeg);
 }
