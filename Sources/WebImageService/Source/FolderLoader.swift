@@ -7,12 +7,11 @@ internal import WebImageLoading
 ///
 /// Symbolic links are followed within the folder only.
 final class FolderLoader: ImageLoader {
-    /// Absolute and without links; `nil` if there is no such folder.
-    private let folder: String?
+    private let folder: String
     private let files: FileLoader
 
     init(_ folder: URL, maximumByteCount: Int) {
-        self.folder = Self.realPath(folder.path(percentEncoded: false))
+        self.folder = folder.path(percentEncoded: false)
         files = FileLoader(maximumByteCount: Int64(maximumByteCount))
     }
 
@@ -25,7 +24,10 @@ final class FolderLoader: ImageLoader {
         let relative = (request.url.host() ?? "") + request.url.path(percentEncoded: false)
         // The look-up follows links, so it is made where reading may wait.
         return Self.queue.run(priority: priority) { [self] cancellation in
-            guard let folder, let path = Self.realPath(folder + "/" + relative), path.hasPrefix(folder + "/") else {
+            // Absolute and without links; it may have been mounted since the start. That of "/" ends with its slash.
+            guard let folder = Self.realPath(folder), let path = Self.realPath(folder + "/" + relative),
+                path.hasPrefix(folder == "/" ? folder : folder + "/")
+            else {
                 return handler(.finished(.failure(.file(path: relative, errno: ENOENT))))
             }
             if cancellation.isCancelled { return handler(.finished(.failure(.cancelled))) }

@@ -3,11 +3,15 @@ internal import WebImageCore
 internal import WebImageLoading
 internal import WebImageShared
 
-/// Loads `s3:` sources: `s3://bucket/photos/a.jpg` is the object `photos/a.jpg` of the bucket, in the store of a location.
+/// Loads `s3:` sources: `s3://bucket/photos/a.jpg` is the object `photos/a.jpg` of the bucket, in the store of a location. A query, as in
+/// `s3://bucket/photos/a.jpg?3HL4kqtJ`, is the ID of a version.
 final class S3SourceLoader: ImageLoader {
     private let location: S3Location
     private let credential: S3Credential?
     private let byteLimit: Int
+    /// By bucket; each has a thread and connections.
+    private let clients = Lock<[String: S3Client]>([:])
+    private static let clientLimit = 16
 
     init(_ location: S3Location, credential: S3Credential?, byteLimit: Int) {
         (self.location, self.credential, self.byteLimit) = (location, credential, byteLimit)
@@ -38,17 +42,15 @@ final class S3SourceLoader: ImageLoader {
     private func response(to request: LoaderRequest) async throws(WebImageError) -> S3Client.Response {
         let url = request.url
         guard let bucket = url.host(), let key = Self.encoded(url.path(percentEncoded: false).dropFirst()),
-            var place = try? S3Location("s3://\(bucket)")
+            let client = client(for: bucket)
         else { throw .invalidURL(url.absoluteString) }
-        (place.endpoint, place.region, place.style) = (location.endpoint, location.region, location.style)
-        var configuration = SharedImageCache.Configuration(location: place, credential: credential)
-        configuration.budget.connect = .seconds(5)
-        configuration.budget.firstByte = .seconds(10)
-        configuration.budget.bytesPerSecond = 64 << 10
+        var query: [(name: String, value: String)] = []
+        if let version = url.query(percentEncoded: false), !version.isEmpty { query = [("versionId", version)] }
         let conditions = request.headers.filter { HTTPField.conditionNames.contains($0.key.lowercased()) }
         do {
-            let response = try await S3Client(configuration).send(
-                .get, key, headers: conditions.map { HTTPField(name: $0.key, value: $0.value) }, byteLimit: byteLimit)
+            let response = try await client.send(
+                .get, key, query: query, headers: conditions.map { HTTPField(name: $0.key, value: $0.value) },
+                byteLimit: byteLimit)
             guard response.statusCode == 200 || response.statusCode == 304 else {
                 throw WebImageError.httpStatus(code: response.statusCode, url: url)
             }
@@ -66,6 +68,25 @@ final class S3SourceLoader: ImageLoader {
             throw error
         } catch {
             throw .transport(code: 0, message: "\(error)", url: url)
+        }
+    }
+
+    /// Returns the client of a bucket; `nil` for a name that none can have.
+    private func client(for bucket: String) -> S3Client? {
+        if let client = clients.withLock({ $0[bucket] }) { return client }
+        guard var place = try? S3Location("s3://\(bucket)") else { return nil }
+        (place.endpoint, place.region, place.style) = (location.endpoint, location.region, location.style)
+        var configuration = SharedImageCache.Configuration(location: place, credential: credential)
+        configuration.budget.connect = .seconds(5)
+        configuration.budget.firstByte = .seconds(10)
+        configuration.budget.bytesPerSecond = 64 << 10
+        let client = S3Client(configuration)
+        return clients.withLock { clients in
+            if let other = clients[bucket] { return other }
+            // Requests in flight keep their clients.
+            if clients.count >= Self.clientLimit { clients.removeAll() }
+            clients[bucket] = client
+            return client
         }
     }
 
