@@ -261,6 +261,13 @@ struct AnswerTests {
         #expect(object["width"] as? Int == 80 && object["height"] as? Int == 40 && object["format"] as? String == "png")
         #expect((object["dominantColors"] as? [String])?.count == 4)
         for name in ["blurHash", "thumbHash", "perceptualHash"] { #expect((object[name] as? String)?.isEmpty == false) }
+        // Another cache buster makes another description.
+        let source = try fixture.origin.url("/a.png").absoluteString
+        for buster in ["1", "2"] {
+            let answer = await fixture.service.answer(
+                to: ServiceRequest(target: "/info/_/cb:\(buster)/plain/\(source)"))
+            #expect(answer.header("Cache-Status")?.contains("stored") == true)
+        }
         let refused = await fixture.service.answer(to: ServiceRequest(target: "/info/_/w:1/plain/http://a/b"))
         #expect(refused.status == 400)
     }

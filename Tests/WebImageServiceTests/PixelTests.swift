@@ -135,6 +135,10 @@ struct PixelTests {
         let (low, high) = (try await count("q:20"), try await count("q:95"))
         #expect(low * 2 < high)
         #expect(try await count("fq:jpg:20") == low)
+        // As in imgproxy: the quality of a format counts where there is no other one, and 0 is none.
+        #expect(try await count("q:20/fq:jpg:95") == low)
+        #expect(try await count("q:0/fq:jpg:20") == low)
+        #expect(try await count("fq:jpg:0") == count("q:80"))
         #expect(try await count("q:95/mb:\(low * 2)") <= low * 2)
     }
 }

@@ -25,7 +25,8 @@ extension OptionReader {
                     guard let name = arguments.text(index), let format = OutputFormats.named(name),
                         let quality = try arguments.integer(index + 1, in: 0...100)
                     else { throw arguments.invalid(index) }
-                    reader.recipe.formatQualities[format.name] = quality
+                    // 0 is the quality of the service.
+                    reader.recipe.formatQualities[format.name] = quality == 0 ? nil : quality
                 }
             }
         ),

@@ -78,7 +78,7 @@ struct Recipe: Sendable, Hashable {
     // File.
     /// `nil` for that of the client's choice, or of the source.
     var output: Output?
-    /// 1 to 100; 0 for that of the format.
+    /// 1 to 100; 0 for that of the format. Takes precedence over ``formatQualities``, as in imgproxy.
     var quality = 0
     var formatQualities: [String: Int] = [:]
     var byteLimit = 0

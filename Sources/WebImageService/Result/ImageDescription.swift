@@ -9,6 +9,8 @@ struct ImageDescription: Sendable, Hashable {
     var blurHash = false, thumbHash = false, perceptualHash = false
     /// How many.
     var dominantColors = 0
+    /// Anything: it makes another description of the same source.
+    var cacheBuster = KeyText("")
 
     /// Reads an option.
     mutating func read(_ text: Substring, _ delivery: inout Delivery) throws(Refusal) {
@@ -22,7 +24,7 @@ struct ImageDescription: Sendable, Hashable {
         case "thumbhash", "th": thumbHash = try flag()
         case "phash", "ph": perceptualHash = try flag()
         case "dominant_colors", "dc": dominantColors = try arguments.integer(0, in: 0...16) ?? 0
-        case "cachebuster", "cb": break
+        case "cachebuster", "cb": cacheBuster = KeyText(arguments.text(0) ?? "")
         case "expires", "exp": delivery.expires = try arguments.integer(0, in: 1...Int(Int32.max) * 1000)
         default: throw .invalid("A description has no option '\(arguments.name)'.")
         }

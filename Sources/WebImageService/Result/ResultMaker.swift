@@ -246,8 +246,8 @@ struct ResultMaker: Sendable {
         _ recipe: Recipe, _ format: ImageFormat, _ original: Data, _ cancellation: Cancellation
     ) throws(WebImageError) -> EncodingOptions {
         let percent =
-            recipe.formatQualities[format.name] ?? (recipe.quality > 0 ? recipe.quality : nil) ?? formatQualities[
-                format]
+            (recipe.quality > 0 ? recipe.quality : nil) ?? recipe.formatQualities[format.name]
+            ?? formatQualities[format]
             ?? OutputFormats.standardQuality(of: format, otherwise: quality)
         var options = EncodingOptions(
             quality: Double(percent) / 100, background: recipe.background ?? .white,
