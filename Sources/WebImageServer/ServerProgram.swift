@@ -60,11 +60,13 @@ enum ServerProgram {
                 metrics.note(answer, seconds: exchange.start.duration(to: .now) / .seconds(1))
                 exchange.send(answer, closes: closes || isStopping.withLock { $0 })
             }
-            if let answer = pages.answer(to: exchange.request) ?? service.answerAtOnce(to: exchange.request) {
-                return send(answer)
+            if let answer = pages.answer(to: exchange.request) { return send(answer) }
+            switch service.begin(exchange.request) {
+            case .answer(let answer): send(answer)
+            case .pending(let pending):
+                let task = Task { send(await service.answer(to: pending)) }
+                exchange.onLeave { task.cancel() }
             }
-            let task = Task { send(await service.answer(to: exchange.request)) }
-            exchange.onLeave { task.cancel() }
         } onEnd: { exchange, isSent in
             log.print(exchange, isSent: isSent)
         }

@@ -30,12 +30,19 @@ public final class ImageService: Sendable {
     private let manager: WebImageManager
     private let reader: OrderReader
     private let results: ResultStore
+    /// Of the bytes of the fallback image.
+    private let fallbackID: String
     let maker: ResultMaker
     let presets: Presets
     /// Shared by results and uploads.
     var places: WorkPlaces { results.places }
+    /// For uploads that arrive: as many as can be made and wait. More are refused at once.
+    let uploads: WorkPlaces
     private let totals = Lock(Counters())
     private let isStopping = Lock(false)
+    private let madeFallbacks = Lock(0)
+    /// How often the fallback image was made.
+    var fallbackCount: Int { madeFallbacks.withLock { $0 } }
 
     /// Totals since the service was created, and its current state.
     public struct Counters: Sendable, Hashable {
@@ -63,18 +70,17 @@ public final class ImageService: Sendable {
             throw .custom(id: "service-preset", message: error.text)
         }
         self.presets = presets
+        let sources = SourcePolicy(
+            configuration.allowedSources, hasFolder: configuration.folder != nil, hasStore: configuration.store != nil)
         reader = OrderReader(
             prefix: configuration.pathPrefix,
             signatures: SignatureCheck(
                 keys: configuration.keys, byteCount: min(max(configuration.signatureByteCount, 1), 32),
                 trusted: configuration.trustedSignatures),
-            presets: presets,
-            sources: SourcePolicy(
-                configuration.allowedSources, hasFolder: configuration.folder != nil,
-                hasStore: configuration.store != nil),
+            presets: presets, sources: sources,
             baseURL: configuration.baseURL, offeredFormats: configuration.offeredFormats,
             usesClientHints: configuration.usesClientHints)
-        let manager = WebImageManager(configuration: Self.images(configuration))
+        let manager = WebImageManager(configuration: Self.images(configuration, sources))
         self.manager = manager
         let images = configuration.images
         let maker = ResultMaker(
@@ -82,20 +88,32 @@ public final class ImageService: Sendable {
             encoding: images.codecs, limits: configuration.limits, quality: configuration.quality,
             formatQualities: configuration.formatQualities, lifetime: configuration.lifetime / .seconds(1),
             usesSourceLifetime: configuration.usesSourceLifetime,
-            watermark: configuration.watermark.map { WatermarkImage($0) }, now: configuration.now)
+            watermark: configuration.watermark.map { WatermarkImage($0) },
+            folder: configuration.folder?.absoluteString ?? "",
+            store: configuration.store.map { "\($0.endpoint.absoluteString) \($0.region)" } ?? "", sources: sources,
+            now: configuration.now)
         self.maker = maker
+        let limits = configuration.limits
+        uploads = WorkPlaces(placeCount: max(0, limits.workCount) + max(0, limits.queueLength), queueLength: 0)
+        fallbackID = configuration.fallback.map { SHA256.hexDigest(of: [UInt8]($0)) } ?? ""
         results = ResultStore(
             memory: MemoryCache(costLimit: configuration.memoryByteCount), disk: configuration.disk,
             shared: configuration.shared,
             places: WorkPlaces(
                 placeCount: configuration.limits.workCount, queueLength: configuration.limits.queueLength),
-            now: configuration.now, make: { await maker.result(of: $0) })
+            now: configuration.now, settings: { maker.settings(of: $0) }, make: { await maker.result(of: $0) })
     }
 
     /// The configuration of the manager, with the service's own sources.
-    private static func images(_ configuration: Configuration) -> WebImageManager.Configuration {
+    private static func images(
+        _ configuration: Configuration, _ sources: SourcePolicy
+    ) -> WebImageManager.Configuration {
         var images = configuration.images
         let limit = configuration.limits.sourceByteCount
+        images.loaders = ImageLoaderGroup(
+            images.loaders.loaders.map { loader in
+                (loader as? ImageDownloader)?.bounded(byteCount: Int64(limit), sources) ?? loader
+            })
         if configuration.folder != nil || configuration.store != nil {
             var loaders = images.loaders.loaders
             if let folder = configuration.folder { loaders.append(FolderLoader(folder, maximumByteCount: limit)) }
@@ -113,35 +131,52 @@ public final class ImageService: Sendable {
 
     /// Answers a request. Cancelling the task gives it up.
     public func answer(to request: ServiceRequest) async -> ServiceAnswer {
+        switch begin(request) {
+        case .answer(let answer): answer
+        case .pending(let pending): await answer(to: pending)
+        }
+    }
+
+    /// A request whose answer needs waiting.
+    package struct PendingAnswer: Sendable {
+        fileprivate let request: ServiceRequest
+        fileprivate let order: Order
+    }
+
+    package enum Beginning: Sendable {
+        case answer(ServiceAnswer)
+        case pending(PendingAnswer)
+    }
+
+    /// Answers a request if that needs no waiting: from memory, or because it is refused.
+    package func begin(_ request: ServiceRequest) -> Beginning {
         do throws(Refusal) {
-            let order = try order(for: request)
-            if let answer = answerFromMemory(request, order) { return answer }
-            if isStopping.withLock({ $0 }) { throw .stopping }
-            let found = await results.answer(to: order, within: time(for: request))
+            let order = try reader.order(for: request, now: configuration.now())
+            if let answer = answerFromMemory(request, order) { return .answer(answer) }
+            return .pending(PendingAnswer(request: request, order: order))
+        } catch {
+            return .answer(refused(error, request))
+        }
+    }
+
+    /// Answers a request that has begun. Cancelling the task gives it up.
+    package func answer(to pending: PendingAnswer) async -> ServiceAnswer {
+        let (request, order) = (pending.request, pending.order)
+        do throws(Refusal) {
+            try checkIsRunning()
+            let end = ContinuousClock.now + time(for: request)
+            let found = await results.answer(to: order, within: ContinuousClock.now.duration(to: end))
             switch found.outcome {
             case .success(let result):
                 count(found.origin)
                 return answer(request, order, result, found.origin)
             case .failure(let refusal):
-                if let answer = await fallback(request, order, refusal) { return answer }
+                if let answer = await fallback(request, order, refusal, until: end) { return answer }
                 throw refusal
             }
         } catch {
             return refused(error, request)
         }
-    }
-
-    /// Answers a request if that needs no waiting: from memory, or because it is refused. Otherwise returns `nil`.
-    package func answerAtOnce(to request: ServiceRequest) -> ServiceAnswer? {
-        do throws(Refusal) {
-            return answerFromMemory(request, try order(for: request))
-        } catch {
-            return refused(error, request)
-        }
-    }
-
-    private func order(for request: ServiceRequest) throws(Refusal) -> Order {
-        try reader.order(for: request, now: configuration.now())
     }
 
     private func answerFromMemory(_ request: ServiceRequest, _ order: Order) -> ServiceAnswer? {
@@ -162,11 +197,15 @@ public final class ImageService: Sendable {
     }
 
     /// Returns the image that stands for one that cannot be had.
-    private func fallback(_ request: ServiceRequest, _ order: Order, _ refusal: Refusal) async -> ServiceAnswer? {
+    private func fallback(
+        _ request: ServiceRequest, _ order: Order, _ refusal: Refusal, until end: ContinuousClock.Instant
+    ) async -> ServiceAnswer? {
         guard let data = configuration.fallback, refusal.isAboutSource, order.key.info == nil else { return nil }
-        // It waits in the queue of the results, too.
-        let made = try? await places.run { await maker.result(of: order, from: ResultMaker.Source(data: data)) }
-        guard case .success(let result) = made ?? nil else { return nil }
+        // It has a place, a job and the caches, as any other result.
+        let order = order.replacingSource(by: data, id: fallbackID)
+        let found = await results.answer(to: order, within: max(.zero, ContinuousClock.now.duration(to: end)))
+        guard case .success(let result) = found.outcome else { return nil }
+        if found.origin == .made { madeFallbacks.withLock { $0 += 1 } }
         totals.withLock { totals in
             totals.requests += 1
             totals.refusals += 1
@@ -202,6 +241,11 @@ public final class ImageService: Sendable {
     }
 
     // MARK: State
+
+    /// Throws if the service is stopping.
+    func checkIsRunning() throws(Refusal) {
+        if isStopping.withLock({ $0 }) { throw .stopping }
+    }
 
     /// The counters.
     public var counters: Counters {

@@ -55,6 +55,77 @@ struct CachingTests {
         }
     }
 
+    /// A disk outlives the process, and the settings that results were made with.
+    @Test func servicesWithOtherSettingsShareNoResults() async throws {
+        let directory = try TemporaryDirectory()
+        let origin = try OriginServer()
+        func status(_ path: String, _ change: (inout ImageService.Configuration) -> Void) async throws -> String {
+            let fixture = try ServiceFixture(origin) {
+                $0.disk = DiskCache(
+                    configuration: DiskCache.Configuration(directory: URL(filePath: directory.path("results"))))
+                $0.watermark = try? CodecRegistry.shared.encode(ServiceFixture.picture(width: 4, height: 4), as: .png)
+                change(&$0)
+            }
+            try await fixture.serve("/a.png", width: 40, height: 30)
+            let answer = try await fixture.get(path)
+            #expect(answer.status == 200)
+            await fixture.service.stop()
+            return answer.header("Cache-Status") ?? ""
+        }
+        let changes: [(String, (inout ImageService.Configuration) -> Void)] = [
+            ("quality", { $0.quality = 20 }), ("a format's quality", { $0.formatQualities = [.jpeg: 30] }),
+            ("lifetime", { $0.lifetime = .seconds(60) }), ("the source's", { $0.usesSourceLifetime = true }),
+            (
+                "watermark",
+                {
+                    $0.watermark = try? CodecRegistry.shared.encode(
+                        ServiceFixture.picture(width: 6, height: 4), as: .png)
+                }
+            ),
+        ]
+        let (plain, marked) = ("/w:20/plain/{}/a.png@jpg", "/w:20/wm:1/plain/{}/a.png@jpg")
+        for path in [plain, marked] {
+            #expect(try await status(path) { _ in }.contains("stored"))
+            #expect(try await status(path) { _ in }.contains("detail=disk"))
+            for (name, change) in changes {
+                // A result without a watermark does not depend on it.
+                let isOther = name != "watermark" || path == marked
+                #expect(try await status(path, change).contains("stored") == isOther, "\(name) \(path)")
+            }
+        }
+    }
+
+    /// Nobody can make the service decode the fallback again and again.
+    @Test func aFallbackIsMadeOnce() async throws {
+        let fixture = try ServiceFixture {
+            $0.fallback = try? CodecRegistry.shared.encode(ServiceFixture.picture(width: 60, height: 60), as: .png)
+            $0.limits.workCount = 1
+            $0.limits.queueLength = 0
+        }
+        var bodies: Set<Data> = []
+        for number in 0..<3 {
+            let answer = try await fixture.get("/w:10/plain/{}/none\(number)")
+            #expect(answer.status == 200)
+            bodies.insert(answer.body)
+        }
+        #expect(bodies.count == 1)
+        #expect(fixture.service.fallbackCount == 1)
+        #expect(fixture.service.counters.refusals == 3)
+    }
+
+    @Test func aFallbackTakesAPlaceAndTime() async throws {
+        let servers = try FaultServer()
+        let fixture = try ServiceFixture {
+            $0.fallback = try? CodecRegistry.shared.encode(ServiceFixture.picture(width: 60, height: 60), as: .png)
+            $0.limits.time = .milliseconds(300)
+        }
+        // The time of the request is over, which says nothing about its source.
+        let stalled = try servers.url("/stall-headers/a").absoluteString
+        let answer = await fixture.service.answer(to: ServiceRequest(target: "/_/w:10/plain/\(stalled)"))
+        #expect(answer.status == 504)
+        #expect(fixture.service.fallbackCount == 0)
+    }
+
     @Test func resultsEndWithTheirLifetime() async throws {
         let clock = LockBox(Date())
         let fixture = try ServiceFixture {

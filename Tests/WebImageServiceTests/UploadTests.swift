@@ -97,6 +97,44 @@ struct UploadTests {
         }
     }
 
+    @Test func theLimitsOfTheServiceHold() async throws {
+        await #expect(throws: UploadRejection.tooLong(limit: 4000)) {
+            try await service { $0.limits.sourceByteCount = 4000 }.take(pieces(jpeg))
+        }
+        func status(_ change: (inout ImageService.Configuration) -> Void, isStopped: Bool = false) async throws -> Int {
+            let service = try service(change)
+            if isStopped { await service.stop() }
+            let rejection = await #expect(throws: UploadRejection.self) { try await service.take(pieces(jpeg)) }
+            guard case .refused(let status, _) = rejection else { return 0 }
+            return status
+        }
+        #expect(try await status({ _ in }, isStopped: true) == 503)
+        #expect(try await status { $0.limits.time = .zero } == 504)
+        #expect(try await status { $0.limits.transferTime = .zero } == 408)
+        #expect(try await status { $0.limits.resultByteCount = 100 } == 422)
+    }
+
+    @Test func uploadsThatArriveAreCounted() async throws {
+        let service = try service {
+            $0.limits.workCount = 1
+            $0.limits.queueLength = 1
+        }
+        let streams = (0..<2).map { _ in AsyncThrowingStream<Data, any Error>.makeStream() }
+        let tasks = streams.map { stream in Task { try await service.take(stream.stream) } }
+        while service.uploads.runningCount < 2, !Task.isCancelled { await Task.yield() }
+        let rejection = await #expect(throws: UploadRejection.self) { try await service.take(pieces(jpeg)) }
+        guard case .refused(429, _) = rejection else {
+            Issue.record("\(String(describing: rejection))")
+            return
+        }
+        for stream in streams { stream.continuation.finish() }
+        for task in tasks {
+            await #expect(throws: UploadRejection.notAccepted(format: nil)) { try await task.value }
+        }
+        #expect(service.uploads.runningCount == 0)
+        _ = try await service.take(pieces(jpeg))
+    }
+
     @Test func oneResultThatCannotBeMadeRefusesAll() async throws {
         for options in ["w:x", "c:10:10/f:exe", "wm:1", "w:9000/el:1"] {
             let policy = UploadPolicy(results: ["a": "w:10", "b": options])

@@ -3,7 +3,9 @@ internal import WebImageLoading
 
 extension Refusal {
     /// Whether another source might have had a result, so that a fallback may stand for it.
-    var isAboutSource: Bool { [404, 413, 415, 422, 502, 504].contains(status) && self != .expired }
+    var isAboutSource: Bool {
+        [404, 413, 415, 422, 502, 504].contains(status) && self != .expired && self != .timedOut
+    }
 
     /// Returns the answer: the reason as plain text.
     func answer(hasBody: Bool) -> ServiceAnswer {
@@ -16,5 +18,12 @@ extension Refusal {
         if status == 405 { fields.add("Allow", "GET, HEAD") }
         if let retryAfter { fields.add("Retry-After", "\(retryAfter)") }
         return ServiceAnswer(status, fields, hasBody ? body : Data())
+    }
+}
+
+extension ServiceAnswer {
+    /// The answer to a request that a stopping server does not take, or gives up.
+    package static func stopping(_ request: ServiceRequest) -> ServiceAnswer {
+        Refusal.stopping.answer(hasBody: request.method != "HEAD")
     }
 }

@@ -12,7 +12,10 @@ extension ImageService {
     /// print(upload.size, upload.blurHash, upload.files["small"]?.data.count ?? 0)
     /// ```
     ///
-    /// The upload is read no further than needed to refuse it. It is never written to disk, and counts against the service's limits as results do.
+    /// The upload is read no further than needed to refuse it. It is never written to disk, and counts against the service's limits as results
+    /// do: its length against ``Limits/sourceByteCount``, the time for its bytes against ``Limits/transferTime`` and that for its files against
+    /// ``Limits/time``. As many as ``Limits/workCount`` and ``Limits/queueLength`` together allow arrive at a time; more are refused with
+    /// 429. A client that sends nothing at all is up to your server, which should end such requests.
     ///
     /// - Parameters:
     ///   - pieces: the bytes as they arrive.
@@ -22,24 +25,53 @@ extension ImageService {
         _ pieces: Pieces, _ policy: UploadPolicy = UploadPolicy()
     ) async throws(UploadRejection) -> Upload {
         let recipes = try recipes(of: policy)
-        let data = try await read(pieces, policy)
-        let outcome: Result<Result<Upload, UploadRejection>, Refusal>
-        do throws(Refusal) {
-            let result = try await places.run {
-                await DecodingQueue.run(priority: .normal) { [maker] cancellation in
+        var policy = policy
+        policy.byteLimit = min(policy.byteLimit, configuration.limits.sourceByteCount)
+        let data = try await inPlace(of: uploads) { [policy] in await received(pieces, policy) }
+        return try await inPlace(of: places) { [policy, maker] in
+            await withinTime(configuration.limits.time, else: .timedOut) {
+                await DecodingQueue.run(priority: .normal) { cancellation in
                     Result { () throws(UploadRejection) in
                         try UploadWork(maker: maker, data: data, cancellation: cancellation).upload(recipes, policy)
                     }
-                }
+                } ?? .failure(.interrupted)
             }
-            outcome = .success((result ?? nil) ?? .failure(.interrupted))
+        }
+    }
+
+    private func inPlace<Value: Sendable>(
+        of places: WorkPlaces, _ body: () async -> Result<Value, UploadRejection>
+    ) async throws(UploadRejection) -> Value {
+        let result: Result<Value, UploadRejection>?
+        do throws(Refusal) {
+            try checkIsRunning()
+            result = try await places.run(body)
         } catch {
-            outcome = .failure(error)
+            throw UploadRejection(error)
         }
-        switch outcome {
-        case .success(let result): return try result.get()
-        case .failure(let refusal): throw UploadRejection(refusal)
+        guard let result else { throw .interrupted }
+        return try result.get()
+    }
+
+    /// Runs `body` in a task that is cancelled after a time, and then fails with a refusal.
+    private func withinTime<Value: Sendable>(
+        _ time: Duration, else refusal: Refusal, _ body: @escaping @Sendable () async -> Result<Value, UploadRejection>
+    ) async -> Result<Value, UploadRejection> {
+        let isOver = LockBox(false)
+        let task = Task { await body() }
+        let clock = SystemTimerClock.shared
+        let timer = clock.schedule(at: clock.now + time) {
+            isOver.withLock { $0 = true }
+            task.cancel()
         }
+        defer { timer.cancel() }
+        let result = await withTaskCancellationHandler {
+            await task.value
+        } onCancel: {
+            task.cancel()
+        }
+        if case .failure = result, isOver.withLock({ $0 }) { return .failure(UploadRejection(refusal)) }
+        return result
     }
 
     private func recipes(of policy: UploadPolicy) throws(UploadRejection) -> [String: Recipe] {
@@ -56,13 +88,27 @@ extension ImageService {
         return recipes
     }
 
+    private func received<Pieces: AsyncSequence<Data, any Error>>(
+        _ pieces: Pieces, _ policy: UploadPolicy
+    ) async -> Result<Data, UploadRejection> {
+        do throws(UploadRejection) {
+            return .success(try await read(pieces, policy))
+        } catch {
+            return .failure(error)
+        }
+    }
+
     /// Reads all pieces, unless the first bytes show that the rest is of no use.
     private func read<Pieces: AsyncSequence<Data, any Error>>(
         _ pieces: Pieces, _ policy: UploadPolicy
     ) async throws(UploadRejection) -> Data {
         var (data, isChecked) = (Data(), false)
+        let end = ContinuousClock.now + configuration.limits.transferTime
         do {
             for try await piece in pieces {
+                guard ContinuousClock.now < end else {
+                    throw UploadRejection.refused(status: 408, reason: "The upload took too long.")
+                }
                 guard data.count + piece.count <= policy.byteLimit else {
                     throw UploadRejection.tooLong(limit: policy.byteLimit)
                 }
@@ -114,6 +160,11 @@ private struct UploadWork {
             var files: [String: Upload.File] = [:]
             for (name, recipe) in recipes {
                 let file = try maker.file(recipe, [], data, cancellation: cancellation)
+                guard file.data.count <= maker.limits.resultByteCount else {
+                    throw .encoding(
+                        format: info.format,
+                        reason: .tooLong(byteCount: file.data.count, limit: maker.limits.resultByteCount))
+                }
                 files[name] = Upload.File(
                     data: file.data, contentType: file.contentType, fileExtension: file.fileExtension)
             }

@@ -19,6 +19,10 @@ struct ResultMaker: Sendable {
     let lifetime: Double
     let usesSourceLifetime: Bool
     let watermark: WatermarkImage?
+    /// Where `local:` and `s3:` sources come from.
+    let folder: String, store: String
+    /// Which sources redirects may lead to.
+    let sources: SourcePolicy
     let now: @Sendable () -> Date
 
     /// The bytes of a source, and what its server says about them.
@@ -31,7 +35,20 @@ struct ResultMaker: Sendable {
         var judgments: [BodyJudgment] = []
     }
 
+    /// Returns what the bytes and the lifetime of a result depend on in the configuration of the service, for keys of caches that other
+    /// services use, too.
+    func settings(of key: Order.Key) -> String {
+        let qualities = formatQualities.map { "\($0.key.name)=\($0.value)" }.sorted()
+        var parts = ["\(quality)", "\(qualities)", "\(lifetime)", "\(usesSourceLifetime)"]
+        if key.recipe.watermark != nil { parts.append(watermark?.id ?? "none") }
+        let scheme = key.source.text.prefix { $0 != ":" }.lowercased()
+        if scheme == "local" { parts.append(folder) }
+        if scheme == "s3" { parts.append(store) }
+        return parts.joined(separator: " ")
+    }
+
     func result(of order: Order) async -> ResultStore.Outcome {
+        if let file = order.file { return await result(of: order, from: Source(data: file)) }
         do throws(WebImageError) {
             return await result(of: order, from: try await source(at: order.url))
         } catch {
@@ -67,6 +84,10 @@ struct ResultMaker: Sendable {
         var request = WebImageRequest(url, cachePolicy: .http)
         request.totalTimeout = limits.transferTime
         let response = try await manager.dataResponse(for: request)
+        // A cache may have what came from elsewhere.
+        guard sources.allowsRedirect(to: response.url) else {
+            throw .blocked(reason: .redirect(to: response.url), url: url)
+        }
         if let status = response.statusCode, !(200..<300).contains(status) {
             throw .httpStatus(code: status, url: url)
         }
@@ -81,9 +102,24 @@ struct ResultMaker: Sendable {
         if response.statusCode != nil {
             let control = CacheControl(response.headers)
             source.isStorable = !control.has(.noStore) && !control.has(.isPrivate)
-            source.lifetime = (control.seconds(.sharedMaxAge) ?? control.seconds(.maxAge))?.value
+            source.lifetime = Self.lifetime(of: response, control, now: now())
         }
         return source
+    }
+
+    /// For how many seconds a source remains fresh in a shared cache; `nil` if its server does not say.
+    private static func lifetime(of response: WebDataResponse, _ control: CacheControl, now: Date) -> Double? {
+        // With names, it is about these fields only.
+        if control.has(.noCache), control.fieldNames(of: .noCache).isEmpty { return 0 }
+        let stored = StoredResponse(
+            statusCode: response.statusCode ?? 200, headers: response.headers, requestHeaders: [], requestTime: now,
+            responseTime: now)
+        let freshness = Freshness(of: stored, now: now)
+        if let shared = control.seconds(.sharedMaxAge) { return max(0, (shared.value ?? 0) - freshness.age) }
+        switch freshness.source {
+        case .maxAge, .expires: return max(0, -freshness.staleness)
+        case .heuristic, .redirect, .none: return nil
+        }
     }
 
     // MARK: Making, on a decoding thread

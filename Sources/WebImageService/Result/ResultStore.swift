@@ -5,8 +5,8 @@ internal import WebImageShared
 
 /// Results by order: in memory, on disk, in a store that machines share. What is nowhere is made, once for all that wait for it.
 ///
-///     memory ─► job ─► disk ─► shared store ─┬─ found
-///                                            └─ reserved ─► a place ─► made ─► stored in all
+///     memory ─► job ─► disk ─► a place ─► shared store ─┬─ found
+///                                                       └─ reserved ─► made ─► stored in all
 final class ResultStore: Sendable {
     typealias Outcome = Result<StoredResult, Refusal>
     typealias Maker = @Sendable (Order) async -> Outcome
@@ -23,6 +23,8 @@ final class ResultStore: Sendable {
     let places: WorkPlaces
     private let make: Maker
     private let now: @Sendable () -> Date
+    /// What a result depends on in the configuration of the service.
+    private let settings: @Sendable (Order.Key) -> String
 
     /// What a job ends with.
     struct Answer: Sendable {
@@ -32,10 +34,10 @@ final class ResultStore: Sendable {
 
     init(
         memory: MemoryCache<Order.Key, StoredResult>, disk: DiskCache?, shared: SharedImageCache?, places: WorkPlaces,
-        now: @escaping @Sendable () -> Date, make: @escaping Maker
+        now: @escaping @Sendable () -> Date, settings: @escaping @Sendable (Order.Key) -> String, make: @escaping Maker
     ) {
         (self.memory, self.disk, self.shared, self.places) = (memory, disk, shared, places)
-        (self.now, self.make) = (now, make)
+        (self.now, self.settings, self.make) = (now, settings, make)
     }
 
     /// The number of results that are looked up or made.
@@ -94,15 +96,26 @@ final class ResultStore: Sendable {
     private func find(_ order: Order) async -> Answer {
         // Another job may have ended between the look into memory and this one.
         if let result = inMemory(order.key) { return Answer(outcome: .success(result), origin: .memory) }
-        let name = ImageCacheKey(source: order.key.text)
+        let name = ImageCacheKey(source: order.key.text(settings: settings(order.key)))
         if let item = await disk?.item(for: name.description),
             let result = StoredResult(item.data, head: item.entry.extendedData), result.isFresh(at: now())
         {
             keepInMemory(result, order.key)
             return Answer(outcome: .success(result), origin: .disk)
         }
-        guard let shared else { return Answer(outcome: await made(order, name), origin: .made) }
-        switch await shared.reserve(name, patience: .seconds(5)) {
+        do throws(Refusal) {
+            // A machine that promises a result has a place for it, so that others do not wait for a queue.
+            let answer = try await places.run { await foundOrMade(order, name) }
+            return answer ?? Answer(outcome: .failure(.abandoned), origin: .made)
+        } catch {
+            return Answer(outcome: .failure(error), origin: .made)
+        }
+    }
+
+    /// In a place.
+    private func foundOrMade(_ order: Order, _ name: ImageCacheKey) async -> Answer {
+        var lease: ValueLease?
+        switch await shared?.reserve(name, patience: .seconds(5)) {
         case .found(let stored):
             guard let result = StoredResult(stored.data, head: stored.attributes.extendedData),
                 result.isFresh(at: now())
@@ -110,31 +123,21 @@ final class ResultStore: Sendable {
             keepInMemory(result, order.key)
             storeOnDisk(result, name)
             return Answer(outcome: .success(result), origin: .shared)
-        case .reserved(let lease):
-            let outcome = await made(order, name)
-            var isStored = false
-            if case .success(let result) = outcome, result.head.isStorable {
+        case .reserved(let reserved): lease = reserved
+        case .unavailable, nil: break
+        }
+        let outcome = await make(order)
+        var isStored = false
+        if case .success(let result) = outcome, result.head.isStorable, result.isFresh(at: now()) {
+            keepInMemory(result, order.key)
+            storeOnDisk(result, name)
+            if let shared {
                 await shared.store(nil, data: result.data, for: name, in: .disk, attributes: attributes(of: result))
                 isStored = true
             }
-            lease.end(hasStored: isStored)
-            return Answer(outcome: outcome, origin: .made)
-        case .unavailable: break
         }
-        return Answer(outcome: await made(order, name), origin: .made)
-    }
-
-    private func made(_ order: Order, _ name: ImageCacheKey) async -> Outcome {
-        do throws(Refusal) {
-            guard let outcome = try await places.run({ await make(order) }) else { return .failure(.abandoned) }
-            if case .success(let result) = outcome, result.head.isStorable {
-                keepInMemory(result, order.key)
-                storeOnDisk(result, name)
-            }
-            return outcome
-        } catch {
-            return .failure(error)
-        }
+        lease?.end(hasStored: isStored)
+        return Answer(outcome: outcome, origin: .made)
     }
 
     private func keepInMemory(_ result: StoredResult, _ key: Order.Key) {

@@ -6,7 +6,8 @@ internal import WebImageCore
 final class WatermarkImage: Sendable {
     private let data: Data
     private let image = Lock<Image?>(nil)
-    private let id: String
+    /// Of its bytes.
+    let id: String
 
     init(_ data: Data) {
         self.data = data

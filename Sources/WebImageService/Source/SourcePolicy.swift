@@ -1,5 +1,6 @@
 internal import FoundationEssentials
 internal import WebImageCore
+internal import WebImageLoading
 
 /// Which sources may be loaded, before the address policy of the downloader looks at addresses.
 struct SourcePolicy: Sendable {
@@ -37,9 +38,39 @@ struct SourcePolicy: Sendable {
         return url
     }
 
+    /// Whether http and https sources are limited.
+    var isLimited: Bool { !patterns.isEmpty }
+
+    /// Whether a redirect may lead to an address.
+    func allowsRedirect(to url: URL) -> Bool {
+        guard isLimited, let scheme = url.scheme?.lowercased(), ["http", "https"].contains(scheme) else { return true }
+        return (try? self.url(of: url.absoluteString)) != nil
+    }
+
     private static func leavesFolder(_ url: URL) -> Bool {
         url.path(percentEncoded: false).split(separator: "/").contains { $0 == ".." || $0 == "." }
             || url.path(percentEncoded: false).utf8.contains(0)
+    }
+}
+
+extension ImageDownloader {
+    /// Returns a downloader with these limits, which may be this one.
+    ///
+    /// - Parameter sources: those that redirects may lead to.
+    func bounded(byteCount: Int64, _ sources: SourcePolicy) -> ImageDownloader {
+        guard sources.isLimited || configuration.maximumResponseByteCount > byteCount else { return self }
+        var configuration = configuration
+        configuration.maximumResponseByteCount = min(configuration.maximumResponseByteCount, byteCount)
+        if sources.isLimited {
+            let handler = configuration.redirectHandler
+            configuration.redirectHandler = { response, target in
+                guard let url = handler.map({ $0(response, target) }) ?? target, sources.allowsRedirect(to: url) else {
+                    return nil
+                }
+                return url
+            }
+        }
+        return ImageDownloader(configuration: configuration)
     }
 }
 

@@ -1,0 +1,126 @@
+import Foundation
+import Testing
+import WebImage
+import WebImageShared
+import WebImageTestSupport
+
+@testable import WebImageService
+
+/// Where sources come from, and how long they may be used.
+@Suite(.timeLimit(.minutes(1)))
+struct SourceTests {
+    private static let origin = Result { try OriginServer() }
+
+    private func fixture(_ change: (inout ImageService.Configuration) -> Void = { _ in }) throws -> ServiceFixture {
+        try ServiceFixture(Self.origin.get(), change)
+    }
+
+    private static func png(width: Int = 8, height: Int = 8) throws -> Data {
+        try CodecRegistry.shared.encode(ServiceFixture.picture(width: width, height: height), as: .png)
+    }
+
+    // MARK: Redirects
+
+    @Test func redirectsLeadOnlyToAllowedSources() async throws {
+        let origin = try Self.origin.get()
+        let address = try origin.url("/photos/").absoluteString
+        let fixture = try fixture { $0.allowedSources = [address] }
+        try await fixture.serve("/photos/redirected.png", width: 8, height: 8)
+        try await fixture.serve("/secret.png", width: 8, height: 8)
+        try await origin.answer("/photos/inside", status: 302, "Location: /photos/redirected.png")
+        try await origin.answer("/photos/outside", status: 302, "Location: /secret.png")
+        try await origin.answer("/photos/twice", status: 302, "Location: /photos/outside")
+        #expect(try await fixture.get("/plain/{}/photos/inside").status == 200)
+        for path in ["outside", "twice"] {
+            #expect(try await fixture.get("/plain/{}/photos/\(path)").status == 403, "\(path)")
+        }
+        #expect(try await !origin.requests().contains { $0.path == "/secret.png" })
+    }
+
+    @Test func aCachedRedirectIsCheckedToo() async throws {
+        let origin = try Self.origin.get()
+        let address = try origin.url("/kept/").absoluteString
+        let cache = ImageCache(disk: nil)
+        let open = try fixture { $0.images.cache = cache }
+        try await open.serve("/elsewhere.png", width: 8, height: 8, "Cache-Control: max-age=600")
+        try await origin.answer(
+            "/kept/a", status: 301, "Location: /elsewhere.png\nCache-Control: max-age=600")
+        #expect(try await open.get("/plain/{}/kept/a").status == 200)
+        let closed = try fixture {
+            $0.images.cache = cache
+            $0.allowedSources = [address]
+        }
+        #expect(try await closed.get("/plain/{}/kept/a").status == 403)
+    }
+
+    // MARK: Limits
+
+    @Test func aTransferStopsAtTheLimitOfSources() async throws {
+        let servers = try FaultServer()
+        let fixture = try fixture {
+            $0.limits.sourceByteCount = 1000
+            $0.limits.transferTime = .seconds(20)
+        }
+        // It would end only with the time for the transfer.
+        let endless = try servers.url("/endless/a").absoluteString
+        let answer = await fixture.service.answer(to: ServiceRequest(target: "/_/plain/\(endless)"))
+        #expect(answer.status == 413, "\(answer.text)")
+    }
+
+    // MARK: Lifetimes
+
+    @Test(arguments: [
+        ("Cache-Control: max-age=600", 600), ("Cache-Control: max-age=600\nAge: 500", 100),
+        ("Cache-Control: max-age=600\nAge: 700", 0), ("Cache-Control: max-age=600, s-maxage=50\nAge: 10", 40),
+        ("Cache-Control: no-cache, max-age=600", 0), ("Cache-Control: no-cache=\"X-A\", max-age=600", 600),
+        ("Date: Tue, 15 Nov 1994 12:45:26 GMT\nExpires: Tue, 15 Nov 1994 12:45:26 GMT", 0), ("Expires: 0", 0),
+        ("Last-Modified: Tue, 15 Nov 1994 12:45:26 GMT", 1000), ("X-Nothing: 1", 1000),
+    ])
+    func resultsAreFreshNoLongerThanTheirSources(headers: String, seconds: Int) async throws {
+        let fixture = try fixture {
+            $0.usesSourceLifetime = true
+            $0.lifetime = .seconds(1000)
+        }
+        let path = "/life/\(headers.utf8.reduce(into: UInt64(7)) { $0 = $0 &* 31 &+ UInt64($1) }).png"
+        try await fixture.serve(path, width: 8, height: 8, headers)
+        let control = try #require(try await fixture.get("/plain/{}\(path)").header("Cache-Control"))
+        let found = try #require(Int(control.split(separator: "=").last ?? ""))
+        // Loading takes a part of a second.
+        #expect((max(0, seconds - 2)...seconds).contains(found), "\(control)")
+        let again = try await fixture.get("/plain/{}\(path)").header("Cache-Status")
+        #expect(again?.contains("hit") == (seconds > 0), "\(again ?? "")")
+    }
+
+    // MARK: Folders
+
+    @Test func theRootIsAFolder() async throws {
+        let directory = try TemporaryDirectory()
+        try directory.write(try Self.png(), to: "a.png")
+        let fixture = try fixture { $0.folder = URL(filePath: "/", directoryHint: .isDirectory) }
+        #expect(try await fixture.get("/plain/local://\(directory.path("a.png"))").status == 200)
+    }
+
+    @Test func aFolderMayAppearLater() async throws {
+        let directory = try TemporaryDirectory()
+        let fixture = try fixture { $0.folder = URL(filePath: directory.path("photos"), directoryHint: .isDirectory) }
+        #expect(try await fixture.get("/plain/local:///a.png").status == 404)
+        try directory.write(try Self.png(), to: "photos/a.png")
+        #expect(try await fixture.get("/plain/local:///a.png").status == 200)
+    }
+
+    // MARK: Stores
+
+    @Test func aQueryNamesAVersionOfAnObject() async throws {
+        let origin = try Self.origin.get()
+        let location = try S3Location("s3://any?endpoint=http://127.0.0.1:\(origin.port)&region=r&style=path")
+        let fixture = try fixture {
+            $0.store = location
+            $0.storeCredential = nil
+        }
+        try await origin.answer("/bucket/a.png", body: try Self.png(width: 8))
+        try await origin.answer("/bucket/a.png?versionId=old", body: try Self.png(width: 16))
+        #expect(try await fixture.get("/plain/s3://bucket/a.png@png").size == [8, 8])
+        #expect(try await fixture.get("/plain/s3://bucket/a.png%3Fold@png").size == [16, 8])
+        #expect(try await fixture.get("/plain/s3://bucket/a.png%3Fnone@png").status == 404)
+    }
+}
