@@ -87,10 +87,14 @@ static enum MHD_Result add_field(void *context, enum MHD_ValueKind kind, const c
     return MHD_YES;
 }
 
-static const char *value(const cwi_request *request, const char *name) {
-    for (size_t i = 0; i < request->field_count; i++)
-        if (strcasecmp(request->fields[i].name, name) == 0) return request->fields[i].value;
-    return NULL;
+// Whether the fields announce a body. Each field counts: what is in front may look at another one of the same name.
+static bool has_body(const cwi_request *request) {
+    for (size_t i = 0; i < request->field_count; i++) {
+        if (strcasecmp(request->fields[i].name, "Transfer-Encoding") == 0) return true;
+        if (strcasecmp(request->fields[i].name, "Content-Length") == 0 && strcmp(request->fields[i].value, "0") != 0)
+            return true;
+    }
+    return false;
 }
 
 static uint64_t *number(struct MHD_Connection *connection) {
@@ -105,7 +109,10 @@ static enum MHD_Result queue_locked(cwi_httpd *server, cwi_request *request) {
     return MHD_queue_response(request->connection, request->status, request->response);
 }
 
-static enum MHD_Result refuse(struct MHD_Connection *connection, unsigned int status, const char *text) {
+static enum MHD_Result refuse(
+    cwi_httpd *server, cwi_request *request, struct MHD_Connection *connection, unsigned int status, const char *text) {
+    atomic_fetch_add(&request->reference_count, 1);
+    server->callbacks.refused(server->callbacks.context, request->connection_number, request, status, text);
     struct MHD_Response *response = MHD_create_response_from_buffer(strlen(text), (void *)text, MHD_RESPMEM_PERSISTENT);
     if (!response) return MHD_NO;
     MHD_add_response_header(response, "Content-Type", "text/plain; charset=utf-8");
@@ -131,12 +138,11 @@ static enum MHD_Result handle(
         uint64_t *connection_number = number(connection);
         if (!connection_number || request->is_invalid || !request->method) return MHD_NO;
         request->connection_number = *connection_number;
-        const char *length = value(request, "Content-Length");
         // What has a body is no request for an image, and two lengths of one body are an attack.
-        if (value(request, "Transfer-Encoding") || (length && strcmp(length, "0") != 0))
-            return refuse(connection, MHD_HTTP_BAD_REQUEST, "Requests have no body.\n");
+        if (has_body(request))
+            return refuse(server, request, connection, MHD_HTTP_BAD_REQUEST, "Requests have no body.\n");
         if (strcmp(method, "GET") != 0 && strcmp(method, "HEAD") != 0)
-            return refuse(connection, MHD_HTTP_METHOD_NOT_ALLOWED, "Only GET and HEAD are supported.\n");
+            return refuse(server, request, connection, MHD_HTTP_METHOD_NOT_ALLOWED, "Only GET and HEAD are supported.\n");
         return MHD_YES;
     }
     if (*upload_size) {
@@ -168,13 +174,45 @@ static ssize_t no_body(void *context, uint64_t position, char *buffer, size_t si
     return MHD_CONTENT_READER_END_WITH_ERROR;
 }
 
+// A body that is read piece by piece.
+struct body {
+    cwi_reader reader;
+    uint64_t byte_count;
+};
+
+static ssize_t read_body(void *context, uint64_t position, char *buffer, size_t size) {
+    struct body *body = context;
+    if (position >= body->byte_count) return MHD_CONTENT_READER_END_OF_STREAM;
+    if (size > body->byte_count - position) size = body->byte_count - position;
+    body->reader.read(body->reader.context, position, buffer, size);
+    return (ssize_t)size;
+}
+
+static void free_body(void *context) {
+    struct body *body = context;
+    body->reader.release(body->reader.context);
+    free(body);
+}
+
+static struct MHD_Response *make_streamed(uint64_t byte_count, cwi_reader reader) {
+    struct body *body = malloc(sizeof *body);
+    if (body) {
+        *body = (struct body){reader, byte_count};
+        struct MHD_Response *response = MHD_create_response_from_callback(byte_count, 32 << 10, read_body, body, free_body);
+        if (response) return response;
+        free(body);
+    }
+    reader.release(reader.context);
+    return NULL;
+}
+
 void cwi_request_answer(
     cwi_request *request, unsigned int status, const cwi_field *fields, size_t field_count, const void *body, size_t byte_count,
-    uint64_t length, bool closes) {
+    const cwi_reader *reader, uint64_t length, bool closes) {
     struct MHD_Response *response =
-        byte_count == 0 && length > 0
-            ? MHD_create_response_from_callback(length, 1024, no_body, NULL, NULL)
-            : MHD_create_response_from_buffer(byte_count, (void *)body, MHD_RESPMEM_MUST_COPY);
+        byte_count == 0 && length > 0 ? MHD_create_response_from_callback(length, 1024, no_body, NULL, NULL)
+        : reader                      ? make_streamed(byte_count, *reader)
+                                      : MHD_create_response_from_buffer(byte_count, (void *)body, MHD_RESPMEM_MUST_COPY);
     for (size_t i = 0; response && i < field_count; i++) MHD_add_response_header(response, fields[i].name, fields[i].value);
     if (response && closes) MHD_add_response_header(response, "Connection", "close");
     pthread_mutex_lock(&request->lock);

@@ -54,9 +54,14 @@ enum ServerProgram {
         var sockets = ListeningSocket.inherited(environment)
         if sockets.isEmpty { for place in settings.places { sockets.append(try ListeningSocket.open(place)) } }
         let names = sockets.map(ListeningSocket.name)
-        let server = HTTPServer(sockets: sockets, limits: settings.limits) { exchange in
+        let server = HTTPServer(sockets: sockets, limits: settings.limits) { exchange, answer in
+            metrics.note(answer, seconds: exchange.start.duration(to: .now) / .seconds(1))
+        } handler: { exchange in
             let closes = isStopping.withLock { $0 }
             @Sendable func send(_ answer: ServiceAnswer) {
+                // A client that is still there did not give the work up: the end of the time for stopping did.
+                let isGivenUp = answer.status == 499 && isStopping.withLock { $0 }
+                let answer = isGivenUp ? ServiceAnswer.stopping(exchange.request) : answer
                 metrics.note(answer, seconds: exchange.start.duration(to: .now) / .seconds(1))
                 exchange.send(answer, closes: closes || isStopping.withLock { $0 })
             }

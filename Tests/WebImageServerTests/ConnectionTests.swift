@@ -185,6 +185,7 @@ struct ConnectionTests {
         "a body": ("POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 3\r\n\r\nabc", [400]),
         "another method": ("PUT / HTTP/1.1\r\nHost: a\r\n\r\n", [405]),
         "two lengths": ("GET / HTTP/1.1\r\nHost: a\r\nContent-Length: 5\r\nContent-Length: 6\r\n\r\n", [400]),
+        "a length behind none": ("GET / HTTP/1.1\r\nHost: a\r\nContent-Length: 0\r\nContent-Length: 50\r\n\r\n", [400]),
         "chunks": ("GET / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n", [400]),
         "chunks and a length": (
             "GET / HTTP/1.1\r\nHost: a\r\nContent-Length: 5\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n", [400]
@@ -225,6 +226,90 @@ struct ConnectionTests {
         let other = try RawClient(fixture.place)
         other.send(Self.get)
         #expect(await other.status() == 200)
+        await fixture.server.stop(within: .seconds(5))
+    }
+
+    @Test func refusalsAreReported() async throws {
+        let socket = try ListeningSocket.open("127.0.0.1:0")
+        let place = ListeningSocket.name(of: socket)
+        let (counted, logged) = (LockBox<[Int]>([]), AsyncStream<String>.makeStream())
+        let started = HTTPServer(sockets: [socket], limits: HTTPServer.Limits()) { _, answer in
+            counted.withLock { $0.append(answer.status) }
+        } handler: { _ in
+        } onEnd: { exchange, _ in
+            logged.continuation.yield(
+                "\(exchange.request.method) \(exchange.request.target) \(exchange.answer?.status ?? 0)")
+        }
+        let server = try #require(started)
+        for (request, status) in [("PUT /a HTTP/1.1", 405), ("GET /b HTTP/1.1\r\nContent-Length: 3", 400)] {
+            let client = try RawClient(place)
+            client.send(request + "\r\nHost: a\r\n\r\n")
+            #expect(await client.status() == status)
+        }
+        var lines: [String] = []
+        for await line in logged.stream.prefix(2) { lines.append(line) }
+        #expect(lines == ["PUT /a 405", "GET /b 400"])
+        #expect(counted.withLock { $0 } == [405, 400])
+        await server.stop(within: .seconds(5))
+    }
+
+    /// Bodies are whole and in order, whether they are copied or read while they are sent.
+    @Test func longBodiesArrive() async throws {
+        let text = (0..<200_000).map { "\($0) " }.joined()
+        let fixture = try Fixture { _ in
+        } answer: { exchange in
+            var answer = Self.answer("")
+            let body = Data(text.utf8)
+            answer.body = body.prefix(Int(exchange.request.target.dropFirst()) ?? 0).dropFirst(1)
+            return answer
+        }
+        for count in [1, 2, 32 << 10, (32 << 10) + 1, (32 << 10) + 2, 1 << 20] {
+            let client = try RawClient(fixture.place)
+            client.send("GET /\(count) HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n")
+            let answer = await client.read()
+            #expect(answer.contains("Content-Length: \(count - 1)\r\n"))
+            #expect(answer.components(separatedBy: "\r\n\r\n").last == String(text.prefix(count).dropFirst()))
+        }
+        await fixture.server.stop(within: .seconds(5))
+    }
+
+    @Test func slowClientsTakeNoCopyOfTheBody() async throws {
+        let body = Data(repeating: 1, count: 16 << 20)
+        let sent = LockBox(0)
+        let fixture = try Fixture { _ in
+        } answer: { _ in
+            var answer = Self.answer("")
+            answer.body = body
+            sent.withLock { $0 += 1 }
+            return answer
+        }
+        func residentByteCount() throws -> Int {
+            let text = try String(contentsOfFile: "/proc/self/statm", encoding: .utf8)
+            return (Int(text.split(separator: " ")[1]) ?? 0) * 4096
+        }
+        let before = try residentByteCount()
+        let clients = try (0..<30).map { _ in try RawClient(fixture.place) }
+        for client in clients { client.send(Self.get) }
+        while sent.withLock({ $0 }) < clients.count, !Task.isCancelled { await Task.yield() }
+        // 480 MB, if each had a copy.
+        #expect(try residentByteCount() - before < 200 << 20)
+        for client in clients { client.shut() }
+        await fixture.server.stop(within: .seconds(5))
+    }
+
+    /// libmicrohttpd ends the process if a connection is suspended while it stops.
+    @Test func noRequestBeginsAfterTheLastAnswer() async throws {
+        let fixture = try Fixture()
+        let client = try RawClient(fixture.place)
+        client.send(Self.get)
+        for await exchange in fixture.exchanges.prefix(1) { exchange.send(Self.answer("first"), closes: false) }
+        #expect(await client.read { $0.hasSuffix("first") }.hasPrefix("HTTP/1.1 200 "))
+        await fixture.server.connections.drain(within: .seconds(5))
+        // The connection is still there, and nothing answers requests that wait.
+        client.send(Self.get)
+        let late = await client.read()
+        #expect(late.hasPrefix("HTTP/1.1 503 ") && late.contains("Connection: close\r\n"), "\(late)")
+        #expect(late.contains("Retry-After: "))
         await fixture.server.stop(within: .seconds(5))
     }
 

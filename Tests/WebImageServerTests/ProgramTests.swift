@@ -85,4 +85,34 @@ struct ProgramTests {
         #expect(process.terminationStatus == 0)
         #expect(log.contains { $0.contains("GET \"/_/w:32/plain/local:///a.png@jpg\" 200 ") })
     }
+
+    @Test func whatIsGivenUpAtTheEndGets503() async throws {
+        let servers = try FaultServer()
+        let (process, output) = (Process(), Pipe())
+        process.executableURL = try Self.executable
+        process.arguments = [
+            "--unsigned", "--bind=127.0.0.1:0", "--allow-loopback", "--graceful-stop-timeout=0", "--log-requests=false",
+        ]
+        process.environment = [:]
+        process.standardOutput = output
+        try process.run()
+        var first = Data()
+        while !first.contains(UInt8(ascii: "\n")) {
+            first += try #require(try output.fileHandleForReading.read(upToCount: 1))
+        }
+        let line = String(decoding: first.dropLast(), as: UTF8.self)
+        let port = try #require(Int(line.split(separator: ":").last ?? ""))
+        let client = try RawClient(line)
+        let stalled = try servers.url("/stall-headers/a").absoluteString
+        client.send("GET /_/w:1/plain/\(stalled) HTTP/1.1\r\nHost: a\r\n\r\n")
+        while !Task.isCancelled {
+            let metrics = String(decoding: try await LoopbackRequest.get("/metrics", port: port).body, as: UTF8.self)
+            if metrics.contains("webimage_running 1\n") { break }
+        }
+        process.terminate()
+        let answer = await client.read()
+        #expect(answer.hasPrefix("HTTP/1.1 503 ") && answer.contains("Retry-After: "), "\(answer)")
+        process.waitUntilExit()
+        #expect(process.terminationStatus == 0)
+    }
 }

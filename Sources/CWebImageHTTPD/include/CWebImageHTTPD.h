@@ -26,6 +26,8 @@ typedef struct {
     void (*closed)(void *context, uint64_t connection);
     // A request is complete. The program gets a reference.
     void (*received)(void *context, uint64_t connection, cwi_request *request);
+    // A request was refused by this side, with a text. The program gets a reference, and does not answer.
+    void (*refused)(void *context, uint64_t connection, cwi_request *request, unsigned int status, const char *text);
     // Its answer is being sent: `sending` has that many bytes, without the head.
     void (*sending)(void *context, uint64_t connection, uint64_t byte_count);
     // Its answer was sent, or could not be.
@@ -56,11 +58,18 @@ const char *cwi_request_target(const cwi_request *request);
 size_t cwi_request_field_count(const cwi_request *request);
 cwi_field cwi_request_field(const cwi_request *request, size_t index);
 
-// Answers a request; only the first call counts. The body is copied. `length` is what Content-Length says: that of the body, but for
-// answers to HEAD and 304.
+// Reads a body while it is sent, from any thread: exactly `count` bytes. `release` is called once.
+typedef struct {
+    void *context;
+    void (*read)(void *context, uint64_t position, void *buffer, size_t count);
+    void (*release)(void *context);
+} cwi_reader;
+
+// Answers a request; only the first call counts. The body is copied; with a reader, `body` is ignored and nothing is. `length` is what
+// Content-Length says: that of the body, but for answers to HEAD and 304.
 void cwi_request_answer(
     cwi_request *request, unsigned int status, const cwi_field *fields, size_t field_count, const void *body, size_t byte_count,
-    uint64_t length, bool closes);
+    const cwi_reader *reader, uint64_t length, bool closes);
 
 void cwi_request_release(cwi_request *request);
 

@@ -33,6 +33,10 @@ final class ConnectionTable: Sendable {
     private struct State {
         var connections: [UInt64: Connection] = [:]
         var isStopping = false
+        /// Whether the time for stopping is over.
+        var isLate = false
+        /// Whether no request may begin any more: libmicrohttpd ends the process if a connection is suspended while it stops.
+        var isClosed = false
         var waiters: [CheckedContinuation<Void, Never>] = []
     }
 
@@ -43,6 +47,8 @@ final class ConnectionTable: Sendable {
 
     /// How often deadlines are looked at.
     private static let tick: Int32 = 250
+    /// For sending what is answered after the time for stopping.
+    private static let lastTime = Duration.seconds(1)
 
     init(times: Times, connectionLimit: Int) {
         (self.times, self.connectionLimit) = (times, connectionLimit)
@@ -78,12 +84,16 @@ final class ConnectionTable: Sendable {
     func close(_ number: UInt64) {
         let connection = state.withLock { $0.connections.removeValue(forKey: number) }
         connection?.exchange?.leave()
+        resumeWaiters()
     }
 
-    func begin(_ exchange: HTTPExchange) {
+    /// Returns whether a request may be answered later; otherwise, it must be answered at once.
+    func begin(_ exchange: HTTPExchange) -> Bool {
         state.withLock { state in
+            guard !state.isClosed else { return false }
             state.connections[exchange.connection]?.phase = .working
             state.connections[exchange.connection]?.exchange = exchange
+            return true
         }
     }
 
@@ -102,7 +112,8 @@ final class ConnectionTable: Sendable {
             guard let connection = state.connections[number] else { return }
             let seconds = Double(byteCount) / Double(times.bytesPerSecond)
             state.connections[number]?.phase = .sending
-            state.connections[number]?.deadline = .now + times.sending + .seconds(seconds)
+            state.connections[number]?.deadline =
+                .now + (state.isLate ? Self.lastTime : times.sending + .seconds(seconds))
             state.connections[number]?.exchange = nil
             cwi_watch_remove(watchDescriptor, connection.descriptor)
         }
@@ -140,12 +151,15 @@ final class ConnectionTable: Sendable {
 
     // MARK: Stopping
 
-    /// Waits until all answers are sent, for at most `time`; then gives up requests without one, and clients that do not read.
+    /// Waits until all answers are sent, for at most `time`; then gives up requests without one, and clients that do not read. Afterwards,
+    /// no request begins.
     func drain(within time: Duration) async {
         let clock = SystemTimerClock.shared
         let timer = clock.schedule(at: clock.now + time) { [self] in
             let exchanges = state.withLock { state in
+                state.isLate = true
                 for connection in state.connections.values where connection.phase == .sending {
+                    // The server notices, and calls `finish`.
                     shutdown(connection.descriptor, Int32(SHUT_RDWR))
                 }
                 return state.connections.values.compactMap(\.exchange)
@@ -166,6 +180,7 @@ final class ConnectionTable: Sendable {
         let waiters = state.withLock { state -> [CheckedContinuation<Void, Never>] in
             guard state.isStopping, state.connections.values.allSatisfy({ $0.exchange == nil && $0.phase != .sending })
             else { return [] }
+            state.isClosed = true
             defer { state.waiters = [] }
             return state.waiters
         }

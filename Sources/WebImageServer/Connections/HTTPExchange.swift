@@ -38,6 +38,33 @@ final class HTTPExchange: @unchecked Sendable {
     /// The answer, once there is one.
     var answer: ServiceAnswer? { state.withLock { $0.answer } }
 
+    /// Notes an answer that was sent already.
+    func note(_ answer: ServiceAnswer) { state.withLock { $0.answer = answer } }
+
+    /// Longer bodies are not copied for a connection, but read while they are sent: slow clients take no memory.
+    private static let copiedByteCount = 32 << 10
+
+    private final class Body: Sendable {
+        let data: Data
+
+        init(_ data: Data) { self.data = data }
+
+        static func from(_ context: UnsafeMutableRawPointer?) -> Unmanaged<Body>? {
+            context.map { Unmanaged<Body>.fromOpaque($0) }
+        }
+    }
+
+    private static func reader(of data: Data) -> cwi_reader {
+        cwi_reader(
+            context: Unmanaged.passRetained(Body(data)).toOpaque(),
+            read: { context, position, buffer, count in
+                guard let data = Body.from(context)?.takeUnretainedValue().data, let buffer else { return }
+                let start = data.startIndex + Int(position)
+                data.copyBytes(
+                    to: UnsafeMutableRawBufferPointer(start: buffer, count: count), from: start..<start + count)
+            }, release: { Body.from($0)?.release() })
+    }
+
     /// Sends an answer.
     ///
     /// - Parameter closes: whether the connection ends with it.
@@ -62,9 +89,14 @@ final class HTTPExchange: @unchecked Sendable {
             }
             return cwi_field(name: copy(field.name), value: copy(field.value))
         }
+        guard answer.body.count <= Self.copiedByteCount else {
+            var reader = Self.reader(of: answer.body)
+            return cwi_request_answer(
+                handle, UInt32(answer.status), fields, fields.count, nil, answer.body.count, &reader, length, closes)
+        }
         answer.body.withUnsafeBytes { body in
             cwi_request_answer(
-                handle, UInt32(answer.status), fields, fields.count, body.baseAddress, body.count, length, closes)
+                handle, UInt32(answer.status), fields, fields.count, body.baseAddress, body.count, nil, length, closes)
         }
     }
 

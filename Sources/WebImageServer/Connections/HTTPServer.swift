@@ -1,5 +1,7 @@
 internal import CWebImageHTTPD
+internal import FoundationEssentials
 internal import WebImageCore
+internal import WebImageService
 
 /// Reads requests from sockets, and sends their answers.
 ///
@@ -17,6 +19,8 @@ final class HTTPServer: @unchecked Sendable {
 
     let connections: ConnectionTable
     private let handler: Handler
+    /// Called when the server itself has answered: to what is no request for an image, and when it is stopping.
+    private let onRefusal: @Sendable (_ exchange: HTTPExchange, _ answer: ServiceAnswer) -> Void
     /// Called when an answer was sent, or could not be.
     private let onEnd: @Sendable (_ exchange: HTTPExchange, _ isSent: Bool) -> Void
     /// The exchanges without an end, which the C side does not know.
@@ -25,22 +29,31 @@ final class HTTPServer: @unchecked Sendable {
 
     /// - Parameters:
     ///   - sockets: closed at the end.
+    ///   - onRefusal: see above; for counters.
     ///   - onEnd: see above; for the log.
     init?(
-        sockets: [Int32], limits: Limits, handler: @escaping Handler,
+        sockets: [Int32], limits: Limits,
+        onRefusal: @escaping @Sendable (_ exchange: HTTPExchange, _ answer: ServiceAnswer) -> Void = { _, _ in },
+        handler: @escaping Handler,
         onEnd: @escaping @Sendable (_ exchange: HTTPExchange, _ isSent: Bool) -> Void
     ) {
         connections = ConnectionTable(times: limits.times, connectionLimit: limits.connectionCount)
-        (self.handler, self.onEnd) = (handler, onEnd)
+        (self.handler, self.onRefusal, self.onEnd) = (handler, onRefusal, onEnd)
         let settings = cwi_httpd_limits(
             thread_count: UInt32(limits.threadCount),
             // Some more than the table allows, so that it can replace the slowest.
             connection_limit: UInt32(limits.connectionCount + limits.connectionCount / 16 + 16),
-            head_byte_count: limits.headByteCount, idle_seconds: 60)
+            head_byte_count: limits.headByteCount, idle_seconds: Self.idleSeconds(limits.times))
         for (index, socket) in sockets.enumerated() {
             guard let server = cwi_httpd_start(socket, settings, callbacks(index)) else { return nil }
             servers.append(server)
         }
+    }
+
+    /// The time after which libmicrohttpd closes a connection by itself: later than the table of connections does.
+    static func idleSeconds(_ times: ConnectionTable.Times) -> UInt32 {
+        let longest = max(times.head, times.idle, times.sending) / .seconds(1)
+        return UInt32(min(longest, 1e9)) + 30
     }
 
     /// The numbers of connections of several sockets differ in their upper bits.
@@ -74,6 +87,11 @@ final class HTTPServer: @unchecked Sendable {
                 guard let listener = Listener.from(context), let request else { return }
                 listener.server.receive(HTTPExchange(request, connection: listener.base + number))
             },
+            refused: { context, number, request, status, text in
+                guard let listener = Listener.from(context), let request, let text else { return }
+                listener.server.refuse(
+                    HTTPExchange(request, connection: listener.base + number), Int(status), String(cString: text))
+            },
             sending: { context, number, byteCount in
                 guard let listener = Listener.from(context) else { return }
                 listener.server.connections.send(listener.base + number, byteCount: Int(byteCount))
@@ -86,9 +104,20 @@ final class HTTPServer: @unchecked Sendable {
 
     private func receive(_ exchange: HTTPExchange) {
         exchanges.withLock { $0[exchange.connection] = exchange }
-        connections.begin(exchange)
+        guard connections.begin(exchange) else {
+            let answer = ServiceAnswer.stopping(exchange.request)
+            exchange.send(answer, closes: true)
+            return onRefusal(exchange, answer)
+        }
         handler(exchange)
         if exchange.answer == nil { connections.watch(exchange) }
+    }
+
+    private func refuse(_ exchange: HTTPExchange, _ status: Int, _ text: String) {
+        exchanges.withLock { $0[exchange.connection] = exchange }
+        let answer = ServiceAnswer(status: status, headers: [], body: Data(text.utf8))
+        exchange.note(answer)
+        onRefusal(exchange, answer)
     }
 
     private func finish(_ number: UInt64, isSent: Bool) {
@@ -100,7 +129,7 @@ final class HTTPServer: @unchecked Sendable {
 
     /// Accepts no more connections, waits for answers, and closes all connections.
     ///
-    /// - Parameter time: after it, work in progress is given up.
+    /// - Parameter time: after it, work in progress is given up, and clients that still read lose their connections.
     func stop(within time: Duration) async {
         for server in servers { cwi_httpd_quiesce(server) }
         await connections.drain(within: time)
