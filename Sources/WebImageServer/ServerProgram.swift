@@ -52,6 +52,7 @@ enum ServerProgram {
         let isStopping = LockBox(false)
         let pages = ServerPages(service: service, metrics: metrics) { isStopping.withLock { $0 } }
         var sockets = ListeningSocket.inherited(environment)
+        if let warning = settings.warning(inheritedCount: sockets.count) { complain(warning) }
         if sockets.isEmpty { for place in settings.places { sockets.append(try ListeningSocket.open(place)) } }
         let names = sockets.map(ListeningSocket.name)
         let server = HTTPServer(sockets: sockets, limits: settings.limits) { exchange, answer in

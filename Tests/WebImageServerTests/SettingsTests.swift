@@ -93,6 +93,31 @@ struct SettingsTests {
         #expect(throws: SettingsReader.Failure.self) { try settings(["--config=/none"]) }
     }
 
+    @Test func whatImgproxyMeansByZeroIsMeantHere() throws {
+        let found = try settings(environment: [
+            "IMGPROXY_REQUESTS_QUEUE_SIZE": "0", "IMGPROXY_MAX_SRC_FILE_SIZE": "0",
+            "IMGPROXY_MAX_ANIMATION_FRAMES": "1",
+        ])
+        #expect(found.settings.service.limits.queueLength == 100_000)
+        #expect(found.settings.service.limits.sourceByteCount == 2 << 30)
+        // There it cuts animations, here it would refuse them.
+        #expect(found.settings.service.limits.frameCount == 1000)
+        #expect(found.warnings == ["IMGPROXY_MAX_ANIMATION_FRAMES is not supported, and is ignored"])
+    }
+
+    @Test func aPlaceThatSystemdOverridesIsReported() throws {
+        let named = try settings(environment: ["IMGPROXY_BIND": ":8080"]).settings
+        #expect(named.warning(inheritedCount: 1)?.contains("IMGPROXY_BIND") == true)
+        #expect(named.warning(inheritedCount: 0) == nil)
+        #expect(try settings().settings.warning(inheritedCount: 1) == nil)
+    }
+
+    @Test func longTimesOfConnectionsHold() throws {
+        let times = try settings(["--keep-alive-timeout=600"]).settings.limits.times
+        #expect(HTTPServer.idleSeconds(times) > 600)
+        #expect(HTTPServer.idleSeconds(try settings(["--keep-alive-timeout=1e9"]).settings.limits.times) > 1_000_000)
+    }
+
     @Test(arguments: [["--nope"], ["nope"], ["--quality"], ["-x"], ["--quality=1", "extra"]])
     func unknownArgumentsAreRefused(arguments: [String]) {
         #expect(throws: (any Error).self) { try settings(arguments) }

@@ -7,6 +7,8 @@ internal import WebImageShared
 struct ServerSettings: Sendable {
     // Connections.
     var places = ["127.0.0.1:8080"]
+    /// Whether a setting names them.
+    var namesPlaces = false
     var limits = HTTPServer.Limits()
     var stopTime = 30
     var logsRequests = true
@@ -28,6 +30,12 @@ struct ServerSettings: Sendable {
     var cacheByteCount: Int = 2 << 30
     var shared: String?
     var sharedTimeout = SharedImageCache.Budget().firstByte
+
+    /// Returns what to say about sockets of systemd, which take precedence over ``places``.
+    func warning(inheritedCount: Int) -> String? {
+        guard inheritedCount > 0, namesPlaces else { return nil }
+        return "IMGPROXY_BIND is ignored: systemd has opened the socket; change ListenStream of webimage-server.socket"
+    }
 
     /// The configuration of the service.
     ///

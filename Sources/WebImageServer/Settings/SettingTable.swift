@@ -12,7 +12,10 @@ extension Setting {
             name: "bind", variable: "IMGPROXY_BIND", value: "PLACE,…", group: "Connections",
             help:
                 "Where to listen: ADDRESS:PORT, :PORT or unix:PATH; 127.0.0.1:8080 by default. Sockets of systemd take precedence"
-        ) { settings, text throws(Invalid) in settings.places = SettingValue.list(text) },
+        ) { settings, text throws(Invalid) in
+            settings.places = SettingValue.list(text)
+            settings.namesPlaces = true
+        },
         integer(
             "max-clients", "IMGPROXY_MAX_CLIENTS", \.limits.connectionCount, 1...100_000, "Connections",
             "Connections at a time, 1024 by default. Beyond it, the one that waits the longest for a request is closed"),
@@ -176,13 +179,19 @@ extension Setting {
             "How long that store may send nothing, 0.2 by default"),
     ]
 
+    private static let longestQueue = 100_000
+
     private static let limits: [Setting] = [
         integer(
             "workers", "IMGPROXY_WORKERS", \.service.limits.workCount, 1...1000, "Limits",
             "Results that are made at a time; four for each processor by default, most of which wait for their sources"),
-        integer(
-            "queue", "IMGPROXY_REQUESTS_QUEUE_SIZE", \.service.limits.queueLength, 0...100_000, "Limits",
-            "Results that may wait, 256 by default; beyond it, requests get 429"),
+        Setting(
+            name: "queue", variable: "IMGPROXY_REQUESTS_QUEUE_SIZE", value: "N", group: "Limits",
+            help: "Results that may wait, 256 by default; beyond it, requests get 429. 0 for the most, 100,000"
+        ) { settings, text throws(Invalid) in
+            let count = try SettingValue.number(text, in: 0...longestQueue)
+            settings.service.limits.queueLength = count == 0 ? longestQueue : count
+        },
         seconds(
             "timeout", "IMGPROXY_TIMEOUT", \.service.limits.time, "Limits", "The time for a request, 30 by default"),
         Setting(
@@ -191,12 +200,16 @@ extension Setting {
         ) { settings, text throws(Invalid) in
             settings.service.limits.decoding.pixelCount = Int(try SettingValue.fraction(text, in: 0.001...4000) * 1e6)
         },
-        bytes(
-            "max-src-file-size", "IMGPROXY_MAX_SRC_FILE_SIZE", \.service.limits.sourceByteCount, "Limits",
-            "The longest source, 50M by default"),
+        Setting(
+            name: "max-src-file-size", variable: "IMGPROXY_MAX_SRC_FILE_SIZE", value: "SIZE", group: "Limits",
+            help: "The longest source, 50M by default; 0 for the most, 2G"
+        ) { settings, text throws(Invalid) in
+            let count = try SettingValue.byteCount(text)
+            settings.service.limits.sourceByteCount = count == 0 ? 2 << 30 : count
+        },
         integer(
-            "max-animation-frames", "IMGPROXY_MAX_ANIMATION_FRAMES", \.service.limits.frameCount, 1...50_000, "Limits",
-            "The most frames of an animation, 1000 by default"),
+            "max-animation-frames", "WEBIMAGE_MAX_ANIMATION_FRAMES", \.service.limits.frameCount, 1...50_000, "Limits",
+            "The most frames of an animation, 1000 by default; longer ones are refused, not cut"),
         integer(
             "max-result-dimension", "IMGPROXY_MAX_RESULT_DIMENSION", \.service.limits.resultSide, 1...65_535, "Limits",
             "The longest side of a result in pixels, 8192 by default"),
