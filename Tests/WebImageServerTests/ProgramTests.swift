@@ -2,6 +2,7 @@ import Foundation
 import Glibc
 import Testing
 import WebImage
+import WebImageService
 import WebImageTestSupport
 
 @testable import WebImageServer
@@ -114,5 +115,76 @@ struct ProgramTests {
         #expect(answer.hasPrefix("HTTP/1.1 503 ") && answer.contains("Retry-After: "), "\(answer)")
         process.waitUntilExit()
         #expect(process.terminationStatus == 0)
+    }
+
+    /// nginx with the block of the guide leaves paths as clients send them, and shows no page of the server.
+    @Test(.enabled(if: nginx != nil, "needs nginx"))
+    func theGuidesWebServerKeepsSignatures() async throws {
+        let directory = try TemporaryDirectory()
+        let image = try Image(color: Color(red: 1, green: 0, blue: 0), size: PointSize(width: 64, height: 32))
+        try directory.write(try CodecRegistry.shared.encode(image, as: .png), to: "photos/a b/c+d.png")
+        let (process, output) = (Process(), Pipe())
+        process.executableURL = try Self.executable
+        process.arguments = [
+            "--key=aa", "--salt=bb", "--bind=127.0.0.1:0", "--path-prefix=/images", "--log-requests=false",
+            "--local-root", directory.path("photos"),
+        ]
+        process.environment = [:]
+        process.standardOutput = output
+        try process.run()
+        defer { process.terminate() }
+        var line = Data()
+        while !line.contains(UInt8(ascii: "\n")) {
+            line += try #require(try output.fileHandleForReading.read(upToCount: 1))
+        }
+        let port = try #require(String(decoding: line.dropLast(), as: UTF8.self).split(separator: ":").last)
+
+        let guide = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
+            .deletingLastPathComponent().appending(path: "Documentation/Guides.docc/ImageService.md")
+        let text = try String(contentsOf: guide, encoding: .utf8)
+        let block = try #require(text.components(separatedBy: "```").first { $0.contains("location /images/") })
+            .replacing("127.0.0.1:8080", with: "127.0.0.1:\(port)")
+        let configuration = """
+            daemon off; pid \(directory.path("pid")); error_log stderr crit;
+            events {}
+            http {
+                access_log off;
+                client_body_temp_path \(directory.path("body")); proxy_temp_path \(directory.path("proxy"));
+                fastcgi_temp_path \(directory.path("fastcgi")); uwsgi_temp_path \(directory.path("uwsgi"));
+                scgi_temp_path \(directory.path("scgi"));
+                server { listen unix:\(directory.path("socket")); \(block) }
+            }
+            """
+        try directory.write(Data(configuration.utf8), to: "nginx.conf")
+        let proxy = Process()
+        proxy.executableURL = try #require(Self.nginx)
+        proxy.arguments = ["-p", directory.path, "-c", directory.path("nginx.conf")]
+        try proxy.run()
+        defer { proxy.terminate() }
+        func status(_ path: String) async throws -> Int {
+            var client: RawClient?
+            // It listens a moment after its start.
+            while client == nil, proxy.isRunning, !Task.isCancelled {
+                client = try? RawClient("unix:" + directory.path("socket"))
+                if client == nil { await Task.yield() }
+            }
+            try #require(client).send("GET \(path) HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n")
+            return await client?.status() ?? 0
+        }
+        let key = try #require(SigningKey(hexKey: "aa", hexSalt: "bb"))
+        for path in ["/w:8/plain/local:///a%2520b/c+d.png@jpg", "/w:8/plain/local:///a%2520b%2Fc%2Bd.png@jpg"] {
+            #expect(try await status("/images/" + key.signature(of: path) + path) == 200, "\(path)")
+        }
+        #expect(try await status("/images/_/w:8/plain/local:///a") == 403)
+        // What matches no file of nginx is 404, what has no valid signature 403.
+        for page in ["/metrics", "/images/metrics", "/images/health", "/images//metrics", "/images/../metrics"] {
+            let found = try await status(page)
+            #expect((400...404).contains(found), "\(page): \(found)")
+        }
+    }
+
+    private static var nginx: URL? {
+        let path = "/usr/sbin/nginx"
+        return FileManager.default.isExecutableFile(atPath: path) ? URL(filePath: path) : nil
     }
 }
