@@ -61,9 +61,9 @@ struct SourceTests {
             $0.limits.sourceByteCount = 1000
             $0.limits.transferTime = .seconds(20)
         }
-        // It would end only with the time for the transfer.
-        let endless = try servers.url("/endless/a").absoluteString
-        let answer = await fixture.service.answer(to: ServiceRequest(target: "/_/plain/\(endless)"))
+        // It announces more, and would end only with the time for the transfer.
+        let stalled = try servers.url("/stall-body/a").absoluteString + "%3Fsize=5000&sent=10"
+        let answer = await fixture.service.answer(to: ServiceRequest(target: "/_/plain/\(stalled)"))
         #expect(answer.status == 413, "\(answer.text)")
     }
 

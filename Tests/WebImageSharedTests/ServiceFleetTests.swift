@@ -60,6 +60,29 @@ struct ServiceFleetTests: FleetSuite {
         #expect(try await originRequestCount() == 1)
     }
 
+    @Test func aMachineWithoutAPlacePromisesNothing() async throws {
+        try await origin.answer("/a", "Cache-Control: max-age=600", body: Self.picture())
+        let servers = try FaultServer()
+        let caches = (0..<2).map { _ in SharedImageCache(configuration()) }
+        for cache in caches { await cache.store.learnAboutConditionalWrites() }
+        let full = try service(caches[0]) { $0.limits.workCount = 1 }
+        let stalled = ServiceRequest(target: "/_/w:1/plain/\(try servers.url("/stall-headers/a").absoluteString)")
+        let running = Task { await full.answer(to: stalled) }
+        while full.counters.running < 1, !Task.isCancelled { await Task.yield() }
+        let request = try request("w:3")
+        let waiting = Task { await full.answer(to: request) }
+        while full.counters.waiting < 1, !Task.isCancelled { await Task.yield() }
+        // The other machine need not wait for a queue.
+        let free = try service(caches[1])
+        #expect(await free.answer(to: request).status == 200)
+        #expect(free.counters.made == 1 && caches[1].counters.abandonedWaits == 0)
+        await caches[1].flush()
+        running.cancel()
+        #expect(await waiting.value.status == 200)
+        #expect(full.counters.sharedHits == 1)
+        _ = await running.value
+    }
+
     @Test func aResultThatCannotBeMadeLeavesNoMark() async throws {
         try await origin.answer("/a", status: 404)
         let cache = SharedImageCache(configuration())
