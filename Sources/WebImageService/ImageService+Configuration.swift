@@ -33,7 +33,7 @@ extension ImageService {
         // MARK: Sources
 
         /// The beginnings of allowed sources, such as `https://*.example.com/photos/` or `s3://bucket/`, where `*` stands for one label
-        /// of a host. Without one, the default, everything is allowed that can be loaded.
+        /// of a host. Redirects must lead to allowed sources, too. Without one, the default, everything is allowed that can be loaded.
         public var allowedSources: [String] = []
         /// What all sources begin with, so that paths need not contain it; empty by default.
         public var baseURL = ""
@@ -72,7 +72,8 @@ extension ImageService {
         public var usesSourceLifetime = false
         /// The limit on results in memory, in bytes; 64 MiB by default.
         public var memoryByteCount = 64 << 20
-        /// The cache of results on disk; `nil`, the default, stores none.
+        /// The cache of results on disk; `nil`, the default, stores none. Results made with another quality, lifetime, watermark or place of
+        /// sources are not used.
         public var disk: DiskCache?
         /// The cache of results and originals that several machines share; `nil` by default. An equal result is made by one of them.
         public var shared: SharedImageCache?
@@ -85,9 +86,9 @@ extension ImageService {
 
     /// The limits of a service. What exceeds one is refused with a status of 4xx.
     public struct Limits: Sendable, Hashable {
-        /// The longest source in bytes; 50 MiB by default.
+        /// The longest source or upload in bytes; 50 MiB by default. Downloads beyond it stop.
         public var sourceByteCount = 50 << 20
-        /// The time for loading a source; 20 s by default.
+        /// The time for loading a source, and for the bytes of an upload; 20 s by default.
         public var transferTime: Duration = .seconds(20)
         /// The limits for decoding; by default those of servers.
         public var decoding = DecodingLimits.server
