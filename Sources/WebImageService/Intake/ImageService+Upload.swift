@@ -13,9 +13,9 @@ extension ImageService {
     /// ```
     ///
     /// The upload is read no further than needed to refuse it. It is never written to disk, and counts against the service's limits as results
-    /// do: its length against ``Limits/sourceByteCount``, the time for its bytes against ``Limits/transferTime`` and that for its files against
-    /// ``Limits/time``. As many as ``Limits/workCount`` and ``Limits/queueLength`` together allow arrive at a time; more are refused with
-    /// 429. A client that sends nothing at all is up to your server, which should end such requests.
+    /// do: its length against ``ImageService/Limits/sourceByteCount``, the time for its bytes against
+    /// ``ImageService/Limits/transferTime``, and that for its files against ``ImageService/Limits/time``. At a time, as many arrive as can be
+    /// made and wait; more are refused with 429. A client that sends nothing at all is up to your server, which should end its request.
     ///
     /// - Parameters:
     ///   - pieces: the bytes as they arrive.
