@@ -83,7 +83,9 @@ struct SourceTests {
         }
         let path = "/life/\(headers.utf8.reduce(into: UInt64(7)) { $0 = $0 &* 31 &+ UInt64($1) }).png"
         try await fixture.serve(path, width: 8, height: 8, headers)
-        let control = try #require(try await fixture.get("/plain/{}\(path)").header("Cache-Control"))
+        let answer = try await fixture.get("/plain/{}\(path)")
+        #expect(answer.header("Cache-Status")?.hasSuffix("; stored") == (seconds > 0))
+        let control = try #require(answer.header("Cache-Control"))
         let found = try #require(Int(control.split(separator: "=").last ?? ""))
         // Loading takes a part of a second.
         #expect((max(0, seconds - 2)...seconds).contains(found), "\(control)")

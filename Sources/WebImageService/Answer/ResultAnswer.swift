@@ -75,7 +75,7 @@ struct ResultAnswer {
     private var cacheStatus: String {
         switch origin {
         case .memory, .disk, .shared: "webimage; hit; ttl=\(remainingSeconds); detail=\(origin.rawValue)"
-        case .made: "webimage; fwd=uri-miss" + (result.head.isStorable ? "; stored" : "")
+        case .made: "webimage; fwd=uri-miss" + (result.head.isStorable && result.isFresh(at: now) ? "; stored" : "")
         case .joined: "webimage; fwd=uri-miss; collapsed"
         }
     }
