@@ -156,8 +156,9 @@ struct ProgramTests {
             }
             """
         try directory.write(Data(configuration.utf8), to: "nginx.conf")
+        let nginx: URL = try #require(Self.nginx)
         let proxy = Process()
-        proxy.executableURL = try #require(Self.nginx)
+        proxy.executableURL = nginx
         proxy.arguments = ["-p", directory.path, "-c", directory.path("nginx.conf")]
         try proxy.run()
         defer { proxy.terminate() }
