@@ -38,6 +38,8 @@ package final class ReplaceableTask: PausableTask {
     /// Releases the current task, which has ended. A pause of it does not apply to the next one.
     package func end() { state.withLock { $0.task.take() }?.end() }
 
+    package var isCancelled: Bool { state.withLock { $0.isCancelled } }
+
     package func cancel() {
         let task = state.withLock { state in
             state.isCancelled = true

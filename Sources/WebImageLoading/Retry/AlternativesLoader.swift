@@ -61,7 +61,6 @@ private final class AlternativesTask: PausableTask {
         var metrics: LoaderMetrics?
         /// The failure of the request's own URL.
         var ownFailure: Failure?
-        var isCancelled = false
     }
 
     private let sources: [Source]
@@ -86,11 +85,7 @@ private final class AlternativesTask: PausableTask {
     private var history: LoadHistory? { sources[0].request.history }
     private var elapsed: Duration { history?.elapsed(at: clock.now) ?? .zero }
 
-    func cancel() {
-        state.withLock { $0.isCancelled = true }
-        task.cancel()
-    }
-
+    func cancel() { task.cancel() }
     func setPriority(_ priority: LoadPriority) { task.setPriority(priority) }
     func pause() { task.pause() }
     func resume() { task.resume() }
@@ -124,11 +119,11 @@ private final class AlternativesTask: PausableTask {
 
     private func takeNext(after error: WebImageError) {
         let isInTime = timeLimit.map { elapsed < $0 } ?? true
+        let mayGoOn = !task.isCancelled && error != .cancelled && error.concernsURL
         let (failure, next) = state.withLock { state in
             let failure = Failure(error: error, refused: state.refused, metrics: state.metrics)
             (state.refused, state.metrics) = (nil, nil)
             if state.index == 0 { state.ownFailure = failure }
-            let mayGoOn = !state.isCancelled && error != .cancelled && error.concernsURL
             guard mayGoOn else { return (failure, Int?.none) }
             guard isInTime, state.index + 1 < sources.count else { return (state.ownFailure ?? failure, nil) }
             return (failure, state.index + 1)

@@ -25,11 +25,6 @@ final class SharedLoad: PausableTask {
     /// How long the mark of a response that may not be shared is valid, in seconds.
     private static let refusalDuration = 60.0
 
-    private struct State {
-        var look: Task<Void, Never>?
-        var isCancelled = false
-    }
-
     private let store: SharedStore
     private let base: any ImageLoader
     /// What the loader tells about itself; `nil` for custom loaders.
@@ -37,7 +32,7 @@ final class SharedLoad: PausableTask {
     private let request: LoaderRequest
     private let headersSent: [HTTPField]
     private let handler: @Sendable (LoaderEvent) -> Void
-    private let state = Lock(State())
+    private let look = Lock<Task<Void, Never>?>(nil)
     /// The load from the origin.
     private let transfer: ReplaceableTask
     private let name: String
@@ -55,10 +50,8 @@ final class SharedLoad: PausableTask {
 
     func start() {
         let task = Task { await run() }
-        let isCancelled = state.withLock { state in
-            state.look = task
-            return state.isCancelled
-        }
+        look.withLock { $0 = task }
+        // Otherwise it is cancelled with the load.
         if isCancelled { task.cancel() }
     }
 
@@ -71,12 +64,8 @@ final class SharedLoad: PausableTask {
     }
 
     func cancel() {
-        let look = state.withLock { state in
-            state.isCancelled = true
-            return state.look
-        }
-        look?.cancel()
         transfer.cancel()
+        look.withLock { $0 }?.cancel()
     }
 
     func setPriority(_ priority: LoadPriority) { transfer.setPriority(priority) }
@@ -85,7 +74,7 @@ final class SharedLoad: PausableTask {
 
     private func note(_ text: String) { handler(.report(.noted("shared cache: " + text))) }
 
-    private var isCancelled: Bool { state.withLock { $0.isCancelled } }
+    private var isCancelled: Bool { transfer.isCancelled }
 
     // MARK: Looking up
 
