@@ -25,8 +25,7 @@ final class PhotoRotationTests: XCTestCase {
         var directory = TIFFDirectory()
         directory.set(0x010F, type: 2, Array("Camera\0".utf8))
         directory.setShort(0x0112, orientation)
-        return try XCTUnwrap(
-            JPEGMetadata(of: file).replaced(with: ImageMetadata(exif: Data(directory.structure()))))
+        return try ImageMetadata(exif: Data(directory.structure())).replaced(inJPEG: file)
     }
 
     /// The largest difference of a channel.
@@ -119,8 +118,7 @@ final class PhotoRotationTests: XCTestCase {
         // EXIF data without a place for the orientation.
         var directory = TIFFDirectory()
         directory.set(0x010F, type: 2, Array("Camera\0".utf8))
-        let other = try XCTUnwrap(
-            JPEGMetadata(of: file).replaced(with: ImageMetadata(exif: Data(directory.structure()))))
+        let other = try ImageMetadata(exif: Data(directory.structure())).replaced(inJPEG: file)
         XCTAssertThrowsError(try PhotoRotation.rotated(other, by: 1)) { error in
             XCTAssertTrue("\(error)".hasPrefix("The file is damaged"), "\(error)")
         }
@@ -132,8 +130,7 @@ final class PhotoRotationTests: XCTestCase {
         var exif = directory.structure()
         // Two numbers instead of one: the count is in the first entry, behind its tag and type. Readers take the first number.
         exif[14] = 2
-        let file = try XCTUnwrap(
-            JPEGMetadata(of: try Self.jpeg(96, 64)).replaced(with: ImageMetadata(exif: Data(exif))))
+        let file = try ImageMetadata(exif: Data(exif)).replaced(inJPEG: try Self.jpeg(96, 64))
         XCTAssertEqual(try Self.registry.info(of: file).orientation, .right)
         XCTAssertThrowsError(try PhotoRotation.rotated(file, by: 1)) { error in
             XCTAssertTrue("\(error)".contains("cannot be rotated without loss"), "\(error)")

@@ -15,28 +15,30 @@ enum PhotoRotation {
         let description: String
     }
 
+    private static let registry = CodecRegistry.shared
+
     /// Returns the rotated file. Blocks the thread.
     ///
     /// - Parameter quarters: the quarter turns, clockwise.
-    static func rotated(_ file: Data, by quarters: Int, registry: CodecRegistry = .shared) throws(Refusal) -> Data {
+    static func rotated(_ file: Data, by quarters: Int) throws(Refusal) -> Data {
         let info: ImageInfo
         let metadata: ImageMetadata
         do throws(WebImageError) {
             (info, metadata) = (try registry.info(of: file), try registry.metadata(of: file))
         } catch { throw Refusal(description: error.userDescription) }
-        guard info.format == .jpeg else { return try encodedAgain(file, info, metadata, quarters, registry) }
+        guard info.format == .jpeg else { return try encodedAgain(file, info, metadata, quarters) }
         let turn = Turn(info.orientation).rotated(by: quarters)
         var (result, failure): (Data?, String?) = (nil, nil)
         // A gain map and other images of the file would keep their direction.
         if !info.hasGainMap, let turned = turned(file, turn, &failure) {
             let size = quarters % 2 == 0 ? info.size : PixelSize(width: info.size.height, height: info.size.width)
-            result = JPEGMetadata(of: turned).replaced(with: metadata.turnedUpright(size))
+            result = try? metadata.turnedUpright(size).replaced(inJPEG: turned)
             // The orientation may be where it cannot be changed: the image would turn once more.
-            if let file = result, !shows(.up, file, registry) { result = nil }
+            if let file = result, !shows(.up, file) { result = nil }
         }
         if result == nil {
-            result = metadata.withOrientation(turn.orientation).flatMap { JPEGMetadata(of: file).replaced(with: $0) }
-            if let file = result, !shows(turn.orientation, file, registry) { result = nil }
+            result = metadata.withOrientation(turn.orientation).flatMap { try? $0.replaced(inJPEG: file) }
+            if let file = result, !shows(turn.orientation, file) { result = nil }
         }
         guard let result else {
             throw Refusal(description: failure ?? "It cannot be rotated without loss. Save a copy instead.")
@@ -44,7 +46,7 @@ enum PhotoRotation {
         return result
     }
 
-    private static func shows(_ orientation: ImageOrientation, _ file: Data, _ registry: CodecRegistry) -> Bool {
+    private static func shows(_ orientation: ImageOrientation, _ file: Data) -> Bool {
         do throws(WebImageError) { return try registry.info(of: file).orientation == orientation } catch {
             return false
         }
@@ -77,7 +79,7 @@ enum PhotoRotation {
     // MARK: Other formats
 
     private static func encodedAgain(
-        _ file: Data, _ info: ImageInfo, _ metadata: ImageMetadata, _ quarters: Int, _ registry: CodecRegistry
+        _ file: Data, _ info: ImageInfo, _ metadata: ImageMetadata, _ quarters: Int
     ) throws(Refusal) -> Data {
         let isLosslessWebP = info.format == .webp && file.dropFirst(12).starts(with: Array("VP8L".utf8))
         guard info.format == .png || info.format == .bmp || isLosslessWebP else {

@@ -58,10 +58,11 @@ struct JPEGHeader {
                 componentCount = data.integer(at: offset + 7, count: 1, isBigEndian: true) ?? 0
             case 0xE1 where metadata.exif == nil && data.hasText(TIFFLayout.prefix, at: offset + 2):
                 metadata.setEXIF(offset + 2..<min(offset + length, data.byteCount), in: data)
-            case 0xE1 where metadata.xmp == nil && data.hasText(Self.xmpSignature, at: offset + 2):
+            case 0xE1
+            where metadata.xmp == nil && length >= 2 + Self.xmpSignature.utf8CodeUnitCount
+                && data.hasText(Self.xmpSignature, at: offset + 2):
                 let start = offset + 2 + Self.xmpSignature.utf8CodeUnitCount
-                let end = min(offset + length, data.byteCount)
-                metadata.setXMP(min(start, end)..<end, in: data)
+                metadata.setXMP(start..<min(offset + length, data.byteCount), in: data)
             case 0xE2 where data.hasText("urn:iso:std:iso:ts:21496:-1\0", at: offset + 2):
                 hasGainMap = true
             // A profile has at most 255 pieces: with more it is invalid.

@@ -55,25 +55,61 @@ extension EncodingOptions {
 extension ImageMetadata {
     /// Puts segments behind the first one, which is JFIF's.
     fileprivate func added(toJPEG file: Data, profile: [UInt8]?) throws(WebImageError) -> Data {
-        let end = 4 + (file.bytes.integer(at: 4, count: 2, isBigEndian: true) ?? 0)
+        let end = Self.startOfSegments(inJPEG: file)
         var result = Data(file.prefix(end))
-        func append(_ marker: UInt8, _ signature: StaticString, _ content: Data) throws(WebImageError) {
-            let length = 2 + signature.utf8CodeUnitCount + content.count
-            guard length <= UInt16.max else {
-                throw .encoding(
-                    format: .jpeg,
-                    reason: .metadataTooLong(byteCount: content.count, limit: Int(UInt16.max) - length + content.count))
-            }
-            result.append(contentsOf: [0xFF, marker, UInt8(length >> 8), UInt8(length & 0xFF)])
-            signature.withUTF8Buffer { result.append(contentsOf: $0) }
-            result.append(content)
-        }
-        if let exif { try append(0xE1, TIFFLayout.prefix, exif) }
-        if let xmp { try append(0xE1, JPEGHeader.xmpSignature, xmp) }
+        if let exif { result.append(try Self.segment(0xE1, TIFFLayout.prefix, exif)) }
+        if let xmp { result.append(try Self.segment(0xE1, JPEGHeader.xmpSignature, xmp)) }
         // The first of one piece.
-        if let profile { try append(0xE2, JPEGHeader.profileSignature, Data([1, 1] + profile)) }
+        if let profile { result.append(try Self.segment(0xE2, JPEGHeader.profileSignature, Data([1, 1] + profile))) }
         result.append(file.dropFirst(end))
         return result
+    }
+
+    /// Returns a JPEG with this EXIF and XMP in place of its own, or behind JFIF's segment. Everything else stays byte by byte, also what
+    /// is `nil` here.
+    ///
+    /// - Throws: ``WebImageError/EncodingFailure/metadataTooLong(byteCount:limit:)``, or an error of the file's header.
+    package func replaced(inJPEG file: Data) throws(WebImageError) -> Data {
+        var result = Data(file)
+        let own = try JPEGHeader(reading: result.bytes).metadata
+        let start = Self.startOfSegments(inJPEG: result)
+        var changes: [(range: Range<Int>, segment: Data)] = []
+        // Before the content of a segment are its marker and its length.
+        if let exif {
+            let range = own.exif.map { $0.lowerBound - 4..<$0.upperBound } ?? start..<start
+            changes.append((range, try Self.segment(0xE1, TIFFLayout.prefix, exif)))
+        }
+        if let xmp {
+            let signature = JPEGHeader.xmpSignature
+            let range = own.xmp.map { $0.lowerBound - signature.utf8CodeUnitCount - 4..<$0.upperBound } ?? start..<start
+            changes.append((range, try Self.segment(0xE1, signature, xmp)))
+        }
+        // From the end, so that the other places stay.
+        for change in changes.sorted(by: { $0.range.lowerBound > $1.range.lowerBound }) {
+            result.replaceSubrange(change.range, with: change.segment)
+        }
+        return result
+    }
+
+    /// Where segments can be added: behind the file's first marker, and that of JFIF.
+    private static func startOfSegments(inJPEG file: Data) -> Int {
+        guard file.bytes.byte(at: 3) == 0xE0, let length = file.bytes.integer(at: 4, count: 2, isBigEndian: true),
+            length >= 2
+        else { return 2 }
+        return 4 + length
+    }
+
+    private static func segment(
+        _ marker: UInt8, _ signature: StaticString, _ content: Data
+    ) throws(WebImageError) -> Data {
+        let length = 2 + signature.utf8CodeUnitCount + content.count
+        guard length <= UInt16.max else {
+            throw .encoding(
+                format: .jpeg,
+                reason: .metadataTooLong(byteCount: content.count, limit: Int(UInt16.max) - length + content.count))
+        }
+        return [0xFF, marker, UInt8(length >> 8), UInt8(length & 0xFF)] + signature.withUTF8Buffer { Data($0) }
+            + content
     }
 
     /// Puts chunks behind the header. All PNG of ours say that they are sRGB.

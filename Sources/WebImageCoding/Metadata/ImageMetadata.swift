@@ -52,7 +52,11 @@ extension ImageMetadata {
         } else {
             result.exif = Self.exif(.up)
         }
-        result.xmp = xmp.flatMap { Self.packet(Array($0), describing: size) }
+        result.xmp = xmp.flatMap { xmp in
+            Self.packet(
+                xmp, setting: Self.properties(of: size) + [(.exif, "ColorSpace", "1")],
+                removing: [.gainMap, .container, .containerItem])
+        }
         return result
     }
 
@@ -72,15 +76,7 @@ extension ImageMetadata {
             }
             result.exif = Data(bytes)
         }
-        result.xmp = xmp.map { xmp in
-            let changed = XMPPacket(Array(xmp)).changed(
-                setting: [
-                    (.tiff, "Orientation", "1"), (.tiff, "ImageWidth", "\(size.width)"),
-                    (.tiff, "ImageLength", "\(size.height)"), (.exif, "PixelXDimension", "\(size.width)"),
-                    (.exif, "PixelYDimension", "\(size.height)"),
-                ], removing: [])
-            return changed.map { Data($0) } ?? xmp
-        }
+        result.xmp = xmp.map { Self.packet($0, setting: Self.properties(of: size)) ?? $0 }
         return result
     }
 
@@ -96,22 +92,30 @@ extension ImageMetadata {
         } else {
             result.exif = Self.exif(orientation)
         }
-        result.xmp = xmp.map { xmp in
-            XMPPacket(Array(xmp)).changed(
-                setting: [(.tiff, "Orientation", "\(orientation.rawValue)")], removing: []
-            ).map { Data($0) } ?? xmp
-        }
+        result.xmp = xmp.map { Self.packet($0, setting: [Self.property(orientation)]) ?? $0 }
         return result
     }
 
-    private static func packet(_ bytes: [UInt8], describing size: PixelSize) -> Data? {
+    private typealias Property = (namespace: XMPPacket.Namespace, property: String, value: String)
+
+    /// Returns an XMP packet with these properties, where it has them; `nil` if an element to leave out has no end.
+    private static func packet(
+        _ packet: Data, setting properties: [Property], removing namespaces: [XMPPacket.Namespace] = []
+    ) -> Data? {
+        XMPPacket(Array(packet)).changed(setting: properties, removing: namespaces).map { Data($0) }
+    }
+
+    private static func property(_ orientation: ImageOrientation) -> Property {
+        (.tiff, "Orientation", "\(orientation.rawValue)")
+    }
+
+    /// The properties that tell the size of pixels that are upright.
+    private static func properties(of size: PixelSize) -> [Property] {
         let (width, height) = ("\(size.width)", "\(size.height)")
-        return XMPPacket(bytes).changed(
-            setting: [
-                (.tiff, "Orientation", "1"), (.tiff, "ImageWidth", width), (.tiff, "ImageLength", height),
-                (.exif, "PixelXDimension", width), (.exif, "PixelYDimension", height), (.exif, "ColorSpace", "1"),
-            ], removing: [.gainMap, .container, .containerItem]
-        ).map { Data($0) }
+        return [
+            property(.up), (.tiff, "ImageWidth", width), (.tiff, "ImageLength", height),
+            (.exif, "PixelXDimension", width), (.exif, "PixelYDimension", height),
+        ]
     }
 
     /// A profile of sRGB, for files that cannot name it.

@@ -159,4 +159,33 @@ import WebImageTestSupport
         let data = try registry.encode(try image(), as: .bmp)
         #expect(try registry.metadata(of: data) == ImageMetadata())
     }
+
+    /// The segments of a JPEG before its first other one: JFIF's, or none.
+    private func jpeg(behindMarker segments: [UInt8], hasJFIF: Bool = true) throws -> Data {
+        let file = try registry.encode(try image(), as: .jpeg)
+        let end = 4 + Int(file[4]) << 8 + Int(file[5])
+        return file.prefix(hasJFIF ? end : 2) + Data(segments) + file.dropFirst(end)
+    }
+
+    @Test(arguments: [true, false]) func metadataOfAJPEGIsReplacedOrAddedInPlace(hasJFIF: Bool) throws {
+        // Fill bytes may precede a marker.
+        let plain = try jpeg(behindMarker: [0xFF, 0xFF, 0xFE, 0, 4, 1, 2], hasJFIF: hasJFIF)
+        let first = CameraMetadata.metadata(isBigEndian: false)
+        let added = try first.replaced(inJPEG: plain)
+        #expect(try registry.metadata(of: added) == first)
+        let second = ImageMetadata(exif: CameraMetadata.exif(isBigEndian: true), xmp: Data("<x/>".utf8))
+        let replaced = try second.replaced(inJPEG: added)
+        #expect(try registry.metadata(of: replaced) == second)
+        // Nothing else changes, and what is not given stays.
+        #expect(try first.replaced(inJPEG: replaced) == added)
+        #expect(try ImageMetadata().replaced(inJPEG: added) == added)
+    }
+
+    @Test func aSegmentThatIsShorterThanItsSignatureIsNoMetadata() throws {
+        let segment = [0xFF, 0xE1, 0, 4] + Array("http://ns.adobe.com/xap/1.0/\0".utf8)
+        let file = try jpeg(behindMarker: segment, hasJFIF: false)
+        #expect(try registry.metadata(of: file) == ImageMetadata())
+        let metadata = ImageMetadata(xmp: Data("<x/>".utf8))
+        #expect(try registry.metadata(of: metadata.replaced(inJPEG: file)).xmp == metadata.xmp)
+    }
 }
