@@ -15,7 +15,7 @@ final class FileReplacementTests: XCTestCase {
         try FileManager.default.setAttributes([.posixPermissions: 0o640], ofItemAtPath: file.path)
         let link = folder.url.appendingPathComponent("link.jpg")
         try FileManager.default.createSymbolicLink(at: link, withDestinationURL: file)
-        let replacement = try XCTUnwrap(FileReplacement(of: link))
+        let replacement = try FileReplacement(of: link)
         XCTAssertTrue(replacement.isCurrent)
         try replacement.write(Data("new".utf8))
         XCTAssertFalse(replacement.isCurrent)
@@ -24,13 +24,15 @@ final class FileReplacementTests: XCTestCase {
             try FileManager.default.attributesOfItem(atPath: file.path)[.posixPermissions] as? Int, 0o640)
         XCTAssertEqual(try FileManager.default.destinationOfSymbolicLink(atPath: link.path), file.path)
         XCTAssertEqual(try FileManager.default.contentsOfDirectory(atPath: folder.path + "/in"), ["a.jpg"])
-        XCTAssertNil(FileReplacement(of: folder.url.appendingPathComponent("missing")))
+        XCTAssertThrowsError(try FileReplacement(of: folder.url.appendingPathComponent("missing"))) {
+            XCTAssertEqual($0 as? FileReplacement.Failure, .system(ENOENT))
+        }
     }
 
     func testAFileThatHasChangedIsNotReplaced() throws {
         let folder = try TemporaryFolder()
         let file = try folder.write("a", Data("former".utf8))
-        let replacement = try XCTUnwrap(FileReplacement(of: file))
+        let replacement = try FileReplacement(of: file)
         var status = stat()
         XCTAssertEqual(stat(file.path, &status), 0)
         // As long as before, and with its time, as programs write metadata that are told to keep the time.
@@ -50,7 +52,7 @@ final class FileReplacementTests: XCTestCase {
         let folder = try TemporaryFolder()
         let file = try folder.write("a", Data("former".utf8))
         XCTAssertEqual(link(file.path, folder.path + "/b"), 0)
-        let replacement = try XCTUnwrap(FileReplacement(of: file))
+        let replacement = try FileReplacement(of: file)
         XCTAssertThrowsError(try replacement.write(Data("new".utf8))) {
             XCTAssertEqual($0 as? FileReplacement.Failure, .hasOtherNames)
         }
@@ -62,7 +64,7 @@ final class FileReplacementTests: XCTestCase {
         let folder = try TemporaryFolder()
         let file = try folder.write("a", Data("former".utf8))
         XCTAssertEqual(chmod(file.path, 0o444), 0)
-        let replacement = try XCTUnwrap(FileReplacement(of: file))
+        let replacement = try FileReplacement(of: file)
         XCTAssertThrowsError(try replacement.write(Data("new".utf8))) {
             XCTAssertEqual($0 as? FileReplacement.Failure, .system(EACCES))
         }
@@ -73,7 +75,7 @@ final class FileReplacementTests: XCTestCase {
         let folder = try TemporaryFolder()
         // 255 bytes, in 85 characters.
         let file = try folder.write(String(repeating: "写", count: 85), Data("former".utf8))
-        try XCTUnwrap(FileReplacement(of: file)).write(Data("new".utf8))
+        try FileReplacement(of: file).write(Data("new".utf8))
         XCTAssertEqual(try String(contentsOf: file, encoding: .utf8), "new")
     }
 
@@ -85,7 +87,7 @@ final class FileReplacementTests: XCTestCase {
         guard g_file_set_attribute_string(pointer, "xattr::tags", "lake", G_FILE_QUERY_INFO_NONE, nil, nil) != 0 else {
             throw XCTSkip("the file system has no extended attributes")
         }
-        try XCTUnwrap(FileReplacement(of: file)).write(Data("new".utf8))
+        try FileReplacement(of: file).write(Data("new".utf8))
         let info = g_file_query_info(pointer, "xattr::*", G_FILE_QUERY_INFO_NONE, nil, nil)
         defer { g_object_unref(UnsafeMutableRawPointer(info)) }
         let value = g_file_info_get_attribute_string(info, "xattr::tags").map { String(cString: $0) }

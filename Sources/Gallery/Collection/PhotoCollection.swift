@@ -29,14 +29,16 @@ import WebImageGTK
     }
 
     /// The URLs, in order.
-    private(set) var urls: [URL] = []
+    private(set) var urls: [URL] = [] { didSet { knownSections = nil } }
     /// Width divided by height, for each image.
     private(set) var aspectRatios: [Float] = []
     private var knownShapes = RangeSet<Int>()
     /// The days of images, as `YYYY:MM:DD`; empty unless the order is by date.
-    private(set) var days: [URL: String] = [:]
+    private(set) var days: [URL: String] = [:] { didSet { knownSections = nil } }
     /// Made when it is first needed.
     private var urlSet: Set<URL>?
+    /// Each layout needs them, and they take a look-up for each image.
+    private var knownSections: [(start: Int, day: String?)]?
     private var observers: [@MainActor (Change) -> Void] = []
 
     /// The ratio of an image until its own is known: that of most cameras.
@@ -92,7 +94,13 @@ import WebImageGTK
 
     /// The runs of images of the same day, by their first image, if days are known. Images without one have no title.
     var sections: [(start: Int, day: String?)] {
-        guard !days.isEmpty else { return [] }
+        if let knownSections { return knownSections }
+        let sections = days.isEmpty ? [] : makeSections()
+        knownSections = sections
+        return sections
+    }
+
+    private func makeSections() -> [(start: Int, day: String?)] {
         var sections: [(start: Int, day: String?)] = []
         for (index, url) in urls.enumerated() {
             let day = days[url]

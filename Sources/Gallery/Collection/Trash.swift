@@ -24,9 +24,7 @@ struct Trash: Sendable {
         defer { g_object_unref(UnsafeMutableRawPointer(object)) }
         var error: UnsafeMutablePointer<GError>?
         guard g_file_trash(object, nil, &error) == 0 else { return }
-        let reason = error?.pointee.message.map { String(cString: $0) } ?? "unknown error"
-        if let error { g_error_free(error) }
-        throw Failure(description: reason)
+        throw Failure(description: error.takeMessage())
     }
 
     /// Moves the file that was removed last from this place back to it. Blocks the thread.

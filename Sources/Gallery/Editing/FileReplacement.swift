@@ -1,6 +1,7 @@
 import CGallery
 import FoundationEssentials
 import Glibc
+import WebImageGTK
 
 /// Replaces the content of a file in one step: programs read the former or the new content as a whole.
 ///
@@ -28,12 +29,11 @@ struct FileReplacement: Sendable {
     let path: String
     private let status: stat
 
-    /// `nil` with an error number if the file cannot be read.
-    init?(of file: URL) {
-        guard let resolved = realpath(file.path(percentEncoded: false), nil) else { return nil }
+    init(of file: URL) throws(Failure) {
+        guard let resolved = realpath(file.path(percentEncoded: false), nil) else { throw .system(errno) }
         defer { free(resolved) }
         var status = stat()
-        guard stat(resolved, &status) == 0 else { return nil }
+        guard stat(resolved, &status) == 0 else { throw .system(errno) }
         (path, self.status) = (String(cString: resolved), status)
     }
 
@@ -47,7 +47,7 @@ struct FileReplacement: Sendable {
     func write(_ data: Data) throws(Failure) {
         guard isCurrent else { throw .changed }
         guard status.st_nlink == 1 else { throw .hasOtherNames }
-        // A file can be replaced by who may write to its folder; a write-protected one is not.
+        // Renaming needs write access to the folder only. A write-protected file is not replaced.
         guard access(path, W_OK) == 0 else { throw .system(errno) }
         let name = path.split(separator: "/").last ?? ""
         // Short: the file's own name may be as long as names can be.
@@ -92,17 +92,13 @@ struct FileReplacement: Sendable {
     }
 
     private static func fill(_ descriptor: Int32, with data: Data) throws(Failure) {
-        let failure = data.withUnsafeBytes { bytes -> Int32? in
-            var offset = 0
-            while offset < bytes.count {
-                let rest = bytes[offset...]
-                let count = Glibc.write(descriptor, UnsafeRawBufferPointer(rebasing: rest).baseAddress, rest.count)
-                guard count > 0 || errno == EINTR else { return errno }
-                offset += max(0, count)
+        do throws(RegularFile.Failure) {
+            try data.bytes.withUnsafeBytes { bytes throws(RegularFile.Failure) in
+                try RegularFile.writeAll(bytes) { rest, _ in Glibc.write(descriptor, rest.baseAddress, rest.count) }
             }
-            return nil
+        } catch {
+            throw .system(error.errno)
         }
-        if let failure { throw .system(failure) }
         guard fsync(descriptor) == 0 else { throw .system(errno) }
     }
 }

@@ -7,22 +7,20 @@ import WebImageGTK
 /// They are in one file without a name, which the system removes with this value, also if the program crashes. In memory, those of a
 /// thousand photographs would be gigabytes.
 final class FormerFiles: Sendable {
-    private let descriptor: Int32
+    private let file: UnnamedFile
     private let end = Lock(0)
 
     /// Throws the error number. Blocks the thread.
     ///
     /// - Parameter folder: where the file is; that for temporary files on disk by default.
-    init(in folder: String = ProcessInfo.processInfo.environment["TMPDIR"] ?? "/var/tmp") throws(SystemError) {
-        var pattern = Array((folder + "/gallery-XXXXXX").utf8CString)
-        descriptor = mkstemp(&pattern)
-        guard descriptor >= 0 else { throw SystemError(number: errno) }
-        // Not for programs that this one starts.
-        _ = fcntl(descriptor, F_SETFD, FD_CLOEXEC)
-        unlink(pattern)
+    init(in folder: String = UnnamedFile.defaultDirectory) throws(SystemError) {
+        do throws(WebImageError) {
+            file = try UnnamedFile(in: folder)
+        } catch {
+            guard case .outOfResources(.temporaryFile(_, let number), _) = error else { throw SystemError(number: EIO) }
+            throw SystemError(number: number)
+        }
     }
-
-    deinit { close(descriptor) }
 
     /// Keeps a content, and returns its place. Blocks the thread.
     func add(_ data: Data) throws(SystemError) -> Range<Int> {
@@ -30,17 +28,15 @@ final class FormerFiles: Sendable {
             defer { end += data.count }
             return end..<end + data.count
         }
-        let failure = data.withUnsafeBytes { bytes -> Int32? in
-            var offset = 0
-            while offset < bytes.count {
-                let count = pwrite(
-                    descriptor, bytes.baseAddress.map { $0 + offset }, bytes.count - offset, range.lowerBound + offset)
-                guard count > 0 || count < 0 && errno == EINTR else { return count < 0 ? errno : ENOSPC }
-                offset += max(0, count)
+        do throws(RegularFile.Failure) {
+            try data.bytes.withUnsafeBytes { bytes throws(RegularFile.Failure) in
+                try RegularFile.writeAll(bytes) { rest, offset in
+                    pwrite(file.descriptor, rest.baseAddress, rest.count, range.lowerBound + offset)
+                }
             }
-            return nil
+        } catch {
+            throw SystemError(number: error.errno)
         }
-        if let failure { throw SystemError(number: failure) }
         return range
     }
 
@@ -51,7 +47,8 @@ final class FormerFiles: Sendable {
             var offset = 0
             while offset < bytes.count {
                 let count = pread(
-                    descriptor, bytes.baseAddress.map { $0 + offset }, bytes.count - offset, range.lowerBound + offset)
+                    file.descriptor, bytes.baseAddress.map { $0 + offset }, bytes.count - offset,
+                    range.lowerBound + offset)
                 guard count > 0 || count < 0 && errno == EINTR else { return count < 0 ? errno : EIO }
                 offset += max(0, count)
             }

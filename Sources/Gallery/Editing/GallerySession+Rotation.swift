@@ -73,7 +73,10 @@ private struct FileChange: Sendable {
     static func rotating(
         _ file: URL, by quarters: Int, keeping formerFiles: FormerFiles
     ) throws(PhotoRotation.Refusal) -> FileChange {
-        guard let place = FileReplacement(of: file) else { throw .init(description: String(cString: strerror(errno))) }
+        let place: FileReplacement
+        do throws(FileReplacement.Failure) { place = try FileReplacement(of: file) } catch {
+            throw .init(description: error.description)
+        }
         let former: Data
         do throws(WebImageError) { former = try Data(contentsOfFile: place.path) } catch {
             throw .init(description: error.userDescription)
@@ -100,12 +103,11 @@ private struct FileChange: Sendable {
     private static func replace(
         _ place: FileReplacement, with content: Data, _ file: URL
     ) throws(PhotoRotation.Refusal) -> FileReplacement {
-        do throws(FileReplacement.Failure) { try place.write(content) } catch {
+        do throws(FileReplacement.Failure) {
+            try place.write(content)
+            return try FileReplacement(of: file)
+        } catch {
             throw .init(description: error.description)
         }
-        guard let current = FileReplacement(of: file) else {
-            throw .init(description: String(cString: strerror(errno)))
-        }
-        return current
     }
 }

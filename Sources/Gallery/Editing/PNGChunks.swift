@@ -25,7 +25,7 @@ struct PNGChunks {
         let file = [UInt8](file)
         var offset = Self.signatureByteCount
         var (isBehindPixels, isSRGB) = (false, false)
-        while let chunk = Chunk(in: file, at: offset) {
+        while let chunk = PNGChunk(in: file, at: offset) {
             offset += chunk.byteCount
             switch chunk.name {
             case "IEND":
@@ -60,7 +60,8 @@ struct PNGChunks {
     }
 }
 
-private struct Chunk {
+/// A part of a PNG: a length, a name, the content, and a checksum.
+struct PNGChunk {
     let name: String
     var content: ArraySlice<UInt8>
 
@@ -80,7 +81,7 @@ private struct Chunk {
     }
 
     /// Returns the chunk of the rotated image.
-    func rotated(swapsSides: Bool) throws(PhotoRotation.Refusal) -> Chunk {
+    func rotated(swapsSides: Bool) throws(PhotoRotation.Refusal) -> PNGChunk {
         var result = self
         switch name {
         case "pHYs" where content.count == 9:
@@ -115,14 +116,16 @@ private struct Chunk {
         }
     }
 
-    var bytes: Data {
+    var bytes: Data { Self.bytes(name, content) }
+
+    /// Returns a chunk with its length and checksum.
+    static func bytes(_ name: String, _ content: some Collection<UInt8>) -> Data {
         let named = Array(name.utf8) + content
-        return Self.bytes(of: content.count) + Data(named)
-            + Self.bytes(of: Int(libdeflate_crc32(0, named, named.count)))
+        return bytes(of: content.count) + Data(named) + bytes(of: Int(libdeflate_crc32(0, named, named.count)))
     }
 
     /// Big-endian, 32 bits.
-    private static func bytes(of number: Int) -> Data {
+    static func bytes(of number: Int) -> Data {
         Data([24, 16, 8, 0].map { UInt8(truncatingIfNeeded: number >> $0) })
     }
 }

@@ -8,7 +8,7 @@ import WebImageGTK
 
     private unowned let canvas: Canvas
     /// The days by the first image of each.
-    private var titles: [Int: String] = [:]
+    private var days: [Int: String?] = [:]
     private var labels: [Int: ObjectPointer] = [:]
     private var spareLabels: [ObjectPointer] = []
 
@@ -16,8 +16,7 @@ import WebImageGTK
 
     /// Sets the days. Returns the first image of each.
     func setSections(_ sections: [(start: Int, day: String?)]) -> [Int] {
-        titles = [:]
-        for section in sections { titles[section.start] = section.day.map(Self.title) ?? "Without a date" }
+        days = Dictionary(uniqueKeysWithValues: sections.map { ($0.start, $0.day) })
         return sections.map(\.start)
     }
 
@@ -35,7 +34,7 @@ import WebImageGTK
         for start in starts {
             let label = labels[start] ?? spareLabels.popLast() ?? makeLabel()
             labels[start] = label
-            let title = titles[start] ?? ""
+            let title = days[start].map { day in day.map(Self.title) ?? "Without a date" } ?? ""
             if label.text != title { label.text = title }
         }
     }

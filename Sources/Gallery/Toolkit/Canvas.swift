@@ -265,6 +265,12 @@ private enum CanvasClass {
 }
 
 extension OpaquePointer {
+    /// Fills an area of a snapshot.
+    func fill(_ area: graphene_rect_t, _ color: GdkRGBA) {
+        var (area, color) = (area, color)
+        gtk_snapshot_append_color(self, &color, &area)
+    }
+
     /// Draws the edge of an area into a snapshot, inside of the area.
     ///
     /// - Parameter width: in points.

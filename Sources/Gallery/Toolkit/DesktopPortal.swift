@@ -110,10 +110,8 @@ struct DesktopPortal: Sendable {
     }
 
     private static func text(of error: UnsafeMutablePointer<GError>?) -> String {
-        guard let error else { return "unknown error" }
-        defer { g_error_free(error) }
-        g_dbus_error_strip_remote_error(error)
-        return error.pointee.message.map { String(cString: $0) } ?? "unknown error"
+        if let error { g_dbus_error_strip_remote_error(error) }
+        return error.takeMessage()
     }
 
     // MARK: Response

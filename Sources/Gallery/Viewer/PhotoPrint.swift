@@ -13,10 +13,7 @@ import WebImageGTK
 
         fileprivate init(_ description: String) { self.description = description }
 
-        fileprivate init(_ error: UnsafeMutablePointer<GError>?) {
-            description = error?.pointee.message.map { String(cString: $0) } ?? "unknown error"
-            if let error { g_error_free(error) }
-        }
+        fileprivate init(_ error: UnsafeMutablePointer<GError>?) { description = error.takeMessage() }
     }
 
     /// Shows the print dialog over a window. The dialog has no main loop of its own, in which the main actor's work would wait.

@@ -199,9 +199,7 @@ extension PhotoViewer {
     }
 
     private func reportLaunch(_ error: UnsafeMutablePointer<GError>?) {
-        let reason = error?.pointee.message.map { String(cString: $0) } ?? "unknown error"
-        if let error { g_error_free(error) }
-        session.showToast("No program opens the image: \(reason)")
+        session.showToast("No program opens the image: \(error.takeMessage())")
     }
 }
 

@@ -47,7 +47,7 @@ import WebImageGTK
         zoomLabel.setAccessibleLabel("Zoom \(text). Fit or 100 %")
     }
 
-    /// Makes room for others.
+    /// Hides the controls, and keeps them from events and from the focus.
     func setObscured(_ isObscured: Bool) {
         for part in parts {
             gtk_widget_set_opacity(part.widget, isObscured ? 0 : 1)

@@ -20,9 +20,10 @@ enum InterlacedPNG {
     static func encode(_ pixels: PixelBuffer) throws(WebImageError) -> Data {
         var file = Data([0x89, 0x50, 0x4E, 0x47, 0x0D, 0x0A, 0x1A, 0x0A])
         // 8 bits, RGB, zlib, standard filters, Adam7.
-        append("IHDR", bytes(of: pixels.width) + bytes(of: pixels.height) + [8, 2, 0, 0, 1], to: &file)
-        append("IDAT", try compressed(filtered(pixels)), to: &file)
-        append("IEND", [], to: &file)
+        file += PNGChunk.bytes(
+            "IHDR", PNGChunk.bytes(of: pixels.width) + PNGChunk.bytes(of: pixels.height) + [8, 2, 0, 0, 1])
+        file += PNGChunk.bytes("IDAT", try compressed(filtered(pixels)))
+        file += PNGChunk.bytes("IEND", [])
         return file
     }
 
@@ -58,13 +59,4 @@ enum InterlacedPNG {
         }
     }
 
-    private static func append(_ name: String, _ content: [UInt8], to file: inout Data) {
-        let chunk = Array(name.utf8) + content
-        file += bytes(of: content.count) + chunk + bytes(of: Int(libdeflate_crc32(0, chunk, chunk.count)))
-    }
-
-    /// Big-endian, 32 bits.
-    private static func bytes(of number: Int) -> [UInt8] {
-        [24, 16, 8, 0].map { UInt8(truncatingIfNeeded: number >> $0) }
-    }
 }

@@ -28,7 +28,7 @@ import WebImageGTK
         save.onSignal("clicked") { [weak self] in self?.save() }
         shapes.onChange(of: "selected") { [weak self] in self?.shapeDidChange() }
         view.onChange = { [weak self] in self?.updateLabel() }
-        // The keys of the viewer, which leave the image, are behind those of the bar.
+        // Otherwise these keys would reach the viewer, and leave the image.
         view.addKeys(to: bar)
         for part in parts { addKeys(to: part) }
     }

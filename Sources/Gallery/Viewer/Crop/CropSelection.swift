@@ -57,8 +57,6 @@ struct CropSelection: Equatable {
         return PixelRect(x: left, y: top, width: max(1, right - left), height: max(1, bottom - top))
     }
 
-    var isWhole: Bool { pixels.size == PixelSize(width: Int(size.x), height: Int(size.y)) }
-
     private var least: Double { min(16, size.x, size.y) }
     private var ratio: Double? { shape.ratio(of: size) }
 

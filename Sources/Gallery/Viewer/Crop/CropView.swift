@@ -125,8 +125,9 @@ import WebImageGTK
 
     override func draw(into snapshot: OpaquePointer) {
         guard let selection else { return }
-        let (image, kept) = (imageArea(), selection.place(in: imageArea()))
-        var shade = GdkRGBA(red: 0, green: 0, blue: 0, alpha: 0.55)
+        let image = imageArea()
+        let kept = selection.place(in: image)
+        let shade = GdkRGBA(red: 0, green: 0, blue: 0, alpha: 0.55)
         let (right, bottom) = (kept.x + kept.width, kept.y + kept.height)
         for part in [
             PointRect(x: image.x, y: image.y, width: image.width, height: kept.y - image.y),
@@ -134,28 +135,23 @@ import WebImageGTK
             PointRect(x: image.x, y: kept.y, width: kept.x - image.x, height: kept.height),
             PointRect(x: right, y: kept.y, width: image.x + image.width - right, height: kept.height),
         ] where part.width > 0 && part.height > 0 {
-            var area = graphene_rect_t(part)
-            gtk_snapshot_append_color(snapshot, &shade, &area)
+            snapshot.fill(graphene_rect_t(part), shade)
         }
         let white = GdkRGBA(red: 1, green: 1, blue: 1, alpha: 1)
-        var line = GdkRGBA(red: 1, green: 1, blue: 1, alpha: 0.35)
+        let line = GdkRGBA(red: 1, green: 1, blue: 1, alpha: 0.35)
         // Thirds, by which photographers compose.
         for number in 1...2 {
             let share = Double(number) / 3
             for part in [
                 PointRect(x: kept.x + kept.width * share, y: kept.y, width: 1, height: kept.height),
                 PointRect(x: kept.x, y: kept.y + kept.height * share, width: kept.width, height: 1),
-            ] {
-                var area = graphene_rect_t(part)
-                gtk_snapshot_append_color(snapshot, &line, &area)
-            }
+            ] { snapshot.fill(graphene_rect_t(part), line) }
         }
         snapshot.appendBorder(2, in: graphene_rect_t(kept), white)
         drawCorners(of: kept, white, into: snapshot)
     }
 
     private func drawCorners(of kept: PointRect, _ color: GdkRGBA, into snapshot: OpaquePointer) {
-        var color = color
         let (length, thickness) = (min(20, kept.width / 2, kept.height / 2), 5.0)
         for x in [kept.x, kept.x + kept.width] {
             for y in [kept.y, kept.y + kept.height] {
@@ -164,10 +160,7 @@ import WebImageGTK
                 for part in [
                     PointRect(x: left, y: edgeY, width: length, height: thickness),
                     PointRect(x: edgeX, y: top, width: thickness, height: length),
-                ] {
-                    var area = graphene_rect_t(part)
-                    gtk_snapshot_append_color(snapshot, &color, &area)
-                }
+                ] { snapshot.fill(graphene_rect_t(part), color) }
             }
         }
     }
