@@ -108,10 +108,14 @@ static void image_slot_state_changed(gpointer data) {
     g_object_unref(owner);
 }
 
+// The request belongs to the slot alone, and is released with it.
+static void image_slot_request_changed(ImageSlot *self) { self->request_has_changed = TRUE; }
+
 void image_slot_init(ImageSlot *self, const ImageSlotClass *class, GObject *owner, GtkPicture *picture) {
     self->owner = owner;
     self->class = class;
     self->request = web_image_request_new(NULL);
+    g_signal_connect_swapped(self->request, "notify", G_CALLBACK(image_slot_request_changed), self);
     web_image_request_set_priority(self->request, WEB_IMAGE_PRIORITY_HIGH);
     self->display.animate = TRUE;
     self->display.transition_milliseconds = DEFAULT_TRANSITION_DURATION;
@@ -310,33 +314,22 @@ static gboolean replace_color(GdkRGBA **place, const GdkRGBA *color) {
     return TRUE;
 }
 
+gboolean image_slot_forward(ImageSlot *self, GParamSpec *spec, const GValue *value) {
+    self->request_has_changed = FALSE;
+    g_object_set_property(G_OBJECT(self->request), g_param_spec_get_name(spec), value);
+    return self->request_has_changed;
+}
+
 // Sets a property whose change affects the load. Returns whether it has changed.
 static gboolean image_slot_set_request_property(ImageSlot *self, guint id, const GValue *value) {
     switch (id) {
-    case IMAGE_SLOT_URI: {
-        const char *uri = g_value_get_string(value);
-        if (g_strcmp0(uri, web_image_request_get_uri(self->request)) == 0) return FALSE;
-        web_image_request_set_uri(self->request, uri);
-        image_slot_clear(self);
-        return TRUE;
-    }
-    case IMAGE_SLOT_HEADERS: {
-        const char *const *headers = g_value_get_boxed(value), *const *old = web_image_request_get_headers(self->request);
-        if (headers == old || (headers != NULL && old != NULL && g_strv_equal(headers, old))) return FALSE;
-        web_image_request_set_headers(self->request, headers);
-        return TRUE;
-    }
+    case IMAGE_SLOT_URI:
+    case IMAGE_SLOT_HEADERS:
     case IMAGE_SLOT_PROCESSOR:
-        if (g_value_get_boxed(value) == web_image_request_get_processor(self->request)) return FALSE;
-        web_image_request_set_processor(self->request, g_value_get_boxed(value));
-        return TRUE;
     case IMAGE_SLOT_PRIORITY:
-        if ((int)web_image_request_get_priority(self->request) == g_value_get_enum(value)) return FALSE;
-        web_image_request_set_priority(self->request, g_value_get_enum(value));
-        return TRUE;
     case IMAGE_SLOT_CACHE_POLICY:
-        if ((int)web_image_request_get_cache_policy(self->request) == g_value_get_enum(value)) return FALSE;
-        web_image_request_set_cache_policy(self->request, g_value_get_enum(value));
+        if (!image_slot_forward(self, self->class->properties[id], value)) return FALSE;
+        if (id == IMAGE_SLOT_URI) image_slot_clear(self);
         return TRUE;
     case IMAGE_SLOT_SESSION: return g_set_object(&self->session, g_value_get_object(value));
     case IMAGE_SLOT_BLUR_HASH: return replace_text(&self->blur_hash, g_value_get_string(value));

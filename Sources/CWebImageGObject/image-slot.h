@@ -65,6 +65,8 @@ typedef struct {
     GdkFrameClock *frame_clock;
     gulong layout_handler;
     gboolean display_is_stale, request_is_stale;
+    // Set by the request when one of its properties gets another value.
+    gboolean request_has_changed;
 } ImageSlot;
 
 // Installs the properties and the signals. The caller sets the functions.
@@ -78,6 +80,8 @@ void image_slot_dispose(ImageSlot *self);
 
 gboolean image_slot_get_property(ImageSlot *self, guint id, GValue *value);
 gboolean image_slot_set_property(ImageSlot *self, guint id, const GValue *value);
+// Sets a property that the request has by the same name. Returns whether it has changed.
+gboolean image_slot_forward(ImageSlot *self, GParamSpec *spec, const GValue *value);
 // Applies changed properties before the next layout of a widget, with the next turn of the main loop at the latest, or now. Observers may
 // dispose of the owner meanwhile.
 void image_slot_invalidate_display(ImageSlot *self);

@@ -50,7 +50,15 @@ static GTask *task_new(
     return task;
 }
 
-// Ends a task with its value, or the error. Returns whether there is an error.
+// Returns NULL after a task of an operation that is cancelled already, which has ended.
+static GTask *task_new_unless_cancelled(
+    WebImageSession *self, GCancellable *cancellable, GAsyncReadyCallback callback, gpointer user_data, gpointer tag) {
+    GTask *task = task_new(self, cancellable, callback, user_data, tag);
+    if (g_task_return_error_if_cancelled(task)) g_clear_object(&task);
+    return task;
+}
+
+// Ends a task with the error, if there is one. Returns whether there is.
 static gboolean task_fail(GTask *task, const WebImageBridgeError *error) {
     if (error == NULL) return FALSE;
     if (error->code == WEB_IMAGE_ERROR_CANCELLED) {
@@ -101,11 +109,8 @@ void web_image_session_load_async(
     gpointer user_data) {
     g_return_if_fail(WEB_IMAGE_IS_SESSION(self));
     g_return_if_fail(WEB_IMAGE_IS_REQUEST(request));
-    GTask *task = task_new(self, cancellable, callback, user_data, web_image_session_load_async);
-    if (g_task_return_error_if_cancelled(task)) {
-        g_object_unref(task);
-        return;
-    }
+    GTask *task = task_new_unless_cancelled(self, cancellable, callback, user_data, web_image_session_load_async);
+    if (task == NULL) return;
     WebImageBridgeRequest wanted = web_image_request_describe(request);
     task_begin(
         task, webimage_bridge_session_load(
@@ -173,11 +178,8 @@ void web_image_session_load_bytes_async(
     gpointer user_data) {
     g_return_if_fail(WEB_IMAGE_IS_SESSION(self));
     g_return_if_fail(WEB_IMAGE_IS_REQUEST(request));
-    GTask *task = task_new(self, cancellable, callback, user_data, web_image_session_load_bytes_async);
-    if (g_task_return_error_if_cancelled(task)) {
-        g_object_unref(task);
-        return;
-    }
+    GTask *task = task_new_unless_cancelled(self, cancellable, callback, user_data, web_image_session_load_bytes_async);
+    if (task == NULL) return;
     WebImageBridgeRequest wanted = web_image_request_describe(request);
     task_begin(
         task, webimage_bridge_session_load_bytes(
@@ -218,11 +220,8 @@ void web_image_session_prefetch_async(
     g_return_if_fail(WEB_IMAGE_IS_SESSION(self));
     g_return_if_fail(requests != NULL || n_requests == 0);
     for (gsize index = 0; index < n_requests; index++) g_return_if_fail(WEB_IMAGE_IS_REQUEST(requests[index]));
-    GTask *task = task_new(self, cancellable, callback, user_data, web_image_session_prefetch_async);
-    if (g_task_return_error_if_cancelled(task)) {
-        g_object_unref(task);
-        return;
-    }
+    GTask *task = task_new_unless_cancelled(self, cancellable, callback, user_data, web_image_session_prefetch_async);
+    if (task == NULL) return;
     WebImageBridgeRequest *wanted = g_new(WebImageBridgeRequest, n_requests);
     for (gsize index = 0; index < n_requests; index++) wanted[index] = web_image_request_describe(requests[index]);
     task_begin(

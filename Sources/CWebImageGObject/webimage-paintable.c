@@ -104,17 +104,11 @@ static void web_image_paintable_get_property(GObject *object, guint id, GValue *
 static void web_image_paintable_set_property(GObject *object, guint id, const GValue *value, GParamSpec *pspec) {
     WebImagePaintable *self = WEB_IMAGE_PAINTABLE(object);
     if (image_slot_set_property(&self->slot, id, value) || self->slot.request == NULL) return;
-    switch (id) {
-    case WIDTH:
-        if (web_image_request_get_width(self->slot.request) == g_value_get_int(value)) return;
-        web_image_request_set_width(self->slot.request, g_value_get_int(value));
-        break;
-    case HEIGHT:
-        if (web_image_request_get_height(self->slot.request) == g_value_get_int(value)) return;
-        web_image_request_set_height(self->slot.request, g_value_get_int(value));
-        break;
-    default: G_OBJECT_WARN_INVALID_PROPERTY_ID(object, id, pspec); return;
+    if (id != WIDTH && id != HEIGHT) {
+        G_OBJECT_WARN_INVALID_PROPERTY_ID(object, id, pspec);
+        return;
     }
+    if (!image_slot_forward(&self->slot, pspec, value)) return;
     image_slot_invalidate_request(&self->slot);
     g_object_notify_by_pspec(object, properties[id]);
 }

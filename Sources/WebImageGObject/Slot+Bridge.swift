@@ -1,28 +1,22 @@
 internal import CWebImageGObject
 internal import CWebImageGTK
 internal import WebImage
+internal import WebImageGTK
 
 // GTK's widgets are used on the main thread only.
 
-/// A pointer that is used on the main thread. Unchecked, because C code has it, which the compiler cannot see.
-private struct MainThreadPointer: @unchecked Sendable {
-    let pointer: OpaquePointer
-}
-
 /// Calls `body` with the slot of a handle.
 private func withSlot<Result: Sendable>(_ slot: OpaquePointer, _ body: @MainActor (Slot) -> Result) -> Result {
-    nonisolated(unsafe) let slot = slot
-    return MainActor.assumeIsolated { body(Slot.of(slot)) }
+    onMainThread(slot) { body(Slot.of($0)) }
 }
 
 @c @implementation
 func webimage_bridge_slot_new(
     _ picture: OpaquePointer?, _ changed: @escaping WebImageBridgeChanged, _ data: gpointer?
 ) -> OpaquePointer {
-    nonisolated(unsafe) let (picture, changed, data) = (picture, changed, data)
-    return MainActor.assumeIsolated {
-        MainThreadPointer(pointer: Slot(picture: picture) { changed(data) }.retainedHandle)
-    }.pointer
+    onMainThread((picture, changed, data)) { picture, changed, data in
+        Slot(picture: picture) { changed(data) }
+    }.retainedHandle
 }
 
 @c @implementation
@@ -30,10 +24,10 @@ func webimage_bridge_slot_retire(_ slot: OpaquePointer) { withSlot(slot) { $0.re
 
 @c @implementation
 func webimage_bridge_slot_paintable(_ slot: OpaquePointer) -> OpaquePointer {
-    withSlot(slot) { slot in
-        guard let paintable = slot.paintable else { preconditionFailure("a picture draws its image itself") }
-        return MainThreadPointer(pointer: paintable)
-    }.pointer
+    guard let paintable = OpaquePointer(bitPattern: withSlot(slot) { UInt(bitPattern: $0.paintable) }) else {
+        preconditionFailure("a picture draws its image itself")
+    }
+    return paintable
 }
 
 @c @implementation
@@ -48,8 +42,9 @@ func webimage_bridge_slot_load(
     _ placeholder: UnsafePointer<WebImageBridgePlaceholder>
 ) {
     let manager = Session.of(session).manager
-    nonisolated(unsafe) let (request, placeholder) = (request.pointee, placeholder.pointee)
-    withSlot(slot) { $0.load(request, placeholder, with: manager) }
+    onMainThread((slot, request.pointee, placeholder.pointee)) { slot, request, placeholder in
+        Slot.of(slot).load(request, placeholder, with: manager)
+    }
 }
 
 @c @implementation

@@ -1,20 +1,11 @@
 internal import CWebImageGTK
 internal import FoundationEssentials
 internal import WebImage
+internal import WebImageGTK
 
 extension Image {
     /// A new `GdkTexture` of the image, which retains the pixels. May be called on any thread.
-    func newTexture() -> OpaquePointer {
-        let pixels = pixels
-        let bytes = g_bytes_new_with_free_func(
-            pixels.baseAddress, gsize(pixels.rowsByteCount),
-            { data in if let data { Unmanaged<PixelBuffer>.fromOpaque(data).release() } },
-            Unmanaged.passRetained(pixels).toOpaque())
-        defer { g_bytes_unref(bytes) }
-        return gdk_memory_texture_new(
-            gint(pixels.width), gint(pixels.height), GDK_MEMORY_R8G8B8A8_PREMULTIPLIED, bytes,
-            gsize(pixels.bytesPerRow))
-    }
+    func newTexture() -> OpaquePointer { Texture.make(pixels).opaque }
 }
 
 extension Data {

@@ -3,7 +3,7 @@ internal import Glibc
 
 /// Runs Swift's main actor under GLib's main loop, which GTK, GStreamer and others run.
 ///
-/// GLib's loop does not drain `MainActor` and `DispatchQueue.main`. Without this, their work waits forever. Once
+/// GLib's loop does not drain `MainActor` and `DispatchQueue.main`. Without this, work that is sent to them never runs. Once
 /// installed, both run on the main thread, as do `OperationQueue.main` and tasks that resume on the main actor.
 ///
 /// ```swift

@@ -134,7 +134,7 @@ final class ViewAnimationClock: TimerClock {
         setReadyTime()
     }
 
-    /// The functions shared by all clocks. The ready time triggers a source, and its callback does the work.
+    /// The functions shared by all clocks, which are not changed after this. The ready time triggers a source, and its callback does the work.
     private static nonisolated(unsafe) let functions: UnsafeMutablePointer<GSourceFuncs> = {
         let functions = UnsafeMutablePointer<GSourceFuncs>.allocate(capacity: 1)
         functions.initialize(to: GSourceFuncs())

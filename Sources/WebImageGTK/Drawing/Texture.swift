@@ -1,14 +1,14 @@
-internal import CWebImageGTK
+package import CWebImageGTK
 public import WebImage
 
 /// Makes GDK textures of pixels. Pixels are not copied, because the texture retains the ``PixelBuffer``.
-@MainActor enum Texture {
+@MainActor package enum Texture {
     /// Returns the texture of `pixels`. Views that show the same pixels at the same time share one texture and its
     /// upload to the graphics card.
     static func of(_ pixels: PixelBuffer) -> ObjectReference {
         let address = Unmanaged.passUnretained(pixels).toOpaque()
         if let texture = live[address] { return ObjectReference(retaining: texture) }
-        let texture = make(pixels)
+        let texture = make(pixels, format: format(of: pixels))
         live[address] = texture
         g_object_weak_ref(
             texture.object,
@@ -23,7 +23,10 @@ public import WebImage
     /// call that releases its pixels, so an address found here never belongs to other pixels.
     private static var live: [UnsafeMutableRawPointer: ObjectPointer] = [:]
 
-    private static func make(_ pixels: PixelBuffer) -> ObjectPointer {
+    /// Returns a new texture, which the caller owns. May be called on any thread.
+    package nonisolated static func make(
+        _ pixels: PixelBuffer, format: GdkMemoryFormat = GDK_MEMORY_R8G8B8A8_PREMULTIPLIED
+    ) -> ObjectPointer {
         let bytes = g_bytes_new_with_free_func(
             pixels.baseAddress, gsize(pixels.rowsByteCount),
             // Not on the main actor: a renderer may release the bytes on another thread.
@@ -32,7 +35,7 @@ public import WebImage
         defer { g_bytes_unref(bytes) }
         return ObjectPointer(
             gdk_memory_texture_new(
-                gint(pixels.width), gint(pixels.height), format(of: pixels), bytes, gsize(pixels.bytesPerRow)))
+                gint(pixels.width), gint(pixels.height), format, bytes, gsize(pixels.bytesPerRow)))
     }
 
     /// Whether GTK 4.8's GL renderer draws a wrong left edge when it enlarges a texture. It copies textures of at most 128

@@ -4,7 +4,7 @@ internal import WebImageMainLoop
 
 /// Runs Swift's main actor under GLib's main loop.
 ///
-/// GTK's loop does not drain `MainActor` and `DispatchQueue.main`. Without this, their work waits forever. Once
+/// GTK's loop does not drain `MainActor` and `DispatchQueue.main`. Without this, work that is sent to them never runs. Once
 /// installed, both run on the GTK thread, as do `OperationQueue.main` and tasks that resume on the main actor.
 /// `RunLoop.main` and Foundation's `Timer` do not run. The main queue is not reentrant: work that is sent from a nested
 /// main loop waits until that loop has ended.
