@@ -109,10 +109,51 @@ import WebImageTestSupport
         let cache = MemoryCache<Int, Int>(
             configuration: .init(), clock: MemoryClock { 5 }, maintenance: .shared, shardCount: 2)
         for key in 0..<20 { cache.set(key, for: key) }
-        var first: [Int64] = []
-        cache.shards[0].store.forEach { first.append(cache.shards[0].store.link($0).pointee.stamp) }
-        #expect(first.count > 1)
-        #expect(first == first.sorted() && Set(first).count == first.count)
+        var stamps: [Int: Int64] = [:]
+        cache.shards[0].store.forEach { position in
+            let slot = cache.shards[0].store.slot(position)
+            stamps[slot.pointee.key] = slot.pointee.stamp
+        }
+        #expect(stamps.count > 1)
+        #expect(stamps.sorted { $0.value < $1.value }.map(\.key) == stamps.keys.sorted())
+        #expect(Set(stamps.values).count == stamps.count)
+    }
+
+    @Test func evictsTheLeastRecentlyUsedAfterManyUses() {
+        let ticking = TickingClock()
+        let cache = MemoryCache<Int, Int>(
+            configuration: .init(), clock: ticking.clock, maintenance: .shared, shardCount: 2)
+        var random = SplitMix64(seed: 7)
+        var order = Array(0..<2_000)
+        for key in order { cache.set(key, for: key) }
+        while order.count > 100 {
+            // Far more than an eviction moves at once.
+            for _ in 0..<3 {
+                order.shuffle(using: &random)
+                for key in order { #expect(cache.value(for: key) == key) }
+            }
+            let removed = order.remove(at: order.count / 2)
+            #expect(cache.remove(for: removed) == removed)
+            let victims = order.prefix(order.count / 3)
+            cache.trim(toCount: order.count - victims.count)
+            order.removeFirst(victims.count)
+            #expect(order.allSatisfy(cache.contains))
+            #expect(!victims.contains(where: cache.contains))
+            #expect(cache.count == order.count)
+        }
+    }
+
+    @Test func placesOfRemovedEntriesTakeNoMemory() {
+        let cache = MemoryCache<Int, Int>(
+            configuration: .init(), clock: TickingClock().clock, maintenance: .shared, shardCount: 2)
+        for key in 0..<100 { cache.set(key, for: key) }
+        for key in 100..<20_000 {
+            cache.set(key, for: key)
+            cache.remove(for: key)
+        }
+        for shard in cache.shards.all { #expect(shard.store.queue.count <= 2 * shard.store.count + 65) }
+        cache.trim(toCount: 50)
+        #expect((0..<100).filter(cache.contains) == Array(50..<100))
     }
 }
 
