@@ -21,6 +21,14 @@ import WebImageTestSupport
         #expect(table.count == 1, "what has ended cannot be joined")
     }
 
+    @Test func thereIsNothingToLeaveAfterAnEndWithinTheCall() {
+        let recorder = Recorder<Int>()
+        let subscription = table.join("a", priority: .normal, handler: recorder.note) { $0.finish(.success(7)) }
+        #expect(subscription == nil)
+        #expect(recorder.results == [.success(7)])
+        #expect(table.count == 0)
+    }
+
     @Test func endsOnce() throws {
         let recorder = Recorder<Int>()
         var work: Job<Int, Note>?

@@ -243,11 +243,11 @@ final class ApplyQueueTests: XCTestCase {
 }
 
 private final class ManualClock: Sendable {
-    private let time = LockBox(ContinuousClock.now)
+    private let time = LockBox(BootTime.now)
 
-    var now: ContinuousClock.Instant { time.withLock { $0 } }
+    var now: BootTime { time.withLock { $0 } }
 
-    func advance(by duration: Duration) { time.withLock { $0 += duration } }
+    func advance(by duration: Duration) { time.withLock { $0 = $0 + duration } }
 }
 
 /// Loads beside a widget that redraws all the time, with frames that take as long as a frame may.

@@ -9,7 +9,7 @@ import WebImageLoading
 final class BlockList: Sendable {
     private struct Entry {
         let code: Int
-        let expires: ContinuousClock.Instant
+        let expires: BootTime
         let number: Int
     }
 
@@ -21,10 +21,10 @@ final class BlockList: Sendable {
     static let limit = 10_000
 
     private let duration: Duration
-    private let now: @Sendable () -> ContinuousClock.Instant
+    private let now: @Sendable () -> BootTime
     private let state = Lock(State())
 
-    init(duration: Duration, now: @escaping @Sendable () -> ContinuousClock.Instant = { ContinuousClock.now }) {
+    init(duration: Duration, now: @escaping @Sendable () -> BootTime = { BootTime.now }) {
         self.duration = duration
         self.now = now
     }

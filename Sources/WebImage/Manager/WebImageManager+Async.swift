@@ -104,7 +104,7 @@ extension WebImageManager {
         guard let (pipeline, context) = place(of: prepared(request), call: call) else {
             throw ImageLoaderGroup.error(forUnloadable: request.url)
         }
-        let (recorder, start) = (TraceRecorder(), ContinuousClock.now)
+        let (recorder, start) = (TraceRecorder(), BootTime.now)
         @Sendable func response(of bytes: LoadedBytes) -> WebDataResponse {
             WebDataResponse(bytes, context, now: pipeline.now, trace: recorder.trace(from: start))
         }

@@ -72,7 +72,7 @@ final class EventInbox: Sendable {
         var preview: Image?
         var result: Result<WebImageResponse, WebImageError>?
         var isEnded = false
-        var reader: CheckedContinuation<LoadEvent?, Never>?
+        var reader: UnsafeContinuation<LoadEvent?, Never>?
 
         /// Returns the reader's next event; `nil` if the reader must wait.
         mutating func take() -> LoadEvent?? {
@@ -111,7 +111,7 @@ final class EventInbox: Sendable {
     func end(_ result: Result<WebImageResponse, WebImageError>) { change { $0.result = result } }
 
     func next() async -> LoadEvent? {
-        await withCheckedContinuation { continuation in
+        await withUnsafeContinuation { continuation in
             let event = state.withLock { state -> LoadEvent?? in
                 if let event = state.take() { return event }
                 state.reader = continuation
@@ -123,7 +123,7 @@ final class EventInbox: Sendable {
 
     /// Changes the state, then resumes the reader if there is an event for it, outside the lock.
     private func change(_ body: (inout State) -> Void) {
-        let wakeUp = state.withLock { state -> (CheckedContinuation<LoadEvent?, Never>, LoadEvent?)? in
+        let wakeUp = state.withLock { state -> (UnsafeContinuation<LoadEvent?, Never>, LoadEvent?)? in
             body(&state)
             guard let reader = state.reader, let event = state.take() else { return nil }
             state.reader = nil

@@ -236,7 +236,10 @@ extension WebImageManager {
         }
         if request.isFoundByKey, let loader = pipeline.loaders.loader(for: request.url) {
             let key = request.cacheKey
-            guard let image = pipeline.imageInMemory(for: request, key: key, counting: isRepeated ? .hits : .all) else {
+            guard
+                let image = pipeline.imageInMemory(
+                    for: request, key: key, counting: .init(hits: true, misses: !isRepeated))
+            else {
                 return miss(LoadContext(request: request, loader: loader, key: key))
             }
             return .end(
@@ -244,8 +247,7 @@ extension WebImageManager {
         }
         guard let context = pipeline.context(for: request) else { return miss(nil) }
         let canEnd = pipeline.canEndAtOnce(context, mayBlock: true)
-        var counting: ImageCache.LookUpCount = canEnd ? .hits : []
-        if !isRepeated { counting.insert(.misses) }
+        let counting = ImageCache.LookUpCount(hits: canEnd, misses: !isRepeated)
         if let image = pipeline.imageInMemory(for: context, counting: counting) {
             guard canEnd else {
                 return .image(

@@ -29,10 +29,10 @@ public final class WebImageOperation: Sendable {
     package var traceReader: LoadTraceReader { LoadTraceReader(recorder: recorder, start: start) }
 
     /// The time since the start, in seconds.
-    package var elapsedSeconds: Double { (ContinuousClock.now - start).inExactSeconds }
+    package var elapsedSeconds: Double { (BootTime.now - start).inExactSeconds }
 
     let recorder = TraceRecorder()
-    private let start = ContinuousClock.now
+    private let start = BootTime.now
 
     package typealias ProgressHandler = @Sendable (_ received: Int64, _ expected: Int64?) -> Void
     package typealias PreviewHandler = @Sendable (Image) -> Void

@@ -22,7 +22,7 @@ final class BodyReceiver: Sendable {
         var attempts: [LoadAttempt]
         var attemptStart: Duration
         /// When the last attempt failed, until the next one starts.
-        var failureTime: ContinuousClock.Instant?
+        var failureTime: BootTime?
         var requestTime: Date
         var responseTime: Date?
         var head: LoaderResponse?

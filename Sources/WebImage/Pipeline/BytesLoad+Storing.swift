@@ -24,8 +24,7 @@ extension BytesLoad {
             }
         }
         let arrival = Arrival(
-            disk: disk, isForMemory: !forbidsDisk || rules.policy == .cacheFirst,
-            requestHeaders: rules.request.headers)
+            disk: disk, isForMemory: !forbidsDisk || rules.policy == .cacheFirst, sent: rules.sent)
         let share = pipeline.undecoded.hold(answer.isInFile ? 0 : data.count)
         let bytes = LoadedBytes(
             data, head: answer.head, metrics: answer.metrics, record: ResponseRecord(response), arrival: arrival,
@@ -112,7 +111,7 @@ extension BytesLoad {
         response.lacksBody = true
         trace.note(.store, .errorStored(status: response.statusCode))
         let arrival = Arrival(
-            disk: diskUse(of: response, stored), isForMemory: false, requestHeaders: rules.request.headers)
+            disk: diskUse(of: response, stored), isForMemory: false, sent: rules.sent)
         let head = LoadedBytes(
             Data(), head: answer.head, metrics: answer.metrics, record: ResponseRecord(response), arrival: arrival,
             share: pipeline.undecoded.hold(0))

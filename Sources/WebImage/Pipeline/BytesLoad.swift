@@ -62,7 +62,7 @@ final class BytesLoad: Sendable {
     private func failAsMissing() { job.finish(.failure(.notInCache(key: context.key.source))) }
 
     private func read(_ share: ByteBudget.Share) {
-        let start = ContinuousClock.now
+        let start = BootTime.now
         job.run { priority in
             originals.readResponses(
                 of: context.key, priority: priority, isEnough: { [rules] in rules.isForRequest($0) }
@@ -134,7 +134,7 @@ final class BytesLoad: Sendable {
         let stored = rules.request.method == "HEAD" ? stored : stored?.map(\.withoutBytes)
         let request = request(with: conditions)
         let url = request.url.separatedFromUserInfo.url
-        let start = ContinuousClock.now
+        let start = BootTime.now
         let receiver = BodyReceiver(
             pipeline, job, trace, url, storage: storage, history: history
         ) { [self] answer in

@@ -26,7 +26,7 @@ extension Pipeline {
         guard context.request.cachePolicy != .cacheOnly, context.request.cachePolicy != .offline else {
             return job.finish(.failure(.notInCache(key: context.key.source)))
         }
-        let (start, trace) = (ContinuousClock.now, TraceRecorder())
+        let (start, trace) = (BootTime.now, TraceRecorder())
         job.report(LoadNews(trace: trace))
         let url = context.request.url.separatedFromUserInfo.url
         let receiver = BodyReceiver(
@@ -38,7 +38,7 @@ extension Pipeline {
                 answer.body.map { data in
                     LoadedBytes(
                         data, head: answer.head, metrics: answer.metrics, record: ResponseRecord(nil),
-                        arrival: Arrival(disk: .none, isForMemory: false, requestHeaders: []),
+                        arrival: Arrival(disk: .none, isForMemory: false, sent: nil),
                         share: undecoded.hold(answer.isInFile ? 0 : data.count))
                 })
         }
@@ -90,7 +90,7 @@ extension Pipeline {
     /// or the disk must not be read. Damaged bytes are left to loads that do not block.
     func responseFromDisk(for context: LoadContext, trace: TraceRecorder? = nil) -> WebImageResponse? {
         guard context.queriesDisk, !context.request.options.contains(.ignoreDecoding) else { return nil }
-        let start = ContinuousClock.now
+        let start = BootTime.now
         if hasOneCache, context.key.variant != nil, cache.mayHavePixels, context.usesPixels,
             let stored = cache.blockingPixels(of: context.key), let image = image(stored, context)
         {

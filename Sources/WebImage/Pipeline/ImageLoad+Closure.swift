@@ -8,7 +8,7 @@ extension ImageLoad {
     func callClosure(of provider: RequestProvider, _ sources: ByteSources) {
         guard sources.contains(.loader) else { return job.finish(.failure(.notInCache(key: context.key.description))) }
         if let veto = job.loadingVeto() { return job.finish(.failure(veto)) }
-        let (start, watch) = (ContinuousClock.now, cache.watch(context.key))
+        let (start, watch) = (BootTime.now, cache.watch(context.key))
         job.run { priority in
             provider.loadImage(priority: priority) { [self] result in
                 switch result {

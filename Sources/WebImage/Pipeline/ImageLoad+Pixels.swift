@@ -6,7 +6,7 @@ import WebImageCore
 extension ImageLoad {
     /// Reads the image, or makes it.
     func readPixels() {
-        let start = ContinuousClock.now
+        let start = BootTime.now
         job.run { priority in
             cache.readPixels(of: context.key, priority: priority) { [self] stored in
                 guard let stored, let image = pipeline.image(stored, context, isWanted: job.isResultWanted) else {

@@ -72,7 +72,7 @@ extension ImageLoad {
         priority: LoadPriority, completion: @escaping @Sendable (Result<WebImageResponse, WebImageError>) -> Void
     ) -> any LoaderTask {
         pipeline.decodingQueue.run(priority: priority) { [self] cancellation in
-            let start = ContinuousClock.now
+            let start = BootTime.now
             do throws(WebImageError) {
                 var result = response
                 result.image = try pipeline.process(response.image, with: processor, context, cancellation)

@@ -32,7 +32,7 @@ final class ImageLoad: Sendable {
     func start() {
         job.report(LoadNews(trace: trace))
         // Another job may have stored the image since the request looked.
-        if let image = pipeline.imageInMemory(for: context, counting: []) {
+        if let image = pipeline.imageInMemory(for: context, counting: .none) {
             trace.note(.memory, .memoryAnswered)
             var response = response(image, .memoryCache)
             response.expiration = pipeline.expirationInMemory(for: context)
@@ -162,7 +162,7 @@ final class ImageLoad: Sendable {
     private func decoded(
         _ bytes: LoadedBytes, _ watch: Watch, _ priority: LoadPriority, _ cancellation: Cancellation
     ) -> Result<WebImageResponse, WebImageError> {
-        let start = ContinuousClock.now
+        let start = BootTime.now
         do throws(WebImageError) {
             // Damaged bytes of a cache can be loaded again.
             let allowsDamage =
@@ -258,7 +258,7 @@ final class ImageLoad: Sendable {
     // MARK: Variants on disk
 
     private func readVariant() {
-        let start = ContinuousClock.now
+        let start = BootTime.now
         let watch = cache.watch(context.key)
         job.run { priority in
             cache.read(context.key, priority: priority) { [self] stored in
@@ -287,7 +287,7 @@ final class ImageLoad: Sendable {
     private func decodeVariant(_ stored: StoredImage, of record: ResponseRecord, _ watch: Watch) {
         job.run { priority in
             pipeline.decodingQueue.run(priority: priority) { [self] cancellation in
-                let start = ContinuousClock.now
+                let start = BootTime.now
                 do throws(WebImageError) {
                     // It has its size already.
                     let limits = context.request.details.decodingLimits ?? pipeline.configuration.decodingLimits
@@ -414,7 +414,7 @@ extension Pipeline {
         for bytes: LoadedBytes, _ arrival: Arrival, as image: Image?, _ context: LoadContext, _ trace: TraceRecorder
     ) -> StoredChange? {
         if case .none = arrival.disk { bytes.record.noteUnstored(bytes.data) }
-        adopt(bytes.record, source: context.key.source, requestHeaders: arrival.requestHeaders)
+        adopt(bytes.record, source: context.key.source, requestHeaders: { arrival.requestHeaders })
         switch arrival.disk {
         case .none: return nil
         case .removes(let others): return .remove(withAlternates: others)

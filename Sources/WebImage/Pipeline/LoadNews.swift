@@ -192,6 +192,9 @@ struct Arrival: Sendable {
 
     let disk: DiskUse
     let isForMemory: Bool
-    /// The request's, for `Vary`.
-    let requestHeaders: [HTTPField]
+    /// The request, for `Vary`; `nil` for bytes that are not cached.
+    let sent: SentRequest?
+
+    /// The request's fields. Most responses do not vary, and need none.
+    var requestHeaders: [HTTPField] { sent?.value.headers ?? [] }
 }

@@ -150,8 +150,8 @@ extension Pipeline {
 
     /// Returns a stale image in memory to show while it is revalidated.
     func previewInMemory(for context: LoadContext) -> Image? {
-        guard [.http, .refresh].contains(context.request.cachePolicy), context.queriesMemory,
-            let image = latestInMemory(for: context, counting: [])
+        guard context.request.cachePolicy == .http || context.request.cachePolicy == .refresh, context.queriesMemory,
+            let image = latestInMemory(for: context, counting: .none)
         else { return nil }
         if case .serveAndRevalidate = decision(on: image.provenance as? ResponseRecord, context) { return image }
         return nil
@@ -261,7 +261,9 @@ extension Pipeline {
     }
 
     /// Notes a new response. Images made from those that it replaces are superseded.
-    func adopt(_ new: ResponseRecord, source: String, requestHeaders: [HTTPField]) {
+    ///
+    /// - Parameter requestHeaders: the fields of its request; called if an earlier response varies.
+    func adopt(_ new: ResponseRecord, source: String, requestHeaders: () -> [HTTPField]) {
         originals.provenances.adopt(new, source: source, requestHeaders: requestHeaders)
         if !hasOneCache { cache.provenances.adopt(new, source: source, requestHeaders: requestHeaders) }
     }

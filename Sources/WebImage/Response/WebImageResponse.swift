@@ -28,7 +28,7 @@ public struct WebImageResponse: Sendable {
         var expiration: CacheExpiration?
         var isForMemory = true
         var variantStore: Job<Bool, NoNews>?
-        var recorder: (TraceRecorder, start: ContinuousClock.Instant)?
+        var recorder: (TraceRecorder, start: BootTime)?
 
         init(image: Image, url: URL, origin: ImageOrigin) {
             self.image = image
@@ -56,7 +56,7 @@ public struct WebImageResponse: Sendable {
     /// Returns the response as an operation delivers it, with a single copy.
     func delivered(
         attempts: [LoadAttempt], userInfo: [String: any Sendable],
-        _ recorder: (TraceRecorder, start: ContinuousClock.Instant)
+        _ recorder: (TraceRecorder, start: BootTime)
     ) -> WebImageResponse {
         var response = self
         let content = response.ownContent
@@ -142,7 +142,7 @@ public struct WebImageResponse: Sendable {
         set { ownContent.variantStore = newValue }
     }
     /// The recorder of the trace, and when the load started for the caller.
-    var recorder: (TraceRecorder, start: ContinuousClock.Instant)? {
+    var recorder: (TraceRecorder, start: BootTime)? {
         get { content.recorder }
         set { ownContent.recorder = newValue }
     }

@@ -79,7 +79,7 @@ extension LoadTrace: CustomStringConvertible {
 /// The trace of an operation, read later. It holds neither the image nor the bytes.
 package struct LoadTraceReader: Sendable {
     let recorder: TraceRecorder
-    let start: ContinuousClock.Instant
+    let start: BootTime
 
     /// What has happened so far.
     package var trace: LoadTrace { recorder.trace(from: start) }
@@ -116,8 +116,8 @@ package struct LoadTransfer: Sendable {
 final class TraceRecorder: Sendable {
     private struct Note {
         let stage: LoadTrace.Stage
-        let start: ContinuousClock.Instant
-        let end: ContinuousClock.Instant
+        let start: BootTime
+        let end: BootTime
         let fact: TraceFact
     }
 
@@ -144,8 +144,8 @@ final class TraceRecorder: Sendable {
     private let state = Lock(State())
 
     /// Notes what has just happened, or has lasted since `start`.
-    func note(_ stage: LoadTrace.Stage, since start: ContinuousClock.Instant? = nil, _ fact: TraceFact) {
-        let end = ContinuousClock.now
+    func note(_ stage: LoadTrace.Stage, since start: BootTime? = nil, _ fact: TraceFact) {
+        let end = BootTime.now
         state.withLock { state in
             // Most work has no more notes.
             if state.notes.isEmpty { state.notes.reserveCapacity(3) }
@@ -167,27 +167,27 @@ final class TraceRecorder: Sendable {
     /// Returns everything noted so far.
     ///
     /// - Parameter start: the zero of all times.
-    func trace(from start: ContinuousClock.Instant) -> LoadTrace {
+    func trace(from start: BootTime) -> LoadTrace {
         let entries = allNotes.sorted { $0.start < $1.start }.map { note in
             LoadTrace.Entry(
-                stage: note.stage, start: start.duration(to: note.start).inExactSeconds,
-                duration: note.start.duration(to: note.end).inExactSeconds, message: note.fact.description)
+                stage: note.stage, start: (note.start - start).inExactSeconds,
+                duration: (note.end - note.start).inExactSeconds, message: note.fact.description)
         }
         return LoadTrace(entries: entries)
     }
 
-    func transfers(from start: ContinuousClock.Instant) -> [LoadTransfer] {
+    func transfers(from start: BootTime) -> [LoadTransfer] {
         allNotes.sorted { $0.start < $1.start }.compactMap { note in
             guard case .answered(let answer) = note.fact, let metrics = answer.metrics else { return nil }
             return LoadTransfer(
-                start: start.duration(to: note.start).inExactSeconds,
-                duration: note.start.duration(to: note.end).inExactSeconds, metrics: metrics)
+                start: (note.start - start).inExactSeconds,
+                duration: (note.end - note.start).inExactSeconds, metrics: metrics)
         }
     }
 
     func duration(of stage: LoadTrace.Stage) -> Double {
         allNotes.reduce(0) { sum, note in
-            sum + (note.stage == stage ? note.start.duration(to: note.end).inExactSeconds : 0)
+            sum + (note.stage == stage ? (note.end - note.start).inExactSeconds : 0)
         }
     }
 

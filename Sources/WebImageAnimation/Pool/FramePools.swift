@@ -238,7 +238,7 @@ extension FramePools {
     }
 
     private func measureIfDue() {
-        let now = BootTime.nanoseconds
+        let now = BootTime.now.nanoseconds
         let isDue = state.withLock { state in
             guard state.byteLimit == nil, state.measureTime.map({ now - $0 >= Self.measureInterval }) ?? true else {
                 return false
@@ -284,7 +284,7 @@ extension FramePools {
     }
 
     private func respond(to level: MemoryPressureLevel) {
-        let now = BootTime.nanoseconds
+        let now = BootTime.now.nanoseconds
         guard state.withLock({ $0.gate.admits(level, at: now) }) else { return }
         for pool in pools { pool.respond(to: level) }
         PixelBufferPool.shared.removeAll()

@@ -243,7 +243,7 @@ extension ImageCache {
     ) -> ImageCacheResult? {
         let key = watch.passage.key
         // Another query may have been faster; this one was already counted as a miss.
-        if promotes, let result = resultInMemory(for: key, options, counting: []) { return result }
+        if promotes, let result = resultInMemory(for: key, options, counting: .none) { return result }
         var result = stored.result
         do throws(WebImageError) {
             guard options.decodesForDisplay else {

@@ -158,19 +158,20 @@ extension ImageCache {
         where isUsable: (Image) -> Bool = { _ in true }
     ) -> Image? {
         if allowsAnimated { return currentImage(for: key, counting: counting, where: isUsable) }
-        return currentImage(for: key, counting: counting.subtracting(.misses), where: isUsable)?.firstFrame
+        return currentImage(for: key, counting: LookUpCount(hits: counting.hits, misses: false), where: isUsable)?
+            .firstFrame
             ?? currentImage(for: key.firstFrame, counting: counting, where: isUsable)
     }
 
     /// The parts of a look-up that the statistics of the memory cache count. A request with several look-ups counts
     /// once.
-    package struct LookUpCount: OptionSet, Sendable {
-        package let rawValue: Int
-        package init(rawValue: Int) { self.rawValue = rawValue }
+    package struct LookUpCount: Sendable {
+        package let hits, misses: Bool
 
-        package static let hits = LookUpCount(rawValue: 1)
-        package static let misses = LookUpCount(rawValue: 2)
-        package static let all: LookUpCount = [.hits, .misses]
+        package init(hits: Bool, misses: Bool) { (self.hits, self.misses) = (hits, misses) }
+
+        package static var all: LookUpCount { LookUpCount(hits: true, misses: true) }
+        package static var none: LookUpCount { LookUpCount(hits: false, misses: false) }
     }
 
     /// Returns the image in memory unless newer bytes have arrived since. A superseded image is removed, so that it
@@ -179,7 +180,7 @@ extension ImageCache {
         for key: ImageCacheKey, counting: LookUpCount = .all, where isUsable: (Image) -> Bool = { _ in true }
     ) -> Image? {
         memory.value(
-            for: key, countsHit: counting.contains(.hits), countsMiss: counting.contains(.misses)
+            for: key, countsHit: counting.hits, countsMiss: counting.misses
         ) { image in
             guard image.isSuperseded else { return isUsable(image) }
             memory.remove(for: key)

@@ -15,7 +15,11 @@ package final class ProvenanceTable: Sendable {
         var sweepCount = ProvenanceTable.minimumSweepCount
 
         mutating func sweep() {
-            references = references.filter { $0.value.contains { $0.provenance != nil } }
+            // A filtered copy would hash all sources anew, and most are in use where the table grows.
+            let unused = references.compactMap { source, all in
+                all.contains { $0.provenance != nil } ? nil : source
+            }
+            for source in unused { references[source] = nil }
             sweepCount = max(ProvenanceTable.minimumSweepCount, references.count * 2)
         }
     }

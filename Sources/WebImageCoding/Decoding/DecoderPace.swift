@@ -29,11 +29,11 @@ final class DecoderPace: Sendable {
     func measure(
         _ decoder: any ImageDecoder, _ decode: () throws(WebImageError) -> Image
     ) throws(WebImageError) -> Image {
-        let start = ContinuousClock.now
+        let start = BootTime.now
         var isQuick = false
         defer { note(ObjectIdentifier(Swift.type(of: decoder)), isQuick: isQuick) }
         let image = try decode()
-        isQuick = ContinuousClock.now - start <= Self.longestCall
+        isQuick = BootTime.now - start <= Self.longestCall
         return image
     }
 

@@ -39,9 +39,23 @@ public final class CodecRegistry: Sendable {
 
     private let pace = DecoderPace()
 
+    /// A decoder with what is known of its type, since finding that out takes longer than some decoders do.
+    private struct Candidate {
+        let decoder: any ImageDecoder
+        /// Whether it is of this package.
+        let isOwn: Bool
+
+        init(_ decoder: any ImageDecoder) {
+            self.decoder = decoder
+            isOwn = decoder is any ProbingDecoder
+        }
+    }
+
     /// All codecs of a registry, in the order of registration, and what every load needs of them.
     private final class Contents: Sendable {
         let decoders: [any ImageDecoder]
+        /// The same in the order in which they are tried.
+        let candidates: [Candidate]
         let encoders: [any ImageEncoder]
         let acceptHeaders: [String: String]
         /// Those of the source.
@@ -50,6 +64,7 @@ public final class CodecRegistry: Sendable {
         init(decoders: [any ImageDecoder], encoders: [any ImageEncoder], base: Contents?) {
             self.base = base
             self.decoders = decoders
+            candidates = decoders.reversed().map(Candidate.init)
             self.encoders = encoders
             // Those of the program first.
             let formats = CodecRegistry.formats(of: decoders)
@@ -157,7 +172,7 @@ public final class CodecRegistry: Sendable {
 
     /// Reads the same within the limits on time and isolation.
     package func info(of data: Data, limits: DecodingLimits) throws(WebImageError) -> ImageInfo {
-        try firstResult(for: data) { decoder throws(WebImageError) in
+        try firstResult(for: data) { (decoder, _) throws(WebImageError) in
             try decoder.watched(limits) { () throws(WebImageError) in try decoder.info(of: data) }
         }
     }
@@ -167,7 +182,7 @@ public final class CodecRegistry: Sendable {
     ///
     /// - Throws: the errors of ``info(of:)``.
     public func metadata(of data: Data) throws(WebImageError) -> ImageMetadata {
-        try firstResult(for: data) { decoder throws(WebImageError) in
+        try firstResult(for: data) { (decoder, _) throws(WebImageError) in
             guard let reader = decoder as? any MetadataDecoder else { return ImageMetadata() }
             return try decoder.watched { () throws(WebImageError) in try reader.metadata(of: data) }
         }
@@ -178,7 +193,7 @@ public final class CodecRegistry: Sendable {
     ///
     /// - Throws: the errors of ``info(of:)``.
     package func colorProfile(of data: Data) throws(WebImageError) -> ColorProfile? {
-        try firstResult(for: data) { decoder throws(WebImageError) in
+        try firstResult(for: data) { (decoder, _) throws(WebImageError) in
             guard let reader = decoder as? any ProfileDecoder else { return nil }
             return try decoder.watched { () throws(WebImageError) in try reader.colorProfile(of: data) }
         }
@@ -189,8 +204,8 @@ public final class CodecRegistry: Sendable {
     /// - Throws: ``WebImageError/unrecognizedFormat(contentType:leadingBytes:url:)`` and the errors of
     ///   ``ImageDecoder/decode(_:options:)``.
     public func decode(_ data: Data, options: DecodingOptions = DecodingOptions()) throws(WebImageError) -> Image {
-        var image = try firstResult(for: data) { decoder throws(WebImageError) in
-            guard data.count <= Self.quickByteCount, !(decoder is any ProbingDecoder) else {
+        var image = try firstResult(for: data) { (decoder, isOwn) throws(WebImageError) in
+            guard data.count <= Self.quickByteCount, !isOwn else {
                 return try decoder.watchedImage(of: data, options: options)
             }
             return try pace.measure(decoder) { () throws(WebImageError) in
@@ -208,9 +223,11 @@ public final class CodecRegistry: Sendable {
     /// - Parameter mayRunOthers: `false` on a thread that other loads wait for, which only decoders of this package may
     ///   use.
     package func isQuick(toDecode data: Data, mayRunOthers: Bool = false) -> Bool {
-        guard data.count <= Self.quickByteCount, let decoder = latestDecoders.first(where: { $0.canDecode(data) })
+        guard data.count <= Self.quickByteCount,
+            let candidate = contents.candidates.first(where: { $0.decoder.canDecode(data) })
         else { return false }
-        guard decoder is any ProbingDecoder else { return mayRunOthers && pace.isQuick(decoder) }
+        let decoder = candidate.decoder
+        guard candidate.isOwn else { return mayRunOthers && pace.isQuick(decoder) }
         guard decoder.conduct == .interruptible, let info = try? decoder.info(of: data) else { return false }
         return info.size.pixelCount <= Self.quickPixelCount
     }
@@ -224,7 +241,7 @@ public final class CodecRegistry: Sendable {
     package func animation(
         of data: Data, options: DecodingOptions = DecodingOptions()
     ) throws(WebImageError) -> (any AnimationSource)? {
-        try firstResult(for: data) { decoder throws(WebImageError) in
+        try firstResult(for: data) { (decoder, _) throws(WebImageError) in
             try decoder.watchedAnimation(of: data, options: options)
         }
     }
@@ -234,7 +251,7 @@ public final class CodecRegistry: Sendable {
     /// - Throws: ``WebImageError/LimitFailure/pixels(size:limit:)``, and ``WebImageError/decoding(format:reason:url:)``
     ///   if more bytes cannot help.
     package func probe(_ prefix: Data, limits: DecodingLimits = .default) throws(WebImageError) -> ImageProbe? {
-        for decoder in latestDecoders where decoder.canDecode(prefix) {
+        for decoder in contents.candidates.lazy.map(\.decoder) where decoder.canDecode(prefix) {
             do {
                 // Unlike decoding, a decoder without an answer passes the bytes on.
                 guard let probe = try decoder.probe(prefix) else { continue }
@@ -257,7 +274,7 @@ public final class CodecRegistry: Sendable {
     public func makeIncrementalDecoder(
         startingWith prefix: Data, options: DecodingOptions = DecodingOptions()
     ) throws(WebImageError) -> (any IncrementalImageDecoder)? {
-        for decoder in latestDecoders where decoder.canDecode(prefix) {
+        for decoder in contents.candidates.lazy.map(\.decoder) where decoder.canDecode(prefix) {
             do {
                 let incremental = try decoder.makeWatchedIncrementalDecoder(options: options)
                 try incremental?.append(prefix)
@@ -270,12 +287,12 @@ public final class CodecRegistry: Sendable {
     }
 
     private func firstResult<Result>(
-        for data: Data, _ body: (any ImageDecoder) throws(WebImageError) -> Result
+        for data: Data, _ body: (_ decoder: any ImageDecoder, _ isOwn: Bool) throws(WebImageError) -> Result
     ) throws(WebImageError) -> Result {
         var unsupported: WebImageError?
-        for decoder in latestDecoders where decoder.canDecode(data) {
+        for candidate in contents.candidates where candidate.decoder.canDecode(data) {
             do {
-                return try body(decoder)
+                return try body(candidate.decoder, candidate.isOwn)
             } catch .decoding(let format, .unsupported(let feature), _) {
                 unsupported = unsupported ?? .decoding(format: format, reason: .unsupported(feature))
             }
@@ -287,10 +304,9 @@ public final class CodecRegistry: Sendable {
     }
 
     /// The decoder of a format that is tried first.
-    package func decoder(of format: ImageFormat) -> (any ImageDecoder)? { latestDecoders.first { $0.format == format } }
-
-    /// The decoders in the order in which they are tried.
-    private var latestDecoders: ReversedCollection<[any ImageDecoder]> { decoders.reversed() }
+    package func decoder(of format: ImageFormat) -> (any ImageDecoder)? {
+        contents.candidates.first { $0.decoder.format == format }?.decoder
+    }
 
     // MARK: - Encoding
 

@@ -356,7 +356,11 @@
             return (subscription, nil, job)
         }
         joined.welcome?()
-        if let job = joined.new { start(job) }
+        if let job = joined.new {
+            start(job)
+            // Leaving it would be the call of a generic method, which takes longer than most of a load.
+            guard job.isLive else { return nil }
+        }
         return joined.subscription
     }
 
@@ -403,7 +407,7 @@ extension DeferredTask {
     ) async -> Result<Output, WebImageError> {
         let (waiter, task) = (Waiter<Result<Output, WebImageError>>(), DeferredTask())
         return await withTaskCancellationHandler {
-            await withCheckedContinuation { continuation in
+            await withUnsafeContinuation { continuation in
                 waiter.attach(continuation)
                 if let started = start({ waiter.resume($0) }) { task.attach(started) }
             }
@@ -418,7 +422,7 @@ package final class Waiter<Value: Sendable>: Sendable {
     private enum State {
         case empty
         case value(Value)
-        case waiting(CheckedContinuation<Value, Never>)
+        case waiting(UnsafeContinuation<Value, Never>)
         case resumed
     }
 
@@ -426,7 +430,7 @@ package final class Waiter<Value: Sendable>: Sendable {
 
     package init() {}
 
-    package func attach(_ continuation: CheckedContinuation<Value, Never>) {
+    package func attach(_ continuation: UnsafeContinuation<Value, Never>) {
         let value = state.withLock { state -> Value? in
             if case .value(let value) = state {
                 state = .resumed
@@ -441,7 +445,7 @@ package final class Waiter<Value: Sendable>: Sendable {
     /// Returns whether this was the first call.
     @discardableResult
     package func resume(_ value: Value) -> Bool {
-        let (continuation, isFirst) = state.withLock { state -> (CheckedContinuation<Value, Never>?, Bool) in
+        let (continuation, isFirst) = state.withLock { state -> (UnsafeContinuation<Value, Never>?, Bool) in
             switch state {
             case .empty:
                 state = .value(value)

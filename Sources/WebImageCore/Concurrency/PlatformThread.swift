@@ -57,7 +57,7 @@ package enum PlatformThread {
     package static var currentID: Int32 { cwi_thread_id() }
 
     /// Whether the calling thread is the first of the process.
-    package static var isMain: Bool { currentID == getpid() }
+    package static var isMain: Bool { cwi_is_first_thread() }
 
     private final class Start {
         let name: String

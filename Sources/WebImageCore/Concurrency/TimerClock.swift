@@ -221,13 +221,33 @@ package final class ManualTimerClock: TimerClock {
     }
 }
 
-/// The time since the machine was booted, including sleep.
-package enum BootTime {
-    /// The time in nanoseconds; reading it takes no system call.
-    package static var nanoseconds: Int64 {
+/// A moment, as the time since the machine was booted, including sleep.
+///
+/// It is what `ContinuousClock.Instant` is, with a layout that the compiler knows. Types that store one of those are copied
+/// and destroyed by calls of the runtime.
+package struct BootTime: Sendable, Comparable {
+    package let nanoseconds: Int64
+
+    /// - Parameter nanoseconds: since the machine was booted.
+    package init(nanoseconds: Int64) { self.nanoseconds = nanoseconds }
+
+    /// The current time. Reading it takes no system call.
+    package static var now: BootTime {
         var time = timespec()
         clock_gettime(CLOCK_BOOTTIME, &time)
-        return Int64(time.tv_sec) &* 1_000_000_000 &+ Int64(time.tv_nsec)
+        return BootTime(nanoseconds: Int64(time.tv_sec) &* 1_000_000_000 &+ Int64(time.tv_nsec))
+    }
+
+    package static func < (first: BootTime, second: BootTime) -> Bool { first.nanoseconds < second.nanoseconds }
+
+    package static func - (later: BootTime, earlier: BootTime) -> Duration {
+        .nanoseconds(later.nanoseconds - earlier.nanoseconds)
+    }
+
+    /// Clamped to the last moment, 292 years after the boot.
+    package static func + (time: BootTime, duration: Duration) -> BootTime {
+        let (sum, isTooLarge) = time.nanoseconds.addingReportingOverflow(duration.nanoseconds)
+        return BootTime(nanoseconds: isTooLarge ? (duration < .zero ? 0 : .max) : sum)
     }
 }
 

@@ -59,7 +59,7 @@ package final class CacheMaintenance: Sendable {
 
     /// - Parameter now: the time in nanoseconds, for the deadlines of ``schedule(_:at:)``.
     package init(
-        now: @escaping @Sendable () -> Int64 = { BootTime.nanoseconds },
+        now: @escaping @Sendable () -> Int64 = { BootTime.now.nanoseconds },
         sensors: any PressureSensing = SystemPressureSensors(),
         lingering: Int64 = 1_000_000_000,
         startThread: @escaping WorkQueue.ThreadStart = { PlatformThread.start(name: $0, $1) }

@@ -225,5 +225,5 @@ final class PressureWatch: @unchecked Sendable {
         sensors.append((.events, descriptor))
     }
 
-    private static var now: Int64 { BootTime.nanoseconds }
+    private static var now: Int64 { BootTime.now.nanoseconds }
 }

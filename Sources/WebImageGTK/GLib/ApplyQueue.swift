@@ -17,7 +17,7 @@ package final class ApplyQueue: CallbackQueue {
     package static let main = ApplyQueue()
 
     private let budget: Duration
-    private let now: @Sendable () -> ContinuousClock.Instant
+    private let now: @Sendable () -> BootTime
     private let pending = Lock(PendingBodies())
 
     /// - Parameters:
@@ -25,7 +25,7 @@ package final class ApplyQueue: CallbackQueue {
     ///   - now: the clock, for tests.
     package init(
         budget: Duration = .milliseconds(4),
-        now: @escaping @Sendable () -> ContinuousClock.Instant = { ContinuousClock.now }
+        now: @escaping @Sendable () -> BootTime = { BootTime.now }
     ) {
         self.budget = budget
         self.now = now
@@ -83,7 +83,7 @@ package final class ApplyQueue: CallbackQueue {
         add(missing, timerAfter: max(.milliseconds(1), oldest.map { Self.patience - (end - $0) } ?? .zero))
     }
 
-    private func run(until deadline: ContinuousClock.Instant) {
+    private func run(until deadline: BootTime) {
         repeat {
             guard let body = pending.withLock({ $0.popFirst() }) else { return }
             body.run()
@@ -112,7 +112,7 @@ private struct PendingBodies {
     /// Not a tuple, in which each use of a closure would take an allocation.
     struct Body {
         let run: @Sendable () -> Void
-        let time: ContinuousClock.Instant
+        let time: BootTime
     }
 
     private var bodies: [Body] = []
@@ -120,14 +120,14 @@ private struct PendingBodies {
     /// The sources that are attached.
     private var sources: Sources = []
     private var isRunning = false
-    private var lastTurnEnd: ContinuousClock.Instant?
+    private var lastTurnEnd: BootTime?
 
-    private var oldestTime: ContinuousClock.Instant? { firstIndex < bodies.count ? bodies[firstIndex].time : nil }
+    private var oldestTime: BootTime? { firstIndex < bodies.count ? bodies[firstIndex].time : nil }
 
     /// Adds a body.
     ///
     /// - Returns: the sources that the caller must add.
-    mutating func append(_ body: @escaping @Sendable () -> Void, at time: ContinuousClock.Instant) -> Sources {
+    mutating func append(_ body: @escaping @Sendable () -> Void, at time: BootTime) -> Sources {
         bodies.append(Body(run: body, time: time))
         return addMissingSources()
     }
@@ -144,7 +144,7 @@ private struct PendingBodies {
     /// - Returns: how long the oldest body has waited in total and since the last turn; `nil` if there is nothing to
     ///   do.
     mutating func beginTurn(
-        by source: Sources, at time: ContinuousClock.Instant
+        by source: Sources, at time: BootTime
     ) -> (ofOldest: Duration, sinceTurn: Duration)? {
         sources.remove(source)
         guard !isRunning, let oldestTime else { return nil }
@@ -155,7 +155,7 @@ private struct PendingBodies {
     /// Ends a turn.
     ///
     /// - Returns: the sources that the caller must add, and the oldest body's time.
-    mutating func endTurn(at time: ContinuousClock.Instant) -> (missing: Sources, oldest: ContinuousClock.Instant?) {
+    mutating func endTurn(at time: BootTime) -> (missing: Sources, oldest: BootTime?) {
         isRunning = false
         lastTurnEnd = time
         return (addMissingSources(), oldestTime)

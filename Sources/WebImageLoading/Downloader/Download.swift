@@ -226,8 +226,8 @@ final class DownloadTask: PausableTask {
 struct DownloadRecord {
     /// The head of the current exchange.
     var head: TransferHead?
-    private let start: ContinuousClock.Instant
-    private var waitingSince: ContinuousClock.Instant?
+    private let start: BootTime
+    private var waitingSince: BootTime?
     private var hasBegun = false
     private var queueDuration = Duration.zero
     private var exchanges: [LoaderMetrics.Exchange] = []
@@ -260,7 +260,7 @@ struct DownloadRecord {
     }
 
     func metrics(redirectCount: Int, decodedByteCount: Int64) -> LoaderMetrics {
-        let now = ContinuousClock.now
+        let now = BootTime.now
         var metrics = LoaderMetrics()
         metrics.exchanges = exchanges
         metrics.redirectCount = redirectCount

@@ -16,7 +16,7 @@ final class ScriptedLoader: ImageLoader, HeaderReporting {
     }
 
     var loadCount: Int { count.withLock { $0 } }
-    /// How often somebody wanted to know what it would send.
+    /// How often the fields that it would send were needed.
     var headerRequestCount: Int { headerCount.withLock { $0 } }
 
     func requestHeaders(for request: LoaderRequest) -> [HTTPField] {

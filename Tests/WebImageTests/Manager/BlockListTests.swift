@@ -117,12 +117,12 @@ import WebImageTestSupport
     }
 
     @Test func entriesExpire() throws {
-        let clock = LockBox(ContinuousClock.now)
+        let clock = LockBox(BootTime.now)
         let list = BlockList(duration: .seconds(300), now: { clock.withLock { $0 } })
         list.add(url, notFound)
-        clock.withLock { $0 += .seconds(299) }
+        clock.withLock { $0 = $0 + .seconds(299) }
         #expect(list.code(for: url) == 200)
-        clock.withLock { $0 += .seconds(1) }
+        clock.withLock { $0 = $0 + .seconds(1) }
         #expect(list.code(for: url) == nil)
         #expect(list.urls.isEmpty)
     }

@@ -46,6 +46,33 @@ import WebImageTestSupport
         #expect(fixture.loader.headerRequestCount == count)
     }
 
+    @Test func theFieldsOfARequestAreNeededOnlyWhereAnEarlierResponseVaries() {
+        let (table, date) = (ProvenanceTable(), Date())
+        func record(_ headers: [HTTPField]) -> ResponseRecord {
+            ResponseRecord(
+                StoredResponse(
+                    statusCode: 200, headers: headers, requestHeaders: [HTTPField(name: "Accept", value: "a")],
+                    requestTime: date, responseTime: date))
+        }
+        var callCount = 0
+        func adopt(_ record: ResponseRecord) {
+            table.adopt(record, source: "source") {
+                callCount += 1
+                return [HTTPField(name: "Accept", value: "b")]
+            }
+        }
+        let (plain, varying, other, latest) = (
+            record([]), record([HTTPField(name: "Vary", value: "Accept")]), record([]), ResponseRecord(nil)
+        )
+        adopt(plain)
+        adopt(varying)
+        #expect(plain.isSuperseded && callCount == 0)
+        adopt(other)
+        #expect(!varying.isSuperseded && callCount == 1, "it answers requests with another Accept")
+        adopt(latest)
+        #expect(other.isSuperseded && !varying.isSuperseded && callCount == 2)
+    }
+
     @Test func theManagersCredentialAndTimeLimitApplyToRequestsWithoutThem() async throws {
         let (mine, own) = (Credential(username: "m", password: "p"), Credential(username: "o", password: "p"))
         let fixture = try ManagerFixture {

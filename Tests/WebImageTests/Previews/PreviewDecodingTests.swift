@@ -14,7 +14,7 @@ import WebImageTestSupport
         let loader = ScriptedLoader()
         let url: URL
         let pipeline: Pipeline
-        private let clock: LockBox<ContinuousClock.Instant>
+        private let clock: LockBox<BootTime>
         private let delayed: LockBox<[@Sendable () -> Void]>
         private let clockReads: AsyncStream<Void>
         private let delays: AsyncStream<Void>
@@ -25,7 +25,7 @@ import WebImageTestSupport
             var configuration = WebImageManager.Configuration(
                 cache: ImageCache(memory: MemoryCache(costLimit: 1 << 20), disk: nil), loaders: [loader])
             configure(&configuration)
-            let (clock, delayed) = (LockBox(ContinuousClock.now), LockBox<[@Sendable () -> Void]>([]))
+            let (clock, delayed) = (LockBox(BootTime.now), LockBox<[@Sendable () -> Void]>([]))
             let (stream, asked) = AsyncStream<Void>.makeStream()
             let (delays, wasDelayed) = AsyncStream<Void>.makeStream()
             pipeline = Pipeline(
@@ -64,7 +64,7 @@ import WebImageTestSupport
 
         /// Lets the previews begin that wait for their time.
         func passInterval() {
-            clock.withLock { $0 += interval }
+            clock.withLock { $0 = $0 + interval }
             let bodies = delayed.withLock { delayed in
                 defer { delayed = [] }
                 return delayed

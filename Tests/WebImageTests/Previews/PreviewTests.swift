@@ -17,7 +17,7 @@ import WebImageTestSupport
     /// A pipeline whose time for previews the test sets.
     private func pipeline(
         _ loader: ScriptedLoader, interval: Duration = .zero,
-        now: @escaping @Sendable () -> ContinuousClock.Instant,
+        now: @escaping @Sendable () -> BootTime,
         call: @escaping @Sendable (Duration, @escaping @Sendable () -> Void) -> Void = { _, _ in }
     ) -> Pipeline {
         var configuration = WebImageManager.Configuration(
@@ -135,7 +135,7 @@ import WebImageTestSupport
             loader,
             now: {
                 attempt.signal()
-                return ContinuousClock.now
+                return BootTime.now
             })
         let (count, ended) = (LockBox(0), Countdown())
         let context = LoadContext(request: WebImageRequest(url, options: .progressiveBlur), loader: loader)
@@ -226,7 +226,7 @@ import WebImageTestSupport
         let loader = ScriptedLoader()
         let configuration = WebImageManager.Configuration(
             cache: ImageCache(memory: MemoryCache(costLimit: 1 << 20), disk: nil), loaders: [loader])
-        let clock = LockBox(ContinuousClock.now)
+        let clock = LockBox(BootTime.now)
         let delays = LockBox<[Duration]>([])
         // The clock is asked before an attempt, at its beginning and at its end.
         let (attempted, delayed) = (Countdown(3), Countdown())
@@ -237,7 +237,7 @@ import WebImageTestSupport
                 now: {
                     attempted.signal()
                     return clock.withLock { now in
-                        now += .milliseconds(10)
+                        now = now + .milliseconds(10)
                         return now
                     }
                 },
@@ -266,7 +266,7 @@ import WebImageTestSupport
 
     @Test func previewsRespectTheMinimumInterval() async throws {
         let loader = ScriptedLoader()
-        let clock = LockBox(ContinuousClock.now)
+        let clock = LockBox(BootTime.now)
         let calls = LockBox<[@Sendable () -> Void]>([])
         let pipeline = pipeline(
             loader, interval: .seconds(1), now: { clock.withLock { $0 } },
@@ -294,7 +294,7 @@ import WebImageTestSupport
         while calls.withLock({ $0.isEmpty }), !Task.isCancelled { await Task.yield() }
         #expect(count.withLock { $0 } == 1)
         #expect(calls.withLock { $0.count } == 1)
-        clock.withLock { $0 += .seconds(1) }
+        clock.withLock { $0 = $0 + .seconds(1) }
         // The transfer stalls: nothing more arrives, and still there is the next.
         for body in calls.withLock({ $0 }) { body() }
         try await signals[1].wait()
@@ -309,7 +309,7 @@ import WebImageTestSupport
 /// When, and how much.
 @Suite(.timeLimit(.minutes(3))) struct PreviewRuleTests {
     @Test func theNextIsDueAfterTheIntervalOrFourTimesTheCost() {
-        let start = ContinuousClock.now
+        let start = BootTime.now
         let timing = PreviewTiming(interval: .milliseconds(200))
         func next(_ milliseconds: Int, _ isBlurred: Bool = false) -> Duration {
             timing.next(begun: start, ended: start + .milliseconds(milliseconds), isBlurred: isBlurred) - start

@@ -1,5 +1,4 @@
 import FoundationEssentials
-import Synchronization
 import WebImageCore
 import WebImageLoading
 
@@ -122,17 +121,20 @@ struct AnswerRules: Sendable {
 /// ``value``: for a stored response that varies, for the rules of HTTP, and before the request is sent.
 final class SentRequest: Sendable {
     private let make: @Sendable () -> HTTPCachePolicy.Request
-    private let made = AtomicLazyReference<Made>()
-
-    private final class Made: Sendable {
-        let value: HTTPCachePolicy.Request
-        init(_ value: HTTPCachePolicy.Request) { self.value = value }
-    }
+    private let made = Lock<HTTPCachePolicy.Request?>(nil)
 
     init(_ make: @escaping @Sendable () -> HTTPCachePolicy.Request) { self.make = make }
 
     /// Made by the first caller.
-    var value: HTTPCachePolicy.Request { (made.load() ?? made.storeIfNil(Made(make()))).value }
+    var value: HTTPCachePolicy.Request {
+        if let known = made.withLock({ $0 }) { return known }
+        let new = make()
+        return made.withLock { value in
+            if let known = value { return known }
+            value = new
+            return new
+        }
+    }
 }
 
 /// The head and the body from a loader, or its error.

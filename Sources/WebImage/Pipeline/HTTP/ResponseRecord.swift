@@ -135,16 +135,27 @@ extension ProvenanceTable {
 
     /// Notes the record of a new response. Earlier responses to the same request are out of date.
     ///
-    /// - Parameter requestHeaders: those of that request.
-    func adopt(_ new: ResponseRecord, source: String, requestHeaders: [HTTPField]) {
-        change(of: source) { live in
-            for case let record as ResponseRecord in live
-            where record !== new && record.answers(requestHeaders) && !record.hasSameUnstoredBytes(as: new) {
+    /// - Parameter requestHeaders: those of that request; called outside the lock, if an earlier response varies.
+    func adopt(_ new: ResponseRecord, source: String, requestHeaders: () -> [HTTPField]) {
+        var headers: [HTTPField]?
+        func replace(_ live: inout [any ImageProvenance]) -> Bool {
+            for case let record as ResponseRecord in live where record !== new && !record.hasSameUnstoredBytes(as: new)
+            {
+                if record.mayDependOnRequest {
+                    guard let headers else { return false }
+                    guard record.answers(headers) else { continue }
+                }
                 record.supersede()
             }
             live.removeAll { $0.isSuperseded || $0 === new }
             live.append(new)
+            return true
         }
+        var isDone = false
+        change(of: source) { isDone = replace(&$0) }
+        guard !isDone else { return }
+        headers = requestHeaders()
+        change(of: source) { _ = replace(&$0) }
     }
 
     /// Marks all images of `source` in memory as out of date.

@@ -7,7 +7,7 @@ struct PreviewTiming: Sendable {
     /// The minimum time between the starts of two previews.
     let interval: Duration
     /// The current time. Tests set it.
-    var now: @Sendable () -> ContinuousClock.Instant = { ContinuousClock.now }
+    var now: @Sendable () -> BootTime = { BootTime.now }
     /// Calls `body` after a delay, on any thread.
     var call: @Sendable (_ delay: Duration, _ body: @escaping @Sendable () -> Void) -> Void = { delay, body in
         let (seconds, attoseconds) = delay.components
@@ -21,15 +21,15 @@ struct PreviewTiming: Sendable {
 
     /// - Parameter isBlurred: whether previews are blurred. They then come half as often, because a blur costs as much
     ///   as a decode and hides the difference.
-    func next(begun: ContinuousClock.Instant, ended: ContinuousClock.Instant, isBlurred: Bool)
-        -> ContinuousClock.Instant
+    func next(begun: BootTime, ended: BootTime, isBlurred: Bool)
+        -> BootTime
     {
         let due = begun + (isBlurred ? interval * 2 : interval)
         return max(due, Self.earliest(begun: begun, ended: ended))
     }
 
     /// Returns the earliest start by cost alone, which an attempt without a preview has as well.
-    static func earliest(begun: ContinuousClock.Instant, ended: ContinuousClock.Instant) -> ContinuousClock.Instant {
+    static func earliest(begun: BootTime, ended: BootTime) -> BootTime {
         ended + (ended - begun) * costFactor
     }
 }
@@ -37,12 +37,12 @@ struct PreviewTiming: Sendable {
 /// Lets one piece of work on previews run at a time, and none before it is due.
 struct PreviewPace {
     private var isBusy = false
-    private var due: ContinuousClock.Instant?
+    private var due: BootTime?
     private var isWaiting = false
 
     /// Returns the time until the next preview. If it is zero, the caller starts the preview. Otherwise the caller
     /// waits, and then calls ``endWait()``. `nil` if a preview is being made, or a caller waits already.
-    mutating func next(at now: ContinuousClock.Instant) -> Duration? {
+    mutating func next(at now: BootTime) -> Duration? {
         guard !isBusy else { return nil }
         if let due, due > now {
             defer { isWaiting = true }
@@ -55,7 +55,7 @@ struct PreviewPace {
     mutating func endWait() { isWaiting = false }
 
     /// - Parameter due: when the next preview may start; `nil` leaves that unchanged.
-    mutating func end(due: ContinuousClock.Instant?) {
+    mutating func end(due: BootTime?) {
         isBusy = false
         if let due { self.due = due }
     }

@@ -43,7 +43,7 @@ extension ImageLoad {
         let expiration = cache.expirationInMemory(for: key)
         job.run { priority in
             pipeline.decodingQueue.run(priority: priority) { [self] cancellation in
-                let start = ContinuousClock.now
+                let start = BootTime.now
                 do throws(WebImageError) {
                     var image = larger
                     image.pixels = try larger.pixels.resampled(to: size, cancellation: cancellation)
@@ -80,7 +80,7 @@ extension Pipeline {
     /// Returns the largest image of the source in memory without processors.
     func largestInMemory(of context: LoadContext) -> Image? {
         let others = variantsInMemory(of: context).map(\.image)
-        return ([latestInMemory(for: context, counting: [])].compactMap { $0 } + others).filter {
+        return ([latestInMemory(for: context, counting: .none)].compactMap { $0 } + others).filter {
             isForRequest($0, context)
         }.max {
             $0.pixels.size.pixelCount < $1.pixels.size.pixelCount
@@ -110,7 +110,7 @@ extension Pipeline {
         let others = stillsInMemory(of: context)
         guard context.key.variant != nil,
             let original = cache.image(
-                inMemoryFor: context.key.original, allowsAnimated: cache.holdsAnimations, counting: [],
+                inMemoryFor: context.key.original, allowsAnimated: cache.holdsAnimations, counting: .none,
                 where: { $0.provenance != nil }),
             original.animation == nil
         else { return others }
@@ -127,7 +127,7 @@ extension Pipeline {
             else { return nil }
             // A program may have stored another image since.
             let image = cache.image(
-                inMemoryFor: entry.key, allowsAnimated: cache.holdsAnimations, counting: [], where: { _ in true })
+                inMemoryFor: entry.key, allowsAnimated: cache.holdsAnimations, counting: .none, where: { _ in true })
             guard let image, image.animation == nil, image.pixels.size == entry.size else {
                 variants.forget(entry)
                 return nil
