@@ -48,3 +48,19 @@ package struct PercentEncodedBytes: Sequence, IteratorProtocol {
         }
     }
 }
+
+extension String {
+    /// Percent-encodes all bytes but the unreserved characters (RFC 3986, 2.3) and `others`.
+    package func percentEncoded(keeping others: String = "") -> String {
+        utf8.map { byte in
+            switch byte {
+            case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+                UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "-"), UInt8(ascii: "_"), UInt8(ascii: "."),
+                UInt8(ascii: "~"):
+                String(UnicodeScalar(byte))
+            case _ where others.utf8.contains(byte): String(UnicodeScalar(byte))
+            default: "%" + (byte < 16 ? "0" : "") + String(byte, radix: 16, uppercase: true)
+            }
+        }.joined()
+    }
+}

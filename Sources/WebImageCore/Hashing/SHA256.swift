@@ -2,11 +2,7 @@
 /// URLs and images. This does not justify linking a cryptography library.
 package enum SHA256 {
     /// Returns the digest of `message` in lowercase hexadecimal.
-    package static func hexDigest(of message: [UInt8]) -> String {
-        digest(of: message).map { byte in
-            (byte < 16 ? "0" : "") + String(byte, radix: 16)
-        }.joined()
-    }
+    package static func hexDigest(of message: [UInt8]) -> String { digest(of: message).hexadecimal }
 
     static func digest(of message: [UInt8]) -> [UInt8] {
         var state: State = [
@@ -76,4 +72,9 @@ package enum SHA256 {
         0x19a4_c116, 0x1e37_6c08, 0x2748_774c, 0x34b0_bcb5, 0x391c_0cb3, 0x4ed8_aa4a, 0x5b9c_ca4f, 0x682e_6ff3,
         0x748f_82ee, 0x78a5_636f, 0x84c8_7814, 0x8cc7_0208, 0x90be_fffa, 0xa450_6ceb, 0xbef9_a3f7, 0xc671_78f2,
     ]
+}
+
+extension [UInt8] {
+    /// Two lowercase digits for each byte.
+    package var hexadecimal: String { map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined() }
 }

@@ -25,16 +25,13 @@ public struct SigningKey: Sendable, CustomStringConvertible, CustomReflectable {
         Base64.urlText(of: code(of: path).prefix(min(max(byteCount, 1), 32)))
     }
 
-    /// Whether `signature` is that of a path. It compares all bytes, so that the time tells nothing about the right one.
+    /// Whether `signature` is that of a path.
     func accepts(_ signature: [UInt8], of path: String) -> Bool {
-        guard !signature.isEmpty else { return false }
-        let right = code(of: path).prefix(signature.count)
-        return right.count == signature.count && zip(right, signature).reduce(0) { $0 | ($1.0 ^ $1.1) } == 0
+        !signature.isEmpty && SHA256.areEqual(code(of: path).prefix(signature.count), signature)
     }
 
     private func code(of path: String) -> [UInt8] {
-        let digits = SHA256.hexAuthenticationCode(of: salt + Array(path.utf8), key: key)
-        return Self.bytes(inHex: digits) ?? []
+        SHA256.authenticationCode(of: salt + Array(path.utf8), key: key)
     }
 
     static func bytes(inHex text: String) -> [UInt8]? {

@@ -41,9 +41,11 @@ final class S3SourceLoader: ImageLoader {
 
     private func response(to request: LoaderRequest) async throws(WebImageError) -> S3Client.Response {
         let url = request.url
-        guard let bucket = url.host(), let key = Self.encoded(url.path(percentEncoded: false).dropFirst()),
-            let client = client(for: bucket)
-        else { throw .invalidURL(url.absoluteString) }
+        // As signatures require.
+        let key = String(url.path(percentEncoded: false).dropFirst()).percentEncoded(keeping: "/")
+        guard !key.isEmpty, let bucket = url.host(), let client = client(for: bucket) else {
+            throw .invalidURL(url.absoluteString)
+        }
         var query: [(name: String, value: String)] = []
         if let version = url.query(percentEncoded: false), !version.isEmpty { query = [("versionId", version)] }
         let conditions = request.headers.filter { HTTPField.conditionNames.contains($0.key.lowercased()) }
@@ -88,21 +90,5 @@ final class S3SourceLoader: ImageLoader {
             clients[bucket] = client
             return client
         }
-    }
-
-    /// Percent-encodes all but the unreserved characters and slashes, as signatures require; `nil` for an empty key.
-    private static func encoded(_ key: Substring) -> String? {
-        guard !key.isEmpty else { return nil }
-        return key.utf8.map { byte in
-            switch byte {
-            case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
-                UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "-"), UInt8(ascii: "_"), UInt8(ascii: "."),
-                UInt8(ascii: "~"), UInt8(ascii: "/"):
-                return String(UnicodeScalar(byte))
-            default:
-                let digits = String(byte, radix: 16, uppercase: true)
-                return "%" + (digits.count == 1 ? "0" : "") + digits
-            }
-        }.joined()
     }
 }

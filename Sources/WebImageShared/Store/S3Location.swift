@@ -95,7 +95,7 @@ public struct S3Location: Sendable, Hashable, CustomStringConvertible {
         if !query.isEmpty {
             text +=
                 "?"
-                + query.sorted { $0.name < $1.name }.map { "\($0.name)=\(Self.encoded($0.value))" }
+                + query.sorted { $0.name < $1.name }.map { "\($0.name)=\($0.value.percentEncoded())" }
                 .joined(separator: "&")
         }
         return URL(string: text)
@@ -106,15 +106,6 @@ public struct S3Location: Sendable, Hashable, CustomStringConvertible {
 
     /// A key of the store, with the prefix.
     func objectKey(_ key: String) -> String { prefix.isEmpty ? key : prefix + "/" + key }
-
-    /// Percent-encodes all but the unreserved characters, as signatures require.
-    private static func encoded(_ text: String) -> String {
-        text.utf8.map { byte in
-            if isPlain(byte) || byte == UInt8(ascii: "~") { return String(UnicodeScalar(byte)) }
-            let digits = String(byte, radix: 16, uppercase: true)
-            return "%" + (digits.utf8.count == 1 ? "0" : "") + digits
-        }.joined()
-    }
 }
 
 /// The keys of an account. They appear in no description and no log.

@@ -68,12 +68,7 @@ struct SharedObject: Equatable {
     private static func digestKind(_ secret: SharedSecret?) -> UInt8 { secret == nil ? 0 : 1 }
 
     private static func digest(of bytes: [UInt8], _ secret: SharedSecret?) -> String {
-        secret.map { SHA256.hexAuthenticationCode(of: bytes, key: $0.bytes) } ?? SHA256.hexDigest(of: bytes)
-    }
-
-    /// Compares all bytes in any case, so that the time tells nothing about a code.
-    private static func areEqual(_ digest: String, _ other: ArraySlice<UInt8>) -> Bool {
-        digest.utf8.count == other.count && zip(digest.utf8, other).reduce(0) { $0 | ($1.0 ^ $1.1) } == 0
+        secret.map { SHA256.authenticationCode(of: bytes, key: $0.bytes).hexadecimal } ?? SHA256.hexDigest(of: bytes)
     }
 
     /// Returns `nil` for bytes that are no complete, unchanged object of this version and this name.
@@ -84,7 +79,7 @@ struct SharedObject: Equatable {
         let end = bytes.count - Self.digestByteCount
         guard let range = Self.textRange(in: bytes), range.upperBound <= end, let kind = Kind(rawValue: bytes[5]),
             bytes[6] == Self.digestKind(secret),
-            Self.areEqual(Self.digest(of: Array(bytes[..<end]), secret), bytes[end...]),
+            SHA256.areEqual(Self.digest(of: Array(bytes[..<end]), secret).utf8, bytes[end...]),
             let texts = try? JSONDecoder().decode(Texts.self, from: Data(bytes[range])),
             name == nil || texts.name.hasSameBytes(as: name ?? "")
         else { return nil }
