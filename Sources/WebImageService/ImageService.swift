@@ -123,7 +123,6 @@ public final class ImageService: Sendable {
             images.loaders = ImageLoaderGroup(loaders)
         }
         if let shared = configuration.shared { images.share(shared) }
-        images.loaders = ImageLoaderGroup(images.loaders.loaders.map { ImagesOnlyLoader(base: $0) })
         return images
     }
 

@@ -97,10 +97,14 @@ extension WebImageManager {
     }
 
     /// Like ``data(for:method:body:)``, with what the cache did.
+    ///
+    /// - Parameter acceptsAnyAnswer: `false` for data of an image: other statuses than 2xx are errors, and a cache that machines share
+    ///   takes part.
     package func dataResponse(
-        for request: WebImageRequest, method: LoaderRequest.Method = .get, body: Data? = nil
+        for request: WebImageRequest, method: LoaderRequest.Method = .get, body: Data? = nil,
+        acceptsAnyAnswer: Bool = true
     ) async throws(WebImageError) -> WebDataResponse {
-        let call = LoadContext.Call(method: method, body: body)
+        let call = LoadContext.Call(method: method, body: body, acceptsAnyAnswer: acceptsAnyAnswer)
         guard let (pipeline, context) = place(of: prepared(request), call: call) else {
             throw ImageLoaderGroup.error(forUnloadable: request.url)
         }

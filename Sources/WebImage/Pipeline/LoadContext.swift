@@ -18,6 +18,8 @@ final class LoadContext: Sendable {
     struct Call: Sendable {
         var method: LoaderRequest.Method
         var body: Data?
+        /// Whether responses that cannot be an image are answers, too.
+        var acceptsAnyAnswer = true
     }
 
     /// - Parameter key: the request's, if it is known.
@@ -138,7 +140,7 @@ final class LoadContext: Sendable {
         if let call {
             wanted.method = call.method
             wanted.body = call.body
-            wanted.acceptsAnyAnswer = true
+            wanted.acceptsAnyAnswer = call.acceptsAnyAnswer
         }
         wanted.isForAnotherOrigin = request.box?.details.isForAnotherOrigin ?? false
         if let harmless = request.box?.details.harmlessHeaders { wanted.harmlessHeaders = harmless }

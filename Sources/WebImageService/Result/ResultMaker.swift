@@ -83,7 +83,7 @@ struct ResultMaker: Sendable {
     private func source(at url: URL) async throws(WebImageError) -> Source {
         var request = WebImageRequest(url, cachePolicy: .http)
         request.totalTimeout = limits.transferTime
-        let response = try await manager.dataResponse(for: request)
+        let response = try await manager.dataResponse(for: request, acceptsAnyAnswer: false)
         // A cache may have what came from elsewhere.
         guard sources.allowsRedirect(to: response.url) else {
             throw .blocked(reason: .redirect(to: response.url), url: url)
