@@ -110,6 +110,44 @@ struct SourceTests {
         #expect(try await fixture.get("/plain/local:///a.png").status == 200)
     }
 
+    @Test func aFilesTimeIsThatOfItsResults() async throws {
+        let directory = try TemporaryDirectory()
+        let file = try directory.write(try Self.png(), to: "photos/a.png")
+        try FileManager.default.setAttributes(
+            [.modificationDate: Date(timeIntervalSince1970: 784_111_777)], ofItemAtPath: file.path)
+        let fixture = try fixture { $0.folder = URL(filePath: directory.path("photos"), directoryHint: .isDirectory) }
+        let answer = try await fixture.get("/plain/local:///a.png")
+        #expect(answer.header("Last-Modified") == "Sun, 06 Nov 1994 08:49:37 GMT")
+        let headers = ["If-Modified-Since": "Sun, 06 Nov 1994 08:49:37 GMT"]
+        #expect(try await fixture.get("/plain/local:///a.png", headers).status == 304)
+    }
+
+    @Test func aCancelledFileIsNotReadToItsEnd() async throws {
+        let directory = try TemporaryDirectory()
+        try directory.write(Data(repeating: 1, count: 4 << 20), to: "photos/a.png")
+        let loader = FolderLoader(
+            URL(filePath: directory.path("photos"), directoryHint: .isDirectory), maximumByteCount: 8 << 20)
+        let url = try #require(URL(string: "local:///a.png"))
+        let (started, go) = (AsyncStream<Void>.makeStream(), DispatchSemaphore(value: 0))
+        let ended = AsyncStream<Result<Void, WebImageError>>.makeStream()
+        let task = loader.load(LoaderRequest(url: url), priority: .normal) { event in
+            switch event {
+            case .response:
+                started.continuation.yield()
+                go.wait()
+            case .finished(let result): ended.continuation.yield(result)
+            default: break
+            }
+        }
+        for await _ in started.stream.prefix(1) {
+            task.cancel()
+            go.signal()
+        }
+        for await result in ended.stream.prefix(1) {
+            #expect(throws: WebImageError.cancelled) { try result.get() }
+        }
+    }
+
     // MARK: Stores
 
     @Test func aQueryNamesAVersionOfAnObject() async throws {

@@ -22,19 +22,51 @@ final class FolderLoader: ImageLoader {
         _ request: LoaderRequest, priority: LoadPriority, handler: @escaping @Sendable (LoaderEvent) -> Void
     ) -> any LoaderTask {
         let relative = (request.url.host() ?? "") + request.url.path(percentEncoded: false)
-        // The look-up follows links, so it is made where reading may wait.
-        return Self.queue.run(priority: priority) { [self] cancellation in
-            // Absolute and without links; it may have been mounted since the start. That of "/" ends with its slash.
-            guard let folder = Self.realPath(folder), let path = Self.realPath(folder + "/" + relative),
-                path.hasPrefix(folder == "/" ? folder : folder + "/")
-            else {
-                return handler(.finished(.failure(.file(path: relative, errno: ENOENT))))
+        let task = ReplaceableTask(priority: priority)
+        task.start { priority in
+            // The look-up follows links, so it is made where reading may wait.
+            let item = Self.queue.submit(priority: priority) { [self] in
+                let file = file(relative)
+                task.end()
+                guard let file else { return handler(.finished(.failure(.file(path: relative, errno: ENOENT)))) }
+                var request = request
+                request.url = file.url
+                task.start { priority in
+                    files.load(request, priority: priority) { event in
+                        switch event {
+                        case .response(var response):
+                            response.headers.add("Last-Modified", HTTPDate.format(file.modified))
+                            handler(.response(response))
+                        case .finished:
+                            task.end()
+                            handler(event)
+                        default: handler(event)
+                        }
+                    }
+                }
             }
-            if cancellation.isCancelled { return handler(.finished(.failure(.cancelled))) }
-            var request = request
-            request.url = ByteString(path).fileURL
-            _ = files.load(request, priority: priority, handler: handler)
+            return LookUp(item: item)
         }
+        return task
+    }
+
+    /// It runs also when it is cancelled, so that the load has an end, which the next task reports.
+    private struct LookUp: LoaderTask {
+        let item: WorkItem
+
+        func cancel() { item.setPriority(.veryHigh) }
+        func setPriority(_ priority: LoadPriority) { item.setPriority(priority) }
+    }
+
+    /// Returns a file of the folder; `nil` if there is none.
+    private func file(_ relative: String) -> (url: URL, modified: Date)? {
+        // Absolute and without links; it may have been mounted since the start. That of "/" ends with its slash.
+        guard let folder = Self.realPath(folder), let path = Self.realPath(folder + "/" + relative),
+            path.hasPrefix(folder == "/" ? folder : folder + "/")
+        else { return nil }
+        var status = stat()
+        guard stat(path, &status) == 0 else { return nil }
+        return (ByteString(path).fileURL, Date(timeIntervalSince1970: Double(status.st_mtim.tv_sec)))
     }
 
     private static let queue = WorkQueue(label: "webimage-local", threadCount: 1)
