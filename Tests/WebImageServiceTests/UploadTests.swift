@@ -114,6 +114,26 @@ struct UploadTests {
         #expect(try await status { $0.limits.resultByteCount = 100 } == 422)
     }
 
+    @Test func anUploadThatSendsNothingEndsWithItsTime() async throws {
+        let service = try service { $0.limits.transferTime = .milliseconds(100) }
+        let slow = UploadRejection.refused(status: 408, reason: "The upload took too long.")
+        let (stream, continuation) = AsyncThrowingStream<Data, any Error>.makeStream()
+        await #expect(throws: slow) { try await service.take(stream) }
+        continuation.finish()
+        // Even if its pieces do not notice the cancellation.
+        await #expect(throws: slow) { try await service.take(SilentPieces()) }
+    }
+
+    @Test func aPartOfAnUploadIsNotTakenForAllOfIt() async throws {
+        let service = try service()
+        let (stream, continuation) = AsyncThrowingStream<Data, any Error>.makeStream()
+        continuation.yield(try jpeg)
+        let task = Task { try await service.take(stream) }
+        while service.uploads.runningCount < 1, !Task.isCancelled { await Task.yield() }
+        task.cancel()
+        await #expect(throws: UploadRejection.interrupted) { try await task.value }
+    }
+
     @Test func uploadsThatArriveAreCounted() async throws {
         let service = try service {
             $0.limits.workCount = 1
@@ -159,5 +179,15 @@ struct UploadTests {
             Issue.record("\(String(describing: rejection))")
             return
         }
+    }
+}
+
+/// Pieces that never come.
+private struct SilentPieces: AsyncSequence, AsyncIteratorProtocol {
+    func makeAsyncIterator() -> SilentPieces { self }
+
+    func next() async throws -> Data? {
+        await withUnsafeContinuation { (_: UnsafeContinuation<Void, Never>) in }
+        return nil
     }
 }

@@ -18,9 +18,11 @@ struct Refusal: Error, Sendable, Equatable {
     static let forbiddenSource = Refusal(403, "The source is not allowed.")
     static let expired = Refusal(404, "The URL has expired.")
     static let timedOut = Refusal(504, "The image was not ready in time.")
+    static let slowUpload = Refusal(408, "The upload took too long.")
     static let overloaded = Refusal(429, "Too many images are being made.", retryAfter: 1)
     static let stopping = Refusal(503, "The service is stopping.", retryAfter: 1)
-    /// The client has left; nobody reads this.
+    static let busy = Refusal(503, "Clients are reading too much at once.", retryAfter: 1)
+    /// The client has left, and does not read this.
     static let abandoned = Refusal(499, "The client has left.")
 }
 

@@ -15,37 +15,44 @@ extension ImageService {
     /// The upload is read no further than needed to refuse it. It is never written to disk, and counts against the service's limits as results
     /// do: its length against ``ImageService/Limits/sourceByteCount``, the time for its bytes against
     /// ``ImageService/Limits/transferTime``, and that for its files against ``ImageService/Limits/time``. At a time, as many arrive as can be
-    /// made and wait; more are refused with 429. A client that sends nothing at all is up to your server, which should end its request.
+    /// made and wait; more are refused with 429. At the end of the time, the task that reads `pieces` is cancelled, and the call returns.
     ///
     /// - Parameters:
     ///   - pieces: the bytes as they arrive.
     ///   - policy: what is accepted, and the files to make.
     /// - Throws: ``UploadRejection``.
     public func take<Pieces: AsyncSequence<Data, any Error>>(
-        _ pieces: Pieces, _ policy: UploadPolicy = UploadPolicy()
+        _ pieces: sending Pieces, _ policy: UploadPolicy = UploadPolicy()
     ) async throws(UploadRejection) -> Upload {
         let recipes = try recipes(of: policy)
         var policy = policy
         policy.byteLimit = min(policy.byteLimit, configuration.limits.sourceByteCount)
-        let data = try await inPlace(of: uploads) { [policy] in await received(pieces, policy) }
-        return try await inPlace(of: places) { [policy, maker] in
-            await withinTime(configuration.limits.time, else: .timedOut) {
-                await DecodingQueue.run(priority: .normal) { cancellation in
+        let transferTime = configuration.limits.transferTime
+        let data = try await withinTime(transferTime, else: .slowUpload) { [policy] () throws(UploadRejection) in
+            try await self.inPlace(of: self.uploads) { () throws(UploadRejection) in
+                try await Self.read(pieces, policy)
+            }
+        }
+        return try await inPlace(of: places) { [policy, maker] () throws(UploadRejection) in
+            try await withinTime(configuration.limits.time, else: .timedOut) { () throws(UploadRejection) in
+                let result = await DecodingQueue.run(priority: .normal) { cancellation in
                     Result { () throws(UploadRejection) in
                         try UploadWork(maker: maker, data: data, cancellation: cancellation).upload(recipes, policy)
                     }
-                } ?? .failure(.interrupted)
+                }
+                guard let result else { throw .interrupted }
+                return try result.get()
             }
         }
     }
 
     private func inPlace<Value: Sendable>(
-        of places: WorkPlaces, _ body: () async -> Result<Value, UploadRejection>
+        of places: WorkPlaces, _ body: () async throws(UploadRejection) -> Value
     ) async throws(UploadRejection) -> Value {
         let result: Result<Value, UploadRejection>?
         do throws(Refusal) {
             try checkIsRunning()
-            result = try await places.run(body)
+            result = try await places.run { await Self.result(body) }
         } catch {
             throw UploadRejection(error)
         }
@@ -53,25 +60,33 @@ extension ImageService {
         return try result.get()
     }
 
-    /// Runs `body` in a task that is cancelled after a time, and then fails with a refusal.
+    /// Runs `body` in a task that is cancelled after a time, and then fails with a refusal, even if the task does not end.
     private func withinTime<Value: Sendable>(
-        _ time: Duration, else refusal: Refusal, _ body: @escaping @Sendable () async -> Result<Value, UploadRejection>
-    ) async -> Result<Value, UploadRejection> {
-        let isOver = LockBox(false)
-        let task = Task { await body() }
-        let clock = SystemTimerClock.shared
-        let timer = clock.schedule(at: clock.now + time) {
-            isOver.withLock { $0 = true }
+        _ time: Duration, else refusal: Refusal, _ body: sending @escaping () async throws(UploadRejection) -> Value
+    ) async throws(UploadRejection) -> Value {
+        let (clock, waiter) = (SystemTimerClock.shared, Waiter<Result<Value, UploadRejection>>())
+        let end = clock.now + time
+        let task = Task {
+            let result = await Self.result(body)
+            waiter.resume(clock.now < end ? result : .failure(UploadRejection(refusal)))
+        }
+        let timer = clock.schedule(at: end) {
+            waiter.resume(.failure(UploadRejection(refusal)))
             task.cancel()
         }
         defer { timer.cancel() }
-        let result = await withTaskCancellationHandler {
-            await task.value
+        return try await withTaskCancellationHandler {
+            await withCheckedContinuation { waiter.attach($0) }
         } onCancel: {
+            waiter.resume(.failure(.interrupted))
             task.cancel()
-        }
-        if case .failure = result, isOver.withLock({ $0 }) { return .failure(UploadRejection(refusal)) }
-        return result
+        }.get()
+    }
+
+    private static func result<Value>(
+        _ body: () async throws(UploadRejection) -> Value
+    ) async -> Result<Value, UploadRejection> {
+        do throws(UploadRejection) { return .success(try await body()) } catch { return .failure(error) }
     }
 
     private func recipes(of policy: UploadPolicy) throws(UploadRejection) -> [String: Recipe] {
@@ -88,27 +103,13 @@ extension ImageService {
         return recipes
     }
 
-    private func received<Pieces: AsyncSequence<Data, any Error>>(
-        _ pieces: Pieces, _ policy: UploadPolicy
-    ) async -> Result<Data, UploadRejection> {
-        do throws(UploadRejection) {
-            return .success(try await read(pieces, policy))
-        } catch {
-            return .failure(error)
-        }
-    }
-
     /// Reads all pieces, unless the first bytes show that the rest is of no use.
-    private func read<Pieces: AsyncSequence<Data, any Error>>(
+    private static func read<Pieces: AsyncSequence<Data, any Error>>(
         _ pieces: Pieces, _ policy: UploadPolicy
     ) async throws(UploadRejection) -> Data {
         var (data, isChecked) = (Data(), false)
-        let end = ContinuousClock.now + configuration.limits.transferTime
         do {
             for try await piece in pieces {
-                guard ContinuousClock.now < end else {
-                    throw UploadRejection.refused(status: 408, reason: "The upload took too long.")
-                }
                 guard data.count + piece.count <= policy.byteLimit else {
                     throw UploadRejection.tooLong(limit: policy.byteLimit)
                 }
@@ -123,6 +124,8 @@ extension ImageService {
         } catch {
             throw .interrupted
         }
+        // A stream whose task is cancelled ends like a complete one.
+        if Task.isCancelled { throw .interrupted }
         try policy.check(data)
         return data
     }
