@@ -5,6 +5,7 @@
 #include <microhttpd.h>
 #include <pthread.h>
 #include <stdatomic.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
@@ -35,7 +36,7 @@ struct cwi_request {
     bool is_answered, is_suspended;
 };
 
-static void release(cwi_request *request) {
+void cwi_request_release(cwi_request *request) {
     if (atomic_fetch_sub(&request->reference_count, 1) != 1) return;
     for (size_t i = 0; i < request->field_count; i++) {
         free((char *)request->fields[i].name);
@@ -48,8 +49,6 @@ static void release(cwi_request *request) {
     pthread_mutex_destroy(&request->lock);
     free(request);
 }
-
-void cwi_request_release(cwi_request *request) { release(request); }
 
 const char *cwi_request_method(const cwi_request *request) { return request->method; }
 const char *cwi_request_target(const cwi_request *request) { return request->target; }
@@ -184,8 +183,7 @@ static ssize_t read_body(void *context, uint64_t position, char *buffer, size_t 
     struct body *body = context;
     if (position >= body->byte_count) return MHD_CONTENT_READER_END_OF_STREAM;
     if (size > body->byte_count - position) size = body->byte_count - position;
-    body->reader.read(body->reader.context, position, buffer, size);
-    return (ssize_t)size;
+    return body->reader.read(body->reader.context, position, buffer, size) ? (ssize_t)size : MHD_CONTENT_READER_END_WITH_ERROR;
 }
 
 static void free_body(void *context) {
@@ -237,8 +235,8 @@ static void finish(
     if (!request) return;
     if (request->connection_number)
         server->callbacks.finished(
-            server->callbacks.context, request->connection_number, request, code == MHD_REQUEST_TERMINATED_COMPLETED_OK);
-    release(request);
+            server->callbacks.context, request->connection_number, code == MHD_REQUEST_TERMINATED_COMPLETED_OK);
+    cwi_request_release(request);
 }
 
 static void notice(
@@ -264,8 +262,15 @@ static size_t keep(void *context, struct MHD_Connection *connection, char *text)
     return strlen(text);
 }
 
-static void ignore(void *context, const char *format, va_list arguments) {
-    (void)context, (void)format, (void)arguments;
+// The only trace of a refusal by the library itself is its message, such as "… (HTTP response code is 431 ('…')) …".
+static void hear(void *context, const char *format, va_list arguments) {
+    cwi_httpd *server = context;
+    char message[256];
+    vsnprintf(message, sizeof message, format, arguments);
+    static const char mark[] = "HTTP response code is ";
+    const char *found = strstr(message, mark);
+    unsigned int status = found ? (unsigned int)strtoul(found + sizeof mark - 1, NULL, 10) : 0;
+    if (status >= 400 && status < 600) server->callbacks.unread(server->callbacks.context, status);
 }
 
 cwi_httpd *cwi_httpd_start(int socket, cwi_httpd_limits limits, cwi_httpd_callbacks callbacks) {
@@ -276,7 +281,7 @@ cwi_httpd *cwi_httpd_start(int socket, cwi_httpd_limits limits, cwi_httpd_callba
     unsigned int threads = limits.thread_count > 1 ? limits.thread_count : 0;
     server->daemon = MHD_start_daemon(
         MHD_USE_EPOLL_INTERNAL_THREAD | MHD_ALLOW_SUSPEND_RESUME | MHD_USE_ERROR_LOG | MHD_USE_ITC, 0, NULL, NULL, handle, server,
-        MHD_OPTION_EXTERNAL_LOGGER, ignore, NULL, MHD_OPTION_LISTEN_SOCKET, socket, MHD_OPTION_THREAD_POOL_SIZE, threads,
+        MHD_OPTION_EXTERNAL_LOGGER, hear, server, MHD_OPTION_LISTEN_SOCKET, socket, MHD_OPTION_THREAD_POOL_SIZE, threads,
         MHD_OPTION_CONNECTION_LIMIT, limits.connection_limit, MHD_OPTION_CONNECTION_MEMORY_LIMIT, limits.head_byte_count,
         MHD_OPTION_CONNECTION_TIMEOUT, limits.idle_seconds, MHD_OPTION_NOTIFY_COMPLETED, finish, server,
         MHD_OPTION_NOTIFY_CONNECTION, notice, server, MHD_OPTION_URI_LOG_CALLBACK, begin, server, MHD_OPTION_UNESCAPE_CALLBACK, keep,

@@ -55,16 +55,13 @@ enum ServerProgram {
         if let warning = settings.warning(inheritedCount: sockets.count) { complain(warning) }
         if sockets.isEmpty { for place in settings.places { sockets.append(try ListeningSocket.open(place)) } }
         let names = sockets.map(ListeningSocket.name)
-        let server = HTTPServer(sockets: sockets, limits: settings.limits) { exchange, answer in
-            metrics.note(answer, seconds: exchange.start.duration(to: .now) / .seconds(1))
-        } handler: { exchange in
+        let server = HTTPServer(sockets: sockets, limits: settings.limits) { exchange in
             let closes = isStopping.withLock { $0 }
             @Sendable func send(_ answer: ServiceAnswer) {
                 // A client that is still there did not give the work up: the end of the time for stopping did.
                 let isGivenUp = answer.status == 499 && isStopping.withLock { $0 }
-                let answer = isGivenUp ? ServiceAnswer.stopping(exchange.request) : answer
-                metrics.note(answer, seconds: exchange.start.duration(to: .now) / .seconds(1))
-                exchange.send(answer, closes: closes || isStopping.withLock { $0 })
+                exchange.send(
+                    isGivenUp ? .stopping(exchange.request) : answer, closes: closes || isStopping.withLock { $0 })
             }
             if let answer = pages.answer(to: exchange.request) { return send(answer) }
             switch service.begin(exchange.request) {
@@ -73,6 +70,8 @@ enum ServerProgram {
                 let task = Task { send(await service.answer(to: pending)) }
                 exchange.onLeave { task.cancel() }
             }
+        } onAnswer: { exchange, answer in
+            metrics.note(answer, seconds: exchange.start.duration(to: .now) / .seconds(1))
         } onEnd: { exchange, isSent in
             log.print(exchange, isSent: isSent)
         }

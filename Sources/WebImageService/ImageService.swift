@@ -94,13 +94,14 @@ public final class ImageService: Sendable {
             now: configuration.now)
         self.maker = maker
         let limits = configuration.limits
-        uploads = WorkPlaces(placeCount: max(0, limits.workCount) + max(0, limits.queueLength), queueLength: 0)
+        let waitingCount = max(0, limits.workCount) + max(0, limits.queueLength)
+        uploads = WorkPlaces(placeCount: waitingCount, queueLength: 0)
         fallbackID = configuration.fallback.map { SHA256.hexDigest(of: [UInt8]($0)) } ?? ""
         results = ResultStore(
             memory: MemoryCache(costLimit: configuration.memoryByteCount), disk: configuration.disk,
             shared: configuration.shared,
-            places: WorkPlaces(
-                placeCount: configuration.limits.workCount, queueLength: configuration.limits.queueLength),
+            places: WorkPlaces(placeCount: limits.workCount, queueLength: limits.queueLength),
+            lookUps: WorkPlaces(placeCount: waitingCount, queueLength: 0),
             now: configuration.now, settings: { maker.settings(of: $0) }, make: { await maker.result(of: $0) })
     }
 
@@ -163,8 +164,9 @@ public final class ImageService: Sendable {
         let (request, order) = (pending.request, pending.order)
         do throws(Refusal) {
             try checkIsRunning()
-            let end = ContinuousClock.now + time(for: request)
-            let found = await results.answer(to: order, within: ContinuousClock.now.duration(to: end))
+            let limit = ContinuousClock.now + configuration.limits.time
+            let end = request.deadline.map { min($0, limit) } ?? limit
+            let found = await results.answer(to: order, until: end)
             switch found.outcome {
             case .success(let result):
                 count(found.origin)
@@ -184,11 +186,6 @@ public final class ImageService: Sendable {
         return answer(request, order, result, .memory)
     }
 
-    private func time(for request: ServiceRequest) -> Duration {
-        let limit = configuration.limits.time
-        return request.deadline.map { min(limit, max(.zero, ContinuousClock.now.duration(to: $0))) } ?? limit
-    }
-
     private func answer(
         _ request: ServiceRequest, _ order: Order, _ result: StoredResult, _ origin: ResultStore.Origin
     ) -> ServiceAnswer {
@@ -202,7 +199,7 @@ public final class ImageService: Sendable {
         guard let data = configuration.fallback, refusal.isAboutSource, order.key.info == nil else { return nil }
         // It has a place, a job and the caches, as any other result.
         let order = order.replacingSource(by: data, id: fallbackID)
-        let found = await results.answer(to: order, within: max(.zero, ContinuousClock.now.duration(to: end)))
+        let found = await results.answer(to: order, until: end)
         guard case .success(let result) = found.outcome else { return nil }
         if found.origin == .made { madeFallbacks.withLock { $0 += 1 } }
         totals.withLock { totals in
@@ -210,11 +207,12 @@ public final class ImageService: Sendable {
             totals.refusals += 1
         }
         var fields: [HTTPField] = [HTTPField(name: "Content-Type", value: result.head.contentType)]
-        fields.add("Content-Length", "\(result.data.count)")
+        fields.add("Content-Length", "\(result.body.count)")
         fields.add("Cache-Control", "public, max-age=60")
         if !order.varyingFields.isEmpty { fields.add("Vary", order.varyingFields.joined(separator: ", ")) }
         return ServiceAnswer(
-            configuration.fallbackStatus ?? refusal.status, fields, request.method == "HEAD" ? Data() : result.data)
+            status: configuration.fallbackStatus ?? refusal.status, headers: fields,
+            body: request.method == "HEAD" ? ServiceAnswer.Body(Data()) : result.body)
     }
 
     private func refused(_ refusal: Refusal, _ request: ServiceRequest) -> ServiceAnswer {

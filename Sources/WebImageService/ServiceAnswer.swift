@@ -1,4 +1,4 @@
-public import FoundationEssentials
+package import FoundationEssentials
 public import WebImageLoading
 
 /// What an ``ImageService`` answers.
@@ -7,17 +7,17 @@ public struct ServiceAnswer: Sendable {
     public var status: Int
     /// The header fields, with the length of the body.
     public var headers: [HTTPField]
-    /// The body, which is whole: results have at most ``ImageService/Limits/resultByteCount`` bytes. Empty for HEAD.
-    public var body: Data
+    /// The body; empty for HEAD.
+    public var body: Body
     /// Of a 304, the length of the result, for servers that write a length in any case.
     package var unsentByteCount = 0
 
-    init(_ status: Int, _ headers: [HTTPField], _ body: Data = Data()) {
-        (self.status, self.headers, self.body) = (status, headers, body)
+    package init(status: Int, headers: [HTTPField], body: Data = Data()) {
+        (self.status, self.headers, self.body) = (status, headers, Body(body))
     }
 
-    package init(status: Int, headers: [HTTPField], body: Data) {
-        self.init(status, headers, body)
+    init(status: Int, headers: [HTTPField], body: Body) {
+        (self.status, self.headers, self.body) = (status, headers, body)
     }
 
     /// Returns the value of a field; `nil` without one.

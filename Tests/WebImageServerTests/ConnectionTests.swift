@@ -105,7 +105,7 @@ struct ConnectionTests {
             exchange.onLeave { sink.yield() }
             client.shut()
             for await _ in left.prefix(1) {}
-            exchange.send(Self.answer("nobody"), closes: false)
+            exchange.send(Self.answer("unread"), closes: false)
         }
         while fixture.server.connections.count > 0, !Task.isCancelled { await Task.yield() }
         await fixture.server.stop(within: .seconds(5))
@@ -233,23 +233,28 @@ struct ConnectionTests {
         let socket = try ListeningSocket.open("127.0.0.1:0")
         let place = ListeningSocket.name(of: socket)
         let (counted, logged) = (LockBox<[Int]>([]), AsyncStream<String>.makeStream())
-        let started = HTTPServer(sockets: [socket], limits: HTTPServer.Limits()) { _, answer in
+        let started = HTTPServer(sockets: [socket], limits: HTTPServer.Limits()) { _ in
+        } onAnswer: { _, answer in
             counted.withLock { $0.append(answer.status) }
-        } handler: { _ in
         } onEnd: { exchange, _ in
             logged.continuation.yield(
                 "\(exchange.request.method) \(exchange.request.target) \(exchange.answer?.status ?? 0)")
         }
         let server = try #require(started)
-        for (request, status) in [("PUT /a HTTP/1.1", 405), ("GET /b HTTP/1.1\r\nContent-Length: 3", 400)] {
+        let long = String(repeating: "a", count: 100_000)
+        let requests = [
+            ("PUT /a HTTP/1.1", 405, "PUT /a 405"), ("GET /b HTTP/1.1\r\nContent-Length: 3", 400, "GET /b 400"),
+            // Those that libmicrohttpd does not read have no method and no target.
+            ("GET /c HTTP/1.1\r\nX: " + long, 431, "- - 431"), ("GET /" + long + " HTTP/1.1", 414, "- - 414"),
+        ]
+        var lines = logged.stream.makeAsyncIterator()
+        for (request, status, line) in requests {
             let client = try RawClient(place)
             client.send(request + "\r\nHost: a\r\n\r\n")
             #expect(await client.status() == status)
+            #expect(await lines.next() == line)
         }
-        var lines: [String] = []
-        for await line in logged.stream.prefix(2) { lines.append(line) }
-        #expect(lines == ["PUT /a 405", "GET /b 400"])
-        #expect(counted.withLock { $0 } == [405, 400])
+        #expect(counted.withLock { $0 } == requests.map(\.1))
         await server.stop(within: .seconds(5))
     }
 
@@ -258,10 +263,8 @@ struct ConnectionTests {
         let text = (0..<200_000).map { "\($0) " }.joined()
         let fixture = try Fixture { _ in
         } answer: { exchange in
-            var answer = Self.answer("")
-            let body = Data(text.utf8)
-            answer.body = body.prefix(Int(exchange.request.target.dropFirst()) ?? 0).dropFirst(1)
-            return answer
+            let body = Data(text.utf8).prefix(Int(exchange.request.target.dropFirst()) ?? 0).dropFirst(1)
+            return ServiceAnswer(status: 200, headers: [], body: body)
         }
         for count in [1, 2, 32 << 10, (32 << 10) + 1, (32 << 10) + 2, 1 << 20] {
             let client = try RawClient(fixture.place)
@@ -274,27 +277,65 @@ struct ConnectionTests {
     }
 
     @Test func slowClientsTakeNoCopyOfTheBody() async throws {
-        let body = Data(repeating: 1, count: 16 << 20)
+        let body = Self.answer(String(repeating: "x", count: 16 << 20))
         let sent = LockBox(0)
         let fixture = try Fixture { _ in
         } answer: { _ in
-            var answer = Self.answer("")
-            answer.body = body
             sent.withLock { $0 += 1 }
-            return answer
+            return body
         }
-        func residentByteCount() throws -> Int {
-            let text = try String(contentsOfFile: "/proc/self/statm", encoding: .utf8)
-            return (Int(text.split(separator: " ")[1]) ?? 0) * 4096
-        }
-        let before = try residentByteCount()
+        let before = ProcessMemory().residentByteCount
         let clients = try (0..<30).map { _ in try RawClient(fixture.place) }
         for client in clients { client.send(Self.get) }
         while sent.withLock({ $0 }) < clients.count, !Task.isCancelled { await Task.yield() }
         // 480 MB, if each had a copy.
-        #expect(try residentByteCount() - before < 200 << 20)
+        #expect(ProcessMemory().residentByteCount - before < 200 << 20)
         for client in clients { client.shut() }
         await fixture.server.stop(within: .seconds(5))
+    }
+
+    /// Bodies that are in memory for clients that read slowly count once, and have a limit together.
+    @Test func clientsThatReadSlowlyTakeALimitedMemory() async throws {
+        let (first, second) = (
+            Self.answer(String(repeating: "x", count: 8 << 20)), String(repeating: "y", count: 8 << 20)
+        )
+        let fixture = try Fixture {
+            $0.sendingByteCount = 12 << 20
+        } answer: { exchange in
+            switch exchange.request.target {
+            case "/first": first
+            case "/second": Self.answer(second)
+            default: Self.answer("ok")
+            }
+        }
+        func client(_ target: String) throws -> RawClient {
+            let client = try RawClient(fixture.place)
+            client.send("GET \(target) HTTP/1.1\r\nHost: a\r\n\r\n")
+            return client
+        }
+        var readers = [try client("/first"), try client("/first")]
+        for reader in readers { #expect(await reader.status() == 200) }
+        let refused = try client("/second")
+        let text = await refused.read { $0.hasSuffix(".\n") }
+        #expect(text.hasPrefix("HTTP/1.1 503 ") && text.contains("Retry-After: "), "\(text.prefix(200))")
+        #expect(try await client("/short").status() == 200)
+        // Memory is free when the last client of a body has left.
+        readers = []
+        var status = 0
+        while status != 200, !Task.isCancelled { status = try await client("/second").status() }
+        await fixture.server.stop(within: .milliseconds(100))
+    }
+
+    @Test func aServerThatDoesNotStartServesNothing() async throws {
+        let socket = try ListeningSocket.open("127.0.0.1:0")
+        let place = ListeningSocket.name(of: socket)
+        let file = open("/dev/null", O_RDONLY)
+        defer { close(file) }
+        let server = HTTPServer(sockets: [socket, file], limits: HTTPServer.Limits()) { _ in
+        } onEnd: { _, _ in
+        }
+        #expect(server == nil)
+        #expect(throws: (any Error).self) { try RawClient(place) }
     }
 
     /// libmicrohttpd ends the process if a connection is suspended while it stops.

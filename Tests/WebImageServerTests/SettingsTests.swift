@@ -23,7 +23,7 @@ struct SettingsTests {
     private static let values: [String: (valid: String, invalid: String?)] = [
         "bind": (":1", nil), "max-clients": ("5", "0"), "read-request-timeout": ("1.5", "-1"),
         "keep-alive-timeout": ("3", "x"),
-        "write-response-timeout": ("3", "inf"), "graceful-stop-timeout": ("0", "-1"),
+        "write-response-timeout": ("3", "inf"), "sending-memory": ("64M", "x"), "graceful-stop-timeout": ("0", "-1"),
         "log-requests": ("false", "maybe"),
         "key": ("aa,bb", nil), "salt": ("cc", nil), "signature-size": ("8", "33"), "trusted-signatures": ("a,b", nil),
         "unsigned": ("true", "x"), "path-prefix": ("/i", nil), "presets": ("a=w:1,b=h:2", "w:1"),

@@ -37,7 +37,7 @@ struct AnswerTests {
         #expect(answer.status == 200, "\(answer.text.prefix(100))")
         #expect(answer.header("Content-Type") == type)
         #expect(answer.header("Vary") == (suffix.isEmpty ? "Accept" : nil))
-        #expect(ImageFormat(signatureOf: answer.body)?.mimeType == type)
+        #expect(ImageFormat(signatureOf: answer.bytes)?.mimeType == type)
     }
 
     @Test func theBestFormatIsTheShortest() async throws {
@@ -65,7 +65,7 @@ struct AnswerTests {
         ] {
             let answer = try await fixture.get(path, ["Accept": accept])
             #expect(answer.status == 200, "\(answer.text.prefix(100))")
-            #expect(try CodecRegistry.shared.info(of: answer.body).frameCount == count, "\(path)")
+            #expect(try CodecRegistry.shared.info(of: answer.bytes).frameCount == count, "\(path)")
         }
         let small = try await self.fixture { $0.limits.decoding.animationByteCount = 4 * 40 * 40 * 3 }
         #expect(try await small.get("/w:40/plain/{}/a.gif@webp").status == 200)
@@ -96,7 +96,7 @@ struct AnswerTests {
         let original = try CodecRegistry.shared.encode(ServiceFixture.picture(width: 80, height: 40), as: .png)
         for path in ["/raw:1/w:10/plain/{}/a.png", "/skp:png/w:10/plain/{}/a.png", "/skp:png/w:10/plain/{}/a.png@png"] {
             let answer = try await fixture.get(path, ["Accept": "image/webp"])
-            #expect(answer.body == original && answer.header("Content-Type") == "image/png", "\(path)")
+            #expect(answer.bytes == original && answer.header("Content-Type") == "image/png", "\(path)")
         }
         #expect(try await fixture.get("/skp:png/w:10/plain/{}/a.png@jpg").header("Content-Type") == "image/jpeg")
         // Only images.
@@ -119,7 +119,7 @@ struct AnswerTests {
             ["If-Modified-Since": "Sat, 15 Nov 2014 12:45:26 GMT"],
         ] {
             let answer = try await fixture.get(path, headers)
-            #expect(answer.status == 304 && answer.body.isEmpty && answer.header("ETag") == tag, "\(headers)")
+            #expect(answer.status == 304 && answer.bytes.isEmpty && answer.header("ETag") == tag, "\(headers)")
             #expect(answer.header("Cache-Control") != nil && answer.header("Vary") == "Accept")
             #expect(answer.header("Content-Length") == nil)
         }
@@ -145,7 +145,7 @@ struct AnswerTests {
             ("bytes=-99999", 0..<count), ("bytes=0-9223372036854775807", 0..<count),
         ] {
             let answer = try await fixture.get(path, ["Range": range])
-            #expect(answer.status == 206 && Data(answer.body) == whole.body[part], "\(range)")
+            #expect(answer.status == 206 && answer.bytes == whole.bytes[part], "\(range)")
             #expect(answer.header("Content-Range") == "bytes \(part.lowerBound)-\(part.upperBound - 1)/\(count)")
             #expect(answer.header("Content-Length") == "\(part.count)")
         }
@@ -168,10 +168,10 @@ struct AnswerTests {
         let fixture = try await self.fixture()
         let get = try await fixture.get("/w:20/plain/{}/a.png")
         let head = try await fixture.get("/w:20/plain/{}/a.png", method: "HEAD")
-        #expect(head.status == 200 && head.body.isEmpty)
+        #expect(head.status == 200 && head.bytes.isEmpty)
         #expect(head.header("Content-Length") == "\(get.body.count)" && head.header("ETag") == get.header("ETag"))
         let refused = try await fixture.get("/w:x/plain/{}/a.png", method: "HEAD")
-        #expect(refused.status == 400 && refused.body.isEmpty)
+        #expect(refused.status == 400 && refused.bytes.isEmpty)
         let post = try await fixture.get("/w:20/plain/{}/a.png", method: "POST")
         #expect(post.status == 405 && post.header("Allow") == "GET, HEAD")
     }
@@ -257,7 +257,7 @@ struct AnswerTests {
             to: ServiceRequest(
                 target: "/info/_/bh:1/th:1/ph:1/dc:4/exif:1/plain/\(try fixture.origin.url("/a.png").absoluteString)"))
         #expect(answer.status == 200 && answer.header("Content-Type") == "application/json", "\(answer.text)")
-        let object = try #require(try JSONSerialization.jsonObject(with: answer.body) as? [String: Any])
+        let object = try #require(try JSONSerialization.jsonObject(with: answer.bytes) as? [String: Any])
         #expect(object["width"] as? Int == 80 && object["height"] as? Int == 40 && object["format"] as? String == "png")
         #expect((object["dominantColors"] as? [String])?.count == 4)
         for name in ["blurHash", "thumbHash", "perceptualHash"] { #expect((object[name] as? String)?.isEmpty == false) }

@@ -17,7 +17,7 @@ struct CachingTests {
         let fixture = try ServiceFixture()
         try await fixture.serve("/a.png", width: 400, height: 300)
         let bodies = try await withThrowingTaskGroup(of: Data.self) { group in
-            for _ in 0..<20 { group.addTask { try await fixture.get("/w:100/plain/{}/a.png").body } }
+            for _ in 0..<20 { group.addTask { try await fixture.get("/w:100/plain/{}/a.png").bytes } }
             return try await group.reduce(into: Set<Data>()) { $0.insert($1) }
         }
         #expect(bodies.count == 1)
@@ -40,11 +40,11 @@ struct CachingTests {
         let made = try await first.get("/w:20/plain/{}/a.png")
         #expect(made.header("Cache-Status") == "webimage; fwd=uri-miss; stored")
         let hit = try await first.get("/w:20/plain/{}/a.png")
-        #expect(hit.header("Cache-Status")?.hasSuffix("detail=memory") == true && hit.body == made.body)
+        #expect(hit.header("Cache-Status")?.hasSuffix("detail=memory") == true && hit.bytes == made.bytes)
         await first.service.stop()
         let second = try fixture()
         let stored = try await second.get("/w:20/plain/{}/a.png")
-        #expect(stored.header("Cache-Status")?.hasSuffix("detail=disk") == true && stored.body == made.body)
+        #expect(stored.header("Cache-Status")?.hasSuffix("detail=disk") == true && stored.bytes == made.bytes)
         #expect(stored.header("ETag") == made.header("ETag"))
         #expect(try await count(origin, "/a.png") == 1)
         // Each part of an order makes another result.
@@ -106,7 +106,7 @@ struct CachingTests {
         for number in 0..<3 {
             let answer = try await fixture.get("/w:10/plain/{}/none\(number)")
             #expect(answer.status == 200)
-            bodies.insert(answer.body)
+            bodies.insert(answer.bytes)
         }
         #expect(bodies.count == 1)
         #expect(fixture.service.fallbackCount == 1)

@@ -115,13 +115,13 @@ struct PixelTests {
             ServiceFixture.picture(width: 8, height: 8), as: .jpeg, options: encoding)
         try await fixture.origin.answer("/m.jpg", body: file)
         func texts(_ options: String) async throws -> [Bool] {
-            let body = try await fixture.get("/\(options)/plain/{}/m.jpg@jpg").body
+            let body = try await fixture.get("/\(options)/plain/{}/m.jpg@jpg").bytes
             return ["Cam", "Alice"].map { body.firstRange(of: Data($0.utf8)) != nil }
         }
         #expect(try await texts("sm:1") == [false, false])
         #expect(try await texts("sm:0") == [true, true])
         #expect(try await texts("kcr:1") == [false, true])
-        let profile = try await fixture.get("/scp:0/plain/{}/m.jpg@jpg").body
+        let profile = try await fixture.get("/scp:0/plain/{}/m.jpg@jpg").bytes
         #expect(profile.firstRange(of: Data("ICC_PROFILE".utf8)) != nil)
     }
 

@@ -75,18 +75,21 @@ struct ServiceFixture {
 }
 
 extension ServiceAnswer {
+    /// The body, which is in memory.
+    var bytes: Data { Data(body.data ?? Data()) }
+
     /// The image in the body.
-    var image: Image { get throws { try CodecRegistry.shared.decode(body) } }
+    var image: Image { get throws { try CodecRegistry.shared.decode(bytes) } }
 
     /// The width and the height of the image in the body.
     var size: [Int] {
         get throws {
-            let size = try CodecRegistry.shared.info(of: body).size
+            let size = try CodecRegistry.shared.info(of: bytes).size
             return [size.width, size.height]
         }
     }
 
-    var text: String { String(decoding: body, as: UTF8.self) }
+    var text: String { String(decoding: bytes, as: UTF8.self) }
 
     /// The colors at the centers of the quarters: a letter each, `?` for another color.
     var quarters: String {

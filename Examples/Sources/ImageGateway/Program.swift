@@ -24,6 +24,8 @@ enum Program {
 
         var head = "Status: \(answer.status)\r\n"
         for field in answer.headers { head += "\(field.name): \(field.value)\r\n" }
-        try FileHandle.standardOutput.write(contentsOf: Data((head + "\r\n").utf8) + answer.body)
+        let output = FileHandle.standardOutput
+        try output.write(contentsOf: Data((head + "\r\n").utf8))
+        for try await piece in answer.body { try output.write(contentsOf: piece) }
     }
 }

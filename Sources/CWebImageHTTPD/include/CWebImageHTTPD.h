@@ -28,10 +28,12 @@ typedef struct {
     void (*received)(void *context, uint64_t connection, cwi_request *request);
     // A request was refused by this side, with a text. The program gets a reference, and does not answer.
     void (*refused)(void *context, uint64_t connection, cwi_request *request, unsigned int status, const char *text);
+    // libmicrohttpd has refused what it could not read as a request: a head that is too long or invalid. It does not tell which.
+    void (*unread)(void *context, unsigned int status);
     // Its answer is being sent: `sending` has that many bytes, without the head.
     void (*sending)(void *context, uint64_t connection, uint64_t byte_count);
     // Its answer was sent, or could not be.
-    void (*finished)(void *context, uint64_t connection, cwi_request *request, bool is_sent);
+    void (*finished)(void *context, uint64_t connection, bool is_sent);
 } cwi_httpd_callbacks;
 
 typedef struct {
@@ -58,10 +60,10 @@ const char *cwi_request_target(const cwi_request *request);
 size_t cwi_request_field_count(const cwi_request *request);
 cwi_field cwi_request_field(const cwi_request *request, size_t index);
 
-// Reads a body while it is sent, from any thread: exactly `count` bytes. `release` is called once.
+// Reads a body while it is sent, from any thread: exactly `count` bytes, or the connection ends. `release` is called once.
 typedef struct {
     void *context;
-    void (*read)(void *context, uint64_t position, void *buffer, size_t count);
+    bool (*read)(void *context, uint64_t position, void *buffer, size_t count);
     void (*release)(void *context);
 } cwi_reader;
 

@@ -49,7 +49,7 @@ public final class DiskCache: Sendable {
     }
 
     /// The threads on which all disk caches read. They may decode what they have read.
-    private static let sharedQueue = WorkQueue(
+    static let readingQueue = WorkQueue(
         label: "webimage-disk", threadCount: threadCount, niceness: DecodingQueue.niceness, lendsThreads: true)
     static let threadCount = 3
     /// The threads on which disk caches write, one per cache at a time. They are separate, since a writer may have to
@@ -73,7 +73,7 @@ public final class DiskCache: Sendable {
     ) {
         self.configuration = configuration
         self.now = now
-        queue = Self.sharedQueue
+        queue = Self.readingQueue
         serialQueue = SerialQueue(queue: Self.writingQueue)
         ageLimit = DiskWriter.microseconds(ofAge: configuration.ageLimit)
         self.upkeepInterval = upkeepInterval
@@ -153,7 +153,7 @@ public final class DiskCache: Sendable {
     /// Whether bytes are stored under `key`. Does not count as an access.
     public func contains(_ key: String) async -> Bool { await onReadingThread { $0.isPresent(key) } }
 
-    private func onReadingThread<Result: Sendable>(
+    func onReadingThread<Result: Sendable>(
         _ body: @escaping @Sendable (DiskCache) -> Result
     ) async -> Result {
         openOnce()
@@ -177,17 +177,8 @@ public final class DiskCache: Sendable {
     }
 
     func findItem(_ key: String) -> Item? {
-        find(key, counting: [.use, .miss]) { data, attachments, times in
-            Item(data: data, entry: Entry(key: key, byteCount: data.count, attachments: attachments, times: times))
-        } onDisk: { reader, staged, isGone throws(DiskFault) in
-            while case .found(let data, let record) = removingDamaged(try reader.read(key, isExpired: isGone)) {
-                // If it was replaced since it was read, there is now another entry.
-                if let entry = try reader.entry(key, record, staged: staged) {
-                    return (Item(data: data, entry: entry), record)
-                }
-            }
-            return nil
-        }
+        guard case .data(let data, let entry) = findOpenItem(key, atLeast: .max) else { return nil }
+        return Item(data: data, entry: entry)
     }
 
     func findEntry(_ key: String, countsAsUse: Bool = false) -> Entry? {
@@ -211,7 +202,7 @@ public final class DiskCache: Sendable {
     }
 
     /// What a look-up changes.
-    private struct Counting: OptionSet {
+    struct Counting: OptionSet {
         let rawValue: Int
         /// The entry counts as used now.
         static let use = Counting(rawValue: 1)
@@ -224,7 +215,7 @@ public final class DiskCache: Sendable {
     /// - Parameters:
     ///   - waiting: makes the result of what waits.
     ///   - onDisk: reads the result with its record. What waits may replace the attachments on disk; a record that is gone is not found.
-    private func find<Found>(
+    func find<Found>(
         _ key: String, counting: Counting, waiting: (Data, DiskAttachments, Entry.Times) -> Found,
         onDisk: (DiskReader, _ staged: DiskAttachments?, _ isGone: (DiskReader.Record) -> Bool) throws(DiskFault) ->
             (Found, DiskReader.Record)?
@@ -296,7 +287,7 @@ public final class DiskCache: Sendable {
     }
 
     /// Schedules the removal of a damaged entry.
-    private func removingDamaged(_ result: DiskReader.Result) -> DiskReader.Result {
+    func removingDamaged(_ result: DiskReader.Result) -> DiskReader.Result {
         if case .damaged(let number, let fileName) = result {
             serialQueue.submit { [writer] in writer.removeDamaged(number, fileName: fileName) }
         }

@@ -154,11 +154,18 @@ final class DiskReader {
         return try segments.read(row, in: valuesPath)
     }
 
+    /// Opens the file of a row; `nil` if its bytes are missing or damaged.
+    func file(of row: DiskIndex.Row) throws(DiskFault) -> StoredFile? {
+        guard let file = try ValueFile.open("\(valuesPath)/\(row.fileName)", byteCount: row.size) else { return nil }
+        return !needsCheck(row) || file.checksum == row.checksum ? file : nil
+    }
+
     /// After a power failure, the index may refer to values that never reached the disk. Values written since the last
     /// boot are in the system's memory or on disk.
+    private func needsCheck(_ row: DiskIndex.Row) -> Bool { checksAll || row.id < bootFirstID }
+
     private func isWhole(_ data: Data, _ row: DiskIndex.Row) -> Bool {
-        guard checksAll || row.id < bootFirstID else { return true }
-        return Checksum.of(data) == row.checksum
+        !needsCheck(row) || Checksum.of(data) == row.checksum
     }
 
     /// Closes segments: only those that others have deleted, or all. Their space is not freed while they are open.

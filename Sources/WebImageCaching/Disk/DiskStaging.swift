@@ -388,11 +388,16 @@ extension DiskCache.Attributes {
 
 /// The CRC-32 of stored bytes (the polynomial of gzip and PNG): 0.07 µs per KiB with libdeflate, 0.25 µs with zlib.
 enum Checksum {
-    static func of(_ data: Data) -> UInt32 {
-        data.withUnsafeBytes { bytes in
-            // NULL would request the initial value, which is also the checksum of no bytes.
-            UInt32(truncatingIfNeeded: libdeflate_crc32(0, bytes.baseAddress, bytes.count))
-        }
+    /// That of no bytes.
+    static let initial: UInt32 = 0
+
+    static func of(_ data: Data) -> UInt32 { data.withUnsafeBytes { adding($0, to: initial) } }
+
+    /// Returns the checksum of bytes of which the first ones have the checksum `first`.
+    static func adding(_ bytes: UnsafeRawBufferPointer, to first: UInt32) -> UInt32 {
+        // NULL would request the initial value.
+        guard let start = bytes.baseAddress else { return first }
+        return UInt32(truncatingIfNeeded: libdeflate_crc32(first, start, bytes.count))
     }
 }
 

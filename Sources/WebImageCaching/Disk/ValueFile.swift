@@ -41,12 +41,18 @@ enum ValueFile {
 
     /// Returns the contents; `nil` if there is no such file, or its length is not `byteCount`.
     static func read(_ path: String, byteCount: Int64) throws(DiskFault) -> Data? {
+        guard let file = try open(path, byteCount: byteCount) else { return nil }
+        return try file.read(0..<file.byteCount)
+    }
+
+    /// Opens a file; `nil` if there is none, or its length is not `byteCount`.
+    static func open(_ path: String, byteCount: Int64) throws(DiskFault) -> StoredFile? {
         guard let descriptor = try open(path) else { return nil }
-        defer { close(descriptor) }
+        // Closes the descriptor in any case.
+        let file = StoredFile(descriptor, byteCount: Int(byteCount))
         var status = stat()
         guard fstat(descriptor, &status) == 0 else { throw .system(errno: errno) }
-        guard status.st_size == byteCount else { return nil }
-        return try read(descriptor, at: 0, byteCount: Int(byteCount))
+        return status.st_size == byteCount ? file : nil
     }
 
     /// Opens a file for reading; `nil` if there is none, or the name belongs to something else.
@@ -62,19 +68,31 @@ enum ValueFile {
     /// Reads bytes of an open file; `nil` if the file is too short.
     static func read(_ descriptor: Int32, at offset: Int64, byteCount: Int) throws(DiskFault) -> Data? {
         guard let bytes = malloc(max(1, byteCount)) else { throw .system(errno: ENOMEM) }
-        var received = 0
-        while received < byteCount {
-            let count = pread(descriptor, bytes + received, byteCount - received, off_t(offset) + off_t(received))
+        var isRead = false
+        defer { if !isRead { free(bytes) } }
+        isRead = try read(
+            descriptor, at: offset, into: UnsafeMutableRawBufferPointer(start: bytes, count: byteCount))
+        // It copies a few bytes, and frees them at once.
+        return isRead ? Data(bytesNoCopy: bytes, count: byteCount, deallocator: .free) : nil
+    }
+
+    /// Fills a buffer with bytes of an open file; returns `false` if the file is too short.
+    static func read(
+        _ descriptor: Int32, at offset: Int64, into buffer: UnsafeMutableRawBufferPointer
+    ) throws(DiskFault) -> Bool {
+        var rest = buffer[...]
+        while !rest.isEmpty {
+            let bytes = UnsafeMutableRawBufferPointer(rebasing: rest)
+            let count = pread(descriptor, bytes.baseAddress, bytes.count, off_t(offset) + off_t(rest.startIndex))
             if count > 0 {
-                received += count
-            } else if count == 0 || errno != EINTR {
-                let failure = errno
-                free(bytes)
-                if count == 0 { return nil }
-                throw .system(errno: failure)
+                rest = rest.dropFirst(count)
+            } else if count == 0 {
+                return false
+            } else if errno != EINTR {
+                throw .system(errno: errno)
             }
         }
-        return Data(bytesNoCopy: bytes, count: byteCount, deallocator: .free)
+        return true
     }
 }
 

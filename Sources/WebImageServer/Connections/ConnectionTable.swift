@@ -25,8 +25,8 @@ final class ConnectionTable: Sendable {
     private struct Connection {
         let descriptor: Int32
         var phase = Phase.head
-        let opening = ContinuousClock.now
         var deadline: ContinuousClock.Instant
+        /// Until its answer was sent.
         var exchange: HTTPExchange?
     }
 
@@ -63,7 +63,7 @@ final class ConnectionTable: Sendable {
 
     var count: Int { state.withLock { $0.connections.count } }
     /// The requests without an answer.
-    var workingCount: Int { state.withLock { $0.connections.values.count { $0.exchange != nil } } }
+    var workingCount: Int { state.withLock { $0.connections.values.count { $0.phase == .working } } }
 
     // MARK: Phases
 
@@ -71,10 +71,10 @@ final class ConnectionTable: Sendable {
         state.withLock { state in
             // The client that has been sending its first request for the longest makes place.
             if state.connections.count >= connectionLimit,
-                let oldest = state.connections.filter({ $0.value.exchange == nil && $0.value.phase != .sending })
-                    .min(by: { $0.value.deadline < $1.value.deadline })
+                let oldest = state.connections.values.filter({ $0.phase == .head || $0.phase == .idle })
+                    .min(by: { $0.deadline < $1.deadline })
             {
-                shutdown(oldest.value.descriptor, Int32(SHUT_RDWR))
+                shutdown(oldest.descriptor, Int32(SHUT_RDWR))
             }
             state.connections[number] = Connection(descriptor: descriptor, deadline: .now + times.head)
         }
@@ -90,9 +90,9 @@ final class ConnectionTable: Sendable {
     /// Returns whether a request may be answered later; otherwise, it must be answered at once.
     func begin(_ exchange: HTTPExchange) -> Bool {
         state.withLock { state in
+            state.connections[exchange.connection]?.exchange = exchange
             guard !state.isClosed else { return false }
             state.connections[exchange.connection]?.phase = .working
-            state.connections[exchange.connection]?.exchange = exchange
             return true
         }
     }
@@ -100,9 +100,9 @@ final class ConnectionTable: Sendable {
     /// Watches whether the client leaves, while an answer is made.
     func watch(_ exchange: HTTPExchange) {
         state.withLock { state in
-            guard let connection = state.connections[exchange.connection], connection.exchange === exchange else {
-                return
-            }
+            guard let connection = state.connections[exchange.connection], connection.exchange === exchange,
+                connection.phase == .working
+            else { return }
             cwi_watch_add(watchDescriptor, connection.descriptor, exchange.connection)
         }
     }
@@ -114,19 +114,20 @@ final class ConnectionTable: Sendable {
             state.connections[number]?.phase = .sending
             state.connections[number]?.deadline =
                 .now + (state.isLate ? Self.lastTime : times.sending + .seconds(seconds))
-            state.connections[number]?.exchange = nil
             cwi_watch_remove(watchDescriptor, connection.descriptor)
         }
         resumeWaiters()
     }
 
-    func finish(_ number: UInt64) {
-        state.withLock { state in
+    /// Returns the exchange that has ended.
+    func finish(_ number: UInt64) -> HTTPExchange? {
+        let exchange = state.withLock { state in
             state.connections[number]?.phase = .idle
             state.connections[number]?.deadline = .now + times.idle
-            state.connections[number]?.exchange = nil
+            return state.connections[number]?.exchange.take()
         }
         resumeWaiters()
+        return exchange
     }
 
     // MARK: Watching
@@ -162,7 +163,7 @@ final class ConnectionTable: Sendable {
                     // The server notices, and calls `finish`.
                     shutdown(connection.descriptor, Int32(SHUT_RDWR))
                 }
-                return state.connections.values.compactMap(\.exchange)
+                return working(state)
             }
             for exchange in exchanges { exchange.leave() }
         }
@@ -176,9 +177,21 @@ final class ConnectionTable: Sendable {
         timer.cancel()
     }
 
+    /// Ends at once: no request begins any more. Returns those that must be answered.
+    func end() -> [HTTPExchange] {
+        state.withLock { state in
+            (state.isStopping, state.isClosed) = (true, true)
+            return working(state)
+        }
+    }
+
+    private func working(_ state: State) -> [HTTPExchange] {
+        state.connections.values.filter { $0.phase == .working }.compactMap(\.exchange)
+    }
+
     private func resumeWaiters() {
         let waiters = state.withLock { state -> [CheckedContinuation<Void, Never>] in
-            guard state.isStopping, state.connections.values.allSatisfy({ $0.exchange == nil && $0.phase != .sending })
+            guard state.isStopping, state.connections.values.allSatisfy({ $0.phase == .head || $0.phase == .idle })
             else { return [] }
             state.isClosed = true
             defer { state.waiters = [] }

@@ -9,10 +9,20 @@ internal import WebImageService
 ///
 /// `@unchecked`: the C object has a lock of its own.
 final class HTTPExchange: @unchecked Sendable {
+    /// What all exchanges of a server have in common.
+    struct Sending: Sendable {
+        /// For bodies in memory.
+        let bodies: ByteBudget
+        /// Called before an answer is sent.
+        let onAnswer: @Sendable (_ exchange: HTTPExchange, _ answer: ServiceAnswer) -> Void
+    }
+
     let request: ServiceRequest
     let connection: UInt64
     let start = ContinuousClock.now
-    private let handle: OpaquePointer
+    /// `nil` for what could not be read as a request.
+    private let handle: OpaquePointer?
+    private let sending: Sending
     private let state = Lock(State())
 
     private struct State {
@@ -22,8 +32,8 @@ final class HTTPExchange: @unchecked Sendable {
     }
 
     /// Takes over a reference.
-    init(_ handle: OpaquePointer, connection: UInt64) {
-        (self.handle, self.connection) = (handle, connection)
+    init(_ handle: OpaquePointer, connection: UInt64, _ sending: Sending) {
+        (self.handle, self.connection, self.sending) = (handle, connection, sending)
         let fields = (0..<cwi_request_field_count(handle)).map { index in
             let field = cwi_request_field(handle, index)
             return HTTPField(name: String(cString: field.name), value: String(cString: field.value))
@@ -33,46 +43,66 @@ final class HTTPExchange: @unchecked Sendable {
             headers: fields)
     }
 
-    deinit { cwi_request_release(handle) }
+    /// An exchange without a request that could be read, which libmicrohttpd has answered.
+    init(unreadRequestWith status: Int, _ sending: Sending) {
+        (handle, connection, self.sending) = (nil, 0, sending)
+        request = ServiceRequest(method: "-", target: "-")
+        note(ServiceAnswer(status: status, headers: [], body: Data()))
+    }
+
+    deinit { if let handle { cwi_request_release(handle) } }
 
     /// The answer, once there is one.
     var answer: ServiceAnswer? { state.withLock { $0.answer } }
 
-    /// Notes an answer that was sent already.
-    func note(_ answer: ServiceAnswer) { state.withLock { $0.answer = answer } }
+    /// Notes an answer that is sent; only the first call counts. Returns whether this is it.
+    @discardableResult
+    func note(_ answer: ServiceAnswer) -> Bool {
+        let isFirst = state.withLock { state in
+            guard state.answer == nil else { return false }
+            state.answer = answer
+            state.cancel = nil
+            return true
+        }
+        if isFirst { sending.onAnswer(self, answer) }
+        return isFirst
+    }
 
-    /// Longer bodies are not copied for a connection, but read while they are sent: slow clients take no memory.
+    /// Longer bodies are not copied for a connection, but read while they are sent.
     private static let copiedByteCount = 32 << 10
 
     private final class Body: Sendable {
-        let data: Data
+        let body: ServiceAnswer.Body
+        /// `nil` for a file.
+        let share: ByteBudget.Share?
 
-        init(_ data: Data) { self.data = data }
+        init(_ body: ServiceAnswer.Body, _ share: ByteBudget.Share?) { (self.body, self.share) = (body, share) }
 
         static func from(_ context: UnsafeMutableRawPointer?) -> Unmanaged<Body>? {
             context.map { Unmanaged<Body>.fromOpaque($0) }
         }
+
+        var reader: cwi_reader {
+            cwi_reader(
+                context: Unmanaged.passRetained(self).toOpaque(),
+                read: { context, position, buffer, count in
+                    guard let body = Body.from(context)?.takeUnretainedValue().body, let buffer else { return false }
+                    return body.read(Int(position), into: UnsafeMutableRawBufferPointer(start: buffer, count: count))
+                }, release: { Body.from($0)?.release() })
+        }
     }
 
-    private static func reader(of data: Data) -> cwi_reader {
-        cwi_reader(
-            context: Unmanaged.passRetained(Body(data)).toOpaque(),
-            read: { context, position, buffer, count in
-                guard let data = Body.from(context)?.takeUnretainedValue().data, let buffer else { return }
-                let start = data.startIndex + Int(position)
-                data.copyBytes(
-                    to: UnsafeMutableRawBufferPointer(start: buffer, count: count), from: start..<start + count)
-            }, release: { Body.from($0)?.release() })
-    }
-
-    /// Sends an answer.
+    /// Sends an answer, or 503 if clients are reading too much at once.
     ///
     /// - Parameter closes: whether the connection ends with it.
     func send(_ answer: ServiceAnswer, closes: Bool) {
-        state.withLock { state in
-            state.answer = answer
-            state.cancel = nil
+        guard let handle else { return }
+        let isCopied = answer.body.count <= Self.copiedByteCount && answer.body.data != nil
+        let share = isCopied ? nil : answer.body.share(of: sending.bodies)
+        guard isCopied || share != nil || answer.body.data == nil else {
+            return send(.busy(request), closes: closes)
         }
+        guard note(answer) else { return }
         var texts: [UnsafeMutablePointer<CChar>] = []
         defer { for text in texts { free(text) } }
         func copy(_ text: String) -> UnsafePointer<CChar>? {
@@ -80,7 +110,8 @@ final class HTTPExchange: @unchecked Sendable {
             texts.append(copy)
             return UnsafePointer(copy)
         }
-        var length = UInt64(answer.body.count + answer.unsentByteCount)
+        let count = answer.body.count
+        var length = UInt64(count + answer.unsentByteCount)
         let fields = answer.headers.compactMap { field -> cwi_field? in
             guard !field.isNamed("Content-Length") else {
                 // The server writes this one.
@@ -89,14 +120,15 @@ final class HTTPExchange: @unchecked Sendable {
             }
             return cwi_field(name: copy(field.name), value: copy(field.value))
         }
-        guard answer.body.count <= Self.copiedByteCount else {
-            var reader = Self.reader(of: answer.body)
-            return cwi_request_answer(
-                handle, UInt32(answer.status), fields, fields.count, nil, answer.body.count, &reader, length, closes)
-        }
-        answer.body.withUnsafeBytes { body in
-            cwi_request_answer(
-                handle, UInt32(answer.status), fields, fields.count, body.baseAddress, body.count, nil, length, closes)
+        let status = UInt32(answer.status)
+        if isCopied, let data = answer.body.data {
+            data.withUnsafeBytes { bytes in
+                cwi_request_answer(
+                    handle, status, fields, fields.count, bytes.baseAddress, bytes.count, nil, length, closes)
+            }
+        } else {
+            var reader = Body(answer.body, share).reader
+            cwi_request_answer(handle, status, fields, fields.count, nil, count, &reader, length, closes)
         }
     }
 
@@ -109,7 +141,7 @@ final class HTTPExchange: @unchecked Sendable {
         if hasLeft { cancel() }
     }
 
-    /// Ends the work, because nobody reads the answer.
+    /// Ends the work, because the client does not read the answer.
     func leave() {
         let cancel = state.withLock { state in
             state.hasLeft = true

@@ -11,6 +11,8 @@ final class HTTPServer: @unchecked Sendable {
         var threadCount = max(1, min(4, PlatformThread.processorCount))
         var connectionCount = 1024
         var headByteCount = 32 << 10
+        /// For all bodies in memory that are being sent and that are not copied. What exceeds it gets 503.
+        var sendingByteCount = 256 << 20
         var times = ConnectionTable.Times()
     }
 
@@ -19,33 +21,34 @@ final class HTTPServer: @unchecked Sendable {
 
     let connections: ConnectionTable
     private let handler: Handler
-    /// Called when the server itself has answered: to what is no request for an image, and when it is stopping.
-    private let onRefusal: @Sendable (_ exchange: HTTPExchange, _ answer: ServiceAnswer) -> Void
+    private let sending: HTTPExchange.Sending
     /// Called when an answer was sent, or could not be.
     private let onEnd: @Sendable (_ exchange: HTTPExchange, _ isSent: Bool) -> Void
-    /// The exchanges without an end, which the C side does not know.
-    private let exchanges = Lock<[UInt64: HTTPExchange]>([:])
     private var servers: [OpaquePointer] = []
 
     /// - Parameters:
-    ///   - sockets: closed at the end.
-    ///   - onRefusal: see above; for counters.
+    ///   - sockets: closed at the end, unless the server does not start.
+    ///   - onAnswer: called before an answer is sent, by the handler or by the server itself; for counters.
     ///   - onEnd: see above; for the log.
     init?(
-        sockets: [Int32], limits: Limits,
-        onRefusal: @escaping @Sendable (_ exchange: HTTPExchange, _ answer: ServiceAnswer) -> Void = { _, _ in },
-        handler: @escaping Handler,
+        sockets: [Int32], limits: Limits, handler: @escaping Handler,
+        onAnswer: @escaping @Sendable (_ exchange: HTTPExchange, _ answer: ServiceAnswer) -> Void = { _, _ in },
         onEnd: @escaping @Sendable (_ exchange: HTTPExchange, _ isSent: Bool) -> Void
     ) {
         connections = ConnectionTable(times: limits.times, connectionLimit: limits.connectionCount)
-        (self.handler, self.onRefusal, self.onEnd) = (handler, onRefusal, onEnd)
+        sending = HTTPExchange.Sending(bodies: ByteBudget(byteLimit: limits.sendingByteCount), onAnswer: onAnswer)
+        (self.handler, self.onEnd) = (handler, onEnd)
         let settings = cwi_httpd_limits(
             thread_count: UInt32(limits.threadCount),
             // Some more than the table allows, so that it can replace the slowest.
             connection_limit: UInt32(limits.connectionCount + limits.connectionCount / 16 + 16),
             head_byte_count: limits.headByteCount, idle_seconds: Self.idleSeconds(limits.times))
         for (index, socket) in sockets.enumerated() {
-            guard let server = cwi_httpd_start(socket, settings, callbacks(index)) else { return nil }
+            guard let server = cwi_httpd_start(socket, settings, callbacks(index)) else {
+                for exchange in connections.end() { exchange.send(.stopping(exchange.request), closes: true) }
+                for server in servers { cwi_httpd_stop(server) }
+                return nil
+            }
             servers.append(server)
         }
     }
@@ -66,6 +69,10 @@ final class HTTPServer: @unchecked Sendable {
         static func from(_ context: UnsafeMutableRawPointer?) -> Listener? {
             context.map { Unmanaged<Listener>.fromOpaque($0).takeUnretainedValue() }
         }
+
+        func exchange(_ number: UInt64, _ request: OpaquePointer) -> HTTPExchange {
+            HTTPExchange(request, connection: base + number, server.sending)
+        }
     }
 
     private var listeners: [Listener] = []
@@ -85,44 +92,43 @@ final class HTTPServer: @unchecked Sendable {
             },
             received: { context, number, request in
                 guard let listener = Listener.from(context), let request else { return }
-                listener.server.receive(HTTPExchange(request, connection: listener.base + number))
+                listener.server.receive(listener.exchange(number, request))
             },
             refused: { context, number, request, status, text in
                 guard let listener = Listener.from(context), let request, let text else { return }
-                listener.server.refuse(
-                    HTTPExchange(request, connection: listener.base + number), Int(status), String(cString: text))
+                listener.server.refuse(listener.exchange(number, request), Int(status), String(cString: text))
+            },
+            unread: { context, status in
+                guard let server = Listener.from(context)?.server else { return }
+                server.onEnd(HTTPExchange(unreadRequestWith: Int(status), server.sending), true)
             },
             sending: { context, number, byteCount in
                 guard let listener = Listener.from(context) else { return }
                 listener.server.connections.send(listener.base + number, byteCount: Int(byteCount))
             },
-            finished: { context, number, _, isSent in
+            finished: { context, number, isSent in
                 guard let listener = Listener.from(context) else { return }
                 listener.server.finish(listener.base + number, isSent: isSent)
             })
     }
 
     private func receive(_ exchange: HTTPExchange) {
-        exchanges.withLock { $0[exchange.connection] = exchange }
         guard connections.begin(exchange) else {
-            let answer = ServiceAnswer.stopping(exchange.request)
-            exchange.send(answer, closes: true)
-            return onRefusal(exchange, answer)
+            return exchange.send(.stopping(exchange.request), closes: true)
         }
         handler(exchange)
         if exchange.answer == nil { connections.watch(exchange) }
     }
 
     private func refuse(_ exchange: HTTPExchange, _ status: Int, _ text: String) {
-        exchanges.withLock { $0[exchange.connection] = exchange }
-        let answer = ServiceAnswer(status: status, headers: [], body: Data(text.utf8))
-        exchange.note(answer)
-        onRefusal(exchange, answer)
+        _ = connections.begin(exchange)
+        let body = Data(text.utf8)
+        exchange.note(ServiceAnswer(status: status, headers: [], body: body))
+        connections.send(exchange.connection, byteCount: body.count)
     }
 
     private func finish(_ number: UInt64, isSent: Bool) {
-        connections.finish(number)
-        guard let exchange = exchanges.withLock({ $0.removeValue(forKey: number) }) else { return }
+        guard let exchange = connections.finish(number) else { return }
         exchange.leave()
         onEnd(exchange, isSent)
     }

@@ -28,6 +28,10 @@ extension Setting {
         seconds(
             "write-response-timeout", "IMGPROXY_WRITE_RESPONSE_TIMEOUT", \.limits.times.sending, "Connections",
             "The time for a client to read an answer, besides that at 16 KiB/s, 30 by default"),
+        bytes(
+            "sending-memory", "WEBIMAGE_SENDING_MEMORY", \.limits.sendingByteCount, "Connections",
+            "The limit on results in memory that clients are reading, 256M by default; beyond it, requests get 503. Results that are read from the disk do not count"
+        ),
         integer(
             "graceful-stop-timeout", "IMGPROXY_GRACEFUL_STOP_TIMEOUT", \.stopTime, 0...3600, "Connections",
             "How many seconds requests in progress have after SIGTERM, 30 by default"),

@@ -17,7 +17,7 @@ extension Refusal {
         fields.add("Cache-Control", status == 404 && self != .expired ? "public, max-age=60" : "no-store")
         if status == 405 { fields.add("Allow", "GET, HEAD") }
         if let retryAfter { fields.add("Retry-After", "\(retryAfter)") }
-        return ServiceAnswer(status, fields, hasBody ? body : Data())
+        return ServiceAnswer(status: status, headers: fields, body: hasBody ? body : Data())
     }
 }
 
@@ -25,5 +25,10 @@ extension ServiceAnswer {
     /// The answer to a request that a stopping server does not take, or gives up.
     package static func stopping(_ request: ServiceRequest) -> ServiceAnswer {
         Refusal.stopping.answer(hasBody: request.method != "HEAD")
+    }
+
+    /// The answer in place of one that takes more memory than clients may take together.
+    package static func busy(_ request: ServiceRequest) -> ServiceAnswer {
+        Refusal.busy.answer(hasBody: request.method != "HEAD")
     }
 }

@@ -12,9 +12,9 @@ struct ResultAnswer {
 
     var answer: ServiceAnswer {
         let fields = commonFields
-        let count = result.data.count
+        let count = result.body.count
         if isCurrent {
-            var answer = ServiceAnswer(304, fields)
+            var answer = ServiceAnswer(status: 304, headers: fields)
             answer.unsentByteCount = count
             return answer
         }
@@ -33,20 +33,15 @@ struct ResultAnswer {
             own.add("Content-Range", "bytes \(part.lowerBound)-\(part.upperBound - 1)/\(count)")
         case .unsatisfiable:
             return ServiceAnswer(
-                416,
-                fields + [
+                status: 416,
+                headers: fields + [
                     HTTPField(name: "Content-Range", value: "bytes */\(count)"),
                     HTTPField(name: "Content-Length", value: "0"),
                 ])
         }
         own.add("Content-Length", "\(range.count)")
-        let start = result.data.startIndex
-        let body =
-            request.method == "HEAD"
-            ? Data()
-            : range.count == count
-                ? result.data : result.data[(start + range.lowerBound)..<(start + range.upperBound)]
-        return ServiceAnswer(status, fields + own, body)
+        let body = request.method == "HEAD" ? ServiceAnswer.Body(Data()) : result.body[range]
+        return ServiceAnswer(status: status, headers: fields + own, body: body)
     }
 
     private var tag: String { "\"\(result.head.tag)\"" }
@@ -106,7 +101,7 @@ struct ResultAnswer {
         guard request.method == "GET", let text = request.header("Range"), text.hasPrefix("bytes="), mayBePartial else {
             return .whole
         }
-        let count = result.data.count
+        let count = result.body.count
         let bounds = text.dropFirst("bytes=".count).split(separator: "-", omittingEmptySubsequences: false)
         guard bounds.count == 2, bounds.allSatisfy({ $0.utf8.allSatisfy { (0x30...0x39).contains($0) } }) else {
             return .whole
@@ -140,15 +135,7 @@ struct ResultAnswer {
                 ? Character(scalar) : "_"
         }
         var text = "\(kind); filename=\"\(String(plain))\""
-        if !name.utf8.allSatisfy({ $0 < 0x80 }) {
-            let encoded = name.utf8.map { byte in
-                let isPlain =
-                    (0x30...0x39).contains(byte) || (0x41...0x5A).contains(byte) || (0x61...0x7A).contains(byte)
-                    || byte == 0x2D || byte == 0x2E || byte == 0x5F
-                return isPlain ? String(UnicodeScalar(byte)) : "%" + String(byte, radix: 16, uppercase: true)
-            }
-            text += "; filename*=UTF-8''" + encoded.joined()
-        }
+        if !name.utf8.allSatisfy({ $0 < 0x80 }) { text += "; filename*=UTF-8''" + name.percentEncoded() }
         return text
     }
 

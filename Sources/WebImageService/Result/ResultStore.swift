@@ -5,8 +5,9 @@ internal import WebImageShared
 
 /// Results by order: in memory, on disk, in a store that machines share. What is nowhere is made, once for all that wait for it.
 ///
-///     memory ─► job ─► disk ─► a place ─► shared store ─┬─ found
-///                                                       └─ reserved ─► made ─► stored in all
+///     memory ─► job ─► disk ─┬─► a place ─► shared store ─┬─ found
+///                            │       ▲                    └─ reserved ─► made ─► stored in all
+///                            └─ none free ─► shared store ─► found
 final class ResultStore: Sendable {
     typealias Outcome = Result<StoredResult, Refusal>
     typealias Maker = @Sendable (Order) async -> Outcome
@@ -21,6 +22,8 @@ final class ResultStore: Sendable {
     private let shared: SharedImageCache?
     private let jobs = JobTable<Order.Key, Answer, NoNews>()
     let places: WorkPlaces
+    /// For looks into the shared store without a place for work.
+    private let lookUps: WorkPlaces
     private let make: Maker
     private let now: @Sendable () -> Date
     /// What a result depends on in the configuration of the service.
@@ -30,35 +33,36 @@ final class ResultStore: Sendable {
     struct Answer: Sendable {
         let outcome: Outcome
         let origin: Origin
+
+        init(_ outcome: Outcome, _ origin: Origin = .made) { (self.outcome, self.origin) = (outcome, origin) }
     }
+
+    /// Results of this length are read from the disk while they are sent, and not kept in memory.
+    private static let streamedByteCount = 1 << 20
 
     init(
         memory: MemoryCache<Order.Key, StoredResult>, disk: DiskCache?, shared: SharedImageCache?, places: WorkPlaces,
-        now: @escaping @Sendable () -> Date, settings: @escaping @Sendable (Order.Key) -> String, make: @escaping Maker
+        lookUps: WorkPlaces, now: @escaping @Sendable () -> Date, settings: @escaping @Sendable (Order.Key) -> String,
+        make: @escaping Maker
     ) {
-        (self.memory, self.disk, self.shared, self.places) = (memory, disk, shared, places)
+        (self.memory, self.disk, self.shared, self.places, self.lookUps) = (memory, disk, shared, places, lookUps)
         (self.now, self.settings, self.make) = (now, settings, make)
     }
-
-    /// The number of results that are looked up or made.
-    var jobCount: Int { jobs.count }
 
     /// Returns what memory has, without waiting.
     func inMemory(_ key: Order.Key) -> StoredResult? {
         memory.value(for: key).flatMap { $0.isFresh(at: now()) ? $0 : nil }
     }
 
-    /// Returns the result of an order. When the task is cancelled it leaves the work, which stops if nobody else waits for it.
-    ///
-    /// - Parameter time: how long to wait.
-    func answer(to order: Order, within time: Duration) async -> Answer {
-        if let result = inMemory(order.key) { return Answer(outcome: .success(result), origin: .memory) }
+    /// Returns the result of an order. When the task is cancelled it leaves the work, which stops if nothing else waits for it.
+    func answer(to order: Order, until end: ContinuousClock.Instant) async -> Answer {
+        if let result = inMemory(order.key) { return Answer(.success(result), .memory) }
         let hasStarted = LockBox(false)
         let clock = SystemTimerClock.shared
         let result: Result<Answer, WebImageError> = await DeferredTask.result { [self] finish in
             let subscription = DeferredTask()
-            let timer = clock.schedule(at: clock.now + time) {
-                finish(.success(Answer(outcome: .failure(.timedOut), origin: .made)))
+            let timer = clock.schedule(at: clock.now + ContinuousClock.now.duration(to: end)) {
+                finish(.success(Answer(.failure(.timedOut))))
                 subscription.cancel()
             }
             let joined = jobs.join(
@@ -75,9 +79,8 @@ final class ResultStore: Sendable {
             if let joined { subscription.attach(joined) }
             return LeavingTask(subscription: subscription, timer: timer)
         }
-        guard case .success(let answer) = result else { return Answer(outcome: .failure(.abandoned), origin: .made) }
-        let isFirst = hasStarted.withLock { $0 }
-        return isFirst ? answer : Answer(outcome: answer.outcome, origin: .joined)
+        guard case .success(let answer) = result else { return Answer(.failure(.abandoned)) }
+        return hasStarted.withLock { $0 } ? answer : Answer(answer.outcome, .joined)
     }
 
     /// Leaves a job.
@@ -95,20 +98,21 @@ final class ResultStore: Sendable {
 
     private func find(_ order: Order) async -> Answer {
         // Another job may have ended between the look into memory and this one.
-        if let result = inMemory(order.key) { return Answer(outcome: .success(result), origin: .memory) }
+        if let result = inMemory(order.key) { return Answer(.success(result), .memory) }
         let name = ImageCacheKey(source: order.key.text(settings: settings(order.key)))
-        if let item = await disk?.item(for: name.description),
-            let result = StoredResult(item.data, head: item.entry.extendedData), result.isFresh(at: now())
-        {
+        if let result = await onDisk(name), result.isFresh(at: now()) {
             keepInMemory(result, order.key)
-            return Answer(outcome: .success(result), origin: .disk)
+            return Answer(.success(result), .disk)
         }
         do throws(Refusal) {
+            if places.isBusy, let result = try await inSharedStore(order.key, name) {
+                return Answer(.success(result), .shared)
+            }
             // A machine that promises a result has a place for it, so that others do not wait for a queue.
             let answer = try await places.run { await foundOrMade(order, name) }
-            return answer ?? Answer(outcome: .failure(.abandoned), origin: .made)
+            return answer ?? Answer(.failure(.abandoned))
         } catch {
-            return Answer(outcome: .failure(error), origin: .made)
+            return Answer(.failure(error))
         }
     }
 
@@ -117,35 +121,78 @@ final class ResultStore: Sendable {
         var lease: ValueLease?
         switch await shared?.reserve(name, patience: .seconds(5)) {
         case .found(let stored):
-            guard let result = StoredResult(stored.data, head: stored.attributes.extendedData),
-                result.isFresh(at: now())
-            else { break }
-            keepInMemory(result, order.key)
-            storeOnDisk(result, name)
-            return Answer(outcome: .success(result), origin: .shared)
+            if let result = await kept(stored, order.key, name) { return Answer(.success(result), .shared) }
         case .reserved(let reserved): lease = reserved
         case .unavailable, nil: break
         }
-        let outcome = await make(order)
+        var outcome = await make(order)
         var isStored = false
-        if case .success(let result) = outcome, result.head.isStorable, result.isFresh(at: now()) {
-            keepInMemory(result, order.key)
-            storeOnDisk(result, name)
+        if case .success(let result) = outcome, result.head.isStorable, result.isFresh(at: now()),
+            let data = result.body.data
+        {
+            // Others wait for it.
             if let shared {
-                await shared.store(nil, data: result.data, for: name, in: .disk, attributes: attributes(of: result))
+                await shared.store(nil, data: data, for: name, in: .disk, attributes: attributes(of: result))
                 isStored = true
             }
+            outcome = .success(await kept(result, data, order.key, name))
         }
         lease?.end(hasStored: isStored)
-        return Answer(outcome: outcome, origin: .made)
+        return Answer(outcome)
+    }
+
+    /// Looks a result up without a place for work, so that a machine with a lot of work still has what others have made.
+    private func inSharedStore(_ key: Order.Key, _ name: ImageCacheKey) async throws(Refusal) -> StoredResult? {
+        guard let shared else { return nil }
+        guard let stored = try await lookUps.run({ await shared.data(for: name, in: .disk) }) ?? nil else { return nil }
+        return await kept(stored, key, name)
+    }
+
+    private func onDisk(_ name: ImageCacheKey) async -> StoredResult? {
+        switch await disk?.openItem(for: name.description, atLeast: Self.streamedByteCount) {
+        case .data(let data, let entry): StoredResult(ServiceAnswer.Body(data), head: entry.extendedData)
+        case .file(let file, let entry): StoredResult(ServiceAnswer.Body(file), head: entry.extendedData)
+        case nil: nil
+        }
+    }
+
+    /// Returns what the shared store has, if it may be used.
+    private func kept(
+        _ stored: ImageCacheResult, _ key: Order.Key, _ name: ImageCacheKey
+    ) async -> StoredResult? {
+        guard let data = stored.data,
+            let result = StoredResult(ServiceAnswer.Body(data), head: stored.attributes.extendedData),
+            result.isFresh(at: now())
+        else { return nil }
+        return await kept(result, data, key, name)
+    }
+
+    /// Stores a result on this machine. A long one is then on disk only, if there is one.
+    private func kept(
+        _ result: StoredResult, _ data: Data, _ key: Order.Key, _ name: ImageCacheKey
+    ) async -> StoredResult {
+        let attributes = attributes(of: result)
+        guard let disk, data.count >= Self.streamedByteCount else {
+            keepInMemory(result, key)
+            disk?.store(data, for: name.description, attributes: attributes)
+            return result
+        }
+        let (clock, written) = (SystemTimerClock.shared, Waiter<Void>())
+        // The disk may be slow, or another process may hold the index.
+        let timer = clock.schedule(at: clock.now + .seconds(1)) { written.resume(()) }
+        disk.store(data, for: name.description, attributes: attributes) { written.resume(()) }
+        await withCheckedContinuation { written.attach($0) }
+        timer.cancel()
+        if let streamed = await onDisk(name), streamed.body.data == nil, streamed.head == result.head {
+            return streamed
+        }
+        keepInMemory(result, key)
+        return result
     }
 
     private func keepInMemory(_ result: StoredResult, _ key: Order.Key) {
-        memory.set(result, for: key, cost: result.data.count + 1024)
-    }
-
-    private func storeOnDisk(_ result: StoredResult, _ name: ImageCacheKey) {
-        disk?.store(result.data, for: name.description, attributes: attributes(of: result))
+        // Open files are not kept: there are too few descriptors.
+        if result.body.data != nil { memory.set(result, for: key, cost: result.body.count + 1024) }
     }
 
     private func attributes(of result: StoredResult) -> DiskCache.Attributes {

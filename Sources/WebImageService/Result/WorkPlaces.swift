@@ -20,6 +20,9 @@ final class WorkPlaces: Sendable {
     var runningCount: Int { state.withLock { $0.runningCount } }
     var waitingCount: Int { state.withLock { $0.waiting.count } }
 
+    /// Whether work that arrives now would wait, or be refused.
+    var isBusy: Bool { state.withLock { $0.runningCount >= placeCount } }
+
     /// Whether a request that arrives now would be refused.
     var isFull: Bool { state.withLock { $0.runningCount >= placeCount && $0.waiting.count >= queueLength } }
 
