@@ -19,12 +19,9 @@ enum ServerProgram {
             case .manual: print(CommandLineOptions.manualPage, terminator: "")
             case .run(let options): try run(options, signals)
             }
-        } catch let failure as ListeningSocket.Failure {
-            complain(failure.description)
-            exit(1)
         } catch {
             complain("\(error)")
-            exit(2)
+            exit((error as? StartFailure)?.status ?? 2)
         }
         // Threads of the library may still run.
         fflush(nil)
@@ -75,7 +72,7 @@ enum ServerProgram {
         } onEnd: { exchange, isSent in
             log.print(exchange, isSent: isSent)
         }
-        guard let server else { throw ListeningSocket.Failure(description: "libmicrohttpd does not start") }
+        guard let server else { throw StartFailure(description: "libmicrohttpd does not start", status: 1) }
         metrics.count { server.connections.count }
         for name in names { print("listening on \(name)") }
         fflush(nil)
@@ -95,8 +92,7 @@ enum ServerProgram {
     private static func checkIsolation(_ configuration: ImageService.Configuration) throws {
         guard configuration.images.isolation == .required else { return }
         if let problem = configuration.images.isolatedDecoding.blockingStatus.problem {
-            throw ListeningSocket.Failure(
-                description: "images cannot be decoded: \(problem); see --isolation")
+            throw StartFailure(description: "images cannot be decoded: \(problem); see --isolation", status: 1)
         }
     }
 

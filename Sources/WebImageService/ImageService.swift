@@ -27,7 +27,6 @@ internal import WebImageShared
 public final class ImageService: Sendable {
     /// The configuration.
     public let configuration: Configuration
-    private let manager: WebImageManager
     private let reader: OrderReader
     private let results: ResultStore
     /// Of the bytes of the fallback image.
@@ -64,8 +63,12 @@ public final class ImageService: Sendable {
     public init(_ configuration: Configuration = Configuration()) throws(WebImageError) {
         self.configuration = configuration
         let presets = Presets(configuration.presets, isOnlySource: configuration.allowsOnlyPresets)
+        var options = OptionReader(presets: presets)
         do throws(Refusal) {
-            try Presets(configuration.presets, isOnlySource: false).check()
+            try presets.check()
+            if presets.options(of: Presets.defaultName) != nil {
+                try options.apply(presets: [Presets.defaultName[...]])
+            }
         } catch {
             throw .custom(id: "service-preset", message: error.text)
         }
@@ -77,14 +80,11 @@ public final class ImageService: Sendable {
             signatures: SignatureCheck(
                 keys: configuration.keys, byteCount: min(max(configuration.signatureByteCount, 1), 32),
                 trusted: configuration.trustedSignatures),
-            presets: presets, sources: sources,
-            baseURL: configuration.baseURL, offeredFormats: configuration.offeredFormats,
-            usesClientHints: configuration.usesClientHints)
-        let manager = WebImageManager(configuration: Self.images(configuration, sources))
-        self.manager = manager
+            sources: sources, baseURL: configuration.baseURL, offeredFormats: configuration.offeredFormats,
+            usesClientHints: configuration.usesClientHints, options: options)
         let images = configuration.images
         let maker = ResultMaker(
-            manager: manager, decoding: images.codecs.isolated(by: images.isolation, in: images.isolatedDecoding),
+            manager: WebImageManager(configuration: Self.images(configuration, sources)), decoding: images.codecs.isolated(by: images.isolation, in: images.isolatedDecoding),
             encoding: images.codecs, limits: configuration.limits, quality: configuration.quality,
             formatQualities: configuration.formatQualities, lifetime: configuration.lifetime / .seconds(1),
             usesSourceLifetime: configuration.usesSourceLifetime,

@@ -3,7 +3,7 @@ public import WebImageLoading
 
 /// A request to an ``ImageService``, from a server of any kind.
 ///
-/// Cancelling the task that waits for the answer ends the request: work that nobody else waits for stops at its next checkpoint.
+/// Cancelling the task that waits for the answer ends the request: work that no other request waits for stops at its next checkpoint.
 public struct ServiceRequest: Sendable {
     /// The method, such as `GET`.
     public var method: String
@@ -22,8 +22,5 @@ public struct ServiceRequest: Sendable {
     }
 
     /// The values of a field, joined as one list; `nil` without the field.
-    func header(_ name: String) -> String? {
-        let values = headers.filter { $0.isNamed(name) }.map(\.value)
-        return values.isEmpty ? nil : values.joined(separator: ", ")
-    }
+    func header(_ name: String) -> String? { headers.combinedValue(named: name) }
 }

@@ -398,6 +398,6 @@ struct ConnectionTests {
         "nowhere.invalid:1",
     ])
     func invalidPlacesAreRefused(place: String) {
-        #expect(throws: ListeningSocket.Failure.self) { try ListeningSocket.open(place) }
+        #expect(throws: StartFailure.self) { try ListeningSocket.open(place) }
     }
 }

@@ -3,6 +3,8 @@ import Glibc
 import WebImageCore
 import WebImageTestSupport
 
+@testable import WebImageServer
+
 /// A client that sends and reads bytes as it likes.
 final class RawClient: Sendable {
     let descriptor: Int32
@@ -11,27 +13,25 @@ final class RawClient: Sendable {
     init(_ place: String) throws {
         if place.hasPrefix("unix:") {
             descriptor = socket(AF_UNIX, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
-            var address = sockaddr_un()
-            address.sun_family = sa_family_t(AF_UNIX)
-            withUnsafeMutableBytes(of: &address.sun_path) { $0.copyBytes(from: place.dropFirst(5).utf8) }
-            try connect(&address)
+            let address = UnixAddress(String(place.dropFirst(5)))
+            try check(address?.withPointer { connect(descriptor, $0, $1) } == 0)
         } else {
             descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
             var address = sockaddr_in()
             address.sin_family = sa_family_t(AF_INET)
             address.sin_port = in_port_t(UInt16(place.split(separator: ":").last ?? "") ?? 0).bigEndian
             address.sin_addr.s_addr = UInt32(0x7F00_0001).bigEndian
-            try connect(&address)
+            let isConnected = withUnsafeBytes(of: &address) { bytes in
+                guard let start = bytes.baseAddress?.assumingMemoryBound(to: sockaddr.self) else { return false }
+                return connect(descriptor, start, socklen_t(bytes.count)) == 0
+            }
+            try check(isConnected)
         }
         var limit = timeval(tv_sec: 20, tv_usec: 0)
         setsockopt(descriptor, SOL_SOCKET, SO_RCVTIMEO, &limit, socklen_t(MemoryLayout<timeval>.size))
     }
 
-    private func connect<Address>(_ address: inout Address) throws {
-        let isConnected = withUnsafeBytes(of: &address) { bytes in
-            guard let start = bytes.baseAddress?.assumingMemoryBound(to: sockaddr.self) else { return false }
-            return Glibc.connect(descriptor, start, socklen_t(bytes.count)) == 0
-        }
+    private func check(_ isConnected: Bool) throws {
         guard isConnected else { throw POSIXError(POSIXErrorCode(rawValue: errno) ?? .EIO) }
     }
 

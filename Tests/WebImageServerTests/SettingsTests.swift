@@ -59,10 +59,10 @@ struct SettingsTests {
             dump(changed, to: &after)
             #expect(before != after, "\(setting.name)")
             guard let invalid else { continue }
-            #expect(throws: SettingsReader.Failure.self, "\(setting.name)") {
+            #expect(throws: StartFailure.self, "\(setting.name)") {
                 try settings(["--\(setting.name)=\(invalid)"])
             }
-            let failure = #expect(throws: SettingsReader.Failure.self) {
+            let failure = #expect(throws: StartFailure.self) {
                 try settings(environment: [setting.variable: invalid])
             }
             #expect(failure?.description.hasPrefix(setting.variable + " ") == true)
@@ -85,12 +85,12 @@ struct SettingsTests {
         #expect(found.warnings == ["IMGPROXY_FOO is not supported, and is ignored"])
         for text in ["IMGPROXY_FOO=1", "quality", "IMGPROXY_QUALITY=x"] {
             try directory.write(Data(("\n" + text).utf8), to: "bad.conf")
-            let failure = #expect(throws: SettingsReader.Failure.self) {
+            let failure = #expect(throws: StartFailure.self) {
                 try settings(["--config", directory.path("bad.conf")])
             }
             #expect(failure?.description.contains("bad.conf:2") == true)
         }
-        #expect(throws: SettingsReader.Failure.self) { try settings(["--config=/none"]) }
+        #expect(throws: StartFailure.self) { try settings(["--config=/none"]) }
     }
 
     @Test func whatImgproxyMeansByZeroIsMeantHere() throws {

@@ -6,7 +6,7 @@ import WebImageTestSupport
 
 @testable import WebImageService
 
-/// Results are made once, kept, and given up when nobody waits.
+/// Results are made once, cached, and given up when no client waits.
 @Suite(.timeLimit(.minutes(1)))
 struct CachingTests {
     private func count(_ origin: OriginServer, _ path: String) async throws -> Int {
@@ -95,7 +95,7 @@ struct CachingTests {
         }
     }
 
-    /// Nobody can make the service decode the fallback again and again.
+    /// Requests for sources that do not exist do not each decode the fallback.
     @Test func aFallbackIsMadeOnce() async throws {
         let fixture = try ServiceFixture {
             $0.fallback = try? CodecRegistry.shared.encode(ServiceFixture.picture(width: 60, height: 60), as: .png)
@@ -197,7 +197,7 @@ struct CachingTests {
         while service.counters.running > 0, !Task.isCancelled { await Task.yield() }
     }
 
-    @Test func encodingStopsWhenNobodyWaits() async throws {
+    @Test func encodingStopsWhenNoClientWaits() async throws {
         let encoder = WaitingEncoder()
         let fixture = try ServiceFixture { configuration in
             let codecs = CodecRegistry()

@@ -18,7 +18,7 @@ struct SeparationTests: FleetSuite {
 
     /// Neither `Vary` nor `private` protects the image.
     @Test(arguments: ["X-Api-Key", "X-Tenant", "Authorization", "Cookie"])
-    func nobodyGetsAnImageOfAnotherKey(name: String) async throws {
+    func noRequestGetsAnImageOfAnotherKey(name: String) async throws {
         let cache = SharedImageCache(configuration())
         for (level, value) in [(UInt8(10), "A"), (100, "B"), (200, nil)] {
             try await origin.answer("/a", "Cache-Control: max-age=600", body: Self.picture(level))

@@ -3,14 +3,10 @@ internal import Glibc
 
 /// A socket on which clients connect.
 enum ListeningSocket {
-    struct Failure: Error, CustomStringConvertible {
-        let description: String
-    }
-
     /// Opens a socket.
     ///
     /// - Parameter place: `ADDRESS:PORT`, `:PORT` for all addresses, `[ADDRESS]:PORT` for IPv6, or `unix:PATH`.
-    static func open(_ place: String) throws(Failure) -> Int32 {
+    static func open(_ place: String) throws(StartFailure) -> Int32 {
         place.hasPrefix("unix:") ? try open(path: String(place.dropFirst(5))) : try openTCP(place)
     }
 
@@ -26,7 +22,7 @@ enum ListeningSocket {
         }
     }
 
-    /// Returns where a socket listens, for people.
+    /// Returns where a socket listens, for the program's output.
     static func name(of socket: Int32) -> String {
         var address = sockaddr_storage()
         var length = socklen_t(MemoryLayout<sockaddr_storage>.size)
@@ -49,7 +45,7 @@ enum ListeningSocket {
         }
     }
 
-    private static func openTCP(_ place: String) throws(Failure) -> Int32 {
+    private static func openTCP(_ place: String) throws(StartFailure) -> Int32 {
         guard let colon = place.lastIndex(of: ":") else { throw invalid(place) }
         var host = String(place[..<colon])
         if host.hasPrefix("["), host.hasSuffix("]") { host = String(host.dropFirst().dropLast()) }
@@ -82,30 +78,24 @@ enum ListeningSocket {
         return socket
     }
 
-    private static func open(path: String) throws(Failure) -> Int32 {
-        var address = sockaddr_un()
-        address.sun_family = sa_family_t(AF_UNIX)
-        let bytes = Array(path.utf8)
-        guard !bytes.isEmpty, bytes.count < MemoryLayout.size(ofValue: address.sun_path) else { throw invalid(path) }
-        withUnsafeMutableBytes(of: &address.sun_path) { $0.copyBytes(from: bytes) }
+    private static func open(path: String) throws(StartFailure) -> Int32 {
+        guard let address = UnixAddress(path) else { throw invalid(path) }
         // Only a socket is replaced, which another run has left.
         var status = stat()
         if lstat(path, &status) == 0, status.st_mode & S_IFMT == S_IFSOCK { unlink(path) }
         let socket = try make(AF_UNIX)
-        let isBound = withUnsafeBytes(of: &address) { raw in
-            guard let start = raw.baseAddress?.assumingMemoryBound(to: sockaddr.self) else { return false }
-            return bind(socket, start, socklen_t(raw.count)) == 0
+        guard address.withPointer({ bind(socket, $0, $1) }) == 0, listen(socket, backlog) == 0 else {
+            throw failure(path, socket)
         }
-        guard isBound, listen(socket, backlog) == 0 else { throw failure(path, socket) }
         return socket
     }
 
     private static let backlog: Int32 = 512
 
-    private static func make(_ family: Int32) throws(Failure) -> Int32 {
+    private static func make(_ family: Int32) throws(StartFailure) -> Int32 {
         let type = Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue) | Int32(SOCK_NONBLOCK.rawValue)
         let descriptor = socket(family, type, 0)
-        guard descriptor >= 0 else { throw Failure(description: "no socket: \(message)") }
+        guard descriptor >= 0 else { throw StartFailure(description: "no socket: \(message)", status: 1) }
         return descriptor
     }
 
@@ -113,13 +103,13 @@ enum ListeningSocket {
         _ = fcntl(descriptor, F_SETFL, fcntl(descriptor, F_GETFL) | O_NONBLOCK)
     }
 
-    private static func invalid(_ place: String) -> Failure {
-        Failure(description: "'\(place)' is not ADDRESS:PORT or unix:PATH")
+    private static func invalid(_ place: String) -> StartFailure {
+        StartFailure(description: "'\(place)' is not ADDRESS:PORT or unix:PATH", status: 1)
     }
 
-    private static func failure(_ place: String, _ socket: Int32) -> Failure {
+    private static func failure(_ place: String, _ socket: Int32) -> StartFailure {
         defer { close(socket) }
-        return Failure(description: "cannot listen on \(place): \(message)")
+        return StartFailure(description: "cannot listen on \(place): \(message)", status: 1)
     }
 
     private static var message: String { String(cString: strerror(errno)) }

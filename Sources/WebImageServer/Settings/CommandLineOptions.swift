@@ -10,11 +10,7 @@ enum CommandLineOptions {
 
     static let program = "webimage-server"
 
-    struct Failure: Error, CustomStringConvertible {
-        let description: String
-    }
-
-    static func request(_ arguments: [String], table: [Setting] = Setting.all) throws(Failure) -> Request {
+    static func request(_ arguments: [String]) throws(StartFailure) -> Request {
         var (rest, options) = (arguments[...], [(name: String, value: String)]())
         while let argument = rest.popFirst() {
             switch argument {
@@ -23,11 +19,13 @@ enum CommandLineOptions {
             case "--man": return .manual
             default: break
             }
-            guard argument.hasPrefix("--") else { throw Failure(description: "unexpected argument '\(argument)'") }
+            guard argument.hasPrefix("--") else { throw StartFailure(description: "unexpected argument '\(argument)'") }
             let parts = argument.dropFirst(2).split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
             let name = String(parts.first ?? "")
-            let setting = table.first { $0.name == name }
-            guard setting != nil || name == "config" else { throw Failure(description: "unknown option '--\(name)'") }
+            let setting = Setting.all.first { $0.name == name }
+            guard setting != nil || name == "config" else {
+                throw StartFailure(description: "unknown option '--\(name)'")
+            }
             if parts.count == 2 {
                 options.append((name, String(parts[1])))
             } else if let setting, setting.value == nil {
@@ -35,7 +33,7 @@ enum CommandLineOptions {
             } else if let value = rest.popFirst() {
                 options.append((name, value))
             } else {
-                throw Failure(description: "'--\(name)' needs a value")
+                throw StartFailure(description: "'--\(name)' needs a value")
             }
         }
         return .run(options)

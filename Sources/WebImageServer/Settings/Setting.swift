@@ -1,5 +1,6 @@
 internal import FoundationEssentials
 internal import WebImageCore
+internal import WebImageLoading
 
 /// A setting of the server: an option of the command line, an environment variable, and a line of a file.
 struct Setting: Sendable {
@@ -48,9 +49,7 @@ enum SettingValue {
 
     /// The items between commas, without spaces around them.
     static func list(_ text: String) -> [String] {
-        text.split(separator: ",").map { item in
-            String(item.trimmingPrefix { $0 == " " }.reversed().trimmingPrefix { $0 == " " }.reversed())
-        }.filter { !$0.isEmpty }
+        text.split(separator: ",").map { String($0).trimmingHTTPSpace }.filter { !$0.isEmpty }
     }
 
     /// A number of bytes, with `K`, `M` or `G` for powers of 1024.

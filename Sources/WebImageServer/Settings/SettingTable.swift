@@ -41,25 +41,14 @@ extension Setting {
     ]
 
     private static let urls: [Setting] = [
-        Setting(
-            name: "key", variable: "IMGPROXY_KEY", value: "HEX,…", group: "URLs",
-            help: "The keys of signatures, in hexadecimal digits"
-        ) {
-            settings, text throws(Invalid) in settings.keyDigits = SettingValue.list(text)
-        },
-        Setting(
-            name: "salt", variable: "IMGPROXY_SALT", value: "HEX,…", group: "URLs",
-            help: "The salt of each key, in hexadecimal digits"
-        ) {
-            settings, text throws(Invalid) in settings.saltDigits = SettingValue.list(text)
-        },
+        list("key", "IMGPROXY_KEY", \.keyDigits, "HEX,…", "URLs", "The keys of signatures, in hexadecimal digits"),
+        list("salt", "IMGPROXY_SALT", \.saltDigits, "HEX,…", "URLs", "The salt of each key, in hexadecimal digits"),
         integer(
             "signature-size", "IMGPROXY_SIGNATURE_SIZE", \.service.signatureByteCount, 1...32, "URLs",
             "The length of signatures in bytes, 32 by default"),
-        Setting(
-            name: "trusted-signatures", variable: "IMGPROXY_TRUSTED_SIGNATURES", value: "TEXT,…", group: "URLs",
-            help: "Texts that count as signatures of every path"
-        ) { settings, text throws(Invalid) in settings.service.trustedSignatures = SettingValue.list(text) },
+        list(
+            "trusted-signatures", "IMGPROXY_TRUSTED_SIGNATURES", \.service.trustedSignatures, "TEXT,…", "URLs",
+            "Texts that count as signatures of every path"),
         flag(
             "unsigned", "WEBIMAGE_UNSIGNED", \.allowsUnsigned, "URLs",
             "Accept paths without a signature if there is no key, for development"),
@@ -86,10 +75,9 @@ extension Setting {
     ]
 
     private static let sources: [Setting] = [
-        Setting(
-            name: "allowed-sources", variable: "IMGPROXY_ALLOWED_SOURCES", value: "URL,…", group: "Sources",
-            help: "The beginnings of sources, such as https://*.example.com/photos/; everything by default"
-        ) { settings, text throws(Invalid) in settings.service.allowedSources = SettingValue.list(text) },
+        list(
+            "allowed-sources", "IMGPROXY_ALLOWED_SOURCES", \.service.allowedSources, "URL,…", "Sources",
+            "The beginnings of sources, such as https://*.example.com/photos/; everything by default"),
         text("base-url", "IMGPROXY_BASE_URL", \.service.baseURL, "URL", "Sources", "What all sources begin with"),
         Setting(
             name: "local-root", variable: "IMGPROXY_LOCAL_FILESYSTEM_ROOT", value: "FOLDER", group: "Sources",
@@ -269,6 +257,16 @@ extension Setting {
         Setting(name: name, variable: variable, value: value, group: group, help: help) {
             settings, text throws(Invalid) in
             settings[keyPath: property] = text
+        }
+    }
+
+    private static func list(
+        _ name: String, _ variable: String, _ property: any WritableKeyPath<ServerSettings, [String]> & Sendable,
+        _ value: String, _ group: String, _ help: String
+    ) -> Setting {
+        Setting(name: name, variable: variable, value: value, group: group, help: help) {
+            settings, text throws(Invalid) in
+            settings[keyPath: property] = SettingValue.list(text)
         }
     }
 

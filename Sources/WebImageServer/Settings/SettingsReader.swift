@@ -5,36 +5,29 @@ struct SettingsReader {
     var settings = ServerSettings()
     /// What is not used, for standard error.
     private(set) var warnings: [String] = []
-    private let table: [Setting]
-
-    struct Failure: Error, CustomStringConvertible {
-        let description: String
-    }
-
-    init(table: [Setting] = Setting.all) { self.table = table }
 
     /// - Parameter options: those of the command line, by name.
-    mutating func read(options: [(name: String, value: String)], environment: [String: String]) throws(Failure) {
+    mutating func read(options: [(name: String, value: String)], environment: [String: String]) throws(StartFailure) {
         let path = options.last { $0.name == "config" }?.value ?? environment["WEBIMAGE_CONFIG"]
         if let path { try readFile(path) }
         for name in environment.keys.sorted() {
             guard let value = environment[name] else { continue }
-            if let setting = table.first(where: { $0.variable == name }) {
+            if let setting = Setting.all.first(where: { $0.variable == name }) {
                 try apply(setting, value, named: name)
             } else if name.hasPrefix("IMGPROXY_") {
                 warnings.append("\(name) is not supported, and is ignored")
             }
         }
         for option in options where option.name != "config" {
-            guard let setting = table.first(where: { $0.name == option.name }) else { continue }
+            guard let setting = Setting.all.first(where: { $0.name == option.name }) else { continue }
             try apply(setting, option.value, named: "--" + option.name)
         }
     }
 
     /// Reads a file with a variable in each line, as systemd's `EnvironmentFile`.
-    private mutating func readFile(_ path: String) throws(Failure) {
+    private mutating func readFile(_ path: String) throws(StartFailure) {
         guard let data = try? Data(contentsOf: URL(filePath: path)) else {
-            throw Failure(description: "cannot read \(path)")
+            throw StartFailure(description: "cannot read \(path)")
         }
         let lines = String(decoding: data, as: UTF8.self).split(
             omittingEmptySubsequences: false, whereSeparator: \.isNewline)
@@ -42,10 +35,10 @@ struct SettingsReader {
             let text = line.trimmingPrefix { $0 == " " || $0 == "\t" }
             guard !text.isEmpty, text.first != "#" else { continue }
             let place = "\(path):\(index + 1)"
-            guard let sign = text.firstIndex(of: "=") else { throw Failure(description: "\(place): no '='") }
+            guard let sign = text.firstIndex(of: "=") else { throw StartFailure(description: "\(place): no '='") }
             let name = String(text[..<sign])
-            guard let setting = table.first(where: { $0.variable == name }) else {
-                throw Failure(description: "\(place): there is no setting \(name)")
+            guard let setting = Setting.all.first(where: { $0.variable == name }) else {
+                throw StartFailure(description: "\(place): there is no setting \(name)")
             }
             var value = text[text.index(after: sign)...]
             if value.count >= 2, let quote = value.first, quote == "\"" || quote == "'", value.last == quote {
@@ -55,11 +48,11 @@ struct SettingsReader {
         }
     }
 
-    private mutating func apply(_ setting: Setting, _ value: String, named name: String) throws(Failure) {
+    private mutating func apply(_ setting: Setting, _ value: String, named name: String) throws(StartFailure) {
         do throws(Setting.Invalid) {
             try setting.apply(&settings, value)
         } catch {
-            throw Failure(description: "\(name) \(error)")
+            throw StartFailure(description: "\(name) \(error)")
         }
     }
 }

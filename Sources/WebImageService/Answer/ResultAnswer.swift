@@ -87,10 +87,9 @@ struct ResultAnswer {
     }
 
     private static func list(_ list: String, contains tag: String) -> Bool {
-        list.split(separator: ",").map { $0.trimmingPrefix { $0 == " " } }.contains { item in
+        list.listElements.contains { item in
             // A weak comparison ignores the mark of weak tags.
-            let strong = item.hasPrefix("W/") ? item.dropFirst(2) : item
-            return item == "*" || strong.prefix { $0 != " " } == tag
+            item == "*" || (item.hasPrefix("W/") ? item.dropFirst(2) : item[...]) == tag
         }
     }
 

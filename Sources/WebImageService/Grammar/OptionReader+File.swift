@@ -10,13 +10,7 @@ extension OptionReader {
                 try reader.apply(presets: (0..<arguments.count).compactMap { arguments.text($0).map { $0[...] } })
             }
         ),
-        (
-            ["quality", "q"],
-            { reader, arguments throws(Refusal) in
-                try arguments.checkCount(1...1)
-                if let quality = try arguments.integer(0, in: 0...100) { reader.recipe.quality = quality }
-            }
-        ),
+        (["quality", "q"], integer(\.quality, 0...100)),
         (
             ["format_quality", "fq"],
             { reader, arguments throws(Refusal) in
@@ -30,13 +24,7 @@ extension OptionReader {
                 }
             }
         ),
-        (
-            ["max_bytes", "mb"],
-            { reader, arguments throws(Refusal) in
-                try arguments.checkCount(1...1)
-                if let count = try arguments.integer(0, in: 0...(1 << 30)) { reader.recipe.byteLimit = count }
-            }
-        ),
+        (["max_bytes", "mb"], integer(\.byteLimit, 0...1 << 30)),
         (
             ["format", "f", "ext"],
             { reader, arguments throws(Refusal) in

@@ -40,13 +40,7 @@ extension OptionReader {
             }
         ),
         (["blur", "bl"], deviation(\.blur)), (["sharpen", "sh"], deviation(\.sharpening)),
-        (
-            ["pixelate", "pix"],
-            { reader, arguments throws(Refusal) in
-                try arguments.checkCount(1...1)
-                if let size = try arguments.integer(0, in: 0...1024) { reader.recipe.pixelSize = size }
-            }
-        ),
+        (["pixelate", "pix"], integer(\.pixelSize, 0...1024)),
         (
             ["watermark", "wm"],
             { reader, arguments throws(Refusal) in
@@ -77,6 +71,15 @@ extension OptionReader {
         { reader, arguments throws(Refusal) in
             try arguments.checkCount(1...1)
             if let value = try arguments.flag(0) { reader.recipe[keyPath: property] = value }
+        }
+    }
+
+    static func integer(
+        _ property: any WritableKeyPath<Recipe, Int> & Sendable, _ range: ClosedRange<Int>
+    ) -> Option {
+        { reader, arguments throws(Refusal) in
+            try arguments.checkCount(1...1)
+            if let value = try arguments.integer(0, in: range) { reader.recipe[keyPath: property] = value }
         }
     }
 

@@ -3,6 +3,7 @@ internal import WebImageCore
 extension OptionReader {
     /// The longest side that a URL can name; ``ImageService/Limits`` have a lower limit.
     static let longestSide = MutablePixelBuffer.maximumDimension
+    private static let sides = 0...longestSide
 
     /// The options for the size of the result.
     static let sizeOptions: [([String], Option)] = [
@@ -28,8 +29,9 @@ extension OptionReader {
                 if let type = try arguments.word(0, Recipe.Resizing.self) { reader.recipe.resizing = type }
             }
         ),
-        (["width", "w"], side(\.width)), (["height", "h"], side(\.height)),
-        (["min-width", "min_width", "mw"], side(\.minWidth)), (["min-height", "min_height", "mh"], side(\.minHeight)),
+        (["width", "w"], integer(\.width, sides)), (["height", "h"], integer(\.height, sides)),
+        (["min-width", "min_width", "mw"], integer(\.minWidth, sides)),
+        (["min-height", "min_height", "mh"], integer(\.minHeight, sides)),
         (
             ["zoom", "z"],
             { reader, arguments throws(Refusal) in
@@ -46,13 +48,7 @@ extension OptionReader {
                 if let density = try arguments.number(0, in: 0.1...10) { reader.recipe.density = density }
             }
         ),
-        (
-            ["enlarge", "el"],
-            { reader, arguments throws(Refusal) in
-                try arguments.checkCount(1...1)
-                if let enlarges = try arguments.flag(0) { reader.recipe.enlarges = enlarges }
-            }
-        ),
+        (["enlarge", "el"], flag(\.enlarges)),
         (["extend", "ex"], extending(\.extension)),
         (["extend_aspect_ratio", "extend_ar", "exar"], extending(\.ratioExtension)),
         (
@@ -90,21 +86,14 @@ extension OptionReader {
             { reader, arguments throws(Refusal) in
                 try arguments.checkCount(1...4)
                 // As in CSS: a missing side is the opposite one.
-                let top = try arguments.integer(0, in: 0...longestSide) ?? 0
-                let right = try arguments.integer(1, in: 0...longestSide) ?? top
+                let top = try arguments.integer(0, in: sides) ?? 0
+                let right = try arguments.integer(1, in: sides) ?? top
                 reader.recipe.padding = Recipe.Padding(
-                    top: top, right: right, bottom: try arguments.integer(2, in: 0...longestSide) ?? top,
-                    left: try arguments.integer(3, in: 0...longestSide) ?? right)
+                    top: top, right: right, bottom: try arguments.integer(2, in: sides) ?? top,
+                    left: try arguments.integer(3, in: sides) ?? right)
             }
         ),
     ]
-
-    private static func side(_ property: any WritableKeyPath<Recipe, Int> & Sendable) -> Option {
-        { reader, arguments throws(Refusal) in
-            try arguments.checkCount(1...1)
-            if let side = try arguments.integer(0, in: 0...longestSide) { reader.recipe[keyPath: property] = side }
-        }
-    }
 
     private static func extending(_ property: any WritableKeyPath<Recipe, Recipe.Extension?> & Sendable) -> Option {
         { reader, arguments throws(Refusal) in
@@ -126,8 +115,8 @@ extension OptionReader {
 
     /// Reads width, height, enlarge, extend, and the placement on the extended canvas.
     private mutating func readSize(_ arguments: OptionArguments) throws(Refusal) {
-        if let width = try arguments.integer(0, in: 0...Self.longestSide) { recipe.width = width }
-        if let height = try arguments.integer(1, in: 0...Self.longestSide) { recipe.height = height }
+        if let width = try arguments.integer(0, in: Self.sides) { recipe.width = width }
+        if let height = try arguments.integer(1, in: Self.sides) { recipe.height = height }
         if let enlarges = try arguments.flag(2) { recipe.enlarges = enlarges }
         if arguments.count > 3 { try readExtension(arguments.dropFirst(3), \.extension) }
     }

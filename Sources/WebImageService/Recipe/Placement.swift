@@ -8,7 +8,7 @@ struct Placement: Sendable, Hashable {
         case side(x: Double, y: Double)
         /// A point of the image, each from 0 to 1, that becomes the center.
         case focus(x: Double, y: Double)
-        /// The part that people look at.
+        /// The part that draws attention.
         case smart
     }
 

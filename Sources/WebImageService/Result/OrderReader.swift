@@ -5,11 +5,12 @@ internal import WebImageCore
 struct OrderReader: Sendable {
     let prefix: String
     let signatures: SignatureCheck
-    let presets: Presets
     let sources: SourcePolicy
     let baseURL: String
     let offeredFormats: [ImageFormat]
     let usesClientHints: Bool
+    /// With the default preset.
+    let options: OptionReader
 
     func order(for request: ServiceRequest, now: Date) throws(Refusal) -> Order {
         guard request.method == "GET" || request.method == "HEAD" else {
@@ -19,21 +20,18 @@ struct OrderReader: Sendable {
         try signatures.check(path.signature, of: path.signed)
         if path.isInfo { return try description(path, now) }
 
-        var reader = OptionReader(presets: presets)
-        if presets.options(of: Presets.defaultName) != nil {
-            try reader.apply(presets: [Presets.defaultName[...]])
-        }
+        var reader = options
         let count = try reader.readOptions(path.parts)
         let source = try SourceText(path.parts.dropFirst(count), baseURL: baseURL)
         if !source.extension.isEmpty { try reader.setOutput(named: source.extension) }
         try check(reader.delivery, now)
 
-        let client = ClientPreferences(request, offered: offeredFormats, usesHints: usesClientHints)
+        let client = ClientPreferences(request: request)
         var (recipe, varying) = (reader.recipe, [String]())
         let choosesFormat = (recipe.output == nil || recipe.output == .best) && !recipe.isRaw
         if choosesFormat, !offeredFormats.isEmpty { varying.append("Accept") }
         if usesClientHints, !recipe.isRaw { apply(client, to: &recipe, &varying) }
-        let formats = choosesFormat ? client.formats : []
+        let formats = choosesFormat ? client.formats(of: offeredFormats) : []
         return Order(
             key: Order.Key(
                 source: KeyText(source.url), recipe: recipe, formats: formats.map(\.name), info: nil),

@@ -31,10 +31,12 @@ struct SourcePolicy: Sendable {
         // What is before an @ could pass for the host.
         guard url.user() == nil, url.password() == nil else { throw .forbiddenSource }
         // A path that leaves its folder again passes no pattern and no folder.
-        guard !Self.leavesFolder(url) else { throw .forbiddenSource }
-        guard patterns.isEmpty || patterns.contains(where: { $0.matches(url, scheme: scheme) }) else {
-            throw .forbiddenSource
-        }
+        let path = url.path(percentEncoded: false)
+        guard !Self.leavesFolder(path) else { throw .forbiddenSource }
+        guard !patterns.isEmpty else { return url }
+        let labels = (url.host() ?? "").lowercased().split(separator: ".")
+        let isAllowed = patterns.contains { $0.matches(scheme, labels, url.port, path.isEmpty ? "/" : path) }
+        guard isAllowed else { throw .forbiddenSource }
         return url
     }
 
@@ -47,9 +49,8 @@ struct SourcePolicy: Sendable {
         return (try? self.url(of: url.absoluteString)) != nil
     }
 
-    private static func leavesFolder(_ url: URL) -> Bool {
-        url.path(percentEncoded: false).split(separator: "/").contains { $0 == ".." || $0 == "." }
-            || url.path(percentEncoded: false).utf8.contains(0)
+    private static func leavesFolder(_ path: String) -> Bool {
+        path.utf8.contains(0) || path.split(separator: "/").contains { $0 == ".." || $0 == "." }
     }
 }
 
@@ -94,16 +95,12 @@ struct SourcePattern: Sendable {
         labels = pieces.first.map { $0.split(separator: ".") }
     }
 
-    func matches(_ url: URL, scheme: String) -> Bool {
-        guard scheme == self.scheme else { return false }
-        let host = (url.host() ?? "").lowercased().split(separator: ".")
-        if let labels {
-            guard labels.count == host.count, zip(labels, host).allSatisfy({ $0 == "*" || $0 == $1 }) else {
-                return false
-            }
+    /// - Parameter host: its labels, in lower case.
+    func matches(_ scheme: String, _ host: [Substring], _ port: Int?, _ path: String) -> Bool {
+        guard scheme == self.scheme, self.port == port.map({ "\($0)"[...] }), path.hasPrefix(self.path) else {
+            return false
         }
-        if port.map({ "\(url.port ?? 0)" != $0 }) ?? (url.port != nil) { return false }
-        let path = url.path(percentEncoded: false)
-        return (path.isEmpty ? "/" : path).hasPrefix(self.path)
+        guard let labels else { return true }
+        return labels.count == host.count && zip(labels, host).allSatisfy { $0 == "*" || $0 == $1 }
     }
 }

@@ -9,7 +9,7 @@ extension SharedImageCache {
         case found(ImageCacheResult)
         /// Nothing; the other machines that need the value wait for this one to store it.
         case reserved(ValueLease)
-        /// Nothing, and the machines cannot agree who makes it: another one takes too long, or the store does not answer.
+        /// Nothing, and the machines cannot agree which one makes it: another one takes too long, or the store does not answer.
         case unavailable
     }
 
@@ -35,7 +35,7 @@ extension SharedImageCache {
                         return .unavailable
                     }
                     hasWaited = true
-                    try? await Task.sleep(for: .milliseconds(40))
+                    try? await Task.sleep(for: SharedStore.lookInterval)
                     continue
                 }
                 // What is there is void.
@@ -60,7 +60,7 @@ package final class ValueLease: Sendable {
 
     init(_ store: SharedStore, _ name: String) {
         (self.store, self.name) = (store, name)
-        keeper = LeaseKeeper(store, name, every: .seconds(1))
+        keeper = LeaseKeeper(store, name)
     }
 
     deinit { end(hasStored: false) }

@@ -4,11 +4,11 @@ internal import WebImageCore
 final class LeaseKeeper: Sendable {
     private let store: SharedStore
     private let name: String
-    private let interval: Duration
+    private static let interval = Duration.seconds(1)
     private let next = Lock<(call: ScheduledCall?, hasEnded: Bool)>((nil, false))
 
-    init(_ store: SharedStore, _ name: String, every interval: Duration) {
-        (self.store, self.name, self.interval) = (store, name, interval)
+    init(_ store: SharedStore, _ name: String) {
+        (self.store, self.name) = (store, name)
         schedule()
     }
 
@@ -22,7 +22,7 @@ final class LeaseKeeper: Sendable {
 
     private func schedule() {
         let clock = SystemTimerClock.shared
-        let call = clock.schedule(at: clock.now + interval) { [weak self] in
+        let call = clock.schedule(at: clock.now + Self.interval) { [weak self] in
             guard let self, !next.withLock({ $0.hasEnded }) else { return }
             Task { [self] in
                 _ = await store.renew(name)

@@ -20,8 +20,6 @@ internal import WebImageLoading
 final class SharedLoad: PausableTask {
     /// The longest wait for another machine.
     static let patience = Duration.milliseconds(500)
-    private static let lookInterval = Duration.milliseconds(40)
-    private static let renewalInterval = Duration.seconds(1)
     /// How long the mark of a response that may not be shared is valid, in seconds.
     private static let refusalDuration = 60.0
 
@@ -112,7 +110,7 @@ final class SharedLoad: PausableTask {
                     if let age, age <= SharedStore.leaseDuration, start.duration(to: .now) < Self.patience {
                         if !hasWaited { note("another machine loads it; waiting for \(Self.patience) at most") }
                         hasWaited = true
-                        try? await Task.sleep(for: Self.lookInterval)
+                        try? await Task.sleep(for: SharedStore.lookInterval)
                         if isCancelled { return handler(.finished(.failure(.cancelled))) }
                         continue
                     }
@@ -268,7 +266,7 @@ final class SharedLoad: PausableTask {
             request.headers = request.headers.filter { !HTTPField.conditionNames.contains($0.key.lowercased()) }
             for field in stale.revalidation.conditions { request.headers[field.name] = field.value }
         }
-        let lease = claimed ? LeaseKeeper(store, name, every: Self.renewalInterval) : nil
+        let lease = claimed ? LeaseKeeper(store, name) : nil
         let recorder = OriginRecorder(limit: store.objectByteLimit)
         transfer.start { priority in
             base.load(request, priority: priority) { [self] event in receive(event, stale, recorder, lease) }

@@ -21,6 +21,8 @@ final class SharedStore: Sendable {
 
     /// A lease that was not renewed for this long is void, in seconds.
     static let leaseDuration = 2.0
+    /// How often a machine looks whether another one has ended its lease.
+    static let lookInterval = Duration.milliseconds(40)
     private static let writerCount = 4
     /// How often a write is sent to a store that cannot be reached; enough to wait for half a minute.
     private static let attemptLimit = 2 * CircuitBreaker.failureLimit
