@@ -57,6 +57,9 @@ extension ImageService {
         public var quality = 80
         /// The qualities of formats, 1 to 100.
         public var formatQualities: [ImageFormat: Int] = [:]
+        /// How much results may differ from the image before it is compressed; `nil`, the default, uses the qualities above. Each
+        /// result is then encoded several times, up to ``Limits/encodingCount``.
+        public var qualityBound: QualityBound?
         /// The file of the image that the option `watermark` draws; `nil` by default.
         public var watermark: Data?
         /// The file of the image that is sent if a source cannot be loaded or decoded; `nil`, the default, sends the error.
@@ -84,6 +87,27 @@ extension ImageService {
         var now: @Sendable () -> Date = { Date() }
     }
 
+    /// A bound on what compression may change, in lossy formats for which the path names no quality.
+    ///
+    /// ```swift
+    /// var configuration = ImageService.Configuration()
+    /// configuration.qualityBound = ImageService.QualityBound(dissimilarity: 0.01)
+    /// ```
+    ///
+    /// The lowest quality that meets it is used. The format `best` is then the shortest file that meets it.
+    public struct QualityBound: Sendable, Hashable {
+        /// The largest structural dissimilarity, (1 − SSIM) / 2, of
+        /// ``WebImage/ImageComparison/structuralSimilarity``; 0.02 by default.
+        public var dissimilarity = 0.02
+        /// By how much results may exceed the bound, so that fewer are encoded; 0.001 by default.
+        public var allowedError = 0.001
+        /// The qualities to choose from, 1 to 100; 30 to 95 by default. The highest is used if none meets the bound.
+        public var qualities = 30...95
+
+        /// Creates a bound.
+        public init(dissimilarity: Double = 0.02) { self.dissimilarity = dissimilarity }
+    }
+
     /// The limits of a service. What exceeds one is refused with a status of 4xx.
     public struct Limits: Sendable, Hashable {
         /// The longest source or upload in bytes; 50 MiB by default. Downloads beyond it stop.
@@ -100,6 +124,8 @@ extension ImageService {
         public var resultPixelCount = 40_000_000
         /// The longest result in bytes; 64 MiB by default.
         public var resultByteCount = 64 << 20
+        /// The most encodes for one result, for which ``Configuration/qualityBound`` or the format `best` takes several; 24 by default.
+        public var encodingCount = 24
         /// The time for a request; 30 s by default.
         public var time: Duration = .seconds(30)
         /// The results that are made at a time; by default four for each processor, most of which wait for their sources.

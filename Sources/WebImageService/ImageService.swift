@@ -63,7 +63,7 @@ public final class ImageService: Sendable {
     public init(_ configuration: Configuration = Configuration()) throws(WebImageError) {
         self.configuration = configuration
         let presets = Presets(configuration.presets, isOnlySource: configuration.allowsOnlyPresets)
-        var options = OptionReader(presets: presets)
+        var options = OptionReader(presets: presets, qualityBound: configuration.qualityBound)
         do throws(Refusal) {
             try presets.check()
             if presets.options(of: Presets.defaultName) != nil {
@@ -84,7 +84,8 @@ public final class ImageService: Sendable {
             usesClientHints: configuration.usesClientHints, options: options)
         let images = configuration.images
         let maker = ResultMaker(
-            manager: WebImageManager(configuration: Self.images(configuration, sources)), decoding: images.codecs.isolated(by: images.isolation, in: images.isolatedDecoding),
+            manager: WebImageManager(configuration: Self.images(configuration, sources)),
+            decoding: images.codecs.isolated(by: images.isolation, in: images.isolatedDecoding),
             encoding: images.codecs, limits: configuration.limits, quality: configuration.quality,
             formatQualities: configuration.formatQualities, lifetime: configuration.lifetime / .seconds(1),
             usesSourceLifetime: configuration.usesSourceLifetime,

@@ -34,6 +34,8 @@ struct SettingsTests {
         "allow-loopback": ("true", "x"), "allow-private": ("true", "x"), "allow-link-local": ("true", "x"),
         "download-timeout": ("5", "x"), "auto-avif": ("false", "x"), "auto-webp": ("false", "x"),
         "auto-jxl": ("true", "x"),
+        "autoquality-method": ("dssim", "ml"), "autoquality-target": ("0.01", "2"),
+        "autoquality-allowed-error": ("0.1", "x"), "autoquality-min": ("20", "0"), "autoquality-max": ("80", "101"),
         "quality": ("50", "101"), "format-quality": ("webp=50,avif=40", "exe=1"), "watermark": ("FILE", "/none"),
         "watermark-data": ("AAAA", "%"), "fallback": ("FILE", "/none"), "fallback-data": ("AAAA", "%"),
         "fallback-status": ("0", "100"), "ttl": ("60", "x"), "cache-control-passthrough": ("true", "x"),

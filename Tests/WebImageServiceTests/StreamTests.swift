@@ -23,7 +23,9 @@ struct StreamTests {
     }
 
     private func fixture(_ directory: TemporaryDirectory) throws -> ServiceFixture {
-        try ServiceFixture {
+        try directory.write(Self.noise(), to: "photos/a.png")
+        return try ServiceFixture {
+            $0.folder = URL(filePath: directory.path("photos"), directoryHint: .isDirectory)
             $0.disk = DiskCache(
                 configuration: DiskCache.Configuration(directory: URL(filePath: directory.path("results"))))
         }
@@ -36,8 +38,7 @@ struct StreamTests {
     @Test func longResultsComeFromTheDisk() async throws {
         let directory = try TemporaryDirectory()
         let fixture = try fixture(directory)
-        try await fixture.origin.answer("/a.png", body: Self.noise())
-        let path = "/plain/{}/a.png@bmp"
+        let path = "/plain/local:///a.png@bmp"
         let made = try await fixture.get(path)
         #expect(made.status == 200 && made.body.data == nil && made.body.count > 3_000_000)
         #expect(made.header("Content-Length") == "\(made.body.count)")
@@ -58,8 +59,7 @@ struct StreamTests {
     @Test func shortResultsAreInMemory() async throws {
         let directory = try TemporaryDirectory()
         let fixture = try fixture(directory)
-        try await fixture.serve("/a.png", width: 300, height: 300)
-        let made = try await fixture.get("/plain/{}/a.png@bmp")
+        let made = try await fixture.get("/w:300/plain/local:///a.png@bmp")
         #expect(made.body.data?.count == made.body.count)
         #expect(try await pieces(made).count == (made.body.count + 65_535) / 65_536)
     }
@@ -68,8 +68,7 @@ struct StreamTests {
     @Test func aResultThatIsRemovedIsSentToItsEnd() async throws {
         let directory = try TemporaryDirectory()
         let fixture = try fixture(directory)
-        try await fixture.origin.answer("/a.png", body: Self.noise())
-        let answer = try await fixture.get("/plain/{}/a.png@bmp")
+        let answer = try await fixture.get("/plain/local:///a.png@bmp")
         await fixture.service.configuration.disk?.removeAll()
         #expect(try await pieces(answer).reduce(0) { $0 + $1.count } == answer.body.count)
     }

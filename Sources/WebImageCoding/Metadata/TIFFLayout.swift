@@ -211,7 +211,9 @@ package enum TIFFTag {
     package static let width = 0x0100
     package static let height = 0x0101
     package static let orientation = 0x0112
+    package static let artist = 0x013B
     package static let xmp = 0x02BC
+    package static let copyright = 0x8298
     package static let profile = 0x8773
     package static let exif = 0x8769
     package static let gps = 0x8825
@@ -224,7 +226,8 @@ package enum TIFFTag {
     /// Those of a TIFF file that describe the picture, and not how its pixels are stored: description, camera,
     /// orientation, resolution, program, date, artist, computer, copyright, EXIF and GPS.
     package static let descriptions: Set<Int> = [
-        0x010E, 0x010F, 0x0110, orientation, 0x011A, 0x011B, 0x0128, 0x0131, 0x0132, 0x013B, 0x013C, 0x8298, exif, gps,
+        0x010E, 0x010F, 0x0110, orientation, 0x011A, 0x011B, 0x0128, 0x0131, 0x0132, artist, 0x013C, copyright, exif,
+        gps,
     ]
 }
 

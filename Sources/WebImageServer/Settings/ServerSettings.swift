@@ -21,6 +21,10 @@ struct ServerSettings: Sendable {
     var storeEndpoint = "", storeRegion = ""
     var offers: Set<ImageFormat> = [.avif, .webp]
     var isolation = IsolationPolicy.required
+    var hasQualityBound = false
+    var qualityBound = ImageService.QualityBound()
+    var lowestQuality = ImageService.QualityBound().qualities.lowerBound
+    var highestQuality = ImageService.QualityBound().qualities.upperBound
 
     // Addresses.
     var allowsLoopback = false, allowsPrivate = false, allowsLinkLocal = false
@@ -45,6 +49,13 @@ struct ServerSettings: Sendable {
         configuration.keys = try keys()
         configuration.offeredFormats = [.jpegXL, .avif, .webp].filter { offers.contains($0) }
         if usesStore { configuration.store = try store() }
+        if hasQualityBound {
+            guard lowestQuality <= highestQuality else {
+                throw Setting.Invalid("IMGPROXY_AUTOQUALITY_MIN is not above IMGPROXY_AUTOQUALITY_MAX")
+            }
+            configuration.qualityBound = qualityBound
+            configuration.qualityBound?.qualities = lowestQuality...highestQuality
+        }
 
         var downloads = ImageDownloader.Configuration.server
         downloads.maximumResponseByteCount = Int64(configuration.limits.sourceByteCount)

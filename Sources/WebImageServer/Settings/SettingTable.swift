@@ -125,6 +125,25 @@ extension Setting {
                 settings.service.formatQualities[format] = try SettingValue.number(String(parts[1]), in: 1...100)
             }
         },
+        Setting(
+            name: "autoquality-method", variable: "IMGPROXY_AUTOQUALITY_METHOD", value: "METHOD", group: "Results",
+            help: "'dssim' for the lowest quality at which results differ little enough, or 'none', the default"
+        ) { settings, text throws(Invalid) in
+            guard ["none", "dssim"].contains(text) else { throw Invalid("is none or dssim, not '\(text)'") }
+            settings.hasQualityBound = text == "dssim"
+        },
+        number(
+            "autoquality-target", "IMGPROXY_AUTOQUALITY_TARGET", \.qualityBound.dissimilarity,
+            "The largest structural dissimilarity, 0.02 by default"),
+        number(
+            "autoquality-allowed-error", "IMGPROXY_AUTOQUALITY_ALLOWED_ERROR", \.qualityBound.allowedError,
+            "By how much it may be exceeded, 0.001 by default"),
+        integer(
+            "autoquality-min", "IMGPROXY_AUTOQUALITY_MIN", \.lowestQuality, 1...100, "Results",
+            "The lowest quality for that, 30 by default"),
+        integer(
+            "autoquality-max", "IMGPROXY_AUTOQUALITY_MAX", \.highestQuality, 1...100, "Results",
+            "The highest quality for that, 95 by default"),
         data(
             "watermark", "IMGPROXY_WATERMARK_PATH", \.service.watermark, "FILE", "The image of the option watermark",
             SettingValue.file),
@@ -227,6 +246,16 @@ extension Setting {
         Setting(name: name, variable: variable, value: "N", group: group, help: help) {
             settings, text throws(Invalid) in
             settings[keyPath: property] = try SettingValue.number(text, in: range)
+        }
+    }
+
+    private static func number(
+        _ name: String, _ variable: String, _ property: any WritableKeyPath<ServerSettings, Double> & Sendable,
+        _ help: String
+    ) -> Setting {
+        Setting(name: name, variable: variable, value: "N", group: "Results", help: help) {
+            settings, text throws(Invalid) in
+            settings[keyPath: property] = try SettingValue.fraction(text, in: 0...1)
         }
     }
 

@@ -24,6 +24,25 @@ extension OptionReader {
                 }
             }
         ),
+        (
+            ["autoquality", "aq"],
+            { reader, arguments throws(Refusal) in
+                try arguments.checkCount(1...5)
+                switch arguments.text(0) {
+                case "none": reader.recipe.qualityBound = nil
+                case "dssim":
+                    var bound = reader.recipe.qualityBound ?? ImageService.QualityBound()
+                    bound.dissimilarity = try arguments.number(1, in: 0...1) ?? bound.dissimilarity
+                    let lowest = try arguments.integer(2, in: 1...100) ?? bound.qualities.lowerBound
+                    let highest = try arguments.integer(3, in: 1...100) ?? max(lowest, bound.qualities.upperBound)
+                    guard lowest <= highest else { throw arguments.invalid(3) }
+                    bound.qualities = lowest...highest
+                    bound.allowedError = try arguments.number(4, in: 0...1) ?? bound.allowedError
+                    reader.recipe.qualityBound = bound
+                default: throw arguments.invalid(0)
+                }
+            }
+        ),
         (["max_bytes", "mb"], integer(\.byteLimit, 0...1 << 30)),
         (
             ["format", "f", "ext"],

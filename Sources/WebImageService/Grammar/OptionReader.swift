@@ -8,7 +8,10 @@ struct OptionReader {
     /// The presets that are being read, so that none contains itself.
     private var openPresets: [String] = []
 
-    init(presets: Presets) { self.presets = presets }
+    init(presets: Presets, qualityBound: ImageService.QualityBound? = nil) {
+        self.presets = presets
+        recipe.qualityBound = qualityBound
+    }
 
     /// Reads the options at the beginning of the parts. Returns how many there are: the source is behind them.
     mutating func readOptions(_ parts: [Substring]) throws(Refusal) -> Int {

@@ -93,7 +93,7 @@ extension ImageService {
         var recipes: [String: Recipe] = [:]
         for (name, options) in policy.results {
             do throws(Refusal) {
-                var reader = OptionReader(presets: presets)
+                var reader = OptionReader(presets: presets, qualityBound: configuration.qualityBound)
                 for option in options.split(separator: "/") { try reader.read(option) }
                 recipes[name] = reader.recipe
             } catch {
@@ -162,7 +162,7 @@ private struct UploadWork {
             let (info, fields, image) = try description()
             var files: [String: Upload.File] = [:]
             for (name, recipe) in recipes {
-                let file = try maker.file(recipe, [], data, cancellation: cancellation)
+                let file = try maker.file(recipe, [], data, info, cancellation)
                 guard file.data.count <= maker.limits.resultByteCount else {
                     throw .encoding(
                         format: info.format,

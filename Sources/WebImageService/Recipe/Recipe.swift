@@ -82,6 +82,8 @@ struct Recipe: Sendable, Hashable {
     var quality = 0
     var formatQualities: [String: Int] = [:]
     var byteLimit = 0
+    /// What lossy formats without a quality must meet.
+    var qualityBound: ImageService.QualityBound?
     /// Formats that are sent as they are.
     var skippedFormats: Set<String> = []
     var isRaw = false

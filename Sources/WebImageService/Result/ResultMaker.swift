@@ -57,25 +57,12 @@ struct ResultMaker: Sendable {
     }
 
     func result(of order: Order, from source: Source) async -> ResultStore.Outcome {
-        let result: Result<Result<StoredResult, Refusal>, WebImageError>? = await DecodingQueue.run(
-            priority: .normal
-        ) { cancellation in
-            Result { () throws(WebImageError) in
-                do throws(Refusal) {
-                    return .success(try stored(order, source, cancellation))
-                } catch {
-                    return .failure(error)
-                }
-            }
+        let outcome = await DecodingQueue.run(priority: .normal) { cancellation in
+            Result { () throws(Refusal) in try stored(order, source, cancellation) }
         }
-        switch result {
-        case .success(.success(let result)):
-            for judgment in source.judgments { judgment.accept() }
-            return .success(result)
-        case .success(let refusal): return refusal
-        case .failure(let error): return .failure(Refusal(error))
-        case nil: return .failure(.abandoned)
-        }
+        guard let outcome else { return .failure(.abandoned) }
+        if case .success = outcome { for judgment in source.judgments { judgment.accept() } }
+        return outcome
     }
 
     // MARK: Loading
@@ -114,8 +101,7 @@ struct ResultMaker: Sendable {
         let stored = StoredResponse(
             statusCode: response.statusCode ?? 200, headers: response.headers, requestHeaders: [], requestTime: now,
             responseTime: now)
-        let freshness = Freshness(of: stored, now: now)
-        if let shared = control.seconds(.sharedMaxAge) { return max(0, (shared.value ?? 0) - freshness.age) }
+        let freshness = Freshness(of: stored.forSharedCache, now: now)
         switch freshness.source {
         case .maxAge, .expires: return max(0, -freshness.staleness)
         case .heuristic, .redirect, .none: return nil
@@ -152,10 +138,10 @@ struct ResultMaker: Sendable {
 
     private func file(_ order: Order, _ source: Source, _ cancellation: Cancellation) throws(Refusal) -> File {
         do throws(WebImageError) {
-            guard let description = order.key.info else {
-                return try file(order.recipe, order.formats, source.data, cancellation: cancellation)
-            }
             let info = try info(of: source.data)
+            guard let description = order.key.info else {
+                return try file(order.recipe, order.formats, source.data, info, cancellation)
+            }
             return File(
                 json: try description.json(
                     of: source.data, info, decoding, limits: limits.decoding, cancellation: cancellation))
@@ -170,17 +156,26 @@ struct ResultMaker: Sendable {
 
     /// Makes a file of the bytes of an image.
     ///
-    /// - Parameter formats: those to choose from.
+    /// - Parameters:
+    ///   - formats: those to choose from.
+    ///   - info: of the bytes. Also what is sent as it is must be an image, so that the service spreads no other files.
     func file(
-        _ recipe: Recipe, _ formats: [ImageFormat], _ data: Data, cancellation: Cancellation
+        _ recipe: Recipe, _ formats: [ImageFormat], _ data: Data, _ info: ImageInfo, _ cancellation: Cancellation
     ) throws(WebImageError) -> File {
-        // Also what is sent as it is must be an image, so that the service spreads no other files.
-        let info = try info(of: data)
         if recipe.isRaw || recipe.skippedFormats.contains(info.format.name) && isFormatKept(recipe, info.format) {
             return File(data, info.format)
         }
         let image = try processed(recipe, data, info, cancellation)
-        return try encoded(recipe, formats, image, data, info.format, cancellation)
+        let encoding = ResultEncoding(
+            maker: self, recipe: recipe, image: image, metadata: try metadata(recipe, data), cancellation: cancellation)
+        return try encoding.file(FormatChoice(recipe: recipe, accepted: formats, codecs: self.encoding), info.format)
+    }
+
+    /// What the result keeps.
+    private func metadata(_ recipe: Recipe, _ original: Data) throws(WebImageError) -> ImageMetadata? {
+        guard !recipe.stripsMetadata || recipe.keepsCopyright else { return nil }
+        let metadata = try decoding.metadata(of: original)
+        return recipe.stripsMetadata ? metadata.copyright : metadata
     }
 
     /// What the header of a file says, if it is within the limits.
@@ -261,41 +256,5 @@ struct ResultMaker: Sendable {
                     reason: .resultTooLarge(size, pixelLimit: pixelLimit, sideLimit: limits.resultSide))
             }
         }
-    }
-
-    private func encoded(
-        _ recipe: Recipe, _ formats: [ImageFormat], _ image: Image, _ original: Data, _ source: ImageFormat,
-        _ cancellation: Cancellation
-    ) throws(WebImageError) -> File {
-        let choice = FormatChoice(recipe: recipe, accepted: formats, codecs: encoding)
-        var best: File?
-        for format in choice.formats(of: image, from: source) {
-            let options = try options(recipe, format, original, cancellation)
-            let data = try encoding.encode(image, as: format, options: options)
-            if best.map({ data.count < $0.data.count }) ?? true { best = File(data, format) }
-        }
-        guard let best else { throw .encoding(format: source, reason: .noEncoder) }
-        return best
-    }
-
-    private func options(
-        _ recipe: Recipe, _ format: ImageFormat, _ original: Data, _ cancellation: Cancellation
-    ) throws(WebImageError) -> EncodingOptions {
-        let percent =
-            (recipe.quality > 0 ? recipe.quality : nil) ?? recipe.formatQualities[format.name]
-            ?? formatQualities[format]
-            ?? OutputFormats.standardQuality(of: format, otherwise: quality)
-        var options = EncodingOptions(
-            quality: Double(percent) / 100, background: recipe.background ?? .white,
-            byteLimit: recipe.byteLimit > 0 ? recipe.byteLimit : nil, cancellation: cancellation)
-        // A client waits.
-        if format == .avif || format == .jpegXL { options.speed = 8 }
-        options.writesColorProfile = !recipe.stripsProfile
-        if !recipe.stripsMetadata {
-            options.metadata = try decoding.metadata(of: original)
-        } else if recipe.keepsCopyright, let notice = try CopyrightNotice(decoding.metadata(of: original)) {
-            options.metadata = ImageMetadata(exif: notice.exif)
-        }
-        return options
     }
 }

@@ -1,0 +1,147 @@
+import Foundation
+import Testing
+import WebImage
+import WebImageTestSupport
+
+@testable import WebImageService
+
+/// Results that differ from the image no more than a bound says.
+@Suite(.timeLimit(.minutes(2)))
+struct QualityTests {
+    /// Waves of growing frequency with some noise, which compress neither well nor badly.
+    private static func photograph() throws -> Image {
+        var pixels = try MutablePixelBuffer(width: 320, height: 240)
+        var state = UInt64(1)
+        let stride = pixels.bytesPerRow
+        pixels.withUnsafeMutableBytes { bytes in
+            for y in 0..<240 {
+                for x in 0..<320 {
+                    state = state &* 6_364_136_223_846_793_005 &+ 1_442_695_040_888_963_407
+                    let noise = Double(state >> 60) - 8
+                    let wave = sin(Double(x * x) / 900 + Double(y) / 20)
+                    for component in 0..<3 {
+                        let value = 128 + 80 * wave * cos(Double(component + y) / 40) + noise
+                        bytes[y * stride + x * 4 + component] = UInt8(min(max(value, 0), 255))
+                    }
+                    bytes[y * stride + x * 4 + 3] = 255
+                }
+            }
+        }
+        return Image(pixels: pixels.freeze(isOpaque: true))
+    }
+
+    private let directory: TemporaryDirectory
+
+    init() throws {
+        directory = try TemporaryDirectory()
+        try directory.write(CodecRegistry.shared.encode(Self.photograph(), as: .png), to: "a.png")
+    }
+
+    private func fixture(_ change: (inout ImageService.Configuration) -> Void = { _ in }) throws -> ServiceFixture {
+        try ServiceFixture {
+            $0.folder = URL(filePath: directory.path, directoryHint: .isDirectory)
+            change(&$0)
+        }
+    }
+
+    private func dissimilarity(_ answer: ServiceAnswer) throws -> Double {
+        try (1 - ImageComparison(Self.photograph(), answer.image).structuralSimilarity) / 2
+    }
+
+    @Test(arguments: ["jpg", "webp"], [0.005, 0.02, 0.06])
+    func aResultMeetsTheBoundAndIsShort(format: String, bound: Double) async throws {
+        let fixture = try fixture()
+        let answer = try await fixture.get("/aq:dssim:\(bound):5:100:0.0005/plain/local:///a.png@\(format)")
+        #expect(answer.status == 200)
+        let found = try dissimilarity(answer)
+        #expect(found <= bound + 0.0005, "\(found)")
+        // The next lower qualities do not meet it, as far as encoders have so many.
+        #expect(found > bound * 0.7, "\(found)")
+    }
+
+    @Test func theBestFormatIsTheShortestWithinTheBound() async throws {
+        let fixture = try fixture()
+        let options = "aq:dssim:0.02:5:100"
+        let accept = ["Accept": "image/webp"]
+        let best = try await fixture.get("/\(options)/plain/local:///a.png@best", accept)
+        #expect(try dissimilarity(best) <= 0.021)
+        var counts: [Int] = []
+        for format in ["webp", "jpg", "png"] {
+            let answer = try await fixture.get("/\(options)/plain/local:///a.png@\(format)")
+            if try dissimilarity(answer) <= 0.021 { counts.append(answer.body.count) }
+        }
+        #expect(best.body.count == counts.min())
+        // Without a bound, another file is the shortest.
+        #expect(try await fixture.get("/plain/local:///a.png@best", accept).body.count != best.body.count)
+        // If no quality meets it, the lossless format does.
+        let exact = try await fixture.get("/aq:dssim:0:5:50:0/plain/local:///a.png@best", accept)
+        #expect(try dissimilarity(exact) == 0)
+    }
+
+    @Test func otherOptionsTakePrecedence() async throws {
+        let fixture = try fixture { $0.qualityBound = ImageService.QualityBound(dissimilarity: 0.005) }
+        func count(_ options: String) async throws -> Int {
+            try await fixture.get("/\(options)/plain/local:///a.png@jpg").body.count
+        }
+        let bounded = try await count("cb:1")
+        let low = try await count("q:10")
+        #expect(low < bounded)
+        #expect(try await count("fq:jpg:10") == low)
+        #expect(try await count("aq:none/fq:jpg:10") == low)
+        #expect(try await count("aq:none") != bounded)
+        #expect(try await count("mb:\(bounded / 2)") <= bounded / 2)
+        // The highest quality, if none meets the bound.
+        #expect(try await count("aq:dssim:0:10:10") == low)
+    }
+
+    @Test func theNumberOfEncodesIsLimited() async throws {
+        let counter = CountingEncoder()
+        func encodes(_ limit: Int) async throws -> Int {
+            let before = counter.count
+            let fixture = try fixture { configuration in
+                let codecs = CodecRegistry()
+                codecs.register(counter)
+                configuration.images.codecs = codecs
+                configuration.limits.encodingCount = limit
+                configuration.offeredFormats = []
+            }
+            #expect(try await fixture.get("/aq:dssim:0.01:1:100:0/plain/local:///a.png@jpg").status == 200)
+            return counter.count - before
+        }
+        #expect(try await encodes(0) == 1)
+        #expect(try await encodes(3) == 3)
+        let all = try await encodes(100)
+        #expect((4...7).contains(all), "\(all)")
+    }
+
+    @Test func anAnimationIsMeasuredByItsFirstFrame() async throws {
+        let fixture = try fixture()
+        var animation = EncodableAnimation()
+        animation.append(try Self.photograph())
+        animation.append(try ServiceFixture.picture(width: 320, height: 240))
+        try directory.write(CodecRegistry.shared.encode(animation, as: .gif), to: "a.gif")
+        let answer = try await fixture.get("/aq:dssim:0.03/plain/local:///a.gif@webp")
+        #expect(answer.status == 200)
+        #expect(try CodecRegistry.shared.info(of: answer.bytes).frameCount == 2)
+    }
+
+    @Test(arguments: [
+        "aq:ml", "aq:size:1000", "aq:dssim:2", "aq:dssim:0.1:90:10", "aq:dssim:x", "aq", "aq:dssim:1:1:1:1:1",
+    ])
+    func invalidBoundsAreRefused(option: String) async throws {
+        #expect(try await fixture().get("/\(option)/plain/local:///a.png").status == 400)
+    }
+}
+
+/// JPEG's encoder, which counts its calls.
+private final class CountingEncoder: ImageEncoder {
+    private let calls = LockBox(0)
+
+    var format: ImageFormat { .jpeg }
+    var count: Int { calls.withLock { $0 } }
+
+    func encode(_ image: Image, options: EncodingOptions) throws(WebImageError) -> Data {
+        calls.withLock { $0 += 1 }
+        return try CodecRegistry.shared.encode(image, as: .jpeg, options: options)
+    }
+}
