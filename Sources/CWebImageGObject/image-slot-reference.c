@@ -21,6 +21,14 @@
  */
 
 /**
+ * WebImagePicture:processing:
+ *
+ * [property@Picture:processor] as a text, such as `rounded:12,blur:4`; %NULL, the default, if it was not made from one.
+ *
+ * The text is that of [ctor@Processor.new_from_string]. An invalid one logs a warning, and then no processor applies.
+ */
+
+/**
  * WebImagePicture:priority:
  *
  * How urgent the load is while the image is visible; `HIGH` by default. Otherwise it is at most `LOW`.
@@ -151,6 +159,14 @@
  * WebImagePaintable:processor:
  *
  * Changes the image after decoding; %NULL by default.
+ */
+
+/**
+ * WebImagePaintable:processing:
+ *
+ * [property@Paintable:processor] as a text, such as `rounded:12,blur:4`; %NULL, the default, if it was not made from one.
+ *
+ * The text is that of [ctor@Processor.new_from_string]. An invalid one logs a warning, and then no processor applies.
  */
 
 /**

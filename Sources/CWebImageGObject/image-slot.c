@@ -19,6 +19,7 @@ void image_slot_class_init(ImageSlotClass *class, GObjectClass *owner) {
     properties[IMAGE_SLOT_HEADERS] = g_param_spec_boxed("headers", NULL, NULL, G_TYPE_STRV, writable);
     properties[IMAGE_SLOT_PROCESSOR] =
         g_param_spec_boxed("processor", NULL, NULL, WEB_IMAGE_TYPE_PROCESSOR, writable);
+    properties[IMAGE_SLOT_PROCESSING] = g_param_spec_string("processing", NULL, NULL, NULL, writable);
     properties[IMAGE_SLOT_PRIORITY] = g_param_spec_enum(
         "priority", NULL, NULL, WEB_IMAGE_TYPE_PRIORITY, WEB_IMAGE_PRIORITY_HIGH, writable);
     properties[IMAGE_SLOT_CACHE_POLICY] = g_param_spec_enum(
@@ -273,6 +274,7 @@ gboolean image_slot_get_property(ImageSlot *self, guint id, GValue *value) {
     case IMAGE_SLOT_URI:
     case IMAGE_SLOT_HEADERS:
     case IMAGE_SLOT_PROCESSOR:
+    case IMAGE_SLOT_PROCESSING:
     case IMAGE_SLOT_PRIORITY:
     case IMAGE_SLOT_CACHE_POLICY:
         if (self->request == NULL) return TRUE;
@@ -326,6 +328,7 @@ static gboolean image_slot_set_request_property(ImageSlot *self, guint id, const
     case IMAGE_SLOT_URI:
     case IMAGE_SLOT_HEADERS:
     case IMAGE_SLOT_PROCESSOR:
+    case IMAGE_SLOT_PROCESSING:
     case IMAGE_SLOT_PRIORITY:
     case IMAGE_SLOT_CACHE_POLICY:
         if (!image_slot_forward(self, self->class->properties[id], value)) return FALSE;
@@ -378,5 +381,8 @@ gboolean image_slot_set_property(ImageSlot *self, guint id, const GValue *value)
         break;
     }
     image_slot_notify(self, id);
+    // Two forms of one value.
+    if (id == IMAGE_SLOT_PROCESSOR) image_slot_notify(self, IMAGE_SLOT_PROCESSING);
+    if (id == IMAGE_SLOT_PROCESSING) image_slot_notify(self, IMAGE_SLOT_PROCESSOR);
     return TRUE;
 }

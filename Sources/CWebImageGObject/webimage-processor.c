@@ -1,3 +1,4 @@
+#include "error-private.h"
 #include "processor-private.h"
 
 G_DEFINE_BOXED_TYPE(WebImageProcessor, web_image_processor, web_image_processor_ref, web_image_processor_unref)
@@ -105,6 +106,37 @@ WebImageProcessor *web_image_processor_new_chain(WebImageProcessor **processors,
     g_return_val_if_fail(processors != NULL || n_processors == 0, NULL);
     return web_image_processor_of_handle(
         webimage_bridge_processor_chain((WebImageBridgeProcessor *const *)processors, n_processors));
+}
+
+/**
+ * web_image_processor_new_from_string: (constructor)
+ * @text: processors with commas between them
+ * @error: the place of an error
+ *
+ * Makes a processor from a text, such as `fill:300x300,rounded:12,blur:4`.
+ *
+ * | step | value |
+ * | --- | --- |
+ * | `resize:320x240` | a size in pixels; `320x` and `x240` keep the proportions. `:contain`, `:cover`, `:fill` or `:scale-down` may follow |
+ * | `fill:300x300` | a size in pixels |
+ * | `rounded:12` | the radius of the corners |
+ * | `circle` | none |
+ * | `blur:4` | the radius of the blur |
+ * | `grayscale` | none |
+ * | `tint:#3584e4` | a color, as gdk_rgba_parse() takes it, without commas |
+ *
+ * The steps apply in this order, as those of [ctor@Processor.new_chain]. White space around them is ignored. A text has at most
+ * 1024 bytes and 16 steps, and numbers are at most 65535. An empty text makes a processor that changes nothing.
+ *
+ * Returns: (transfer full): a processor
+ */
+WebImageProcessor *web_image_processor_new_from_string(const char *text, GError **error) {
+    g_return_val_if_fail(text != NULL, NULL);
+    char *message = NULL;
+    WebImageBridgeProcessor *handle = webimage_bridge_processor_parse(text, &message);
+    if (handle == NULL) g_set_error_literal(error, WEB_IMAGE_ERROR, WEB_IMAGE_ERROR_PROCESSING, message);
+    g_free(message);
+    return web_image_processor_of_handle(handle);
 }
 
 /**

@@ -20,13 +20,15 @@ struct _WebImageRequest {
     int width, height;
     GtkContentFit fit;
     WebImageProcessor *processor;
+    // What the processor was made from; NULL for one that was not made from a text.
+    char *processing;
     // As given, and as names and values by turns.
     GStrv headers, fields;
     WebImagePriority priority;
     WebImageCachePolicy cache_policy;
 };
 
-enum { URI = 1, WIDTH, HEIGHT, CONTENT_FIT, PROCESSOR, HEADERS, PRIORITY, CACHE_POLICY, N_PROPERTIES };
+enum { URI = 1, WIDTH, HEIGHT, CONTENT_FIT, PROCESSOR, PROCESSING, HEADERS, PRIORITY, CACHE_POLICY, N_PROPERTIES };
 
 static GParamSpec *properties[N_PROPERTIES];
 
@@ -36,6 +38,7 @@ static void web_image_request_finalize(GObject *object) {
     WebImageRequest *self = WEB_IMAGE_REQUEST(object);
     g_free(self->uri);
     g_clear_pointer(&self->processor, web_image_processor_unref);
+    g_free(self->processing);
     g_strfreev(self->headers);
     g_strfreev(self->fields);
     G_OBJECT_CLASS(web_image_request_parent_class)->finalize(object);
@@ -49,6 +52,7 @@ static void web_image_request_get_property(GObject *object, guint id, GValue *va
     case HEIGHT: g_value_set_int(value, self->height); break;
     case CONTENT_FIT: g_value_set_enum(value, self->fit); break;
     case PROCESSOR: g_value_set_boxed(value, self->processor); break;
+    case PROCESSING: g_value_set_string(value, self->processing); break;
     case HEADERS: g_value_set_boxed(value, self->headers); break;
     case PRIORITY: g_value_set_enum(value, self->priority); break;
     case CACHE_POLICY: g_value_set_enum(value, self->cache_policy); break;
@@ -64,6 +68,7 @@ static void web_image_request_set_property(GObject *object, guint id, const GVal
     case HEIGHT: web_image_request_set_height(self, g_value_get_int(value)); break;
     case CONTENT_FIT: web_image_request_set_content_fit(self, g_value_get_enum(value)); break;
     case PROCESSOR: web_image_request_set_processor(self, g_value_get_boxed(value)); break;
+    case PROCESSING: web_image_request_set_processing(self, g_value_get_string(value)); break;
     case HEADERS: web_image_request_set_headers(self, g_value_get_boxed(value)); break;
     case PRIORITY: web_image_request_set_priority(self, g_value_get_enum(value)); break;
     case CACHE_POLICY: web_image_request_set_cache_policy(self, g_value_get_enum(value)); break;
@@ -116,6 +121,15 @@ static void web_image_request_class_init(WebImageRequestClass *class) {
      * Changes the image after decoding; %NULL by default.
      */
     properties[PROCESSOR] = g_param_spec_boxed("processor", NULL, NULL, WEB_IMAGE_TYPE_PROCESSOR, flags);
+
+    /**
+     * WebImageRequest:processing:
+     *
+     * [property@Request:processor] as a text, such as `rounded:12,blur:4`; %NULL, the default, if it was not made from one.
+     *
+     * The text is that of [ctor@Processor.new_from_string]. An invalid one logs a warning, and then no processor applies.
+     */
+    properties[PROCESSING] = g_param_spec_string("processing", NULL, NULL, NULL, flags);
 
     /**
      * WebImageRequest:headers:
@@ -316,6 +330,18 @@ WebImageProcessor *web_image_request_get_processor(WebImageRequest *self) {
     return self->processor;
 }
 
+// Replaces the processor and its text, and takes ownership of both.
+static void web_image_request_take_processor(WebImageRequest *self, WebImageProcessor *processor, char *processing) {
+    g_object_freeze_notify(G_OBJECT(self));
+    if (processor != self->processor) g_object_notify_by_pspec(G_OBJECT(self), properties[PROCESSOR]);
+    if (g_strcmp0(processing, self->processing) != 0) g_object_notify_by_pspec(G_OBJECT(self), properties[PROCESSING]);
+    g_clear_pointer(&self->processor, web_image_processor_unref);
+    g_free(self->processing);
+    self->processor = processor;
+    self->processing = processing;
+    g_object_thaw_notify(G_OBJECT(self));
+}
+
 /**
  * web_image_request_set_processor:
  * @self: a request
@@ -326,9 +352,38 @@ WebImageProcessor *web_image_request_get_processor(WebImageRequest *self) {
 void web_image_request_set_processor(WebImageRequest *self, WebImageProcessor *processor) {
     g_return_if_fail(WEB_IMAGE_IS_REQUEST(self));
     if (processor == self->processor) return;
-    g_clear_pointer(&self->processor, web_image_processor_unref);
-    if (processor != NULL) self->processor = web_image_processor_ref(processor);
-    g_object_notify_by_pspec(G_OBJECT(self), properties[PROCESSOR]);
+    web_image_request_take_processor(self, processor == NULL ? NULL : web_image_processor_ref(processor), NULL);
+}
+
+/**
+ * web_image_request_get_processing:
+ * @self: a request
+ *
+ * Returns the processor as a text.
+ *
+ * Returns: (nullable): the text; %NULL if the processor was not made from one
+ */
+const char *web_image_request_get_processing(WebImageRequest *self) {
+    g_return_val_if_fail(WEB_IMAGE_IS_REQUEST(self), NULL);
+    return self->processing;
+}
+
+/**
+ * web_image_request_set_processing:
+ * @self: a request
+ * @processing: (nullable): a text as that of [ctor@Processor.new_from_string]
+ *
+ * Sets the processor as a text. An invalid text logs a warning, and then no processor applies.
+ */
+void web_image_request_set_processing(WebImageRequest *self, const char *processing) {
+    g_return_if_fail(WEB_IMAGE_IS_REQUEST(self));
+    if (g_strcmp0(processing, self->processing) == 0) return;
+    GError *error = NULL;
+    WebImageProcessor *processor =
+        processing == NULL ? NULL : web_image_processor_new_from_string(processing, &error);
+    if (error != NULL) g_warning("%s", error->message);
+    g_clear_error(&error);
+    web_image_request_take_processor(self, processor, processor == NULL ? NULL : g_strdup(processing));
 }
 
 /**

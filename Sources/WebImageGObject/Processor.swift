@@ -6,21 +6,14 @@ internal import WebImage
 final class ProcessorChain: Handle, Sendable {
     let processors: [ImageProcessor]
 
-    init(_ processors: ImageProcessor...) { self.processors = processors }
-    init(joining chains: [ProcessorChain]) { processors = chains.flatMap(\.processors) }
+    init(_ processors: [ImageProcessor]) { self.processors = processors }
+    convenience init(_ processor: ImageProcessor) { self.init([processor]) }
+    convenience init(joining chains: [ProcessorChain]) { self.init(chains.flatMap(\.processors)) }
 }
 
 @c @implementation
 func webimage_bridge_processor_resize(_ width: CInt, _ height: CInt, _ fit: GtkContentFit) -> OpaquePointer {
-    let size = TargetSize.pixels(width: width, height: height)
-    let processor: ImageProcessor =
-        switch fit {
-        case GTK_CONTENT_FIT_COVER: .resize(toFill: size)
-        case GTK_CONTENT_FIT_FILL: .resize(to: size, mode: .stretch)
-        case GTK_CONTENT_FIT_SCALE_DOWN: .resize(to: size, allowsUpscaling: false)
-        default: .resize(to: size)
-        }
-    return ProcessorChain(processor).retainedHandle
+    ProcessorChain(.resize(to: .pixels(width: width, height: height), fit: fit)).retainedHandle
 }
 
 @c @implementation
@@ -63,5 +56,17 @@ extension TargetSize {
     /// A size in which 0 and less stand for no limit.
     static func pixels(width: CInt, height: CInt) -> TargetSize {
         .pixels(width: width > 0 ? Int(width) : nil, height: height > 0 ? Int(height) : nil)
+    }
+}
+
+extension ImageProcessor {
+    /// Resizes images to a box. `SCALE_DOWN` does not enlarge.
+    static func resize(to size: TargetSize, fit: GtkContentFit) -> ImageProcessor {
+        switch fit {
+        case GTK_CONTENT_FIT_COVER: .resize(toFill: size)
+        case GTK_CONTENT_FIT_FILL: .resize(to: size, mode: .stretch)
+        case GTK_CONTENT_FIT_SCALE_DOWN: .resize(to: size, allowsUpscaling: false)
+        default: .resize(to: size)
+        }
     }
 }

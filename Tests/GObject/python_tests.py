@@ -156,6 +156,34 @@ class Tests(unittest.TestCase):
         self.iterate_until(lambda: picture.props.image_width == 34)
         self.assertEqual(next(h["X-Two"] for path, h in Server.requests if path == "/34.png"), "2")
 
+    def test_a_text_describes_processors(self):
+        processor = WebImage.Processor.new_from_string("fill:30x20,grayscale")
+        self.assertTrue(processor.to_string().startswith("resize("), processor.to_string())
+        with self.assertRaises(GLib.Error) as context:
+            WebImage.Processor.new_from_string("fill:30")
+        self.assertTrue(context.exception.matches(WebImage.error_quark(), WebImage.Error.PROCESSING))
+        self.assertIn("such as 300x200", context.exception.message)
+
+    def test_a_user_interface_file_has_processors_as_a_text(self):
+        builder = Gtk.Builder.new_from_string(f"""<interface>
+            <object class="WebImagePicture" id="picture">
+                <property name="uri">{self.address}/40.png</property>
+                <property name="processing">fill:9x7, grayscale</property>
+            </object></interface>""", -1)
+        picture, notified = builder.get_object("picture"), []
+        window = Gtk.Window(child=picture)
+        window.present()
+        self.addCleanup(window.destroy)
+        self.iterate_until(lambda: picture.props.image_width == 9)
+        self.assertEqual(picture.props.image_height, 7)
+        picture.connect("notify", lambda _, spec: notified.append(spec.name))
+        picture.props.processing = "fill:9x7, grayscale"
+        self.assertEqual(notified, [])
+        picture.props.processor = WebImage.Processor.new_fill(8, 6)
+        self.assertIsNone(picture.props.processing)
+        self.assertEqual(sorted(set(notified) & {"processor", "processing"}), ["processing", "processor"])
+        self.iterate_until(lambda: picture.props.image_width == 8)
+
     def test_all_properties_can_be_read_and_written(self):
         for object in (WebImage.Picture(), WebImage.Paintable(), WebImage.Request(), WebImage.Session()):
             for spec in object.list_properties():

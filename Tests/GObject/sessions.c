@@ -45,6 +45,113 @@ static void a_size_and_a_processor_apply(void) {
     web_image_processor_unref(circle);
 }
 
+static void a_text_describes_processors(void) {
+    GError *error = NULL;
+    const struct {
+        const char *text, *identifier;
+        int width, height;
+    } cases[] = {
+        {"fill:60x60", NULL, 60, 60},
+        {" grayscale , resize:30x\n", NULL, 30, 20},
+        {"resize:x20", NULL, 30, 20},
+        {"resize:60x60", NULL, 60, 40},
+        {"resize:60x60:cover,tint:#3584e480,blur:1.5,rounded:12", NULL, 60, 60},
+        {"resize:60x70:fill", NULL, 60, 70},
+        {"resize:6000x6000:scale-down", NULL, 300, 200},
+        {"circle", "circle(", 200, 200},
+        {"", NULL, 300, 200},
+    };
+    for (gsize index = 0; index < G_N_ELEMENTS(cases); index++) {
+        WebImageProcessor *processor = web_image_processor_new_from_string(cases[index].text, &error);
+        g_assert_no_error(error);
+        char *identifier = web_image_processor_to_string(processor);
+        g_assert_true(g_str_has_prefix(identifier, cases[index].identifier == NULL ? "" : cases[index].identifier));
+        g_free(identifier);
+        WebImageRequest *request = g_object_new(WEB_IMAGE_TYPE_REQUEST, "uri", uri, "processor", processor, NULL);
+        GdkTexture *texture = web_image_session_load(session, request, NULL, &error);
+        g_assert_no_error(error);
+        g_assert_cmpint(gdk_texture_get_width(texture), ==, cases[index].width);
+        g_assert_cmpint(gdk_texture_get_height(texture), ==, cases[index].height);
+        g_object_unref(texture);
+        g_object_unref(request);
+        web_image_processor_unref(processor);
+    }
+    // As the constructors make them.
+    WebImageProcessor *parsed = web_image_processor_new_from_string("fill:8x9,blur:4", &error);
+    WebImageProcessor *fill = web_image_processor_new_fill(8, 9), *blur = web_image_processor_new_blur(4);
+    WebImageProcessor *made = web_image_processor_new_chain((WebImageProcessor *[]){fill, blur}, 2);
+    char *parsed_text = web_image_processor_to_string(parsed), *made_text = web_image_processor_to_string(made);
+    g_assert_cmpstr(parsed_text, ==, made_text);
+    g_free(parsed_text);
+    g_free(made_text);
+    web_image_processor_unref(parsed);
+    web_image_processor_unref(made);
+    web_image_processor_unref(fill);
+    web_image_processor_unref(blur);
+}
+
+static void an_invalid_text_says_what_to_write(void) {
+    char long_text[2000], many[200] = "circle";
+    memset(long_text, 'x', sizeof long_text - 1);
+    long_text[sizeof long_text - 1] = '\0';
+    for (int count = 0; count < 16; count++) strcat(many, ",circle");
+    const char *cases[][2] = {
+        {"blurr:4", "*'blurr'*resize, fill, rounded, circle, blur, grayscale or tint*"},
+        {"circle,,blur:4", "*''*commas*"},
+        {"fill:300", "'fill:300'*300x200*"},
+        {"fill:300x", "*300x200*"},
+        {"fill:0x10", "*300x200*"},
+        {"fill:1.5x10", "*300x200*"},
+        {"fill:-1x10", "*300x200*"},
+        {"fill:65536x10", "*300x200*"},
+        {"fill:1x2x3", "*300x200*"},
+        {"resize:x", "*300x or x200*"},
+        {"resize:1x1:tight", "*scale-down*"},
+        {"resize:1x1:fill:fill", "*scale-down*"},
+        {"blur", "*radius from 0 to 65535*"},
+        {"blur:1e3", "*radius*"},
+        {"blur:nan", "*radius*"},
+        {"rounded:0x10", "*radius*"},
+        {"rounded:70000", "*radius*"},
+        {"circle:4", "*circle takes no value*"},
+        {"grayscale:", "*grayscale takes no value*"},
+        {"tint:no color", "*#3584e4*"},
+        {long_text, "*at most 1024 bytes, not 1999*"},
+        {many, "*at most 16 processors, not 17*"},
+        {"\xff\xfe", "*there is no processor*"},
+    };
+    for (gsize index = 0; index < G_N_ELEMENTS(cases); index++) {
+        GError *error = NULL;
+        g_assert_null(web_image_processor_new_from_string(cases[index][0], &error));
+        g_assert_error(error, WEB_IMAGE_ERROR, WEB_IMAGE_ERROR_PROCESSING);
+        if (!g_pattern_match_simple(cases[index][1], error->message)) g_error("'%s': %s", cases[index][0], error->message);
+        g_clear_error(&error);
+    }
+    g_assert_null(web_image_processor_new_from_string("blurr", NULL));
+}
+
+static void a_request_has_its_processor_as_a_text(void) {
+    WebImageRequest *request = web_image_request_new(uri);
+    web_image_request_set_processing(request, "fill:40x30");
+    g_assert_nonnull(web_image_request_get_processor(request));
+    GdkTexture *texture = web_image_session_load(session, request, NULL, NULL);
+    g_assert_cmpint(gdk_texture_get_width(texture), ==, 40);
+    g_object_unref(texture);
+    // The last one that is set applies.
+    WebImageProcessor *circle = web_image_processor_new_circle();
+    web_image_request_set_processor(request, circle);
+    g_assert_null(web_image_request_get_processing(request));
+    web_image_request_set_processing(request, NULL);
+    g_assert_true(web_image_request_get_processor(request) == circle);
+    web_image_processor_unref(circle);
+    g_test_expect_message("WebImage", G_LOG_LEVEL_WARNING, "*'blurr'*");
+    web_image_request_set_processing(request, "blurr:4");
+    g_test_assert_expected_messages();
+    g_assert_null(web_image_request_get_processing(request));
+    g_assert_null(web_image_request_get_processor(request));
+    g_object_unref(request);
+}
+
 static void a_cancelled_load_says_so(void) {
     WebImageRequest *request = web_image_request_new("http://127.0.0.1:9/never");
     for (int is_early = 0; is_early < 2; is_early++) {
@@ -203,6 +310,9 @@ int main(int argc, char **argv) {
     session = g_object_new(WEB_IMAGE_TYPE_SESSION, "cache-directory", argv[2], "disk-limit", (guint64)64 << 20, NULL);
 #define TEST(name) g_test_add_func("/sessions/" #name, name)
     TEST(a_size_and_a_processor_apply);
+    TEST(a_text_describes_processors);
+    TEST(an_invalid_text_says_what_to_write);
+    TEST(a_request_has_its_processor_as_a_text);
     TEST(a_cancelled_load_says_so);
     TEST(what_is_prefetched_can_be_removed_and_cleared);
     TEST(bytes_are_those_of_the_file);

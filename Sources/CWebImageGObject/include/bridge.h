@@ -47,6 +47,9 @@ WebImageBridgeProcessor *_Nonnull webimage_bridge_processor_grayscale(void);
 WebImageBridgeProcessor *_Nonnull webimage_bridge_processor_tint(double red, double green, double blue, double alpha);
 WebImageBridgeProcessor *_Nonnull webimage_bridge_processor_chain(
     WebImageBridgeProcessor *_Nonnull const *_Nullable processors, gsize count);
+// Returns NULL after setting `message` to a new text, for g_free, if `text` is invalid.
+WebImageBridgeProcessor *_Nullable webimage_bridge_processor_parse(
+    const char *_Nonnull text, char *_Nullable *_Nonnull message);
 // A new text, for g_free.
 char *_Nonnull webimage_bridge_processor_text(WebImageBridgeProcessor *_Nonnull processor);
 

@@ -52,7 +52,7 @@ G_BEGIN_DECLS
  * @WEB_IMAGE_ERROR_NO_DECODING_THREAD: too many decodes have run over their time limit
  * @WEB_IMAGE_ERROR_NOT_ISOLATED: the format is decoded only in a process of its own
  * @WEB_IMAGE_ERROR_TOO_COMPLEX: the image is too complex to draw
- * @WEB_IMAGE_ERROR_PROCESSING: a processor failed
+ * @WEB_IMAGE_ERROR_PROCESSING: a processor failed, or a text describes none
  * @WEB_IMAGE_ERROR_DRAWING: a drawing failed
  * @WEB_IMAGE_ERROR_ISOLATION: the process that decodes failed
  * @WEB_IMAGE_ERROR_NO_DECODER_PROCESS: no process that decodes can be started

@@ -25,6 +25,7 @@ WebImageProcessor *web_image_processor_new_blur(double radius);
 WebImageProcessor *web_image_processor_new_grayscale(void);
 WebImageProcessor *web_image_processor_new_tint(const GdkRGBA *color);
 WebImageProcessor *web_image_processor_new_chain(WebImageProcessor **processors, gsize n_processors);
+WebImageProcessor *web_image_processor_new_from_string(const char *text, GError **error);
 
 WebImageProcessor *web_image_processor_ref(WebImageProcessor *self);
 void web_image_processor_unref(WebImageProcessor *self);

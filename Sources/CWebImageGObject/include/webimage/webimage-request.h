@@ -21,6 +21,8 @@ GtkContentFit web_image_request_get_content_fit(WebImageRequest *self);
 void web_image_request_set_content_fit(WebImageRequest *self, GtkContentFit fit);
 WebImageProcessor *web_image_request_get_processor(WebImageRequest *self);
 void web_image_request_set_processor(WebImageRequest *self, WebImageProcessor *processor);
+const char *web_image_request_get_processing(WebImageRequest *self);
+void web_image_request_set_processing(WebImageRequest *self, const char *processing);
 const char *const *web_image_request_get_headers(WebImageRequest *self);
 void web_image_request_set_headers(WebImageRequest *self, const char *const *headers);
 WebImagePriority web_image_request_get_priority(WebImageRequest *self);
