@@ -55,7 +55,7 @@ gobject: ## Build libwebimage-gtk, its introspection data and its Vala interface
 
 check-gobject: gobject ## Check libwebimage-gtk: symbols, tests in C and Python, valgrind, and the programs of Examples/Languages; QUICK=1 checks a debug build.
 	@Scripts/setup languages
-	@Scripts/headless Scripts/check-gobject $(if $(QUICK),$(scratch)/debug/gobject,$(gobject))
+	@EXAMPLES=$(scratch)/examples Scripts/headless Scripts/check-gobject $(if $(QUICK),$(scratch)/debug/gobject,$(gobject))
 
 # The variables of the command line and of the environment, for Scripts/install.
 export PREFIX DESTDIR HOMEPAGE SCREENSHOTS_URL

@@ -14,6 +14,19 @@ func example(_ name: String, products: String..., modules: [Target.Dependency] =
         exclude: ["README.md"])
 }
 
+/// Returns the targets of an adapter for a framework: a program, and what stands in for the framework.
+func adapter(_ name: String) -> [Target] {
+    [
+        .target(name: "\(name)StandIn", dependencies: ["CGTK"], path: "Adapters/StandIns/\(name)"),
+        .executableTarget(
+            name: "\(name)Adapter",
+            dependencies: [
+                "AdapterHost", "CGTK", .target(name: "\(name)StandIn"),
+                .product(name: "WebImageGTK", package: "swift-web-image"),
+            ], path: "Adapters/\(name)"),
+    ]
+}
+
 var targets = [
     example("Thumbnailer", products: "WebImage"),
     example("FolderCache", products: "WebImage"),
@@ -27,7 +40,15 @@ if !without.contains("gtk") {
         example("ImageWindow", products: "WebImageGTK", modules: ["CGTK"]),
         example("PhotoPile", products: "WebImageGTK", modules: ["CGTK"]),
         example("Feed", products: "WebImageGTK", modules: ["CGTK"]),
+        .executableTarget(
+            name: "LanguagesFeed", dependencies: ["CGTK", .product(name: "WebImageGTK", package: "swift-web-image")],
+            path: "Languages",
+            exclude: ["feed.c", "feed.js", "feed.py", "feed.vala", "photos.ui", "show.py", "thumbnail.py"]),
+        .target(
+            name: "AdapterHost", dependencies: ["CGTK", .product(name: "WebImageGTK", package: "swift-web-image")],
+            path: "Adapters/Host"),
     ]
+    targets += ["SwiftCrossUI", "AdwaitaSwift", "SwiftAdwaita", "SwiftGtk"].flatMap(adapter)
 }
 
 let package = Package(

@@ -17,6 +17,7 @@ sys.dont_write_bytecode = True
 
 from PIL import Image
 
+import check_adapters
 import check_views
 
 PHOTOGRAPH = pathlib.Path("/usr/share/backgrounds/mate/nature/Garden.jpg")
@@ -115,4 +116,6 @@ if (programs / "ContactSheet").exists():
 if (programs / "Feed").exists():
     check_views.check_photo_pile(programs / "PhotoPile", {scratch / f"{name}.png": color for name, color in COLORS.items()})
     check_views.check_feed(programs / "Feed")
+    for name in ("SwiftCrossUI", "AdwaitaSwift", "SwiftAdwaita", "SwiftGtk"):
+        check_adapters.check(programs / f"{name}Adapter")
 print("The examples work")
