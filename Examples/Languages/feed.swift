@@ -5,8 +5,9 @@ import WebImageGTK
 @main
 enum Program {
     @MainActor static func main() {
-        guard CommandLine.arguments.count == 2 else { return print("Usage: LanguagesFeed ADDRESS") }
-        let application = gtk_application_new("org.example.Feed", G_APPLICATION_DEFAULT_FLAGS)!
+        guard CommandLine.arguments.count == 2,
+            let application = gtk_application_new("org.example.Feed", G_APPLICATION_DEFAULT_FLAGS)
+        else { return print("Usage: LanguagesFeed ADDRESS") }
         MainLoop.install()
         let call = unsafeBitCast(didActivate, to: GCallback.self)
         g_signal_connect_data(application, "activate", call, nil, nil, GConnectFlags(rawValue: 0))

@@ -10,15 +10,13 @@ enum Program {
     @MainActor static func main() {
         gtk_init()
         MainLoop.install()
-        var rendered: Rendered? = Rendered(view(nil))
         Host.run(
-            rendered!.container,
-            update: { url in
-                rendered?.update(view(url))
+            make: { Rendered(view(nil)) }, container: \.container,
+            update: { rendered, url in
+                rendered.update(view(url))
                 // As after a change elsewhere.
-                rendered?.update(view(url), updateProperties: false)
-            },
-            remove: { rendered = nil })
+                rendered.update(view(url), updateProperties: false)
+            })
     }
 
     @MainActor private static func view(_ url: URL?) -> WebImageView {

@@ -13,13 +13,15 @@ public import WebImageGTK
     /// Shows a view until standard input ends.
     ///
     /// - Parameters:
-    ///   - container: the widget of the view.
+    ///   - make: makes what the framework has of the view.
+    ///   - container: returns the widget of the view.
     ///   - update: updates the view to a URL.
-    ///   - remove: releases what the framework has of the view.
-    public static func run(
-        _ container: UnsafeMutablePointer<GtkWidget>, update: @escaping @MainActor (URL) -> Void,
-        remove: @escaping @MainActor () -> Void
+    public static func run<View: AnyObject>(
+        make: () -> View, container: (View) -> UnsafeMutablePointer<GtkWidget>,
+        update: @escaping @MainActor (View, URL) -> Void
     ) -> Never {
+        var view: View? = make()
+        guard let container = view.map(container) else { exit(1) }
         let window: UnsafeMutablePointer<GtkWidget> = gtk_window_new()
         let object = UnsafeMutableRawPointer(window).assumingMemoryBound(to: GtkWindow.self)
         gtk_window_set_default_size(object, gint(size.width), gint(size.height))
@@ -28,13 +30,13 @@ public import WebImageGTK
         gtk_window_present(object)
         act = { line in
             if let url = URL(string: line), url.scheme != nil {
-                updateAgain = { update(url) }
-                return update(url)
+                updateAgain = { if let view { update(view, url) } }
+                return updateAgain()
             }
             updateAgain = {}
             let picture = WeakPicture(container)
             gtk_window_set_child(object, nil)
-            remove()
+            view = nil
             // What goes with this turn of the main loop is gone then.
             Task { @MainActor in say(picture.isReleased ? "released" : "still there") }
         }

@@ -10,9 +10,13 @@ enum Program {
     @MainActor static func main() {
         gtk_init()
         MainLoop.install()
-        var view: WebImageView? = WebImageView(placeholder: .color(Host.placeholder), contentMode: .scaleToFill)
-        view?.onLoad = Host.didLoad
-        view?.onFailure = Host.didFail
-        Host.run(view!.widgetPointer, update: { view?.url = $0 }, remove: { view = nil })
+        Host.run(make: makeView, container: \.widgetPointer, update: { view, url in view.url = url })
+    }
+
+    @MainActor private static func makeView() -> WebImageView {
+        let view = WebImageView(placeholder: .color(Host.placeholder), contentMode: .scaleToFill)
+        view.onLoad = Host.didLoad
+        view.onFailure = Host.didFail
+        return view
     }
 }

@@ -11,11 +11,9 @@ enum Program {
         gtk_init()
         MainLoop.install()
         let size = Host.size
-        var rendered: Rendered? = Rendered(view(nil), width: size.width, height: size.height)
         Host.run(
-            rendered!.container,
-            update: { rendered?.update(view($0), width: size.width, height: size.height) },
-            remove: { rendered = nil })
+            make: { Rendered(view(nil), width: size.width, height: size.height) }, container: \.container,
+            update: { rendered, url in rendered.update(view(url), width: size.width, height: size.height) })
     }
 
     @MainActor private static func view(_ url: URL?) -> WebImageView {

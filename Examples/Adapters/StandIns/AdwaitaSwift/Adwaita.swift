@@ -2,8 +2,8 @@
 // commit 3798666f6e84: the declarations that an adapter uses, with their signatures, and `Rendered`, which calls them
 // as the framework does. The framework is not isolated: it calls views on the main thread without saying so.
 
-// The frameworks document their declarations.
-// swift-format-ignore-file: AllPublicDeclarationsHaveDocumentation
+// The frameworks document their declarations, and some have forced types.
+// swift-format-ignore-file: AllPublicDeclarationsHaveDocumentation, NeverForceUnwrap, NeverUseImplicitlyUnwrappedOptionals
 
 public import CGTK
 

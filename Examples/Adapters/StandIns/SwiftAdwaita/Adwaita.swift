@@ -1,8 +1,8 @@
 // Stands in for swift-adwaita at commits 008e5fb9ee35 (GObjectSupport) and 008aea791c3a (Widget) of makoni/swift-adwaita:
 // the declarations that an adapter uses, with their signatures.
 
-// The frameworks document their declarations.
-// swift-format-ignore-file: AllPublicDeclarationsHaveDocumentation
+// The frameworks document their declarations, and some have forced types.
+// swift-format-ignore-file: AllPublicDeclarationsHaveDocumentation, NeverForceUnwrap, NeverUseImplicitlyUnwrappedOptionals
 
 public import CGTK
 

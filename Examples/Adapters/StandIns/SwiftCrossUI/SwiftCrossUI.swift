@@ -1,8 +1,8 @@
 // Stands in for SwiftCrossUI and its modules GtkBackend and Gtk at commit f651d7e35648 of stackotter/swift-cross-ui: the
 // declarations that an adapter uses, with their signatures, and `Rendered`, which calls them as the framework does.
 
-// The frameworks document their declarations.
-// swift-format-ignore-file: AllPublicDeclarationsHaveDocumentation
+// The frameworks document their declarations, and some have forced types.
+// swift-format-ignore-file: AllPublicDeclarationsHaveDocumentation, NeverForceUnwrap, NeverUseImplicitlyUnwrappedOptionals
 
 public import CGTK
 

@@ -1,8 +1,8 @@
 // Stands in for SwiftGtk and its module GLibObject at commit 3e896d127da4 (branch gtk4-monorepo) of rhx/SwiftGtk: the
 // declarations that an adapter uses, with the signatures that gir2swift 18.0.0 generates. The classes are not isolated.
 
-// The frameworks document their declarations.
-// swift-format-ignore-file: AllPublicDeclarationsHaveDocumentation
+// The frameworks document their declarations, and some have forced types.
+// swift-format-ignore-file: AllPublicDeclarationsHaveDocumentation, NeverForceUnwrap, NeverUseImplicitlyUnwrappedOptionals
 
 public import CGTK
 
