@@ -79,7 +79,8 @@ struct AnimateCommand: Command {
             throw parser.error("--duration takes seconds from 0.02 to 600, such as 0.5 or 2,0.1, not '\(text)'")
         }
         guard durations.count <= frameCount else {
-            throw parser.error("--duration has \(durations.count) numbers for \(frameCount) frames")
+            throw parser.error(
+                "--duration has \(ItemCount(durations.count, "number")) for \(ItemCount(frameCount, "frame"))")
         }
         return durations
     }
@@ -120,7 +121,8 @@ struct AnimateCommand: Command {
             file.path != OutputFile.standardOutput
         {
             console.print(
-                "\(info.frameCount) frames: \(info.format.name), \(info.size), \(ByteCount(file.data.count)) → \(file.path)"
+                "\(ItemCount(info.frameCount, "frame")): \(info.format.name), \(info.size), "
+                    + "\(ByteCount(file.data.count)) → \(file.path)"
             )
         }
         if isJSON {

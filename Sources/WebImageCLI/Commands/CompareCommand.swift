@@ -45,8 +45,11 @@ struct CompareCommand: Command {
         let operands = try parser.parse(arguments)
         guard operands.count == 2 else { throw parser.error("compare takes two images, A and B") }
         (isJSON, isQuiet) = try reports.values(from: parser)
-        try parser.checkStreams(
-            inputs: operands, output: output.path, printing: [("output -", true)])
+        try parser.checkStreams(inputs: operands, output: nil, printing: [])
+        if output.path == OutputFile.standardOutput {
+            throw parser.error(
+                "the result is printed to standard output; name a file for the picture of the differences")
+        }
         inputs = try operands.map { (argument) throws(ArgumentError) in try parser.input(argument) }
         limit = try pixels.limit(from: parser)
         codecs = .forTool(isIsolated: isolated.isSet)

@@ -58,7 +58,8 @@ struct HashCommand: Command {
             "size", value: "N|WxH", help: "The size of that picture; N is the longer side of a ThumbHash; 32 by default"
         )
         let output = parser.option(
-            "output", letter: "o", value: "FILE", completion: .file, help: "Write the picture of --decode to FILE")
+            "output", letter: "o", value: "FILE", completion: .file,
+            help: "Write the picture of --decode to FILE; - is a PNG on standard output")
         let isolated = parser.isolatedFlag()
         let pixels = PixelLimit.Declaration(in: parser)
         parser.group = "Reports"
@@ -81,6 +82,8 @@ struct HashCommand: Command {
             var encoding = EncodingRequest()
             encoding.isRequired = true
             encoding.codecs = codecs
+            // A pipe has no extension.
+            if path == OutputFile.standardOutput { encoding.format = .png }
             work = .drawing(
                 picture, try parser.singleOutput(path: path, inputs: [], encoding: encoding, replaces: true))
             return

@@ -26,7 +26,7 @@ struct InfoCommand: Command {
                 error (null, or code and message).
 
                 --csv prints the same as a table (RFC 4180) with a line of names: file, format, type, width, height and so
-                on to bytes, error (its message), without durations. It is for spreadsheets.
+                on to colorProfile (its name), bytes, error (its message), without durations. It is for spreadsheets.
 
                 --explain prints which process read each file, and what its sandbox keeps out; with --json this is in
                 isolation: isolated (whether it was another process), program, problem (why there is none), layers,
@@ -122,7 +122,7 @@ struct InfoReport {
         var facts = [info.format.name, "\(info.size)"]
         if info.frameCount > 1 { facts.append("\(info.frameCount) frames\(durations(info.frameDurations))") }
         if let loopCount = info.loopCount {
-            facts.append(loopCount == 0 ? "plays forever" : "plays \(loopCount) times")
+            facts.append(loopCount == 0 ? "plays forever" : loopCount == 1 ? "plays once" : "plays \(loopCount) times")
         }
         if info.pageCount > 1 { facts.append("the largest of \(info.pageCount) images") }
         if info.bitDepth != 8 { facts.append("\(info.bitDepth) bits a channel") }

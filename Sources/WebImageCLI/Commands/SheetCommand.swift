@@ -104,7 +104,7 @@ struct SheetCommand: Command {
                 console.print(json(file, count: count))
             } else if !isQuiet, file.path != OutputFile.standardOutput {
                 console.print(
-                    "\(count) images: \(layout.size), \(ByteCount(file.data.count)) → \(file.path)")
+                    "\(ItemCount(count, "image")): \(layout.size), \(ByteCount(file.data.count)) → \(file.path)")
             }
         } catch {
             bar.clear()

@@ -30,6 +30,20 @@ struct ByteCount: CustomStringConvertible {
     }
 }
 
+/// A number of things: `1 frame`, `3 frames`.
+struct ItemCount: CustomStringConvertible {
+    let value: Int
+    /// In the singular.
+    let noun: String
+
+    init(_ value: Int, _ noun: String) {
+        self.value = value
+        self.noun = noun
+    }
+
+    var description: String { value == 1 ? "1 \(noun)" : "\(value) \(noun)s" }
+}
+
 /// A duration in a suitable unit: `40 s`, `5 min`, `3 h`, `12 days`.
 struct Age: CustomStringConvertible {
     /// 0 if the second moment is before the first, as after the clock was set back.

@@ -278,12 +278,14 @@ extension WebImageError.IsolationFailure {
 extension WebImageError.FrameFailure {
     var problem: String {
         switch self {
+        // Users count from 1.
         case .none: "there are no frames"
         case .durationCount(let count, let frameCount): "there are \(count) durations for \(frameCount) frames"
-        case .duration(let seconds, let frame): "the duration of frame \(frame) is \(seconds) s"
-        case .size(let size, let frame, let expected): "frame \(frame) has \(size) pixels, the first has \(expected)"
+        case .duration(let seconds, let frame): "the duration of frame \(frame + 1) is \(seconds) s"
+        case .size(let size, let frame, let expected):
+            "frame \(frame + 1) has \(size) pixels, the first has \(expected)"
         case .outsideSheet(let rect, let frame, let sheet):
-            "the rectangle of frame \(frame), \(rect.text), is empty or not inside the sheet of \(sheet) pixels"
+            "the rectangle of frame \(frame + 1), \(rect.text), is empty or not inside the sheet of \(sheet) pixels"
         }
     }
 

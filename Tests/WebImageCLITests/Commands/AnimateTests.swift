@@ -55,11 +55,20 @@ import WebImageCore
         #expect(try animation("a.webp").loopCount == 0)
     }
 
+    @Test func countsASingleFrameInTheSingular() async throws {
+        let run = try await tool.run("animate", "in/8.png", "out.gif", "--loop", "1")
+        #expect(run.output.hasPrefix("1 frame: gif, 64×48, "), "\(run.output)\(run.errors)")
+        let durations = try await tool.run("animate", "in/8.png", "out.gif", "--duration", "1,2")
+        #expect(durations.errors.contains("--duration has 2 numbers for 1 frame\n"))
+    }
+
     @Test func framesNeedOneSize() async throws {
         _ = try tool.write(TestImage(width: 20, height: 20).data(.png), to: "in/11.png")
         let run = try await tool.run("animate", "-r", "in", "out.webp")
         #expect(run.status == 1)
         #expect(run.errors.contains("in/11.png"), "\(run.errors)")
+        // Counted from 1, as for --frame.
+        #expect(run.errors.contains("frame 4 has 20×20 pixels, the first has 64×48"), "\(run.errors)")
         #expect(run.errors.hasSuffix("To bring all to one size: --size 64x48 --mode fill --enlarge.\n"))
         #expect(!tool.names(in: ".").contains("out.webp"))
         let filled = try await tool.run(

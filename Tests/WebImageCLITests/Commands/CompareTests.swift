@@ -63,6 +63,8 @@ import WebImageCore
         let (a, b) = (try write(image, "a.png"), try write(changed, "b.png"))
         let run = try await tool.run("compare", a, b, "-o", "d.png")
         #expect(run.status == 1 && run.output.contains("differing pixels: 6 of 3072") && run.output.contains("d.png"))
+        let piped = try await tool.run("compare", a, b, "-o", "-")
+        #expect(piped.status == 2 && piped.errors.contains("the result is printed to standard output"))
         let picture = try CodecRegistry.shared.decode(tool.contents(of: "d.png"))
         #expect(picture.pixels[41, 31].x > picture.pixels[41, 31].y)
         #expect(picture.pixels[5, 5].x == picture.pixels[5, 5].y)

@@ -85,6 +85,8 @@ import WebImageCore
         #expect(try await tool.run("hash", "--decode", thumbhash.base64, "-o", "out.png").status == 0)
         let small = try CodecRegistry.shared.decode(tool.contents(of: "out.png"))
         #expect(try largestDifference(small, thumbhash.image(longestSide: 32)) <= 1)
+        let piped = try await tool.run("hash", "--decode", text, "-o", "-")
+        #expect(piped.status == 0 && ImageFormat(signatureOf: piped.outputData) == .png, "\(piped.errors)")
         let refused = try await tool.run("hash", "--decode", thumbhash.base64, "--only", "blurhash", "-o", "x.png")
         #expect(refused.status == 2 && refused.errors.contains("no BlurHash"))
     }

@@ -38,6 +38,11 @@ import WebImageCore
         for (x, y) in [(0, 0), (200, 100), (9, 60)] { #expect(image.pixels[x, y] == SIMD4(16, 32, 48, 255)) }
     }
 
+    @Test func countsASingleImageInTheSingular() async throws {
+        let run = try await tool.run("sheet", "in/0.png", "sheet.png", "--no-names")
+        #expect(run.output.hasPrefix("1 image: "), "\(run.output)\(run.errors)")
+    }
+
     @Test func drawsNamesBelow() async throws {
         // Programs with other formats have SVG as well.
         guard try await tool.canWrite("avif") else { return }

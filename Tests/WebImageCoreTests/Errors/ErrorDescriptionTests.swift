@@ -148,9 +148,12 @@ import WebImageCore
         let rect = PixelRect(x: 1, y: 2, width: 4, height: 5)
         let faults: [(WebImageError.FrameFailure, String)] = [
             (.none, "Add at least one"), (.durationCount(2, frameCount: 3), "2 durations for 3 frames"),
-            (.duration(-1, frame: 7), "the duration of frame 7 is -1.0 s"),
-            (.size(size, frame: 1, expected: PixelSize(width: 9, height: 9)), "3×2 pixels, the first has 9×9"),
-            (.outsideSheet(rect, frame: 4, sheet: size), "frame 4, 4×5 at (1, 2)"),
+            (.duration(-1, frame: 7), "the duration of frame 8 is -1.0 s"),
+            (
+                .size(size, frame: 1, expected: PixelSize(width: 9, height: 9)),
+                "frame 2 has 3×2 pixels, the first has 9×9"
+            ),
+            (.outsideSheet(rect, frame: 4, sheet: size), "frame 5, 4×5 at (1, 2)"),
         ]
         for (fault, text) in faults {
             let error = WebImageError.invalidFrames(reason: fault)
