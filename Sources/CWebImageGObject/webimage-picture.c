@@ -1,5 +1,4 @@
 #include "image-slot.h"
-#include "picture-retry.h"
 #include <webimage/webimage-picture.h>
 
 #include <math.h>
@@ -37,7 +36,6 @@ struct _WebImagePicture {
     GtkWidget parent_instance;
 
     ImageSlot slot;
-    PictureRetry retry;
     // A GtkPicture, which lays the image out.
     GtkWidget *picture;
     GtkContentFit fit;
@@ -68,9 +66,16 @@ static void web_image_picture_redraw(GObject *owner) { gtk_widget_queue_draw(GTK
 
 static void web_image_picture_resize(GObject *owner) { gtk_widget_queue_resize(GTK_WIDGET(owner)); }
 
+// The keys, and that a failed picture takes the focus, are WebPicture's.
+static const char RETRY_ACTION[] = "image.retry";
+
+static void web_image_picture_retry(GtkWidget *widget, const char *name G_GNUC_UNUSED, GVariant *parameter G_GNUC_UNUSED) {
+    web_image_picture_reload(WEB_IMAGE_PICTURE(widget));
+}
+
 static void web_image_picture_offer_retry(WebImagePicture *self) {
     const gboolean has_failed = self->slot.state.phase == WEBIMAGE_BRIDGE_PHASE_FAILED;
-    picture_retry_offer(&self->retry, GTK_WIDGET(self), has_failed && self->slot.display.retry_on_click);
+    gtk_widget_action_set_enabled(GTK_WIDGET(self), RETRY_ACTION, has_failed && self->slot.display.retry_on_click);
 }
 
 static void web_image_picture_state_changed(GObject *owner) {
@@ -138,6 +143,20 @@ static GskRoundedRect web_image_picture_get_shape(WebImagePicture *self, const g
     return *gsk_rounded_rect_init_from_rect(&shape, &place, (float)radius);
 }
 
+// The outline of a picture that has the focus, outside of its rounded corners.
+static void web_image_picture_snapshot_focus(WebImagePicture *self, GtkSnapshot *snapshot, const graphene_size_t *area) {
+    enum { OUTLINE_WIDTH = 2 };
+    GtkWidget *widget = GTK_WIDGET(self);
+    if (!self->slot.display.retry_on_click || !(gtk_widget_get_state_flags(widget) & GTK_STATE_FLAG_FOCUS_VISIBLE)) return;
+    GskRoundedRect outline;
+    gsk_rounded_rect_init_from_rect(&outline, &GRAPHENE_RECT_INIT(0, 0, area->width, area->height), OUTLINE_WIDTH);
+    GdkRGBA color = image_slot_get_color(widget);
+    color.alpha /= 2;
+    gtk_snapshot_append_border(
+        snapshot, &outline, (const float[]){OUTLINE_WIDTH, OUTLINE_WIDTH, OUTLINE_WIDTH, OUTLINE_WIDTH},
+        (const GdkRGBA[]){color, color, color, color});
+}
+
 static void web_image_picture_snapshot(GtkWidget *widget, GtkSnapshot *snapshot) {
     WebImagePicture *self = WEB_IMAGE_PICTURE(widget);
     const graphene_size_t area = GRAPHENE_SIZE_INIT(gtk_widget_get_width(widget), gtk_widget_get_height(widget));
@@ -155,7 +174,7 @@ static void web_image_picture_snapshot(GtkWidget *widget, GtkSnapshot *snapshot)
         gtk_widget_snapshot_child(widget, self->picture, snapshot);
     }
     if (is_clipped) gtk_snapshot_pop(snapshot);
-    picture_retry_snapshot(&self->retry, widget, snapshot);
+    web_image_picture_snapshot_focus(self, snapshot, &area);
 }
 
 // MARK: Object
@@ -254,7 +273,7 @@ static void web_image_picture_class_init(WebImagePictureClass *class) {
     widget_class->snapshot = web_image_picture_snapshot;
     gtk_widget_class_set_css_name(widget_class, "webpicture");
     gtk_widget_class_set_accessible_role(widget_class, GTK_ACCESSIBLE_ROLE_IMG);
-    picture_retry_class_init(widget_class);
+    gtk_widget_class_install_action(widget_class, RETRY_ACTION, NULL, web_image_picture_retry);
     image_slot_class_init(&slot_class, object_class);
     slot_class.redraw = web_image_picture_redraw;
     slot_class.resize = web_image_picture_resize;
@@ -321,7 +340,7 @@ static void web_image_picture_init(WebImagePicture *self) {
     self->picture = g_object_new(GTK_TYPE_PICTURE, "accessible-role", GTK_ACCESSIBLE_ROLE_PRESENTATION, NULL);
     gtk_widget_set_parent(self->picture, GTK_WIDGET(self));
     image_slot_init(&self->slot, &slot_class, G_OBJECT(self), GTK_PICTURE(self->picture));
-    picture_retry_init(&self->retry, GTK_WIDGET(self));
+    gtk_widget_action_set_enabled(GTK_WIDGET(self), RETRY_ACTION, FALSE);
     g_signal_connect(self, "notify::width-request", G_CALLBACK(web_image_picture_size_request_changed), NULL);
     g_signal_connect(self, "notify::height-request", G_CALLBACK(web_image_picture_size_request_changed), NULL);
 }

@@ -15,7 +15,9 @@ internal import WebImageGTK
     ///   - onChange: called after each change of the state, until ``retire()``.
     init(picture: OpaquePointer?, onChange: @escaping @MainActor () -> Void) {
         if let picture {
-            owner = WebPicture(wrapping: UnsafeMutablePointer(picture))
+            let view = WebPicture(wrapping: UnsafeMutablePointer(picture))
+            if let parent = gtk_widget_get_parent(view.widget) { view.setRetryFocus(parent) }
+            owner = view
             paintable = nil
         } else {
             let own = WebPaintable()

@@ -301,6 +301,8 @@ static void a_failed_picture_is_retried_with_a_key(void) {
     g_assert_false(gtk_widget_get_focusable(widget));
     g_assert_false(press(picture, GDK_KEY_Return));
     g_object_set(picture, "retry-on-click", TRUE, NULL);
+    // Applies what was set.
+    wait_until_idle(picture);
     g_assert_true(gtk_widget_get_focusable(widget));
     g_assert_true(gtk_widget_grab_focus(widget));
     for (gsize index = 0; index < G_N_ELEMENTS(keys); index++) {

@@ -58,6 +58,26 @@ extension Double: SignalArgument {
         if resultType != 4 { g_value_unset(&result) }
     }
 
+    /// Does what a key does in a widget that has the focus. Returns whether it does something.
+    @discardableResult func press(_ key: Int32) -> Bool {
+        guard let wanted = gtk_keyval_trigger_new(guint(key), GdkModifierType(rawValue: 0)) else { return false }
+        defer { g_object_unref(ObjectPointer(wanted).address) }
+        return controllers(gtk_shortcut_controller_get_type()).contains { controller in
+            (0..<g_list_model_get_n_items(controller.opaque)).contains { number in
+                guard let shortcut = g_list_model_get_object(controller.opaque, number).map({ ObjectPointer($0) })
+                else {
+                    return false
+                }
+                defer { g_object_unref(shortcut.address) }
+                return gtk_shortcut_trigger_equal(
+                    gtk_shortcut_get_trigger(shortcut.opaque).map { ObjectPointer($0).address },
+                    ObjectPointer(wanted).address) != 0
+                    && gtk_shortcut_action_activate(
+                        gtk_shortcut_get_action(shortcut.opaque), GTK_SHORTCUT_ACTION_EXCLUSIVE, widget, nil) != 0
+            }
+        }
+    }
+
     /// The controllers of a widget that have a type.
     func controllers(_ type: GType) -> [ObjectPointer] {
         guard let list = gtk_widget_observe_controllers(widget) else { return [] }

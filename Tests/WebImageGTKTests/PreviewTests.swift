@@ -331,6 +331,83 @@ final class FailureTests: GTKTestCase {
         }
     }
 
+    func testAKeyRetriesAFailedLoadOfAFocusedView() throws {
+        try MainActor.assumeIsolated {
+            let (fixture, window, picture) = (PictureFixture(), TestWindow(), WebPicture())
+            defer { window.close() }
+            window.show(picture)
+            let widget = ObjectPointer(picture.widget)
+            let url = try fixture.url("red")
+            @MainActor func fail() {
+                fixture.loader.lastLoad(of: url)?.end(.failure(.invalidResponse(reason: .emptyBody, url: url)))
+                pump("the failure") { picture.loadState == .failed(.invalidResponse(reason: .emptyBody, url: url)) }
+            }
+            picture.setImage(url, manager: fixture.manager)
+            fail()
+            XCTAssertEqual(gtk_widget_get_focusable(picture.widget), 0)
+            picture.retriesOnTap = true
+            XCTAssertEqual(gtk_widget_get_focusable(picture.widget), 1)
+            XCTAssertEqual(gtk_widget_grab_focus(picture.widget), 1)
+            let keys = [GDK_KEY_Return, GDK_KEY_KP_Enter, GDK_KEY_space, GDK_KEY_KP_Space]
+            for (number, key) in keys.enumerated() {
+                XCTAssertTrue(widget.press(key))
+                XCTAssertFalse(widget.press(key), "a load is in progress")
+                pump("another load") { fixture.loader.loads.count == number + 2 }
+                // The focus stays for another attempt.
+                XCTAssertEqual(gtk_widget_is_focus(picture.widget), 1)
+                fail()
+            }
+            XCTAssertTrue(widget.press(GDK_KEY_Return))
+            pump("another load") { fixture.loader.loads.count == keys.count + 2 }
+            fixture.loader.lastLoad(of: url)?.answer(.red)
+            pump("the image") { picture.loadState == .loaded(.remote) }
+            XCTAssertFalse(widget.press(GDK_KEY_Return))
+            XCTAssertEqual(gtk_widget_get_focusable(picture.widget), 1)
+            gtk_window_set_focus(window.asWindow, nil)
+            XCTAssertEqual(gtk_widget_get_focusable(picture.widget), 0)
+        }
+    }
+
+    func testTheFocusOfTheProgramStays() throws {
+        try MainActor.assumeIsolated {
+            let (fixture, window, picture) = (PictureFixture(), TestWindow(), WebPicture())
+            defer { window.close() }
+            window.show(picture)
+            gtk_widget_set_focusable(picture.widget, 1)
+            picture.retriesOnTap = true
+            let url = try fixture.url("red")
+            picture.setImage(url, manager: fixture.manager)
+            fixture.loader.lastLoad(of: url)?.end(.failure(.invalidResponse(reason: .emptyBody, url: url)))
+            pump("the failure") { picture.loadState == .failed(.invalidResponse(reason: .emptyBody, url: url)) }
+            picture.prepareForReuse()
+            XCTAssertFalse(ObjectPointer(picture.widget).press(GDK_KEY_Return))
+            XCTAssertEqual(gtk_widget_get_focusable(picture.widget), 1)
+        }
+    }
+
+    func testAFailedPictureWithTheFocusHasAnOutline() throws {
+        try MainActor.assumeIsolated {
+            let (fixture, window, picture) = (PictureFixture(), TestWindow(), WebPicture())
+            defer { window.close() }
+            window.show(picture)
+            picture.failureImage = .color(.white)
+            picture.retriesOnTap = true
+            let url = try fixture.url("red")
+            picture.setImage(url, manager: fixture.manager)
+            fixture.loader.lastLoad(of: url)?.end(.failure(.invalidResponse(reason: .emptyBody, url: url)))
+            pump("the failure") { picture.loadState == .failed(.invalidResponse(reason: .emptyBody, url: url)) }
+            @MainActor func edge() -> SIMD4<UInt8> {
+                Rendering(of: gtk_picture_get_paintable(picture.picture), width: 20, height: 20)[0, 10]
+            }
+            XCTAssertEqual(edge(), SIMD4(255, 255, 255, 255))
+            gtk_window_set_focus_visible(window.asWindow, 1)
+            XCTAssertEqual(gtk_widget_grab_focus(picture.widget), 1)
+            XCTAssertLessThan(edge().x, 200)
+            gtk_window_set_focus(window.asWindow, nil)
+            XCTAssertEqual(edge(), SIMD4(255, 255, 255, 255))
+        }
+    }
+
     func testAClickRetriesIfTheViewAllowsIt() throws {
         try MainActor.assumeIsolated {
             guard let pointer = Pointer() else { throw XCTSkip("no X server with a test extension: install libxtst6") }

@@ -15,6 +15,7 @@ internal import WebImage
         var painter: SlotPainter
         var preferredSize: PointSize?
         var onSnapshot: (@MainActor () -> Void)?
+        var foreground: (@MainActor (_ snapshot: OpaquePointer, _ width: Double, _ height: Double) -> Void)?
         /// The time of the first redraw request since the last drawing, in microseconds; `nil` if there is none.
         var undrawnSince: gint64?
 
@@ -27,6 +28,7 @@ internal import WebImage
             undrawnSince = nil
             onSnapshot?()
             painter.snapshot(into: snapshot, width: width, height: height)
+            foreground?(snapshot, width, height)
         }
     }
 
@@ -64,6 +66,12 @@ internal import WebImage
     var onSnapshot: (@MainActor () -> Void)? {
         get { state.onSnapshot }
         set { state.onSnapshot = newValue }
+    }
+
+    /// Draws in front of the image.
+    var foreground: (@MainActor (_ snapshot: OpaquePointer, _ width: Double, _ height: Double) -> Void)? {
+        get { state.foreground }
+        set { state.foreground = newValue }
     }
 
     /// Called for each redraw request.

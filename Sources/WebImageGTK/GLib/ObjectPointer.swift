@@ -158,12 +158,15 @@ package struct SignalConnection: Sendable {
 
 extension ObjectPointer {
     /// Sets the label of a widget for assistive technologies; `nil` removes it.
-    @MainActor package func setAccessibleLabel(_ label: String?) {
-        guard let label else { return gtk_accessible_reset_property(opaque, GTK_ACCESSIBLE_PROPERTY_LABEL) }
-        var property = GTK_ACCESSIBLE_PROPERTY_LABEL
+    @MainActor package func setAccessibleLabel(_ label: String?) { setAccessible(GTK_ACCESSIBLE_PROPERTY_LABEL, label) }
+
+    /// Sets a text for assistive technologies; `nil` removes it.
+    @MainActor func setAccessible(_ property: GtkAccessibleProperty, _ text: String?) {
+        guard let text else { return gtk_accessible_reset_property(opaque, property) }
+        var property = property
         var value = GValue()
         gtk_accessible_property_init_value(property, &value)
-        g_value_set_string(&value, label)
+        g_value_set_string(&value, text)
         gtk_accessible_update_property_value(opaque, 1, &property, &value)
         g_value_unset(&value)
     }

@@ -36,7 +36,9 @@ internal import WebImage
     }
     private let isBare: Bool
     private var onStateChange: [@MainActor () -> Void] = []
-    private var hasTapGesture = false
+    private var retryControls: RetryControls?
+    /// The widget around this one that takes the focus for another attempt; `nil` for this one.
+    var retryFocus: ObjectPointer?
 
     private init(_ widget: UnsafeMutablePointer<GtkWidget>) {
         self.widget = widget
@@ -69,22 +71,33 @@ internal import WebImage
         guard slots[slot.key] === slot else { return }
         slots[slot.key] = nil
         slot.retire()
+        updateRetryControls()
     }
 
     /// Calls `body` after each change of the widget's state flags.
     func whenStateChanges(_ body: @escaping @MainActor () -> Void) { onStateChange.append(body) }
 
-    /// Lets a click or tap on the widget retry the failed loads of slots that allow it.
-    func addTapGesture() {
-        guard !hasTapGesture, let widget else { return }
-        hasTapGesture = true
-        let gesture = ObjectPointer(gtk_gesture_click_new())
-        // Handles the click before a button's gesture, which claims it.
-        gtk_event_controller_set_propagation_phase(gesture.opaque, GTK_PHASE_CAPTURE)
-        gesture.onClick { [weak self] in
-            for slot in self?.slots.values.map({ $0 }) ?? [] where slot.retriesOnTap && slot.isOnShow { slot.retry() }
+    // MARK: Retries
+
+    /// Called when a slot begins or ceases to allow retries, fails, or starts another load.
+    func updateRetryControls() {
+        let retriable = slots.values.filter { $0.retriesOnTap && $0.isOnShow }
+        if retryControls == nil, !retriable.isEmpty, let widget {
+            let pointer = ObjectPointer(widget)
+            retryControls = RetryControls(clicked: pointer, focus: retryFocus ?? pointer) { [weak self] in
+                self?.retry() ?? false
+            }
         }
-        gtk_widget_add_controller(widget, gesture.opaque)
+        retryControls?.isOffered = retriable.contains { if case .failed = $0.state { true } else { false } }
+    }
+
+    private func retry() -> Bool {
+        slots.values.filter { $0.retriesOnTap && $0.isOnShow }.map { $0.retry() }.contains(true)
+    }
+
+    func drawFocusOutline(into snapshot: OpaquePointer, width: Double, height: Double) {
+        guard let widget else { return }
+        retryControls?.drawOutline(of: ObjectPointer(widget), into: snapshot, width: width, height: height)
     }
 
     // MARK: Properties
@@ -161,6 +174,7 @@ internal import WebImage
         for slot in slots.values { slot.retire() }
         slots = [:]
         onStateChange = []
+        retryControls = nil
         widget = nil
     }
 }

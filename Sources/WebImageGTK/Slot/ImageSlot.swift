@@ -55,7 +55,7 @@ public import WebImage
         }
     }
     var retriesOnTap = false {
-        didSet { if retriesOnTap { host?.addTapGesture() } }
+        didSet { if retriesOnTap != oldValue { host?.updateRetryControls() } }
     }
     var loadsOffscreen = false
     var releasesImageOffscreen = false
@@ -67,7 +67,11 @@ public import WebImage
     let painter: SlotPainter
     /// Whether this is the visible slot of its view.
     var isOnShow = true {
-        didSet { if isOnShow != oldValue { visibilityDidChange() } }
+        didSet {
+            guard isOnShow != oldValue else { return }
+            visibilityDidChange()
+            if retriesOnTap { host?.updateRetryControls() }
+        }
     }
     /// The mode for decoding at display size; `nil` to decode the whole image.
     var resizeMode: @MainActor () -> ResizeMode? = { .aspectFill }
@@ -236,6 +240,7 @@ public import WebImage
         if waitsForSize { lookForSize() }
         if case .loaded = state, releasesImageOffscreen, !isViewOnScreen { pauseWhenIdle() }
         updateIndicator(for: state)
+        if retriesOnTap { host?.updateRetryControls() }
         if case .loaded = state, decodesAtDisplaySize || primary?.decodesAtDisplaySize == true {
             // The view may have grown meanwhile.
             sizeCall = MainLoopCall.whenIdle { [weak self] in self?.displaySizeDidChange() }

@@ -122,7 +122,8 @@ extension ImageSlotOwner {
     /// - Returns: `false` if the state is not ``LoadState/failed(_:)`` or there is no URL.
     @discardableResult public func retry() -> Bool { imageSlot.retryRequest() }
 
-    /// Whether a click or tap on the widget starts a failed load again; `false` by default.
+    /// Whether a click or tap on the widget starts a failed load again; `false` by default. While the load has failed, the widget also takes
+    /// the focus, and Enter and Space start it.
     public var retriesOnTap: Bool {
         get { imageSlot.retriesOnTap }
         set { imageSlot.retriesOnTap = newValue }

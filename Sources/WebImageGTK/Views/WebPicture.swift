@@ -51,6 +51,7 @@ public import WebImage
         configure(imageSlot)
         gtk_picture_set_paintable(pointer.opaque, paintable.reference.pointer.opaque)
         paintable.onSnapshot = { [weak self] in self?.willDraw() }
+        paintable.foreground = { [weak host] in host?.drawFocusOutline(into: $0, width: $1, height: $2) }
         host.whenStateChanges { [weak self] in self?.updateHighlight() }
         imageSlot.visibilityDidChange()
     }
@@ -60,6 +61,9 @@ public import WebImage
         slot.defaultContentMode = { [weak self] in self?.contentModeOfWidget ?? .scaleAspectFit }
         slot.takesWholeArea = { [weak self] in self?.takeWholeArea() }
     }
+
+    /// Has a widget around this one take the focus for another attempt to load, as in a class of its own.
+    package func setRetryFocus(_ widget: UnsafeMutablePointer<GtkWidget>) { host.retryFocus = ObjectPointer(widget) }
 
     /// ``widget`` as the pointer type of `gtk_picture_…` functions.
     package var picture: OpaquePointer { ObjectPointer(widget).opaque }
