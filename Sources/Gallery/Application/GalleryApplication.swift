@@ -40,6 +40,7 @@ import WebImageGTK
     ///
     /// - Returns: the exit status.
     func run() -> Int32 {
+        RendererChoice().apply()
         guard gtk_init_check() != 0 else {
             complain("no display; set DISPLAY or WAYLAND_DISPLAY, or use xvfb-run")
             return 1

@@ -195,7 +195,9 @@ extension PhotoViewer {
     }
 
     private var launchContext: ObjectPointer {
-        ObjectPointer(gdk_display_get_app_launch_context(gtk_widget_get_display(widget.widget)))
+        let context = ObjectPointer(gdk_display_get_app_launch_context(gtk_widget_get_display(widget.widget)))
+        if RendererChoice.isApplied { g_app_launch_context_unsetenv(context.as(), RendererChoice.variable) }
+        return context
     }
 
     private func reportLaunch(_ error: UnsafeMutablePointer<GError>?) {
