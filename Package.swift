@@ -195,10 +195,11 @@ var targets: [Target] = [
         "WebImageIsolationTests",
         [
             "WebImageIsolation", "WebImageCoding", "WebImage", "CWebImageIsolation", "WebImageDecoder",
-            "MisbehavingDecoder", "IsolationHost", "MutatedFiles",
+            "MisbehavingDecoder", "IsolationHost", "MutatedFiles", "CodingTestSupport",
         ]
             + (hasFormats ? ["WebImageFormats"] : []), hasFormats ? [.define("WEBIMAGE_FORMATS")] : []),
-    tests("WebImageProcessingTests", ["WebImageProcessing", "WebImageCoding", "CWebImageKernels"]),
+    tests(
+        "WebImageProcessingTests", ["WebImageProcessing", "WebImageCoding", "CWebImageKernels", "CodingTestSupport"]),
     program("CacheCrashWriter", ["WebImageCaching", "WebImageTestSupport"], path: "Tests/CacheCrashWriter"),
     tests("WebImageCachingTests", ["WebImageCaching", "WebImageCoding", "CWebImageSQLite", "CacheCrashWriter"]),
     tests("WebImageLoadingTests", ["WebImageLoading"]),
@@ -210,10 +211,11 @@ var targets: [Target] = [
     // XCTest, because Swift Testing does not run tests on the main thread.
     tests("WebImageMainLoopTests", ["WebImageMainLoop", "CWebImageGLib"]),
     tests("WebImageSharedTests", ["WebImageShared", "WebImage", "WebImageService"]),
-    tests("WebImageServiceTests", ["WebImageService", "WebImageShared", "WebImage"] + decoder),
+    tests("WebImageServiceTests", ["WebImageService", "WebImageShared", "WebImage", "CodingTestSupport"] + decoder),
     tests(
         "WebImageCLITests",
-        ["WebImage", "WebImageCLI", "CommandReference", "CWebImageSQLite", "CWebImageGLib"] + decoder),
+        ["WebImage", "WebImageCLI", "CommandReference", "CWebImageSQLite", "CWebImageGLib", "CodingTestSupport"]
+            + decoder),
 ]
 
 // Fuzzing is a package of its own, whose targets share code that uses declarations of this package.

@@ -27,6 +27,27 @@ def exif(order):
 if target == "FuzzMetadata":
     for order in "<>":
         write("exif" + str(ord(order)), exif(order))
+elif target == "FuzzProbe":
+    # A gain map behind its image: by an index of images, and by a directory in XMP.
+    with open("../Tests/Fixtures/images/size-1x1.jpg", "rb") as file:
+        image = file.read()
+
+    def segment(marker, content):
+        return b"\xff" + bytes([marker]) + struct.pack(">H", len(content) + 2) + content
+
+    iso = struct.pack(">HHB4l10l", 0, 0, 0x40, 0, 1, 3, 1, -1, 1, 6, 2, 3, 2, 1, 64, 1, 64)
+    gains = segment(0xE2, b"urn:iso:std:iso:ts:21496:-1\0" + iso)
+    mapped = image[:2] + gains + image[2:]
+    index = b"MM\0*" + struct.pack(">LH", 8, 3) + struct.pack(">HHL4s", 0xB000, 7, 4, b"0100")
+    index += struct.pack(">HHLL", 0xB001, 4, 1, 2) + struct.pack(">HHLLL", 0xB002, 7, 32, 50, 0)
+    length = len(image) + 8 + len(index) + 32
+    index += struct.pack(">8L", 0x30000, length, 0, 0, 0, len(mapped), length - 10, 0)
+    write("index.jpg", image[:2] + segment(0xE2, b"MPF\0" + index) + image[2:] + mapped)
+    properties = "hdrgm:Version='1.0' hdrgm:GainMapMax='3' hdrgm:HDRCapacityMax='3'"
+    xmp = b"http://ns.adobe.com/xap/1.0/\0<rdf:RDF><rdf:Description %s/></rdf:RDF>"
+    mapped = image[:2] + segment(0xE1, xmp % properties.encode()) + image[2:]
+    item = "hdrgm:Version='1.0'><Container:Item Item:Semantic='GainMap' Item:Length='%d'/><a b=''" % len(mapped)
+    write("directory.jpg", image[:2] + segment(0xE1, xmp % item.encode()) + image[2:] + mapped)
 elif target == "FuzzSVG":
     bodies = [
         "<g transform='scale(2)'><rect width='9' height='9' fill='url(#a)'/></g><pattern id='a' width='.1' height='1'/>",

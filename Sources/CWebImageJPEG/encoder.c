@@ -72,6 +72,7 @@ cwi_jpeg_status cwi_jpeg_encoder_start(
     jpeg->input_components = 4;
     jpeg->in_color_space = JCS_EXT_RGBX;
     jpeg_set_defaults(jpeg);
+    if (settings.is_gray) jpeg_set_colorspace(jpeg, JCS_GRAYSCALE);
     jpeg_set_quality(jpeg, settings.quality, TRUE);
     // The factors of chroma are 1; those of luma are its samples per sample of chroma.
     jpeg->comp_info[0].h_samp_factor = settings.chroma_columns;

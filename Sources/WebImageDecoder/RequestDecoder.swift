@@ -55,6 +55,10 @@ final class RequestDecoder {
             limit(.default)
             let profile = try (decoder(of: format) as? any ProfileDecoder)?.colorProfile(of: input(request))
             return try parts([profile?.bytes])
+        case .gainMap(let format):
+            limit(.default)
+            let map = try (decoder(of: format) as? any GainMapDecoder)?.gainMap(of: input(request))
+            return try parts([map.map { Array($0.file) }, map?.metadataBytes, map?.colors?.bytes])
         case .decode(let format, var options):
             options.cancellation = cancellation
             options.spoolSource = spoolSource

@@ -1,3 +1,4 @@
+import CodingTestSupport
 import Dispatch
 import FoundationEssentials
 import Testing
@@ -37,6 +38,31 @@ import WebImageTestSupport
             }
         }
         return Image(pixels: pixels.freeze(isOpaque: !alpha))
+    }
+
+    @Test func gainMapsAreTheSame() throws {
+        var files = [try GainMapFiles.ultraHDR()]
+        var options = EncodingOptions()
+        let stored = try #require(try JPEGDecoder().gainMap(of: files[0]))
+        options.gainMap = GainMap(
+            pixels: try Self.image(PixelSize(width: 30, height: 20)).pixels, metadata: stored.metadata,
+            colors: .codePoints(ColorCodePoints(primaries: 12, transfer: 16)),
+            imageSize: PixelSize(width: 60, height: 40))
+        for format in [ImageFormat.jpeg, .avif] where Self.local.canEncode(format) {
+            files.append(
+                try Self.isolated.encode(Self.image(PixelSize(width: 60, height: 40)), as: format, options: options))
+        }
+        for file in files {
+            let info = try Self.isolated.info(of: file)
+            let map = try #require(try Self.isolated.gainMap(of: file, info, options: DecodingOptions()))
+            let own = try #require(try Self.local.gainMap(of: file, info, options: DecodingOptions()))
+            #expect(map.metadata == own.metadata && map.colors == own.colors && map.imageSize == own.imageSize)
+            #expect(map.pixels.withUnsafeBytes { Array($0) } == own.pixels.withUnsafeBytes { Array($0) })
+        }
+        let plain = try Self.isolated.encode(Self.image(PixelSize(width: 60, height: 40)), as: .jpeg)
+        var info = try Self.isolated.info(of: plain)
+        info.hasGainMap = true
+        #expect(try Self.isolated.gainMap(of: plain, info, options: DecodingOptions()) == nil)
     }
 
     static func animation() throws -> EncodableAnimation {

@@ -21,6 +21,7 @@ public func exerciseProbe(with bytes: UnsafePointer<UInt8>?, _ count: Int) -> CI
     let input = data(bytes, count)
     probe(input, with: builtIn)
     _ = try? builtIn.metadata(of: input)
+    findGainMap(in: input, with: builtIn)
     if case .jpeg(let thumbnail) = EmbeddedThumbnail(startOf: input) {
         guard let info = try? builtIn.info(of: thumbnail), info.size.width * info.size.height <= 512 * 512 else {
             fatalError("a thumbnail that cannot be used")
@@ -37,6 +38,7 @@ public func exerciseMedia(with bytes: UnsafePointer<UInt8>?, _ count: Int) -> CI
     // Both make the file that the library reads.
     _ = try? withFormats.info(of: input)
     _ = try? withFormats.metadata(of: input)
+    findGainMap(in: input, with: withFormats)
     return 0
 }
 
@@ -120,6 +122,18 @@ public func exercisePixels(with bytes: UnsafePointer<UInt8>?, _ count: Int) -> C
         })
     else { fatalError("other pixels the second time") }
     return 0
+}
+
+/// A map that is found is in a file of its own, and what is known about it is written as it is read.
+private func findGainMap(in input: Data, with registry: CodecRegistry) {
+    guard let format = ImageFormat(signatureOf: input),
+        let map = try? (registry.decoder(of: format) as? any GainMapDecoder)?.gainMap(of: input)
+    else { return }
+    let colors = map.colors?.bytes
+    guard let again = StoredGainMap(file: map.file, metadataBytes: map.metadataBytes, colors: colors),
+        again.metadata == map.metadata, again.colors == map.colors, ImageFormat(signatureOf: map.file) == format
+    else { fatalError("a gain map that is another one in a message") }
+    _ = try? registry.info(of: map.file)
 }
 
 private let builtIn = CodecRegistry()

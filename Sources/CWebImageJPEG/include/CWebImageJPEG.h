@@ -119,6 +119,8 @@ typedef struct cwi_jpeg_encoder_settings {
     // The pixels, across and down, that share a sample of chroma: 1 or 2.
     int chroma_columns;
     int chroma_rows;
+    // Whether there is luma only.
+    bool is_gray;
     bool is_progressive;
     // Whether the Huffman codes are optimized, which takes a second pass; those of a progressive image always are.
     bool optimizes_codes;

@@ -130,6 +130,9 @@ package struct ColorCodePoints: Sendable, Hashable {
     /// The transfer function of HDR; `nil` for others.
     package var hdr: HDR? { transfer == 16 ? .pq : transfer == 18 ? .hlg : nil }
 
+    /// `nil` for reserved values.
+    var lights: ColorPrimaries? { Self.lights[primaries] }
+
     /// `nil` for reserved values. The file's other color information applies then.
     package var encoding: ColorEncoding? {
         guard matrix == 0, isFullRange, let lights = Self.lights[primaries] else { return nil }

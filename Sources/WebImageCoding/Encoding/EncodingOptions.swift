@@ -64,6 +64,9 @@ public struct EncodingOptions: Sendable {
     package var optimizesHuffmanCodes = false
     /// The color resolution of a JPEG.
     package var chroma = Chroma.automatic
+    /// What makes the image brighter on an HDR display, in a JPEG or AVIF. The other formats, animations, and a JPEG of transparent pixels
+    /// do not get it, and neither does a file that would be longer than ``byteLimit`` with it.
+    package var gainMap: GainMap?
     /// The filter of PNG rows.
     package var pngFilter = PNGFilter.adaptive
     /// The quality of transparency in a lossy WebP, 0 to 1; clamped. 1, the default, is lossless.
@@ -138,6 +141,8 @@ public struct EncodingOptions: Sendable {
         case halved = "422"
         /// 4:2:0.
         case quartered = "420"
+        /// None: the file is gray.
+        case gray
     }
 
     /// The filters of PNG rows (W3C PNG, third edition, 9.2).

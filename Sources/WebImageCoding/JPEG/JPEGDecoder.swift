@@ -19,7 +19,7 @@ package struct JPEGDecoder: ProbingDecoder {
             format: .jpeg, size: header.orientation.upright(header.size), orientation: header.orientation,
             hasColorProfile: header.hasColorProfile,
             colorProfileName: header.colorProfile(in: data.bytes)?.name)
-        info.hasGainMap = header.hasGainMap
+        info.hasGainMap = header.hasGainMap || Self.hasAppleGainMap(header, in: data)
         info.bitDepth = header.precision
         return info
     }

@@ -68,12 +68,13 @@ extension cwi_jpeg_encoder_settings {
         let (columns, rows): (Int32, Int32) =
             switch options.chroma {
             case .automatic: options.quality < 0.9 ? (2, 2) : (1, 1)
-            case .full: (1, 1)
+            case .full, .gray: (1, 1)
             case .halved: (2, 1)
             case .quartered: (2, 2)
             }
         self.init(
             quality: max(1, Int32((options.quality * 100).rounded())), chroma_columns: columns, chroma_rows: rows,
+            is_gray: options.chroma == .gray,
             is_progressive: options.isProgressive, optimizes_codes: options.optimizesHuffmanCodes)
     }
 }

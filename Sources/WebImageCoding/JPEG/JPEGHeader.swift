@@ -15,6 +15,10 @@ struct JPEGHeader {
     let profileSegments: [Range<Int>]
     /// Whether the file says that a gain map follows: by ISO 21496-1, or by Ultra HDR's XMP.
     let hasGainMap: Bool
+    /// What ISO 21496-1 says of a gain map: in the image the versions, in the map all.
+    let gainMapSegment: Range<Int>?
+    /// The index of the images in the file (CIPA DC-007), a TIFF structure.
+    let pictureIndex: Range<Int>?
     /// The first EXIF segment, with its signature, and the packet in the first XMP segment. A packet of more than 64 KB continues in
     /// other segments, which are not read.
     let metadata: MetadataRanges
@@ -29,7 +33,7 @@ struct JPEGHeader {
         var metadata = MetadataRanges()
         var (componentCount, precision, isLossless) = (0, 8, false)
         var profileSegments: [Range<Int>] = []
-        var hasGainMap = false
+        var (gainMapSegment, pictureIndex): (Range<Int>?, Range<Int>?)
         var offset = 2
         var isTruncated = true
         while let marker = Self.nextMarker(in: data, from: &offset) {
@@ -63,8 +67,10 @@ struct JPEGHeader {
                 && data.hasText(Self.xmpSignature, at: offset + 2):
                 let start = offset + 2 + Self.xmpSignature.utf8CodeUnitCount
                 metadata.setXMP(start..<min(offset + length, data.byteCount), in: data)
-            case 0xE2 where data.hasText("urn:iso:std:iso:ts:21496:-1\0", at: offset + 2):
-                hasGainMap = true
+            case 0xE2 where gainMapSegment == nil && data.hasText(Self.gainMapSignature, at: offset + 2):
+                gainMapSegment = Self.content(offset, length, behind: Self.gainMapSignature, in: data)
+            case 0xE2 where pictureIndex == nil && data.hasText(Self.pictureIndexSignature, at: offset + 2):
+                pictureIndex = Self.content(offset, length, behind: Self.pictureIndexSignature, in: data)
             // A profile has at most 255 pieces: with more it is invalid.
             case 0xE2 where profileSegments.count < 256 && data.hasText(Self.profileSignature, at: offset + 2):
                 profileSegments.append(offset + 2..<offset + length)
@@ -82,13 +88,38 @@ struct JPEGHeader {
         }
         self.size = size
         self.metadata = metadata
+        (self.gainMapSegment, self.pictureIndex) = (gainMapSegment, pictureIndex)
         self.hasGainMap =
-            hasGainMap
+            gainMapSegment != nil
             || metadata.xmp.map { data.extracting($0).firstOffset(of: "hdrgm:Version", from: 0) != nil } == true
         (self.componentCount, self.precision, self.isLossless) = (componentCount, precision, isLossless)
         self.profileSegments = profileSegments
         byteCount = min(offset, data.byteCount)
         reachesScan = !isTruncated
+    }
+
+    /// The bytes behind the signature of a segment, which may be cut off or too short.
+    private static func content(
+        _ offset: Int, _ length: Int, behind signature: StaticString, in data: RawSpan
+    ) -> Range<Int> {
+        let start = offset + 2 + signature.utf8CodeUnitCount
+        return start..<max(start, min(offset + length, data.byteCount))
+    }
+
+    /// The segments before the first scan with their markers, and where the marker of the scan is; `nil` without a scan.
+    static func segments(of data: RawSpan) -> (segments: [(marker: UInt8, range: Range<Int>)], scan: Int)? {
+        var (segments, offset): ([(UInt8, Range<Int>)], Int) = ([], 2)
+        while let marker = nextMarker(in: data, from: &offset) {
+            if marker == startOfScan { return (segments, offset - 2) }
+            if marker == endOfImage { return nil }
+            if standalone.contains(marker) { continue }
+            guard let length = data.integer(at: offset, count: 2, isBigEndian: true), length >= 2,
+                offset + length <= data.byteCount
+            else { return nil }
+            segments.append((marker, offset - 2..<offset + length))
+            offset += length
+        }
+        return nil
     }
 
     /// Whether the first frame header is of lossless JPEG; `false` until it arrives.
@@ -132,6 +163,8 @@ struct JPEGHeader {
     /// Markers without a length: TEM, RST0 to RST7, SOI.
     private static let standalone: Set<UInt8> = [0x01, 0xD0, 0xD1, 0xD2, 0xD3, 0xD4, 0xD5, 0xD6, 0xD7, 0xD8]
     static let xmpSignature: StaticString = "http://ns.adobe.com/xap/1.0/\0"
+    static let gainMapSignature: StaticString = "urn:iso:std:iso:ts:21496:-1\0"
+    static let pictureIndexSignature: StaticString = "MPF\0"
     private static let startOfScan: UInt8 = 0xDA
     private static let endOfImage: UInt8 = 0xD9
     /// SOF3: with Huffman codes. SOF11 has arithmetic ones.

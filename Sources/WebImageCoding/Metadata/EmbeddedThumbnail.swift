@@ -45,7 +45,7 @@ package enum EmbeddedThumbnail: Equatable {
             own.reachesScan,
             !own.isLossless, own.size.pixelCount <= pixelLimit, isReduction(own.size, of: header.size)
         else { return nil }
-        return turned(thumbnail, to: header.orientation)
+        return ImageMetadata.oriented(thumbnail, as: header.orientation)
     }
 
     /// Whether a size is another one scaled down, up to rounding.
@@ -54,19 +54,6 @@ package enum EmbeddedThumbnail: Equatable {
         // Without fractions: the differences to the exact sides, each times the other side of the whole.
         let difference = abs(size.width * whole.height - size.height * whole.width)
         return difference <= max(whole.width, whole.height)
-    }
-
-    /// Puts EXIF with the orientation before all other segments: the first one counts.
-    private static func turned(_ thumbnail: Data, to orientation: ImageOrientation) -> Data {
-        var directory = TIFFDirectory()
-        directory.setShort(TIFFTag.orientation, orientation.rawValue)
-        let content = TIFFLayout.prefix.withUTF8Buffer { Array($0) } + directory.structure()
-        let length = content.count + 2
-        var result = Data(thumbnail.prefix(2))
-        result.append(contentsOf: [0xFF, 0xE1, UInt8(length >> 8), UInt8(length & 0xFF)])
-        result.append(contentsOf: content)
-        result.append(thumbnail.dropFirst(2))
-        return result
     }
 
     /// Photographs have less metadata than this before their pixels.

@@ -91,15 +91,23 @@ extension ImageMetadata {
         return result
     }
 
+    /// Returns a JPEG with EXIF that has nothing but an orientation before all other segments: the first one counts.
+    static func oriented(_ file: Data, as orientation: ImageOrientation) -> Data {
+        let exif = Self.exif(orientation)
+        let length = 2 + TIFFLayout.prefix.utf8CodeUnitCount + exif.count
+        return file.prefix(2) + [0xFF, 0xE1, UInt8(length >> 8), UInt8(length & 0xFF)]
+            + TIFFLayout.prefix.withUTF8Buffer { Data($0) } + exif + file.dropFirst(2)
+    }
+
     /// Where segments can be added: behind the file's first marker, and that of JFIF.
-    private static func startOfSegments(inJPEG file: Data) -> Int {
+    static func startOfSegments(inJPEG file: Data) -> Int {
         guard file.bytes.byte(at: 3) == 0xE0, let length = file.bytes.integer(at: 4, count: 2, isBigEndian: true),
             length >= 2
         else { return 2 }
         return 4 + length
     }
 
-    private static func segment(
+    static func segment(
         _ marker: UInt8, _ signature: StaticString, _ content: Data
     ) throws(WebImageError) -> Data {
         let length = 2 + signature.utf8CodeUnitCount + content.count

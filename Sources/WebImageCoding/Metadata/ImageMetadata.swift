@@ -60,7 +60,7 @@ extension ImageMetadata {
         return result
     }
 
-    private static func exif(_ orientation: ImageOrientation) -> Data {
+    static func exif(_ orientation: ImageOrientation) -> Data {
         var directory = TIFFDirectory()
         directory.setShort(TIFFTag.orientation, orientation.rawValue)
         return Data(directory.structure())
@@ -122,15 +122,20 @@ extension ImageMetadata {
     package static let sRGBProfile: [UInt8] = {
         guard let profile = cmsCreate_sRGBProfile() else { return [] }
         defer { cmsCloseProfile(profile) }
+        return bytes(ofProfile: profile) ?? []
+    }()
+
+    /// Returns a profile as a file has it.
+    static func bytes(ofProfile profile: cmsHPROFILE) -> [UInt8]? {
         var count: cmsUInt32Number = 0
-        guard cmsSaveProfileToMem(profile, nil, &count) != 0 else { return [] }
+        guard cmsSaveProfileToMem(profile, nil, &count) != 0 else { return nil }
         var bytes = [UInt8](repeating: 0, count: Int(count))
-        guard cmsSaveProfileToMem(profile, &bytes, &count) != 0 else { return [] }
+        guard cmsSaveProfileToMem(profile, &bytes, &count) != 0 else { return nil }
         // The date and the checksum of the profile: the same image gives the same file.
         bytes.replaceSubrange(24..<36, with: [0x07, 0xE8, 0, 1, 0, 1, 0, 0, 0, 0, 0, 0])
         bytes.replaceSubrange(84..<100, with: repeatElement(0, count: 16))
         return bytes
-    }()
+    }
 }
 
 /// Changes numbers of EXIF data in place, so that everything else keeps its offset: cameras' own notes depend on it.

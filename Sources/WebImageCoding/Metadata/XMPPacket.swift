@@ -1,4 +1,4 @@
-/// Changes an XMP packet (ISO 16684-1: RDF in XML) in its bytes, so that everything else stays as it is.
+/// Reads an XMP packet (ISO 16684-1: RDF in XML), and changes it in its bytes, so that everything else stays as it is.
 ///
 /// Properties are attributes or elements, whose prefixes the packet declares for namespaces. XML that is not well-formed
 /// is read as far as its tags can be told apart.
@@ -17,6 +17,7 @@ struct XMPPacket {
         static let exif = Namespace(address: "http://ns.adobe.com/exif/1.0/", prefix: "exif")
         static let gainMap = Namespace(address: "http://ns.adobe.com/hdr-gain-map/1.0/", prefix: "hdrgm")
         static let container = Namespace(address: "http://ns.google.com/photos/1.0/container/", prefix: "Container")
+        static let appleGainMap = Namespace(address: "http://ns.apple.com/HDRGainMap/1.0/", prefix: "HDRGainMap")
         static let containerItem = Namespace(
             address: "http://ns.google.com/photos/1.0/container/item/", prefix: "Item")
     }
@@ -90,6 +91,49 @@ struct XMPPacket {
         }
         return applied(edits)
     }
+
+    /// Returns the texts of a property: of an attribute, of an element, or of the items of a list in it. Empty if there is none.
+    func values(of property: String, in namespace: Namespace) -> [String] {
+        let names = Set(names(namespace).map { "\($0):\(property)" })
+        for (index, tag) in tags.enumerated() where tag.isStart {
+            if let attribute = tag.attributes.first(where: { names.contains($0.name) }) {
+                return [text(attribute.value)]
+            }
+            guard names.contains(tag.name), let end = end(ofElementAt: index) else { continue }
+            let items = (index..<end).filter { tags[$0].isStart && tags[$0].name.hasSuffix(":li") }
+            return (items.isEmpty ? [index] : items.prefix(Self.itemLimit)).compactMap(text(ofElementAt:))
+        }
+        return []
+    }
+
+    /// Returns the values of two attributes of the elements that have the first one, in the order of the packet.
+    func attributes(_ first: String, _ second: String, in namespace: Namespace) -> [(first: String, second: String?)] {
+        let names = names(namespace)
+        func value(of property: String, in tag: Tag) -> String? {
+            tag.attributes.first { names.map { "\($0):\(property)" }.contains($0.name) }.map { text($0.value) }
+        }
+        return tags.lazy.filter(\.isStart).compactMap { tag in
+            value(of: first, in: tag).map { ($0, value(of: second, in: tag)) }
+        }
+    }
+
+    /// Returns the packet with another description behind its own; `nil` if it has no list of descriptions.
+    func adding(description: String) -> [UInt8]? {
+        guard let end = tags.last(where: { !$0.isStart && $0.name == "rdf:RDF" }) else { return nil }
+        return applied([(end.range.lowerBound..<end.range.lowerBound, description)])
+    }
+
+    private func text(_ range: Range<Int>) -> String { String(decoding: bytes[range], as: UTF8.self) }
+
+    /// The text between a tag and the next one, without spaces around it.
+    private func text(ofElementAt index: Int) -> String? {
+        guard !tags[index].isEmpty, index + 1 < tags.count else { return nil }
+        let content = bytes[tags[index].range.upperBound..<tags[index + 1].range.lowerBound]
+        let words = content.split { $0 <= 0x20 }
+        return words.count == 1 ? String(decoding: words[0], as: UTF8.self) : nil
+    }
+
+    private static let itemLimit = 16
 
     private func names(_ namespace: Namespace) -> Set<String> {
         prefixes[namespace.address] ?? [namespace.prefix]

@@ -328,13 +328,22 @@ public final class CodecRegistry: Sendable {
             return Image(pixels: try pixels.resampled(to: size, cancellation: options.cancellation))
         }
         let still = try fitted(image.pixels, in: options.bounds)
-        guard let byteLimit = options.byteLimit else { return try encoder.encode(still, options: options) }
+        func file(of image: Image, _ options: EncodingOptions) throws(WebImageError) -> Data {
+            let file = try encoder.encode(image, options: options)
+            guard let map = options.gainMap else { return file }
+            return try adding(map, to: file, of: image, by: encoder, options)
+        }
+        guard let byteLimit = options.byteLimit else { return try file(of: still, options) }
         let search = FileSizeSearch(
             format: format, byteLimit: byteLimit, usesQuality: options.usesQuality(as: format), size: still.pixels.size)
-        return try search.run(quality: options.quality) { (quality, bounds) throws(WebImageError) in
-            var options = options
-            options.quality = quality
-            return try encoder.encode(fitted(still.pixels, in: bounds), options: options)
+        do throws(WebImageError) {
+            return try search.run(quality: options.quality) { (quality, bounds) throws(WebImageError) in
+                var options = options
+                options.quality = quality
+                return try file(of: fitted(still.pixels, in: bounds), options)
+            }
+        } catch .encoding(_, .tooLong) where options.gainMap != nil {
+            return try encode(image, as: format, options: options.with { $0.gainMap = nil })
         }
     }
 

@@ -15,7 +15,7 @@ struct MediaFile: Sendable, Equatable {
     var bitDepth = 8
     var codePoints: ColorCodePoints?
     var hasProfile = false
-    /// Whether an image is there from which a brighter version can be computed (ISO 21496-1).
+    /// Whether an image is there from which a brighter version can be computed (ISO 21496-1, or Apple's).
     var hasGainMap = false
     var isSequence = false
     var frameCount = 1
@@ -57,7 +57,7 @@ struct MediaFile: Sendable, Equatable {
                 apply(property.box, in: bytes)
             }
         }
-        hasGainMap = items.items.values.contains { $0.type == "tmap" }
+        hasGainMap = items.hasGainMap(image, in: bytes)
         hasAlpha = items.alpha(of: image, in: bytes) != nil || !items.alphaOfCells(of: image, in: bytes).isEmpty
         return size.width > 0
     }

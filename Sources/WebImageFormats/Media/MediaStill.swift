@@ -99,6 +99,7 @@ struct MediaStillBuilder {
     private let limits: DecodingLimits
     private var writer: ItemFileWriter
     private var primary = 0
+    private var isPlain = false
     /// Of all coded and derived images.
     private var pixelCount = 0
 
@@ -121,8 +122,13 @@ struct MediaStillBuilder {
     mutating func finish() -> [UInt8] { writer.finish(primary: primary) }
 
     /// Adds the image to show, and its alpha.
-    mutating func addImage(_ image: Int) throws(WebImageError) {
+    ///
+    /// - Parameter isPlain: whether it has no alpha, and its pixels are no colors.
+    mutating func addImage(_ image: Int, isPlain: Bool = false) throws(WebImageError) {
+        self.isPlain = isPlain
+        writer.hasPlainColors = isPlain
         primary = try add(image, isHidden: false)
+        if isPlain { return }
         demand.isGrid = table.items[image]?.type == "grid"
         guard let alpha = table.alpha(of: image, in: source.bytes), alpha != image else {
             try addAlphaOfCells(of: image)
@@ -208,7 +214,7 @@ struct MediaStillBuilder {
         if let missingSize, !properties.contains(where: { $0.box.type == "ispe" }) {
             properties.insert(missingSize, at: 0)
         }
-        for property in properties {
+        for property in properties where !isPlain || !isProfile(property.box) {
             writer.addProperty(property.box.range, isEssential: property.isEssential, to: identifier)
         }
         let data = writer.setData(content.extents, of: identifier)
@@ -297,6 +303,10 @@ struct MediaStillBuilder {
     private static let sharedByteCount = 1 << 20
     /// Offsets have 32 bits.
     private static let dataLimit = 4_000_000_000
+
+    private func isProfile(_ box: Box) -> Bool {
+        box.type == "colr" && !source.bytes.hasText("nclx", at: box.content.lowerBound)
+    }
 
     private func size(of item: Int) -> PixelSize? { size(from: table.properties(of: item)) }
 

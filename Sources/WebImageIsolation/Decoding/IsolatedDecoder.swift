@@ -3,7 +3,7 @@ internal import WebImageCoding
 internal import WebImageCore
 
 /// Decodes one format in another process.
-struct IsolatedDecoder: ProbingDecoder, MetadataDecoder, ProfileDecoder {
+struct IsolatedDecoder: ProbingDecoder, MetadataDecoder, ProfileDecoder, GainMapDecoder {
     let format: ImageFormat
     /// The decoder of this process, with the limits that apply to it here; `nil` if the program is built without it.
     private let original: CodecRegistry?
@@ -64,6 +64,19 @@ struct IsolatedDecoder: ProbingDecoder, MetadataDecoder, ProfileDecoder {
             try parts(.profile(format), count: 1, of: data)[0].flatMap { ColorProfile(Array($0)) }
         } orElse: { (original) throws(WebImageError) in
             try original.colorProfile(of: data)
+        }
+    }
+
+    func gainMap(of data: Data) throws(WebImageError) -> StoredGainMap? {
+        try work.isolated(original: original) { () throws in
+            let parts = try parts(.gainMap(format), count: 3, of: data)
+            return parts[0].flatMap { file in
+                parts[1].flatMap {
+                    StoredGainMap(file: file, metadataBytes: Array($0), colors: parts[2].map(Array.init))
+                }
+            }
+        } orElse: { (original) throws(WebImageError) in
+            try (original.decoder(of: format) as? any GainMapDecoder)?.gainMap(of: data)
         }
     }
 

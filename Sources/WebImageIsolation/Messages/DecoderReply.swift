@@ -123,7 +123,7 @@ extension DecoderReply: MessageValue {
         case 4:
             let offset = try message.length()
             var lengths: [Int?] = []
-            for _ in 0..<(try message.count(atMost: 2)) {
+            for _ in 0..<(try message.count(atMost: 3)) {
                 lengths.append(try message.optional { (message) throws(InvalidMessage) in try message.length() })
             }
             self = .parts(offset: offset, lengths)

@@ -16,6 +16,8 @@ package enum DecoderRequest {
     case metadata(ImageFormat)
     /// The color profile, in the output.
     case profile(ImageFormat)
+    /// The gain map, in the output: a file, its metadata, and its colors.
+    case gainMap(ImageFormat)
     /// The image, or the first frame of an animation, in the output.
     case decode(ImageFormat, DecodingOptions)
     /// What is known about the frames of an animation.
@@ -155,6 +157,7 @@ extension DecoderRequest: MessageValue {
         case .keepInput: message.write(byte: 19)
         case .keepOutput: message.write(byte: 20)
         case .rest: message.write(byte: 21)
+        case .gainMap(let format): message.write(kind: 22, format)
         }
     }
 
@@ -194,6 +197,7 @@ extension DecoderRequest: MessageValue {
         case 19: self = .keepInput
         case 20: self = .keepOutput
         case 21: self = .rest
+        case 22: self = .gainMap(try message.value())
         case let kind: throw InvalidMessage("there is no request \(kind)")
         }
     }

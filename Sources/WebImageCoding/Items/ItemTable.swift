@@ -1,40 +1,37 @@
-internal import WebImageCoding
-internal import WebImageCore
-
 /// The items of a `meta` box, their properties, references and places (ISO/IEC 14496-12, 8.11).
 ///
 /// The tables are bounded: what is beyond ``countLimit`` is not read, so that memory grows with the limit and not with
 /// the file.
-struct ItemTable {
-    struct Item {
+package struct ItemTable {
+    package struct Item {
         /// `grid`, `hvc1`, `Exif` …
-        var type: String
+        package var type: String
         /// Of items of the type `mime`.
-        var contentType: String
-        var isHidden: Bool
+        package var contentType: String
+        package var isHidden: Bool
         /// The places of the data in the file.
-        var extents: [Range<Int>] = []
+        package var extents: [Range<Int>] = []
         /// Why the data cannot be used; `nil` if it can.
-        var obstacle: Obstacle?
+        package var obstacle: Obstacle?
     }
 
-    enum Obstacle: Sendable {
+    package enum Obstacle: Sendable {
         /// The file ends before the data does.
         case missing
         /// The data is encrypted, compressed, in another file, or in another item.
         case unsupported
     }
 
-    struct Property {
-        let box: Box
+    package struct Property {
+        package let box: Box
         /// Whether readers that do not know it must not show the item.
-        let isEssential: Bool
+        package let isEssential: Bool
     }
 
-    private(set) var primary: Int?
-    private(set) var items: [Int: Item] = [:]
+    package private(set) var primary: Int?
+    package private(set) var items: [Int: Item] = [:]
     /// The identifiers of the items, in the order of the file.
-    private(set) var order: [Int] = []
+    package private(set) var order: [Int] = []
     /// By type and item.
     private var references: [String: [Int: [Int]]] = [:]
     private var boxes: [Box] = []
@@ -47,7 +44,7 @@ struct ItemTable {
     private static let countLimit = 1 << 18
 
     /// `nil` if the box is empty.
-    init?(_ bytes: RawSpan, _ range: Range<Int>) {
+    package init?(_ bytes: RawSpan, _ range: Range<Int>) {
         guard range.count >= 4 else { return nil }
         var locations: Box?
         for box in Box.list(in: bytes, range.lowerBound + 4..<range.upperBound) {
@@ -73,7 +70,7 @@ struct ItemTable {
 
     // MARK: Questions
 
-    func properties(of item: Int) -> [Property] {
+    package func properties(of item: Int) -> [Property] {
         (associations[item] ?? []).compactMap { association in
             guard boxes.indices.contains(association.index - 1) else { return nil }
             return Property(box: boxes[association.index - 1], isEssential: association.isEssential)
@@ -81,23 +78,23 @@ struct ItemTable {
     }
 
     /// The items that a derived image is made of.
-    func inputs(of item: Int) -> [Int] { targets("dimg", from: item) }
+    package func inputs(of item: Int) -> [Int] { targets("dimg", from: item) }
 
-    func targets(_ type: String, from item: Int) -> [Int] { references[type]?[item] ?? [] }
+    package func targets(_ type: String, from item: Int) -> [Int] { references[type]?[item] ?? [] }
 
     /// In the order of the file.
-    func sources(_ type: String, to item: Int) -> [Int] {
+    package func sources(_ type: String, to item: Int) -> [Int] {
         guard let sources = references[type] else { return [] }
         return order.filter { sources[$0]?.contains(item) ?? false }
     }
 
     /// The auxiliary image with the alpha of `item`.
-    func alpha(of item: Int, in bytes: RawSpan) -> Int? {
+    package func alpha(of item: Int, in bytes: RawSpan) -> Int? {
         sources("auxl", to: item).first { isAlpha($0, in: bytes) }
     }
 
     /// The auxiliary images with the alpha of each cell of a grid that has no alpha of its own; empty if one has none.
-    func alphaOfCells(of grid: Int, in bytes: RawSpan) -> [Int] {
+    package func alphaOfCells(of grid: Int, in bytes: RawSpan) -> [Int] {
         guard items[grid]?.type == "grid" else { return [] }
         var alphas: [Int: Int] = [:]
         for item in order where isAlpha(item, in: bytes) {
@@ -120,6 +117,19 @@ struct ItemTable {
             || content.hasText("urn:mpeg:avc:2015:auxid:1", at: 4)
     }
 
+    /// Whether an item is an auxiliary image of Apple's type for gain maps.
+    package func isAppleGainMap(_ item: Int, in bytes: RawSpan) -> Bool {
+        properties(of: item).contains { property in
+            property.box.type == "auxC" && bytes.extracting(property.box.content).hasText(AppleGainMap.type, at: 4)
+        }
+    }
+
+    /// Whether a gain map belongs to `image`.
+    package func hasGainMap(_ image: Int, in bytes: RawSpan) -> Bool {
+        items.values.contains { $0.type == "tmap" }
+            || sources("auxl", to: image).contains { isAppleGainMap($0, in: bytes) }
+    }
+
     private static let imageTypes: Set<String> = [
         "av01", "hvc1", "hev1", "lhv1", "vvc1", "avc1", "jpeg", "j2k1", "unci", "grid", "iovl", "iden", "tmap",
     ]
@@ -127,7 +137,7 @@ struct ItemTable {
     private func isImage(_ item: Int) -> Bool { items[item].map { Self.imageTypes.contains($0.type) } ?? false }
 
     /// The images that are neither hidden nor thumbnails or auxiliary images of others, in the order of the file.
-    var topLevelImages: [Int] {
+    package var topLevelImages: [Int] {
         var parts: Set<Int> = []
         for type in ["thmb", "auxl"] { parts.formUnion((references[type] ?? [:]).keys) }
         return order.filter { isImage($0) && items[$0]?.isHidden == false && !parts.contains($0) }
@@ -135,7 +145,7 @@ struct ItemTable {
 
     /// The image to show: the primary item; but of a thumbnail or an auxiliary image its master, as libheif's programs
     /// do, and of a tone-mapped image the base. If the primary item is no image, the first image.
-    var mainImage: Int? {
+    package var mainImage: Int? {
         guard var item = primary.flatMap({ isImage($0) ? $0 : nil }) ?? topLevelImages.first else { return nil }
         for _ in 0..<Self.masterLimit {
             let masters = targets("thmb", from: item) + targets("auxl", from: item)

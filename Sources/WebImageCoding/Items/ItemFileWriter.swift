@@ -2,15 +2,18 @@ internal import FoundationEssentials
 
 /// Writes a file with items (ISO/IEC 14496-12, 8.11), whose properties and data are parts of another file.
 ///
-///     ftyp │ mdat: data │ meta: hdlr, pitm, iloc, iinf, iref, iprp
-struct ItemFileWriter {
+///     ftyp │ mdat: data │ meta: hdlr, pitm, iloc, iinf, iref, iprp, grpl
+package struct ItemFileWriter {
     private var bytes: [UInt8] = []
     private let source: UnsafeRawBufferPointer
     private let dataStart: Int
     private var items: [Item] = []
     private var references: [(type: String, from: Int, to: [Int])] = []
+    private var groups: [(type: String, items: [Int])] = []
     private var properties: [Range<Int>] = []
     private var propertyIndices: [Range<Int>: Int] = [:]
+    /// Whether the pixels of all images are no colors: primaries and curves become those of sRGB, so that nothing is converted.
+    package var hasPlainColors = false
     /// Where data was copied to; several items may have the same.
     private var places: [[Range<Int>]: Range<Int>] = [:]
 
@@ -25,7 +28,7 @@ struct ItemFileWriter {
     /// - Parameters:
     ///   - source: must exist as long as this value does.
     ///   - fileType: where the `ftyp` box is.
-    init(_ source: UnsafeRawBufferPointer, fileType: Range<Int>) {
+    package init(_ source: UnsafeRawBufferPointer, fileType: Range<Int>) {
         self.source = source
         bytes.append(contentsOf: source[fileType])
         bytes.append(number: 0, 4)
@@ -33,19 +36,19 @@ struct ItemFileWriter {
         dataStart = bytes.count
     }
 
-    var itemCount: Int { items.count }
+    package var itemCount: Int { items.count }
     /// The bytes of data so far.
-    var dataByteCount: Int { bytes.count - dataStart }
+    package var dataByteCount: Int { bytes.count - dataStart }
 
     /// Returns the identifier of the new item. Identifiers rise from 1, and must remain below 65,536.
-    mutating func addItem(_ type: String, contentType: String = "", isHidden: Bool = true) -> Int {
+    package mutating func addItem(_ type: String, contentType: String = "", isHidden: Bool = true) -> Int {
         items.append(Item(type: type, contentType: contentType, isHidden: isHidden))
         return items.count
     }
 
     /// Adds a property, a box of the source. An item has at most 255 of them; all items have 32,767 different ones, and
     /// further ones are ignored.
-    mutating func addProperty(_ box: Range<Int>, isEssential: Bool, to item: Int) {
+    package mutating func addProperty(_ box: Range<Int>, isEssential: Bool, to item: Int) {
         var index = propertyIndices[box]
         if index == nil, properties.count < 0x7FFF {
             properties.append(box)
@@ -55,12 +58,12 @@ struct ItemFileWriter {
         if let index { items[item - 1].properties.append((index, isEssential)) }
     }
 
-    mutating func addReference(_ type: String, from item: Int, to items: [Int]) {
+    package mutating func addReference(_ type: String, from item: Int, to items: [Int]) {
         references.append((type, item, items))
     }
 
     /// Copies data, unless the same was copied before; returns its place in the new file.
-    mutating func setData(_ extents: [Range<Int>], of item: Int) -> Range<Int> {
+    package mutating func setData(_ extents: [Range<Int>], of item: Int) -> Range<Int> {
         let place: Range<Int>
         if let known = places[extents] {
             place = known
@@ -75,13 +78,33 @@ struct ItemFileWriter {
     }
 
     /// Calls `body` with all bytes so far.
-    func withBytes<Result>(_ body: (RawSpan) -> Result) -> Result { body(bytes.span.bytes) }
+    package func withBytes<Result>(_ body: (RawSpan) -> Result) -> Result { body(bytes.span.bytes) }
+
+    /// Adds a group of items, in the order of preference (ISO/IEC 14496-12, 8.18).
+    package mutating func addGroup(_ type: String, of items: [Int]) { groups.append((type, items)) }
 
     /// Returns the file.
-    consuming func finish(primary: Int) -> [UInt8] {
-        var output = bytes
-        bytes = []
-        output.replace(number: output.count - dataStart + 8, at: dataStart - 8)
+    ///
+    /// - Parameter startsWithTables: whether the tables are before the data, so that readers know all about the items before it arrives.
+    package consuming func finish(primary: Int, startsWithTables: Bool = false) -> [UInt8] {
+        bytes.replace(number: bytes.count - dataStart + 8, at: dataStart - 8)
+        guard startsWithTables else {
+            var output = bytes
+            bytes = []
+            appendTables(to: &output, primary: primary, dataOffset: 0)
+            return output
+        }
+        let fileTypeEnd = dataStart - 8
+        var tables: [UInt8] = []
+        appendTables(to: &tables, primary: primary, dataOffset: 0)
+        // The same length with the right numbers.
+        let length = tables.count
+        tables = []
+        appendTables(to: &tables, primary: primary, dataOffset: length)
+        return bytes[..<fileTypeEnd] + tables + bytes[fileTypeEnd...]
+    }
+
+    private func appendTables(to output: inout [UInt8], primary: Int, dataOffset: Int) {
         output.appendBox("meta") { output in
             output.append(number: 0, 4)
             output.appendBox("hdlr") { output in
@@ -93,15 +116,29 @@ struct ItemFileWriter {
                 output.append(number: 0, 4)
                 output.append(number: primary, 2)
             }
-            appendLocations(to: &output)
+            appendLocations(to: &output, dataOffset: dataOffset)
             appendItems(to: &output)
             if !references.isEmpty { appendReferences(to: &output) }
             output.appendBox("iprp") { output in appendProperties(to: &output) }
+            if !groups.isEmpty { appendGroups(to: &output) }
         }
-        return output
     }
 
-    private func appendLocations(to bytes: inout [UInt8]) {
+    private func appendGroups(to bytes: inout [UInt8]) {
+        bytes.appendBox("grpl") { bytes in
+            for (index, group) in groups.enumerated() {
+                bytes.appendBox(group.type) { bytes in
+                    bytes.append(number: 0, 4)
+                    // Groups and items have different identifiers.
+                    bytes.append(number: items.count + 1 + index, 4)
+                    bytes.append(number: group.items.count, 4)
+                    for item in group.items { bytes.append(number: item, 4) }
+                }
+            }
+        }
+    }
+
+    private func appendLocations(to bytes: inout [UInt8], dataOffset: Int) {
         bytes.appendBox("iloc") { bytes in
             bytes.append(number: 0, 4)
             // Offsets and lengths of four bytes, no base.
@@ -113,7 +150,7 @@ struct ItemFileWriter {
                 // A length of 0 would be all of the file.
                 bytes.append(number: item.data.isEmpty ? 0 : 1, 2)
                 guard !item.data.isEmpty else { continue }
-                bytes.append(number: item.data.lowerBound, 4)
+                bytes.append(number: item.data.lowerBound + dataOffset, 4)
                 bytes.append(number: item.data.count, 4)
             }
         }
@@ -154,7 +191,11 @@ struct ItemFileWriter {
 
     private func appendProperties(to bytes: inout [UInt8]) {
         bytes.appendBox("ipco") { bytes in
-            for property in properties { bytes.append(contentsOf: source[property]) }
+            for property in properties {
+                let start = bytes.count
+                bytes.append(contentsOf: source[property])
+                if hasPlainColors { bytes.makePlain(boxAt: start) }
+            }
         }
         bytes.appendBox("ipma") { bytes in
             // Indices of 15 bits.
@@ -173,18 +214,24 @@ struct ItemFileWriter {
 
 extension [UInt8] {
     /// Appends a number of `count` bytes, the most significant first.
-    fileprivate mutating func append(number: Int, _ count: Int) {
+    mutating func append(number: Int, _ count: Int) {
         for index in (0..<count).reversed() { append(UInt8(truncatingIfNeeded: number >> (8 * index))) }
     }
 
-    fileprivate mutating func append(text: String) { append(contentsOf: text.utf8) }
+    mutating func append(text: String) { append(contentsOf: text.utf8) }
 
     /// Replaces four bytes.
     fileprivate mutating func replace(number: Int, at offset: Int) {
         for index in 0..<4 { self[offset + index] = UInt8(truncatingIfNeeded: number >> (24 - 8 * index)) }
     }
 
-    fileprivate mutating func appendBox(_ type: String, _ content: (inout [UInt8]) -> Void) {
+    /// Changes the code points of a `colr` box at the end.
+    fileprivate mutating func makePlain(boxAt start: Int) {
+        guard count >= start + 16, self[start + 4..<start + 12].elementsEqual("colrnclx".utf8) else { return }
+        replaceSubrange(start + 12..<start + 16, with: [0, 1, 0, 13])
+    }
+
+    mutating func appendBox(_ type: String, _ content: (inout [UInt8]) -> Void) {
         let start = count
         append(number: 0, 4)
         append(text: type)

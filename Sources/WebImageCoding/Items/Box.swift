@@ -1,13 +1,11 @@
-internal import WebImageCoding
-
 /// A box: its length, its type, and its content.
-struct Box {
-    let type: String
+package struct Box {
+    package let type: String
     /// The header included.
-    let range: Range<Int>
-    let content: Range<Int>
+    package let range: Range<Int>
+    package let content: Range<Int>
     /// Whether all of it is there.
-    let isWhole: Bool
+    package let isWhole: Bool
 
     /// The maximum number of boxes of a list; further ones are ignored.
     private static let countLimit = 65_536
@@ -16,7 +14,7 @@ struct Box {
     ///
     /// - Parameter isPrefix: whether bytes may follow those in `range`. A box without a length ends where the file does,
     ///   so that it is whole only without them.
-    static func list(in bytes: RawSpan, _ range: Range<Int>, isPrefix: Bool = false) -> [Box] {
+    package static func list(in bytes: RawSpan, _ range: Range<Int>, isPrefix: Bool = false) -> [Box] {
         var (boxes, offset): ([Box], Int) = ([], range.lowerBound)
         while offset + 8 <= range.upperBound, boxes.count < countLimit {
             guard var length = bytes.integer(at: offset, count: 4, isBigEndian: true) else { break }
@@ -43,17 +41,17 @@ struct Box {
         return boxes
     }
 
-    static func find(_ type: String, in bytes: RawSpan, _ range: Range<Int>) -> Box? {
+    package static func find(_ type: String, in bytes: RawSpan, _ range: Range<Int>) -> Box? {
         list(in: bytes, range).first { $0.type == type && $0.isWhole }
     }
 }
 
 extension RawSpan {
     /// Reads an unsigned number, the most significant byte first; `nil` outside the data.
-    func number(at offset: Int, _ count: Int) -> Int? { integer(at: offset, count: count, isBigEndian: true) }
+    package func number(at offset: Int, _ count: Int) -> Int? { integer(at: offset, count: count, isBigEndian: true) }
 
     /// Reads a code of four characters.
-    func code(at offset: Int) -> String {
+    package func code(at offset: Int) -> String {
         String(decoding: (0..<4).compactMap { byte(at: offset + $0) }, as: UTF8.self)
     }
 }

@@ -1,0 +1,208 @@
+package import FoundationEssentials
+internal import Glibc
+package import WebImageCore
+
+/// A second image by which an HDR display makes an image brighter (ISO 21496-1, Ultra HDR).
+package struct GainMap: Sendable {
+    /// Gray, or a gain for each of red, green and blue; usually fewer pixels than the image has.
+    package var pixels: PixelBuffer
+    package var metadata: GainMapMetadata
+    /// The colors whose primaries the gains are for; `nil` for those of the image, sRGB.
+    package var colors: Colors?
+    /// The size of the upright image.
+    package var imageSize: PixelSize
+
+    package enum Colors: Sendable, Hashable {
+        case profile(ColorProfile)
+        case codePoints(ColorCodePoints)
+    }
+
+    package init(pixels: PixelBuffer, metadata: GainMapMetadata, colors: Colors? = nil, imageSize: PixelSize) {
+        (self.pixels, self.metadata, self.colors, self.imageSize) = (pixels, metadata, colors, imageSize)
+    }
+}
+
+/// A gain map as a file stores it.
+package struct StoredGainMap: Sendable {
+    /// A file with the map as its only image, upright like the image, and without colors of its own.
+    package var file: Data
+    package var metadata: GainMapMetadata
+    /// Those of the image, or of the brighter one, as the metadata say; `nil` for sRGB.
+    package var colors: GainMap.Colors?
+    /// What the values of pixels mean.
+    package var encoding = Encoding.iso
+
+    package enum Encoding: UInt8, Sendable {
+        case iso
+        /// The gain minus 1 as a share of the largest, with the curve of sRGB: Apple's, before ISO 21496-1.
+        case linear
+    }
+
+    package init(file: Data, metadata: GainMapMetadata, colors: GainMap.Colors?, encoding: Encoding = .iso) {
+        (self.file, self.metadata, self.colors, self.encoding) = (file, metadata, colors, encoding)
+    }
+}
+
+extension StoredGainMap {
+    /// Reads what a message has; `nil` if it is invalid.
+    package init?(file: Data, metadataBytes: [UInt8], colors: [UInt8]?) {
+        guard let encoding = metadataBytes.first.flatMap(Encoding.init),
+            let metadata = GainMapMetadata(iso: Array(metadataBytes.dropFirst()))
+        else { return nil }
+        self.init(
+            file: file, metadata: metadata, colors: colors.flatMap { GainMap.Colors(bytes: $0) }, encoding: encoding)
+    }
+
+    /// The encoding and the metadata, for messages.
+    package var metadataBytes: [UInt8] { [encoding.rawValue] + metadata.iso }
+}
+
+/// A decoder that finds gain maps.
+package protocol GainMapDecoder: ImageDecoder {
+    /// Returns the gain map of a file; `nil` without one that can be read.
+    ///
+    /// - Throws: ``WebImageError/decoding(format:reason:url:)`` if the image itself cannot be read.
+    func gainMap(of data: Data) throws(WebImageError) -> StoredGainMap?
+}
+
+extension CodecRegistry {
+    /// Decodes the gain map of a file whose image was decoded in sRGB; `nil` without one that is right for that image. A map that is damaged or
+    /// beyond the limits counts as none.
+    ///
+    /// - Throws: ``WebImageError/cancelled``, and what keeps decoders from working.
+    package func gainMap(
+        of data: Data, _ info: ImageInfo, options: DecodingOptions
+    ) throws(WebImageError) -> GainMap? {
+        guard info.hasGainMap, info.frameCount == 1, !info.isHDR,
+            let decoder = decoder(of: info.format) as? any GainMapDecoder
+        else { return nil }
+        do throws(WebImageError) {
+            guard
+                let stored = try decoder.watched(
+                    options.limits,
+                    { () throws(WebImageError) in
+                        try decoder.gainMap(of: data)
+                    }), stored.metadata.brightens
+            else { return nil }
+            var mapOptions = DecodingOptions(
+                firstFrameOnly: true, damage: .refuse, limits: options.limits, cancellation: options.cancellation)
+            mapOptions.priority = options.priority
+            return try GainMap(stored, decode(stored.file, options: mapOptions), imageSize: info.size)
+        } catch .decoding, .limitExceeded, .unrecognizedFormat {
+            return nil
+        }
+    }
+
+    /// Returns `file`, which is `image`, with a gain map, or without it where the format has none.
+    func adding(
+        _ map: GainMap, to file: Data, of image: Image, by encoder: any ImageEncoder, _ options: EncodingOptions
+    ) throws(WebImageError) -> Data {
+        // Behind transparent pixels is something that the map knows nothing of.
+        guard encoder.format == .avif || encoder.format == .jpeg && image.pixels.isOpaque else { return file }
+        let map = try map.resized(forImageOf: image.pixels.size, cancellation: options.cancellation)
+        var own = EncodingOptions(quality: options.quality, cancellation: options.cancellation)
+        (own.isLossless, own.speed, own.optimizesHuffmanCodes) = (
+            options.isLossless, options.speed, options.optimizesHuffmanCodes
+        )
+        own.chroma = map.isGray ? .gray : .full
+        let mapFile = try encoder.encode(Image(pixels: map.pixels), options: own)
+        return encoder.format == .jpeg
+            ? try map.added(toJPEG: file, mapFile) : try map.added(toAVIF: file, mapFile) ?? file
+    }
+}
+
+extension GainMap {
+    /// `nil` for pixels that are no map.
+    fileprivate init?(_ stored: StoredGainMap, _ image: Image, imageSize: PixelSize) throws(WebImageError) {
+        guard image.pixels.isOpaque else { return nil }
+        self.init(
+            pixels: stored.encoding == .linear
+                ? try stored.metadata.logarithmic(image.pixels) : image.pixels,
+            metadata: stored.metadata, colors: stored.colors, imageSize: imageSize)
+        // One gain for all channels is the same in all primaries.
+        if isGray, metadata.channels.count == 1 { colors = nil }
+        // The image is sRGB now; what it was before is given by its colors.
+        metadata.usesBaseColors = colors == nil
+    }
+
+    /// Whether all channels have the same pixels.
+    var isGray: Bool {
+        for y in 0..<pixels.height {
+            let row = pixels.row(y)
+            for x in 0..<pixels.width where row[x * 4] != row[x * 4 + 1] || row[x * 4] != row[x * 4 + 2] {
+                return false
+            }
+        }
+        return true
+    }
+
+    /// Returns the map of an image that was scaled.
+    fileprivate func resized(forImageOf size: PixelSize, cancellation: Cancellation?) throws(WebImageError) -> GainMap {
+        guard size != imageSize else { return self }
+        var result = self
+        let target = PixelSize(
+            width: Self.length(pixels.width, size.width, imageSize.width),
+            height: Self.length(pixels.height, size.height, imageSize.height))
+        result.pixels = try resampled(to: target, cancellation: cancellation)
+        result.imageSize = size
+        return result
+    }
+
+    /// The length of a map's side for an image's side that was scaled. Maps are not enlarged.
+    private static func length(_ length: Int, _ new: Int, _ old: Int) -> Int {
+        max(1, Int((Double(length) * min(1, Double(new) / Double(old))).rounded()))
+    }
+
+    private func resampled(
+        to size: PixelSize, region: PixelRegion? = nil, cancellation: Cancellation?
+    ) throws(WebImageError) -> PixelBuffer {
+        // A sharper filter would make gains that are not in the map.
+        try pixels.resampled(to: size, region: region, filter: .triangle, cancellation: cancellation)
+    }
+
+    /// Returns the map of an image that was made of the map's.
+    ///
+    /// - Parameter size: of the result.
+    package func following(
+        _ geometry: ImageGeometry, to size: PixelSize, cancellation: Cancellation? = nil
+    ) throws(WebImageError) -> GainMap {
+        let (part, orientation) = (geometry.part, geometry.orientation)
+        let stored = orientation.upright(size)
+        let region = PixelRegion(
+            x: part.x * Double(pixels.width), y: part.y * Double(pixels.height),
+            width: part.width * Double(pixels.width), height: part.height * Double(pixels.height))
+        func length(_ length: Double, _ new: Int, _ old: Double) -> Int {
+            max(1, Int((length * min(1, Double(new) / old)).rounded()))
+        }
+        let target = PixelSize(
+            width: length(region.width, stored.width, part.width * Double(imageSize.width)),
+            height: length(region.height, stored.height, part.height * Double(imageSize.height)))
+        var result = self
+        result.pixels = try resampled(to: target, region: region, cancellation: cancellation)
+            .upright(from: orientation, cancellation: cancellation)
+        result.imageSize = size
+        return result
+    }
+}
+
+extension GainMapMetadata {
+    /// Returns the logarithms of pixels of ``StoredGainMap/Encoding/linear``.
+    fileprivate func logarithmic(_ pixels: PixelBuffer) throws(WebImageError) -> PixelBuffer {
+        let largest = channels[0].maximum.value
+        let table = (0..<256).map { value -> UInt8 in
+            let code = Double(value) / 255
+            let linear = code <= 0.04045 ? code / 12.92 : pow((code + 0.055) / 1.055, 2.4)
+            return UInt8((log2(1 + (exp2(largest) - 1) * linear) / largest * 255).rounded())
+        }
+        var copy = try pixels.copied()
+        let (bytesPerRow, width) = (copy.bytesPerRow, pixels.width)
+        copy.withUnsafeMutableBytes { bytes in
+            for y in 0..<pixels.height {
+                for x in 0..<width * 4 where x % 4 != 3 {
+                    bytes[y * bytesPerRow + x] = table[Int(bytes[y * bytesPerRow + x])]
+                }
+            }
+        }
+        return copy.freeze(isOpaque: true)
+    }
+}
