@@ -22,7 +22,7 @@ struct CropProcessor: PointProcessor {
         return part
     }
 
-    private func rect(in context: ProcessingContext) throws(WebImageError) -> PixelRect {
+    func rect(in context: ProcessingContext) throws(WebImageError) -> PixelRect {
         switch area {
         case .pixels(let rect):
             guard rect.width > 0 else { throw invalid("rect.width", rect.width) }
@@ -48,17 +48,8 @@ struct InsetProcessor: PointProcessor {
 
     /// Throws ``WebImageError/ProcessingFailure/emptyResult`` if edges meet or cross, or the image is outside of them.
     func process(_ pixels: PixelBuffer, in context: ProcessingContext) throws(WebImageError) -> PixelBuffer {
-        try checkPositive("scale", context.scale)
-        for (name, value) in [
-            ("top", insets.top), ("left", insets.left), ("bottom", insets.bottom), ("right", insets.right),
-        ] {
-            try checkFinite(name, value)
-        }
         try checkColor("color", color)
-        let (left, top) = (context.wholePixels(insets.left), context.wholePixels(insets.top))
-        let rect = PixelRect(
-            x: left, y: top, width: pixels.width - left - context.wholePixels(insets.right),
-            height: pixels.height - top - context.wholePixels(insets.bottom))
+        let rect = try rect(of: pixels.size, in: context)
         guard let visible = rect.clamped(to: pixels.size) else { throw emptyResult }
         guard visible != rect else {
             guard let part = try pixels.cropped(to: rect) else { throw emptyResult }
@@ -66,6 +57,20 @@ struct InsetProcessor: PointProcessor {
         }
         try checkResult(rect.size, of: pixels.size)
         return try Canvas.color(color, rect.size).drawing(
-            pixels, x: -left, y: -top, replacesBackground: true, cancellation: context.cancellation)
+            pixels, x: -rect.x, y: -rect.y, replacesBackground: true, cancellation: context.cancellation)
+    }
+
+    /// What becomes of the edges, in pixels of the image.
+    func rect(of size: PixelSize, in context: ProcessingContext) throws(WebImageError) -> PixelRect {
+        try checkPositive("scale", context.scale)
+        for (name, value) in [
+            ("top", insets.top), ("left", insets.left), ("bottom", insets.bottom), ("right", insets.right),
+        ] {
+            try checkFinite(name, value)
+        }
+        let (left, top) = (context.wholePixels(insets.left), context.wholePixels(insets.top))
+        return PixelRect(
+            x: left, y: top, width: size.width - left - context.wholePixels(insets.right),
+            height: size.height - top - context.wholePixels(insets.bottom))
     }
 }

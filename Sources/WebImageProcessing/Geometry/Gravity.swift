@@ -70,9 +70,14 @@ struct GravityCropProcessor: Processor {
     }
 
     func process(_ image: Image, cancellation: Cancellation?) throws(WebImageError) -> Image {
-        let rect = try gravity.rect(of: size(in: image.pixels.size), in: image.pixels, cancellation: cancellation)
+        let rect = try rect(of: image, cancellation: cancellation)
         guard rect.size != image.pixels.size else { return image }
         return try CropProcessor(area: .pixels(rect)).process(image, cancellation: cancellation)
+    }
+
+    /// Returns the part that is kept.
+    func rect(of image: Image, cancellation: Cancellation?) throws(WebImageError) -> PixelRect {
+        try gravity.rect(of: size(in: image.pixels.size), in: image.pixels, cancellation: cancellation)
     }
 
     private func size(in size: PixelSize) throws(WebImageError) -> PixelSize {

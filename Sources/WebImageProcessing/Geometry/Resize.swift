@@ -38,9 +38,9 @@ public enum ResizeFilter: Sendable, CaseIterable {
 /// Pixel centers are at halves and premultiplied colors are filtered, so that nothing shifts and no edge darkens.
 struct ResizeProcessor: PointProcessor {
     private let size: TargetSize
-    private let mode: FitMode
+    let mode: FitMode
     private let filter: ResizeFilter
-    private let allowsUpscaling: Bool
+    let allowsUpscaling: Bool
 
     init(to size: TargetSize, mode: FitMode = .aspectFit, filter: ResizeFilter = .lanczos, allowsUpscaling: Bool = true)
     {
@@ -68,27 +68,12 @@ struct ResizeProcessor: PointProcessor {
     /// Returns the same object if it has the size already.
     func process(_ pixels: PixelBuffer, in context: ProcessingContext) throws(WebImageError) -> PixelBuffer {
         let box = try boxSize(in: context)
-        let limit = allowsUpscaling ? Double.infinity : 1
         switch mode {
         case .stretch, .aspectFit, .aspectFill:
             let size = resizeMode.size(of: pixels.size, in: box, allowsUpscaling: allowsUpscaling)
             return try resized(pixels, to: size, in: context)
         case .aspectFillCropped:
-            let (across, down) = (ratio(box.width, pixels.width), ratio(box.height, pixels.height))
-            let factor = min(max(across, down), limit)
-            let size = PixelSize(
-                width: min(box.width, max(1, Int(rounding: Double(pixels.width) * factor))),
-                height: min(box.height, max(1, Int(rounding: Double(pixels.height) * factor))))
-            var region = PixelRegion(
-                x: 0, y: 0, width: min(Double(size.width) / factor, Double(pixels.width)),
-                height: min(Double(size.height) / factor, Double(pixels.height)))
-            region.x = (Double(pixels.width) - region.width) / 2
-            region.y = (Double(pixels.height) - region.height) / 2
-            if factor == 1 {
-                // Nothing is scaled, so nothing need be filtered.
-                region.x.round(.down)
-                region.y.round(.down)
-            }
+            let (size, region) = filling(box, pixels.size)
             return try resized(pixels, to: size, region: region, in: context)
         case .letterbox(let color):
             try checkColor("mode", color)
@@ -102,6 +87,26 @@ struct ResizeProcessor: PointProcessor {
         }
     }
 
+    /// The size that fills a box, and the part of an image that is scaled to it.
+    func filling(_ box: PixelSize, _ image: PixelSize) -> (size: PixelSize, region: PixelRegion) {
+        let (across, down) = (ratio(box.width, image.width), ratio(box.height, image.height))
+        let factor = min(max(across, down), allowsUpscaling ? .infinity : 1)
+        let size = PixelSize(
+            width: min(box.width, max(1, Int(rounding: Double(image.width) * factor))),
+            height: min(box.height, max(1, Int(rounding: Double(image.height) * factor))))
+        var region = PixelRegion(
+            x: 0, y: 0, width: min(Double(size.width) / factor, Double(image.width)),
+            height: min(Double(size.height) / factor, Double(image.height)))
+        region.x = (Double(image.width) - region.width) / 2
+        region.y = (Double(image.height) - region.height) / 2
+        if factor == 1 {
+            // Nothing is scaled, so nothing need be filtered.
+            region.x.round(.down)
+            region.y.round(.down)
+        }
+        return (size, region)
+    }
+
     private var resizeMode: ResizeMode {
         switch mode {
         case .stretch: .stretch
@@ -113,7 +118,7 @@ struct ResizeProcessor: PointProcessor {
     private func ratio(_ length: Int, _ inputLength: Int) -> Double { Double(length) / Double(inputLength) }
 
     /// In pixels; a side that is `nil` is 0.
-    private func boxSize(in context: ProcessingContext) throws(WebImageError) -> PixelSize {
+    func boxSize(in context: ProcessingContext) throws(WebImageError) -> PixelSize {
         switch size {
         case .pixels(let width, let height):
             guard width != nil || height != nil else { throw invalid("size", "none") }

@@ -21,14 +21,16 @@ struct FlipProcessor: PointProcessor {
 
     /// Copies: GTK, cairo and encoders cannot use rows that run backwards through memory.
     func process(_ pixels: PixelBuffer, in context: ProcessingContext) throws(WebImageError) -> PixelBuffer {
-        let orientation: ImageOrientation =
-            switch (horizontally, vertically) {
-            case (false, false): .up
-            case (true, false): .upMirrored
-            case (false, true): .downMirrored
-            case (true, true): .down
-            }
-        return try pixels.upright(from: orientation, cancellation: context.cancellation)
+        try pixels.upright(from: orientation, cancellation: context.cancellation)
+    }
+
+    var orientation: ImageOrientation {
+        switch (horizontally, vertically) {
+        case (false, false): .up
+        case (true, false): .upMirrored
+        case (false, true): .downMirrored
+        case (true, true): .down
+        }
     }
 }
 
@@ -64,7 +66,7 @@ struct RotateProcessor: PointProcessor {
     }
 
     /// The EXIF orientation for this rotation; `nil` unless it is a multiple of 90 degrees.
-    private var quarterTurns: ImageOrientation? {
+    var quarterTurns: ImageOrientation? {
         switch angle.degrees {
         case 0: .up
         case 90: .right

@@ -25,6 +25,13 @@ struct TrimProcessor: Processor {
 
     /// An image of one color stays as it is.
     func process(_ image: Image, cancellation: Cancellation?) throws(WebImageError) -> Image {
+        let rect = try rect(of: image, cancellation: cancellation)
+        guard rect.size != image.pixels.size else { return image }
+        return try CropProcessor(area: .pixels(rect)).process(image, cancellation: cancellation)
+    }
+
+    /// Returns the part without the border.
+    func rect(of image: Image, cancellation: Cancellation?) throws(WebImageError) -> PixelRect {
         guard (0...255).contains(tolerance) else { throw invalid("tolerance", tolerance) }
         var content = try content(of: image.pixels, cancellation: cancellation)
         if let animation = image.animation {
@@ -35,10 +42,9 @@ struct TrimProcessor: Processor {
                 content = content.map { $0.union(part) } ?? part
             }
         }
-        guard let content = content.map({ symmetry.applied(to: $0, in: image.pixels.size) }),
-            content.size != image.pixels.size
-        else { return image }
-        return try CropProcessor(area: .pixels(content)).process(image, cancellation: cancellation)
+        let size = image.pixels.size
+        return content.map { symmetry.applied(to: $0, in: size) }
+            ?? PixelRect(x: 0, y: 0, width: size.width, height: size.height)
     }
 
     /// Returns the smallest rectangle with everything that differs from the border's color; `nil` if nothing does.

@@ -1,0 +1,120 @@
+package import WebImageCoding
+package import WebImageCore
+
+/// A processor after which a pixel still shows the same place in the same light, so that a gain map can follow the image.
+protocol GeometricProcessor: Processor {
+    /// Returns what it does to an image; `nil` if it changes this image in another way, too.
+    func step(of image: Image, cancellation: Cancellation?) throws(WebImageError) -> GeometricStep?
+}
+
+enum GeometricStep {
+    /// All of the image, at any size.
+    case whole
+    case part(PixelRegion)
+    /// The image is turned as if it was stored in that orientation.
+    case turn(ImageOrientation)
+    /// A part of whole pixels that took work to find.
+    case crop(PixelRect)
+}
+
+extension Image {
+    /// Returns this image processed by `processors`, in order, and which part of it the result shows. Blocks the calling thread.
+    ///
+    /// - Parameter geometry: of this image; becomes `nil` if a processor does something that a gain map cannot follow.
+    /// - Throws: the errors of ``processed(by:firstFrameOnly:cancellation:)``.
+    package func processed(
+        by processors: [ImageProcessor], tracking geometry: inout ImageGeometry?, cancellation: Cancellation? = nil
+    ) throws(WebImageError) -> Image {
+        guard geometry != nil else { return try processed(by: processors, cancellation: cancellation) }
+        var image = self
+        for processor in ProcessorChain(processors).processors {
+            try cancellation?.check()
+            let step = try (processor.base as? any GeometricProcessor)?.step(of: image, cancellation: cancellation)
+            let result: Image
+            if case .crop(let rect)? = step {
+                result = try CropProcessor(area: .pixels(rect)).process(image, cancellation: cancellation)
+            } else {
+                result = try processor.process(image, cancellation: cancellation)
+            }
+            switch step {
+            case .whole: break
+            case .part(let region): geometry?.crop(to: region, of: image.pixels.size)
+            case .turn(let orientation): geometry?.turn(from: orientation)
+            case .crop(let rect): geometry?.crop(to: PixelRegion(rect), of: image.pixels.size)
+            case nil: if result.pixels !== image.pixels { geometry = nil }
+            }
+            image = result
+        }
+        return image
+    }
+}
+
+extension PixelRegion {
+    fileprivate init(_ rect: PixelRect) {
+        self.init(x: Double(rect.x), y: Double(rect.y), width: Double(rect.width), height: Double(rect.height))
+    }
+}
+
+extension Image {
+    fileprivate var context: ProcessingContext { ProcessingContext(scale: scale, cancellation: nil) }
+}
+
+extension CropProcessor: GeometricProcessor {
+    func step(of image: Image, cancellation: Cancellation?) throws(WebImageError) -> GeometricStep? {
+        try rect(in: image.context).clamped(to: image.pixels.size).map { .part(PixelRegion($0)) }
+    }
+}
+
+extension InsetProcessor: GeometricProcessor {
+    /// What is added outside has no gains.
+    func step(of image: Image, cancellation: Cancellation?) throws(WebImageError) -> GeometricStep? {
+        let rect = try rect(of: image.pixels.size, in: image.context)
+        return rect.clamped(to: image.pixels.size) == rect ? .part(PixelRegion(rect)) : nil
+    }
+}
+
+extension GravityCropProcessor: GeometricProcessor {
+    func step(of image: Image, cancellation: Cancellation?) throws(WebImageError) -> GeometricStep? {
+        .crop(try rect(of: image, cancellation: cancellation))
+    }
+}
+
+extension TrimProcessor: GeometricProcessor {
+    func step(of image: Image, cancellation: Cancellation?) throws(WebImageError) -> GeometricStep? {
+        .crop(try rect(of: image, cancellation: cancellation))
+    }
+}
+
+extension FlipProcessor: GeometricProcessor {
+    func step(of image: Image, cancellation: Cancellation?) throws(WebImageError) -> GeometricStep? {
+        .turn(orientation)
+    }
+}
+
+extension RotateProcessor: GeometricProcessor {
+    func step(of image: Image, cancellation: Cancellation?) throws(WebImageError) -> GeometricStep? {
+        let swapsSides = quarterTurns?.swapsSides == true
+        return keepsSize && swapsSides && image.pixels.width != image.pixels.height
+            ? nil : quarterTurns.map { .turn($0) }
+    }
+}
+
+extension ResizeProcessor: GeometricProcessor {
+    func step(of image: Image, cancellation: Cancellation?) throws(WebImageError) -> GeometricStep? {
+        switch mode {
+        case .stretch, .aspectFit, .aspectFill: return .whole
+        case .aspectFillCropped:
+            let (_, region) = filling(try boxSize(in: image.context), image.pixels.size)
+            return .part(region)
+        case .letterbox:
+            let box = try boxSize(in: image.context)
+            let size = ResizeMode.aspectFit.size(of: image.pixels.size, in: box, allowsUpscaling: allowsUpscaling)
+            return size == box && image.pixels.isOpaque ? .whole : nil
+        }
+    }
+}
+
+extension SharpenProcessor: GeometricProcessor {
+    /// Edges are sharper in the image than in its gains, which have fewer pixels anyway.
+    func step(of image: Image, cancellation: Cancellation?) throws(WebImageError) -> GeometricStep? { .whole }
+}
