@@ -49,8 +49,10 @@ struct EncodingRequest: Sendable {
 
     /// Encodes the image on the calling thread.
     ///
-    /// - Parameter original: the file that it was decoded from, whose metadata may be kept.
-    func encode(_ image: Image, original: Data?) throws(WebImageError) -> Data {
+    /// - Parameters:
+    ///   - original: the file that it was decoded from, whose metadata may be kept.
+    ///   - steps: what is done to the image before; its gain map follows.
+    func encode(_ image: Image, original: Data?, steps: TrackedSteps? = nil) throws(WebImageError) -> Data {
         let format = format(for: image)
         var options = options
         options.byteLimit = byteLimit
@@ -62,6 +64,10 @@ struct EncodingRequest: Sendable {
         case .all: options.metadata = try original.map { data throws(WebImageError) in try codecs.metadata(of: data) }
         }
         var image = image
+        if let steps {
+            let source = frameNumber == nil && [.jpeg, .avif].contains(format) ? original : nil
+            (image, options.gainMap) = try steps.result(of: image, original: source, codecs: codecs)
+        }
         if let frameNumber {
             image = try frame(frameNumber, of: image, format: format)
         } else if let animation = image.animation, codecs.canEncodeAnimation(as: format) {
@@ -116,7 +122,9 @@ extension EncodingRequest {
                 help: "Lower quality, then size, until the file has SIZE bytes (or 500K, 2M)")
             metadata = parser.option(
                 "metadata", words: MetadataChoice.allCases.map(\.rawValue),
-                help: "Keep no metadata (default), write orientation and an sRGB profile, or keep all EXIF and XMP")
+                help:
+                    "Keep no metadata (default), write orientation and an sRGB profile, or keep all EXIF and XMP, and gain maps"
+            )
             strip = parser.flag("strip", help: "Keep no metadata, as --metadata none")
             background = parser.option(
                 "background", value: "#rrggbb",

@@ -15,6 +15,9 @@ struct SizeOptions {
         /// Whether the image differs from the original.
         var changesImage: Bool { thumbnail != nil || !processors.isEmpty }
 
+        /// Only what decoding does.
+        var decoding: Request { Request(thumbnail: thumbnail) }
+
         /// Returns the same, followed by other processors.
         func adding(_ others: [ImageProcessor]) -> Request {
             Request(thumbnail: thumbnail, processors: processors + others)

@@ -36,7 +36,8 @@ struct ConvertCommand: Command {
                 Animations stay animated in GIF, PNG, WebP, AVIF and JPEG XL, with their durations; other formats get
                 the first frame. --crop cuts from the original, --trim follows, then --size, then --rotate, --flip, --grayscale, --tint,
                 --blur and --round, for every frame of an animation. Without --enlarge nothing is enlarged. The result is sRGB, upright, and without metadata
-                unless --metadata keeps it. An option that OUT's format does not support is an error; with DIR and
+                unless --metadata keeps it. --metadata all also keeps a gain map in JPEG and AVIF, which --crop, --trim, --size, --rotate
+                by quarters and --flip change like the image; other options drop it. An option that OUT's format does not support is an error; with DIR and
                 without --format it has no effect.
 
                 --json prints an object for each image: input, path, format, width, height, frames, bytes, milliseconds,
@@ -119,11 +120,14 @@ struct ConvertCommand: Command {
         var report = ConversionReport(input: input, format: output.format)
         do throws(WebImageError) {
             try output.checkFile(index: index)
-            var request = session.request(for: input, size: size, limit: limit)
+            // A gain map must follow what is done after decoding.
+            let follows = output.keepsGainMaps
+            var request = session.request(for: input, size: follows ? size.decoding : size, limit: limit)
             if let page { request.page = page }
             let response = try await session.load(request)
             let bytes = try await session.bytes(of: response, for: request, areNeeded: output.needsBytes)
-            let file = try await output.write(response.image, bytes: bytes, index: index)
+            let steps = follows ? TrackedSteps(size.processors, limits: limit.limits(for: input)) : nil
+            let file = try await output.write(response.image, bytes: bytes, index: index, steps: steps)
             report.info = if let info = file.info { info } else { try codecs.info(of: file.data) }
             report.file = file
         } catch {

@@ -123,7 +123,10 @@ struct GetCommand: Command {
                 request, progress: { bar.update(index, received: $0, expected: $1) }, trace: trace)
             let data = try await session.bytes(of: response, for: request, areNeeded: output?.needsBytes ?? false)
             report.note(response, byteCount: data?.count, sourceName: input.sourceName)
-            report.file = try await output?.write(response.image, bytes: data, index: index)
+            let steps =
+                output?.keepsGainMaps == true && size.processors.isEmpty
+                ? TrackedSteps([], limits: limit.limits(for: input)) : nil
+            report.file = try await output?.write(response.image, bytes: data, index: index, steps: steps)
         } catch {
             report.error = error
         }

@@ -11,7 +11,7 @@ struct ImageOutput: Sendable {
         case template(OutputTemplate, names: [ByteString])
     }
 
-    /// What ``write(_:bytes:index:)`` has written.
+    /// What ``write(_:bytes:index:steps:)`` has written.
     struct WrittenFile: Sendable {
         let path: ByteString
         let data: Data
@@ -137,17 +137,23 @@ struct ImageOutput: Sendable {
         if !replaces, let path, OutputFile.isFile(path) { throw .file(path: path.description, errno: EEXIST) }
     }
 
-    /// Whether ``write(_:bytes:index:)`` may need the original bytes.
+    /// Whether ``write(_:bytes:index:steps:)`` may need the original bytes.
     var needsBytes: Bool { keepsOriginal || encoding.metadata == .all }
+
+    /// Whether gain maps are kept: the steps after decoding are for ``write(_:bytes:index:steps:)`` then.
+    var keepsGainMaps: Bool { encoding.metadata == .all }
 
     /// Encodes and writes an image on a thread that may block.
     ///
     /// - Parameters:
     ///   - bytes: the original bytes.
     ///   - index: the index of the input.
-    func write(_ image: Image, bytes: Data?, index: Int) async throws(WebImageError) -> WrittenFile {
+    ///   - steps: what is still to be done to the image; its gain map follows. `nil` for an image of which it is not known what was done.
+    func write(
+        _ image: Image, bytes: Data?, index: Int, steps: TrackedSteps? = nil
+    ) async throws(WebImageError) -> WrittenFile {
         try await BlockingWork.run { () throws(WebImageError) in
-            let (data, format) = try content(of: image, bytes: bytes)
+            let (data, format) = try content(of: image, bytes: bytes, steps: steps)
             let (path, info) = try path(for: format, data, index: index)
             // `get DIR/a.png --size 100x100 -o DIR` must not overwrite the original.
             guard !OutputFile.exists(path) || !inputFiles.contains(where: { OutputFile.isSameFile($0, path) }) else {
@@ -160,11 +166,13 @@ struct ImageOutput: Sendable {
 
     /// Returns the bytes to write, and their format: the original ones if they have the wanted format and no option
     /// changes the image.
-    private func content(of image: Image, bytes: Data?) throws(WebImageError) -> (Data, ImageFormat?) {
+    private func content(
+        of image: Image, bytes: Data?, steps: TrackedSteps?
+    ) throws(WebImageError) -> (Data, ImageFormat?) {
         if keepsOriginal, let bytes, encoding.format == nil || encoding.format == image.format {
             return (bytes, image.format)
         }
-        return (try encoding.encode(image, original: bytes), encoding.format(for: image))
+        return (try encoding.encode(image, original: bytes, steps: steps), encoding.format(for: image))
     }
 
     private func path(
