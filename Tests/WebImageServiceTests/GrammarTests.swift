@@ -75,6 +75,7 @@ struct GrammarTests {
             ("ext:best", { $0.output = .best }), ("skp:gif:svg", { $0.skippedFormats = ["gif", "svg"] }),
             ("raw:1", { $0.isRaw = true }), ("sm:0", { $0.stripsMetadata = false }),
             ("kcr:1", { $0.keepsCopyright = true }), ("scp:0", { $0.stripsProfile = false }),
+            ("gain_map:0", { $0.keepsGainMap = false }),
             ("cb:abc", { $0.cacheBuster = "abc" }),
         ]
         for (text, change) in cases {

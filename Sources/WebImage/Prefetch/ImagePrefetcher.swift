@@ -84,7 +84,7 @@ public final class ImagePrefetcher: Sendable {
         let waiter = Waiter<PrefetchProgress>()
         let batch = prefetch(requests) { waiter.resume($0) }
         return await withTaskCancellationHandler {
-            await withUnsafeContinuation { waiter.attach($0) }
+            await waiter.value
         } onCancel: {
             batch.cancel()
         }

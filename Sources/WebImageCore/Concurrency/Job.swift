@@ -430,7 +430,12 @@ package final class Waiter<Value: Sendable>: Sendable {
 
     package init() {}
 
-    package func attach(_ continuation: UnsafeContinuation<Value, Never>) {
+    /// The value that a call of ``resume(_:)`` passes. Read once.
+    package var value: Value {
+        get async { await withUnsafeContinuation { attach($0) } }
+    }
+
+    fileprivate func attach(_ continuation: UnsafeContinuation<Value, Never>) {
         let value = state.withLock { state -> Value? in
             if case .value(let value) = state {
                 state = .resumed

@@ -67,6 +67,7 @@ extension OptionReader {
         (["strip_metadata", "sm"], flag(\.stripsMetadata)),
         (["keep_copyright", "kcr"], flag(\.keepsCopyright)),
         (["strip_color_profile", "scp"], flag(\.stripsProfile)),
+        (["gain_map", "gm"], flag(\.keepsGainMap)),
         (
             ["cachebuster", "cb"],
             { reader, arguments throws(Refusal) in

@@ -76,7 +76,7 @@ extension ImageService {
         }
         defer { timer.cancel() }
         return try await withTaskCancellationHandler {
-            await withCheckedContinuation { waiter.attach($0) }
+            await waiter.value
         } onCancel: {
             waiter.resume(.failure(.interrupted))
             task.cancel()

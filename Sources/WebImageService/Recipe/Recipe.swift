@@ -90,6 +90,7 @@ struct Recipe: Sendable, Hashable {
     var stripsMetadata = true
     var keepsCopyright = false
     var stripsProfile = true
+    var keepsGainMap = true
     /// Anything: it makes another result of the same recipe.
     var cacheBuster = ""
 

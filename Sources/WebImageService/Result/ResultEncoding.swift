@@ -8,6 +8,8 @@ struct ResultEncoding {
     let maker: ResultMaker
     let recipe: Recipe
     let image: Image
+    /// Of the image.
+    let gainMap: GainMap?
     /// To be written.
     let metadata: ImageMetadata?
     let cancellation: Cancellation
@@ -99,6 +101,7 @@ struct ResultEncoding {
         if format == .avif || format == .jpegXL { options.speed = 8 }
         options.writesColorProfile = !recipe.stripsProfile
         options.metadata = metadata
+        options.gainMap = gainMap
         return try maker.encoding.encode(image, as: format, options: options)
     }
 }

@@ -165,9 +165,11 @@ struct ResultMaker: Sendable {
         if recipe.isRaw || recipe.skippedFormats.contains(info.format.name) && isFormatKept(recipe, info.format) {
             return File(data, info.format)
         }
-        let image = try processed(recipe, data, info, cancellation)
+        let (image, geometry) = try processed(recipe, data, info, cancellation)
         let encoding = ResultEncoding(
-            maker: self, recipe: recipe, image: image, metadata: try metadata(recipe, data), cancellation: cancellation)
+            maker: self, recipe: recipe, image: image,
+            gainMap: try gainMap(of: data, info, for: image, geometry, cancellation),
+            metadata: try metadata(recipe, data), cancellation: cancellation)
         return try encoding.file(FormatChoice(recipe: recipe, accepted: formats, codecs: self.encoding), info.format)
     }
 
@@ -196,8 +198,9 @@ struct ResultMaker: Sendable {
 
     private func processed(
         _ recipe: Recipe, _ original: Data, _ info: ImageInfo, _ cancellation: Cancellation
-    ) throws(WebImageError) -> Image {
+    ) throws(WebImageError) -> (Image, ImageGeometry?) {
         var (data, size) = (original, info.size)
+        var shown = recipe.mayKeepGainMap ? ImageGeometry() : nil
         if recipe.usesEmbeddedThumbnail, case .jpeg(let thumbnail) = EmbeddedThumbnail(startOf: original) {
             data = thumbnail
             size = try decoding.info(of: thumbnail, limits: limits.decoding).size
@@ -222,7 +225,7 @@ struct ResultMaker: Sendable {
         var image = try decoding.decode(data, options: options)
         if let trim = recipe.trim {
             image = try image.processed(
-                by: [.trim(tolerance: trim.tolerance, color: trim.color, symmetry: trim.symmetry)],
+                by: [.trim(tolerance: trim.tolerance, color: trim.color, symmetry: trim.symmetry)], tracking: &shown,
                 cancellation: cancellation)
             size = image.pixels.size
             geometry = RecipeGeometry(recipe, source: turn.applied(to: size))
@@ -235,7 +238,8 @@ struct ResultMaker: Sendable {
         let steps = try RecipeSteps(
             recipe, geometry, turn: turn, source: turn.applied(to: size),
             decoded: turn.applied(to: image.pixels.size), mark: mark, cancellation: cancellation)
-        return try image.processed(by: steps.processors, cancellation: cancellation)
+        image = try image.processed(by: steps.processors, tracking: &shown, cancellation: cancellation)
+        return (image, shown)
     }
 
     /// Whether a result can have several frames.

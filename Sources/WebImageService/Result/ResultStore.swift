@@ -181,7 +181,7 @@ final class ResultStore: Sendable {
         // The disk may be slow, or another process may hold the index.
         let timer = clock.schedule(at: clock.now + .seconds(1)) { written.resume(()) }
         disk.store(data, for: name.description, attributes: attributes) { written.resume(()) }
-        await withCheckedContinuation { written.attach($0) }
+        await written.value
         timer.cancel()
         if let streamed = await onDisk(name), streamed.body.data == nil, streamed.head == result.head {
             return streamed

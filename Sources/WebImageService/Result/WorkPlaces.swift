@@ -44,7 +44,7 @@ final class WorkPlaces: Sendable {
         }
         guard let number else { throw .overloaded }
         let hasPlace = await withTaskCancellationHandler {
-            await withUnsafeContinuation { waiter.attach($0) }
+            await waiter.value
         } onCancel: {
             let isRemoved = state.withLock { state in
                 guard let index = state.waiting.firstIndex(where: { $0.number == number }) else { return false }
