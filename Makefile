@@ -25,7 +25,7 @@ Benchmarks_groups := $(filter-out $(TransportBenchmarks_groups) $(GTKBenchmarks_
 benchmarks := $(foreach program,$(programs),$(if $(GROUP),$(if $($(program)_groups),$(program)),$(program)))
 peers := $(if $(filter TransportBenchmarks,$(benchmarks)),URLSessionClient) $(if $(filter GTKBenchmarks,$(benchmarks)),webimage-decoder)
 
-.PHONY: help setup build gobject check-gobject test test-renderer stress mutations fuzz test-tsan test-asan options-off trace build-time lint format pictures bench demo screenshots examples fleet docs snippets test-install install uninstall check-install deb check-deb clean
+.PHONY: help setup build gobject check-gobject test test-renderer stress mutations fuzz test-tsan test-asan options-off trace build-time lint format pictures bench demo screenshots tasks examples fleet docs snippets test-install install uninstall check-install deb check-deb clean
 
 help: ## List these targets.
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' Makefile | expand -t 15
@@ -76,7 +76,7 @@ deb: ## Make Debian packages of the tool, the server, the Gallery, the decoder a
 	$(build_all)
 	@Scripts/deb $(installable)/release $(scratch)/deb
 
-check-deb: deb ## Make the packages twice, check them, and install, upgrade and purge them in a fresh root; QUICK=1 without the root.
+check-deb: deb ## Make the packages twice, compile and compare, and install, upgrade and purge them in a fresh root; QUICK=1 without compiling and root.
 	@Scripts/setup check-deb
 	@Scripts/check-thumbnailer $(installable)/release
 	@Scripts/check-deb $(if $(QUICK),--quick) $(installable)/release $(scratch)/deb
@@ -193,6 +193,12 @@ screenshots: ## Take screenshots of each page of the Gallery under Xvfb: 1280×9
 	@for product in Gallery webimage-decoder; do \
 		$(if $(QUICK),$(build) $(WEBIMAGE_DEBUG_FLAGS),$(build) -c release) --product $$product || exit; done
 	@Scripts/screenshots $(scratch)/$(if $(QUICK),debug,release)/Gallery $(SCREENSHOTS) $(if $(QUICK),--quick) $(SCREENSHOT_OPTIONS)
+
+# On an idle machine: other work changes the times.
+tasks: ## Run the 40 tasks of Documentation/Tasks.md with webimage and with other tools, and write their times into that page.
+	@Scripts/setup build tasks
+	$(build_static) webimage && $(build_static) webimage-decoder
+	@Scripts/tasks $(installable)/release/webimage --write
 
 examples: ## Build the examples as a separate package, and check what they do.
 	@Scripts/setup build demo
