@@ -18,7 +18,7 @@ struct GainMapTests {
         let answer = try await fixture.get("/\(options)/plain/{}/m.jpg@jpg")
         #expect(answer.status == 200, "\(answer.text)")
         let registry = CodecRegistry.shared
-        return try registry.gainMap(of: answer.body, registry.info(of: answer.body), options: DecodingOptions())
+        return try registry.gainMap(of: answer.bytes, registry.info(of: answer.bytes), options: DecodingOptions())
     }
 
     @Test(arguments: [
