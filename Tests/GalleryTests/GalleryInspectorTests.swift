@@ -157,7 +157,8 @@ final class FileFactsTests: XCTestCase {
         var options = EncodingOptions()
         options.metadata = metadata
         let data = try CodecRegistry.shared.encode(try Swatch.red.image(), as: .jpeg, options: options)
-        let photograph = try XCTUnwrap(FileFacts.groups(of: data).first { $0.title == "Photograph" })
+        let photograph = try XCTUnwrap(FileFacts.groups(of: data).first)
+        XCTAssertEqual(photograph.title, "Photograph")
         XCTAssertEqual(photograph.facts, [Fact("Camera", "X-T4"), Fact("Place", "Not in the file")])
     }
 

@@ -15,8 +15,11 @@ enum FileFacts {
         ]
         if info.frameCount > 1 || info.loopCount != nil { groups.append(animation(info)) }
         guard let metadata = try? codecs.metadata(of: data) else { return groups }
-        if let photograph = metadata.exif.flatMap({ EXIFFields($0) }).flatMap(photograph) { groups.append(photograph) }
         if let xmp = metadata.xmp { groups[0].facts.append(Fact("XMP", Amount.bytes(xmp.count))) }
+        // First, for photographers.
+        if let photograph = metadata.exif.flatMap({ EXIFFields($0) }).flatMap(photograph) {
+            groups.insert(photograph, at: 0)
+        }
         return groups
     }
 

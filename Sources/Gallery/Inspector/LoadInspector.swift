@@ -160,7 +160,7 @@ import WebImageGTK
         address.text = inspection.url.displayText
         // Lines break between the parts.
         summary.text = (record.map(LoadFacts.summary) ?? "Not loaded yet").split(separator: " · ")
-            .map { $0.replacing(" ", with: "\u{A0}") }.joined(separator: " · ")
+            .map { $0.replacing(" ", with: "\u{A0}") }.joined(separator: "\u{A0}· ")
         let isRemote = !inspection.url.isFileURL
         for button in reloadButtons {
             gtk_widget_set_sensitive(button.widget, isRemote || button == reloadButtons[1] ? 1 : 0)
