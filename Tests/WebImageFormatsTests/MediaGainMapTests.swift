@@ -197,7 +197,7 @@ private struct ToneMappedFile {
     var iso = GainMapFiles.iso()
     /// All that the derived image has.
     var payload: [UInt8]?
-    /// The items: the image is 1, the map 2, the derived image 3.
+    /// 1 is the image, 2 the map, 3 the derived image; others are no items.
     var inputs = [1, 2]
     var mapColors = Array("nclx".utf8) + [0, 2, 0, 2, 0, 6, 0x80]
     var brightColors = Array("nclx".utf8) + [0, 1, 0, 16, 0, 0, 0x80]
@@ -221,17 +221,8 @@ private struct ToneMappedFile {
         let xmp = file.add(Array((appleXMP ?? "").utf8))
         let size = file.table.properties(of: file.primary).first { $0.box.type == "ispe" }
         return file.write { writer in
-            func moved(_ range: Range<Int>) -> Range<Int> {
-                range.lowerBound + mapOffset..<range.upperBound + mapOffset
-            }
-            let primary = file.copy(file.primary, to: &writer)
-            let item = map.primary
-            let mapItem = writer.addItem(map.table.items[item]?.type ?? "")
-            for property in map.table.properties(of: item) where property.box.type != "colr" {
-                writer.addProperty(moved(property.box.range), isEssential: property.isEssential, to: mapItem)
-            }
-            writer.addProperty(colors, isEssential: false, to: mapItem)
-            _ = writer.setData((map.table.items[item]?.extents ?? []).map(moved), of: mapItem)
+            let primary = copy(file.primary, of: file, offset: 0, to: &writer)
+            let mapItem = copy(map.primary, of: map, offset: mapOffset, colors: colors, to: &writer)
             guard appleXMP == nil else {
                 writer.addProperty(apple, isEssential: false, to: mapItem)
                 writer.addReference("auxl", from: mapItem, to: [primary])
@@ -244,9 +235,28 @@ private struct ToneMappedFile {
             if let size { writer.addProperty(size.box.range, isEssential: false, to: derived) }
             writer.addProperty(bright, isEssential: false, to: derived)
             _ = writer.setData([metadata], of: derived)
-            if !inputs.isEmpty { writer.addReference("dimg", from: derived, to: inputs) }
+            let identifiers = [1: primary, 2: mapItem, 3: derived]
+            if !inputs.isEmpty {
+                writer.addReference("dimg", from: derived, to: inputs.map { identifiers[$0] ?? $0 })
+            }
             writer.addGroup("altr", of: [derived, primary])
             return primary
         }
+    }
+
+    /// Copies an image with the cells of a grid, as heif-enc writes it.
+    private func copy(
+        _ item: Int, of file: ItemFile, offset: Int, colors: Range<Int>? = nil, to writer: inout ItemFileWriter
+    ) -> Int {
+        func moved(_ range: Range<Int>) -> Range<Int> { range.lowerBound + offset..<range.upperBound + offset }
+        let identifier = writer.addItem(file.table.items[item]?.type ?? "")
+        for property in file.table.properties(of: item) where colors == nil || property.box.type != "colr" {
+            writer.addProperty(moved(property.box.range), isEssential: property.isEssential, to: identifier)
+        }
+        if let colors { writer.addProperty(colors, isEssential: false, to: identifier) }
+        _ = writer.setData((file.table.items[item]?.extents ?? []).map(moved), of: identifier)
+        let cells = file.table.inputs(of: item).map { copy($0, of: file, offset: offset, colors: colors, to: &writer) }
+        if !cells.isEmpty { writer.addReference("dimg", from: identifier, to: cells) }
+        return identifier
     }
 }

@@ -48,7 +48,7 @@ import WebImageTestSupport
 
     @Test(arguments: [
         ImageProcessor.resize(to: .pixels(width: 30, height: 30), mode: .stretch), .resize(to: .pixels(width: 20)),
-        .resize(toFill: .pixels(width: 20, height: 20)), .resize(toFill: .pixels(width: 10, height: 33)),
+        .resize(toFill: .pixels(width: 20, height: 20)), .resize(toFill: .pixels(width: 10, height: 30)),
         .letterbox(to: .pixels(width: 30, height: 20), color: .black), .sharpen(deviation: 0.5),
     ])
     func aMapIsScaledLikeItsImage(processor: ImageProcessor) throws {

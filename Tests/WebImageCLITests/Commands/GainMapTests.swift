@@ -21,7 +21,7 @@ import WebImageCoding
     @Test(arguments: [
         ([], 64, 48, 16, 12), (["--size", "32"], 32, 24, 8, 6), (["--crop", "32x24+16+8"], 32, 24, 8, 6),
         (["--crop", "1:1", "--size", "24", "--rotate", "90"], 24, 24, 6, 6),
-        (["--flip", "horizontal"], 64, 48, 16, 12), (["--max-bytes", "6K"], 64, 48, 16, 12),
+        (["--flip", "h"], 64, 48, 16, 12), (["--max-bytes", "6K"], 64, 48, 16, 12),
     ])
     func aMapFollowsItsImage(options: [String], width: Int, height: Int, mapWidth: Int, mapHeight: Int) async throws {
         let input = try tool.write(GainMapFiles.ultraHDR(), to: "in.jpg")

@@ -108,7 +108,8 @@ import WebImageCore
         let encoder = cwi_jpeg_encoder_create()
         defer { cwi_jpeg_encoder_destroy(encoder) }
         let settings = cwi_jpeg_encoder_settings(
-            quality: 85, chroma_columns: 2, chroma_rows: 2, is_progressive: false, optimizes_codes: false)
+            quality: 85, chroma_columns: 2, chroma_rows: 2, is_gray: false, is_progressive: false,
+            optimizes_codes: false)
         #expect(cwi_jpeg_encoder_start(encoder, 70_000, 1, settings) == CWI_JPEG_CORRUPT)
         #expect(String(cString: cwi_jpeg_encoder_message(encoder)).contains("65500"))
     }

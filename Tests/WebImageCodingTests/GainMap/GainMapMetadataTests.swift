@@ -96,7 +96,7 @@ import WebImageCore
         let text = GainMapFiles.mapXMP.replacing("hdrgm:Version", with: "hdrgm:BaseRenditionIsHDR='True' hdrgm:Version")
         let read = try #require(metadata(xmp: text))
         #expect(!read.brightens && read.baseHeadroom.value == 3 && read.alternateHeadroom.value == 0)
-        #expect(read.channels.first?.baseOffset.value == 1 / 32)
+        #expect(read.channels.first?.baseOffset.value == 0.03125)
     }
 
     @Test(arguments: ["hdrgm:HDRCapacityMax='3'", "hdrgm:GainMapMax='3'", "hdrgm:Version='1.0'"])

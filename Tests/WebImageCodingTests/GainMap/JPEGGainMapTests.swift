@@ -140,7 +140,7 @@ import WebImageCore
             #expect(try registry.encode(image, as: format, options: options(original)) == plain, "\(format.name)")
         }
         var pixels = try image.pixels.copied()
-        pixels.withUnsafeMutableBytes { $0[0..<4].initialize(repeating: 0) }
+        pixels.withUnsafeMutableBytes { bytes in for index in 0..<4 { bytes[index] = 0 } }
         let clear = Image(pixels: pixels.freeze(isOpaque: false))
         #expect(try map(in: registry.encode(clear, as: .jpeg, options: options(original))) == nil)
     }
