@@ -1,7 +1,8 @@
 import FoundationEssentials
 import Testing
-@testable import WebImage
 import WebImageTestSupport
+
+@testable import WebImage
 
 /// The settings of a manager for all requests, and the decisions of its hooks.
 @Suite(.timeLimit(.minutes(1))) struct HookTests {
