@@ -222,7 +222,7 @@ import WebImageCore
         (["sheet", "a.png", "b.gif", "--loop", "2"], "no animation"),
         (["animate", "a.png"], "IN… OUT"), (["animate", "a.png", "b.jpg"], "JPEG has no animations"),
         (["animate", "a.png", "b.gif", "--duration", "0"], "0.02"),
-        (["animate", "a.png", "b.gif", "--duration", "1,2"], "1 frames"),
+        (["animate", "a.png", "b.gif", "--duration", "1,2"], "1 frame"),
         (["animate", "a.png", "b.gif", "--first-frame"], "no animation"),
         (["animate", "-", "b.gif"], "standard input"),
         (["animate", "a.png", "b.webp", "--metadata", "all"], "no metadata"),
