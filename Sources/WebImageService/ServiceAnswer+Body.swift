@@ -6,6 +6,8 @@ extension ServiceAnswer {
     /// The body of an answer, in pieces of at most 64 KiB.
     ///
     /// ```swift
+    /// let service = try ImageService(ImageService.Configuration())
+    /// let answer = await service.answer(to: ServiceRequest(target: "/unsafe/w:300/plain/https://example.org/photo.jpg"))
     /// for try await piece in answer.body { print(piece.count) }
     /// ```
     ///
