@@ -1,5 +1,5 @@
 package import FoundationEssentials
-package import WebImageCore
+internal import WebImageCore
 
 /// A loader that adds something to the loads of another one. It handles the same URLs, and sends the same header fields.
 package protocol LoaderDecorator: ImageLoader, HeaderReporting {

@@ -1,4 +1,4 @@
-package import FoundationEssentials
+internal import FoundationEssentials
 package import WebImageCore
 
 /// Repeats failed loads of another loader as a ``RetryStrategy`` decides. Loads that failed without a network are

@@ -22,7 +22,7 @@ import Testing
             done.signal()
         }
         #expect(done.wait(timeout: .now() + 10) == .success)
-        PlatformThread.start(name: "other", stackByteCounts: [512 << 10]) {
+        _ = PlatformThread.start(name: "other", stackByteCounts: [512 << 10]) {
             check()
             #expect(!PlatformThread.isMain)
             done.signal()
