@@ -1,22 +1,18 @@
 internal import WebImageCore
 
-/// The entries with the table that finds them, and the queue in which they are evicted; guarded by the lock of a
-/// ``MemoryShard``.
+/// The entries in order of use, with the table that finds them; guarded by the lock of a ``MemoryShard``.
 ///
-/// Each entry has a position in chunks of memory that never move. An open-addressing table finds the position of a key:
+/// Each entry has a position in chunks of memory that never move. A doubly linked list of positions goes from the
+/// newest to the oldest entry, and an open-addressing table finds the position of a key:
 ///
 /// ```
 ///  buckets  [ · | 2 | · | 0 | 1 | · ]        hash → position; linear probing, at most three quarters full
 ///                 │       │   │
-///  chunks   [ key, value, stamp, expires | … ] [ cost, hash, queued stamp, … | … ]
-///                          ▲
-///  queue    [ stamp, position | … ]          by stamps that may be out of date: see AgeQueue
+///  chunks   [ stamp, newer, older | … ] [ key, value, cost, … | … ]
 /// ```
 ///
-/// A hit reads and writes a slot, which is a cache line where keys are image keys. What it does not need is elsewhere.
-///
 /// An evicted value that is still alive elsewhere keeps its slot, with a weak reference instead of the value. Such a
-/// slot is in the table but not in the queue.
+/// slot is in the table but not in the list.
 ///
 /// `Dictionary` would hash under the lock, twice for an insertion; here the caller hashes before it locks. With growing
 /// arrays, an entry took 2.2 times as much memory.
@@ -30,34 +26,32 @@ struct LRUStore<Key: Hashable & Sendable, Value: Sendable>: ~Copyable {
         @usableFromInline let key: Key
         /// `nil` after an eviction; then ``LRUStore/references`` has the slot's weak reference.
         @usableFromInline var value: Value?
-        /// When the entry was last used, in nanoseconds: later than all uses before it.
-        @usableFromInline var stamp = Int64.min
-        /// The time of the deadline.
-        @usableFromInline var expires: Int64
+        @usableFromInline var cost: Int
+        @usableFromInline var deadline: SlotDeadline
+        @usableFromInline let hash: UInt32
 
         @inlinable
-        init(key: Key, value: Value?, expires: Int64) {
+        init(key: Key, value: Value?, cost: Int, deadline: SlotDeadline, hash: UInt32) {
             self.key = key
             self.value = value
-            self.expires = expires
+            self.cost = cost
+            self.deadline = deadline
+            self.hash = hash
         }
     }
 
-    /// What a hit does not need.
     @usableFromInline
-    struct Detail {
-        @usableFromInline var cost: Int
-        /// The stamp of the entry's place in the queue; `.min` without one.
-        @usableFromInline var queuedStamp = Int64.min
-        @usableFromInline let hash: UInt32
-        /// Of the deadline.
-        @usableFromInline var lifetime: Float
-        /// For a weak reference its index in ``LRUStore/references``, for a free position the next free one.
-        @usableFromInline var link: Int32 = -1
+    struct Link {
+        /// When the entry was last used, in nanoseconds: later than every older one.
+        @usableFromInline var stamp: Int64
+        /// The position of the next newer entry; -1 for the newest.
+        @usableFromInline var newer: Int32
+        /// The position of the next older entry, -1 for the oldest; for a free position, the next free one.
+        @usableFromInline var older: Int32
 
         @inlinable
-        init(cost: Int, hash: UInt32, lifetime: Float) {
-            (self.cost, self.hash, self.lifetime) = (cost, hash, lifetime)
+        init(stamp: Int64, newer: Int32, older: Int32) {
+            (self.stamp, self.newer, self.older) = (stamp, newer, older)
         }
     }
 
@@ -97,17 +91,20 @@ struct LRUStore<Key: Hashable & Sendable, Value: Sendable>: ~Copyable {
     /// All initialized: `bucketMask + 1` of them.
     @usableFromInline var buckets: UnsafeMutablePointer<Bucket>
     @usableFromInline var bucketMask = 15
-    /// Each chunk has ``chunkCount`` slots, then as many details.
+    /// Each chunk has ``chunkCount`` links, then as many slots.
     @usableFromInline var chunks: UnsafeMutablePointer<UnsafeMutableRawPointer>
+    @usableFromInline var newest: Int32 = -1
+    @usableFromInline var oldest: Int32 = -1
     /// The last stamp; the next one is later.
     @usableFromInline var lastStamp = Int64.min
     @usableFromInline var hitCount = 0
     @usableFromInline var missCount = 0
     /// How long an entry is kept without being used, in nanoseconds; `.max` for no limit.
     @usableFromInline var ageLimit: Int64
+    /// The stamp of the oldest entry; `.max` when there is none.
+    @usableFromInline var oldestStamp = Int64.max
     /// The oldest stamp that other shards know.
     @usableFromInline var announcedStamp = Int64.max
-    @usableFromInline var queue = AgeQueue()
     @usableFromInline var count = 0
     @usableFromInline var totalCost = 0
     @usableFromInline var insertionCount = 0
@@ -118,7 +115,7 @@ struct LRUStore<Key: Hashable & Sendable, Value: Sendable>: ~Copyable {
     /// Positions from here on have never been used.
     @usableFromInline var usedCapacity: Int32 = 0
     @usableFromInline var chunkCapacity = 4
-    /// For evicted values that were alive elsewhere.
+    /// For evicted values that were alive elsewhere. The link of such a slot has the index in `newer`.
     @usableFromInline var references: [(position: Int32, reference: Reference)] = []
     /// The number of references at which dead ones are removed.
     @usableFromInline var sweepCount = Self.minimumSweepCount
@@ -140,7 +137,11 @@ struct LRUStore<Key: Hashable & Sendable, Value: Sendable>: ~Copyable {
     // Inlinable because the setter of the property that holds a store is inlinable and runs it.
     @inlinable
     deinit {
-        forEach { slot($0).deinitialize(count: 1) }
+        var position = oldest
+        while position >= 0 {
+            slot(position).deinitialize(count: 1)
+            position = link(position).pointee.newer
+        }
         for (position, _) in references { slot(position).deinitialize(count: 1) }
         for index in 0..<Int((usedCapacity + Self.chunkCount - 1) / Self.chunkCount) { chunks[index].deallocate() }
         chunks.deallocate()
@@ -177,31 +178,20 @@ struct LRUStore<Key: Hashable & Sendable, Value: Sendable>: ~Copyable {
 
     @inlinable
     @inline(__always)
-    func slot(_ position: Int32) -> UnsafeMutablePointer<Slot> {
-        chunks[Int(position / Self.chunkCount)].assumingMemoryBound(to: Slot.self) + Int(position % Self.chunkCount)
+    func link(_ position: Int32) -> UnsafeMutablePointer<Link> {
+        chunks[Int(position / Self.chunkCount)].assumingMemoryBound(to: Link.self) + Int(position % Self.chunkCount)
     }
 
     @inlinable
     @inline(__always)
-    func detail(_ position: Int32) -> UnsafeMutablePointer<Detail> {
-        (chunks[Int(position / Self.chunkCount)] + Self.detailsOffset).assumingMemoryBound(to: Detail.self)
+    func slot(_ position: Int32) -> UnsafeMutablePointer<Slot> {
+        (chunks[Int(position / Self.chunkCount)] + Self.slotsOffset).assumingMemoryBound(to: Slot.self)
             + Int(position % Self.chunkCount)
     }
 
-    @inlinable static var detailsOffset: Int {
-        let (size, alignment) = (Int(chunkCount) * MemoryLayout<Slot>.stride, MemoryLayout<Detail>.alignment)
+    @inlinable static var slotsOffset: Int {
+        let (size, alignment) = (Int(chunkCount) * MemoryLayout<Link>.stride, MemoryLayout<Slot>.alignment)
         return (size + alignment - 1) / alignment * alignment
-    }
-
-    @inlinable
-    func deadline(_ position: Int32) -> SlotDeadline {
-        SlotDeadline(time: slot(position).pointee.expires, lifetime: detail(position).pointee.lifetime)
-    }
-
-    @inlinable
-    func setDeadline(_ position: Int32, _ deadline: SlotDeadline) {
-        slot(position).pointee.expires = deadline.time
-        detail(position).pointee.lifetime = deadline.lifetime
     }
 
     /// Returns the position of the key's slot, with or without a value; -1 if there is none.
@@ -254,7 +244,7 @@ struct LRUStore<Key: Hashable & Sendable, Value: Sendable>: ~Copyable {
     /// Empties the bucket of a slot and moves later buckets of the probe sequence up, so that no sequence has a gap.
     @inlinable
     mutating func emptyBucket(holding position: Int32) {
-        var gap = Int(detail(position).pointee.hash) & bucketMask
+        var gap = Int(slot(position).pointee.hash) & bucketMask
         while buckets[gap].position != position { gap = (gap &+ 1) & bucketMask }
         var next = (gap &+ 1) & bucketMask
         while !buckets[next].isEmpty {
@@ -269,31 +259,30 @@ struct LRUStore<Key: Hashable & Sendable, Value: Sendable>: ~Copyable {
         buckets[gap] = .empty
     }
 
-    /// Puts a slot into the table; its entry is not in the queue.
+    /// Puts the slot into the table; its link is initialized but not in the list.
     @inlinable
-    mutating func addSlot(
-        _ value: consuming Value?, for key: Key, hash: UInt32, cost: Int, deadline: SlotDeadline
-    ) -> Int32 {
+    mutating func addSlot(_ new: consuming Slot) -> Int32 {
+        let hash = new.hash
         if (count + references.count) * 4 >= (bucketMask + 1) * 3 { growTable() }
         var position = firstFree
         if position >= 0 {
-            firstFree = detail(position).pointee.link
+            firstFree = link(position).pointee.older
         } else {
             position = usedCapacity
             if position % Self.chunkCount == 0 { addChunk() }
             usedCapacity += 1
+            link(position).initialize(to: Link(stamp: .min, newer: -1, older: -1))
         }
-        slot(position).initialize(to: Slot(key: key, value: value, expires: deadline.time))
-        detail(position).initialize(to: Detail(cost: cost, hash: hash, lifetime: deadline.lifetime))
+        slot(position).initialize(to: new)
         place(Bucket(hash: hash, position: position))
         return position
     }
 
-    /// Takes the slot, whose entry has left the queue, out of the table.
+    /// Takes the slot, whose entry has left the list, out of the table.
     @inlinable
     mutating func takeSlot(_ position: Int32) -> Slot {
         emptyBucket(holding: position)
-        detail(position).pointee.link = firstFree
+        link(position).pointee.older = firstFree
         firstFree = position
         return slot(position).move()
     }
@@ -309,8 +298,8 @@ struct LRUStore<Key: Hashable & Sendable, Value: Sendable>: ~Copyable {
         }
         (chunks + index).initialize(
             to: .allocate(
-                byteCount: Self.detailsOffset + Int(Self.chunkCount) * MemoryLayout<Detail>.stride,
-                alignment: max(64, MemoryLayout<Slot>.alignment)))
+                byteCount: Self.slotsOffset + Int(Self.chunkCount) * MemoryLayout<Slot>.stride,
+                alignment: max(16, MemoryLayout<Slot>.alignment)))
     }
 
     @usableFromInline
@@ -329,14 +318,8 @@ struct LRUStore<Key: Hashable & Sendable, Value: Sendable>: ~Copyable {
     @inlinable
     @inline(__always)
     func evictionCause(_ position: Int32, at now: Int64) -> EvictionCause? {
-        if isExpired(position, at: now) { return .expiration }
-        return ageLimit != .max && now &- slot(position).pointee.stamp >= ageLimit ? .age : nil
-    }
-
-    @inlinable
-    @inline(__always)
-    func isExpired(_ position: Int32, at now: Int64) -> Bool {
-        SlotDeadline(time: slot(position).pointee.expires, lifetime: -1).isPassed(at: now)
+        if slot(position).pointee.deadline.isPassed(at: now) { return .expiration }
+        return ageLimit != .max && now &- link(position).pointee.stamp >= ageLimit ? .age : nil
     }
 
     /// Whether the slot has a value that may be returned.
@@ -349,13 +332,10 @@ struct LRUStore<Key: Hashable & Sendable, Value: Sendable>: ~Copyable {
     /// Returns the value of a valid entry, which becomes the newest.
     @inlinable
     mutating func use(_ position: Int32, at now: Int64) -> Value? {
-        if slot(position).pointee.expires != .max {
-            var deadline = deadline(position)
-            deadline.extend(by: expirationExtension, at: now)
-            setDeadline(position, deadline)
-        }
-        stamp(position, at: now)
-        return slot(position).pointee.value
+        let slot = slot(position)
+        if !slot.pointee.deadline.isNever { slot.pointee.deadline.extend(by: expirationExtension, at: now) }
+        moveToFront(position, at: now)
+        return slot.pointee.value
     }
 
     /// Adds an entry for a key that has no slot.
@@ -363,7 +343,8 @@ struct LRUStore<Key: Hashable & Sendable, Value: Sendable>: ~Copyable {
     mutating func insert(
         _ value: consuming Value, for key: Key, hash: UInt32, cost: Int, deadline: SlotDeadline, at now: Int64
     ) {
-        countIn(addSlot(value, for: key, hash: hash, cost: cost, deadline: deadline), at: now)
+        let position = addSlot(Slot(key: key, value: value, cost: cost, deadline: deadline, hash: hash))
+        countIn(position, at: now)
     }
 
     /// Gives the slot another value and makes its entry the newest; returns the value that it had.
@@ -371,39 +352,37 @@ struct LRUStore<Key: Hashable & Sendable, Value: Sendable>: ~Copyable {
     mutating func replace(
         _ position: Int32, by value: consuming Value, cost: Int, deadline: SlotDeadline, at now: Int64
     ) -> Value? {
-        let (slot, detail) = (slot(position), detail(position))
-        setDeadline(position, deadline)
+        let slot = slot(position)
         guard slot.pointee.value != nil else {
             removeReference(position)
-            (slot.pointee.value, detail.pointee.cost) = (value, cost)
+            (slot.pointee.value, slot.pointee.cost, slot.pointee.deadline) = (value, cost, deadline)
             countIn(position, at: now)
             return nil
         }
         if deadline.time < earliestDeadline { earliestDeadline = deadline.time }
-        stamp(position, at: now)
-        totalCost &+= cost &- detail.pointee.cost
-        detail.pointee.cost = cost
+        moveToFront(position, at: now)
+        totalCost &+= cost &- slot.pointee.cost
+        slot.pointee.cost = cost
+        slot.pointee.deadline = deadline
         return exchange(&slot.pointee.value, with: value)
     }
 
     /// Makes the slot's value the newest entry.
     @inlinable
     mutating func countIn(_ position: Int32, at now: Int64) {
-        let (slot, detail) = (slot(position), detail(position))
-        if slot.pointee.expires < earliestDeadline { earliestDeadline = slot.pointee.expires }
-        totalCost &+= detail.pointee.cost
+        let slot = slot(position)
+        if slot.pointee.deadline.time < earliestDeadline { earliestDeadline = slot.pointee.deadline.time }
+        totalCost &+= slot.pointee.cost
         count &+= 1
-        stamp(position, at: now)
-        detail.pointee.queuedStamp = lastStamp
-        queue.append(stamp: lastStamp, position: position)
+        linkAsNewest(position, at: now)
     }
 
-    /// Takes the entry out of the queue; its slot stays.
+    /// Takes the entry out of the list; its slot stays.
     @inlinable
     mutating func countOut(_ position: Int32) {
-        totalCost &-= detail(position).pointee.cost
+        totalCost &-= slot(position).pointee.cost
         count &-= 1
-        leaveQueue(position)
+        unlink(position)
     }
 
     /// Removes the slot, with its value or weak reference.
@@ -438,31 +417,31 @@ struct LRUStore<Key: Hashable & Sendable, Value: Sendable>: ~Copyable {
         _ reference: consuming Reference, for key: Key, hash: UInt32, cost: Int, deadline: SlotDeadline
     ) {
         addReference(
-            reference, at: addSlot(nil, for: key, hash: hash, cost: cost, deadline: deadline))
+            reference, at: addSlot(Slot(key: key, value: nil, cost: cost, deadline: deadline, hash: hash)))
     }
 
     @inlinable
     mutating func addReference(_ reference: consuming Reference, at position: Int32) {
-        detail(position).pointee.link = Int32(truncatingIfNeeded: references.count)
+        link(position).pointee.newer = Int32(truncatingIfNeeded: references.count)
         references.append((position, reference))
     }
 
     @inlinable
     mutating func removeReference(_ position: Int32) {
-        let index = detail(position).pointee.link
+        let index = link(position).pointee.newer
         let last = references.removeLast()
         guard last.position != position else { return }
         references[Int(index)] = last
-        detail(last.position).pointee.link = index
+        link(last.position).pointee.newer = index
     }
 
     /// Returns the value of a slot without a valid entry, if it is alive elsewhere and has not expired.
     @inlinable
     func revivableValue(_ position: Int32, at now: Int64, revival: ValueRevival<Value>?) -> Value? {
         let slot = slot(position)
-        guard let revival, !isExpired(position, at: now) else { return nil }
+        guard let revival, !slot.pointee.deadline.isPassed(at: now) else { return nil }
         guard var value = slot.pointee.value.take() else {
-            return references[Int(detail(position).pointee.link)].reference.value
+            return references[Int(link(position).pointee.newer)].reference.value
         }
         // The entry is too old, but has not been evicted yet.
         let isRevivable = revival.makeReference(&value) != nil
@@ -490,6 +469,77 @@ struct LRUStore<Key: Hashable & Sendable, Value: Sendable>: ~Copyable {
         }
         sweepCount = max(Self.minimumSweepCount, 2 * references.count)
         return displaced
+    }
+
+    // MARK: Evicting several
+
+    /// Removes all entries that have expired.
+    mutating func evictExpired(at now: Int64) -> [Displaced] {
+        guard earliestDeadline != .max, earliestDeadline <= now / 1_000 else { return [] }
+        let expired = evictAll(because: .expiration, revival: nil) { $0.deadline.isPassed(at: now) }
+        var earliest = Int64.max
+        forEach { earliest = min(earliest, slot($0).pointee.deadline.time) }
+        earliestDeadline = earliest
+        return expired
+    }
+
+    /// Evicts all entries for which `isGone` returns `true`, oldest first.
+    mutating func evictAll(
+        because cause: EvictionCause, revival: ValueRevival<Value>?, where isGone: (borrowing Slot) -> Bool
+    ) -> [Displaced] {
+        var positions: [Int32] = []
+        forEach { if isGone(slot($0).pointee) { positions.append($0) } }
+        return positions.map { evict($0, because: cause, revival: revival) }
+    }
+
+    /// Calls `body` with the positions of all entries, oldest first.
+    func forEach(_ body: (_ position: Int32) -> Void) {
+        var position = oldest
+        while position >= 0 {
+            body(position)
+            position = link(position).pointee.newer
+        }
+    }
+
+    // MARK: Order
+
+    @inlinable
+    mutating func moveToFront(_ position: Int32, at now: Int64) {
+        if position == newest {
+            stamp(position, at: now)
+        } else {
+            unlink(position)
+            linkAsNewest(position, at: now)
+        }
+    }
+
+    @inlinable
+    mutating func linkAsNewest(_ position: Int32, at now: Int64) {
+        let link = link(position)
+        (link.pointee.newer, link.pointee.older) = (-1, newest)
+        if newest >= 0 { self.link(newest).pointee.newer = position } else { oldest = position }
+        newest = position
+        stamp(position, at: now)
+    }
+
+    /// Gives the newest entry its stamp, which is later than all others' even where the clock was read earlier.
+    @inlinable
+    mutating func stamp(_ position: Int32, at now: Int64) {
+        lastStamp = max(now, lastStamp &+ 1)
+        link(position).pointee.stamp = lastStamp
+        if position == oldest { oldestStamp = lastStamp }
+    }
+
+    @inlinable
+    mutating func unlink(_ position: Int32) {
+        let (newer, older) = (link(position).pointee.newer, link(position).pointee.older)
+        if newer >= 0 { link(newer).pointee.older = older } else { newest = older }
+        if older >= 0 {
+            link(older).pointee.newer = newer
+        } else {
+            oldest = newer
+            oldestStamp = newer >= 0 ? link(newer).pointee.stamp : .max
+        }
     }
 }
 

@@ -34,7 +34,7 @@ extension MemoryCache {
             totals.entryCostLimit = newValue
             let limit = totals.entryCostLimit
             evictFromAllShards { [revival] store in
-                store.evictAll(because: .cost, revival: revival) { _, detail in detail.cost > limit }
+                store.evictAll(because: .cost, revival: revival) { $0.cost > limit }
             }
         }
     }

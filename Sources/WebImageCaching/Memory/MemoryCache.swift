@@ -89,6 +89,7 @@ public final class MemoryCache<Key: Hashable & Sendable, Value: Sendable>: Senda
         if position >= 0, shard.store.isValid(position, at: now) {
             let value = shard.store.use(position, at: now)
             shard.store.hitCount &+= 1
+            announceOldest(of: shard)
             shard.unlock()
             return value
         }
@@ -122,6 +123,7 @@ public final class MemoryCache<Key: Hashable & Sendable, Value: Sendable>: Senda
         if shard.store.isValid(position, at: now) {
             found = shard.store.use(position, at: now)
             if countsHit { shard.store.hitCount &+= 1 }
+            announceOldest(of: shard)
         }
         shard.unlock()
         if found == nil {
@@ -163,7 +165,7 @@ public final class MemoryCache<Key: Hashable & Sendable, Value: Sendable>: Senda
         let deadline = shard.locked {
             let position = shard.store.position(of: key, hash: hash)
             guard position >= 0, shard.store.isValid(position, at: now) else { return SlotDeadline.never }
-            return shard.store.deadline(position)
+            return shard.store.slot(position).pointee.deadline
         }
         guard !deadline.isNever else { return nil }
         let remaining = deadline.time - clock.now() / 1_000
@@ -201,10 +203,11 @@ public final class MemoryCache<Key: Hashable & Sendable, Value: Sendable>: Senda
                 isRevived = value != nil
                 if let found = value {
                     if countsHit { shard.store.weakHitCount &+= 1 }
-                    let cost = shard.store.detail(position).pointee.cost
-                    deadline = shard.store.deadline(position)
-                    if totals.admits(cost: cost) {
-                        _ = shard.store.replace(position, by: found, cost: cost, deadline: deadline, at: now)
+                    let slot = shard.store.slot(position)
+                    deadline = slot.pointee.deadline
+                    if totals.admits(cost: slot.pointee.cost) {
+                        _ = shard.store.replace(
+                            position, by: found, cost: slot.pointee.cost, deadline: deadline, at: now)
                     }
                 } else {
                     displaced.append(shard.store.remove(position))
@@ -382,7 +385,7 @@ extension MemoryCache {
         return change
     }
 
-    /// Must be called under the lock after each change of a store but a use, which makes no entry older.
+    /// Must be called under the lock after each change of a store.
     @inlinable
     @inline(__always)
     func announceOldest(of shard: MemoryShard<Key, Value>) {
@@ -416,14 +419,13 @@ extension MemoryCache {
         while remainingCount > 0, let (index, stamp) = totals.oldestShard(), stamp <= newestStamp {
             let shard = shards[index]
             shard.lock()
-            let oldest = shard.store.findOldest()
-            // The shard's oldest entry may be newer than it was known to be.
+            let oldest = shard.store.oldest
+            // Another thread may have used or removed that entry since.
             guard oldest >= 0, shard.store.oldestStamp == stamp else {
-                announceOldest(of: shard)
                 shard.unlock()
                 continue
             }
-            let cost = shard.store.detail(oldest).pointee.cost
+            let cost = shard.store.slot(oldest).pointee.cost
             guard let cause = totals.countOut(cost: cost, stamp: stamp, for: goal) else {
                 shard.unlock()
                 break
