@@ -65,7 +65,7 @@ struct EncodingRequest: Sendable {
         }
         var image = image
         if let steps {
-            let source = frameNumber == nil && [.jpeg, .avif].contains(format) ? original : nil
+            let source = frameNumber == nil && GainMap.formats.contains(format) ? original : nil
             (image, options.gainMap) = try steps.result(of: image, original: source, codecs: codecs)
         }
         if let frameNumber {

@@ -19,9 +19,10 @@ struct TrackedSteps: Sendable {
     ) throws(WebImageError) -> (Image, GainMap?) {
         var geometry: ImageGeometry? = ImageGeometry()
         let image = try image.processed(by: processors, tracking: &geometry)
-        guard let original, let geometry, image.animation == nil else { return (image, nil) }
+        guard let original, let geometry else { return (image, nil) }
         let map = try codecs.gainMap(
-            of: original, codecs.info(of: original), options: DecodingOptions(limits: limits))
-        return (image, try map?.following(geometry, to: image.pixels.size))
+            of: original, codecs.info(of: original), for: image, showing: geometry,
+            options: DecodingOptions(limits: limits))
+        return (image, map)
     }
 }

@@ -17,6 +17,9 @@ package struct GainMap: Sendable {
         case codePoints(ColorCodePoints)
     }
 
+    /// The formats of images that can have a map.
+    package static let formats: Set<ImageFormat> = [.jpeg, .avif]
+
     package init(pixels: PixelBuffer, metadata: GainMapMetadata, colors: Colors? = nil, imageSize: PixelSize) {
         (self.pixels, self.metadata, self.colors, self.imageSize) = (pixels, metadata, colors, imageSize)
     }
@@ -93,13 +96,30 @@ extension CodecRegistry {
         }
     }
 
+    /// Decodes the gain map of a file, and returns that of an image that was made of it; `nil` without one, and for an animation.
+    ///
+    /// - Parameter geometry: which part of the file's image is shown.
+    /// - Throws: the errors of ``gainMap(of:_:options:)``.
+    package func gainMap(
+        of data: Data, _ info: ImageInfo, for image: Image, showing geometry: ImageGeometry, options: DecodingOptions
+    ) throws(WebImageError) -> GainMap? {
+        guard image.animation == nil else { return nil }
+        return try gainMap(of: data, info, options: options)?
+            .following(geometry, to: image.pixels.size, cancellation: options.cancellation)
+    }
+
     /// Returns `file`, which is `image`, with a gain map, or without it where the format has none.
     func adding(
         _ map: GainMap, to file: Data, of image: Image, by encoder: any ImageEncoder, _ options: EncodingOptions
     ) throws(WebImageError) -> Data {
         // Behind transparent pixels is something that the map knows nothing of.
-        guard encoder.format == .avif || encoder.format == .jpeg && image.pixels.isOpaque else { return file }
-        let map = try map.resized(forImageOf: image.pixels.size, cancellation: options.cancellation)
+        guard GainMap.formats.contains(encoder.format), encoder.format == .avif || image.pixels.isOpaque else {
+            return file
+        }
+        let size = image.pixels.size
+        let map =
+            size == map.imageSize
+            ? map : try map.following(ImageGeometry(), to: size, cancellation: options.cancellation)
         var own = EncodingOptions(quality: options.quality, cancellation: options.cancellation)
         (own.isLossless, own.speed, own.optimizesHuffmanCodes) = (
             options.isLossless, options.speed, options.optimizesHuffmanCodes
@@ -114,11 +134,10 @@ extension CodecRegistry {
 extension GainMap {
     /// `nil` for pixels that are no map.
     fileprivate init?(_ stored: StoredGainMap, _ image: Image, imageSize: PixelSize) throws(WebImageError) {
-        guard image.pixels.isOpaque else { return nil }
-        self.init(
-            pixels: stored.encoding == .linear
-                ? try stored.metadata.logarithmic(image.pixels) : image.pixels,
-            metadata: stored.metadata, colors: stored.colors, imageSize: imageSize)
+        guard image.pixels.isOpaque,
+            let pixels = stored.encoding == .linear ? try stored.metadata.logarithmic(image.pixels) : image.pixels
+        else { return nil }
+        self.init(pixels: pixels, metadata: stored.metadata, colors: stored.colors, imageSize: imageSize)
         // One gain for all channels is the same in all primaries.
         if isGray, metadata.channels.count == 1 { colors = nil }
         // The image is sRGB now; what it was before is given by its colors.
@@ -136,30 +155,6 @@ extension GainMap {
         return true
     }
 
-    /// Returns the map of an image that was scaled.
-    fileprivate func resized(forImageOf size: PixelSize, cancellation: Cancellation?) throws(WebImageError) -> GainMap {
-        guard size != imageSize else { return self }
-        var result = self
-        let target = PixelSize(
-            width: Self.length(pixels.width, size.width, imageSize.width),
-            height: Self.length(pixels.height, size.height, imageSize.height))
-        result.pixels = try resampled(to: target, cancellation: cancellation)
-        result.imageSize = size
-        return result
-    }
-
-    /// The length of a map's side for an image's side that was scaled. Maps are not enlarged.
-    private static func length(_ length: Int, _ new: Int, _ old: Int) -> Int {
-        max(1, Int((Double(length) * min(1, Double(new) / Double(old))).rounded()))
-    }
-
-    private func resampled(
-        to size: PixelSize, region: PixelRegion? = nil, cancellation: Cancellation?
-    ) throws(WebImageError) -> PixelBuffer {
-        // A sharper filter would make gains that are not in the map.
-        try pixels.resampled(to: size, region: region, filter: .triangle, cancellation: cancellation)
-    }
-
     /// Returns the map of an image that was made of the map's.
     ///
     /// - Parameter size: of the result.
@@ -171,6 +166,7 @@ extension GainMap {
         let region = PixelRegion(
             x: part.x * Double(pixels.width), y: part.y * Double(pixels.height),
             width: part.width * Double(pixels.width), height: part.height * Double(pixels.height))
+        // Maps are not enlarged.
         func length(_ length: Double, _ new: Int, _ old: Double) -> Int {
             max(1, Int((length * min(1, Double(new) / old)).rounded()))
         }
@@ -178,7 +174,8 @@ extension GainMap {
             width: length(region.width, stored.width, part.width * Double(imageSize.width)),
             height: length(region.height, stored.height, part.height * Double(imageSize.height)))
         var result = self
-        result.pixels = try resampled(to: target, region: region, cancellation: cancellation)
+        // A sharper filter would make gains that are not in the map.
+        result.pixels = try pixels.resampled(to: target, region: region, filter: .triangle, cancellation: cancellation)
             .upright(from: orientation, cancellation: cancellation)
         result.imageSize = size
         return result
@@ -186,13 +183,13 @@ extension GainMap {
 }
 
 extension GainMapMetadata {
-    /// Returns the logarithms of pixels of ``StoredGainMap/Encoding/linear``.
-    fileprivate func logarithmic(_ pixels: PixelBuffer) throws(WebImageError) -> PixelBuffer {
+    /// Returns the logarithms of pixels of ``StoredGainMap/Encoding/linear``; `nil` for a largest gain that no display has, whose
+    /// logarithms are not computable.
+    fileprivate func logarithmic(_ pixels: PixelBuffer) throws(WebImageError) -> PixelBuffer? {
         let largest = channels[0].maximum.value
-        let table = (0..<256).map { value -> UInt8 in
-            let code = Double(value) / 255
-            let linear = code <= 0.04045 ? code / 12.92 : pow((code + 0.055) / 1.055, 2.4)
-            return UInt8((log2(1 + (exp2(largest) - 1) * linear) / largest * 255).rounded())
+        guard largest > 0, largest <= 64 else { return nil }
+        let table = ToneCurve.sRGB.lightOfBytes.map { light in
+            UInt8((log2(1 + (exp2(largest) - 1) * light) / largest * 255).rounded())
         }
         var copy = try pixels.copied()
         let (bytesPerRow, width) = (copy.bytesPerRow, pixels.width)

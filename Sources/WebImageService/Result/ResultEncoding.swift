@@ -26,11 +26,13 @@ struct ResultEncoding {
         }
     }
 
-    /// - Parameter source: the format of the source.
-    func file(_ choice: FormatChoice, _ source: ImageFormat) throws(WebImageError) -> ResultMaker.File {
+    /// - Parameters:
+    ///   - formats: those to choose from.
+    ///   - source: the format of the source.
+    func file(_ formats: [ImageFormat], _ source: ImageFormat) throws(WebImageError) -> ResultMaker.File {
         var best: (candidate: Candidate, format: ImageFormat)?
         var budget = max(1, maker.limits.encodingCount)
-        for format in choice.formats(of: image, from: source) {
+        for format in formats {
             if best != nil, budget == 0 { break }
             let candidate = try candidate(format, &budget)
             if candidate.isBetter(than: best?.candidate) { best = (candidate, format) }

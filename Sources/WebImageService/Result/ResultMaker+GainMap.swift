@@ -9,10 +9,10 @@ extension ResultMaker {
     func gainMap(
         of source: Data, _ info: ImageInfo, for image: Image, _ geometry: ImageGeometry?, _ cancellation: Cancellation
     ) throws(WebImageError) -> GainMap? {
-        guard let geometry, image.animation == nil else { return nil }
-        let options = DecodingOptions(limits: limits.decoding, cancellation: cancellation)
-        return try decoding.gainMap(of: source, info, options: options)?
-            .following(geometry, to: image.pixels.size, cancellation: cancellation)
+        guard let geometry else { return nil }
+        return try decoding.gainMap(
+            of: source, info, for: image, showing: geometry,
+            options: DecodingOptions(limits: limits.decoding, cancellation: cancellation))
     }
 }
 

@@ -166,11 +166,14 @@ struct ResultMaker: Sendable {
             return File(data, info.format)
         }
         let (image, geometry) = try processed(recipe, data, info, cancellation)
+        let choice = FormatChoice(recipe: recipe, accepted: formats, codecs: encoding)
+        let candidates = choice.formats(of: image, from: info.format)
+        let mayHaveGainMap = candidates.contains(where: GainMap.formats.contains)
         let encoding = ResultEncoding(
             maker: self, recipe: recipe, image: image,
-            gainMap: try gainMap(of: data, info, for: image, geometry, cancellation),
+            gainMap: mayHaveGainMap ? try gainMap(of: data, info, for: image, geometry, cancellation) : nil,
             metadata: try metadata(recipe, data), cancellation: cancellation)
-        return try encoding.file(FormatChoice(recipe: recipe, accepted: formats, codecs: self.encoding), info.format)
+        return try encoding.file(candidates, info.format)
     }
 
     /// What the result keeps.

@@ -69,6 +69,46 @@ import WebImageCore
         #expect(try map(in: file(xmp: Self.xmp(""), exif: Self.exif(2000, 90_000))) == nil)
     }
 
+    @Test(arguments: ["1.7976931348623157e308", "1e300", "inf", "nan", "-4", "1"])
+    func aHeadroomOfNoDisplayIsNoMap(headroom: String) throws {
+        let xmp = Self.xmp("<HDRGainMap:HDRGainMapHeadroom>\(headroom)</HDRGainMap:HDRGainMapHeadroom>")
+        #expect(try map(in: file(xmp: xmp)) == nil)
+    }
+
+    /// A decoder process may return any.
+    @Test(arguments: [(0, 1), (-1, 1), (Int(UInt32.max), 1), (65, 1)])
+    func aLargestGainOfNoDisplayIsNoMap(numerator: Int, denominator: Int) throws {
+        let (zero, one) = (try #require(Fraction(0, 1)), try #require(Fraction(1, 1)))
+        let largest = try #require(Fraction(numerator, denominator))
+        let channel = GainMapMetadata.Channel(
+            minimum: try #require(Fraction(min(numerator, 0), 1)), maximum: largest, gamma: one, baseOffset: zero,
+            alternateOffset: zero)
+        let metadata = try #require(
+            GainMapMetadata(baseHeadroom: zero, alternateHeadroom: one, channels: [channel], usesBaseColors: true))
+        let decoder = MapDecoder(
+            map: StoredGainMap(
+                file: try GainMapFiles.jpegPicture(width: 16, height: 12, isGray: true), metadata: metadata,
+                colors: nil,
+                encoding: .linear))
+        let (data, registry) = (try file(xmp: Self.headroom), CodecRegistry())
+        let info = try registry.info(of: data)
+        registry.register(decoder)
+        #expect(try registry.gainMap(of: data, info, options: DecodingOptions()) == nil)
+    }
+
+    /// Decodes as the library does, and returns one map for all files.
+    private struct MapDecoder: GainMapDecoder {
+        let map: StoredGainMap
+        let format = ImageFormat.jpeg
+
+        func canDecode(_ data: Data) -> Bool { JPEGDecoder().canDecode(data) }
+        func info(of data: Data) throws(WebImageError) -> ImageInfo { try JPEGDecoder().info(of: data) }
+        func decode(_ data: Data, options: DecodingOptions) throws(WebImageError) -> Image {
+            try JPEGDecoder().decode(data, options: options)
+        }
+        func gainMap(of data: Data) throws(WebImageError) -> StoredGainMap? { map }
+    }
+
     @Test func everyCutOfTheNotesIsHarmless() {
         let exif = Self.exif(500, 5)
         for length in 0..<exif.count {
