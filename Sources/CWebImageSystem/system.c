@@ -21,7 +21,7 @@ void cwi_set_thread_name(const char *name) {
 int cwi_thread_id(void) { return (int)syscall(SYS_gettid); }
 
 bool cwi_is_first_thread(void) {
-    static _Thread_local char known; // 0: not asked yet, 1: no, 2: yes
+    static _Thread_local char known; // 0: unknown, 1: no, 2: yes
     if (known == 0) known = cwi_thread_id() == getpid() ? 2 : 1;
     return known == 2;
 }

@@ -72,6 +72,7 @@ final class EventInbox: Sendable {
         var preview: Image?
         var result: Result<WebImageResponse, WebImageError>?
         var isEnded = false
+        /// Resumed once, by the call that takes it. A checked one has no fixed layout; see `BootTime`.
         var reader: UnsafeContinuation<LoadEvent?, Never>?
 
         /// Returns the reader's next event; `nil` if the reader must wait.

@@ -45,7 +45,7 @@ enum ValueFile {
         return try file.read(0..<file.byteCount)
     }
 
-    /// Opens a file; `nil` if there is none, or its length is not `byteCount`.
+    /// Opens a file; `nil` if it is missing, or its length is not `byteCount`.
     static func open(_ path: String, byteCount: Int64) throws(DiskFault) -> StoredFile? {
         guard let descriptor = try open(path) else { return nil }
         // Closes the descriptor in any case.

@@ -1,6 +1,5 @@
 internal import Dispatch
 package import FoundationEssentials
-internal import Synchronization
 package import WebImageCore
 
 /// The interface of a cache for a pipeline, which reads and decodes by itself. ``ImageCache`` conforms;
@@ -140,24 +139,19 @@ package struct StoredRecord: Sendable {
     package let responseMetadata: Data?
     /// Identifies the bytes, if that is known.
     package let mark: BytesMark?
-    /// Of ``responseMetadata``.
-    private let reading = Reading()
+    /// What was made of ``responseMetadata``, for all copies.
+    private let reading = LockBox<Reading?>(nil)
 
-    private final class Reading: Sendable {
-        let result = AtomicLazyReference<Result>()
-
-        final class Result: Sendable {
-            let value: (any Sendable)?
-            init(_ value: (any Sendable)?) { self.value = value }
-        }
+    private struct Reading {
+        let value: (any Sendable)?
     }
 
     /// Returns what `read` makes of ``responseMetadata``. Called once for all copies of a record, always with the same type.
     package func metadata<Value: Sendable>(_ read: (Data) -> Value?) -> Value? {
         guard let responseMetadata else { return nil }
-        if let known = reading.result.load() { return known.value as? Value }
+        if let known = reading.withLock({ $0 }) { return known.value as? Value }
         let value = read(responseMetadata)
-        _ = reading.result.storeIfNil(Reading.Result(value))
+        reading.withLock { $0 = Reading(value: value) }
         return value
     }
 

@@ -419,6 +419,7 @@ extension DeferredTask {
 
 /// Resumes a continuation once, with the first value, which may arrive before the continuation.
 package final class Waiter<Value: Sendable>: Sendable {
+    /// A checked continuation has no fixed layout; see ``BootTime``. The states resume one once.
     private enum State {
         case empty
         case value(Value)

@@ -129,7 +129,7 @@ extension Setting {
             name: "autoquality-method", variable: "IMGPROXY_AUTOQUALITY_METHOD", value: "METHOD", group: "Results",
             help: "'dssim' for the lowest quality at which results differ little enough, or 'none', the default"
         ) { settings, text throws(Invalid) in
-            guard ["none", "dssim"].contains(text) else { throw Invalid("is none or dssim, not '\(text)'") }
+            guard ["none", "dssim"].contains(text) else { throw Invalid("must be none or dssim, not '\(text)'") }
             settings.hasQualityBound = text == "dssim"
         },
         number(

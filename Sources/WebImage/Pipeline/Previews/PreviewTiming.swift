@@ -21,9 +21,7 @@ struct PreviewTiming: Sendable {
 
     /// - Parameter isBlurred: whether previews are blurred. They then come half as often, because a blur costs as much
     ///   as a decode and hides the difference.
-    func next(begun: BootTime, ended: BootTime, isBlurred: Bool)
-        -> BootTime
-    {
+    func next(begun: BootTime, ended: BootTime, isBlurred: Bool) -> BootTime {
         let due = begun + (isBlurred ? interval * 2 : interval)
         return max(due, Self.earliest(begun: begun, ended: ended))
     }
