@@ -86,14 +86,16 @@ check-deb: deb ## Make the packages twice, compile and compare, and install, upg
 TEST_LIMIT ?= 300
 run_tests = Scripts/with-time-limit $(TEST_LIMIT) swift test --skip-build --no-parallel
 
-# Tests that compute take half of the time, those that wait for servers and windows the other half, so they run at the same time. The
-# latter take precedence.
+# Tests that compute take half of the time, those that wait for servers, programs and windows the other half, so they run at the same
+# time. The latter take precedence.
 computing_tests := WebImage(Core|Coding|Formats|Processing|Drawing|Caching|Animation)Tests\.
+program_tests := WebImage(CLI|Isolation|Server|Service)Tests\.
 test_options = --skip-build --no-parallel --ignore-lock --scratch-path $(scratch)
 run_all_tests = Scripts/with-time-limit $(TEST_LIMIT) \
 	nice swift test $(test_options) --disable-xctest --filter '$(computing_tests)' --- \
 	$(if $(has_views),swift test $(test_options) --disable-swift-testing ---) \
-	swift test $(test_options) --disable-xctest --skip '$(computing_tests)'
+	swift test $(test_options) --disable-xctest --filter '$(program_tests)' --- \
+	swift test $(test_options) --disable-xctest --skip '$(computing_tests)|$(program_tests)'
 
 test: ## Build and run all tests; FILTER=… runs some.
 	@Scripts/setup build test

@@ -10,10 +10,14 @@
 set -euo pipefail
 directory=$1 port=$2
 mkdir -p "$directory"/{mon,osd,out,run,rgw}
-# Nothing is kept, so there is nothing to put in order.
+# Nothing is kept, so there is nothing to put in order. The file of a daemon that has ended may name another process by now.
 stop() {
+    local file process
     for file in "$directory"/run/*.pid; do
-        [ ! -f "$file" ] || kill -KILL "$(cat "$file")" 2>/dev/null || true
+        if [[ -f $file ]] && process=$(<"$file") && grep --quiet --text --fixed-strings "$directory" "/proc/$process/cmdline" 2>/dev/null
+        then
+            kill -KILL "$process" 2>/dev/null || true
+        fi
     done
     rm -rf -- "$directory"
 }

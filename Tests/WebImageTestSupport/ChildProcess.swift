@@ -69,10 +69,10 @@ final class ChildProcess: Sendable {
         return Int(status >> 8)
     }
 
-    /// Writes a line to its standard input.
+    /// Writes a line to its standard input. A program that has ended does not read it, which must not end the tests by a signal.
     func writeLine(_ line: String) {
         let bytes = Array((line + "\n").utf8)
-        input.withLock { input in if let input { _ = write(input, bytes, bytes.count) } }
+        input.withLock { input in if let input { _ = send(input, bytes, bytes.count, Int32(MSG_NOSIGNAL)) } }
     }
 
     /// The first line that the program prints, or as much as there is of it. Blocks.
