@@ -62,13 +62,15 @@ final class GalleryWallpaperTests: GTKTestCase {
     }
 
     func testAPortalThatStopsEndsTheRequest() throws {
-        try withPortal { fixture, portal in
-            portal.stopsAtRequest = true
-            fixture.open([try fixture.write(try picture(30, 20) { _, _ in shade(7) }, "a.png")])
-            fixture.settle()
-            Self.set(fixture, portal.address)
-            XCTAssertEqual(
-                fixture.toasts, ["The wallpaper was not set: No desktop portal answers (it has stopped)"])
+        for end in PortalStub.End.allCases {
+            try withPortal { fixture, portal in
+                portal.end = end
+                fixture.open([try fixture.write(try picture(30, 20) { _, _ in shade(7) }, "a.png")])
+                fixture.settle()
+                Self.set(fixture, portal.address)
+                XCTAssertEqual(
+                    fixture.toasts, ["The wallpaper was not set: No desktop portal answers (it has stopped)"], "\(end)")
+            }
         }
     }
 

@@ -14,6 +14,8 @@ struct DesktopPortal: Sendable {
         case cancelled
         case failed(String)
 
+        static let stopped = Failure.noPortal("it has stopped")
+
         var description: String {
             switch self {
             case .noPortal(let reason): "No desktop portal answers (\(reason))"
@@ -105,8 +107,10 @@ struct DesktopPortal: Sendable {
         let isUnknown = [G_DBUS_ERROR_UNKNOWN_METHOD, G_DBUS_ERROR_UNKNOWN_INTERFACE, G_DBUS_ERROR_UNKNOWN_OBJECT]
             .contains(where: isError)
         let isAbsent = [G_DBUS_ERROR_SERVICE_UNKNOWN, G_DBUS_ERROR_NAME_HAS_NO_OWNER].contains(where: isError)
+        // The bus answers for a portal that ends during the call.
+        let hasStopped = isError(G_DBUS_ERROR_NO_REPLY)
         let reason = text(of: error)
-        return isUnknown ? .unsupported : isAbsent ? .noPortal(reason) : .failed(reason)
+        return isUnknown ? .unsupported : isAbsent ? .noPortal(reason) : hasStopped ? .stopped : .failed(reason)
     }
 
     private static func text(of error: UnsafeMutablePointer<GError>?) -> String {
@@ -164,7 +168,7 @@ struct DesktopPortal: Sendable {
                     // The first message starts a portal that was not running.
                     guard let name = g_variant_get_string(former, nil), name.pointee != 0 else { return }
                     let answer = Unmanaged<Answer>.fromOpaque(data).takeUnretainedValue()
-                    answer.end(.failure(.noPortal("it has stopped")))
+                    answer.end(.failure(.stopped))
                 }, Unmanaged.passRetained(self).toOpaque(),
                 { data in if let data { Unmanaged<Answer>.fromOpaque(data).release() } })
             state.withLock { ($0.connection, $0.subscriptions) = (connection, [response, end]) }

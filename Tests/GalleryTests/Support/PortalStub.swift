@@ -12,8 +12,14 @@ import XCTest
     private(set) var options: [String] = []
     /// What the portal answers: 0 for a success, 1 if the user cancels.
     var response: UInt32 = 0
-    /// Whether the portal stops instead of answering.
-    var stopsAtRequest = false
+    /// When the portal stops instead of answering.
+    var end: End?
+
+    enum End: CaseIterable {
+        /// The request has no object yet.
+        case beforeReply
+        case afterReply
+    }
 
     private let daemon: ObjectPointer
     private let formerEnvironment: [(name: String, value: String?)]
@@ -91,10 +97,16 @@ import XCTest
         let path =
             "/org/freedesktop/portal/desktop/request/\(sender.dropFirst().replacing(".", with: "_"))/"
             + String(cString: g_variant_get_string(token, nil))
+        if end == .beforeReply {
+            g_dbus_connection_close_sync(connection?.opaque, nil, nil)
+            g_object_unref(UnsafeMutableRawPointer(invocation))
+            return
+        }
         g_dbus_method_invocation_return_value(
             invocation, g_variant_parse(nil, "(objectpath '\(path)',)", nil, nil, nil))
-        guard !stopsAtRequest else {
-            g_dbus_connection_close(connection?.opaque, nil, nil, nil)
+        if end == .afterReply {
+            g_dbus_connection_flush_sync(connection?.opaque, nil, nil)
+            g_dbus_connection_close_sync(connection?.opaque, nil, nil)
             return
         }
         g_dbus_connection_emit_signal(
