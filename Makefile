@@ -124,7 +124,8 @@ mutations: ## Decode COUNT=… files with random damage in decoder processes, an
 
 # Some tests try to allocate more memory than exists.
 tsan_flags := --scratch-path .build/tsan --sanitize thread
-tsan_environment := WEBIMAGE_TSAN=1 WEBIMAGE_WITHOUT=gtk,drawing,formats,server WEBIMAGE_STRESS_REQUESTS=4000
+tsan_environment := WEBIMAGE_TSAN=1 WEBIMAGE_WITHOUT=gtk,drawing,formats,server WEBIMAGE_STRESS_REQUESTS=4000 \
+	WEBIMAGE_TESTS=WebImageCoreTests,WebImageCachingTests,WebImageAnimationTests,WebImageLoadingTests,WebImageTests
 # The skipped suites are slow and use one thread, or another process. Without a decoder process, managers decode themselves.
 tsan_tests := $(if $(FILTER),--filter '$(FILTER)',--filter 'WebImage(Core|Caching|Animation|Loading|)Tests' \
 	--skip '(Isolation|CacheKey|CacheProperty|DiskCacheKill|DiskCacheLRU|DiskCacheModel|PolicyProperty|ResumingTask)Tests')

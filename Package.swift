@@ -329,7 +329,7 @@ if hasMap {
     ]
 }
 
-// WEBIMAGE_TESTS=WebImageTests,… builds no other tests and no benchmarks: `make test-asan` sets it, which builds all anew.
+// WEBIMAGE_TESTS=WebImageTests,… builds no other tests and no benchmarks: `make test-asan` and `make test-tsan` set it, which build all anew.
 let builtTests = Set((Context.environment["WEBIMAGE_TESTS"] ?? "").split(separator: ",").map(String.init))
 if !builtTests.isEmpty {
     targets.removeAll { target in

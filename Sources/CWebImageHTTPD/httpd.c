@@ -275,7 +275,10 @@ static void hear(void *context, const char *format, va_list arguments) {
 
 cwi_httpd *cwi_httpd_start(int socket, cwi_httpd_limits limits, cwi_httpd_callbacks callbacks) {
     cwi_httpd *server = calloc(1, sizeof *server);
-    if (!server) return NULL;
+    if (!server) {
+        close(socket);
+        return NULL;
+    }
     server->callbacks = callbacks;
     atomic_init(&server->last_connection, 0);
     unsigned int threads = limits.thread_count > 1 ? limits.thread_count : 0;

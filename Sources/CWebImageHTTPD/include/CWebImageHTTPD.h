@@ -45,7 +45,7 @@ typedef struct {
     unsigned int idle_seconds;
 } cwi_httpd_limits;
 
-// Serves a listening socket, which it owns if it succeeds. Returns NULL if libmicrohttpd cannot.
+// Serves a listening socket, which it owns from now on. Returns NULL if libmicrohttpd cannot, which has closed the socket then.
 cwi_httpd *cwi_httpd_start(int socket, cwi_httpd_limits limits, cwi_httpd_callbacks callbacks);
 
 // Accepts no more connections.

@@ -13,10 +13,10 @@ extension WebImageManager {
         if let tier = await pipeline.cache.base.tier(holding: context.key, in: tiers) { return tier }
         let key = context.key.original
         guard let tier = await pipeline.originals.base.tier(holding: key, in: .disk) else { return nil }
-        let record = await withCheckedContinuation { continuation in
-            pipeline.originals.readRecord(of: key) { continuation.resume(returning: $0) }
+        let isError = await withCheckedContinuation { continuation in
+            pipeline.originals.readRecord(of: key) { continuation.resume(returning: $0.isError) }
         }
-        return record.isError ? nil : tier
+        return isError ? nil : tier
     }
 
     /// Like ``tier(holding:)``, but blocks on the disk. Of custom caches only memory is looked up.

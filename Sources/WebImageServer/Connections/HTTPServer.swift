@@ -1,5 +1,6 @@
 internal import CWebImageHTTPD
 internal import FoundationEssentials
+internal import Glibc
 internal import WebImageCore
 internal import WebImageService
 
@@ -27,7 +28,7 @@ final class HTTPServer: @unchecked Sendable {
     private var servers: [OpaquePointer] = []
 
     /// - Parameters:
-    ///   - sockets: closed at the end, unless the server does not start.
+    ///   - sockets: closed at the end, and if the server does not start.
     ///   - onAnswer: called before an answer is sent, by the handler or by the server itself; for counters.
     ///   - onEnd: see above; for the log.
     init?(
@@ -47,6 +48,7 @@ final class HTTPServer: @unchecked Sendable {
             guard let server = cwi_httpd_start(socket, settings, callbacks(index)) else {
                 for exchange in connections.end() { exchange.send(.stopping(exchange.request), closes: true) }
                 for server in servers { cwi_httpd_stop(server) }
+                for socket in sockets[(index + 1)...] { close(socket) }
                 return nil
             }
             servers.append(server)
