@@ -46,18 +46,19 @@ extension WebImageManager {
         isolation actor: isolated (any Actor)? = #isolation
     ) async throws(WebImageError) -> WebImageResponse {
         let operation = operation(request, pipeline, context, WebImageOperation.Callbacks(DirectCallbackQueue()))
-        let result = await withTaskCancellationHandler(
+        await withTaskCancellationHandler(
             operation: {
                 _ = actor
                 // An operation calls its completion exactly once.
-                return await withUnsafeContinuation(isolation: actor) { continuation in
-                    guard operation.complete(with: { continuation.resume(returning: $0) }) else { return }
+                await withUnsafeContinuation(isolation: actor) { (continuation: UnsafeContinuation<Void, Never>) in
+                    guard operation.complete(with: { _ in continuation.resume() }) else { return }
                     begin(operation, pipeline, context, queriesMemory: queriesMemory)
                 }
             },
             // The operation then ends with `WebImageError.cancelled`.
             onCancel: { operation.cancel() }, isolation: actor)
-        return try result.get()
+        // Read under its lock, like the value of a `Waiter`.
+        return try (operation.result ?? .failure(.cancelled)).get()
     }
 }
 

@@ -73,7 +73,9 @@ final class EventInbox: Sendable {
         var result: Result<WebImageResponse, WebImageError>?
         var isEnded = false
         /// Resumed once, by the call that takes it. A checked one has no fixed layout; see `BootTime`.
-        var reader: UnsafeContinuation<LoadEvent?, Never>?
+        var reader: UnsafeContinuation<Void, Never>?
+        /// What the reader takes when it is resumed, under the lock, like the value of a `Waiter`.
+        var next: LoadEvent??
 
         /// Returns the reader's next event; `nil` if the reader must wait.
         mutating func take() -> LoadEvent?? {
@@ -113,23 +115,24 @@ final class EventInbox: Sendable {
 
     func next() async -> LoadEvent? {
         await withUnsafeContinuation { continuation in
-            let event = state.withLock { state -> LoadEvent?? in
-                if let event = state.take() { return event }
-                state.reader = continuation
-                return nil
+            let isThere = state.withLock { state in
+                state.next = state.take()
+                if state.next == nil { state.reader = continuation }
+                return state.next != nil
             }
-            if let event { continuation.resume(returning: event) }
+            if isThere { continuation.resume() }
         }
+        return state.withLock { $0.next.take() } ?? nil
     }
 
     /// Changes the state, then resumes the reader if there is an event for it, outside the lock.
     private func change(_ body: (inout State) -> Void) {
-        let wakeUp = state.withLock { state -> (UnsafeContinuation<LoadEvent?, Never>, LoadEvent?)? in
+        let reader = state.withLock { state -> UnsafeContinuation<Void, Never>? in
             body(&state)
-            guard let reader = state.reader, let event = state.take() else { return nil }
-            state.reader = nil
-            return (reader, event)
+            guard state.reader != nil, let event = state.take() else { return nil }
+            state.next = event
+            return state.reader.take()
         }
-        if let (reader, event) = wakeUp { reader.resume(returning: event) }
+        reader?.resume()
     }
 }

@@ -163,16 +163,12 @@ public final class WebImageOperation: Sendable {
     /// - Throws: the error of the load; ``WebImageError/cancelled`` if the load or the task was cancelled.
     public var response: WebImageResponse {
         get async throws(WebImageError) {
-            let ended: Result<WebImageResponse, WebImageError> = await withTaskCancellationHandler {
-                await withCheckedContinuation { continuation in
-                    whenEnded { [self] in
-                        continuation.resume(returning: result ?? Result.failure(WebImageError.cancelled))
-                    }
-                }
+            await withTaskCancellationHandler {
+                await withCheckedContinuation { continuation in whenEnded { continuation.resume() } }
             } onCancel: {
                 cancel()
             }
-            return try ended.get()
+            return try (result ?? .failure(.cancelled)).get()
         }
     }
 

@@ -411,58 +411,54 @@ extension DeferredTask {
                 waiter.attach(continuation)
                 if let started = start({ waiter.resume($0) }) { task.attach(started) }
             }
+            return await waiter.value
         } onCancel: {
             if waiter.resume(.failure(.cancelled)) { task.cancel() }
         }
     }
 }
 
-/// Resumes a continuation once, with the first value, which may arrive before the continuation.
+/// The first value of several that may arrive, and the one task that waits for it.
+///
+/// The value is read under the lock: ThreadSanitizer does not see everything that a continuation passes on.
 package final class Waiter<Value: Sendable>: Sendable {
-    /// A checked continuation has no fixed layout; see ``BootTime``. The states resume one once.
-    private enum State {
-        case empty
-        case value(Value)
-        case waiting(UnsafeContinuation<Value, Never>)
-        case resumed
+    private struct State {
+        var value: Value?
+        /// Until the value is there. A checked one has no fixed layout; see ``BootTime``.
+        var continuation: UnsafeContinuation<Void, Never>?
     }
 
-    private let state = Lock(State.empty)
+    private let state = Lock(State())
 
     package init() {}
 
-    /// The value that a call of ``resume(_:)`` passes. Read once.
+    /// The value that the first call of ``resume(_:)`` passes. Awaited by one task.
     package var value: Value {
-        get async { await withUnsafeContinuation { attach($0) } }
+        get async {
+            while true {
+                if let value = state.withLock({ $0.value }) { return value }
+                await withUnsafeContinuation { attach($0) }
+            }
+        }
     }
 
-    fileprivate func attach(_ continuation: UnsafeContinuation<Value, Never>) {
-        let value = state.withLock { state -> Value? in
-            if case .value(let value) = state {
-                state = .resumed
-                return value
-            }
-            state = .waiting(continuation)
-            return nil
+    fileprivate func attach(_ continuation: UnsafeContinuation<Void, Never>) {
+        let isThere = state.withLock { state in
+            if state.value == nil { state.continuation = continuation }
+            return state.value != nil
         }
-        if let value { continuation.resume(returning: value) }
+        if isThere { continuation.resume() }
     }
 
     /// Returns whether this was the first call.
     @discardableResult
     package func resume(_ value: Value) -> Bool {
-        let (continuation, isFirst) = state.withLock { state -> (UnsafeContinuation<Value, Never>?, Bool) in
-            switch state {
-            case .empty:
-                state = .value(value)
-                return (nil, true)
-            case .waiting(let continuation):
-                state = .resumed
-                return (continuation, true)
-            case .value, .resumed: return (nil, false)
-            }
+        let (continuation, isFirst) = state.withLock { state -> (UnsafeContinuation<Void, Never>?, Bool) in
+            guard state.value == nil else { return (nil, false) }
+            state.value = value
+            return (state.continuation.take(), true)
         }
-        continuation?.resume(returning: value)
+        continuation?.resume()
         return isFirst
     }
 }
