@@ -140,6 +140,11 @@ struct SourceTests {
             }
         }
         for await _ in started.stream.prefix(1) {
+            // One thread looks files up, so the load that it has begun can be cancelled when it has found the next.
+            let missing = try #require(URL(string: "local:///b.png"))
+            let looked = AsyncStream<Void>.makeStream()
+            _ = loader.load(LoaderRequest(url: missing), priority: .normal) { _ in looked.continuation.yield() }
+            for await _ in looked.stream.prefix(1) {}
             task.cancel()
             go.signal()
         }

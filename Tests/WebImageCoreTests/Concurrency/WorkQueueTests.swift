@@ -234,19 +234,20 @@ private struct Visitors {
     }
 
     @Test func aThreadRunsWhatItPassesOnAfterItsBody() {
-        let second = WorkQueue(label: "second", threadCount: 1)
-        let lending = WorkQueue(label: "lending", threadCount: 2, lendsThreads: true)
+        // Places are given back after the body, so each pair of queues is used once.
         for _ in 0..<3 {
-            let log = passOn(from: lending, to: second)
+            let second = WorkQueue(label: "second", threadCount: 1)
+            let log = passOn(from: WorkQueue(label: "lending", threadCount: 2, lendsThreads: true), to: second)
             #expect(log.events == ["body", "passed on"])
             #expect(Set(log.threads).count == 1)
+            #expect(second.startedThreadCount == 0)
         }
-        #expect(second.startedThreadCount == 0)
         // A queue keeps a thread, keeps its threads' priority, and lends only if it is told to.
         for first in [
             WorkQueue(label: "one", threadCount: 1, lendsThreads: true), WorkQueue(label: "first", threadCount: 2),
             WorkQueue(label: "nice", threadCount: 2, niceness: 1, lendsThreads: true),
         ] {
+            let second = WorkQueue(label: "second", threadCount: 1)
             #expect(Set(passOn(from: first, to: second).threads).count == 2)
         }
     }
