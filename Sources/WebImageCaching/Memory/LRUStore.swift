@@ -101,7 +101,7 @@ struct LRUStore<Key: Hashable & Sendable, Value: Sendable>: ~Copyable {
     @usableFromInline var missCount = 0
     /// How long an entry is kept without being used, in nanoseconds; `.max` for no limit.
     @usableFromInline var ageLimit: Int64
-    /// The stamp of the oldest entry; `.max` when there is none.
+    /// The stamp of the oldest entry; `.max` without entries.
     @usableFromInline var oldestStamp = Int64.max
     /// The oldest stamp that other shards know.
     @usableFromInline var announcedStamp = Int64.max

@@ -407,10 +407,7 @@ extension DeferredTask {
     ) async -> Result<Output, WebImageError> {
         let (waiter, task) = (Waiter<Result<Output, WebImageError>>(), DeferredTask())
         return await withTaskCancellationHandler {
-            await withUnsafeContinuation { continuation in
-                waiter.attach(continuation)
-                if let started = start({ waiter.resume($0) }) { task.attach(started) }
-            }
+            if let started = start({ waiter.resume($0) }) { task.attach(started) }
             return await waiter.value
         } onCancel: {
             if waiter.resume(.failure(.cancelled)) { task.cancel() }
@@ -442,7 +439,7 @@ package final class Waiter<Value: Sendable>: Sendable {
         }
     }
 
-    fileprivate func attach(_ continuation: UnsafeContinuation<Void, Never>) {
+    private func attach(_ continuation: UnsafeContinuation<Void, Never>) {
         let isThere = state.withLock { state in
             if state.value == nil { state.continuation = continuation }
             return state.value != nil
