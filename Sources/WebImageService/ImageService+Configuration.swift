@@ -103,6 +103,8 @@ extension ImageService {
         public var allowedError = 0.001
         /// The qualities to choose from, 1 to 100; 30 to 95 by default. The highest is used if none meets the bound.
         public var qualities = 30...95
+        /// The qualities of formats that have others than ``qualities``; none by default.
+        public var formatQualities: [ImageFormat: ClosedRange<Int>] = [:]
 
         /// Creates a bound.
         public init(dissimilarity: Double = 0.02) { self.dissimilarity = dissimilarity }

@@ -142,6 +142,8 @@ final class GalleryClipboardTests: GTKTestCase {
             let url = try XCTUnwrap(URL(string: text))
             XCTAssertEqual(url.displayName, name)
             XCTAssertEqual(url.displayText, display)
+            XCTAssertEqual(url.locationText, display)
         }
+        XCTAssertEqual(URL(filePath: "/home/a b%.png").locationText, "/home/a b%.png")
     }
 }

@@ -36,6 +36,7 @@ struct SettingsTests {
         "auto-jxl": ("true", "x"),
         "autoquality-method": ("dssim", "ml"), "autoquality-target": ("0.01", "2"),
         "autoquality-allowed-error": ("0.1", "x"), "autoquality-min": ("20", "0"), "autoquality-max": ("80", "101"),
+        "autoquality-format-min": ("avif=60", "gif=1"), "autoquality-format-max": ("avif=65,jpg=90", "avif=0"),
         "quality": ("50", "101"), "format-quality": ("webp=50,avif=40", "exe=1"), "watermark": ("FILE", "/none"),
         "watermark-data": ("AAAA", "%"), "fallback": ("FILE", "/none"), "fallback-data": ("AAAA", "%"),
         "fallback-status": ("0", "100"), "ttl": ("60", "x"), "cache-control-passthrough": ("true", "x"),
@@ -105,6 +106,21 @@ struct SettingsTests {
         // There it cuts animations, here it would refuse them.
         #expect(found.settings.service.limits.frameCount == 1000)
         #expect(found.warnings == ["IMGPROXY_MAX_ANIMATION_FRAMES is not supported, and is ignored"])
+    }
+
+    @Test func formatsHaveQualitiesOfTheirOwnWithinABound() throws {
+        func bound(_ arguments: String...) throws -> ImageService.QualityBound {
+            let method = ["--unsigned", "--autoquality-method=dssim"]
+            return try #require(settings(method + arguments).settings.configuration().qualityBound)
+        }
+        #expect(try bound().formatQualities.isEmpty)
+        let other = try bound(
+            "--autoquality-min=40", "--autoquality-max=80", "--autoquality-format-min=avif=60,jpg=50",
+            "--autoquality-format-max=avif=65,webp=70")
+        #expect(other.qualities == 40...80)
+        #expect(other.formatQualities == [.avif: 60...65, .jpeg: 50...80, .webp: 40...70])
+        let failure = #expect(throws: Setting.Invalid.self) { try bound("--autoquality-format-min=avif=96") }
+        #expect(failure?.description.contains("avif is above its highest: 96, 95") == true)
     }
 
     @Test func aPlaceThatSystemdOverridesIsReported() throws {

@@ -94,6 +94,20 @@ struct QualityTests {
         #expect(try await count("aq:dssim:0:10:10") == low)
     }
 
+    @Test func aFormatHasQualitiesOfItsOwn() async throws {
+        var bound = ImageService.QualityBound(dissimilarity: 0)
+        bound.formatQualities = [.jpeg: 10...10]
+        let fixture = try fixture { $0.qualityBound = bound }
+        func count(_ options: String, _ format: String = "jpg") async throws -> Int {
+            try await fixture.get("/\(options)/plain/local:///a.png@\(format)").body.count
+        }
+        #expect(try await count("cb:1") == count("q:10"))
+        #expect(try await count("cb:1", "webp") == count("q:95", "webp"))
+        // The bound of the path, too, unless it names qualities.
+        #expect(try await count("aq:dssim:0.1") == count("q:10"))
+        #expect(try await count("aq:dssim:0:20:20") == count("q:20"))
+    }
+
     @Test func theNumberOfEncodesIsLimited() async throws {
         let counter = CountingEncoder()
         func encodes(_ limit: Int) async throws -> Int {

@@ -44,7 +44,7 @@ struct LoadInspection: Sendable {
 
     /// The text for the clipboard.
     func text(now: Date) -> String {
-        var parts = [url.displayText]
+        var parts = [url.locationText]
         if let record {
             parts.append("\(LoadFacts.summary(of: record)), \(DateText.text(record.date)), policy \(record.policy)")
             parts.append(record.trace.description)

@@ -157,7 +157,7 @@ import WebImageGTK
     private func present(_ inspection: LoadInspection) {
         self.inspection = inspection
         let record = inspection.record
-        address.text = inspection.url.displayText
+        address.text = inspection.url.locationText
         // Lines break between the parts.
         summary.text = (record.map(LoadFacts.summary) ?? "Not loaded yet").split(separator: " · ")
             .map { $0.replacing(" ", with: "\u{A0}") }.joined(separator: "\u{A0}· ")

@@ -16,6 +16,9 @@ extension URL {
         return separatedFromUserInfo.url.absoluteString
     }
 
+    /// The path of a file, as users write it; otherwise ``displayText``.
+    var locationText: String { isFileURL ? path(percentEncoded: false) : displayText }
+
     /// Whether the URL contains the file.
     var isData: Bool { scheme?.lowercased() == "data" }
 

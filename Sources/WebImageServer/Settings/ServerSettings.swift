@@ -25,6 +25,7 @@ struct ServerSettings: Sendable {
     var qualityBound = ImageService.QualityBound()
     var lowestQuality = ImageService.QualityBound().qualities.lowerBound
     var highestQuality = ImageService.QualityBound().qualities.upperBound
+    var lowestFormatQualities: [ImageFormat: Int] = [:], highestFormatQualities: [ImageFormat: Int] = [:]
 
     // Addresses.
     var allowsLoopback = false, allowsPrivate = false, allowsLinkLocal = false
@@ -49,13 +50,7 @@ struct ServerSettings: Sendable {
         configuration.keys = try keys()
         configuration.offeredFormats = [.jpegXL, .avif, .webp].filter { offers.contains($0) }
         if usesStore { configuration.store = try store() }
-        if hasQualityBound {
-            guard lowestQuality <= highestQuality else {
-                throw Setting.Invalid("IMGPROXY_AUTOQUALITY_MIN is not above IMGPROXY_AUTOQUALITY_MAX")
-            }
-            configuration.qualityBound = qualityBound
-            configuration.qualityBound?.qualities = lowestQuality...highestQuality
-        }
+        if hasQualityBound { configuration.qualityBound = try completeQualityBound() }
 
         var downloads = ImageDownloader.Configuration.server
         downloads.maximumResponseByteCount = Int64(configuration.limits.sourceByteCount)
@@ -81,6 +76,23 @@ struct ServerSettings: Sendable {
             }
         }
         return configuration
+    }
+
+    private func completeQualityBound() throws(Setting.Invalid) -> ImageService.QualityBound {
+        guard lowestQuality <= highestQuality else {
+            throw Setting.Invalid("IMGPROXY_AUTOQUALITY_MIN is not above IMGPROXY_AUTOQUALITY_MAX")
+        }
+        var bound = qualityBound
+        bound.qualities = lowestQuality...highestQuality
+        for format in Set(lowestFormatQualities.keys).union(highestFormatQualities.keys) {
+            let lowest = lowestFormatQualities[format] ?? lowestQuality
+            let highest = highestFormatQualities[format] ?? highestQuality
+            guard lowest <= highest else {
+                throw Setting.Invalid("the lowest quality of \(format.name) is above its highest: \(lowest), \(highest)")
+            }
+            bound.formatQualities[format] = lowest...highest
+        }
+        return bound
     }
 
     private func keys() throws(Setting.Invalid) -> [SigningKey] {

@@ -52,6 +52,22 @@ enum SettingValue {
         text.split(separator: ",").map { String($0).trimmingHTTPSpace }.filter { !$0.isEmpty }
     }
 
+    /// Qualities of lossy formats, such as `webp=79,avif=63`.
+    static func formatQualities(_ text: String) throws(Setting.Invalid) -> [ImageFormat: Int] {
+        let formats: [Substring: ImageFormat] = [
+            "jpeg": .jpeg, "jpg": .jpeg, "webp": .webp, "avif": .avif, "jxl": .jpegXL,
+        ]
+        var qualities: [ImageFormat: Int] = [:]
+        for item in list(text) {
+            let parts = item.split(separator: "=")
+            guard parts.count == 2, let format = formats[parts[0]] else {
+                throw Setting.Invalid("is a list such as webp=79,avif=63, not '\(text)'")
+            }
+            qualities[format] = try number(String(parts[1]), in: 1...100)
+        }
+        return qualities
+    }
+
     /// A number of bytes, with `K`, `M` or `G` for powers of 1024.
     static func byteCount(_ text: String) throws(Setting.Invalid) -> Int {
         let shift = text.last.flatMap { ["K": 10, "M": 20, "G": 30][$0.uppercased()] }

@@ -110,21 +110,9 @@ extension Setting {
         offer("jxl", "IMGPROXY_AUTO_JXL", .jpegXL, "false"),
         integer(
             "quality", "IMGPROXY_QUALITY", \.service.quality, 1...100, "Results", "The quality of JPEG, 80 by default"),
-        Setting(
-            name: "format-quality", variable: "IMGPROXY_FORMAT_QUALITY", value: "FORMAT=N,…", group: "Results",
-            help: "The qualities of formats; webp=79,avif=63,jxl=77 by default"
-        ) { settings, text throws(Invalid) in
-            let formats: [Substring: ImageFormat] = [
-                "jpeg": .jpeg, "jpg": .jpeg, "webp": .webp, "avif": .avif, "jxl": .jpegXL,
-            ]
-            for item in SettingValue.list(text) {
-                let parts = item.split(separator: "=")
-                guard parts.count == 2, let format = formats[parts[0]] else {
-                    throw Invalid("is a list such as webp=79,avif=63, not '\(text)'")
-                }
-                settings.service.formatQualities[format] = try SettingValue.number(String(parts[1]), in: 1...100)
-            }
-        },
+        formatQualities(
+            "format-quality", "IMGPROXY_FORMAT_QUALITY", \.service.formatQualities,
+            "The qualities of formats; webp=79,avif=63,jxl=77 by default"),
         Setting(
             name: "autoquality-method", variable: "IMGPROXY_AUTOQUALITY_METHOD", value: "METHOD", group: "Results",
             help: "'dssim' for the lowest quality at which results differ little enough, or 'none', the default"
@@ -144,6 +132,12 @@ extension Setting {
         integer(
             "autoquality-max", "IMGPROXY_AUTOQUALITY_MAX", \.highestQuality, 1...100, "Results",
             "The highest quality for that, 95 by default"),
+        formatQualities(
+            "autoquality-format-min", "IMGPROXY_AUTOQUALITY_FORMAT_MIN", \.lowestFormatQualities,
+            "The lowest qualities of formats for that, such as avif=40"),
+        formatQualities(
+            "autoquality-format-max", "IMGPROXY_AUTOQUALITY_FORMAT_MAX", \.highestFormatQualities,
+            "The highest qualities of formats for that"),
         data(
             "watermark", "IMGPROXY_WATERMARK_PATH", \.service.watermark, "FILE", "The image of the option watermark",
             SettingValue.file),
@@ -256,6 +250,16 @@ extension Setting {
         Setting(name: name, variable: variable, value: "N", group: "Results", help: help) {
             settings, text throws(Invalid) in
             settings[keyPath: property] = try SettingValue.fraction(text, in: 0...1)
+        }
+    }
+
+    private static func formatQualities(
+        _ name: String, _ variable: String,
+        _ property: any WritableKeyPath<ServerSettings, [ImageFormat: Int]> & Sendable, _ help: String
+    ) -> Setting {
+        Setting(name: name, variable: variable, value: "FORMAT=N,…", group: "Results", help: help) {
+            settings, text throws(Invalid) in
+            settings[keyPath: property] = try SettingValue.formatQualities(text)
         }
     }
 

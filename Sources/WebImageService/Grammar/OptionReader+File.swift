@@ -37,6 +37,7 @@ extension OptionReader {
                     let highest = try arguments.integer(3, in: 1...100) ?? max(lowest, bound.qualities.upperBound)
                     guard lowest <= highest else { throw arguments.invalid(3) }
                     bound.qualities = lowest...highest
+                    if arguments.text(2) != nil || arguments.text(3) != nil { bound.formatQualities = [:] }
                     bound.allowedError = try arguments.number(4, in: 0...1) ?? bound.allowedError
                     reader.recipe.qualityBound = bound
                 default: throw arguments.invalid(0)

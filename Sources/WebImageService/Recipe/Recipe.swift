@@ -100,8 +100,10 @@ struct Recipe: Sendable, Hashable {
         // Sets and dictionaries have no order.
         copy.skippedFormats = []
         copy.formatQualities = [:]
-        let qualities = formatQualities.sorted { $0.key < $1.key }.map { "\($0.key)=\($0.value)" }
-        return "\(copy) \(skippedFormats.sorted()) \(qualities)"
+        copy.qualityBound?.formatQualities = [:]
+        let qualities = formatQualities.map { "\($0)=\($1)" }.sorted()
+        let bounds = (qualityBound?.formatQualities ?? [:]).map { "\($0.name)=\($1)" }.sorted()
+        return "\(copy) \(skippedFormats.sorted()) \(qualities) \(bounds)"
     }
 }
 

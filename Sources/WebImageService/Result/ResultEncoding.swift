@@ -61,7 +61,8 @@ struct ResultEncoding {
         _ format: ImageFormat, within bound: ImageService.QualityBound, _ budget: inout Int
     ) throws(WebImageError) -> Candidate {
         let still = image.animation == nil ? image : Image(pixels: image.pixels)
-        var (low, high) = (bound.qualities.lowerBound, bound.qualities.upperBound)
+        let qualities = bound.formatQualities[format] ?? bound.qualities
+        var (low, high) = (qualities.lowerBound, qualities.upperBound)
         var quality = min(max(standardQuality(of: format), low), high)
         var best: (candidate: Candidate, quality: Int)?
         while low <= high, best == nil || budget > 0 {
