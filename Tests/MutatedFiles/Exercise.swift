@@ -62,8 +62,11 @@ final class Exercise: Sendable {
         do throws(WebImageError) {
             switch random.index(below: 8) {
             case 0:
-                _ = try registry.info(of: data)
+                let info = try registry.info(of: data)
                 _ = try registry.metadata(of: data)
+                if let map = try registry.gainMap(of: data, info, options: options) {
+                    note(Image(pixels: map.pixels), options)
+                }
             case 1: try decodeInParts(data, options)
             case 2:
                 guard let source = try registry.animation(of: data, options: options) else { fallthrough }

@@ -23,6 +23,12 @@ enum SeedFiles {
                     files.append(SeedFile(format: format, data: data))
                 }
             }
+            if GainMap.formats.contains(format) {
+                var options = EncodingOptions(quality: 0.5)
+                options.gainMap = try gainMap()
+                let image = try image(PixelSize(width: 40, height: 30), alpha: false)
+                files.append(SeedFile(format: format, data: try registry.encode(image, as: format, options: options)))
+            }
             if registry.canEncodeAnimation(as: format) {
                 var animation = EncodableAnimation(loopCount: 2)
                 for index in 0..<3 {
@@ -60,6 +66,16 @@ enum SeedFiles {
             }
         }
         return Image(pixels: pixels.freeze(isOpaque: !alpha))
+    }
+
+    private static func gainMap() throws -> GainMap? {
+        guard let none = Fraction(0, 1), let one = Fraction(1, 1), let most = Fraction(3, 1) else { return nil }
+        let channel = GainMapMetadata.Channel(
+            minimum: none, maximum: most, gamma: one, baseOffset: none, alternateOffset: none)
+        let metadata = GainMapMetadata(
+            baseHeadroom: none, alternateHeadroom: most, channels: [channel], usesBaseColors: true)
+        let pixels = try image(PixelSize(width: 20, height: 15), alpha: false).pixels
+        return metadata.map { GainMap(pixels: pixels, metadata: $0, imageSize: PixelSize(width: 40, height: 30)) }
     }
 
     private static let pixmaps = [
