@@ -121,15 +121,15 @@ final class RequestDecoder {
             limitToProcess()
             let pixels = try pixels(layout, request.memory.first)
             return try parts([Array(try registry.encode(Image(pixels: pixels), as: format, options: options))])
-        case .encodeAnimation(let format, var options, let size, let loopCount, let durations):
+        case .encodeAnimation(let format, var options, let size, let isOpaque, let loopCount, let durations):
             options.cancellation = cancellation
             limitToProcess()
             let frames = RequestedFrames(
                 size: size, loopCount: loopCount, durations: durations,
                 request: { [self] (index) throws(WebImageError) in try requestedFrame(index) })
-            return try parts([
-                Array(try registry.encode(EncodableAnimation(frames), as: format, options: options))
-            ])
+            var animation = EncodableAnimation(frames)
+            animation.isOpaque = isOpaque
+            return try parts([Array(try registry.encode(animation, as: format, options: options))])
         // These go elsewhere.
         case .encodedFrame, .spool, .noSpool, .cancel: break
         }

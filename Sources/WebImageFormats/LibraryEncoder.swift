@@ -40,11 +40,10 @@ struct LibraryAnimationEncoder: AnimationEncoder {
         var writer: LibraryWriter?
         var index = 0
         while let pixels = try reader.nextFrame() {
-            // A later frame may be transparent where the first is not.
             if writer == nil {
                 writer = try LibraryWriter(
-                    stills.library, size: pixels.size, hasAlpha: true, frameCount: animation.frames.count,
-                    loopCount: animation.loopCount, options: options)
+                    stills.library, size: pixels.size, hasAlpha: animation.mayHaveAlpha,
+                    frameCount: animation.frames.count, loopCount: animation.loopCount, options: options)
             }
             try writer?.append(pixels, milliseconds: clock.units(for: animation.frames[index].duration))
             index += 1

@@ -86,6 +86,39 @@ import WebImageCore
         #expect(image.animation?.frameSize == PixelSize(width: 20, height: 15))
     }
 
+    @Test(arguments: formats) func alphaIsStoredIfAFrameHasSome(format: LibraryFormat) throws {
+        let opaque = try file(format, frameCount: 2)
+        #expect(try registry.info(of: opaque).hasAlpha == false)
+        var animation = EncodableAnimation()
+        for frame in try frames(2) { animation.append(Image(pixels: frame), duration: 0.1) }
+        let still = try registry.encode(Image(pixels: frames(1)[0]), as: .png)
+        animation.append(still, duration: 0.1, registry: registry)
+        #expect(try !registry.info(of: registry.encode(animation, as: format.format)).hasAlpha)
+
+        var buffer = try MutablePixelBuffer(width: 40, height: 30)
+        buffer.clear()
+        let clear = buffer.freeze(isOpaque: false)
+        let clearFile = try registry.encode(Image(pixels: clear), as: .png)
+        for isEncoded in [false, true] {
+            var other = animation
+            if isEncoded {
+                other.append(clearFile, duration: 0.1, registry: registry)
+            } else {
+                other.append(Image(pixels: clear), duration: 0.1)
+            }
+            let data = try registry.encode(other, as: format.format)
+            #expect(try registry.info(of: data).hasAlpha)
+            let last = try #require(try registry.animation(of: data)).makeFrameReader().frame(at: 3, cancellation: nil)
+            #expect(!last.isOpaque && last.row(0)[3] < 8)
+        }
+        // What an animation's frames contain is not known.
+        let source = try #require(try registry.animation(of: opaque))
+        var copy = EncodableAnimation(source)
+        #expect(copy.mayHaveAlpha)
+        copy.isOpaque = true
+        #expect(try !registry.info(of: registry.encode(copy, as: format.format)).hasAlpha)
+    }
+
     @Test func jpegXLKeepsTheLoopCount() throws {
         guard LibraryFormat.jpegXL.isBuilt else { return }
         #expect(try registry.decode(file(.jpegXL, frameCount: 2, loopCount: 3)).animation?.loopCount == 3)

@@ -212,8 +212,13 @@ import WebImageTestSupport
 
     @Test(arguments: animatedFormats)
     func encodesAnimations(format: ImageFormat) throws {
-        let animation = try Self.animation()
-        #expect(try Self.isolated.encode(animation, as: format) == Self.local.encode(animation, as: format))
+        var animation = try Self.animation()
+        for alpha in [false, true] {
+            if alpha { animation.append(try Self.image(PixelSize(width: 40, height: 30), alpha: true), duration: 0.1) }
+            let file = try Self.local.encode(animation, as: format)
+            #expect(try Self.isolated.encode(animation, as: format) == file)
+            if [.avif, .jpegXL].contains(format) { #expect(try Self.local.info(of: file).hasAlpha == alpha) }
+        }
     }
 
     /// The process that encodes waits for frames that another must decode, even if there may be only one.

@@ -15,6 +15,8 @@ public struct EncodableAnimation: Sendable {
     /// How often it plays; 0, the default, or less means forever. Clamped to what the format supports (65,536 in GIF,
     /// 65,535 in WebP, 2,147,483,647 in PNG).
     package var loopCount: Int
+    /// Whether all frames are known to be opaque, besides what ``mayHaveAlpha`` finds out.
+    package var isOpaque = false
     /// The box in which every frame is fitted.
     var bounds: Thumbnail?
 
@@ -75,6 +77,21 @@ public struct EncodableAnimation: Sendable {
     /// - Parameter duration: in seconds; see ``Frame/duration``.
     package mutating func append(contentsOfFile file: URL, duration: Double, registry: CodecRegistry = .shared) {
         frames.append(Frame(duration: duration, content: .file(file, registry)))
+    }
+
+    /// Whether a frame may have a pixel that is not opaque; reads the headers of files. What an animation's frames contain is not known
+    /// before they are decoded.
+    package var mayHaveAlpha: Bool {
+        !isOpaque
+            && frames.contains { frame in
+                switch frame.content {
+                case .pixels(let pixels): !pixels.isOpaque
+                case .data(let data, let registry): (try? registry.info(of: data))?.hasAlpha != false
+                case .file(let file, let registry):
+                    (try? registry.info(of: Data(contentsOfFile: file.path(percentEncoded: false))))?.hasAlpha != false
+                case .part: true
+                }
+            }
     }
 
     /// Appends all frames of `animation`, with their durations.

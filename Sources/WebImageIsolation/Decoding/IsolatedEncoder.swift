@@ -71,7 +71,7 @@ struct IsolatedAnimationEncoder: AnimationEncoder {
             let size = try frames.pixels(at: 0).size
             return try stills.file(
                 .encodeAnimation(
-                    format, options, size: size, loopCount: animation.loopCount,
+                    format, options, size: size, isOpaque: !animation.mayHaveAlpha, loopCount: animation.loopCount,
                     durations: animation.frames.map(\.duration)),
                 input: .none, pixelByteCount: size.pixelByteCount * animation.frames.count, options
             ) { (index) throws(WebImageError) in try stills.input(frames.pixels(at: index)) }

@@ -39,7 +39,8 @@ package enum DecoderRequest {
     /// Encodes the pixels in the input; the file is in the output.
     case encode(ImageFormat, EncodingOptions, PixelLayout)
     /// Encodes an animation. The decoder requests its frames with ``DecoderReply/needsFrame(_:)``.
-    case encodeAnimation(ImageFormat, EncodingOptions, size: PixelSize, loopCount: Int, durations: [Double])
+    case encodeAnimation(
+        ImageFormat, EncodingOptions, size: PixelSize, isOpaque: Bool, loopCount: Int, durations: [Double])
     /// A frame that the decoder requested, in the input.
     case encodedFrame(PixelLayout)
     /// The file that the decoder requested, in the input. Without an input, all directories for temporary files are in
@@ -137,10 +138,11 @@ extension DecoderRequest: MessageValue {
             message.write(kind: 13, format)
             message.write(options)
             message.write(layout)
-        case .encodeAnimation(let format, let options, let size, let loopCount, let durations):
+        case .encodeAnimation(let format, let options, let size, let isOpaque, let loopCount, let durations):
             message.write(kind: 14, format)
             message.write(options)
             message.write(size)
+            message.write(isOpaque)
             message.write(loopCount)
             message.write(durations.count)
             for duration in durations { message.write(duration) }
@@ -183,13 +185,14 @@ extension DecoderRequest: MessageValue {
         case 13: self = .encode(try message.value(), try message.value(), try message.value())
         case 14:
             let (format, options): (ImageFormat, EncodingOptions) = (try message.value(), try message.value())
-            let (size, loopCount): (PixelSize, Int) = (try message.value(), try message.int())
+            let (size, isOpaque): (PixelSize, Bool) = (try message.value(), try message.bool())
+            let loopCount = try message.int()
             var durations: [Double] = []
             for _ in 0..<(try message.count(atMost: message.remainingCount / 8)) {
                 durations.append(try message.double())
             }
             self = .encodeAnimation(
-                format, options, size: size, loopCount: loopCount, durations: durations)
+                format, options, size: size, isOpaque: isOpaque, loopCount: loopCount, durations: durations)
         case 15: self = .encodedFrame(try message.value())
         case 16: self = .cancel
         case 17: self = .spool(directory: try message.text())
