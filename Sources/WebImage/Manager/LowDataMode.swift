@@ -55,6 +55,12 @@ final class LowDataMode: Sendable {
         }
     }
 
+    /// Follows the network again.
+    func reset() {
+        state.withLock { $0.chosen = nil }
+        update()
+    }
+
     /// Calls `body` once the mode has ended, on any thread.
     ///
     /// - Returns: `false` if the mode is off. `body` is then not called.

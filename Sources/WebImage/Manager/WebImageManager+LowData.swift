@@ -6,7 +6,8 @@ extension WebImageManager {
     /// Whether loads save data; `false` by default. Programs with views that have not set it follow the desktop: it is then `true` on
     /// metered networks, such as that of a phone (`GNetworkMonitor`).
     ///
-    /// In this mode a request loads its ``WebImageRequest/lowDataURL``, and prefetchers pause. Loads in progress continue.
+    /// In this mode a request loads its ``WebImageRequest/lowDataURL``, and prefetchers pause. Loads in progress continue. A value that was
+    /// set stays until ``resetLowDataMode()``.
     ///
     /// ```swift
     /// manager.isLowDataModeEnabled = true
@@ -15,6 +16,10 @@ extension WebImageManager {
         get { lowDataMode.isEnabled }
         set { lowDataMode.isEnabled = newValue }
     }
+
+    /// Has low-data mode follow the network again, after ``isLowDataModeEnabled`` was set: for a setting with the choices "on", "off" and
+    /// "automatic".
+    public func resetLowDataMode() { lowDataMode.reset() }
 
     /// A request in low-data mode.
     struct LowDataLoad {

@@ -16,7 +16,7 @@ public import WebImageCore
 /// as missing.
 ///
 /// Methods may be called from any thread. `async` ones read and decode on threads of the library; those whose names
-/// begin with `cached` block.
+/// begin with `blocking` read and decode on the calling thread.
 public final class ImageCache: ImageCaching {
     /// Decoded images; the cost of an entry is its bytes.
     public let memory: MemoryCache<ImageCacheKey, Image>

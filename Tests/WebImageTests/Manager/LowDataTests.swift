@@ -128,6 +128,21 @@ import WebImageTestSupport
         manager.isLowDataModeEnabled = false
         network.isMetered = true
         #expect(!manager.isLowDataModeEnabled)
+        manager.resetLowDataMode()
+        #expect(manager.isLowDataModeEnabled)
+        network.isMetered = false
+        #expect(!manager.isLowDataModeEnabled)
+    }
+
+    @Test func prefetchingContinuesOnceTheModeFollowsAnUnmeteredNetwork() async throws {
+        manager.isLowDataModeEnabled = true
+        let ended = Countdown()
+        let prefetcher = ImagePrefetcher(manager: manager)
+        prefetcher.prefetch([WebImageRequest(large)]) { _ in ended.signal() }
+        #expect(fixture.loader.loadCount == 0)
+        manager.resetLowDataMode()
+        try await fixture.nextLoad().answer(SolidPicture(1).png())
+        try await ended.wait()
     }
 
     // MARK: Prefetching

@@ -56,6 +56,18 @@ import WebImageTestSupport
         #expect(fixture.manager.cachedImage(for: WebImageRequest(url)) == nil)
     }
 
+    @Test func theOriginalOfARemovedVariantIsNotOnDisk() async throws {
+        let small = WebImageRequest(url, thumbnail: Thumbnail(.pixels(width: 1)))
+        _ = try await fixture.load(WebImageRequest(url), answeringWith: SolidPicture(1))
+        _ = try await fixture.manager.image(for: small)
+        // It would be scaled down.
+        fixture.cache.memory.remove(for: WebImageRequest(url).cacheKey)
+        await fixture.cache.remove(for: small)
+        #expect(try await fixture.load(small, answeringWith: SolidPicture(2)).origin == .remote)
+        await fixture.cache.remove(for: small, from: .memory)
+        #expect(try await fixture.manager.response(for: small).origin == .diskCache)
+    }
+
     @Test func aSuspendedManagerStartsNothingAndResumesWithTheHighestPriority() async throws {
         _ = try await fixture.load(WebImageRequest(try ManagerFixture.url("known")), answeringWith: SolidPicture(1))
         fixture.manager.isSuspended = true
