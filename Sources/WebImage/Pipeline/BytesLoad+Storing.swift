@@ -14,7 +14,7 @@ extension BytesLoad {
         let mayStore =
             rules.requiresImage
             || response != nil && !rules.request.isConditionalOrPartial && (obstacle == nil || forbidsDisk)
-        if hasDisk, mayStore, answer.isCacheable, rules.request.method != "HEAD" {
+        if hasDisk, mayStore, answer.isCacheable, !isForHead {
             disk =
                 !forbidsDisk
                 ? diskUse(of: response, stored)

@@ -31,6 +31,8 @@ final class BytesLoad: Sendable {
 
     var originals: any PipelineCache { pipeline.originals }
     private var sources: ByteSources { key.sources }
+    /// A response to such a request has no body, and updates what is stored.
+    var isForHead: Bool { context.call?.method == .head }
 
     func start() {
         job.report(LoadNews(trace: trace))
@@ -131,7 +133,7 @@ final class BytesLoad: Sendable {
         if let veto = job.loadingVeto() { return refuse(veto, copy) }
         let conditions = copy?.revalidation.conditions ?? []
         // Only a HEAD request changes stored responses other than its own.
-        let stored = rules.request.method == "HEAD" ? stored : stored?.map(\.withoutBytes)
+        let stored = isForHead ? stored : stored?.map(\.withoutBytes)
         let request = request(with: conditions)
         let url = request.url.separatedFromUserInfo.url
         let start = BootTime.now
@@ -197,7 +199,7 @@ final class BytesLoad: Sendable {
         guard case .success(let data) = answer.body, !answer.isConfirmation || !rules.requiresImage else {
             return fail(answer, stored)
         }
-        if rules.request.method == "HEAD" { update(stored, byHead: answer) }
+        if isForHead { update(stored, byHead: answer) }
         finish(with: data, answer, stored)
     }
 

@@ -13,7 +13,8 @@ extension Pipeline {
         let method = context.call?.method ?? .get
         if method == .get || method == .head {
             return joinBytes(
-                for: context, sources: context.byteSources, priority: context.request.priority, handler: handler)
+                context.bytesKey(sources: context.byteSources), for: context, priority: context.request.priority,
+                handler: handler)
         }
         let job = Job<LoadedBytes, LoadNews>()
         let subscription = job.subscribe(priority: context.request.priority, handler: handler)

@@ -17,14 +17,19 @@ final class ImageLoad: Sendable {
     let pipeline: Pipeline
     let context: LoadContext
     let job: Job<WebImageResponse, LoadNews>
+    /// That of the bytes from all sources that the request allows.
+    private let bytesKey: BytesJobKey
     let trace = TraceRecorder()
     /// The stored image that is shown until the server has answered.
     let preview = Preview()
 
-    init(_ pipeline: Pipeline, _ context: LoadContext, _ job: Job<WebImageResponse, LoadNews>) {
+    init(
+        _ pipeline: Pipeline, _ context: LoadContext, _ job: Job<WebImageResponse, LoadNews>, _ bytesKey: BytesJobKey
+    ) {
         self.pipeline = pipeline
         self.context = context
         self.job = job
+        self.bytesKey = bytesKey
     }
 
     var cache: any PipelineCache { pipeline.cache }
@@ -89,10 +94,10 @@ final class ImageLoad: Sendable {
         if let provider = context.imageProvider { return callClosure(of: provider, sources) }
         let watch = cache.watch(context.key)
         let previews = context.request.options.previews.map { ArrivingPreviews(for: self, $0) }
+        let key = sources == bytesKey.sources ? bytesKey : context.bytesKey(sources: sources)
         job.run { priority in
-            pipeline.joinBytes(
-                for: context, sources: sources, priority: priority, veto: { self.job.loadingVeto() }
-            ) { [self] event in
+            pipeline.joinBytes(key, for: context, priority: priority, veto: { self.job.loadingVeto() }) {
+                [self] event in
                 switch event {
                 case .news(let news):
                     if let progress = news.progress { previews?.note(progress) }
@@ -232,7 +237,7 @@ final class ImageLoad: Sendable {
     private func recover(from error: WebImageError, _ bytes: LoadedBytes) {
         if bytes.isFromSharedCache, error.countsAgainstBytes, context.byteSources.contains(.loader) {
             bytes.unlist()
-            return ImageLoad(pipeline, context, job, continuing: trace).load(from: [.loader, .serverOnly])
+            return ImageLoad(continuing: self).load(from: [.loader, .serverOnly])
         }
         switch error {
         // The bytes are good.
@@ -244,7 +249,7 @@ final class ImageLoad: Sendable {
             pipeline.originals.discard(stored, because: error)
             guard context.byteSources.contains(.loader) else { break }
             // What is shown came from the damaged bytes at best: a new load shows its own.
-            return ImageLoad(pipeline, context, job, continuing: trace).load(from: .loader)
+            return ImageLoad(continuing: self).load(from: .loader)
         default:
             break
         }
@@ -339,12 +344,9 @@ final class ImageLoad: Sendable {
     }
 
     /// Continues the trace of a load that found damaged bytes.
-    private convenience init(
-        _ pipeline: Pipeline, _ context: LoadContext, _ job: Job<WebImageResponse, LoadNews>,
-        continuing trace: TraceRecorder
-    ) {
-        self.init(pipeline, context, job)
-        trace.include(self.trace)
+    private convenience init(continuing load: ImageLoad) {
+        self.init(load.pipeline, load.context, load.job, load.bytesKey)
+        load.trace.include(trace)
     }
 }
 

@@ -84,22 +84,24 @@ final class Pipeline: Sendable {
         veto: Job<WebImageResponse, LoadNews>.Veto? = nil,
         handler: @escaping Job<WebImageResponse, LoadNews>.Handler
     ) -> (any LoaderTask)? {
-        imageJobs.join(
-            ImageJobKey(context), priority: priority ?? context.request.priority,
+        let key = ImageJobKey(context)
+        return imageJobs.join(
+            key, priority: priority ?? context.request.priority,
             needsResult: needsResult && context.storesInMemory, veto: veto, handler: handler
         ) { job in
-            ImageLoad(self, context, job).start()
+            ImageLoad(self, context, job, key.bytes).start()
         }
     }
 
     /// Joins or starts the job of an image's bytes.
+    ///
+    /// - Parameter key: of the context.
     func joinBytes(
-        for context: LoadContext, sources: ByteSources, priority: LoadPriority,
+        _ key: BytesJobKey, for context: LoadContext, priority: LoadPriority,
         veto: Job<LoadedBytes, LoadNews>.Veto? = nil,
         handler: @escaping Job<LoadedBytes, LoadNews>.Handler
     ) -> (any LoaderTask)? {
-        let key = context.bytesKey(sources: sources)
-        return byteJobs.join(key, priority: priority, veto: veto, handler: handler) { job in
+        byteJobs.join(key, priority: priority, veto: veto, handler: handler) { job in
             BytesLoad(self, job, context, key).start()
         }
     }

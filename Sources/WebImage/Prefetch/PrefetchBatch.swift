@@ -1,3 +1,4 @@
+import FoundationEssentials
 import WebImageCaching
 import WebImageCore
 
@@ -11,8 +12,11 @@ import WebImageCore
 public final class PrefetchBatch: Sendable {
     /// What to load, and the key of its image.
     struct Job: Sendable {
+        /// From ``WebImageManager/prepared(_:)``.
         let request: WebImageRequest
         let key: ImageCacheKey
+        /// The URL before the manager prepared the request.
+        let url: URL
     }
 
     private struct Load {
@@ -29,7 +33,7 @@ public final class PrefetchBatch: Sendable {
         var lastNumber = 0
         var progress: PrefetchProgress
         /// The progress that was reported last.
-        var told: PrefetchProgress?
+        var reported: PrefetchProgress?
         var progressHandler: (@Sendable (PrefetchProgress) -> Void)?
         var completion: (@Sendable (PrefetchProgress) -> Void)?
     }
@@ -61,7 +65,7 @@ public final class PrefetchBatch: Sendable {
             return state.loads.values.compactMap(\.operation)
         }
         for operation in operations { operation.cancel() }
-        tell()
+        report()
     }
 
     /// Cancels the jobs for which `isCancelled`, which is called under a lock, returns `true`, and that are not loaded yet. They count as
@@ -76,7 +80,7 @@ public final class PrefetchBatch: Sendable {
             return numbers.compactMap { state.loads[$0]?.operation }
         }
         for operation in operations { operation.cancel() }
-        tell()
+        report()
     }
 
     // MARK: For the prefetcher
@@ -112,16 +116,16 @@ public final class PrefetchBatch: Sendable {
             case .failure: state.progress.failed += 1
             }
         }
-        tell()
+        report()
     }
 
     /// Reports the progress on the callback queue if it has changed. Calls the completion at the end.
-    func tell() {
+    func report() {
         callbackQueue.enqueue { [self] in
             let (progress, progressHandler, completion) = state.withLock { state in
                 let progress = state.progress
-                let isNews = state.told != progress
-                state.told = progress
+                let isNews = state.reported != progress
+                state.reported = progress
                 defer { if progress.isFinished { (state.progressHandler, state.completion) = (nil, nil) } }
                 return (
                     progress, isNews && progress.finished > 0 ? state.progressHandler : nil,

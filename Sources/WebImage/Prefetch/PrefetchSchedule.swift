@@ -35,7 +35,7 @@ extension ImagePrefetcher {
         }
 
         func add(_ batch: PrefetchBatch) {
-            guard batch.hasWaiting else { return batch.tell() }
+            guard batch.hasWaiting else { return batch.report() }
             state.withLock { state in
                 // While paused, nothing else removes cancelled batches.
                 state.batches.removeAll { $0.progress.isFinished }
@@ -120,7 +120,7 @@ extension ImagePrefetcher {
                 startNext()
             }
             let callbacks = WebImageOperation.Callbacks(DirectCallbackQueue(), completion: completion)
-            let operation = manager.start(manager.prepared(load.request), callbacks, isPrefetch: true)
+            let operation = manager.start(load.request, callbacks, isPrefetch: true)
             batch.attach(operation, load.number)
         }
     }

@@ -43,6 +43,26 @@ import WebImageTestSupport
         #expect(fixture.manager.cachedImage(for: requests[1]) != nil)
     }
 
+    /// The program may change requests: each is prepared once.
+    @Test func preparesEachRequestOnce() async throws {
+        let counter = LockBox(0)
+        let elsewhere = try ManagerFixture.url("elsewhere")
+        let fixture = try ManagerFixture { configuration in
+            configuration.optionsProcessor = { request in
+                counter.withLock { $0 += 1 }
+                request.url = elsewhere
+            }
+        }
+        let prefetcher = ImagePrefetcher(manager: fixture.manager)
+        let url = try ManagerFixture.url("a")
+        async let progress = prefetcher.prefetched([WebImageRequest(url)])
+        let load = try await fixture.nextLoad()
+        #expect(load.request.url == elsewhere && counter.withLock { $0 } == 1)
+        // By the URL that the program named.
+        prefetcher.cancel([url])
+        #expect(await progress.failed == 1)
+    }
+
     @Test func loadsFilesToDiskWithoutDecoding() async throws {
         let decoder = ProbeDecoder()
         let fixture = try ManagerFixture(decoder: decoder)
