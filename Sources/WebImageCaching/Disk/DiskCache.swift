@@ -107,42 +107,7 @@ public final class DiskCache: Sendable {
     // MARK: Looking up
 
     /// Returns the bytes stored under `key`; `nil` if there are none, or if they have expired or are too old.
-    public func data(for key: String) async -> Data? {
-        await withCheckedContinuation { continuation in
-            load(key, priority: .normal) { continuation.resume(returning: $0) }
-        }
-    }
-
-    /// Loads the bytes for `key`; calls `completion` on a thread of the disk pool.
-    ///
-    /// - Returns: the waiting work. If its `cancel()` returns `true`, `completion` is never called.
-    @discardableResult
-    package func load(
-        _ key: String, priority: LoadPriority, completion: @escaping @Sendable (Data?) -> Void
-    ) -> WorkItem {
-        openOnce()
-        return queue.submit(priority: priority) { completion(self.find(key)) }
-    }
-
-    /// Looks up the description of `key` on a reading thread, without the value. It does not count as a use.
-    func loadEntry(_ key: String, completion: @escaping @Sendable (Entry?) -> Void) {
-        onReadingThread(priority: .normal) { completion(self.findEntry(key)) }
-    }
-
-    /// Runs `body`, which may block on the disk.
-    @discardableResult
-    func onReadingThread(priority: LoadPriority, _ body: @escaping @Sendable () -> Void) -> WorkItem {
-        openOnce()
-        return queue.submit(priority: priority, body)
-    }
-
-    /// Like ``load(_:priority:completion:)``, with the description of the bytes.
-    func loadItem(
-        _ key: String, priority: LoadPriority, completion: @escaping @Sendable (Item?) -> Void
-    ) -> WorkItem {
-        openOnce()
-        return queue.submit(priority: priority) { completion(self.findItem(key)) }
-    }
+    public func data(for key: String) async -> Data? { await onReadingThread { $0.find(key) } }
 
     /// Returns the bytes stored under `key` with their description. Counts as an access, like ``data(for:)``.
     public func item(for key: String) async -> Item? { await onReadingThread { $0.findItem(key) } }
@@ -153,13 +118,34 @@ public final class DiskCache: Sendable {
     /// Whether bytes are stored under `key`. Does not count as an access.
     public func contains(_ key: String) async -> Bool { await onReadingThread { $0.isPresent(key) } }
 
+    /// Returns what `body` returns, which may block on the disk.
     func onReadingThread<Result: Sendable>(
         _ body: @escaping @Sendable (DiskCache) -> Result
     ) async -> Result {
-        openOnce()
-        return await withCheckedContinuation { continuation in
-            queue.submit { continuation.resume(returning: body(self)) }
+        await withCheckedContinuation { continuation in
+            onReadingThread(priority: .normal) { continuation.resume(returning: body(self)) }
         }
+    }
+
+    /// Runs `body`, which may block on the disk.
+    ///
+    /// - Returns: the waiting work. If its `cancel()` returns `true`, `body` is never called.
+    @discardableResult
+    package func onReadingThread(priority: LoadPriority, _ body: @escaping @Sendable () -> Void) -> WorkItem {
+        openOnce()
+        return queue.submit(priority: priority, body)
+    }
+
+    /// Looks up the description of `key`, without the value. It does not count as a use.
+    func loadEntry(_ key: String, completion: @escaping @Sendable (Entry?) -> Void) {
+        onReadingThread(priority: .normal) { completion(self.findEntry(key)) }
+    }
+
+    /// Looks up the bytes stored under `key` with their description.
+    func loadItem(
+        _ key: String, priority: LoadPriority, completion: @escaping @Sendable (Item?) -> Void
+    ) -> WorkItem {
+        onReadingThread(priority: priority) { completion(self.findItem(key)) }
     }
 
     // MARK: Looking up, on the disk

@@ -197,19 +197,19 @@ import WebImageTestSupport
         // Block every thread of the pool, so that later work has to wait.
         let (held, gate) = (Countdown(DiskCache.threadCount), DispatchSemaphore(value: 0))
         for _ in 0..<DiskCache.threadCount {
-            cache.load("key", priority: .veryHigh) { _ in
+            cache.onReadingThread(priority: .veryHigh) {
                 held.signal()
                 _ = gate.wait(timeout: .now() + 30)
             }
         }
         try await held.wait()
         let answers = Countdown(1)
-        let item = cache.load("key", priority: .normal) { _ in answers.signal() }
+        let item = cache.onReadingThread(priority: .normal) { answers.signal() }
         #expect(item.cancel())
         for _ in 0..<DiskCache.threadCount { gate.signal() }
 
         let last = Countdown(DiskCache.threadCount)
-        for _ in 0..<DiskCache.threadCount { cache.load("key", priority: .low) { _ in last.signal() } }
+        for _ in 0..<DiskCache.threadCount { cache.onReadingThread(priority: .low) { last.signal() } }
         try await last.wait()
         #expect(answers.remaining == 1)
     }
