@@ -6,7 +6,9 @@ public import WebImageProcessing
 /// What to load, and how.
 ///
 /// ```swift
-/// var request = WebImageRequest(url, thumbnail: Thumbnail(.pixels(width: 320, height: 240), mode: .aspectFill))
+/// // An image that fits into 320 × 240 pixels, and one of 320 × 240 pixels, whose edges are cut off.
+/// var request = WebImageRequest(url, thumbnail: Thumbnail(.pixels(width: 320, height: 240)))
+/// let tile = WebImageRequest(url, filling: .pixels(width: 320, height: 240))
 /// request.priority = .high
 /// ```
 ///
@@ -132,12 +134,33 @@ public struct WebImageRequest: Sendable {
         thumbnail: Thumbnail? = nil, scale: Double? = nil, processors: [ImageProcessor] = [],
         headers: [String: String] = [:], credential: Credential? = nil, idleTimeout: Duration? = nil
     ) throws(WebImageError) {
+        self.init(
+            try Self.url(text), options: options, priority: priority, cachePolicy: cachePolicy, thumbnail: thumbnail,
+            scale: scale, processors: processors, headers: headers, credential: credential, idleTimeout: idleTimeout)
+    }
+
+    /// Creates a request for an image that fills a box exactly, from the URL in a text; as ``init(_:filling:options:priority:cachePolicy:scale:processors:)``
+    /// does for a `URL`.
+    ///
+    /// ```swift
+    /// let request = try WebImageRequest("https://example.org/photo.jpg", filling: .pixels(width: 300, height: 300))
+    /// ```
+    ///
+    /// - Throws: ``WebImageError/invalidURL(_:reason:)`` for a text that is not a URL with a scheme, and for an `http` URL without a host.
+    public init(
+        _ text: String, filling size: TargetSize, options: WebImageOptions = [], priority: LoadPriority? = nil,
+        cachePolicy: CachePolicy = .cacheFirst, scale: Double? = nil, processors: [ImageProcessor] = []
+    ) throws(WebImageError) {
+        self.init(
+            try Self.url(text), filling: size, options: options, priority: priority, cachePolicy: cachePolicy,
+            scale: scale, processors: processors)
+    }
+
+    private static func url(_ text: String) throws(WebImageError) -> URL {
         let url = try URL(address: text)
         guard url.scheme != nil else { throw .invalidURL(text) }
         try url.checkAddress()
-        self.init(
-            url, options: options, priority: priority, cachePolicy: cachePolicy, thumbnail: thumbnail, scale: scale,
-            processors: processors, headers: headers, credential: credential, idleTimeout: idleTimeout)
+        return url
     }
 
     /// Creates a request from a loader's request, with its URL, headers, credential, time limits, and settings for

@@ -2,7 +2,8 @@
 public enum ResizeMode: Sendable, CaseIterable {
     /// As large as possible inside the box, with the image's proportions.
     case aspectFit
-    /// As small as possible while covering the box, with the image's proportions; nothing is cropped.
+    /// As small as possible while covering the box, with the image's proportions; nothing is cropped: of an image of 3 : 2, a box of
+    /// 300 × 300 makes 450 × 300. `WebImageRequest(_:filling:)` also crops it to the box.
     case aspectFill
     /// Exactly the box, without regard to the proportions.
     case stretch

@@ -21,7 +21,8 @@ public enum TargetSize: Sendable, Hashable {
 /// Thumbnail(.points(width: 160, height: 120), scale: 2, mode: .aspectFill)
 /// ```
 ///
-/// A thumbnail is never larger than its image.
+/// A thumbnail has the proportions of its image, unless the mode is ``ResizeMode/stretch``, and is never larger than its image. For an image
+/// of exactly a box's size, use `WebImageRequest(_:filling:)`.
 public struct Thumbnail: Sendable, Hashable {
     /// The box in pixels, compared with the image after orientation is applied. A side of 0 means no limit.
     package let size: PixelSize

@@ -50,6 +50,8 @@ import WebImage
         ] as [(TargetSize, Double?, PixelSize)])
     func anImageFillsABox(box: TargetSize, scale: Double?, size: PixelSize) async throws {
         let request = WebImageRequest(url, filling: box, scale: scale)
+        #expect(try WebImageRequest(url.absoluteString, filling: box, scale: scale).cacheKey == request.cacheKey)
+        #expect(throws: WebImageError.self) { try WebImageRequest("photo.jpg", filling: box) }
         async let response = fixture.manager.response(for: request)
         try await fixture.nextLoad().answer(photo())
         let image = try await response.image
