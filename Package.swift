@@ -14,7 +14,7 @@ let formatLibraries: [(name: String, package: String, libraries: [String], modul
 let optionalParts = ["gtk", "map", "drawing", "formats", "server"] + formatLibraries.map(\.name)
 let leftOut = Set((Context.environment["WEBIMAGE_WITHOUT"] ?? "").split(separator: ",").map(String.init))
 for part in leftOut.subtracting(optionalParts).sorted() {
-    fatalError("WEBIMAGE_WITHOUT names '\(part)'; it knows only \(optionalParts.joined(separator: ", "))")
+    fatalError("WEBIMAGE_WITHOUT names '\(part)'; the parts are \(optionalParts.joined(separator: ", "))")
 }
 let hasViews = !leftOut.contains("gtk")
 let hasMap = hasViews && !leftOut.contains("map")
@@ -29,7 +29,7 @@ let missingFormats = formatLibraries.filter { format in !builtFormats.contains {
 // sets it. WEBIMAGE_WITH=fuzzing adds what Fuzzing/run needs.
 let added = Context.environment["WEBIMAGE_WITH"] ?? ""
 guard ["", "peers", "fuzzing"].contains(added) else {
-    fatalError("WEBIMAGE_WITH names '\(added)'; it knows only peers and fuzzing")
+    fatalError("WEBIMAGE_WITH names '\(added)'; the parts are peers and fuzzing")
 }
 let hasPeers = added == "peers"
 

@@ -87,7 +87,7 @@
                 })
         }
 
-        /// All frames are opaque, so that Pillow's straight colours are ours.
+        /// All frames are opaque, so that Pillow's straight colors are ours.
         private static func compareWithPillow(_ file: URL, _ name: String, in table: BenchmarkTable) throws {
             let data = try Data(contentsOf: file)
             let (seconds, pixels) = try PillowAnimation.measure(file)

@@ -3,7 +3,7 @@ import WebImageCoding
 import WebImageCore
 
 extension BenchmarkGroup {
-    /// Colours of 2 megapixels to sRGB, beside lcms2 alone, and what it takes to find out how.
+    /// Colors of 2 megapixels to sRGB, beside lcms2 alone, and what it takes to find out how.
     static let color = BenchmarkGroup(name: "color") { table in
         let profile = try LittleCMSProfile.displayP3()
         let conversion = try profile.conversion()
@@ -37,7 +37,7 @@ extension BenchmarkGroup {
         yardstick.convert(pixels, to: &output)
         let ours = try conversion.convertedToSRGB(pixels).withUnsafeBytes { Array($0) }
         guard zip(ours, output).allSatisfy({ abs(Int($0) - Int($1)) <= 1 }) else {
-            throw WrongResult(description: "our colours are more than a level from lcms2's")
+            throw WrongResult(description: "our colors are more than a level from lcms2's")
         }
     }
 

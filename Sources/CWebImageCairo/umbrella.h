@@ -10,7 +10,7 @@ static inline bool cwi_has_fonts(void) {
     return fonts != NULL && fonts->nfont > 0;
 }
 
-// Whether every glyph of the text exists, in a font with colours. The casts are macros, which Swift does not import.
+// Whether every glyph of the text exists, in a font with colors. The casts are macros, which Swift does not import.
 static inline bool cwi_layout_is_in_color(PangoLayout *layout) {
     if (pango_layout_get_unknown_glyphs_count(layout) > 0) return false;
     bool is_in_color = false;

@@ -144,7 +144,7 @@ private final class WebPictureComparison {
         Swift.print(
             "Cold, against decoding alone and curl's processor time on \(processorCount) processors:",
             "\(hundredths(ratios.sorted()[ratios.count / 2])) (budget 1.15).",
-            "Sizes and colours compared in all rounds; Pillow's differ by \(largestDistance) of 255 at most.")
+            "Sizes and colors compared in all rounds; Pillow's differ by \(largestDistance) of 255 at most.")
     }
 
     private func median(_ contender: PictureContender, _ figure: (ClientReport) -> Double) -> Double {

@@ -30,14 +30,14 @@ struct WebPictureSet {
     }
 }
 
-/// A decoded image as a client reports it: its size, and twelve colours.
+/// A decoded image as a client reports it: its size, and twelve colors.
 struct PictureSample: Equatable {
     var width = 0
     var height = 0
     /// Premultiplied, of the cells of a grid of 4 by 3, on the average.
     var colors = [SIMD4<UInt8>](repeating: .zero, count: 12)
 
-    /// Of all images, as a client writes them: two bytes of width, two of height, and the colours, for each.
+    /// Of all images, as a client writes them: two bytes of width, two of height, and the colors, for each.
     static func read(from url: URL) throws -> [PictureSample] {
         let bytes = [UInt8](try Data(contentsOf: url))
         return stride(from: 0, to: bytes.count, by: byteCount).map { start in
@@ -57,7 +57,7 @@ struct PictureSample: Equatable {
             + colors.flatMap { [$0.x, $0.y, $0.z, $0.w] }
     }
 
-    /// How far the colours are from others', at the most.
+    /// How far the colors are from others', at the most.
     func distance(to other: PictureSample) -> Int {
         zip(colors, other.colors).map { first, second in
             (0..<4).map { abs(Int(first[$0]) - Int(second[$0])) }.max() ?? 0

@@ -21,7 +21,7 @@ from PIL import Image
 
 
 def samples(image):
-    """Twelve colours: what the cells of a grid of 4 by 3 are on the average, premultiplied."""
+    """Twelve colors: what the cells of a grid of 4 by 3 are on the average, premultiplied."""
     return image.convert("RGBA").convert("RGBa").resize((4, 3), Image.BOX).tobytes()
 
 

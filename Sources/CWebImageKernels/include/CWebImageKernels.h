@@ -44,7 +44,7 @@ void cwi_make_opaque(uint8_t *pixels, size_t count);
 void cwi_convert_colors(
     const uint8_t *source, uint8_t *destination, size_t count, const int32_t *addends, const uint8_t *encoded);
 
-// Replaces each colour byte v of channel c (0 to 2) of premultiplied pixels by tables[c * 256 + v]; alpha stays.
+// Replaces each color byte v of channel c (0 to 2) of premultiplied pixels by tables[c * 256 + v]; alpha stays.
 void cwi_map_tones(const uint8_t *source, uint8_t *destination, size_t count, const uint8_t *tables);
 
 // How two images are blended. Porter and Duff's modes come first, then those that treat each channel alike, then those
@@ -177,7 +177,7 @@ void cwi_mask_with_border(
     const uint8_t *source, const uint8_t *shape, const uint8_t *border, uint32_t color, uint8_t *destination,
     size_t count);
 
-// Sets `count` pixels to a premultiplied colour, red in the lowest byte.
+// Sets `count` pixels to a premultiplied color, red in the lowest byte.
 void cwi_fill(uint32_t color, uint8_t *destination, size_t count);
 
 // Undoes the filter of a PNG row (W3C PNG, third edition, 9): `source` are the bytes after the filter byte, `above` is

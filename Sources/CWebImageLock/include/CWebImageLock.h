@@ -3,7 +3,7 @@
 
 #include <stdint.h>
 
-// A lock of four bytes, on Linux's futex. Whoever finds it free takes it: a thread that sleeps does not get it handed
+// A lock of four bytes, on Linux's futex. A thread that finds it free takes it: a thread that sleeps does not get it handed
 // over, which would make all others wait until it runs.
 
 typedef struct {

@@ -88,7 +88,7 @@ extension WebImageManager {
     /// - Returns: the body, empty for HEAD; the final URL, status and header fields, which from the cache include an
     ///   `Age`; and where they came from. The status is `nil` without HTTP.
     /// - Throws: the error of the load; ``WebImageError/notInCache(key:)`` if nothing is cached and the policy does not
-    ///   ask the server; ``WebImageError/cancelled`` if the task was cancelled.
+    ///   allow the server; ``WebImageError/cancelled`` if the task was cancelled.
     public func data(
         for request: WebImageRequest, method: LoaderRequest.Method = .get, body: Data? = nil
     ) async throws(WebImageError) -> (data: Data, response: LoaderResponse, origin: ImageOrigin) {

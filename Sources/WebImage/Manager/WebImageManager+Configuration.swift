@@ -139,7 +139,7 @@ extension WebImageManager {
         /// Called when a view gets an image at once, without an operation. For such requests ``didFinish`` is not called.
         package var didAnswer: (@Sendable (_ response: WebImageResponse) -> Void)?
 
-        /// Asks for time to continue in the background, for a load with ``WebImageOptions/continueInBackground``.
+        /// Requests time to continue in the background, for a load with ``WebImageOptions/continueInBackground``.
         /// Returns a closure that is called once when the load has ended. `onExpiration` cancels the load. The hook
         /// runs on the calling thread.
         ///

@@ -76,7 +76,7 @@ extension WebImageOptions {
     /// to its end. A transfer that several requests share counts once. Images from a cache, a file or a `data:` URL do
     /// not count.
     public static let showNetworkActivity = WebImageOptions(rawValue: 1 << 10)
-    /// Asks the program for time in the background while the load runs, through
+    /// Requests time in the background from the program while the load runs, through
     /// ``WebImageManager/Configuration/beginBackgroundTask``, and cancels the load when that time is over. In a view,
     /// the load continues when the view disappears, so that the caches have the image next time, and the program's
     /// `GApplication` runs until it has ended; another URL in the same view cancels it.

@@ -35,7 +35,7 @@ struct CompareCommand: Command {
                 """)
         parser.group = "Output"
         let output = parser.option(
-            "output", letter: "o", value: "FILE", completion: .file, help: "Write a picture of the differences")
+            "output", letter: "o", value: "FILE", completion: .file, help: "Write an image of the differences")
         let isolated = parser.isolatedFlag()
         let pixels = PixelLimit.Declaration(in: parser)
         parser.group = "Reports"
@@ -48,7 +48,7 @@ struct CompareCommand: Command {
         try parser.checkStreams(inputs: operands, output: nil, printing: [])
         if output.path == OutputFile.standardOutput {
             throw parser.error(
-                "the result is printed to standard output; name a file for the picture of the differences")
+                "the result is printed to standard output; name a file for the image of the differences")
         }
         inputs = try operands.map { (argument) throws(ArgumentError) in try parser.input(argument) }
         limit = try pixels.limit(from: parser)
@@ -90,7 +90,7 @@ struct CompareCommand: Command {
         report.print(on: .standard, about: current, isJSON: isJSON, isQuiet: isQuiet)
         await session.finish()
         if report.error == nil, output != nil, report.comparison == nil {
-            Console.standard.complain("there is no picture of the differences: the sizes differ")
+            Console.standard.complain("there is no image of the differences: the sizes differ")
             return .trouble
         }
         if report.error != nil { return .trouble }

@@ -53,13 +53,13 @@ struct HashCommand: Command {
         let similar = parser.option(
             "similar", value: "N", help: "Print groups of images whose phash differs in at most N of 64 bits; try 10")
         let decode = parser.option(
-            "decode", value: "HASH", help: "Draw the picture of this BlurHash or ThumbHash; needs --output")
+            "decode", value: "HASH", help: "Draw the image of this BlurHash or ThumbHash; needs --output")
         let size = parser.option(
-            "size", value: "N|WxH", help: "The size of that picture; N is the longer side of a ThumbHash; 32 by default"
+            "size", value: "N|WxH", help: "The size of that image; N is the longer side of a ThumbHash; 32 by default"
         )
         let output = parser.option(
             "output", letter: "o", value: "FILE", completion: .file,
-            help: "Write the picture of --decode to FILE; - is a PNG on standard output")
+            help: "Write the image of --decode to FILE; - is a PNG on standard output")
         let isolated = parser.isolatedFlag()
         let pixels = PixelLimit.Declaration(in: parser)
         parser.group = "Reports"
@@ -121,7 +121,7 @@ struct HashCommand: Command {
         guard sides.count <= 2, sides.allSatisfy({ (1...4_096).contains($0) }) else {
             throw parser.error("--size takes N or WIDTHxHEIGHT in pixels, each at most 4096, not '\(size.value ?? "")'")
         }
-        if kind == .phash { throw parser.error("a phash has no picture") }
+        if kind == .phash { throw parser.error("no image can be made of a phash") }
         if kind != .thumbhash, let hash = try? BlurHash(text) {
             return try drawing(parser) { () throws(WebImageError) in
                 try hash.image(width: sides[0], height: sides[sides.count - 1])

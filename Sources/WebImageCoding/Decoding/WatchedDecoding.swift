@@ -36,7 +36,7 @@ extension DecodingLimits {
 }
 
 extension ImageDecoder {
-    /// Whether it is called by the thread that asks for its result. A custom decoder is, unless the limits have a time: another thread takes
+    /// Whether it is called by the thread that needs its result. A custom decoder is, unless the limits have a time: another thread takes
     /// 50 µs for each call, more than all else of a load from memory.
     private func staysOnThread(_ limits: DecodingLimits) -> Bool {
         conduct.returnsInTime || limits.seconds == nil && !(self is any ProbingDecoder)
@@ -91,7 +91,7 @@ extension ImageDecoder {
 
 /// A value that one thread at a time uses, which need not be the same one.
 private struct Confined<Value>: @unchecked Sendable {
-    // `@unchecked`: the caller waits while the other thread uses the value, and does not use it again after giving up.
+    // `@unchecked`: the caller waits while the other thread uses the value, and does not use it again after the limit.
     let value: Value
 }
 

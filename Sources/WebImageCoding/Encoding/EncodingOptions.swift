@@ -47,7 +47,7 @@ public struct EncodingOptions: Sendable {
     /// default, writes one image of at most 256 pixels.
     public var iconSides: [Int] = []
     /// The EXIF and XMP of the file, in JPEG, PNG, WebP, AVIF, HEIC, JPEG XL, TIFF and JPEG 2000. `nil`, the default,
-    /// writes none: a picture keeps neither its place nor its camera.
+    /// writes none: an image keeps neither its place nor its camera.
     ///
     /// Pixels are upright sRGB, so what is written says so: the orientation is 1, the color space is sRGB, and the size is
     /// the file's, in EXIF and XMP. An empty ``ImageMetadata`` writes only the orientation. Pass

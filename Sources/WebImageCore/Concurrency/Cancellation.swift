@@ -39,7 +39,7 @@ public final class Cancellation: Sendable {
         return flag.load(ordering: .relaxed) || budget?.isAbandoned == true || parent?.isCancelled == true
     }
 
-    /// Asks the work to stop at its next checkpoint.
+    /// Stops the work at its next checkpoint.
     public func cancel() { flag.store(true, ordering: .relaxed) }
 
     /// Throws ``WebImageError/cancelled`` if the flag is set, or ``WebImageError/LimitFailure/processorTime(seconds:)``

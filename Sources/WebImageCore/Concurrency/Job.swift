@@ -239,7 +239,7 @@
             let next = state.withLock { state -> Subscriber? in
                 guard state.isLive, !state.mayLoad else { return nil }
                 let next = state.subscribers.first { $0.id > lastID }
-                // Nobody need be called.
+                // No handler need be called.
                 if let next, next.veto == nil {
                     state.mayLoad = true
                     first = nil

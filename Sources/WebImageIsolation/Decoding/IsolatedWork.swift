@@ -39,7 +39,7 @@ struct IsolatedWork: Sendable {
         }
     }
 
-    /// Asks a process, and once more a new one if the first had worked on other images before it failed.
+    /// Sends the request to a process, and once more to a new one if the first had worked on other images before it failed.
     ///
     /// - Parameters:
     ///   - outputByteCount: the room for the result, in bytes.

@@ -269,7 +269,7 @@ final class DecoderProcess: @unchecked Sendable {
         }
     }
 
-    /// Asks the process to stop, and ends it if it does not do so at once.
+    /// Requests that the process stops, and ends it if it does not do so at once.
     private func stop() throws {
         try send(.cancel, [])
         let deadline = Self.now + Self.pollMilliseconds / 1000

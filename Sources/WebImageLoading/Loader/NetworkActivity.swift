@@ -76,7 +76,7 @@ public final class NetworkActivity: Sendable {
             let count = max(0, state.count + difference)
             guard count != state.count else { return false }
             state.count = count
-            // Nobody would notice.
+            // No handler would be called.
             guard !state.listeners.isEmpty || state.settling != nil else {
                 state.isActive = count > 0
                 return false

@@ -28,9 +28,9 @@ typedef enum {
  * WebImageCachePolicy:
  * @WEB_IMAGE_CACHE_POLICY_CACHE_FIRST: uses the cached copy regardless of age. The default
  * @WEB_IMAGE_CACHE_POLICY_HTTP: follows the rules of HTTP for a private cache
- * @WEB_IMAGE_CACHE_POLICY_REFRESH: shows the cached copy, and asks the server whether it is current
+ * @WEB_IMAGE_CACHE_POLICY_REFRESH: shows the cached copy, while the server is contacted for a newer one
  * @WEB_IMAGE_CACHE_POLICY_RELOAD: loads from the server, and replaces the cached copy
- * @WEB_IMAGE_CACHE_POLICY_CACHE_ONLY: uses the cached copy, and never asks a server
+ * @WEB_IMAGE_CACHE_POLICY_CACHE_ONLY: uses the cached copy, and never contacts a server
  * @WEB_IMAGE_CACHE_POLICY_OFFLINE: as `HTTP` without a server
  *
  * Which of memory, disk and server may answer a request.
