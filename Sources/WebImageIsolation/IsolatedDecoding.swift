@@ -10,6 +10,12 @@ public import WebImageCore
 ///
 /// Managers use ``shared`` with the policy of their configuration. Processes start when the first image needs one, and end after
 /// some time without work.
+///
+/// ```swift
+/// let isolated = CodecRegistry.shared.isolated(by: .required)
+/// let image = try isolated.decode(data)
+/// print(IsolatedDecoding.shared.blockingStatus.counters.imageCount)
+/// ```
 public final class IsolatedDecoding: Sendable {
     /// The processes that all managers share.
     public static let shared = IsolatedDecoding()

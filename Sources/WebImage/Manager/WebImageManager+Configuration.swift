@@ -13,6 +13,13 @@ extension WebImageManager {
     ///
     ///     load ─► memory, disk ─► shouldLoad ─► loader ─► decode ─► processors ─► willCache ─► end ─► didFinish
     ///                                                                                   └ failed ─► shouldBlock
+    ///
+    /// ```swift
+    /// var configuration = WebImageManager.Configuration()
+    /// configuration.isolation = .always
+    /// configuration.shouldLoad = { $0.url.host() == "images.example.org" }
+    /// let manager = WebImageManager(configuration: configuration)
+    /// ```
     public struct Configuration: Sendable {
         /// The cache for images; by default ``ImageCache/shared``.
         public var cache: any ImageCaching

@@ -18,6 +18,12 @@ public import WebImageProcessing
 /// All functions may be called on any thread. They take effect before they return, except for calls of ``onEvent``.
 public final class AnimationPlayer: Sendable {
     /// How a player plays. May be changed while it plays.
+    ///
+    /// ```swift
+    /// var configuration = AnimationPlayer.Configuration(rate: 2, loopCount: 1)
+    /// configuration.preloadsAllFrames = true
+    /// let player = AnimationPlayer(image, configuration: configuration)
+    /// ```
     public struct Configuration: Sendable {
         /// The order of frames; ``PlaybackMode/normal`` by default.
         public var mode: PlaybackMode

@@ -4,6 +4,13 @@ public import WebImageCore
 
 extension DiskCache {
     /// Where a disk cache stores its files, and how much it keeps.
+    ///
+    /// ```swift
+    /// var configuration = DiskCache.Configuration(directory: folder)
+    /// configuration.sizeLimit = 500 << 20
+    /// configuration.ageLimit = 7 * 86_400
+    /// let cache = DiskCache(configuration: configuration)
+    /// ```
     public struct Configuration: Sendable {
         /// The directory; created with mode 0700 if it is missing. By default ``defaultDirectory(application:)``.
         public var directory: URL
@@ -102,6 +109,11 @@ extension DiskCache {
 
 extension DiskCache {
     /// What is stored with the bytes.
+    ///
+    /// ```swift
+    /// let attributes = DiskCache.Attributes(expiration: .seconds(3600), extendedData: Data("draft".utf8))
+    /// cache.disk?.store(data, for: "report", attributes: attributes)
+    /// ```
     public struct Attributes: Sendable, Hashable {
         /// When the entry expires; `nil`, the default, is never. The cache's limits apply to all entries.
         public var expiration: CacheExpiration?

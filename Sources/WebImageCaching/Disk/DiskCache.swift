@@ -23,6 +23,12 @@ package import WebImageCore
 /// process is killed, unwritten changes are lost. This includes up to 16,384 accesses, which are written in batches so
 /// that look-ups need not write. When `main` returns, or `exit` is called, all are written: the program ends up to two
 /// seconds later.
+///
+/// ```swift
+/// let cache = DiskCache(configuration: DiskCache.Configuration(directory: folder))
+/// cache.store(data, for: "report")
+/// print(await cache.data(for: "report")?.count ?? 0)
+/// ```
 public final class DiskCache: Sendable {
     /// The configuration of this cache.
     public let configuration: Configuration

@@ -17,6 +17,12 @@ public import WebImageCore
 ///
 /// Methods may be called from any thread. `async` ones read and decode on threads of the library; those whose names
 /// begin with `blocking` read and decode on the calling thread.
+///
+/// ```swift
+/// let key = ImageCacheKey(source: "drawing/1")
+/// await cache.store(image, for: key)
+/// print(await cache.image(for: key)?.tier as Any)
+/// ```
 public final class ImageCache: ImageCaching {
     /// Decoded images; the cost of an entry is its bytes.
     public let memory: MemoryCache<ImageCacheKey, Image>
@@ -71,6 +77,12 @@ public final class ImageCache: ImageCaching {
     }
 
     /// The configuration of an image cache. Memory and disk have their own configurations.
+    ///
+    /// ```swift
+    /// var configuration = ImageCache.Configuration()
+    /// configuration.pixelByteLimit = 200 << 20
+    /// let cache = ImageCache(memory: MemoryCache(costLimit: 100 << 20), disk: DiskCache(), configuration: configuration)
+    /// ```
     public struct Configuration: Sendable {
         /// Decodes bytes from disk, and encodes images without bytes.
         package var codecs: CodecRegistry
@@ -119,6 +131,11 @@ public final class ImageCache: ImageCaching {
     }
 
     /// The tiers of a cache that a call is about.
+    ///
+    /// ```swift
+    /// await ImageCache.shared.remove(for: WebImageRequest(url), from: .memory)
+    /// await ImageCache.shared.clear(.disk)
+    /// ```
     public struct Tiers: OptionSet, Sendable, Hashable {
         /// The bits.
         public let rawValue: Int

@@ -3,6 +3,12 @@ public import WebImageCore
 
 extension MemoryCache {
     /// The limits and other settings of a memory cache.
+    ///
+    /// ```swift
+    /// var configuration = MemoryCache<ImageCacheKey, Image>.Configuration.images
+    /// configuration.countLimit = 500
+    /// let memory = MemoryCache(configuration: configuration)
+    /// ```
     public struct Configuration: Sendable {
         /// The maximum total cost of all entries, in a unit of the caller's choice (bytes, for images). Clamped to
         /// `Int.max / 2`. No limit by default.

@@ -14,6 +14,12 @@ internal import WebImageCore
 ///
 /// Limits hold whenever no call of ``set(_:for:cost:expiration:)`` is in progress. Entries that have expired, or have not been used for ``ageLimit``, are never returned; a thread of the
 /// library removes them. Values are released outside the locks, by ``Configuration/releaseHandler`` if there is one.
+///
+/// ```swift
+/// let icons = MemoryCache<String, Image>(costLimit: 16 << 20)
+/// icons.set(image, for: "folder", cost: image.pixels.byteCount)
+/// print(icons.value(for: "folder")?.pixels.size as Any)
+/// ```
 public final class MemoryCache<Key: Hashable & Sendable, Value: Sendable>: Sendable {
     @usableFromInline typealias Store = LRUStore<Key, Value>
 

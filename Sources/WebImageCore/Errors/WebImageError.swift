@@ -108,6 +108,14 @@ public indirect enum WebImageError: Error, Sendable, Equatable {
     }
 
     /// The time limit that a load reached.
+    ///
+    /// ```swift
+    /// do {
+    ///     show(try await manager.image(for: WebImageRequest(url)))
+    /// } catch .timedOut(reason: .offline, _, _) {
+    ///     print("There is no network.")
+    /// }
+    /// ```
     public enum TimeoutReason: Sendable, Hashable {
         /// The connection was not established in time.
         case connecting
@@ -122,6 +130,14 @@ public indirect enum WebImageError: Error, Sendable, Equatable {
     }
 
     /// Why a certificate was rejected.
+    ///
+    /// ```swift
+    /// do {
+    ///     show(try await manager.image(for: WebImageRequest(url)))
+    /// } catch .certificate(reason: .expired, let url) {
+    ///     print("The certificate of \(url.host() ?? "the server") has expired.")
+    /// }
+    /// ```
     public enum CertificateFailure: Sendable, Hashable {
         /// The certificate, or one in its chain, has expired.
         case expired
@@ -178,6 +194,14 @@ public indirect enum WebImageError: Error, Sendable, Equatable {
     }
 
     /// Why decoding failed.
+    ///
+    /// ```swift
+    /// do {
+    ///     show(try await manager.image(for: WebImageRequest(url)))
+    /// } catch .decoding(let format, reason: .truncated, _) {
+    ///     print("The \(format.name) file is not complete.")
+    /// }
+    /// ```
     public enum DecodingFailure: Sendable, Hashable {
         /// The data ends before the image does.
         case truncated

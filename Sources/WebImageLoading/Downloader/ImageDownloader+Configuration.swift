@@ -11,6 +11,16 @@ extension ImageDownloader {
     ///
     /// All but the decryptor run on the network thread, and block all transfers until they return. None is called under
     /// a lock, or on the thread that calls ``ImageDownloader/load(_:priority:handler:)``.
+    ///
+    /// ```swift
+    /// var configuration = ImageDownloader.Configuration()
+    /// configuration.headers["User-Agent"] = "Example/1.0"
+    /// configuration.requestModifier = { request in
+    ///     var request = request
+    ///     request.headers["X-Time"] = "\(Date.now.timeIntervalSince1970)"
+    ///     return request
+    /// }
+    /// ```
     public struct Configuration: Sendable {
         /// The limit on concurrent transfers per host and port; 6, as in browsers with HTTP/1.1. At least 1.
         public var maximumConnectionsPerHost = 6

@@ -10,6 +10,13 @@ public import WebImageCore
 ///
 /// Handlers are called on the downloader's network thread, and block all its transfers until they return. A released
 /// downloader finishes its loads; its thread then ends.
+///
+/// ```swift
+/// var configuration = ImageDownloader.Configuration()
+/// configuration.maximumConnectionsPerHost = 2
+/// let manager = WebImageManager(
+///     configuration: WebImageManager.Configuration(loaders: [ImageDownloader(configuration: configuration)]))
+/// ```
 public final class ImageDownloader: ImageLoader, HeaderReporting {
     /// The shared downloader, with the default configuration.
     public static let shared = ImageDownloader()

@@ -5,6 +5,11 @@ public import FoundationEssentials
 ///     load ── queue ──► exchange (302) ── queue ──► exchange (200) ──► end
 ///             └──────── queueDuration ────┘
 ///     └────────────────────── totalDuration ─────────────────────────┘
+///
+/// ```swift
+/// let response = try await manager.response(for: WebImageRequest(url))
+/// if let metrics = response.metrics { print(metrics.totalDuration, metrics.wireByteCount, metrics.redirectCount) }
+/// ```
 public struct LoaderMetrics: Sendable {
     /// The exchanges in order. The last is the response; those before it led to it, such as redirects.
     public var exchanges: [Exchange] = []
@@ -27,6 +32,12 @@ public struct LoaderMetrics: Sendable {
     public var wireByteCount: Int64 { exchanges.reduce(0) { $0 + $1.headerByteCount + $1.bodyByteCount } }
 
     /// One request and its response.
+    ///
+    /// ```swift
+    /// for exchange in try await manager.response(for: WebImageRequest(url)).metrics?.exchanges ?? [] {
+    ///     print(exchange.url, exchange.statusCode ?? 0, exchange.firstByteDuration, exchange.isConnectionReused)
+    /// }
+    /// ```
     public struct Exchange: Sendable {
         /// The requested URL.
         public package(set) var url: URL

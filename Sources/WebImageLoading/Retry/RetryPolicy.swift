@@ -64,6 +64,11 @@ public struct RetryFailure: Sendable {
 /// The longest wait doubles with each attempt. Only requests with an idempotent method are tried again, after an error
 /// that is transient (``WebImageError/isTransient``). After a Retry-After of more than 60 s there is no
 /// further attempt.
+///
+/// ```swift
+/// var request = WebImageRequest(url)
+/// request.retryPolicy = RetryPolicy(maximumAttempts: 4, initialBackoff: .seconds(1))
+/// ```
 public struct RetryPolicy: RetryStrategy {
     /// The largest number of attempts for one URL, including the first; 1 never tries again.
     package var maximumAttempts: Int

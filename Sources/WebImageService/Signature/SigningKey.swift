@@ -1,6 +1,13 @@
 internal import WebImageCore
 
 /// A key with its salt, which sign paths.
+///
+/// ```swift
+/// if let key = SigningKey(hexKey: "943b421c9eb07c83", hexSalt: "520f986b998545b4") {
+///     let path = "/rs:fill:300:300/plain/https://example.org/photo.jpg"
+///     print("/" + key.signature(of: path) + path)
+/// }
+/// ```
 public struct SigningKey: Sendable, CustomStringConvertible, CustomReflectable {
     private let key: [UInt8]
     private let salt: [UInt8]

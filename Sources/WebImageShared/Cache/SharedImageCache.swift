@@ -26,6 +26,12 @@ internal import WebImageLoading
 /// row, a circuit breaker stops requests for a while. Damaged objects, and those of other programs or versions, are misses.
 public final class SharedImageCache: Sendable {
     /// The time limits of a look-up. A store that exceeds them counts as a miss.
+    ///
+    /// ```swift
+    /// var configuration = SharedImageCache.Configuration(location: try S3Location("s3://images/cache"))
+    /// configuration.budget.firstByte = .milliseconds(500)
+    /// let cache = SharedImageCache(configuration)
+    /// ```
     public struct Budget: Sendable, Hashable {
         /// The time to connect; 100 ms by default.
         public var connect: Duration = .milliseconds(100)
