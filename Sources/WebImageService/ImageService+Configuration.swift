@@ -114,6 +114,9 @@ extension ImageService {
     public struct Limits: Sendable, Hashable {
         /// The longest source or upload in bytes; 50 MiB by default. Downloads beyond it stop.
         public var sourceByteCount = 50 << 20
+        /// The most bytes of all uploads together, from their arrival until their files are made; 256 MiB by default. More are refused with
+        /// 429, and a longer upload as too long.
+        public var uploadByteCount = 256 << 20
         /// The time for loading a source, and for the bytes of an upload; 20 s by default.
         public var transferTime: Duration = .seconds(20)
         /// The limits for decoding; by default those of servers.

@@ -37,6 +37,8 @@ public final class ImageService: Sendable {
     var places: WorkPlaces { results.places }
     /// For uploads that arrive: as many as can be made and wait. More are refused at once.
     let uploads: WorkPlaces
+    /// For the bytes of uploads, from their arrival until their files are made.
+    let uploadBytes: ByteBudget
     private let totals = Lock(Counters())
     private let isStopping = Lock(false)
     private let madeFallbacks = Lock(0)
@@ -97,6 +99,7 @@ public final class ImageService: Sendable {
         let limits = configuration.limits
         let waitingCount = max(0, limits.workCount) + max(0, limits.queueLength)
         uploads = WorkPlaces(placeCount: waitingCount, queueLength: 0)
+        uploadBytes = ByteBudget(byteLimit: limits.uploadByteCount)
         fallbackID = configuration.fallback.map { SHA256.hexDigest(of: [UInt8]($0)) } ?? ""
         results = ResultStore(
             memory: MemoryCache(costLimit: configuration.memoryByteCount), disk: configuration.disk,

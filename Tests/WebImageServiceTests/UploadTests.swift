@@ -155,6 +155,44 @@ struct UploadTests {
         _ = try await service.take(pieces(jpeg))
     }
 
+    /// Uploads that arrive slowly, or wait for a place, have a limit on their memory together.
+    @Test func theBytesOfAllUploadsAreLimited() async throws {
+        let file = try jpeg
+        let service = try service { $0.limits.uploadByteCount = file.count * 3 / 2 }
+        let (stream, continuation) = AsyncThrowingStream<Data, any Error>.makeStream()
+        for start in stride(from: 0, to: file.count, by: 1000) { continuation.yield(file[start...].prefix(1000)) }
+        let slow = Task { try await service.take(stream) }
+        while service.uploadBytes.heldByteCount < file.count, !Task.isCancelled { await Task.yield() }
+        let overloaded = UploadRejection.refused(status: 429, reason: "Too many images are being made.")
+        await #expect(throws: overloaded) { try await service.take(pieces(file)) }
+        #expect(service.uploadBytes.heldByteCount == file.count)
+        continuation.finish()
+        _ = try await slow.value
+        while service.uploadBytes.heldByteCount > 0, !Task.isCancelled { await Task.yield() }
+        _ = try await service.take(pieces(file))
+        // What never fits is too long.
+        let small = try self.service { $0.limits.uploadByteCount = 4000 }
+        await #expect(throws: UploadRejection.tooLong(limit: 4000)) { try await small.take(pieces(file)) }
+    }
+
+    @Test func anUploadWaitsForItsPlaceNoLongerThanItsTime() async throws {
+        let service = try service {
+            $0.limits.workCount = 1
+            $0.limits.queueLength = 1
+            $0.limits.time = .milliseconds(100)
+        }
+        let (held, release) = AsyncStream<Void>.makeStream()
+        let holder = Task { try await service.places.run { for await _ in held {} } }
+        while service.places.runningCount < 1, !Task.isCancelled { await Task.yield() }
+        let late = UploadRejection.refused(status: 504, reason: "The image was not ready in time.")
+        await #expect(throws: late) { try await service.take(pieces(jpeg)) }
+        while service.places.waitingCount > 0 || service.uploadBytes.heldByteCount > 0, !Task.isCancelled {
+            await Task.yield()
+        }
+        release.finish()
+        _ = try await holder.value
+    }
+
     @Test func oneResultThatCannotBeMadeRefusesAll() async throws {
         for options in ["w:x", "c:10:10/f:exe", "wm:1", "w:9000/el:1"] {
             let policy = UploadPolicy(results: ["a": "w:10", "b": options])

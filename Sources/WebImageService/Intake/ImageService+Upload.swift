@@ -14,8 +14,9 @@ extension ImageService {
     ///
     /// The upload is read no further than needed to refuse it. It is never written to disk, and counts against the service's limits as results
     /// do: its length against ``ImageService/Limits/sourceByteCount``, the time for its bytes against
-    /// ``ImageService/Limits/transferTime``, and that for its files against ``ImageService/Limits/time``. At a time, as many arrive as can be
-    /// made and wait; more are refused with 429. At the end of the time, the task that reads `pieces` is cancelled, and the call returns.
+    /// ``ImageService/Limits/transferTime``, and that for its place and its files against ``ImageService/Limits/time``. At a time, as many
+    /// arrive as can be made and wait, and the bytes of all uploads have ``ImageService/Limits/uploadByteCount`` together until their files
+    /// are made; more are refused with 429. At the end of the time, the task that reads `pieces` is cancelled, and the call returns.
     ///
     /// - Parameters:
     ///   - pieces: the bytes as they arrive.
@@ -26,18 +27,22 @@ extension ImageService {
     ) async throws(UploadRejection) -> Upload {
         let recipes = try recipes(of: policy)
         var policy = policy
-        policy.byteLimit = min(policy.byteLimit, configuration.limits.sourceByteCount)
-        let transferTime = configuration.limits.transferTime
-        let data = try await withinTime(transferTime, else: .slowUpload) { [policy] () throws(UploadRejection) in
-            try await self.inPlace(of: self.uploads) { () throws(UploadRejection) in
-                try await Self.read(pieces, policy)
+        let limits = configuration.limits
+        policy.byteLimit = min(policy.byteLimit, limits.sourceByteCount, limits.uploadByteCount)
+        let arrived = try await withinTime(limits.transferTime, else: .slowUpload) {
+            [policy] () throws(UploadRejection) -> ArrivedBytes in
+            try await self.inPlace(of: self.uploads) { () throws(UploadRejection) -> ArrivedBytes in
+                try await self.read(pieces, policy)
             }
         }
-        return try await inPlace(of: places) { [policy, maker] () throws(UploadRejection) in
-            try await withinTime(configuration.limits.time, else: .timedOut) { () throws(UploadRejection) in
+        return try await withinTime(limits.time, else: .timedOut) { [policy, maker] () throws(UploadRejection) -> Upload in
+            // Also when the time is over, the bytes count until the work has ended.
+            defer { withExtendedLifetime(arrived) {} }
+            return try await self.inPlace(of: self.places) { () throws(UploadRejection) -> Upload in
                 let result = await DecodingQueue.run(priority: .normal) { cancellation in
                     Result { () throws(UploadRejection) in
-                        try UploadWork(maker: maker, data: data, cancellation: cancellation).upload(recipes, policy)
+                        try UploadWork(maker: maker, data: arrived.data, cancellation: cancellation)
+                            .upload(recipes, policy)
                     }
                 }
                 guard let result else { throw .interrupted }
@@ -104,18 +109,18 @@ extension ImageService {
     }
 
     /// Reads all pieces, unless the first bytes show that the rest is of no use.
-    private static func read<Pieces: AsyncSequence<Data, any Error>>(
+    private func read<Pieces: AsyncSequence<Data, any Error>>(
         _ pieces: Pieces, _ policy: UploadPolicy
-    ) async throws(UploadRejection) -> Data {
-        var (data, isChecked) = (Data(), false)
+    ) async throws(UploadRejection) -> ArrivedBytes {
+        var (arrived, isChecked) = (ArrivedBytes(uploadBytes), false)
         do {
             for try await piece in pieces {
-                guard data.count + piece.count <= policy.byteLimit else {
+                guard arrived.data.count + piece.count <= policy.byteLimit else {
                     throw UploadRejection.tooLong(limit: policy.byteLimit)
                 }
-                data.append(piece)
-                if !isChecked, data.count >= 4096 {
-                    try policy.check(data)
+                try arrived.append(piece)
+                if !isChecked, arrived.data.count >= 4096 {
+                    try policy.check(arrived.data)
                     isChecked = true
                 }
             }
@@ -126,8 +131,8 @@ extension ImageService {
         }
         // A stream whose task is cancelled ends like a complete one.
         if Task.isCancelled { throw .interrupted }
-        try policy.check(data)
-        return data
+        try policy.check(arrived.data)
+        return arrived
     }
 }
 
