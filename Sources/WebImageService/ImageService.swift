@@ -93,8 +93,8 @@ public final class ImageService: Sendable {
             usesSourceLifetime: configuration.usesSourceLifetime,
             watermark: configuration.watermark.map { WatermarkImage($0) },
             folder: configuration.folder?.absoluteString ?? "",
-            store: configuration.store.map { "\($0.endpoint.absoluteString) \($0.region)" } ?? "", sources: sources,
-            now: configuration.now)
+            store: configuration.store.map { "\($0.endpoint.absoluteString) \($0.region) \($0.style)" } ?? "",
+            storeUser: configuration.storeCredential?.keyID ?? "", sources: sources, now: configuration.now)
         self.maker = maker
         let limits = configuration.limits
         let waitingCount = max(0, limits.workCount) + max(0, limits.queueLength)

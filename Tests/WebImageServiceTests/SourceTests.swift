@@ -155,6 +155,38 @@ struct SourceTests {
 
     // MARK: Stores
 
+    /// The same bucket and key of another store is another original, also in a cache of both.
+    @Test func originalsAreKeptByTheirStore() async throws {
+        let directory = try TemporaryDirectory()
+        let disk = DiskCache(
+            configuration: DiskCache.Configuration(directory: URL(filePath: directory.path("originals"))))
+        let cache = ImageCache(disk: disk)
+        func fixture(_ origin: OriginServer, user: String? = nil) throws -> ServiceFixture {
+            let location = try S3Location("s3://any?endpoint=http://127.0.0.1:\(origin.port)&region=r&style=path")
+            return try ServiceFixture(origin) {
+                $0.images.cache = cache
+                $0.store = location
+                $0.storeCredential = user.map { S3Credential(keyID: $0, secret: "secret") }
+            }
+        }
+        func count(_ origin: OriginServer) async throws -> Int {
+            try await origin.requests().filter { $0.path == "/bucket/a.png" }.count
+        }
+        let (first, second) = (try OriginServer(), try OriginServer())
+        for (origin, width) in [(first, 8), (second, 16)] {
+            try await origin.answer(
+                "/bucket/a.png", "Cache-Control: max-age=600", body: Self.png(width: width))
+        }
+        #expect(try await fixture(first).get("/plain/s3://bucket/a.png@png").size == [8, 8])
+        await disk.flush()
+        #expect(try await fixture(second).get("/plain/s3://bucket/a.png@png").size == [16, 8])
+        // The same store needs no other load, unless other keys may not read it.
+        #expect(try await fixture(first).get("/plain/s3://bucket/a.png@png").size == [8, 8])
+        #expect(try await count(first) == 1)
+        #expect(try await fixture(first, user: "other").get("/plain/s3://bucket/a.png@png").size == [8, 8])
+        #expect(try await count(first) == 2)
+    }
+
     @Test func aQueryNamesAVersionOfAnObject() async throws {
         let origin = try Self.origin.get()
         let location = try S3Location("s3://any?endpoint=http://127.0.0.1:\(origin.port)&region=r&style=path")

@@ -21,6 +21,8 @@ struct ResultMaker: Sendable {
     let watermark: WatermarkImage?
     /// Where `local:` and `s3:` sources come from.
     let folder: String, store: String
+    /// Whose keys load `s3:` sources, in keys of originals: stores let others read other objects.
+    let storeUser: String
     /// Which sources redirects may lead to.
     let sources: SourcePolicy
     let now: @Sendable () -> Date
@@ -67,9 +69,16 @@ struct ResultMaker: Sendable {
 
     // MARK: Loading
 
+    private static func isInStore(_ url: URL) -> Bool { url.scheme?.lowercased() == "s3" }
+
     private func source(at url: URL) async throws(WebImageError) -> Source {
         var request = WebImageRequest(url, cachePolicy: .http)
         request.totalTimeout = limits.transferTime
+        if Self.isInStore(url) {
+            // Other services that use the cache may have another store.
+            let prefix = "\(store) \(storeUser) "
+            request.cacheKeyFilter = { prefix + $0.absoluteString }
+        }
         let response = try await manager.dataResponse(for: request, acceptsAnyAnswer: false)
         // A cache may have what came from elsewhere.
         guard sources.allowsRedirect(to: response.url) else {

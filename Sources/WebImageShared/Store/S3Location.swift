@@ -110,7 +110,7 @@ public struct S3Location: Sendable, Hashable, CustomStringConvertible {
 
 /// The keys of an account. They appear in no description and no log.
 public struct S3Credential: Sendable, CustomStringConvertible, CustomReflectable {
-    let keyID: String
+    package let keyID: String
     let secret: String
     let sessionToken: String?
 
