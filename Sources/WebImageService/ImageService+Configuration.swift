@@ -27,7 +27,7 @@ extension ImageService {
         public var pathPrefix = ""
         /// Options between slashes, by the name of their preset. That of `default` precedes the options of every path.
         public var presets: [String: String] = [:]
-        /// Whether paths have names of presets instead of options; `false` by default.
+        /// Whether paths have names of presets instead of options, and those of `/info` no options; `false` by default.
         public var allowsOnlyPresets = false
 
         // MARK: Sources

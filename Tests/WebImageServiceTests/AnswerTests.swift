@@ -271,4 +271,19 @@ struct AnswerTests {
         let refused = await fixture.service.answer(to: ServiceRequest(target: "/info/_/w:1/plain/http://a/b"))
         #expect(refused.status == 400)
     }
+
+    @Test func withOnlyPresetsDescriptionsHaveNoOptions() async throws {
+        let fixture = try await self.fixture {
+            $0.presets = ["small": "w:20"]
+            $0.allowsOnlyPresets = true
+        }
+        let source = try fixture.origin.url("/a.png").absoluteString
+        for (options, status) in [
+            ("", 200), ("exif:1/", 400), ("dc:16/", 400), ("cb:1/", 400), ("small:small/", 400), ("nope:1/", 400),
+        ] {
+            let answer = await fixture.service.answer(to: ServiceRequest(target: "/info/_/\(options)plain/\(source)"))
+            #expect(answer.status == status, "\(options): \(answer.text)")
+        }
+        #expect(try await fixture.get("/small/plain/{}/a.png").status == 200)
+    }
 }

@@ -59,6 +59,8 @@ struct OrderReader: Sendable {
     private func description(_ path: ServicePath, _ now: Date) throws(Refusal) -> Order {
         var (description, count, delivery) = (ImageDescription(), 0, Delivery())
         while count < path.parts.count, path.parts[count] != "plain", path.parts[count].contains(":") {
+            // There are no presets for descriptions.
+            guard !options.presets.isOnlySource else { throw .invalid("Only presets are allowed, not options.") }
             try description.read(path.parts[count], &delivery)
             count += 1
         }
