@@ -150,6 +150,23 @@ struct HostileTests {
         #expect(try await fixture.get("/s:900:900:1/plain/{}/a.png").status == 200)
     }
 
+    /// A watermark can be larger than the result that it is drawn on.
+    @Test func hugeWatermarksAreRefused() async throws {
+        let mark = try CodecRegistry.shared.encode(ServiceFixture.picture(width: 20, height: 20), as: .png)
+        let fixture = try ServiceFixture {
+            $0.limits.resultPixelCount = 10_000
+            $0.watermark = mark
+        }
+        try await fixture.serve("/a.png", width: 40, height: 40)
+        for (options, status) in [
+            ("wm:1:ce:0:0:2.5", 200), ("wm:1:ce:0:0:2.6", 422), ("wm:1:ce:0:0:10", 422), ("wm:1:re:0:0:10", 422),
+            ("w:9/dpr:10/el:1/wm:1", 422), ("w:20/dpr:5/el:1/wm:1", 200),
+        ] {
+            let answer = try await fixture.get("/\(options)/plain/{}/a.png@png")
+            #expect(answer.status == status, "\(options): \(answer.text.prefix(100))")
+        }
+    }
+
     @Test func bombsAreRefused() async throws {
         let fixture = try ServiceFixture { $0.limits.decoding.pixelCount = 1000 }
         try await fixture.serve("/a.png", width: 100, height: 100)

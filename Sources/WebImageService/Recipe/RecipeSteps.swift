@@ -100,14 +100,7 @@ struct RecipeSteps {
     ) throws(WebImageError) {
         let canvas = geometry.padded
         let natural = mark.image.pixels.size
-        let factor =
-            watermark.scale > 0
-            ? watermark.scale
-                * min(Double(canvas.width) / Double(natural.width), Double(canvas.height) / Double(natural.height))
-            : geometry.density
-        let size = PixelSize(
-            width: max(1, Int((Double(natural.width) * factor).rounded())),
-            height: max(1, Int((Double(natural.height) * factor).rounded())))
+        let size = watermark.size(of: natural, on: geometry)
         var image = mark.image
         if size != natural {
             image = try image.processed(
@@ -127,6 +120,20 @@ struct RecipeSteps {
             .blend(
                 image, id: "\(mark.id) \(size) \(watermark.isRepeated)", x: Double(x), y: Double(y),
                 opacity: watermark.opacity))
+    }
+}
+
+extension Recipe.Watermark {
+    /// Returns the size at which a mark is drawn.
+    func size(of natural: PixelSize, on geometry: RecipeGeometry) -> PixelSize {
+        let canvas = geometry.padded
+        let factor =
+            scale > 0
+            ? scale * min(Double(canvas.width) / Double(natural.width), Double(canvas.height) / Double(natural.height))
+            : geometry.density
+        return PixelSize(
+            width: max(1, Int((Double(natural.width) * factor).rounded())),
+            height: max(1, Int((Double(natural.height) * factor).rounded())))
     }
 }
 

@@ -243,9 +243,8 @@ struct ResultMaker: Sendable {
             geometry = RecipeGeometry(recipe, source: turn.applied(to: size))
             try check(geometry, frameCount: frameCount)
         }
-        let mark = recipe.watermark == nil ? nil : try watermark?.mark(decoding, limits.decoding, cancellation)
-        if recipe.watermark != nil, mark == nil {
-            throw .processing(identifier: "watermark", reason: .failed("the service has no watermark"))
+        let mark = try recipe.watermark.map { (option) throws(WebImageError) in
+            try checkedMark(option, on: geometry, cancellation)
         }
         let steps = try RecipeSteps(
             recipe, geometry, turn: turn, source: turn.applied(to: size),
@@ -258,6 +257,21 @@ struct ResultMaker: Sendable {
     private func mayBeAnimated(_ recipe: Recipe) -> Bool {
         guard case .format(let format) = recipe.output else { return true }
         return encoding.canEncodeAnimation(as: format)
+    }
+
+    /// Returns the service's watermark, if it is within the limits at its size on the result.
+    private func checkedMark(
+        _ option: Recipe.Watermark, on geometry: RecipeGeometry, _ cancellation: Cancellation
+    ) throws(WebImageError) -> RecipeSteps.Mark {
+        guard let mark = try watermark?.mark(decoding, limits.decoding, cancellation) else {
+            throw .processing(identifier: "watermark", reason: .failed("the service has no watermark"))
+        }
+        let (natural, size) = (mark.image.pixels.size, option.size(of: mark.image.pixels.size, on: geometry))
+        guard size == natural || size.pixelCount <= limits.resultPixelCount else {
+            throw .processing(
+                identifier: "watermark", reason: .resultTooLarge(size, pixelLimit: limits.resultPixelCount))
+        }
+        return mark
     }
 
     private func check(_ geometry: RecipeGeometry, frameCount: Int) throws(WebImageError) {
