@@ -107,16 +107,19 @@ struct AnswerTests {
 
     // MARK: Conditions and parts
 
+    /// In September 2023.
+    private static let start = Date(timeIntervalSince1970: 1_695_000_000)
+    private static let startText = "Mon, 18 Sep 2023 01:20:00 GMT"
+
     @Test func aClientThatHasTheResultGets304() async throws {
-        let fixture = try await self.fixture()
+        let fixture = try await self.fixture { $0.now = { Self.start } }
         let path = "/w:20/plain/{}/a.png"
         let first = try await fixture.get(path)
         let tag = try #require(first.header("ETag"))
-        #expect(first.header("Last-Modified") == "Tue, 15 Nov 1994 12:45:26 GMT")
+        #expect(first.header("Last-Modified") == Self.startText)
         for headers in [
             ["If-None-Match": tag], ["If-None-Match": "\"x\", W/\(tag)"], ["If-None-Match": "*"],
-            ["If-Modified-Since": "Tue, 15 Nov 1994 12:45:26 GMT"],
-            ["If-Modified-Since": "Sat, 15 Nov 2014 12:45:26 GMT"],
+            ["If-Modified-Since": Self.startText], ["If-Modified-Since": "Mon, 18 Sep 2023 01:20:01 GMT"],
         ] {
             let answer = try await fixture.get(path, headers)
             #expect(answer.status == 304 && answer.bytes.isEmpty && answer.header("ETag") == tag, "\(headers)")
@@ -125,13 +128,58 @@ struct AnswerTests {
         }
         for headers in [
             ["If-None-Match": "\"x\""],
-            ["If-None-Match": "\"x\"", "If-Modified-Since": "Sat, 15 Nov 2014 12:45:26 GMT"],
-            ["If-Modified-Since": "Mon, 14 Nov 1994 12:45:26 GMT"], ["If-Modified-Since": "yesterday"],
+            ["If-None-Match": "\"x\"", "If-Modified-Since": Self.startText],
+            // The time of the source is not that of the result.
+            ["If-Modified-Since": "Tue, 15 Nov 1994 12:45:26 GMT"], ["If-Modified-Since": "yesterday"],
         ] {
             #expect(try await fixture.get(path, headers).status == 200, "\(headers)")
         }
         // The format is part of the result.
         #expect(try await fixture.get(path, ["Accept": "image/webp", "If-None-Match": tag]).status == 200)
+    }
+
+    /// A client that has the result of other settings, and compares times only, gets the new one.
+    @Test func aResultIsAsOldAsItsBytes() async throws {
+        let clock = LockBox(Self.start)
+        func get(quality: Int, _ headers: [String: String] = [:]) async throws -> ServiceAnswer {
+            let fixture = try await self.fixture { configuration in
+                configuration.quality = quality
+                configuration.now = { clock.withLock { $0 } }
+            }
+            return try await fixture.get("/w:20/plain/{}/a.png@jpg", headers)
+        }
+        let old = try #require(try await get(quality: 80).header("Last-Modified"))
+        clock.withLock { $0 += 60 }
+        let answer = try await get(quality: 20, ["If-Modified-Since": old])
+        #expect(answer.status == 200 && answer.header("Last-Modified") == "Mon, 18 Sep 2023 01:21:00 GMT")
+    }
+
+    @Test(arguments: ["GET", "HEAD"])
+    func anotherResultThanTheClientMeansIs412(method: String) async throws {
+        let fixture = try await self.fixture { $0.now = { Self.start } }
+        let path = "/w:20/plain/{}/a.png"
+        let tag = try #require(try await fixture.get(path).header("ETag"))
+        let early = "Mon, 18 Sep 2023 01:19:59 GMT"
+        for headers in [
+            ["If-Match": "\"x\""], ["If-Match": "W/\(tag)"], ["If-Match": ""], ["If-Unmodified-Since": early],
+            ["If-Match": "\"x\"", "If-Unmodified-Since": Self.startText],
+            // It comes before the other conditions, and before the part.
+            ["If-Match": "\"x\"", "If-None-Match": tag], ["If-Unmodified-Since": early, "If-None-Match": tag],
+            ["If-Match": "\"x\"", "Range": "bytes=0-1"], ["If-Match": "\"x\"", "Range": "bytes=99999-"],
+        ] {
+            let answer = try await fixture.get(path, headers, method: method)
+            #expect(answer.status == 412 && answer.bytes.isEmpty, "\(headers): \(answer.status)")
+            #expect(answer.header("ETag") == tag && answer.header("Content-Length") == "0")
+            #expect(answer.header("Cache-Control") == "no-store")
+        }
+        for (headers, status) in [
+            (["If-Match": tag], 200), (["If-Match": "\"x\", \(tag)"], 200), (["If-Match": "*"], 200),
+            (["If-Match": tag, "If-Unmodified-Since": early], 200), (["If-Unmodified-Since": Self.startText], 200),
+            (["If-Unmodified-Since": "yesterday"], 200), (["If-Match": tag, "If-None-Match": tag], 304),
+            (["If-Match": tag, "Range": "bytes=0-1"], method == "GET" ? 206 : 200),
+        ] {
+            #expect(try await fixture.get(path, headers, method: method).status == status, "\(headers)")
+        }
     }
 
     @Test func partsOfResultsAreSent() async throws {
@@ -152,6 +200,7 @@ struct AnswerTests {
         for range in ["bytes=99999-", "bytes=-0"] {
             let answer = try await fixture.get(path, ["Range": range])
             #expect(answer.status == 416 && answer.header("Content-Range") == "bytes */\(count)", "\(range)")
+            #expect(answer.header("Cache-Control") == "no-store")
         }
         for range in [
             "bytes=9-0", "bytes=0-1,3-4", "bytes=a-b", "items=0-1", "bytes=-", "bytes=--1",

@@ -110,18 +110,6 @@ struct SourceTests {
         #expect(try await fixture.get("/plain/local:///a.png").status == 200)
     }
 
-    @Test func aFilesTimeIsThatOfItsResults() async throws {
-        let directory = try TemporaryDirectory()
-        let file = try directory.write(try Self.png(), to: "photos/a.png")
-        try FileManager.default.setAttributes(
-            [.modificationDate: Date(timeIntervalSince1970: 784_111_777)], ofItemAtPath: file.path)
-        let fixture = try fixture { $0.folder = URL(filePath: directory.path("photos"), directoryHint: .isDirectory) }
-        let answer = try await fixture.get("/plain/local:///a.png")
-        #expect(answer.header("Last-Modified") == "Sun, 06 Nov 1994 08:49:37 GMT")
-        let headers = ["If-Modified-Since": "Sun, 06 Nov 1994 08:49:37 GMT"]
-        #expect(try await fixture.get("/plain/local:///a.png", headers).status == 304)
-    }
-
     @Test func aCancelledFileIsNotReadToItsEnd() async throws {
         let directory = try TemporaryDirectory()
         try directory.write(Data(repeating: 1, count: 4 << 20), to: "photos/a.png")

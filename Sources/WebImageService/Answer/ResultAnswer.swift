@@ -13,6 +13,7 @@ struct ResultAnswer {
     var answer: ServiceAnswer {
         let fields = commonFields
         let count = result.body.count
+        guard meetsPreconditions else { return Self.withoutBody(412, fields) }
         if isCurrent {
             var answer = ServiceAnswer(status: 304, headers: fields)
             answer.unsentByteCount = count
@@ -32,16 +33,19 @@ struct ResultAnswer {
             (status, range) = (206, part)
             own.add("Content-Range", "bytes \(part.lowerBound)-\(part.upperBound - 1)/\(count)")
         case .unsatisfiable:
-            return ServiceAnswer(
-                status: 416,
-                headers: fields + [
-                    HTTPField(name: "Content-Range", value: "bytes */\(count)"),
-                    HTTPField(name: "Content-Length", value: "0"),
-                ])
+            return Self.withoutBody(416, fields + [HTTPField(name: "Content-Range", value: "bytes */\(count)")])
         }
         own.add("Content-Length", "\(range.count)")
         let body = request.method == "HEAD" ? ServiceAnswer.Body(Data()) : result.body[range]
         return ServiceAnswer(status: status, headers: fields + own, body: body)
+    }
+
+    /// An answer that holds for this request only: no cache may send it to others.
+    private static func withoutBody(_ status: Int, _ fields: [HTTPField]) -> ServiceAnswer {
+        var fields = fields.filter { !$0.isNamed("Cache-Control") }
+        fields.add("Cache-Control", "no-store")
+        fields.add("Content-Length", "0")
+        return ServiceAnswer(status: status, headers: fields)
     }
 
     private var tag: String { "\"\(result.head.tag)\"" }
@@ -77,13 +81,22 @@ struct ResultAnswer {
 
     // MARK: Conditions (RFC 9110, 13)
 
+    /// Whether the result is the one that the client means. Comes before the other conditions.
+    private var meetsPreconditions: Bool {
+        // Weak tags are equal to none.
+        if let tags = request.header("If-Match") { return tags.listElements.contains { $0 == "*" || $0 == tag } }
+        return date(in: "If-Unmodified-Since").map { modified <= $0 } ?? true
+    }
+
     /// Whether the client has the result.
     private var isCurrent: Bool {
         if let tags = request.header("If-None-Match") { return Self.list(tags, contains: tag) }
-        guard let date = request.header("If-Modified-Since").flatMap({ HTTPDate.parse($0, now: now) }) else {
-            return false
-        }
-        return modified <= date
+        return date(in: "If-Modified-Since").map { modified <= $0 } ?? false
+    }
+
+    /// `nil` for a missing or an invalid one.
+    private func date(in field: String) -> Date? {
+        request.header(field).flatMap { HTTPDate.parse($0, now: now) }
     }
 
     private static func list(_ list: String, contains tag: String) -> Bool {

@@ -30,7 +30,6 @@ struct ResultMaker: Sendable {
     /// The bytes of a source, and what its server says about them.
     struct Source: Sendable {
         let data: Data
-        var modified: Date?
         /// In seconds; `nil` if it is not known.
         var lifetime: Double?
         var isStorable = true
@@ -94,7 +93,6 @@ struct ResultMaker: Sendable {
         }
         guard !response.data.isEmpty else { throw .invalidResponse(reason: .emptyBody, url: url) }
         var source = Source(data: response.data, judgments: response.judgments)
-        source.modified = response.headerValue("Last-Modified").flatMap { HTTPDate.parse($0, now: now()) }
         if response.statusCode != nil {
             let control = CacheControl(response.headers)
             source.isStorable = !control.has(.noStore) && !control.has(.isPrivate)
@@ -129,8 +127,8 @@ struct ResultMaker: Sendable {
         var lifetime = lifetime
         if usesSourceLifetime, let own = source.lifetime { lifetime = min(lifetime, own) }
         return StoredResult(
-            file.data, contentType: file.contentType, fileExtension: file.fileExtension, modified: source.modified,
-            now: now(), lifetime: lifetime, isStorable: source.isStorable)
+            file.data, contentType: file.contentType, fileExtension: file.fileExtension, now: now(),
+            lifetime: lifetime, isStorable: source.isStorable)
     }
 
     struct File {

@@ -8,7 +8,7 @@ struct StoredResult: Sendable {
         /// Without its dot.
         var fileExtension: String
         var tag: String
-        /// In seconds since 1970.
+        /// When it was made, in seconds since 1970: other settings make other bytes of a source that has not changed.
         var modified: Double
         /// Until when it is sent without being made anew, in seconds since 1970.
         var expires: Double
@@ -20,14 +20,13 @@ struct StoredResult: Sendable {
     let head: Head
 
     init(
-        _ data: Data, contentType: String, fileExtension: String, modified: Date?, now: Date, lifetime: Double,
-        isStorable: Bool
+        _ data: Data, contentType: String, fileExtension: String, now: Date, lifetime: Double, isStorable: Bool
     ) {
         body = ServiceAnswer.Body(data)
         head = Head(
             contentType: contentType, fileExtension: fileExtension,
             tag: String(SHA256.hexDigest(of: [UInt8](data)).prefix(32)),
-            modified: min(modified ?? now, now).timeIntervalSince1970.rounded(.down),
+            modified: now.timeIntervalSince1970.rounded(.down),
             expires: now.timeIntervalSince1970 + lifetime, isStorable: isStorable)
     }
 

@@ -26,22 +26,15 @@ final class FolderLoader: ImageLoader {
         task.start { priority in
             // The look-up follows links, so it is made where reading may wait.
             let item = Self.queue.submit(priority: priority) { [self] in
-                let file = file(relative)
+                let url = file(relative)
                 task.end()
-                guard let file else { return handler(.finished(.failure(.file(path: relative, errno: ENOENT)))) }
+                guard let url else { return handler(.finished(.failure(.file(path: relative, errno: ENOENT)))) }
                 var request = request
-                request.url = file.url
+                request.url = url
                 task.start { priority in
                     files.load(request, priority: priority) { event in
-                        switch event {
-                        case .response(var response):
-                            response.headers.add("Last-Modified", HTTPDate.format(file.modified))
-                            handler(.response(response))
-                        case .finished:
-                            task.end()
-                            handler(event)
-                        default: handler(event)
-                        }
+                        if case .finished = event { task.end() }
+                        handler(event)
                     }
                 }
             }
@@ -59,14 +52,12 @@ final class FolderLoader: ImageLoader {
     }
 
     /// Returns a file of the folder; `nil` if there is none.
-    private func file(_ relative: String) -> (url: URL, modified: Date)? {
+    private func file(_ relative: String) -> URL? {
         // Absolute and without links; it may have been mounted since the start. That of "/" ends with its slash.
         guard let folder = Self.realPath(folder), let path = Self.realPath(folder + "/" + relative),
             path.hasPrefix(folder == "/" ? folder : folder + "/")
         else { return nil }
-        var status = stat()
-        guard stat(path, &status) == 0 else { return nil }
-        return (ByteString(path).fileURL, Date(timeIntervalSince1970: Double(status.st_mtim.tv_sec)))
+        return ByteString(path).fileURL
     }
 
     private static let queue = WorkQueue(label: "webimage-local", threadCount: 1)
