@@ -123,7 +123,7 @@ extension ImageService {
         public var decoding = DecodingLimits.server
         /// The most frames of an animation; 1,000 by default.
         public var frameCount = 1000
-        /// The longest side of a result in pixels; 8192 by default.
+        /// The longest side of a result in pixels, to which larger ones are scaled down; 8192 by default, 0 for any.
         public var resultSide = 8192
         /// The most pixels of a result; 40 million by default.
         public var resultPixelCount = 40_000_000

@@ -146,6 +146,22 @@ struct ConnectionTests {
         await fixture.server.stop(within: .seconds(5))
     }
 
+    @Test func withoutATimeForTheNextRequestConnectionsClose() async throws {
+        let fixture = try Fixture {
+            $0.times.idle = .zero
+        } answer: { exchange in
+            Self.answer(String(repeating: "x", count: exchange.request.target == "/long" ? 8 << 20 : 3))
+        }
+        for (target, count) in [("/short", 3), ("/long", 8 << 20)] {
+            let client = try RawClient(fixture.place)
+            client.send("GET \(target) HTTP/1.1\r\nHost: a\r\n\r\n")
+            let parts = await client.read().components(separatedBy: "\r\n\r\n")
+            #expect(parts.first?.contains("Connection: close") == true)
+            #expect(parts.last?.utf8.count == count)
+        }
+        await fixture.server.stop(within: .seconds(5))
+    }
+
     @Test func aClientThatDoesNotReadLosesItsConnection() async throws {
         let fixture = try Fixture {
             $0.times.sending = .milliseconds(300)

@@ -45,7 +45,7 @@ struct SettingsTests {
         "shared-timeout": ("1", "x"), "workers": ("2", "0"),
         "queue": ("0", "-1"), "timeout": ("9", "x"), "max-src-resolution": ("16.8", "x"),
         "max-src-file-size": ("1K", "k"),
-        "max-animation-frames": ("1", "0"), "max-result-dimension": ("1", "0"), "isolation": ("never", "maybe"),
+        "max-animation-frames": ("1", "0"), "max-result-dimension": ("1", "-1"), "isolation": ("never", "maybe"),
     ]
 
     @Test func everySettingHasAnEffectAndRefusesWhatIsInvalid() throws {
@@ -99,8 +99,12 @@ struct SettingsTests {
     @Test func whatImgproxyMeansByZeroIsMeantHere() throws {
         let found = try settings(environment: [
             "IMGPROXY_REQUESTS_QUEUE_SIZE": "0", "IMGPROXY_MAX_SRC_FILE_SIZE": "0",
-            "IMGPROXY_MAX_ANIMATION_FRAMES": "1",
+            "IMGPROXY_MAX_ANIMATION_FRAMES": "1", "IMGPROXY_MAX_RESULT_DIMENSION": "0",
+            "IMGPROXY_KEEP_ALIVE_TIMEOUT": "0",
         ])
+        #expect(found.settings.service.limits.resultSide == 0)
+        // The server then closes each connection.
+        #expect(found.settings.limits.times.idle == .zero)
         #expect(found.settings.service.limits.queueLength == 100_000)
         #expect(found.settings.service.limits.sourceByteCount == 2 << 30)
         // There it cuts animations, here it would refuse them.

@@ -75,6 +75,7 @@ struct CachingTests {
         let changes: [(String, (inout ImageService.Configuration) -> Void)] = [
             ("quality", { $0.quality = 20 }), ("a format's quality", { $0.formatQualities = [.jpeg: 30] }),
             ("lifetime", { $0.lifetime = .seconds(60) }), ("the source's", { $0.usesSourceLifetime = true }),
+            ("side", { $0.limits.resultSide = 10 }),
             (
                 "watermark",
                 {

@@ -1,5 +1,6 @@
 import Testing
 import WebImageCore
+import WebImageTestSupport
 
 @testable import WebImageService
 
@@ -25,6 +26,47 @@ struct GeometryTests {
         let geometry = RecipeGeometry(reader.recipe, source: PixelSize(width: 400, height: 200))
         #expect("\(geometry.padded.width)x\(geometry.padded.height)" == size, "\(geometry)")
         #expect(geometry.decoded.width <= 400 && geometry.decoded.height <= 200)
+    }
+
+    /// As with imgproxy's limit, all of a result becomes smaller: 100 pixels, of a source of 400 by 200 pixels.
+    @Test(arguments: [
+        ("", "100x50", 0.25), ("w:80", "80x40", 1), ("w:1000/el:1", "100x50", 0.1), ("w:1000", "100x50", 0.25),
+        ("rs:fill:200:100", "100x50", 0.5), ("rs:force:50:200", "25x100", 0.5), ("mw:800", "100x50", 0.125),
+        ("rs:fit:1000:1000:0:1", "100x100", 0.1), ("w:100/pd:50", "100x75", 0.5), ("w:50/dpr:4/pd:0:25", "100x25", 1),
+        ("rs:fit:1:20000:0:1", "1x100", 0.005), ("rs:fill:10:10", "10x10", 1),
+    ])
+    func resultsAreScaledDownToALimit(options: String, size: String, density: Double) throws {
+        var reader = OptionReader(presets: Presets([:], isOnlySource: false))
+        _ = try reader.readOptions(options.split(separator: "/") + ["plain"])
+        let source = PixelSize(width: 400, height: 200)
+        let geometry = RecipeGeometry(reader.recipe, source: source, sideLimit: 100)
+        #expect("\(geometry.padded.width)x\(geometry.padded.height)" == size, "\(geometry)")
+        #expect(abs(geometry.density - density) < 0.001, "\(geometry.density)")
+        #expect(geometry.decoded.width <= 400 && geometry.decoded.height <= 200)
+    }
+
+    /// Rounding makes no result a pixel too long.
+    @Test func noResultExceedsTheLimit() throws {
+        var random = SplitMix64(seed: 1)
+        let types: [Recipe.Resizing] = [.fit, .fill, .fillDown, .force, .auto]
+        for _ in 0..<2000 {
+            var recipe = Recipe()
+            recipe.resizing = types.randomElement(using: &random) ?? .fit
+            recipe.width = .random(in: 0...500, using: &random)
+            recipe.height = .random(in: 0...500, using: &random)
+            recipe.minWidth = .random(in: 0...99, using: &random)
+            recipe.enlarges = .random(using: &random)
+            recipe.density = .random(in: 0.1...10, using: &random)
+            if Bool.random(using: &random) { recipe.extension = .init() }
+            if Bool.random(using: &random) { recipe.ratioExtension = .init() }
+            recipe.padding.left = .random(in: 0...50, using: &random)
+            recipe.padding.right = .random(in: 0...50, using: &random)
+            let source = PixelSize(
+                width: .random(in: 1...1000, using: &random), height: .random(in: 1...1000, using: &random))
+            let limit = Int.random(in: 1...300, using: &random)
+            let size = RecipeGeometry(recipe, source: source, sideLimit: limit).padded
+            #expect(max(size.width, size.height) <= limit, "\(size) \(limit) \(recipe) \(source)")
+        }
     }
 
     @Test(arguments: [

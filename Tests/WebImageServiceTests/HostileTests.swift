@@ -142,11 +142,13 @@ struct HostileTests {
         for options in [
             "w:60000/el:1", "s:2000:2000:1", "rs:fit:2000:2000:0:1", "pd:30000", "z:1000/el:1", "mw:9000",
             "w:10/dpr:10/z:1000/el:1",
-            "rs:fit:1:20000/exar:1/ex:1",
+            "rs:fill:60000:1:1", "rs:fill:1:60000:1", "w:1/pd:0:60000/h:60000/rt:force/el:1",
         ] {
             let answer = try await fixture.get("/\(options)/plain/{}/a.png")
             #expect(answer.status == 422, "\(options): \(answer.text)")
         }
+        // Longer sides than allowed are scaled down.
+        #expect(try await fixture.get("/rs:fit:1:20000/ex:1/plain/{}/a.png@png").size == [1, 8192])
         #expect(try await fixture.get("/s:900:900:1/plain/{}/a.png").status == 200)
     }
 

@@ -34,6 +34,14 @@ struct PixelTests {
         #expect(try answer.quarters == quarters)
     }
 
+    @Test func longSidesAreScaledDown() async throws {
+        let fixture = try await self.fixture { $0.limits.resultSide = 40 }
+        let answer = try await fixture.get("/c:0.5:0:we/w:4000/pd:2/el:1/plain/{}/a.png@png")
+        #expect(try answer.size == [40, 40] && answer.quarters == "RRBB")
+        let any = try await self.fixture { $0.limits.resultSide = 0 }
+        #expect(try await any.get("/rs:force:9000:10:1/plain/{}/a.png@png").size == [9000, 10])
+    }
+
     @Test func theBackgroundShowsWhereNothingIs() async throws {
         let fixture = try await self.fixture()
         let answer = try await fixture.get("/rs:fit:40:80:0:1:no/bg:0000ff/plain/{}/a.png@png")

@@ -194,7 +194,7 @@ struct UploadTests {
     }
 
     @Test func oneResultThatCannotBeMadeRefusesAll() async throws {
-        for options in ["w:x", "c:10:10/f:exe", "wm:1", "w:9000/el:1"] {
+        for options in ["w:x", "c:10:10/f:exe", "wm:1", "rs:force:20000:20000:1"] {
             let policy = UploadPolicy(results: ["a": "w:10", "b": options])
             await #expect(throws: UploadRejection.self, "\(options)") { try await service().take(pieces(jpeg), policy) }
         }

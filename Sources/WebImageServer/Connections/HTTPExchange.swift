@@ -13,6 +13,8 @@ final class HTTPExchange: @unchecked Sendable {
     struct Sending: Sendable {
         /// For bodies in memory.
         let bodies: ByteBudget
+        /// Whether every connection ends with its first answer.
+        let closesConnections: Bool
         /// Called before an answer is sent.
         let onAnswer: @Sendable (_ exchange: HTTPExchange, _ answer: ServiceAnswer) -> Void
     }
@@ -97,6 +99,7 @@ final class HTTPExchange: @unchecked Sendable {
     /// - Parameter closes: whether the connection ends with it.
     func send(_ answer: ServiceAnswer, closes: Bool) {
         guard let handle else { return }
+        let closes = closes || sending.closesConnections
         let isCopied = answer.body.count <= Self.copiedByteCount && answer.body.data != nil
         let share = isCopied ? nil : answer.body.share(of: sending.bodies)
         guard isCopied || share != nil || answer.body.data == nil else {

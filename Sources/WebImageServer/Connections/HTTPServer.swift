@@ -37,7 +37,9 @@ final class HTTPServer: @unchecked Sendable {
         onEnd: @escaping @Sendable (_ exchange: HTTPExchange, _ isSent: Bool) -> Void
     ) {
         connections = ConnectionTable(times: limits.times, connectionLimit: limits.connectionCount)
-        sending = HTTPExchange.Sending(bodies: ByteBudget(byteLimit: limits.sendingByteCount), onAnswer: onAnswer)
+        sending = HTTPExchange.Sending(
+            bodies: ByteBudget(byteLimit: limits.sendingByteCount), closesConnections: limits.times.idle <= .zero,
+            onAnswer: onAnswer)
         (self.handler, self.onEnd) = (handler, onEnd)
         let settings = cwi_httpd_limits(
             thread_count: UInt32(limits.threadCount),

@@ -24,7 +24,7 @@ extension Setting {
             "The time for the head of a request, 10 by default"),
         seconds(
             "keep-alive-timeout", "IMGPROXY_KEEP_ALIVE_TIMEOUT", \.limits.times.idle, "Connections",
-            "The time for the next request of a connection, 30 by default"),
+            "The time for the next request of a connection, 30 by default; 0 closes it after each answer"),
         seconds(
             "write-response-timeout", "IMGPROXY_WRITE_RESPONSE_TIMEOUT", \.limits.times.sending, "Connections",
             "The time for a client to read an answer, besides that at 16 KiB/s, 30 by default"),
@@ -216,8 +216,8 @@ extension Setting {
             "max-animation-frames", "WEBIMAGE_MAX_ANIMATION_FRAMES", \.service.limits.frameCount, 1...50_000, "Limits",
             "The most frames of an animation, 1000 by default; longer ones are refused, not cut"),
         integer(
-            "max-result-dimension", "IMGPROXY_MAX_RESULT_DIMENSION", \.service.limits.resultSide, 1...65_535, "Limits",
-            "The longest side of a result in pixels, 8192 by default"),
+            "max-result-dimension", "IMGPROXY_MAX_RESULT_DIMENSION", \.service.limits.resultSide, 0...65_535, "Limits",
+            "The longest side of a result in pixels, to which larger ones are scaled down, 8192 by default; 0 for any"),
         Setting(
             name: "isolation", variable: "WEBIMAGE_ISOLATION", value: "POLICY", group: "Limits",
             help:

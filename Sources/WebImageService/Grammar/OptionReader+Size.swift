@@ -1,7 +1,7 @@
 internal import WebImageCore
 
 extension OptionReader {
-    /// The longest side that a URL can name; ``ImageService/Limits`` have a lower limit.
+    /// The longest side that a URL can name, and of pixels; ``ImageService/Limits`` have a lower limit.
     static let longestSide = MutablePixelBuffer.maximumDimension
     private static let sides = 0...longestSide
 

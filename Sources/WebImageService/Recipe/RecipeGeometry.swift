@@ -18,15 +18,27 @@ struct RecipeGeometry {
     let decoded: PixelSize
     let padding: Recipe.Padding
 
-    init(_ recipe: Recipe, source: PixelSize) {
+    /// - Parameter sideLimit: the longest side of the result, to which everything is scaled down; 0 for any.
+    init(_ recipe: Recipe, source: PixelSize, sideLimit: Int = 0) {
+        var factor = 1.0
+        self.init(recipe, source: source, factor: factor)
+        // Sides are rounded, so a result may be a pixel too long again.
+        while sideLimit > 0, case let longest = max(padded.width, padded.height), longest > sideLimit {
+            factor *= Double(sideLimit) / Double(longest)
+            self = RecipeGeometry(recipe, source: source, factor: factor)
+        }
+    }
+
+    /// - Parameter factor: scales the result.
+    private init(_ recipe: Recipe, source: PixelSize, factor: Double) {
         crop = Self.crop(recipe.crop, of: source)
         let wanted = Self.scale(recipe, of: crop)
         var (across, down) = (wanted.x, wanted.y)
         var density = recipe.density ?? 1
-        let factor = max(across, down)
-        if !recipe.enlarges, factor > 1 {
-            (across, down) = (across / factor, down / factor)
-            density = max(density / factor, min(density, 1))
+        let larger = max(across, down)
+        if !recipe.enlarges, larger > 1 {
+            (across, down) = (across / larger, down / larger)
+            density = max(density / larger, min(density, 1))
         }
         func raise(_ length: Int, _ minimum: Int, _ scale: inout Double, _ other: inout Double) {
             let needed = Double(minimum) * density / Double(length)
@@ -35,6 +47,7 @@ struct RecipeGeometry {
         }
         raise(crop.width, recipe.minWidth, &across, &down)
         raise(crop.height, recipe.minHeight, &down, &across)
+        (across, down, density) = (across * factor, down * factor, density * factor)
         self.density = density
         scaled = PixelSize(width: Self.length(crop.width, across), height: Self.length(crop.height, down))
         let box = PixelSize(
@@ -54,15 +67,15 @@ struct RecipeGeometry {
             bottom: scaledPadding(recipe.padding.bottom), left: scaledPadding(recipe.padding.left))
         padded = PixelSize(
             width: size.width + padding.left + padding.right, height: size.height + padding.top + padding.bottom)
-        let larger = max(across, down)
+        let largest = max(across, down)
         decoded =
-            larger >= 1
+            largest >= 1
             ? source
             : crop == source && across == down
                 ? scaled
                 : PixelSize(
-                    width: min(source.width, Int((Double(source.width) * larger).rounded(.up))),
-                    height: min(source.height, Int((Double(source.height) * larger).rounded(.up))))
+                    width: min(source.width, Int((Double(source.width) * largest).rounded(.up))),
+                    height: min(source.height, Int((Double(source.height) * largest).rounded(.up))))
     }
 
     private static func length(_ length: Int, _ scale: Double) -> Int {

@@ -40,7 +40,7 @@ struct ResultMaker: Sendable {
     /// services use, too.
     func settings(of key: Order.Key) -> String {
         let qualities = formatQualities.map { "\($0.key.name)=\($0.value)" }.sorted()
-        var parts = ["\(quality)", "\(qualities)", "\(lifetime)", "\(usesSourceLifetime)"]
+        var parts = ["\(quality)", "\(qualities)", "\(lifetime)", "\(usesSourceLifetime)", "\(limits.resultSide)"]
         if key.recipe.watermark != nil { parts.append(watermark?.id ?? "none") }
         let scheme = key.source.text.prefix { $0 != ":" }.lowercased()
         if scheme == "local" { parts.append(folder) }
@@ -221,7 +221,7 @@ struct ResultMaker: Sendable {
             orientation = number.flatMap { ImageOrientation(rawValue: $0) } ?? .up
         }
         let turn = Turn(recipe, orientation: orientation)
-        var geometry = RecipeGeometry(recipe, source: turn.applied(to: size))
+        var geometry = RecipeGeometry(recipe, source: turn.applied(to: size), sideLimit: limits.resultSide)
         var options = DecodingOptions(allowsDamage: false, limits: limits.decoding, cancellation: cancellation)
         options.firstFrameOnly = !mayBeAnimated(recipe)
         let frameCount = options.firstFrameOnly ? 1 : info.frameCount
@@ -238,7 +238,7 @@ struct ResultMaker: Sendable {
                 by: [.trim(tolerance: trim.tolerance, color: trim.color, symmetry: trim.symmetry)], tracking: &shown,
                 cancellation: cancellation)
             size = image.pixels.size
-            geometry = RecipeGeometry(recipe, source: turn.applied(to: size))
+            geometry = RecipeGeometry(recipe, source: turn.applied(to: size), sideLimit: limits.resultSide)
             try check(geometry, frameCount: frameCount)
         }
         let mark = try recipe.watermark.map { (option) throws(WebImageError) in
@@ -278,10 +278,10 @@ struct ResultMaker: Sendable {
         let pixelLimit = min(limits.resultPixelCount, frameLimit)
         for size in [geometry.scaled, geometry.padded] {
             let longest = max(size.width, size.height)
-            guard longest <= limits.resultSide, size.width * size.height <= pixelLimit else {
+            guard longest <= OptionReader.longestSide, size.pixelCount <= pixelLimit else {
                 throw .processing(
                     identifier: "size",
-                    reason: .resultTooLarge(size, pixelLimit: pixelLimit, sideLimit: limits.resultSide))
+                    reason: .resultTooLarge(size, pixelLimit: pixelLimit, sideLimit: OptionReader.longestSide))
             }
         }
     }
