@@ -77,7 +77,8 @@ extension Setting {
     private static let sources: [Setting] = [
         list(
             "allowed-sources", "IMGPROXY_ALLOWED_SOURCES", \.service.allowedSources, "URL,…", "Sources",
-            "The beginnings of sources, such as https://*.example.com/photos/; everything by default"),
+            "The beginnings of sources, such as https://*.example.com/photos/, where * stands for any characters but slashes; everything by default"
+        ),
         text("base-url", "IMGPROXY_BASE_URL", \.service.baseURL, "URL", "Sources", "What all sources begin with"),
         Setting(
             name: "local-root", variable: "IMGPROXY_LOCAL_FILESYSTEM_ROOT", value: "FOLDER", group: "Sources",

@@ -34,9 +34,7 @@ struct SourcePolicy: Sendable {
         let path = url.path(percentEncoded: false)
         guard !Self.leavesFolder(path) else { throw .forbiddenSource }
         guard !patterns.isEmpty else { return url }
-        let labels = (url.host() ?? "").lowercased().split(separator: ".")
-        let isAllowed = patterns.contains { $0.matches(scheme, labels, url.port, path.isEmpty ? "/" : path) }
-        guard isAllowed else { throw .forbiddenSource }
+        guard patterns.contains(where: { $0.matches(url) }) else { throw .forbiddenSource }
         return url
     }
 
@@ -72,35 +70,5 @@ extension ImageDownloader {
             }
         }
         return ImageDownloader(configuration: configuration)
-    }
-}
-
-/// The beginning of allowed sources, such as `https://*.example.com/photos/` or `s3://bucket/`.
-struct SourcePattern: Sendable {
-    private let scheme: String
-    /// Labels, of which `*` stands for any one; `nil` for any host.
-    private let labels: [Substring]?
-    private let port: Substring?
-    private let path: String
-
-    init(_ text: String) {
-        let parts = text.firstRange(of: "://").map { (text[..<$0.lowerBound], text[$0.upperBound...]) }
-        scheme = (parts?.0 ?? "").lowercased()
-        let rest = parts?.1 ?? text[...]
-        let authority = rest.prefix { $0 != "/" }
-        let path = rest.dropFirst(authority.count)
-        self.path = path.isEmpty ? "/" : String(path)
-        let pieces = authority.lowercased().split(separator: ":", maxSplits: 1)
-        port = pieces.count == 2 ? pieces[1] : nil
-        labels = pieces.first.map { $0.split(separator: ".") }
-    }
-
-    /// - Parameter host: its labels, in lower case.
-    func matches(_ scheme: String, _ host: [Substring], _ port: Int?, _ path: String) -> Bool {
-        guard scheme == self.scheme, self.port == port.map({ "\($0)"[...] }), path.hasPrefix(self.path) else {
-            return false
-        }
-        guard let labels else { return true }
-        return labels.count == host.count && zip(labels, host).allSatisfy { $0 == "*" || $0 == $1 }
     }
 }
