@@ -50,7 +50,7 @@ struct Recipe: Sendable, Hashable {
 
     // Size.
     var resizing = Resizing.fit
-    /// 0 for a side that follows from the other one.
+    /// 0 for a side that follows from the other one; with ``Resizing/force``, for one that stays as it is.
     var width = 0, height = 0
     var minWidth = 0, minHeight = 0
     var zoomX = 1.0, zoomY = 1.0

@@ -99,6 +99,9 @@ struct RecipeGeometry {
         let factors: (x: Double, y: Double) =
             switch (across, down) {
             case (nil, nil): (1, 1)
+            // A side that is not named stays as it is.
+            case (let across?, nil) where recipe.resizing == .force: (across, 1)
+            case (nil, let down?) where recipe.resizing == .force: (1, down)
             case (let across?, nil): (across, across)
             case (nil, let down?): (down, down)
             case (let across?, let down?):
