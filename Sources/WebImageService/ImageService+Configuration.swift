@@ -62,6 +62,8 @@ extension ImageService {
         public var qualityBound: QualityBound?
         /// The file of the image that the option `watermark` draws; `nil` by default.
         public var watermark: Data?
+        /// The opacity of ``watermark``, 0 to 1, by which that of each path is multiplied; 1 by default.
+        public var watermarkOpacity = 1.0
         /// The file of the image that is sent if a source cannot be loaded or decoded; `nil`, the default, sends the error.
         public var fallback: Data?
         /// The status of ``fallback``; 200 by default. `nil` is that of the error.

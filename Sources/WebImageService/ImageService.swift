@@ -91,7 +91,7 @@ public final class ImageService: Sendable {
             encoding: images.codecs, limits: configuration.limits, quality: configuration.quality,
             formatQualities: configuration.formatQualities, lifetime: configuration.lifetime / .seconds(1),
             usesSourceLifetime: configuration.usesSourceLifetime,
-            watermark: configuration.watermark.map { WatermarkImage($0) },
+            watermark: configuration.watermark.map { WatermarkImage($0, opacity: configuration.watermarkOpacity) },
             folder: configuration.folder?.absoluteString ?? "",
             store: configuration.store.map { "\($0.endpoint.absoluteString) \($0.region) \($0.style)" } ?? "",
             storeUser: configuration.storeCredential?.keyID ?? "", sources: sources, now: configuration.now)

@@ -38,7 +38,7 @@ struct SettingsTests {
         "autoquality-allowed-error": ("0.1", "x"), "autoquality-min": ("20", "0"), "autoquality-max": ("80", "101"),
         "autoquality-format-min": ("avif=60", "gif=1"), "autoquality-format-max": ("avif=65,jpg=90", "avif=0"),
         "quality": ("50", "101"), "format-quality": ("webp=50,avif=40", "exe=1"), "watermark": ("FILE", "/none"),
-        "watermark-data": ("AAAA", "%"), "fallback": ("FILE", "/none"), "fallback-data": ("AAAA", "%"),
+        "watermark-data": ("AAAA", "%"), "watermark-opacity": ("0.5", "2"), "fallback": ("FILE", "/none"), "fallback-data": ("AAAA", "%"),
         "fallback-status": ("0", "100"), "ttl": ("60", "x"), "cache-control-passthrough": ("true", "x"),
         "cache": ("/tmp/c", nil),
         "cache-size": ("500M", "500X"), "memory": ("0", "-1"), "shared": ("s3://abc/d", nil),

@@ -82,15 +82,16 @@ struct CachingTests {
                     $0.watermark = try? CodecRegistry.shared.encode(
                         ServiceFixture.picture(width: 6, height: 4), as: .png)
                 }
-            ),
+            ), ("its opacity", { $0.watermarkOpacity = 0.5 }),
         ]
+        let ofMarks = ["watermark", "its opacity"]
         let (plain, marked) = ("/w:20/plain/{}/a.png@jpg", "/w:20/wm:1/plain/{}/a.png@jpg")
         for path in [plain, marked] {
             #expect(try await status(path) { _ in }.contains("stored"))
             #expect(try await status(path) { _ in }.contains("detail=disk"))
             for (name, change) in changes {
                 // A result without a watermark does not depend on it.
-                let isOther = name != "watermark" || path == marked
+                let isOther = !ofMarks.contains(name) || path == marked
                 #expect(try await status(path, change).contains("stored") == isOther, "\(name) \(path)")
             }
         }

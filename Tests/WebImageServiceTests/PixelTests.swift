@@ -106,7 +106,20 @@ struct PixelTests {
         #expect(try await letters("wm:1:soea:2:2", [(77, 37), (79, 39), (68, 38)]) == "KWW")
         #expect(try await letters("wm:1:ce:0:0:1", [(40, 2), (40, 38), (2, 2)]) == "KKR")
         #expect(try await letters("wm:1:re:8:8", [(1, 1), (17, 17), (9, 1), (1, 9)]) == "KKRR")
+        // Gaps are shares of the result below 1, and have its density.
+        #expect(try await letters("wm:1:re:0.1:0.2", [(15, 15), (17, 17), (9, 1), (1, 9)]) == "RKRR")
+        #expect(try await letters("w:40/dpr:2/wm:1:re:4:4", [(15, 15), (17, 1), (23, 1), (25, 1)]) == "KRRK")
         #expect(try await letters("wm:0", [(40, 20)]) != "K")
+        // The service's opacity is multiplied.
+        let light = try await self.fixture { configuration in
+            configuration.watermark = try? CodecRegistry.shared.encode(mark, as: .png)
+            configuration.watermarkOpacity = 0.5
+        }
+        for (opacity, red) in [("1", 0.5), ("0.5", 0.75)] {
+            let image = try await light.get("/wm:\(opacity):nowe/plain/{}/a.png@png").image
+            let color = try #require(image.color(atX: 1, y: 1))
+            #expect(abs(color.red - red) < 0.02 && color.green == 0, "\(color)")
+        }
         let none = try await self.fixture().get("/wm:1/plain/{}/a.png")
         #expect(none.status == 422)
     }

@@ -145,6 +145,9 @@ extension Setting {
         data(
             "watermark-data", "IMGPROXY_WATERMARK_DATA", \.service.watermark, "BASE64", "The same, as base64",
             SettingValue.base64),
+        number(
+            "watermark-opacity", "IMGPROXY_WATERMARK_OPACITY", \.service.watermarkOpacity,
+            "The opacity of that image, by which that of each path is multiplied, 1 by default"),
         data(
             "fallback", "IMGPROXY_FALLBACK_IMAGE_PATH", \.service.fallback, "FILE", "The image for sources that fail",
             SettingValue.file),

@@ -32,12 +32,17 @@ struct Placement: Sendable, Hashable {
         )
     }
 
+    /// Returns an offset in pixels: below 1, it is a share of a length.
+    static func distance(_ offset: Double, of length: Int, density: Double) -> Int {
+        Int((abs(offset) >= 1 ? offset * density : offset * Double(length)).rounded())
+    }
+
     private func position(
         _ axis: KeyPath<PointPair, Double>, _ inner: Int, _ outer: Int, _ offset: Double, _ density: Double,
         _ mayLeave: Bool
     ) -> Int {
         let space = outer - inner
-        let distance = Int((abs(offset) >= 1 ? offset * density : offset * Double(outer)).rounded())
+        let distance = Self.distance(offset, of: outer, density: density)
         let start: Int
         switch anchor {
         case .side(let x, let y):

@@ -8,6 +8,8 @@ struct RecipeSteps {
         let image: Image
         /// Names the image in identifiers.
         let id: String
+        /// 0 to 1, of which the option's is a share.
+        let opacity: Double
     }
 
     private(set) var processors: [ImageProcessor] = []
@@ -106,20 +108,21 @@ struct RecipeSteps {
             image = try image.processed(
                 by: [.resize(to: Self.target(size), mode: .stretch)], cancellation: cancellation)
         }
+        var (x, y) = (0, 0)
         if watermark.isRepeated {
+            // Offsets are the gaps then.
+            let (place, density) = (watermark.placement, geometry.density)
+            let gapX = Placement.distance(abs(place.offsetX), of: canvas.width, density: density)
+            let gapY = Placement.distance(abs(place.offsetY), of: canvas.height, density: density)
             image = Image(
-                pixels: try image.pixels.tiled(
-                    over: canvas, gapX: Int(abs(watermark.placement.offsetX)),
-                    gapY: Int(abs(watermark.placement.offsetY)),
-                    cancellation: cancellation))
+                pixels: try image.pixels.tiled(over: canvas, gapX: gapX, gapY: gapY, cancellation: cancellation))
+        } else {
+            (x, y) = watermark.placement.origin(of: size, in: canvas, density: geometry.density, mayLeave: true)
         }
-        let (x, y) =
-            watermark.isRepeated
-            ? (0, 0) : watermark.placement.origin(of: size, in: canvas, density: geometry.density, mayLeave: true)
         processors.append(
             .blend(
-                image, id: "\(mark.id) \(size) \(watermark.isRepeated)", x: Double(x), y: Double(y),
-                opacity: watermark.opacity))
+                image, id: "\(mark.id) \(size) \(watermark)", x: Double(x), y: Double(y),
+                opacity: watermark.opacity * mark.opacity))
     }
 }
 
