@@ -47,7 +47,8 @@ enum ServerProgram {
 
         let (metrics, log) = (ServerMetrics(), AccessLog(isEnabled: settings.logsRequests))
         let isStopping = LockBox(false)
-        let pages = ServerPages(service: service, metrics: metrics) { isStopping.withLock { $0 } }
+        let bearer = BearerCheck(secret: settings.secret)
+        let pages = ServerPages(service: service, metrics: metrics, bearer: bearer) { isStopping.withLock { $0 } }
         var sockets = ListeningSocket.inherited(environment)
         if let warning = settings.warning(inheritedCount: sockets.count) { complain(warning) }
         if sockets.isEmpty { for place in settings.places { sockets.append(try ListeningSocket.open(place)) } }

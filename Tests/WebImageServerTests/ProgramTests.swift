@@ -10,11 +10,13 @@ import WebImageTestSupport
 /// The built `webimage-server`.
 @Suite(.timeLimit(.minutes(1)))
 struct ProgramTests {
-    private func run(_ arguments: [String]) throws -> (status: Int32, output: String, errors: String) {
+    private func run(
+        _ arguments: [String], environment: [String: String] = [:]
+    ) throws -> (status: Int32, output: String, errors: String) {
         let (process, output, errors) = (Process(), Pipe(), Pipe())
         process.executableURL = try Self.executable
         process.arguments = arguments
-        process.environment = [:]
+        process.environment = environment
         (process.standardOutput, process.standardError) = (output, errors)
         try process.run()
         let text = String(decoding: output.fileHandleForReading.readDataToEndOfFile(), as: UTF8.self)
@@ -50,6 +52,9 @@ struct ProgramTests {
             #expect(run.status == 2 && run.errors.hasPrefix("webimage-server: "), "\(run)")
         }
         #expect(try run(["--unsigned", "--bind=256.0.0.1:1"]).status == 1)
+        let restricted = try run(
+            ["--unsigned", "--bind=256.0.0.1:1"], environment: ["IMGPROXY_S3_ALLOWED_BUCKETS": "photos"])
+        #expect(restricted.status == 2 && restricted.errors.contains("IMGPROXY_ALLOWED_SOURCES"))
     }
 
     /// The whole way: decoded in another process, sent over a socket, stopped by a signal.

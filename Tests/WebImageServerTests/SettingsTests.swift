@@ -26,7 +26,8 @@ struct SettingsTests {
         "write-response-timeout": ("3", "inf"), "sending-memory": ("64M", "x"), "graceful-stop-timeout": ("0", "-1"),
         "log-requests": ("false", "maybe"),
         "key": ("aa,bb", nil), "salt": ("cc", nil), "signature-size": ("8", "33"), "trusted-signatures": ("a,b", nil),
-        "unsigned": ("true", "x"), "path-prefix": ("/i", nil), "presets": ("a=w:1,b=h:2", "w:1"),
+        "secret": ("open sesame", nil), "max-redirects": ("0", "-1"), "unsigned": ("true", "x"),
+        "path-prefix": ("/i", nil), "presets": ("a=w:1,b=h:2", "w:1"),
         "presets-path": ("FILE", "/none"),
         "only-presets": ("1", "2"), "client-hints": ("t", "u"), "allowed-sources": ("https://a/", nil),
         "base-url": ("https://a/", nil),
@@ -38,7 +39,8 @@ struct SettingsTests {
         "autoquality-allowed-error": ("0.1", "x"), "autoquality-min": ("20", "0"), "autoquality-max": ("80", "101"),
         "autoquality-format-min": ("avif=60", "gif=1"), "autoquality-format-max": ("avif=65,jpg=90", "avif=0"),
         "quality": ("50", "101"), "format-quality": ("webp=50,avif=40", "exe=1"), "watermark": ("FILE", "/none"),
-        "watermark-data": ("AAAA", "%"), "watermark-opacity": ("0.5", "2"), "fallback": ("FILE", "/none"), "fallback-data": ("AAAA", "%"),
+        "watermark-data": ("AAAA", "%"), "watermark-opacity": ("0.5", "2"), "fallback": ("FILE", "/none"),
+        "fallback-data": ("AAAA", "%"),
         "fallback-status": ("0", "100"), "ttl": ("60", "x"), "cache-control-passthrough": ("true", "x"),
         "cache": ("/tmp/c", nil),
         "cache-size": ("500M", "500X"), "memory": ("0", "-1"), "shared": ("s3://abc/d", nil),
@@ -110,6 +112,42 @@ struct SettingsTests {
         // There it cuts animations, here it would refuse them.
         #expect(found.settings.service.limits.frameCount == 1000)
         #expect(found.warnings == ["IMGPROXY_MAX_ANIMATION_FRAMES is not supported, and is ignored"])
+    }
+
+    /// A server that ignored them would allow more than it did under imgproxy.
+    @Test(arguments: [
+        ("IMGPROXY_ALLOWED_PROCESSING_OPTIONS", "rs,q", "IMGPROXY_ONLY_PRESETS"),
+        ("IMGPROXY_INFO_ONLY_PRESETS", "true", "IMGPROXY_ONLY_PRESETS"),
+        ("IMGPROXY_MAX_ANIMATION_FRAME_RESOLUTION", "5", "IMGPROXY_MAX_SRC_RESOLUTION"),
+        ("IMGPROXY_S3_ALLOWED_BUCKETS", "a,b", "IMGPROXY_ALLOWED_SOURCES"),
+        ("IMGPROXY_S3_DENIED_BUCKETS", "a", "IMGPROXY_ALLOWED_SOURCES"),
+    ])
+    func restrictionsThatAreNotSupportedEndTheStart(name: String, value: String, instead: String) throws {
+        let directory = try TemporaryDirectory()
+        try directory.write(Data("\(name)=\"\(value)\"\n".utf8), to: "server.conf")
+        for (arguments, environment) in [
+            ([], [name: value]), (["--config", directory.path("server.conf")], [:]),
+        ] as [([String], [String: String])] {
+            let failure = #expect(throws: StartFailure.self) {
+                try settings(arguments, environment: environment)
+            }
+            #expect(failure?.status == 2 && failure?.description.hasPrefix(name) == true)
+            #expect(failure?.description.contains(instead) == true)
+        }
+        // These restrict nothing.
+        for harmless in ["", "0", "false"] {
+            let warnings = try settings(environment: [name: harmless]).warnings
+            #expect(warnings == ["\(name) is not supported, and is ignored"])
+        }
+    }
+
+    @Test func redirectsHaveALimit() throws {
+        func limit(_ arguments: String...) throws -> Int? {
+            let loaders = try settings(["--unsigned"] + arguments).settings.configuration().images.loaders.loaders
+            return (loaders.first as? ImageDownloader)?.configuration.maximumRedirects
+        }
+        #expect(try limit() == 10)
+        #expect(try limit("--max-redirects=0") == 0)
     }
 
     @Test func formatsHaveQualitiesOfTheirOwnWithinABound() throws {

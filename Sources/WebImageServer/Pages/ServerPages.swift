@@ -6,10 +6,11 @@ internal import WebImageService
 struct ServerPages: Sendable {
     let service: ImageService
     let metrics: ServerMetrics
+    let bearer: BearerCheck
     /// Whether the server is stopping.
     let isStopping: @Sendable () -> Bool
 
-    /// Returns the answer to a request for a page; `nil` for other requests.
+    /// Returns the answer to a request for a page, and to one without the secret of the server; `nil` for other requests.
     func answer(to request: ServiceRequest) -> ServiceAnswer? {
         switch request.target.prefix(while: { $0 != "?" }) {
         case "/health": text(200, "ok\n", request)
@@ -17,6 +18,7 @@ struct ServerPages: Sendable {
             service.isReady && !isStopping()
                 ? text(200, "ready\n", request)
                 : text(503, isStopping() ? "stopping\n" : "overloaded\n", request, [("Retry-After", "1")])
+        case _ where !bearer.accepts(request): .forbidden(request)
         case "/metrics":
             text(
                 200, metrics.text(service.counters, service.configuration), request,

@@ -1,5 +1,6 @@
 internal import FoundationEssentials
 internal import WebImage
+internal import WebImageLoading
 internal import WebImageService
 internal import WebImageShared
 
@@ -17,6 +18,8 @@ struct ServerSettings: Sendable {
     var service = ImageService.Configuration()
     var keyDigits: [String] = [], saltDigits: [String] = []
     var allowsUnsigned = false
+    /// That all requests have; empty for none.
+    var secret = ""
     var usesStore = false
     var storeEndpoint = "", storeRegion = ""
     var offers: Set<ImageFormat> = [.avif, .webp]
@@ -29,6 +32,7 @@ struct ServerSettings: Sendable {
 
     // Addresses.
     var allowsLoopback = false, allowsPrivate = false, allowsLinkLocal = false
+    var maximumRedirects = ImageDownloader.Configuration.server.maximumRedirects
 
     // Caches.
     var cacheDirectory: String?
@@ -54,6 +58,7 @@ struct ServerSettings: Sendable {
 
         var downloads = ImageDownloader.Configuration.server
         downloads.maximumResponseByteCount = Int64(configuration.limits.sourceByteCount)
+        downloads.maximumRedirects = maximumRedirects
         var networks: [String] = []
         if allowsLoopback { networks += ["127.0.0.0/8", "::1"] }
         if allowsPrivate { networks += ["10.0.0.0/8", "172.16.0.0/12", "192.168.0.0/16", "fc00::/7"] }
@@ -88,7 +93,8 @@ struct ServerSettings: Sendable {
             let lowest = lowestFormatQualities[format] ?? lowestQuality
             let highest = highestFormatQualities[format] ?? highestQuality
             guard lowest <= highest else {
-                throw Setting.Invalid("the lowest quality of \(format.name) is above its highest: \(lowest), \(highest)")
+                throw Setting.Invalid(
+                    "the lowest quality of \(format.name) is above its highest: \(lowest), \(highest)")
             }
             bound.formatQualities[format] = lowest...highest
         }

@@ -49,6 +49,10 @@ extension Setting {
         list(
             "trusted-signatures", "IMGPROXY_TRUSTED_SIGNATURES", \.service.trustedSignatures, "TEXT,…", "URLs",
             "Texts that count as signatures of every path"),
+        text(
+            "secret", "IMGPROXY_SECRET", \.secret, "TEXT", "URLs",
+            "What all requests but /health and /ready have in 'Authorization: Bearer TEXT'; others get 403. None by default"
+        ),
         flag(
             "unsigned", "WEBIMAGE_UNSIGNED", \.allowsUnsigned, "URLs",
             "Accept paths without a signature if there is no key, for development"),
@@ -101,6 +105,9 @@ extension Setting {
         flag(
             "allow-link-local", "IMGPROXY_ALLOW_LINK_LOCAL_SOURCE_ADDRESSES", \.allowsLinkLocal, "Sources",
             "Also load from link-local addresses"),
+        integer(
+            "max-redirects", "IMGPROXY_MAX_REDIRECTS", \.maximumRedirects, 0...100, "Sources",
+            "The most redirects of a source, 10 by default"),
         seconds(
             "download-timeout", "IMGPROXY_DOWNLOAD_TIMEOUT", \.service.limits.transferTime, "Sources",
             "The time for loading a source, 20 by default"),

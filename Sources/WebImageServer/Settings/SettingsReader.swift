@@ -15,6 +15,7 @@ struct SettingsReader {
             if let setting = Setting.all.first(where: { $0.variable == name }) {
                 try apply(setting, value, named: name)
             } else if name.hasPrefix("IMGPROXY_") {
+                try UnsupportedRestriction.check(name, value)
                 warnings.append("\(name) is not supported, and is ignored")
             }
         }
@@ -37,12 +38,13 @@ struct SettingsReader {
             let place = "\(path):\(index + 1)"
             guard let sign = text.firstIndex(of: "=") else { throw StartFailure(description: "\(place): no '='") }
             let name = String(text[..<sign])
-            guard let setting = Setting.all.first(where: { $0.variable == name }) else {
-                throw StartFailure(description: "\(place): there is no setting \(name)")
-            }
             var value = text[text.index(after: sign)...]
             if value.count >= 2, let quote = value.first, quote == "\"" || quote == "'", value.last == quote {
                 value = value.dropFirst().dropLast()
+            }
+            guard let setting = Setting.all.first(where: { $0.variable == name }) else {
+                try UnsupportedRestriction.check(name, String(value))
+                throw StartFailure(description: "\(place): there is no setting \(name)")
             }
             try apply(setting, String(value), named: "\(place): \(name)")
         }

@@ -27,6 +27,11 @@ extension ServiceAnswer {
         Refusal.stopping.answer(hasBody: request.method != "HEAD")
     }
 
+    /// The answer to a request without the secret of the server.
+    package static func forbidden(_ request: ServiceRequest) -> ServiceAnswer {
+        Refusal.forbiddenRequest.answer(hasBody: request.method != "HEAD")
+    }
+
     /// The answer in place of one that takes more memory than clients may take together.
     package static func busy(_ request: ServiceRequest) -> ServiceAnswer {
         Refusal.busy.answer(hasBody: request.method != "HEAD")

@@ -1,0 +1,48 @@
+import Foundation
+import Testing
+import WebImage
+import WebImageService
+
+@testable import WebImageServer
+
+/// What the server answers without its service.
+@Suite(.timeLimit(.minutes(1)))
+struct PagesTests {
+    private func status(_ target: String, secret: String, _ fields: [String] = []) throws -> Int? {
+        var configuration = ImageService.Configuration()
+        configuration.images.isolation = .never
+        let pages = ServerPages(
+            service: try ImageService(configuration), metrics: ServerMetrics(), bearer: BearerCheck(secret: secret)
+        ) { false }
+        let headers = fields.map { HTTPField(name: "authorization", value: $0) }
+        return pages.answer(to: ServiceRequest(target: target, headers: headers))?.status
+    }
+
+    private static let image = "/_/w:1/plain/http://a.example/b"
+
+    @Test(arguments: [
+        [], [""], ["Bearer"], ["Bearer "], ["Bearer wrong"], ["Bearer SECRET"], ["Bearer secret "], ["secret"],
+        ["Basic secret"], ["Bearer secret", "Bearer secret"], ["Bearer secretsecret"], ["Bearer secre"],
+        ["Bearer  secret"],
+    ])
+    func requestsWithoutTheSecretAreRefused(fields: [String]) throws {
+        for target in [Self.image, "/metrics", "/info/_/plain/http://a.example/b", "/healthy", "/", "//health"] {
+            #expect(try status(target, secret: "secret", fields) == 403, "\(target)")
+        }
+        // They say nothing, and those who ask have no secret.
+        for target in ["/health", "/ready", "/health?x"] {
+            #expect(try status(target, secret: "secret", fields) == 200, "\(target)")
+        }
+    }
+
+    @Test func requestsWithTheSecretAreAnswered() throws {
+        for field in ["Bearer secret", "bearer secret"] {
+            #expect(try status(Self.image, secret: "secret", [field]) == nil)
+            #expect(try status("/metrics", secret: "secret", [field]) == 200)
+        }
+        #expect(try status(Self.image, secret: "open sesame", ["Bearer open sesame"]) == nil)
+        // Without a secret, everyone may.
+        #expect(try status(Self.image, secret: "") == nil)
+        #expect(try status("/metrics", secret: "") == 200)
+    }
+}
