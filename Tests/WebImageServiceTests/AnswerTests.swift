@@ -83,12 +83,33 @@ struct AnswerTests {
         }
         #expect(try await size("/w:20/", ["Sec-CH-DPR": "2"]) == [40, 20])
         #expect(try await size("/w:20/dpr:1/", ["Sec-CH-DPR": "2"]) == [20, 10])
-        #expect(try await size("/", ["Sec-CH-Width": "40", "DPR": "2"]) == [40, 20])
+        #expect(try await size("/", ["Sec-CH-Width": "64", "DPR": "2"]) == [64, 32])
+        // The density is that of the path, also if the client names the width, and counts for the padding.
+        #expect(try await size("/dpr:2/pd:1/", ["Sec-CH-Width": "64"]) == [68, 36])
+        #expect(try await size("/dpr:2/pd:1/", ["Sec-CH-Width": "64", "DPR": "4"]) == [68, 36])
+        #expect(try await size("/pd:1/", ["Width": "64", "DPR": "4"]) == [72, 40])
+        #expect(try await size("/h:10/", ["Width": "64"]) == [20, 10])
         #expect(try await size("/", ["Sec-CH-Width": "-5", "DPR": "1e9"]) == [80, 40])
         let answer = try await fixture.get("/plain/{}/a.png")
         #expect(answer.header("Vary") == "Accept, Sec-CH-DPR, DPR, Sec-CH-Width, Width")
         #expect(answer.header("Accept-CH") == "Sec-CH-DPR, Sec-CH-Width")
         #expect(try await self.fixture().get("/plain/{}/a.png@png", ["Width": "40"]).size == [80, 40])
+    }
+
+    /// One signed path does not have a result for each number that clients can send.
+    @Test func hintsMakeFewResults() throws {
+        func preferences(_ name: String, _ value: String) -> ClientPreferences {
+            ClientPreferences(
+                request: ServiceRequest(target: "/", headers: [HTTPField(name: name, value: value)]))
+        }
+        for (text, density) in [
+            ("1", 1), ("2", 2), ("1.5", 1.5), ("2.625", 2.75), ("1.1", 1), ("1.13", 1.25), ("0.1", 0.25), ("10", 10),
+            ("0.01", nil), ("11", nil), ("nan", nil), ("x", nil),
+        ] as [(String, Double?)] { #expect(preferences("Sec-CH-DPR", text).density == density, "\(text)") }
+        for (text, width) in [
+            ("1", 64), ("64", 64), ("65", 128), ("1000", 1024), ("65535", 65_535), ("0", nil), ("65536", nil),
+            ("1.5", nil), ("9999999999999999999999", nil),
+        ] as [(String, Int?)] { #expect(preferences("Sec-CH-Width", text).width == width, "\(text)") }
     }
 
     @Test func filesAreSentAsTheyAreIfAsked() async throws {

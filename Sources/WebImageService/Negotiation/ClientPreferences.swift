@@ -12,16 +12,21 @@ struct ClientPreferences {
         return offered.filter { types.contains($0.mimeType) }
     }
 
-    /// Pixels for each CSS pixel.
+    // Each value makes another result, and a client can send any: a signed path has few results only if values are rounded. Densities of
+    // displays are multiples of a quarter, and no one sees 63 pixels more.
+
+    /// Pixels for each CSS pixel, in quarters.
     var density: Double? {
         (request.header("Sec-CH-DPR") ?? request.header("DPR")).flatMap { Double($0) }
-            .flatMap { (0.1...10).contains($0) ? $0 : nil }
+            .flatMap { (0.1...10).contains($0) ? max(0.25, ($0 * 4).rounded() / 4) : nil }
     }
 
-    /// In CSS pixels.
+    /// In physical pixels, rounded up to a multiple of 64.
     var width: Int? {
         (request.header("Sec-CH-Width") ?? request.header("Width")).flatMap { Int($0) }
-            .flatMap { (1...OptionReader.longestSide).contains($0) ? $0 : nil }
+            .flatMap {
+                (1...OptionReader.longestSide).contains($0) ? min(($0 + 63) / 64 * 64, OptionReader.longestSide) : nil
+            }
     }
 
     /// The media types that a list names, without ranges such as `image/*` and without those of quality 0.

@@ -51,9 +51,8 @@ struct OrderReader: Sendable {
         guard recipe.width == 0, recipe.height == 0 else { return }
         varying += ["Sec-CH-Width", "Width"]
         guard let width = client.width else { return }
-        // The width is in physical pixels, which need not be multiplied.
-        recipe.width = width
-        recipe.density = 1
+        // The width is in physical pixels, the recipe's is multiplied by the density.
+        recipe.width = max(1, Int((Double(width) / (recipe.density ?? 1)).rounded()))
     }
 
     private func description(_ path: ServicePath, _ now: Date) throws(Refusal) -> Order {
