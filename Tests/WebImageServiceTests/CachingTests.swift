@@ -2,6 +2,7 @@ import Foundation
 import Testing
 import WebImage
 import WebImageCaching
+import WebImageCore
 import WebImageTestSupport
 
 @testable import WebImageService
@@ -95,6 +96,21 @@ struct CachingTests {
                 #expect(try await status(path, change).contains("stored") == isOther, "\(name) \(path)")
             }
         }
+    }
+
+    /// Fewer encodes find another quality, or another shortest format.
+    @Test func theNumberOfEncodesIsPartOfTheResultsThatItChanges() throws {
+        func settings(_ path: String, _ encodingCount: Int) throws -> String {
+            let service = try ServiceFixture { $0.limits.encodingCount = encodingCount }.service
+            var reader = OptionReader(presets: Presets([:], isOnlySource: false))
+            _ = try reader.readOptions(path.split(separator: "/") + ["plain"])
+            return service.maker.settings(
+                of: Order.Key(source: KeyText("http://a/b"), recipe: reader.recipe, formats: [], info: nil))
+        }
+        for path in ["aq:dssim:0.02", "f:best", "f:best/aq:dssim"] {
+            #expect(try settings(path, 3) != settings(path, 24), "\(path)")
+        }
+        #expect(try settings("w:20", 3) == settings("w:20", 24))
     }
 
     /// Requests for sources that do not exist do not each decode the fallback.

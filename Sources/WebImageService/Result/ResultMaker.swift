@@ -41,6 +41,7 @@ struct ResultMaker: Sendable {
     func settings(of key: Order.Key) -> String {
         let qualities = formatQualities.map { "\($0.key.name)=\($0.value)" }.sorted()
         var parts = ["\(quality)", "\(qualities)", "\(lifetime)", "\(usesSourceLifetime)", "\(limits.resultSide)"]
+        if key.recipe.qualityBound != nil || key.recipe.output == .best { parts.append("\(limits.encodingCount)") }
         if key.recipe.watermark != nil { parts.append(watermark?.id ?? "none") }
         let scheme = key.source.text.prefix { $0 != ":" }.lowercased()
         if scheme == "local" { parts.append(folder) }
