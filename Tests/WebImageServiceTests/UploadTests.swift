@@ -53,6 +53,32 @@ struct UploadTests {
         #expect(upload.blurHash.count > 6 && !upload.thumbHash.isEmpty && upload.perceptualHash.count == 16)
     }
 
+    @Test func filesKeepTheFormatOfTheUpload() async throws {
+        let codecs = CodecRegistry()
+        codecs.registerIsolatedFormats()
+        let service = try service { $0.images.codecs = codecs }
+        let picture = try ServiceFixture.picture(width: 40, height: 20)
+        let policy = UploadPolicy(results: [
+            "kept": "w:20", "jpeg": "w:20/f:jpg", "best": "w:20/f:best", "clear": "ex:1/w:20/h:20",
+        ])
+        for format in [ImageFormat.jpeg, .png, .gif, .webp, .avif] {
+            let upload = try await service.take(pieces(codecs.encode(picture, as: format)), policy)
+            let kept = try #require(upload.files["kept"])
+            #expect(kept.contentType == format.mimeType && ImageFormat(signatureOf: kept.data) == format)
+            #expect(upload.files["jpeg"]?.contentType == "image/jpeg")
+            // What is between an image and its canvas is transparent.
+            #expect(upload.files["clear"]?.contentType == (format == .jpeg ? "image/png" : format.mimeType))
+        }
+        var animation = EncodableAnimation()
+        for _ in 0..<2 { animation.append(picture) }
+        for format in [ImageFormat.gif, .webp] {
+            let upload = try await service.take(pieces(codecs.encode(animation, as: format)), UploadPolicy())
+            #expect(upload.files["image"]?.contentType == format.mimeType && upload.frameCount == 2)
+            let file = try #require(upload.files["image"]?.data)
+            #expect(try codecs.info(of: file).frameCount == 2)
+        }
+    }
+
     @Test func whatIsNoImageIsRefusedAfterItsBeginning() async throws {
         let read = LockBox(0)
         let page = Data(repeating: UInt8(ascii: "<"), count: 1_000_000)

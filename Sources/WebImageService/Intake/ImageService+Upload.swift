@@ -162,12 +162,16 @@ private struct UploadWork {
     let data: Data
     let cancellation: Cancellation
 
+    /// Formats of the web that an upload keeps. So do JPEG and PNG without this, but a JPEG that becomes transparent gets PNG.
+    private static let keptFormats: Set<ImageFormat> = [.webp, .avif, .gif]
+
     func upload(_ recipes: [String: Recipe], _ policy: UploadPolicy) throws(UploadRejection) -> Upload {
         do throws(WebImageError) {
             let (info, fields, image) = try description()
             var files: [String: Upload.File] = [:]
             for (name, recipe) in recipes {
-                let file = try maker.file(recipe, [], data, info, cancellation)
+                let kept = recipe.output == nil && Self.keptFormats.contains(info.format) ? [info.format] : []
+                let file = try maker.file(recipe, kept, data, info, cancellation)
                 guard file.data.count <= maker.limits.resultByteCount else {
                     throw .encoding(
                         format: info.format,

@@ -8,7 +8,8 @@ public import WebImageCore
 /// policy.formats = [.jpeg, .png, .webp]
 /// ```
 public struct UploadPolicy: Sendable {
-    /// The files that are made, by name, each with options as in a path. Metadata is removed unless an option keeps it; `raw:1` keeps the
+    /// The files that are made, by name, each with options as in a path. Without the option `format`, a file has the format of the upload if
+    /// that is JPEG, PNG, GIF, WebP or AVIF, and can be written; JPEG or PNG otherwise, GIF for animations. Metadata is removed unless an option keeps it; `raw:1` keeps the
     /// whole file.
     public var results: [String: String]
     /// The formats that are accepted; JPEG, PNG, WebP, GIF, AVIF and HEIC by default.
@@ -20,7 +21,7 @@ public struct UploadPolicy: Sendable {
 
     /// Creates a policy.
     ///
-    /// - Parameter results: by default one image of at most 4096 pixels a side, in the format of the upload if that is a format of the web.
+    /// - Parameter results: by default one image of at most 4096 pixels a side.
     public init(results: [String: String] = ["image": "rs:fit:4096:4096"]) { self.results = results }
 }
 
