@@ -94,6 +94,7 @@ struct GrammarTests {
         "w:-1", "w:65536", "w:99999999999999999999", "w:1e9", "w:0x10", "w:nan", "w:1:2", "rs:cover:1:1",
         "rs:fit:1:1:2",
         "dpr:0", "dpr:inf", "z:-1", "g:xx", "g:fp:2:0", "g:fp:1", "g:sm:1:1", "c:-1:1", "t:-1", "t:256", "t:1:zzz",
+        "t::ff00ff", "t:::1", "aq::2",
         "pd:-1", "rot:45", "bg:256:0:0", "bg:12", "bg:1:2", "bl:-1", "sh:1000", "pix:99999", "wm:2", "wm:1:xx",
         "q:101", "fq:webp", "fq:xyz:1", "mb:-1", "f:exe", "f:heic", "skp:xyz", "exp:abc", "fn:%zz", "ar:2", "el:yes",
         "nope:1", "obj:face", "style:1", "ex:1:sm", "unsharp:1", "enc:1", "🙂:1", "w:１０",
@@ -107,6 +108,15 @@ struct GrammarTests {
     @Test func laterOptionsReplaceEarlierOnes() throws {
         let recipe = try recipe("w:10/h:5/w:20/w:/wm:1/wm:0")
         #expect(recipe.width == 20 && recipe.height == 5 && recipe.watermark == nil)
+    }
+
+    @Test func theMethodOfABoundNeedNotBeNamed() throws {
+        #expect(try recipe("aq::0.01:40").qualityBound == recipe("aq:dssim:0.01:40").qualityBound)
+        #expect(try recipe("aq::0.01").qualityBound?.dissimilarity == 0.01)
+        #expect(try recipe("aq:dssim:0.01/aq::::80").qualityBound == recipe("aq:dssim:0.01::80").qualityBound)
+        // Empty arguments leave values as they are.
+        #expect(try recipe("aq:").qualityBound == nil)
+        #expect(try recipe("aq:dssim:0.01/aq:/t:").qualityBound?.dissimilarity == 0.01)
     }
 
     @Test func presetsAreListsOfOptions() throws {

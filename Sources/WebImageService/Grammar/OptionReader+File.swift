@@ -30,7 +30,9 @@ extension OptionReader {
                 try arguments.checkCount(1...5)
                 switch arguments.text(0) {
                 case "none": reader.recipe.qualityBound = nil
-                case "dssim":
+                case nil where arguments.count == 1: break
+                // The only method, so it need not be named.
+                case "dssim", nil:
                     var bound = reader.recipe.qualityBound ?? ImageService.QualityBound()
                     bound.dissimilarity = try arguments.number(1, in: 0...1) ?? bound.dissimilarity
                     let lowest = try arguments.integer(2, in: 1...100) ?? bound.qualities.lowerBound

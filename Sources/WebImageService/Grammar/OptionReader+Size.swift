@@ -74,7 +74,11 @@ extension OptionReader {
             ["trim", "t"],
             { reader, arguments throws(Refusal) in
                 try arguments.checkCount(1...4)
-                guard let tolerance = try arguments.number(0, in: 0...255) else { return }
+                guard let tolerance = try arguments.number(0, in: 0...255) else {
+                    // Without it, nothing is trimmed, so the others would have no effect.
+                    guard arguments.count == 1 else { throw arguments.invalid(0) }
+                    return
+                }
                 var trim = Recipe.Trim(tolerance: Int(tolerance), color: try arguments.hexColor(1))
                 trim.symmetry.horizontal = try arguments.flag(2) ?? false
                 trim.symmetry.vertical = try arguments.flag(3) ?? false
