@@ -205,7 +205,7 @@ public final class ImageService: Sendable {
         let order = order.replacingSource(by: data, id: fallbackID)
         let found = await results.answer(to: order, until: end)
         guard case .success(let result) = found.outcome else { return nil }
-        if found.origin == .made { madeFallbacks.withLock { $0 += 1 } }
+        if found.origin == .made || found.origin == .renewed { madeFallbacks.withLock { $0 += 1 } }
         totals.withLock { totals in
             totals.requests += 1
             totals.refusals += 1
@@ -235,8 +235,8 @@ public final class ImageService: Sendable {
             case .memory: totals.memoryHits += 1
             case .disk: totals.diskHits += 1
             case .shared: totals.sharedHits += 1
-            case .made: totals.made += 1
-            case .joined: totals.joined += 1
+            case .made, .renewed: totals.made += 1
+            case .joined, .joinedRenewal: totals.joined += 1
             }
         }
     }

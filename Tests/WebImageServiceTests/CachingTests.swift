@@ -156,8 +156,51 @@ struct CachingTests {
         #expect(try await fixture.get("/w:20/plain/{}/a.png").header("Cache-Status")?.contains("ttl=1;") == true)
         clock.withLock { $0 += 1 }
         try await fixture.serve("/a.png", width: 80, height: 30)
-        #expect(try await fixture.get("/w:20/h:0/plain/{}/a.png").size == [20, 8])
+        let renewed = try await fixture.get("/w:20/h:0/plain/{}/a.png")
+        #expect(try renewed.size == [20, 8])
+        #expect(renewed.header("Cache-Status") == "webimage; fwd=stale; stored")
         #expect(fixture.service.counters.made == 2)
+    }
+
+    /// A request that waits for another one's result has it from where that one has it.
+    @Test func aCollapsedRequestSaysWhereItsResultIsFrom() async throws {
+        for (origin, status) in [
+            (.disk, "webimage; hit; ttl=100; detail=disk"), (.shared, "webimage; hit; ttl=100; detail=shared"),
+            (.made, "webimage; fwd=uri-miss; collapsed"), (.renewed, "webimage; fwd=stale; collapsed"),
+        ] as [(ResultStore.Origin, String)] {
+            let now = Date(timeIntervalSince1970: 1_700_000_000)
+            let result = StoredResult(
+                Data([1]), contentType: "image/png", fileExtension: "png", now: now, lifetime: 100, isStorable: true)
+            let order = Order(
+                key: Order.Key(source: KeyText("http://a/b"), recipe: Recipe(), formats: [], info: nil),
+                url: try #require(URL(string: "http://a/b")), delivery: Delivery(), formats: [], varyingFields: [])
+            let answer = ResultAnswer(
+                request: ServiceRequest(target: "/"), order: order, result: result, origin: origin.ofOthers, now: now
+            ).answer
+            #expect(answer.header("Cache-Status") == status)
+        }
+    }
+
+    @Test func requestsThatWaitForTheDiskAreHits() async throws {
+        let directory = try TemporaryDirectory()
+        let origin = try OriginServer()
+        func fixture() throws -> ServiceFixture {
+            try ServiceFixture(origin) {
+                $0.disk = DiskCache(
+                    configuration: DiskCache.Configuration(directory: URL(filePath: directory.path("results"))))
+            }
+        }
+        let first = try fixture()
+        try await first.serve("/a.png", width: 40, height: 30)
+        _ = try await first.get("/w:20/plain/{}/a.png")
+        await first.service.stop()
+        let second = try fixture()
+        let statuses = try await withThrowingTaskGroup(of: String?.self) { group in
+            for _ in 0..<20 { group.addTask { try await second.get("/w:20/plain/{}/a.png").header("Cache-Status") } }
+            return try await group.reduce(into: []) { $0.append($1) }
+        }
+        #expect(statuses.allSatisfy { $0?.hasPrefix("webimage; hit; ") == true }, "\(statuses)")
+        #expect(second.service.counters.made == 0 && second.service.counters.joined == 0)
     }
 
     @Test func errorsAreNotKept() async throws {

@@ -74,10 +74,14 @@ struct ResultAnswer {
     private var cacheStatus: String {
         switch origin {
         case .memory, .disk, .shared: "webimage; hit; ttl=\(remainingSeconds); detail=\(origin.rawValue)"
-        case .made: "webimage; fwd=uri-miss" + (result.head.isStorable && result.isFresh(at: now) ? "; stored" : "")
+        case .made: "webimage; fwd=uri-miss" + storing
+        case .renewed: "webimage; fwd=stale" + storing
         case .joined: "webimage; fwd=uri-miss; collapsed"
+        case .joinedRenewal: "webimage; fwd=stale; collapsed"
         }
     }
+
+    private var storing: String { result.head.isStorable && result.isFresh(at: now) ? "; stored" : "" }
 
     // MARK: Conditions (RFC 9110, 13)
 

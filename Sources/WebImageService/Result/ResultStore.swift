@@ -14,7 +14,20 @@ final class ResultStore: Sendable {
 
     /// Where a result came from.
     enum Origin: String, Sendable {
-        case memory, disk, shared, made, joined
+        case memory, disk, shared
+        /// It was made, and in place of one that was no longer fresh.
+        case made, renewed
+        /// Another request had it made, and renewed.
+        case joined, joinedRenewal
+
+        /// For a request that has only waited.
+        var ofOthers: Origin {
+            switch self {
+            case .made: .joined
+            case .renewed: .joinedRenewal
+            case .memory, .disk, .shared, .joined, .joinedRenewal: self
+            }
+        }
     }
 
     private let memory: MemoryCache<Order.Key, StoredResult>
@@ -80,7 +93,7 @@ final class ResultStore: Sendable {
             return LeavingTask(subscription: subscription, timer: timer)
         }
         guard case .success(let answer) = result else { return Answer(.failure(.abandoned)) }
-        return hasStarted.withLock { $0 } ? answer : Answer(answer.outcome, .joined)
+        return hasStarted.withLock { $0 } ? answer : Answer(answer.outcome, answer.origin.ofOthers)
     }
 
     /// Leaves a job.
@@ -100,16 +113,18 @@ final class ResultStore: Sendable {
         // Another job may have ended between the look into memory and this one.
         if let result = inMemory(order.key) { return Answer(.success(result), .memory) }
         let name = ImageCacheKey(source: order.key.text(settings: settings(order.key)))
-        if let result = await onDisk(name), result.isFresh(at: now()) {
-            keepInMemory(result, order.key)
-            return Answer(.success(result), .disk)
+        let stored = await onDisk(name)
+        if let stored, stored.isFresh(at: now()) {
+            keepInMemory(stored, order.key)
+            return Answer(.success(stored), .disk)
         }
+        let isStale = stored != nil || memory.value(for: order.key) != nil
         do throws(Refusal) {
             if places.isBusy, let result = try await inSharedStore(order.key, name) {
                 return Answer(.success(result), .shared)
             }
             // A machine that promises a result has a place for it, so that others do not wait for a queue.
-            let answer = try await places.run { await foundOrMade(order, name) }
+            let answer = try await places.run { await foundOrMade(order, name, isStale ? .renewed : .made) }
             return answer ?? Answer(.failure(.abandoned))
         } catch {
             return Answer(.failure(error))
@@ -117,7 +132,9 @@ final class ResultStore: Sendable {
     }
 
     /// In a place.
-    private func foundOrMade(_ order: Order, _ name: ImageCacheKey) async -> Answer {
+    ///
+    /// - Parameter origin: that of a result that is made.
+    private func foundOrMade(_ order: Order, _ name: ImageCacheKey, _ origin: Origin) async -> Answer {
         var lease: ValueLease?
         switch await shared?.reserve(name, patience: .seconds(5)) {
         case .found(let stored):
@@ -138,7 +155,7 @@ final class ResultStore: Sendable {
             outcome = .success(await kept(result, data, order.key, name))
         }
         lease?.end(hasStored: isStored)
-        return Answer(outcome)
+        return Answer(outcome, origin)
     }
 
     /// Looks a result up without a place for work, so that a machine with a lot of work still has what others have made.
