@@ -210,13 +210,11 @@ public final class ImageService: Sendable {
             totals.requests += 1
             totals.refusals += 1
         }
-        var fields: [HTTPField] = [HTTPField(name: "Content-Type", value: result.head.contentType)]
-        fields.add("Content-Length", "\(result.body.count)")
-        fields.add("Cache-Control", "public, max-age=60")
-        if !order.varyingFields.isEmpty { fields.add("Vary", order.varyingFields.joined(separator: ", ")) }
-        return ServiceAnswer(
-            status: configuration.fallbackStatus ?? refusal.status, headers: fields,
-            body: request.method == "HEAD" ? ServiceAnswer.Body(Data()) : result.body)
+        // The source may work again soon.
+        return ResultAnswer(
+            request: request, order: order, result: result, origin: found.origin, now: configuration.now(),
+            status: configuration.fallbackStatus ?? refusal.status, longestLifetime: 60
+        ).answer
     }
 
     private func refused(_ refusal: Refusal, _ request: ServiceRequest) -> ServiceAnswer {

@@ -321,6 +321,33 @@ struct AnswerTests {
         #expect(try await honest.get("/w:10/plain/{}/gone").status == 404)
     }
 
+    @Test func aFallbackIsAnsweredAsOtherResults() async throws {
+        let image = try CodecRegistry.shared.encode(ServiceFixture.picture(width: 100, height: 100), as: .png)
+        let fixture = try await self.fixture { $0.fallback = image }
+        try await fixture.origin.answer("/gone.jpg", status: 404)
+        let path = "/w:10/plain/{}/gone.jpg"
+        let answer = try await fixture.get(path)
+        #expect(answer.header("Cache-Status") == "webimage; fwd=uri-miss; stored" && answer.header("Vary") == "Accept")
+        #expect(try await fixture.get(path).header("Cache-Status") == "webimage; hit; ttl=60; detail=memory")
+        #expect(answer.header("X-Content-Type-Options") == "nosniff")
+        #expect(answer.header("Content-Disposition") == "inline; filename=\"gone.png\"")
+        let tag = try #require(answer.header("ETag"))
+        let same = try await fixture.get(path, ["If-None-Match": tag])
+        #expect(same.status == 304 && same.header("Cache-Control") == "public, max-age=60")
+        #expect(try await fixture.get(path, ["If-Match": "\"x\""]).status == 412)
+        let part = try await fixture.get(path, ["Range": "bytes=0-9"])
+        #expect(part.status == 206 && part.bytes == answer.bytes.prefix(10))
+        // Errors have no conditions.
+        let honest = try await self.fixture {
+            $0.fallback = image
+            $0.fallbackStatus = nil
+        }
+        for headers in [[:], ["If-None-Match": tag], ["If-Match": "\"x\""], ["Range": "bytes=0-9"]] {
+            let error = try await honest.get(path, headers)
+            #expect(error.status == 404 && error.bytes == answer.bytes, "\(headers)")
+        }
+    }
+
     @Test func sourcesAreDescribed() async throws {
         let fixture = try await self.fixture()
         let answer = await fixture.service.answer(

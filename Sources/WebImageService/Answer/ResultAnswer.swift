@@ -9,17 +9,24 @@ struct ResultAnswer {
     let result: StoredResult
     let origin: ResultStore.Origin
     let now: Date
+    /// That of an answer with the whole result.
+    var status = 200
+    /// How long clients may use it at most, in seconds; `nil` for its whole lifetime.
+    var longestLifetime: Int?
 
     var answer: ServiceAnswer {
         let fields = commonFields
         let count = result.body.count
-        guard meetsPreconditions else { return Self.withoutBody(412, fields) }
-        if isCurrent {
-            var answer = ServiceAnswer(status: 304, headers: fields)
-            answer.unsentByteCount = count
-            return answer
+        // An answer with the status of an error has no conditions and no parts.
+        if (200..<300).contains(status) {
+            guard meetsPreconditions else { return Self.withoutBody(412, fields) }
+            if isCurrent {
+                var answer = ServiceAnswer(status: 304, headers: fields)
+                answer.unsentByteCount = count
+                return answer
+            }
         }
-        var status = 200
+        var status = status
         var own: [HTTPField] = [HTTPField(name: "Content-Type", value: result.head.contentType)]
         own.add("Content-Disposition", disposition)
         own.add("X-Content-Type-Options", "nosniff")
@@ -27,7 +34,7 @@ struct ResultAnswer {
         own.add("Content-Security-Policy", "script-src 'none'")
         own.add("Accept-Ranges", "bytes")
         var range = 0..<count
-        switch requestedRange {
+        switch status == 200 ? requestedRange : .whole {
         case .whole: break
         case .part(let part):
             (status, range) = (206, part)
@@ -67,7 +74,8 @@ struct ResultAnswer {
     private var remainingSeconds: Int {
         var end = result.head.expires
         if let expires = order.delivery.expires { end = min(end, Double(expires)) }
-        return max(0, Int(min((end - now.timeIntervalSince1970).rounded(), 1e10)))
+        let seconds = max(0, Int(min((end - now.timeIntervalSince1970).rounded(), 1e10)))
+        return min(seconds, longestLifetime ?? seconds)
     }
 
     /// RFC 9211.
