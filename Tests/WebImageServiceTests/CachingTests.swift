@@ -273,6 +273,29 @@ struct CachingTests {
         while !encoder.wasCancelled, !Task.isCancelled { await Task.yield() }
     }
 
+    /// AVIF is encoded in another process, which has to end, too.
+    @Test func anEncodeInAnotherProcessStopsWhenNoClientWaits() async throws {
+        let isolated = CodecRegistry()
+        isolated.registerIsolatedFormats()
+        guard isolated.canEncode(.avif) else { return }
+        let (encoder, directory) = (ObservedEncoder(isolated), try TemporaryDirectory())
+        // It takes seconds.
+        try directory.write(PhotographNoise.jpeg(side: 2000), to: "noise.jpg")
+        let fixture = try ServiceFixture { configuration in
+            configuration.folder = URL(filePath: directory.path, directoryHint: .isDirectory)
+            let codecs = CodecRegistry()
+            codecs.register(encoder)
+            configuration.images.codecs = codecs
+        }
+        let task = Task { try await fixture.get("/q:95/plain/local:///noise.jpg@avif") }
+        while !encoder.hasBegun, !Task.isCancelled { await Task.yield() }
+        task.cancel()
+        #expect(try await task.value.status == 499)
+        while !encoder.hasEnded, !Task.isCancelled { await Task.yield() }
+        #expect(encoder.error == .cancelled)
+        while fixture.service.counters.running > 0, !Task.isCancelled { await Task.yield() }
+    }
+
     @Test func aStoppingServiceHasWhatIsInMemory() async throws {
         let fixture = try ServiceFixture()
         try await fixture.serve("/a.png", width: 40, height: 30)
@@ -302,6 +325,30 @@ private final class WaitingEncoder: ImageEncoder {
                 cancelled.withLock { $0 = true }
                 throw error
             }
+        }
+    }
+}
+
+/// Another encoder for AVIF, which tells when it begins and how it ends.
+private final class ObservedEncoder: ImageEncoder {
+    private let codecs: CodecRegistry
+    private let begun = LockBox(false), ended = LockBox(false), failure = LockBox<WebImageError?>(nil)
+
+    init(_ codecs: CodecRegistry) { self.codecs = codecs }
+
+    var format: ImageFormat { .avif }
+    var hasBegun: Bool { begun.withLock { $0 } }
+    var hasEnded: Bool { ended.withLock { $0 } }
+    var error: WebImageError? { failure.withLock { $0 } }
+
+    func encode(_ image: Image, options: EncodingOptions) throws(WebImageError) -> Data {
+        begun.withLock { $0 = true }
+        defer { ended.withLock { $0 = true } }
+        do throws(WebImageError) {
+            return try codecs.encode(image, as: .avif, options: options)
+        } catch {
+            failure.withLock { $0 = error }
+            throw error
         }
     }
 }

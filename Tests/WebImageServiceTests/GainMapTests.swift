@@ -34,6 +34,33 @@ struct GainMapTests {
         #expect(map.metadata.alternateHeadroom.value == 3)
     }
 
+    /// As on servers: images are decoded, and AVIF is encoded, in other processes.
+    @Test(arguments: [("jpg", "avif"), ("avif", "avif"), ("avif", "jpg")])
+    func mapsPassThroughOtherProcesses(source: String, result: String) async throws {
+        let (codecs, plain) = (CodecRegistry(), CodecRegistry.shared)
+        codecs.registerIsolatedFormats()
+        guard codecs.canEncode(.avif) else { return }
+        var file = try GainMapFiles.ultraHDR()
+        if source == "avif" {
+            var options = EncodingOptions(quality: 0.9)
+            options.gainMap = try plain.gainMap(of: file, plain.info(of: file), options: DecodingOptions())
+            file = try codecs.encode(plain.decode(file), as: .avif, options: options)
+        }
+        let fixture = try ServiceFixture(Self.origin.get()) {
+            $0.images.codecs = codecs
+            $0.images.isolation = .always
+        }
+        #expect(fixture.service.configuration.images.isolatedDecoding.blockingStatus.problem == nil)
+        try await fixture.origin.answer("/\(source)-\(result)", body: file)
+        let answer = try await fixture.get("/w:32/plain/{}/\(source)-\(result)@\(result)")
+        #expect(
+            answer.status == 200 && answer.header("Content-Type") == (result == "jpg" ? "image/jpeg" : "image/avif"))
+        let map = try #require(
+            try codecs.gainMap(of: answer.bytes, codecs.info(of: answer.bytes), options: DecodingOptions()))
+        #expect(map.imageSize == PixelSize(width: 32, height: 24) && map.pixels.size == PixelSize(width: 8, height: 6))
+        #expect(map.metadata.alternateHeadroom.value == 3)
+    }
+
     @Test(arguments: ["gm:0", "gain_map:0", "bl:2", "pix:8", "pd:4", "rs:fit:80:80:1:1"])
     func otherOptionsDropIt(options: String) async throws { #expect(try await map(options) == nil) }
 

@@ -18,7 +18,7 @@ struct ServerPages: Sendable {
             service.isReady && !isStopping()
                 ? text(200, "ready\n", request)
                 : text(503, isStopping() ? "stopping\n" : "overloaded\n", request, [("Retry-After", "1")])
-        case _ where !bearer.accepts(request): .forbidden(request)
+        case _ where !bearer.accepts(request): ServiceAnswer.forbidden(request)
         case "/metrics":
             text(
                 200, metrics.text(service.counters, service.configuration), request,

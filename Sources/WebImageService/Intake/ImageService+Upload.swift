@@ -35,7 +35,8 @@ extension ImageService {
                 try await self.read(pieces, policy)
             }
         }
-        return try await withinTime(limits.time, else: .timedOut) { [policy, maker] () throws(UploadRejection) -> Upload in
+        return try await withinTime(limits.time, else: .timedOut) {
+            [policy, maker] () throws(UploadRejection) -> Upload in
             // Also when the time is over, the bytes count until the work has ended.
             defer { withExtendedLifetime(arrived) {} }
             return try await self.inPlace(of: self.places) { () throws(UploadRejection) -> Upload in
