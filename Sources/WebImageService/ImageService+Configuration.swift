@@ -33,7 +33,8 @@ extension ImageService {
         // MARK: Sources
 
         /// The beginnings of allowed sources, such as `https://*.example.com/photos/` or `s3://bucket/`, where `*` stands for any
-        /// characters but slashes. Hosts are whole ones, and a port is a part of them. Redirects must lead to allowed sources, too. Without one, the default, everything is allowed that can be loaded.
+        /// characters but slashes. Hosts are whole ones, and a port is a part of them. Redirects must lead to allowed sources, too. Without
+        /// one, the default, everything is allowed that can be loaded.
         public var allowedSources: [String] = []
         /// What all sources begin with, so that paths need not contain it; empty by default.
         public var baseURL = ""

@@ -134,14 +134,21 @@ struct HostileTests {
         ("http://any.org:8080/x", true), ("http://any.org/x", false), ("https://any.org:8080/x", false),
         ("https://plain.org/id-5/photo-a/x", true), ("https://plain.org/id-5/photo-", true),
         ("https://plain.org/id-5/pho", false), ("https://plain.org/id-a%2Fb/photo-a", false),
-        ("https://plain.org/id-5/x/photo-a", false),
+        ("https://plain.org/id-5/x/photo-a", false), ("local:///public/a", true), ("local:///private/a", false),
+        ("local://private/public/a", false), ("local://private/../public/a", false), ("ftp://any.org/a", false),
     ])
     func aStarStandsForNoSlash(source: String, isAllowed: Bool) {
         let policy = SourcePolicy(
             [
                 "https://cdn-*.example.com/", "s3://img-*/", "https://example.com/*/public/", "https://*.wild.org/",
-                "http://any.org:*/", "https://plain.org/id-*/*photo-",
-            ], hasFolder: false, hasStore: true)
+                "http://any.org:*/", "https://plain.org/id-*/*photo-", "local:///public/",
+            ], hasFolder: true, hasStore: true)
+        #expect(((try? policy.url(of: source)) != nil) == isAllowed)
+    }
+
+    @Test(arguments: [("https://a.example:8443/b", true), ("http://a.example/b", false), ("s3://bucket/a", false)])
+    func aSchemeAllowsAllItsHosts(source: String, isAllowed: Bool) {
+        let policy = SourcePolicy(["https://"], hasFolder: false, hasStore: true)
         #expect(((try? policy.url(of: source)) != nil) == isAllowed)
     }
 

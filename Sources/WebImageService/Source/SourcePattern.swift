@@ -7,7 +7,7 @@ internal import WebImageCore
 /// allow `https://example.com.evil.org`.
 struct SourcePattern: Sendable {
     private let scheme: Wildcards
-    /// The host, with a colon and a port if there is one; `nil` for any.
+    /// The host, with a colon and a port if there is one; `nil` for any, as in `https://`.
     private let authority: Wildcards?
     /// Between the slashes of the path. The last one is the beginning of a part.
     private let parts: [Wildcards]
@@ -17,7 +17,7 @@ struct SourcePattern: Sendable {
         let rest = pieces?.1 ?? text[...]
         let authority = rest.prefix { $0 != "/" }
         scheme = Wildcards((pieces?.0 ?? "").lowercased())
-        self.authority = authority.isEmpty ? nil : Wildcards(authority.lowercased())
+        self.authority = rest.isEmpty ? nil : Wildcards(authority.lowercased())
         parts = Self.parts(of: rest.dropFirst(authority.count)).map { Wildcards($0) }
     }
 
@@ -37,7 +37,8 @@ struct SourcePattern: Sendable {
     private func matchesAuthority(of url: URL) -> Bool {
         guard let authority else { return true }
         // What a client would decode to another host is none.
-        guard let host = url.host(percentEncoded: true)?.lowercased(), !host.contains("%") else { return false }
+        let host = (url.host(percentEncoded: true) ?? "").lowercased()
+        guard !host.contains("%") else { return false }
         let isAddress = host.contains(":") && !host.hasPrefix("[")
         let port = url.port.map { ":\($0)" } ?? ""
         return authority.matches(Array(((isAddress ? "[\(host)]" : host) + port).utf8))
