@@ -116,6 +116,37 @@ final class GallerySavingTests: GTKTestCase {
         }
     }
 
+    func testAFileOfMoreThanAHundredMegapixelsIsConvertedScaledAndCropped() throws {
+        try ViewerFixture.with { fixture in
+            let file = fixture.folder.appendingPathComponent("large.png")
+            try LargePNG.data().write(to: file)
+            for (export, name, size) in [
+                (PhotoExport(format: .jpeg, longestSide: 300), "small.jpg", PixelSize(width: 300, height: 300)),
+                (
+                    PhotoExport(crop: PixelRect(x: 9_000, y: 10_000, width: 200, height: 100)), "part.png",
+                    PixelSize(width: 200, height: 100)
+                ),
+            ] {
+                let copy = fixture.folder.appendingPathComponent(name)
+                let count = fixture.toasts.count
+                fixture.viewer.save(file, as: export, to: copy)
+                // A debug build decodes slowly.
+                pump("the file", seconds: 90) { fixture.toasts.count > count }
+                XCTAssertEqual(fixture.toasts.last, "Saved as \(name)")
+                XCTAssertEqual(try CodecRegistry.shared.info(of: try Data(contentsOf: copy)).size, size)
+            }
+        }
+    }
+
+    func testAnImageThatIsNoFileKeepsItsLimit() throws {
+        try ViewerFixture.with { fixture in
+            let url = try XCTUnwrap(URL(string: "data:image/png;base64," + LargePNG.data().base64EncodedString()))
+            fixture.save(
+                url, PhotoExport(format: .jpeg, longestSide: 300), to: fixture.folder.appendingPathComponent("a.jpg"))
+            XCTAssertEqual(fixture.toasts.last?.contains("10400×10400 pixels, more than the 100000000"), true)
+        }
+    }
+
     func testTheSwitchDecidesWhetherTheFileTellsCameraAndPlace() throws {
         try ViewerFixture.with { fixture in
             let (camera, place) = ("Wandering Camera", "Matterhorn 45.9763 7.6586")

@@ -1,4 +1,5 @@
 import Foundation
+import WebImageTestSupport
 import XCTest
 
 @testable import GTKTestSupport
@@ -161,6 +162,11 @@ final class PhotoRotationTests: XCTestCase {
             XCTAssertEqual(
                 Self.difference(try Self.registry.decode(result), try Self.rotated(file, 3)), 0, format.name)
         }
+    }
+
+    func testAFileOfMoreThanAHundredMegapixelsIsRotated() throws {
+        let result = try PhotoRotation.rotated(LargePNG.data(), by: 1)
+        XCTAssertEqual(try Self.registry.info(of: result).size, PixelSize(width: 10_400, height: 10_400))
     }
 
     func testWhatWouldLoseSomethingIsRefused() throws {

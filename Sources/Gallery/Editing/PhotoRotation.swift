@@ -98,7 +98,9 @@ enum PhotoRotation {
             info.format == .png
             ? try PNGChunks(of: file, swapsSides: swapsSides, hasXMP: metadata.xmp != nil) : nil
         do throws(WebImageError) {
-            image = try registry.decode(file).processed(by: [.rotate(degrees: Double(quarters * 90))])
+            let decoding = DecodingOptions(limits: .ownFiles)
+            image = try registry.decode(file, options: decoding)
+                .processed(by: [.rotate(degrees: Double(quarters * 90))])
             var options = EncodingOptions(isLossless: true)
             options.metadata = metadata
             result = try registry.encode(image, as: info.format, options: options)
@@ -106,7 +108,7 @@ enum PhotoRotation {
             if info.format == .bmp {
                 result = BMPResolution(of: file, swapsSides: swapsSides)?.set(in: result) ?? result
             }
-            copy = try registry.decode(result)
+            copy = try registry.decode(result, options: decoding)
         } catch { throw Refusal(description: error.userDescription) }
         // Colors of transparent pixels are rounded.
         guard image.pixels.isOpaque, image.pixels.hasSamePixels(as: copy.pixels) else {
@@ -123,7 +125,8 @@ extension PixelBuffer {
             other.withUnsafeBytes { others in
                 (0..<height).allSatisfy { row in
                     let (start, other) = (row * bytesPerRow, row * other.bytesPerRow)
-                    return own[start..<start + width * 4].elementsEqual(others[other..<other + width * 4])
+                    guard let first = own.baseAddress, let second = others.baseAddress else { return true }
+                    return memcmp(first + start, second + other, width * 4) == 0
                 }
             }
         }

@@ -1,13 +1,21 @@
 import WebImageGTK
 
 extension WebImageRequest {
-    /// The request, without a limit on pixels for a file: its user has chosen it. The memory of decoding stays limited, so that larger
-    /// files are decoded at the size of the view.
+    /// The request, with ``DecodingLimits/ownFiles`` for a file.
     var forOwnFiles: WebImageRequest {
         guard url.isFileURL else { return self }
-        var (request, limits) = (self, DecodingLimits.default)
-        limits.pixelCount = MutablePixelBuffer.maximumDimension * MutablePixelBuffer.maximumDimension
-        request.decodingLimits = limits
+        var request = self
+        request.decodingLimits = .ownFiles
         return request
     }
+}
+
+extension DecodingLimits {
+    /// No limit on pixels, for files: their user has chosen them. The memory of decoding stays limited, so that larger files are decoded
+    /// at the size of the view.
+    static let ownFiles = {
+        var limits = DecodingLimits.default
+        limits.pixelCount = MutablePixelBuffer.maximumDimension * MutablePixelBuffer.maximumDimension
+        return limits
+    }()
 }

@@ -53,13 +53,16 @@ struct PhotoExport: Sendable, Equatable {
 
     /// Returns the file's bytes. Loads the original through the manager, and encodes on a separate thread.
     func data(of url: URL, manager: WebImageManager) async throws(WebImageError) -> Data {
-        var request = WebImageRequest(url, options: .ignoreDecoding, priority: .high)
+        var request = WebImageRequest(url, options: .ignoreDecoding, priority: .high).forOwnFiles
         request.keepsPixels = false
         guard let original = try await manager.response(for: request).data else {
             throw .notInCache(key: url.absoluteString)
         }
         guard format != nil || changesPixels else { return original }
-        return try await Self.queue.run { cancellation throws(WebImageError) in try encode(original, cancellation) }
+        let limits = request.decodingLimits ?? manager.configuration.decodingLimits
+        return try await Self.queue.run { cancellation throws(WebImageError) in
+            try encode(original, limits: limits, cancellation)
+        }
     }
 
     /// Writes the image to a file, which is replaced once all is written. A cancelled task leaves the file as it was, unless
@@ -82,17 +85,24 @@ struct PhotoExport: Sendable, Equatable {
     static let queue = WorkQueue(label: "gallery-export", threadCount: 1)
 
     /// Blocks the calling thread.
-    func encode(_ original: Data, _ cancellation: Cancellation) throws(WebImageError) -> Data {
+    ///
+    /// - Parameter limits: what is refused, such as an image with too many pixels.
+    func encode(
+        _ original: Data, limits: DecodingLimits = .default, _ cancellation: Cancellation
+    ) throws(WebImageError) -> Data {
         let registry = CodecRegistry.shared
-        var image = try registry.decode(original, options: DecodingOptions(cancellation: cancellation))
+        let bounds = longestSide.map { Thumbnail(.pixels(width: $0, height: $0)) }
+        // The part to keep is in pixels of the whole image.
+        var image = try registry.decode(
+            original,
+            options: DecodingOptions(thumbnail: crop == nil ? bounds : nil, limits: limits, cancellation: cancellation))
         let format = format ?? image.format.flatMap { Self.formats.contains($0) ? $0 : nil } ?? .png
         var processors: [ImageProcessor] = []
         if quarterTurns != 0 { processors.append(.rotate(degrees: Double(quarterTurns * 90))) }
         if let crop { processors.append(.crop(toPixels: crop)) }
         if !processors.isEmpty { image = try image.processed(by: processors, cancellation: cancellation) }
         var options = EncodingOptions(
-            quality: quality, bounds: longestSide.map { Thumbnail(.pixels(width: $0, height: $0)) },
-            byteLimit: byteLimit, isLossless: isLossless, cancellation: cancellation)
+            quality: quality, bounds: bounds, byteLimit: byteLimit, isLossless: isLossless, cancellation: cancellation)
         if keepsMetadata { options.metadata = try registry.metadata(of: original) }
         return try registry.encode(image, as: format, options: options)
     }
