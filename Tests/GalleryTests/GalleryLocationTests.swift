@@ -98,7 +98,9 @@ final class LocationReaderTests: XCTestCase {
     /// The images at a location: paths inside of the folder, and other URLs whole.
     private func read(_ location: String, manager: WebImageManager = .shared) async throws -> [String] {
         let found = LockBox<[URL]>([])
-        try await LocationReader(manager: manager).read(location) { urls in found.withLock { $0 += urls } }
+        try await LocationReader(manager: manager).read(location) { finding in
+            found.withLock { $0 += finding.images }
+        }
         let prefix = folder.absoluteString
         return found.withLock { $0 }.map { url in
             url.absoluteString.hasPrefix(prefix)
@@ -125,10 +127,11 @@ final class LocationReaderTests: XCTestCase {
         let path = folder.path
         task.withLock {
             $0 = Task {
-                try await LocationReader(manager: .shared).read(path) { urls in
+                try await LocationReader(manager: .shared).read(path) { finding in
                     canReport.wait()
                     canReport.signal()
-                    found.withLock { $0 += urls }
+                    found.withLock { $0 += finding.images }
+                    guard !finding.images.isEmpty else { return }
                     task.withLock { $0 }?.cancel()
                 }
             }

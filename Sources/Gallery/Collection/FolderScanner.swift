@@ -28,12 +28,16 @@ struct FolderScanner: Sendable {
         return extensions.contains(name[name.index(after: dot)...].lowercased())
     }
 
-    /// Calls `body` with the images of each folder, in the order that users expect of names: 2 before 10. Blocks the
-    /// thread.
+    /// Calls `body` with each folder, as ``URL/folderPath`` has it, and the images directly in it, which may be none, in the order that
+    /// users expect of names: 2 before 10. Blocks the thread.
     ///
     /// - Parameter cancellation: stops the scan at the next entry of a folder.
     /// - Returns: the error number if the folder itself cannot be read.
-    func scan(_ folder: String, _ cancellation: Cancellation, _ body: ([URL]) -> Void) -> Int32? {
+    func scan(
+        _ folder: String, _ cancellation: Cancellation, _ body: (_ folder: String, _ images: [URL]) -> Void
+    ) -> Int32? {
+        let end = folder.reversed().drop { $0 == "/" }.count
+        let folder = end == 0 ? folder : String(folder.prefix(end))
         var pending = [folder]
         while let path = pending.popLast() {
             guard let content = content(of: path, cancellation) else {
@@ -42,7 +46,7 @@ struct FolderScanner: Sendable {
                 continue
             }
             guard !cancellation.isCancelled else { return nil }
-            if !content.images.isEmpty { body(content.images) }
+            body(URL(filePath: path, directoryHint: .isDirectory).path(percentEncoded: false), content.images)
             pending += content.folders.reversed()
         }
         return nil
@@ -113,4 +117,9 @@ struct FolderScanner: Sendable {
         names.map { (key: orderKey(of: $0), name: $0) }
             .sorted { $0.key.lexicographicallyPrecedes($1.key) }.map(\.name)
     }
+}
+
+extension URL {
+    /// The path of the folder of a file, with a slash at the end.
+    var folderPath: String { deletingLastPathComponent().path(percentEncoded: false) }
 }

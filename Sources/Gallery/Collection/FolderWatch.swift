@@ -4,7 +4,12 @@ import WebImageGTK
 
 /// Reports changes of the files in folders, until it is released.
 @MainActor final class FolderWatch {
-    private var monitors: [ObjectPointer] = []
+    /// By the path of their folder.
+    private var monitors: [String: ObjectPointer] = [:]
+    /// Those that are watched.
+    var folders: Set<String> { Set(monitors.keys) }
+    /// How many folders are left out.
+    private(set) var leftOutCount = 0
     private var changed: Set<String> = []
     private var pause: MainLoopCall?
     /// Called with the paths of files whose content has changed, and when any have appeared, left or got another name. Changes shortly
@@ -13,28 +18,40 @@ import WebImageGTK
 
     /// An import or a copy makes many changes: 0.3 s without another one end them.
     private static let pauseMilliseconds: UInt32 = 300
-    /// The kernel limits the watches of a user.
-    private static let folderLimit = 256
+    /// The kernel limits the watches of a user, to 8,192 on small machines.
+    static let folderLimit = 1_024
 
-    init(_ folders: Set<String>, onChange: @escaping @MainActor (_ changed: Set<String>) -> Void) {
-        self.onChange = onChange
-        for folder in folders.sorted().prefix(Self.folderLimit) { watch(folder) }
-    }
+    init(onChange: @escaping @MainActor (_ changed: Set<String>) -> Void) { self.onChange = onChange }
 
-    isolated deinit {
-        for monitor in monitors {
-            g_file_monitor_cancel(monitor.as())
-            g_object_unref(monitor.address)
+    isolated deinit { for monitor in monitors.values { Self.end(monitor) } }
+
+    /// Watches these folders and no others, the first by their paths if there are too many. Those that are watched already stay so.
+    ///
+    /// - Returns: whether folders are watched now that were not before.
+    func watch(_ folders: Set<String>) -> Bool {
+        for (folder, monitor) in monitors where !folders.contains(folder) {
+            Self.end(monitor)
+            monitors[folder] = nil
         }
+        let formerCount = monitors.count
+        let new = folders.subtracting(monitors.keys).sorted().prefix(max(0, Self.folderLimit - formerCount))
+        for folder in new { monitors[folder] = makeMonitor(of: folder) }
+        leftOutCount = folders.count - monitors.count
+        return monitors.count > formerCount
     }
 
-    private func watch(_ folder: String) {
+    private func makeMonitor(of folder: String) -> ObjectPointer? {
         let file = g_file_new_for_path(folder)
         defer { g_object_unref(UnsafeMutableRawPointer(file)) }
-        guard let monitor = g_file_monitor_directory(file, G_FILE_MONITOR_WATCH_MOVES, nil, nil) else { return }
+        guard let monitor = g_file_monitor_directory(file, G_FILE_MONITOR_WATCH_MOVES, nil, nil) else { return nil }
         let pointer = ObjectPointer(monitor)
         pointer.onFileChange { [weak self] in self?.note($0) }
-        monitors.append(pointer)
+        return pointer
+    }
+
+    private static func end(_ monitor: ObjectPointer) {
+        g_file_monitor_cancel(monitor.as())
+        g_object_unref(monitor.address)
     }
 
     private func note(_ event: FileEvent) {

@@ -9,8 +9,15 @@ struct LocationReader: Sendable {
     let manager: WebImageManager
     var scanner = FolderScanner()
 
-    /// The images found, in groups.
-    typealias Report = @Sendable ([URL]) -> Void
+    /// What is found at once: the images of a folder, of a list or of a page.
+    struct Finding: Sendable {
+        /// Empty for a folder that has only others.
+        let images: [URL]
+        /// The folder that was read, as ``URL/folderPath`` has it; `nil` if the images are not those of a folder.
+        var folder: String?
+    }
+
+    typealias Report = @Sendable (Finding) -> Void
 
     /// Why a location has no images, for users.
     enum Failure: Error, CustomStringConvertible {
@@ -29,7 +36,7 @@ struct LocationReader: Sendable {
         }
     }
 
-    /// Calls `report` with the images at a location, on any thread.
+    /// Calls `report` with the images and the folders at a location, on any thread.
     ///
     /// - Parameter location: a path or a URL.
     func read(_ location: String, _ report: @escaping Report) async throws(Failure) {
@@ -42,7 +49,7 @@ struct LocationReader: Sendable {
 
     /// Returns the images directly in the folder of a file, and files among them that are known to be images.
     func images(beside file: URL, and known: [URL]) async -> [URL] {
-        let path = file.deletingLastPathComponent().path(percentEncoded: false)
+        let path = file.folderPath
         let folder = path.count > 1 && path.hasSuffix("/") ? String(path.dropLast()) : path
         return await WorkQueue.files.run { cancellation in scanner.images(in: folder, and: known, cancellation) }
     }
@@ -52,7 +59,7 @@ struct LocationReader: Sendable {
         try await WorkQueue.files.run { _ throws(Failure) in
             let urls = list.urls
             guard !urls.isEmpty else { throw .noImages(list.name) }
-            report(urls)
+            report(Finding(images: urls))
         }
     }
 
@@ -64,9 +71,9 @@ struct LocationReader: Sendable {
         guard stat(path, &status) == 0 else { throw .unreadable(path: path, errorNumber: errno) }
         guard status.st_mode & S_IFMT != S_IFDIR else {
             var isEmpty = true
-            let failure = scanner.scan(path, cancellation) { urls in
-                isEmpty = false
-                report(urls)
+            let failure = scanner.scan(path, cancellation) { folder, images in
+                if !images.isEmpty { isEmpty = false }
+                report(Finding(images: images, folder: folder))
             }
             if let failure { throw .unreadable(path: path, errorNumber: failure) }
             if isEmpty, !cancellation.isCancelled { throw .noImages(path) }
@@ -74,7 +81,7 @@ struct LocationReader: Sendable {
         }
         let isList = ["txt", "list", "urls"].contains { path.lowercased().hasSuffix("." + $0) }
         let isPage = ["html", "htm", "xhtml"].contains { path.lowercased().hasSuffix("." + $0) }
-        guard isList || isPage else { return report([URL(filePath: path)]) }
+        guard isList || isPage else { return report(Finding(images: [URL(filePath: path)])) }
         let urls: [URL]
         do throws(WebImageError) {
             urls =
@@ -83,7 +90,7 @@ struct LocationReader: Sendable {
                 : try LocationList(path: path).urls
         } catch { throw .load(error) }
         guard !urls.isEmpty else { throw .noImages(path) }
-        report(urls)
+        report(Finding(images: urls))
     }
 
     /// Returns the path of a location that is not on a server; `nil` if it is no path.
@@ -105,7 +112,9 @@ struct LocationReader: Sendable {
     private func readRemote(_ url: URL, _ report: @escaping Report) async throws(Failure) {
         // Most addresses tell by their name; others are checked by a request for their type. The response is cached, so
         // an image is not loaded twice.
-        guard !url.isData, !scanner.isImage(named: url.lastPathComponent) else { return report([url]) }
+        guard !url.isData, !scanner.isImage(named: url.lastPathComponent) else {
+            return report(Finding(images: [url]))
+        }
         let answer: (data: Data, response: LoaderResponse, origin: ImageOrigin)
         do { answer = try await manager.data(for: WebImageRequest(url)) } catch { throw .load(error) }
         let (data, response) = (answer.data, answer.response)
@@ -115,7 +124,7 @@ struct LocationReader: Sendable {
         let type = response.headers.last { $0.isNamed("content-type") }?.value.lowercased() ?? ""
         let isPage = type.hasPrefix("text/html") || type.hasPrefix("application/xhtml")
         guard isPage || type.hasPrefix("text/plain") && ImageFormat(signatureOf: data) == nil else {
-            return report([url])
+            return report(Finding(images: [url]))
         }
         try await WorkQueue.files.run { _ throws(Failure) in
             let urls =
@@ -125,7 +134,7 @@ struct LocationReader: Sendable {
                 : LocationList(name: url.displayText, text: String(decoding: data, as: UTF8.self)).urls
                     .filter { !$0.isFileURL }
             guard !urls.isEmpty else { throw .noImages(url.displayText) }
-            report(urls)
+            report(Finding(images: urls))
         }
     }
 

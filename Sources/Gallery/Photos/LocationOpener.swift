@@ -31,20 +31,23 @@ struct OpenRequest: Sendable {
     private let session: GallerySession
     /// The request that is being read.
     private(set) var current: Reading?
-    /// Follows the folders of a request for one location, and keeps the images in order.
+    /// Follows the folders that were opened, and keeps the images in order.
     let follower: FolderFollower
     /// Requests that add their images to those of the current one.
     private var waiting: [OpenRequest] = []
 
     /// What is found for a request. It is dropped if another request has taken its place.
     @MainActor final class Reading {
+        /// Whether the next images replace those in the collection.
         fileprivate var replaces: Bool
+        /// Whether the images are added to those of other requests.
+        fileprivate let isAddition: Bool
         fileprivate var imageCount = 0
         /// The only location, if that is an image.
         fileprivate var file: URL?
         fileprivate var task: Task<Void, Never>?
 
-        fileprivate init(_ request: OpenRequest) { replaces = request.replaces }
+        fileprivate init(_ request: OpenRequest) { (replaces, isAddition) = (request.replaces, !request.replaces) }
     }
 
     init(session: GallerySession) {
@@ -64,55 +67,71 @@ struct OpenRequest: Sendable {
         onChange()
     }
 
-    /// Ends all requests.
+    /// Ends all requests, and follows no folder any longer.
     func cancel() {
         stop()
+        follower.stop()
         onChange()
     }
 
     private func stop() {
         current?.task?.cancel()
         current = nil
-        follower.stop()
         waiting = []
     }
 
     private func start(_ request: OpenRequest) {
         let reading = Reading(request)
         current = reading
-        let report: LocationReader.Report = { [weak self] urls in
+        let report: @Sendable ([URL]) -> Void = { [weak self] urls in
             ApplyQueue.main.enqueue { MainActor.assumeIsolated { self?.add(urls, of: reading) } }
         }
         reading.task = Task { [weak self, reader = LocationReader(manager: session.manager)] in
             var failed = OpenRequest(locations: [])
             var reasons: [String] = []
+            var places: [FollowedPlace] = []
             if let list = request.list {
-                do { try await reader.read(list, report) } catch {
+                do { try await reader.read(list) { report($0.images) } } catch {
                     failed.list = list
                     reasons.append("\(error)")
                 }
             }
             for location in request.locations where !Task.isCancelled {
-                do { try await reader.read(location, report) } catch {
+                let folders = LockBox<Set<String>>([])
+                do {
+                    try await reader.read(location) { finding in
+                        if let folder = finding.folder { folders.withLock { _ = $0.insert(folder) } }
+                        report(finding.images)
+                    }
+                } catch {
                     failed.locations.append(location)
                     reasons.append("\(error)")
                 }
+                let read = folders.withLock { $0 }
+                if !read.isEmpty { places.append(FollowedPlace(.tree(location: location), folders: read)) }
             }
             if request.isForOneLocation, let file = await self?.shownFile(of: reading, request.locations[0]) {
                 let images = await reader.images(beside: file, and: [file])
                 ApplyQueue.main.enqueue { MainActor.assumeIsolated { self?.show(images, of: reading) } }
             }
             // After the images that were found last.
-            ApplyQueue.main.enqueue { [failed, reasons] in
-                MainActor.assumeIsolated { self?.finish(reading, request, failed, reasons) }
+            ApplyQueue.main.enqueue { [failed, reasons, places] in
+                MainActor.assumeIsolated { self?.finish(reading, request, places, failed, reasons) }
             }
         }
     }
 
     private func add(_ urls: [URL], of reading: Reading) {
-        guard reading === current else { return }
+        guard reading === current, !urls.isEmpty else { return }
         reading.imageCount += urls.count
-        if reading.replaces { session.collection.replace(with: urls) } else { session.collection.append(urls) }
+        if reading.replaces {
+            follower.stop()
+            session.collection.replace(with: urls)
+        } else {
+            // What is dropped may be in an open folder.
+            session.collection.append(
+                reading.isAddition ? urls.filter { !session.collection.contains($0) } : urls)
+        }
         reading.replaces = false
     }
 
@@ -140,16 +159,19 @@ struct OpenRequest: Sendable {
         session.collection.replace(with: images)
     }
 
-    private func finish(_ reading: Reading, _ request: OpenRequest, _ failed: OpenRequest, _ reasons: [String]) {
+    private func finish(
+        _ reading: Reading, _ request: OpenRequest, _ places: [FollowedPlace], _ failed: OpenRequest,
+        _ reasons: [String]
+    ) {
         guard reading === current else { return }
         current = nil
         if let location = request.locations.first, request.list == nil, request.locations.count == 1, failed.isEmpty {
             session.settings.noteLocation(location)
         }
-        // Others add images of other places.
-        follower.stop()
-        if request.isForOneLocation, failed.isEmpty, waiting.isEmpty, let location = request.locations.first {
-            follower.follow(reading.file.map(FolderFollower.Place.folder) ?? .location(location))
+        if reading.replaces, session.collection.isEmpty { follower.stop() }
+        // An empty folder does not join images that it should have replaced.
+        if !reading.replaces || session.collection.isEmpty {
+            follower.follow(reading.file.map { [FollowedPlace(beside: $0)] } ?? places)
         }
         if session.settings.values.order != .name { follower.arrange() }
         if !waiting.isEmpty { start(waiting.removeFirst()) }

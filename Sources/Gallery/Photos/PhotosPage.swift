@@ -86,6 +86,7 @@ import WebImageGTK
         session.collection.observe { [weak self] in self?.collectionDidChange($0) }
         session.loads.observe { [weak self] in self?.updateStatus() }
         opener.onChange = { [weak self] in self?.readingDidChange() }
+        opener.follower.onWatchChange = { [weak self] in self?.updateStatus() }
         opener.onFailure = { [weak self] in self?.show($0, retrying: $1) }
     }
 
@@ -245,8 +246,11 @@ import WebImageGTK
         let collection = session.collection
         status.isVisible = !collection.isEmpty
         let failureCount = session.loads.failedURLs.count { collection.contains($0) }
+        let leftOutCount = opener.follower.leftOutCount
         status.text =
             Amount.counted(collection.count, "image", "images") + (failureCount > 0 ? ", \(failureCount) failed" : "")
+            + (leftOutCount > 0
+                ? ", \(Amount.counted(leftOutCount, "folder is", "folders are")) not watched for changes" : "")
     }
 
     /// What the line below the images says.
