@@ -79,7 +79,7 @@ final class GalleryChangeTests: GTKTestCase {
             let threads = HeldQueue(.files, threadCount: 4)
             try fixture.write("c.png", red: 3, width: 400)
             pump("the reading") { fixture.window.photos.opener.follower.isBusy }
-            fixture.run("sort-size")
+            fixture.run("sort", "size")
             threads.release()
             pump("all files") { fixture.names.count == 3 && fixture.names.first == "c.png" }
         }

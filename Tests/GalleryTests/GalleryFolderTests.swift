@@ -252,7 +252,7 @@ final class GalleryFolderTests: GTKTestCase {
             let grid = fixture.window.photos.grid
             XCTAssertEqual(grid.headingTexts, [])
             let cell = try XCTUnwrap(grid.cell(of: fixture.urls[0]))
-            fixture.run("sort-dateModified")
+            fixture.run("sort", "dateModified")
             pump("the days") { grid.headingTexts.count == 2 }
             XCTAssertEqual(fixture.names, ["c.png", "b.png", "a.png", "d.png"])
             XCTAssertEqual(
@@ -266,7 +266,7 @@ final class GalleryFolderTests: GTKTestCase {
             // An image that leaves takes no day with it.
             fixture.session.collection.rearrange(to: Array(fixture.session.collection.urls.dropFirst(2)))
             pump("one day") { grid.headingTexts.count == 1 }
-            fixture.run("sort-name")
+            fixture.run("sort", "name")
             pump("no days") { grid.headingTexts.isEmpty }
         }
     }
@@ -280,9 +280,9 @@ final class GalleryFolderTests: GTKTestCase {
             }
             fixture.open()
             XCTAssertEqual(fixture.names, ["a.png", "b.png", "c.png"])
-            fixture.run("sort-dateModified")
+            fixture.run("sort", "dateModified")
             pump("the order") { fixture.names == ["b.png", "a.png", "c.png"] }
-            fixture.run("sort-name")
+            fixture.run("sort", "name")
             pump("the order") { fixture.names == ["a.png", "b.png", "c.png"] }
         }
     }

@@ -36,7 +36,7 @@ final class GalleryOpeningTests: GTKTestCase {
             page.open(OpenRequest(locations: locations.map { folder.path + "/" + $0 }, replaces: replacing))
         }
 
-        func run(_ action: String) { page.actions.first { $0.name == action }?.body() }
+        func run(_ action: String) { page.actions.first { $0.name == action }?.run() }
     }
 
     private func withPage(_ body: @MainActor (PageFixture) throws -> Void) throws {

@@ -20,15 +20,43 @@ import WebImageGTK
     var keys: [String] = []
     /// The keys in the page that has the action, unless its focused widget uses them. See ``addPageKeys(_:to:)``.
     var pageKeys: [String] = []
-    let body: @MainActor () -> Void
+    /// What menus show of it: whether it is on, or which of its entries is chosen.
+    enum State: Equatable {
+        case isOn(Bool)
+        case choice(String)
+    }
+
+    /// Returns the state with these settings; `nil` for an action without one.
+    private(set) var state: (@MainActor (GallerySettings.Values) -> State)?
+    private let body: @MainActor (_ choice: String) -> Void
 
     init(
         _ name: String, _ title: String, _ group: Group, keys: [String] = [], pageKeys: [String] = [],
         _ body: @escaping @MainActor () -> Void
     ) {
-        (self.name, self.title, self.group, self.body) = (name, title, group, body)
+        (self.name, self.title, self.group) = (name, title, group)
         (self.keys, self.pageKeys) = (keys, pageKeys)
+        self.body = { _ in body() }
     }
+
+    /// An action with an entry for each choice, which menus name as `win.NAME::CHOICE`.
+    init(
+        _ name: String, _ title: String, _ group: Group,
+        chosen: @escaping @MainActor (GallerySettings.Values) -> String,
+        _ body: @escaping @MainActor (_ choice: String) -> Void
+    ) {
+        (self.name, self.title, self.group, self.body) = (name, title, group, body)
+        state = { .choice(chosen($0)) }
+    }
+
+    /// Returns the action with a state: whether a setting is on.
+    func showing(_ setting: any KeyPath<GallerySettings.Values, Bool> & Sendable) -> Action {
+        var action = self
+        action.state = { .isOn($0[keyPath: setting]) }
+        return action
+    }
+
+    func run(_ choice: String = "") { body(choice) }
 
     /// Adds the actions' keys for a page to the page.
     static func addPageKeys(_ actions: [Action], to page: ObjectPointer) {
@@ -44,16 +72,36 @@ import WebImageGTK
     }
 
     /// Adds the actions to a window, and their keys to its application.
-    static func add(_ actions: [Action], to window: ObjectPointer, of application: ObjectPointer) {
+    static func add(
+        _ actions: [Action], to window: ObjectPointer, of application: ObjectPointer, _ settings: GallerySettings.Values
+    ) {
         for action in actions {
-            let simple = ObjectPointer(g_simple_action_new(action.name, nil))
-            simple.onActivate(action.body)
+            let simple = action.makeSimpleAction(settings)
+            simple.onActivate { action.run($0) }
             g_action_map_add_action(window.opaque, simple.opaque)
             g_object_unref(simple.address)
             let keys = action.keys.map { strdup($0) } + [nil]
             defer { for key in keys { free(key) } }
             let list = keys.map { UnsafePointer<CChar>($0) }
             gtk_application_set_accels_for_action(application.as(), "win.\(action.name)", list)
+        }
+    }
+
+    private func makeSimpleAction(_ settings: GallerySettings.Values) -> ObjectPointer {
+        guard let state = state?(settings) else { return ObjectPointer(g_simple_action_new(name, nil)) }
+        let text = g_variant_type_new("s")
+        defer { g_variant_type_free(text) }
+        let hasChoices = if case .choice = state { true } else { false }
+        return ObjectPointer(g_simple_action_new_stateful(name, hasChoices ? text : nil, state.variant))
+    }
+
+    /// Shows the states that actions of a window have with other settings.
+    static func showStates(of actions: [Action], with settings: GallerySettings.Values, in window: ObjectPointer) {
+        for action in actions {
+            guard let state = action.state?(settings),
+                let simple = g_action_map_lookup_action(window.opaque, action.name)
+            else { continue }
+            g_simple_action_set_state(simple, state.variant)
         }
     }
 
@@ -66,13 +114,18 @@ import WebImageGTK
     }
 }
 
-@MainActor extension ObjectPointer {
-    /// Calls `body` when a `GSimpleAction` is activated.
-    func onActivate(_ body: @escaping @MainActor () -> Void) {
-        onEvent("activate", body)
+extension Action.State {
+    /// A value that its first user owns.
+    fileprivate var variant: OpaquePointer? {
+        switch self {
+        case .isOn(let isOn): g_variant_new_boolean(isOn ? 1 : 0)
+        case .choice(let choice): g_variant_new_string(choice)
+        }
     }
+}
 
-    /// Calls `body` with the text that a menu's entry gives a `GSimpleAction`.
+@MainActor extension ObjectPointer {
+    /// Calls `body` with the text that a menu's entry gives a `GSimpleAction`; empty without one.
     func onActivate(_ body: @escaping @MainActor (_ target: String) -> Void) {
         let trampoline: @convention(c) (gpointer, OpaquePointer?, gpointer) -> Void = { _, target, data in
             let text = target.flatMap { g_variant_get_string($0, nil) }.map { String(cString: $0) } ?? ""

@@ -56,7 +56,8 @@ extension PhotoViewer {
             action("slide-show", "Slide show", keys: ["F5"], keepsShow: true) { $0.toggleSlideShow() },
             action("filmstrip", "Show the filmstrip", pageKeys: ["t"]) { viewer in
                 viewer.session.settings.change { $0.showsFilmstrip.toggle() }
-            },
+            }
+            .showing(\.showsFilmstrip),
             action("play", "Play or pause an animation", pageKeys: ["space", "k"]) {
                 $0.animationControls.togglePlay()
             },

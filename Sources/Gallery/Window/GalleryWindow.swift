@@ -49,7 +49,10 @@ import WebImageGTK
         buildContent()
         connectParts()
         actions = makeActions()
-        Action.add(actions, to: widget, of: application)
+        Action.add(actions, to: widget, of: application, session.settings.values)
+        session.settings.observe(\.self) { [weak self] settings in
+            if let self { Action.showStates(of: actions, with: settings, in: widget) }
+        }
         photos.recent.addAction(to: widget)
         acceptDrops()
         GalleryStyle.add(to: gtk_widget_get_display(widget.widget))
@@ -107,7 +110,7 @@ import WebImageGTK
             .menu([
                 [("Larger images", "win.zoom-in"), ("Smaller images", "win.zoom-out")],
                 [("Names and dates", "win.show-names")],
-                PhotoOrder.allCases.map { ("Sort by \($0.title.lowercased())", "win.sort-\($0.rawValue)") },
+                PhotoOrder.allCases.map { ("Sort by \($0.title.lowercased())", "win.sort::\($0.rawValue)") },
                 [
                     ("Reload", "win.reload"), ("Clear caches", "win.clear-caches"),
                     ("Close all images", "win.close-all"),
@@ -348,6 +351,10 @@ import WebImageGTK
             },
             Action("show-names", "Names and dates below the images", .photos, keys: ["<Control>n"]) { [session] in
                 session.settings.change { $0.showsNames.toggle() }
+            }
+            .showing(\.showsNames),
+            Action("sort", "Sort", .photos, chosen: \.order.rawValue) { [session] choice in
+                session.settings.change { $0.order = PhotoOrder(rawValue: choice) ?? $0.order }
             },
             Action("rename", "Rename the file", .general, keys: ["F2"]) { [weak self] in
                 guard let self, let file = isViewing ? openedViewer?.currentURL : photos.currentURL else { return }
@@ -356,12 +363,7 @@ import WebImageGTK
             },
             Action("clear-caches", "Clear the caches", .photos) { [weak self] in self?.clearCaches() },
             Action("close-all", "Close all images", .photos) { [weak self] in self?.photos.closeAll() },
-        ]
-            + PhotoOrder.allCases.map { order in
-                Action("sort-\(order.rawValue)", "Sort by \(order.title.lowercased())", .photos) { [session] in
-                    session.settings.change { $0.order = order }
-                }
-            } + photos.actions + PhotoViewer.actions { [weak self] in self?.openedViewer }
+        ] + photos.actions + PhotoViewer.actions { [weak self] in self?.openedViewer }
     }
 
     private func updateActions() {

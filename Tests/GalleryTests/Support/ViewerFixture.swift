@@ -116,7 +116,7 @@ import XCTest
         try FileManager.default.contentsOfDirectory(atPath: folder.path).filter { $0 != "cache" }.sorted()
     }
 
-    func run(_ name: String) { viewer.actions.first { $0.name == "viewer-\(name)" }?.body() }
+    func run(_ name: String) { viewer.actions.first { $0.name == "viewer-\(name)" }?.run() }
 }
 
 /// A color for each number from 0 to 50.

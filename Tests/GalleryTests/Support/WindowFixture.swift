@@ -89,5 +89,9 @@ import XCTest
         pump("the images") { !window.photos.isReading && window.isSettled }
     }
 
-    func run(_ action: String) { gtk_widget_activate_action_variant(window.widget.widget, "win.\(action)", nil) }
+    /// - Parameter choice: for an action with several.
+    func run(_ action: String, _ choice: String? = nil) {
+        gtk_widget_activate_action_variant(
+            window.widget.widget, "win.\(action)", choice.map { g_variant_new_string($0) })
+    }
 }
