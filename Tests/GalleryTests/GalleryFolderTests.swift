@@ -271,6 +271,31 @@ final class GalleryFolderTests: GTKTestCase {
         }
     }
 
+    func testTheDateBelowAnImageIsTheOneOfTheOrder() throws {
+        try WindowFixture.with(["b.png"]) { fixture in
+            var directory = TIFFDirectory()
+            directory.set(0x0132, type: 2, Array("2026:05:01 12:30:00\0".utf8))
+            var options = EncodingOptions()
+            options.metadata = ImageMetadata(exif: Data(directory.structure()))
+            let file = fixture.folder.appending(path: "a.jpg")
+            try CodecRegistry.shared.encode(try Swatch.red.image(), as: .jpeg, options: options).write(to: file)
+            // When it was copied.
+            try FileManager.default.setAttributes(
+                [.modificationDate: Date(timeIntervalSince1970: 1_000_000_000)], ofItemAtPath: file.path)
+            fixture.open()
+            fixture.run("show-names")
+            let cell = try XCTUnwrap(fixture.window.photos.grid.cell(of: file))
+            pump("the date of the file") { cell.captionText.hasPrefix("a.jpg\n2001-09-") }
+            fixture.run("sort", "dateTaken")
+            pump("the date of the camera") { cell.captionText == "a.jpg\n2026-05-01 12:30" }
+            fixture.run("sort", "dateModified")
+            pump("the date of the file") { cell.captionText.hasPrefix("a.jpg\n2001-09-") }
+            fixture.run("sort", "name")
+            pump("the order") { !fixture.window.photos.opener.follower.isBusy }
+            pump("the date of the file") { cell.captionText.hasPrefix("a.jpg\n2001-09-") }
+        }
+    }
+
     func testTheCollectionFollowsTheOrderOfTheSettings() throws {
         try WindowFixture.with(["a.png", "b.png", "c.png"]) { fixture in
             for (name, time) in [("a.png", 200.0), ("b.png", 300), ("c.png", 100)] {

@@ -15,8 +15,8 @@ import WebImageGTK
         case appended
         /// The shapes of some images are known now.
         case shapes
-        /// The days of some images are known now, or no longer wanted.
-        case days
+        /// The dates of some images are known now, or no longer wanted.
+        case dates
         /// The files of some images have another content. What caches had of it is removed.
         case content(Set<URL>)
     }
@@ -33,8 +33,8 @@ import WebImageGTK
     /// Width divided by height, for each image.
     private(set) var aspectRatios: [Float] = []
     private var knownShapes = RangeSet<Int>()
-    /// The days of images, as `YYYY:MM:DD`; empty unless the order is by date.
-    private(set) var days: [URL: String] = [:] { didSet { knownSections = nil } }
+    /// The dates that the order is by, as `YYYY:MM:DD HH:MM:SS`; empty unless it is by date.
+    private(set) var dates: [URL: String] = [:] { didSet { knownSections = nil } }
     /// Made when it is first needed.
     private var urlSet: Set<URL>?
     /// Each layout needs them, and they take a look-up for each image.
@@ -55,7 +55,7 @@ import WebImageGTK
         aspectRatios = Array(repeating: Self.usualAspectRatio, count: newURLs.count)
         knownShapes = RangeSet()
         urlSet = nil
-        days = [:]
+        dates = [:]
         notify(.replaced)
     }
 
@@ -85,17 +85,18 @@ import WebImageGTK
         notify(.appended)
     }
 
-    /// Notes the days of images, under which they are shown.
-    func noteDays(_ newDays: [URL: String]) {
-        guard newDays != days else { return }
-        days = newDays
-        notify(.days)
+    /// Notes the dates of images, under whose days they are shown.
+    func noteDates(_ newDates: [URL: String]) {
+        guard newDates != dates else { return }
+        dates = newDates
+        notify(.dates)
     }
 
-    /// The runs of images of the same day, by their first image, if days are known. Images without one have no title.
+    /// The runs of images of the same day, as `YYYY:MM:DD`, by their first image, if dates are known. Images without one have no
+    /// title.
     var sections: [(start: Int, day: String?)] {
         if let knownSections { return knownSections }
-        let sections = days.isEmpty ? [] : makeSections()
+        let sections = dates.isEmpty ? [] : makeSections()
         knownSections = sections
         return sections
     }
@@ -103,7 +104,7 @@ import WebImageGTK
     private func makeSections() -> [(start: Int, day: String?)] {
         var sections: [(start: Int, day: String?)] = []
         for (index, url) in urls.enumerated() {
-            let day = days[url]
+            let day = dates[url].map { String($0.prefix(10)) }
             if sections.last.map({ $0.day != day }) ?? true { sections.append((index, day)) }
         }
         return sections

@@ -15,11 +15,11 @@ enum PhotoOrder: String, Codable, CaseIterable, Sendable {
         }
     }
 
-    /// Images in order, with the days of files if the order is by date.
+    /// Images in order, with the dates of files if the order is by date.
     struct Arrangement: Sendable {
         var urls: [URL]
-        /// As `YYYY:MM:DD`.
-        var days: [URL: String] = [:]
+        /// As `YYYY:MM:DD HH:MM:SS`.
+        var dates: [URL: String] = [:]
     }
 
     /// Returns the images in this order: by name as in file managers, with the images of a folder before those of folders inside it;
@@ -31,15 +31,15 @@ enum PhotoOrder: String, Codable, CaseIterable, Sendable {
             arranged(urls, cancellation, by: Self.nameKey) {
                 $0.lexicographicallyPrecedes($1) { $0.lexicographicallyPrecedes($1) }
             }
-        case .dateTaken: arranged(urls, cancellation, by: Self.dateTaken, day: { $0 }) { $0 > $1 }
-        case .dateModified: arranged(urls, cancellation, by: LocalFile.modified, day: Self.localTime) { $0 > $1 }
+        case .dateTaken: arranged(urls, cancellation, by: Self.dateTaken, date: { $0 }) { $0 > $1 }
+        case .dateModified: arranged(urls, cancellation, by: LocalFile.modified, date: Self.localTime) { $0 > $1 }
         case .size: arranged(urls, cancellation, by: LocalFile.byteCount) { $0 > $1 }
         }
     }
 
-    /// - Parameter day: returns a text of a key that begins with the day.
+    /// - Parameter date: returns the date of a key, as text.
     private func arranged<Key>(
-        _ urls: [URL], _ cancellation: Cancellation, by key: (URL) -> Key?, day: (Key) -> String? = { _ in nil },
+        _ urls: [URL], _ cancellation: Cancellation, by key: (URL) -> Key?, date: (Key) -> String? = { _ in nil },
         _ precedes: (Key, Key) -> Bool
     ) -> Arrangement {
         var keyed: [(key: Key, url: URL)] = []
@@ -49,7 +49,7 @@ enum PhotoOrder: String, Codable, CaseIterable, Sendable {
             if url.isFileURL, let key = key(url) { keyed.append((key, url)) } else { others.append(url) }
         }
         var result = Arrangement(urls: keyed.sorted { precedes($0.key, $1.key) }.map(\.url) + others)
-        for (key, url) in keyed { if let day = day(key)?.prefix(10) { result.days[url] = String(day) } }
+        for (key, url) in keyed { if let date = date(key) { result.dates[url] = date } }
         return result
     }
 

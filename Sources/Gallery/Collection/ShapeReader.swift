@@ -34,7 +34,7 @@ import WebImageGTK
             (cancellation, queuedCount) = (Cancellation(), 0)
             readNewImages()
         case .appended: readNewImages()
-        case .shapes, .days: break
+        case .shapes, .dates: break
         }
     }
 

@@ -98,7 +98,7 @@ import WebImageGTK
             guard session.collection.urls == urls else { return arrange() }
             work = nil
             session.collection.rearrange(to: arrangement.urls)
-            session.collection.noteDays(arrangement.days)
+            session.collection.noteDates(arrangement.dates)
             if let reading { didRead(reading) }
         }
     }

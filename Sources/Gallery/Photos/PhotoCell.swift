@@ -42,7 +42,7 @@ import WebImageGTK
     /// The height of a name and a date, in points.
     static let captionHeight = 36
 
-    /// The name of a file and when it was modified.
+    /// The name of a file and a date.
     @MainActor private final class Caption {
         let widget: ObjectPointer
         private let name = ObjectPointer.label("", "caption")
@@ -58,11 +58,12 @@ import WebImageGTK
 
         var text: String { name.text + "\n" + date.text }
 
-        func show(_ url: URL?) {
+        /// - Parameter known: the date to show, as `YYYY:MM:DD HH:MM:SS`; `nil` for when the file was modified.
+        func show(_ url: URL?, date known: String? = nil) {
             name.text = url?.displayName ?? ""
-            date.text = ""
+            date.text = known.map(DateText.minutes(ofEXIF:)) ?? ""
             reading?.cancel()
-            guard let url, url.isFileURL else { return }
+            guard known == nil, let url, url.isFileURL else { return }
             reading = Task { [weak self] in
                 let modified = await WorkQueue.files.run { _ in LocalFile.modified(url) }
                 guard let self, !Task.isCancelled, let modified else { return }
@@ -81,8 +82,8 @@ import WebImageGTK
         if captionHeight > 0, caption == nil {
             let new = Caption()
             add(new.widget)
-            new.show(item?.url)
             caption = new
+            showCaption()
         } else if captionHeight == 0, let old = caption {
             old.end()
             remove(old.widget)
@@ -91,6 +92,12 @@ import WebImageGTK
         queueLayout()
         queueDraw()
     }
+
+    /// With the date that the order is by.
+    private func showCaption() { caption?.show(item?.url, date: item.flatMap { session.collection.dates[$0.url] }) }
+
+    /// Shows the date that the order is by now.
+    func dateDidChange() { if item != nil { showCaption() } }
 
     /// Shows an image of the collection.
     ///
@@ -104,7 +111,7 @@ import WebImageGTK
         decodedHeight = pixels
         if !isSame {
             setAccessibleName()
-            caption?.show(url)
+            showCaption()
         }
         load()
     }
@@ -114,7 +121,7 @@ import WebImageGTK
 
     /// Shows what the file has now.
     func contentDidChange() {
-        caption?.show(item?.url)
+        showCaption()
         load(cachePolicy: .reload)
     }
 

@@ -79,7 +79,8 @@ import WebImageGTK
         case .rearranged(let formerPlaces): rearrange(formerPlaces)
         case .content(let urls):
             for cell in cells.values { if let url = cell.item?.url, urls.contains(url) { cell.contentDidChange() } }
-        case .appended, .shapes, .days: break
+        case .dates: for cell in cells.values { cell.dateDidChange() }
+        case .appended, .shapes: break
         }
         invalidateLayout()
     }

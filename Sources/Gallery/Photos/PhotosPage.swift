@@ -139,7 +139,7 @@ import WebImageGTK
 
     private func collectionDidChange(_ change: PhotoCollection.Change) {
         switch change {
-        case .shapes, .days, .content: return
+        case .shapes, .dates, .content: return
         case .replaced, .rearranged, .appended: break
         }
         if change == .replaced { session.loads.forgetFailures(except: session.collection.contains) }

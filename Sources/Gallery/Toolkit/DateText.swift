@@ -16,6 +16,13 @@ enum DateText {
     /// The same without seconds.
     static func minutes(_ date: Date) -> String { String(text(date).dropLast(3)) }
 
+    /// Returns a date of EXIF, `YYYY:MM:DD HH:MM:SS`, as `YYYY-MM-DD HH:MM`; other texts as they are.
+    static func minutes(ofEXIF text: String) -> String {
+        let parts = text.split(separator: " ")
+        guard text.utf8.count == 19, parts.count == 2 else { return text }
+        return "\(parts[0].replacing(":", with: "-")) \(parts[1].prefix(5))"
+    }
+
     /// The date, and how long ago it was or how far ahead it is.
     static func text(_ date: Date, now: Date) -> String {
         let age = now.timeIntervalSince(date)

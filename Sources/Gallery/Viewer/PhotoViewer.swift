@@ -190,7 +190,7 @@ import WebImageGTK
 
     private func collectionDidChange(_ change: PhotoCollection.Change) {
         switch change {
-        case .shapes, .days: break
+        case .shapes, .dates: break
         case .content(let urls): if let currentURL, urls.contains(currentURL) { contentDidChange() }
         case .rearranged: itemsDidChange(staysOpen: true)
         case .replaced, .appended: itemsDidChange(staysOpen: false)
