@@ -162,6 +162,40 @@ final class FileFactsTests: XCTestCase {
         XCTAssertEqual(photograph.facts, [Fact("Camera", "X-T4"), Fact("Place", "Not in the file")])
     }
 
+    /// A JPEG whose GPS directory has these values, of degrees, minutes and seconds with a denominator.
+    static func photograph(
+        north: String, _ latitude: [UInt8], east: String, _ longitude: [UInt8], denominator: UInt8 = 1
+    ) throws -> Data {
+        func fractions(_ parts: [UInt8]) -> [UInt8] { parts.flatMap { [$0, 0, 0, 0, denominator, 0, 0, 0] } }
+        /// The tag, the type, the count, and the value or its offset.
+        func entry(_ tag: [UInt8], type: UInt8, count: UInt8, _ value: [UInt8]) -> [UInt8] {
+            tag + [type, 0, count, 0, 0, 0] + value + [UInt8](repeating: 0, count: 4 - value.count)
+        }
+        // The header, a directory with one entry, that of GPS with four at 26, and the fractions at 80 and 104.
+        let exif: [UInt8] =
+            Array("II*\0".utf8) + [8, 0, 0, 0, 1, 0] + entry([0x25, 0x88], type: 4, count: 1, [26]) + [0, 0, 0, 0]
+            + [4, 0] + entry([1, 0], type: 2, count: 2, Array(north.utf8)) + entry([2, 0], type: 5, count: 3, [80])
+            + entry([3, 0], type: 2, count: 2, Array(east.utf8)) + entry([4, 0], type: 5, count: 3, [104])
+            + [0, 0, 0, 0] + fractions(latitude) + fractions(longitude)
+        var options = EncodingOptions()
+        options.metadata = ImageMetadata(exif: Data(exif))
+        return try CodecRegistry.shared.encode(try Swatch.red.image(), as: .jpeg, options: options)
+    }
+
+    func testTellsThePlace() throws {
+        for (north, east, denominator, place) in [
+            ("N", "E", 1, "46.5583° N, 7.9808° E"), ("S", "W", 1, "46.5583° S, 7.9808° W"),
+            ("N", "E", 0, "The file has GPS coordinates that cannot be read"),
+            ("", "E", 1, "The file has GPS coordinates that cannot be read"),
+        ] as [(String, String, UInt8, String)] {
+            let data = try Self.photograph(
+                north: north, [46, 33, 30], east: east, [7, 58, 51], denominator: denominator)
+            let photograph = try XCTUnwrap(FileFacts.groups(of: data).first)
+            XCTAssertEqual(photograph.facts.last, Fact("Place", place))
+        }
+        XCTAssertEqual([0, -7.98079, 179.99999].map(Amount.degrees), ["0.0000°", "7.9808°", "180.0000°"])
+    }
+
     func testAHeaderMayTellAnySize() throws {
         // A file of 14 bytes that says it is 2³² − 1 pixels wide and high.
         let header = Data("qoif".utf8 + [UInt8](repeating: 0xFF, count: 8) + [3, 0])
@@ -260,6 +294,41 @@ final class GalleryInspectorTests: GTKTestCase {
             for part in [url.absoluteString, "policy cacheFirst", "transfer: status 200", "  ETag: "] {
                 XCTAssertTrue(text.contains(part), "\(part) in \(text)")
             }
+        }
+    }
+
+    /// The texts on screen in a widget, in order.
+    @MainActor private static func texts(_ widget: UnsafeMutablePointer<GtkWidget>) -> [String] {
+        guard gtk_widget_get_mapped(widget) != 0 else { return [] }
+        let object = ObjectPointer(widget)
+        var texts = object.isInstance(of: gtk_label_get_type()) ? [object.text] : []
+        var child = gtk_widget_get_first_child(widget)
+        while let current = child {
+            texts += Self.texts(current)
+            child = gtk_widget_get_next_sibling(current)
+        }
+        return texts
+    }
+
+    func testBeginsWithTheNameAndThePhotograph() throws {
+        try withFixture { fixture in
+            try FileManager.default.createDirectory(at: fixture.folder, withIntermediateDirectories: true)
+            let file = fixture.folder.appendingPathComponent("Jungfrau.jpg")
+            try FileFactsTests.photograph(north: "N", [46, 33, 30], east: "E", [7, 58, 51]).write(to: file)
+            fixture.load(file)
+            fixture.show(file)
+            var shown: [String] = []
+            pump("the photograph") {
+                shown = Self.texts(fixture.inspector.widget.widget)
+                return shown.contains("46.5583° N, 7.9808° E")
+            }
+            let places = ["Jungfrau.jpg", "Photograph", "46.5583° N, 7.9808° E", file.path, "File"].map {
+                shown.firstIndex(of: $0) ?? -1
+            }
+            XCTAssertEqual(places, places.sorted(), "\(shown)")
+            XCTAssertFalse(places.contains(-1), "\(shown)")
+            let text = try XCTUnwrap(fixture.inspector.inspection).text(now: Date())
+            XCTAssertTrue(text.hasPrefix("\(file.path)\n\nPhotograph\n  Place: 46.5583° N, 7.9808° E\n"), text)
         }
     }
 

@@ -16,7 +16,6 @@ enum FileFacts {
         if info.frameCount > 1 || info.loopCount != nil { groups.append(animation(info)) }
         guard let metadata = try? codecs.metadata(of: data) else { return groups }
         if let xmp = metadata.xmp { groups[0].facts.append(Fact("XMP", Amount.bytes(xmp.count))) }
-        // First, for photographers.
         if let photograph = metadata.exif.flatMap({ EXIFFields($0) }).flatMap(photograph) {
             groups.insert(photograph, at: 0)
         }
@@ -84,10 +83,20 @@ enum FileFacts {
             })
         add("Taken", exif.date)
         add("Software", exif.software)
-        if exif.hasLocation { facts.append(Fact("Place", "The file has GPS coordinates")) }
-        guard !facts.isEmpty else { return nil }
-        if !exif.hasLocation { facts.append(Fact("Place", "Not in the file")) }
-        return FactGroup(title: "Photograph", facts: facts)
+        guard !facts.isEmpty || exif.hasLocation else { return nil }
+        facts.append(Fact("Place", place(exif)))
+        return FactGroup(title: photographTitle, facts: facts)
+    }
+
+    /// The title of the group with what a camera noted.
+    static let photographTitle = "Photograph"
+
+    /// Such as `46.5583° N, 7.9808° E`.
+    private static func place(_ exif: EXIFFields) -> String {
+        guard exif.hasLocation else { return "Not in the file" }
+        guard let place = exif.coordinates else { return "The file has GPS coordinates that cannot be read" }
+        return "\(Amount.degrees(place.latitude)) \(place.latitude < 0 ? "S" : "N"), "
+            + "\(Amount.degrees(place.longitude)) \(place.longitude < 0 ? "W" : "E")"
     }
 
     /// Such as `1/250 s, f/2.8, ISO 100`.

@@ -24,12 +24,14 @@ struct LoadInspection: Sendable {
 
     var timeline: TraceTimeline? { record.map { TraceTimeline($0.trace, transfers: $0.transfers) } }
 
-    /// The groups in the order in which they are shown.
+    /// What the camera noted. It is shown first: how the image was loaded interests fewer.
+    var photograph: FactGroup? { file.first { $0.title == FileFacts.photographTitle } }
+
+    /// The other groups in the order in which they are shown.
     ///
     /// - Parameter now: the date that ages count to.
     func groups(now: Date) -> [FactGroup] {
-        // The photograph first: how it was loaded interests fewer.
-        var groups = file
+        var groups = file.filter { $0.title != FileFacts.photographTitle }
         if let record { groups.append(LoadFacts.caches(record)) }
         if let transfer {
             var facts = LoadFacts.transfer(transfer.transfer.metrics)
@@ -44,7 +46,7 @@ struct LoadInspection: Sendable {
 
     /// The text for the clipboard.
     func text(now: Date) -> String {
-        var parts = [url.locationText]
+        var parts = [url.locationText] + [photograph?.text].compactMap(\.self)
         if let record {
             parts.append("\(LoadFacts.summary(of: record)), \(DateText.text(record.date)), policy \(record.policy)")
             parts.append(record.trace.description)

@@ -16,7 +16,9 @@ import WebImageGTK
     private let stack = ObjectPointer(gtk_stack_new()).expanding()
     private let content = ObjectPointer.column(spacing: 18).margins(12)
     private let address = ObjectPointer.label("", "caption").set("selectable", true)
-    private let summary = ObjectPointer.label("", "title-4")
+    private let name = ObjectPointer.label("", "title-4")
+    private let photographPlace = ObjectPointer.column()
+    private let summary = ObjectPointer.label("", "heading")
     private let result = ObjectPointer.label("", "caption")
     private let failurePlace = ObjectPointer.column()
     private let timelinePlace = ObjectPointer.column()
@@ -26,6 +28,7 @@ import WebImageGTK
     private(set) var url: URL?
     private(set) var inspection: LoadInspection?
     private var timeline: TraceTimeline?
+    private var photograph: FactGroup?
     private var failure: FactGroup?
     private var views: [FactGroupView] = []
     /// No widget is changed off screen, where the window may be gone.
@@ -56,7 +59,8 @@ import WebImageGTK
         gtk_stack_add_named(stack.opaque, empty.widget, "empty")
         gtk_stack_add_named(stack.opaque, ObjectPointer.scrolling(content).widget, "content")
         for part in [
-            ObjectPointer.column(spacing: 6, [summary, address]), failurePlace, groupsPlace, timelinePlace,
+            name, photographPlace, ObjectPointer.column(spacing: 6, [summary, address]), failurePlace, groupsPlace,
+            timelinePlace,
             makeButtons(),
         ] { content.append(part) }
         result.isVisible = false
@@ -157,6 +161,7 @@ import WebImageGTK
     private func present(_ inspection: LoadInspection) {
         self.inspection = inspection
         let record = inspection.record
+        name.text = inspection.url.displayName
         address.text = inspection.url.locationText
         // Lines break between the parts.
         summary.text = (record.map(LoadFacts.summary) ?? "Not loaded yet").split(separator: " · ")
@@ -176,9 +181,14 @@ import WebImageGTK
             self.failure = failure
             Self.fill(failurePlace, with: [failure.map { FactGroupView($0).widget }].compactMap(\.self))
         }
-        for (place, isUsed) in [(timelinePlace, timeline != nil), (failurePlace, failure != nil)] {
-            place.isVisible = isUsed
+        let photograph = inspection.photograph
+        if photograph != self.photograph {
+            self.photograph = photograph
+            Self.fill(photographPlace, with: [photograph.map { FactGroupView($0).widget }].compactMap(\.self))
         }
+        for (place, isUsed) in [
+            (timelinePlace, timeline != nil), (failurePlace, failure != nil), (photographPlace, photograph != nil),
+        ] { place.isVisible = isUsed }
         showGroups(inspection.groups(now: Date()))
     }
 

@@ -42,6 +42,12 @@ enum Amount {
 
     static func percent(_ fraction: Double) -> String { "\(Int((fraction * 100).rounded())) %" }
 
+    /// An angle without its sign: `46.5583°`.
+    static func degrees(_ angle: Double) -> String {
+        let parts = Int((min(abs(angle), 1e9) * 10_000).rounded())
+        return "\(parts / 10_000).\(String(10_000 + parts % 10_000).dropFirst())°"
+    }
+
     /// With at most one decimal place.
     static func decimal(_ number: Double) -> String {
         let tenths = Int(min(max(number * 10, -1e15), 1e15).rounded())

@@ -23,6 +23,16 @@ package struct EXIFFields: Sendable, Hashable {
     package var orientation: Int?
     /// Whether the place is in the file.
     package var hasLocation = false
+    /// The place; `nil` if it is not in the file or invalid.
+    package var coordinates: Coordinates?
+
+    /// A place on Earth, in degrees.
+    package struct Coordinates: Sendable, Hashable {
+        /// From -90 to 90; north is positive.
+        package let latitude: Double
+        /// From -180 to 180; east is positive.
+        package let longitude: Double
+    }
 
     /// `nil` without a TIFF header.
     package init?(_ exif: Data) {
@@ -35,7 +45,10 @@ package struct EXIFFields: Sendable, Hashable {
         software = main.text(Tag.software)
         orientation = main.integer(TIFFTag.orientation).flatMap { (1...8).contains($0) ? $0 : nil }
         date = main.text(Tag.date)
-        hasLocation = main.child(TIFFTag.gps).map { $0.has(Tag.latitude) && $0.has(Tag.longitude) } ?? false
+        if let gps = main.child(TIFFTag.gps), gps.has(Tag.latitude), gps.has(Tag.longitude) {
+            hasLocation = true
+            coordinates = gps.coordinates
+        }
         guard let details = main.child(TIFFTag.exif) else { return }
         let (lensMake, lensModel) = (details.text(Tag.lensMake), details.text(Tag.lensModel))
         lens = lensModel ?? lensMake
@@ -60,7 +73,9 @@ package struct EXIFFields: Sendable, Hashable {
         static let focalLengthOnFilm = 0xA405
         static let lensMake = 0xA433
         static let lensModel = 0xA434
+        static let latitudeReference = 0x0001
         static let latitude = 0x0002
+        static let longitudeReference = 0x0003
         static let longitude = 0x0004
     }
 
@@ -93,14 +108,37 @@ package struct EXIFFields: Sendable, Hashable {
             return words.isEmpty ? nil : String(words.joined(separator: " ").prefix(128))
         }
 
-        /// An unsigned fraction; `nil` for a denominator of 0.
-        func fraction(_ tag: Int) -> Double? {
-            guard let entry = entry(tag), entry.type == 5, entry.count > 0,
-                let numerator = layout.integer(at: entry.value.lowerBound, count: 4, in: bytes.span.bytes),
-                let denominator = layout.integer(at: entry.value.lowerBound + 4, count: 4, in: bytes.span.bytes),
-                denominator > 0
+        /// An unsigned fraction, the one at an index if there are several; `nil` for a denominator of 0.
+        func fraction(_ tag: Int, at index: Int = 0) -> Double? {
+            guard let entry = entry(tag), entry.type == 5, entry.count > index else { return nil }
+            let start = entry.value.lowerBound + index * 8
+            guard let numerator = layout.integer(at: start, count: 4, in: bytes.span.bytes),
+                let denominator = layout.integer(at: start + 4, count: 4, in: bytes.span.bytes), denominator > 0
             else { return nil }
             return Double(numerator) / Double(denominator)
+        }
+
+        /// The place in a directory of GPS values.
+        var coordinates: Coordinates? {
+            guard let latitude = angle(Tag.latitude, Tag.latitudeReference, signs: ["N": 1, "S": -1], limit: 90),
+                let longitude = angle(Tag.longitude, Tag.longitudeReference, signs: ["E": 1, "W": -1], limit: 180)
+            else { return nil }
+            return Coordinates(latitude: latitude, longitude: longitude)
+        }
+
+        /// Degrees, minutes and seconds, or fewer of them, as degrees.
+        ///
+        /// - Parameter signs: by the text of the value `reference`.
+        private func angle(_ tag: Int, _ reference: Int, signs: [String: Double], limit: Double) -> Double? {
+            guard let count = entry(tag)?.count, (1...3).contains(count),
+                let sign = text(reference).flatMap({ signs[$0.uppercased()] })
+            else { return nil }
+            var angle = 0.0
+            for (index, unit) in [1.0, 60, 3_600].prefix(count).enumerated() {
+                guard let part = fraction(tag, at: index) else { return nil }
+                angle += part / unit
+            }
+            return angle <= limit ? sign * angle : nil
         }
     }
 }

@@ -45,7 +45,12 @@ import Testing
         static func short(_ value: Int) -> Value { Value(type: 3, count: 1, bytes: value.littleEndianBytes(2)) }
         static func offset(_ value: Int) -> Value { Value(type: 4, count: 1, bytes: value.littleEndianBytes(4)) }
         static func fraction(_ top: Int, _ bottom: Int) -> Value {
-            Value(type: 5, count: 1, bytes: top.littleEndianBytes(4) + bottom.littleEndianBytes(4))
+            fractions([(top, bottom)])
+        }
+        static func fractions(_ parts: [(Int, Int)]) -> Value {
+            Value(
+                type: 5, count: parts.count,
+                bytes: parts.flatMap { $0.0.littleEndianBytes(4) + $0.1.littleEndianBytes(4) })
         }
     }
 
@@ -65,6 +70,41 @@ import Testing
         #expect(fields.focalLength == 23 && fields.focalLengthOnFilm == 35)
         #expect(fields.software == "darktable" && fields.orientation == 6)
         #expect(fields.hasLocation)
+        #expect(fields.coordinates == EXIFFields.Coordinates(latitude: 48, longitude: 11))
+    }
+
+    @Test(arguments: [
+        ("N", "E", 46.5583, 7.9808), ("S", "E", -46.5583, 7.9808), ("N", "W", 46.5583, -7.9808),
+        ("s", "w", -46.5583, -7.9808),
+    ]) func readsDegreesMinutesAndSeconds(north: String, east: String, latitude: Double, longitude: Double) throws {
+        let exif = exif(
+            [:],
+            gps: [
+                1: .text(north), 2: .fractions([(46, 1), (33, 1), (2_988, 100)]), 3: .text(east),
+                4: .fractions([(7, 1), (58_848, 1_000)]),
+            ])
+        let coordinates = try #require(EXIFFields(exif)?.coordinates)
+        #expect(abs(coordinates.latitude - latitude) < 1e-9 && abs(coordinates.longitude - longitude) < 1e-9)
+    }
+
+    @Test func aPlaceThatIsNotOnEarthIsMissing() throws {
+        let valid: [Int: Value?] = [
+            1: .text("N"), 2: .fractions([(46, 1), (33, 1), (30, 1)]), 3: .text("E"), 4: .fraction(180, 1),
+        ]
+        func fields(_ change: [Int: Value?]) throws -> EXIFFields {
+            let gps = valid.merging(change) { $1 }.compactMapValues { $0 }
+            return try #require(EXIFFields(exif([:], gps: gps)))
+        }
+        #expect(try fields([:]).coordinates != nil)
+        let changes: [[Int: Value?]] = [
+            [1: nil], [3: .text("N")], [1: .short(78)], [2: .fraction(46, 0)], [2: .fractions([(46, 1), (33, 0)])],
+            [2: .fractions([(46, 1), (33, 1), (0, 0)])], [2: .fractions([(90, 1), (0, 1), (1, 1)])],
+            [4: .fractions([(180, 1), (1, 60)])], [2: .short(46)], [2: .fractions([(1, 1), (1, 1), (1, 1), (1, 1)])],
+        ]
+        for change in changes {
+            let changed = try fields(change)
+            #expect(changed.hasLocation && changed.coordinates == nil, "\(change)")
+        }
     }
 
     @Test func aMakeIsNotRepeated() throws {
