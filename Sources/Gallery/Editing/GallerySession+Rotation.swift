@@ -26,7 +26,7 @@ extension GallerySession {
                 let change = try await WorkQueue.files.run { _ throws(PhotoRotation.Refusal) in
                     try FileChange.rotating(file, by: quarters, keeping: formerFiles)
                 }
-                fileChanges.noteContent(of: file, change.current.stamp)
+                fileChanges.noteContent(of: file, change.current)
                 changes.append(change)
             } catch {
                 failures.append("\(file.displayName): \(error)")
@@ -37,15 +37,20 @@ extension GallerySession {
         guard let first = changes.first else { return }
         showToast(
             changes.count == 1 ? "\(first.file.displayName) is rotated" : "\(changes.count) files are rotated",
-            ToastButton(title: "_Undo") { [weak self, changes] in self?.undo(changes) })
+            keeping: changes.reduce(0) { $0 + $1.former.count }
+        ) { [weak self, changes] in self?.undo(changes) }
     }
 
     private func undo(_ changes: [FileChange]) {
         fileChanges.run(changes.map(\.file)) {
             for change in changes {
                 do throws(PhotoRotation.Refusal) {
-                    let stamp = try await WorkQueue.files.run { _ throws(PhotoRotation.Refusal) in try change.undo() }
+                    let expected = self.fileChanges.stamp(afterReturnOf: change.current)
+                    let stamp = try await WorkQueue.files.run { _ throws(PhotoRotation.Refusal) in
+                        try change.undo(expected)
+                    }
                     self.fileChanges.noteContent(of: change.file, stamp)
+                    self.fileChanges.noteReturn(of: change.original, as: stamp)
                 } catch {
                     self.showToast("\(change.file.displayName): \(error)")
                 }
@@ -67,7 +72,8 @@ private struct FileChange: Sendable {
     let formerFiles: FormerFiles
     /// The place of the former content.
     let former: Range<Int>
-    let current: FileReplacement
+    /// What the file was like before and after the change.
+    let original, current: FileStamp
 
     /// Rotates the image of a file. Blocks the thread.
     static func rotating(
@@ -87,25 +93,32 @@ private struct FileChange: Sendable {
             throw .init(description: "No space for Undo: \(error)")
         }
         return FileChange(
-            file: file, formerFiles: formerFiles, former: range, current: try replace(place, with: rotated, file))
+            file: file, formerFiles: formerFiles, former: range, original: place.stamp,
+            current: try replace(place, with: rotated, file))
     }
 
     /// Brings the former content back, and returns the file's stamp. Blocks the thread.
-    func undo() throws(PhotoRotation.Refusal) -> FileStamp {
-        guard current.isCurrent else { throw .init(description: "The file has changed since.") }
+    ///
+    /// - Parameter expected: what the file is like if only the program has changed it.
+    func undo(_ expected: FileStamp) throws(PhotoRotation.Refusal) -> FileStamp {
+        let place: FileReplacement
+        do throws(FileReplacement.Failure) { place = try FileReplacement(of: file) } catch {
+            throw .init(description: error.description)
+        }
+        guard place.stamp == expected else { throw .init(description: "The file has changed since.") }
         let content: Data
         do throws(SystemError) { content = try formerFiles.content(at: former) } catch {
             throw .init(description: error.description)
         }
-        return try Self.replace(current, with: content, file).stamp
+        return try Self.replace(place, with: content, file)
     }
 
     private static func replace(
         _ place: FileReplacement, with content: Data, _ file: URL
-    ) throws(PhotoRotation.Refusal) -> FileReplacement {
+    ) throws(PhotoRotation.Refusal) -> FileStamp {
         do throws(FileReplacement.Failure) {
             try place.write(content)
-            return try FileReplacement(of: file)
+            return try FileReplacement(of: file).stamp
         } catch {
             throw .init(description: error.description)
         }

@@ -9,11 +9,15 @@ extension GallerySession {
             return showToast("Only files can be moved to the trash. The inspector removes an image from the cache.")
         }
         Task { [trash] in
-            var (removed, failures): ([URL], [String]) = ([], [])
+            var (removed, failures): ([Removal], [String]) = ([], [])
             for file in files {
                 do throws(Trash.Failure) {
-                    try await WorkQueue.files.run { _ throws(Trash.Failure) in try trash.remove(file) }
-                    removed.append(file)
+                    let stamp = try await WorkQueue.files.run { _ throws(Trash.Failure) in
+                        let stamp = FileStamp(of: file)
+                        try trash.remove(file)
+                        return stamp
+                    }
+                    removed.append(Removal(file: file, stamp: stamp))
                 } catch {
                     failures.append(error.description)
                 }
@@ -22,32 +26,46 @@ extension GallerySession {
         }
     }
 
-    private func didRemove(_ removed: [URL], _ failures: [String]) {
+    /// A file that is in the trash, and what it was like before.
+    private struct Removal: Sendable {
+        let file: URL
+        let stamp: FileStamp?
+    }
+
+    private func didRemove(_ removed: [Removal], _ failures: [String]) {
         if let failure = failures.first { showToast(failure) }
         guard let first = removed.first else { return }
-        let (former, gone) = (collection.urls, Set(removed))
+        let (former, gone) = (collection.urls, Set(removed.map(\.file)))
         collection.rearrange(to: former.filter { !gone.contains($0) })
-        let subject = removed.count == 1 ? first.displayName : "\(removed.count) files"
+        let subject = removed.count == 1 ? first.file.displayName : "\(removed.count) files"
         let verb = removed.count == 1 ? "is" : "are"
-        showToast(
-            "\(subject) \(verb) in the trash",
-            ToastButton(title: "_Undo") { [weak self] in self?.restore(removed, in: former) })
+        showToast("\(subject) \(verb) in the trash") { [weak self] in self?.restore(removed, in: former) }
     }
 
     /// Brings files back, to their former places in the collection.
-    private func restore(_ files: [URL], in former: [URL]) {
+    private func restore(_ removed: [Removal], in former: [URL]) {
         Task { [trash] in
             var restored: Set<URL> = []
-            for file in files {
+            for removal in removed {
+                let file = removal.file
                 do throws(Trash.Failure) {
-                    try await WorkQueue.files.run { _ throws(Trash.Failure) in try trash.restore(file) }
+                    let stamp = try await WorkQueue.files.run { _ throws(Trash.Failure) in
+                        try trash.restore(file)
+                        return FileStamp(of: file)
+                    }
+                    if let former = removal.stamp, let stamp { fileChanges.noteReturn(of: former, as: stamp) }
                     restored.insert(file)
                 } catch {
                     showToast(error.description)
                 }
             }
             let current = Set(collection.urls)
-            guard former.contains(where: current.contains) || current.isEmpty else { return }
+            guard former.contains(where: current.contains) || current.isEmpty else {
+                // Others were opened since.
+                guard let first = restored.first else { return }
+                let subject = restored.count == 1 ? "\(first.displayName) is" : "\(restored.count) files are"
+                return showToast("\(subject) back from the trash")
+            }
             let known = Set(former)
             collection.rearrange(
                 to: former.filter { current.contains($0) || restored.contains($0) }

@@ -8,6 +8,7 @@ import WebImageGTK
     let loads = LoadLog()
     let settings: GallerySettings
     let fileChanges = FileChangeQueue()
+    private let history = UndoHistory()
     /// Where removed files go; another place in tests.
     var trash = Trash()
     /// Shows a short message over the window, with a button if there is something to do about it.
@@ -17,6 +18,8 @@ import WebImageGTK
     struct ToastButton {
         /// With a mnemonic.
         let title: String
+        /// What the button takes back; with its end, the message goes.
+        var step: UndoHistory.Step?
         let action: @MainActor () -> Void
     }
 
@@ -50,6 +53,19 @@ import WebImageGTK
     }
 
     func showToast(_ message: String, _ button: ToastButton? = nil) { onToast(message, button) }
+
+    /// Says what was done, with a button that takes it back, as ``undo()`` does.
+    ///
+    /// - Parameters:
+    ///   - byteCount: the length of what is kept for that.
+    ///   - undo: takes it back.
+    func showToast(_ message: String, keeping byteCount: Int = 0, undo: @escaping @MainActor () -> Void) {
+        let step = history.add(byteCount: byteCount, undo)
+        showToast(message, ToastButton(title: "_Undo", step: step) { [history] in history.undo(step) })
+    }
+
+    /// Takes back what was done last.
+    func undo() { if !history.undoLast() { showToast("There is nothing to undo") } }
 
     /// Removes an image from memory and disk, at every size. Views keep what they show.
     func removeImages(of url: URL) async {

@@ -112,7 +112,7 @@ import WebImageGTK
                 [("Names and dates", "win.show-names")],
                 PhotoOrder.allCases.map { ("Sort by \($0.title.lowercased())", "win.sort::\($0.rawValue)") },
                 [
-                    ("Reload", "win.reload"), ("Clear caches", "win.clear-caches"),
+                    ("Undo", "win.undo"), ("Reload", "win.reload"), ("Clear caches", "win.clear-caches"),
                     ("Close all images", "win.close-all"),
                 ],
                 [("Learn the library", "win.page-learn"), ("Statistics of loads", "win.page-statistics")],
@@ -319,6 +319,9 @@ import WebImageGTK
             Action("paste", "Open the links on the clipboard", .general, keys: ["<Control>v"]) { [weak self] in
                 self?.paste()
             },
+            Action("undo", "Undo the last rotation or removal", .general, keys: ["<Control>z"]) { [session] in
+                session.undo()
+            },
             Action("inspector", "Show the inspector", .general, keys: ["F9", "<Control>i"]) { [weak self] in
                 self?.toggleInspector()
             },
@@ -371,6 +374,8 @@ import WebImageGTK
         let names = { (group: Action.Group) in self.actions.filter { $0.group == group }.map(\.name) }
         Action.setEnabled(names(.photos), isOnPhotos, in: widget)
         Action.setEnabled(names(.viewer), isViewing, in: widget)
+        // Elsewhere, the key is that of texts.
+        Action.setEnabled(["undo"], isOnPhotos || isViewing, in: widget)
     }
 
     private func showShortcuts() { ShortcutsWindow.present(over: widget, actions) }
@@ -397,6 +402,11 @@ import WebImageGTK
         if let button {
             adw_toast_set_button_label(toast.opaque, button.title)
             toast.onSignal("button-clicked", button.action)
+            if let step = button.step {
+                let shown = ShownToast(toast)
+                step.onEnd = { shown.dismiss() }
+                toast.onSignal("dismissed") { [weak step] in step?.onEnd = {} }
+            }
         }
         adw_toast_overlay_add_toast(toasts.opaque, toast.opaque)
     }
@@ -422,4 +432,18 @@ import WebImageGTK
         default: true
         }
     }
+}
+
+/// A message that may be over the window still.
+@MainActor private final class ShownToast {
+    private let toast: ObjectPointer
+
+    init(_ toast: ObjectPointer) {
+        self.toast = toast
+        g_object_ref(toast.address)
+    }
+
+    isolated deinit { g_object_unref(toast.address) }
+
+    func dismiss() { adw_toast_dismiss(toast.opaque) }
 }

@@ -1,0 +1,111 @@
+import CWebImageGTK
+import Foundation
+import XCTest
+
+@testable import GTKTestSupport
+@testable import Gallery
+@testable import WebImageGTK
+
+/// What is taken back by a key.
+final class GalleryUndoTests: GTKTestCase {
+    func testTheLastRemovalsComeBackOneAfterTheOther() throws {
+        try WindowFixture.with(["a.png", "b.png", "c.png"]) { fixture in
+            fixture.open()
+            for names in [["b.png", "c.png"], ["c.png"]] {
+                fixture.window.photos.grid.setCurrent(0, focusing: false)
+                fixture.run("trash")
+                pump("the trash") { fixture.names == names }
+            }
+            fixture.run("undo")
+            pump("the last file") { fixture.names == ["b.png", "c.png"] }
+            fixture.run("undo")
+            pump("the first file") { fixture.names == ["a.png", "b.png", "c.png"] }
+            XCTAssertTrue(FileManager.default.fileExists(atPath: fixture.urls[0].path))
+            // What the key has taken back, the button does not.
+            for toast in fixture.toasts { toast.button?.action() }
+            fixture.run("undo")
+            XCTAssertEqual(fixture.toasts.last?.message, "There is nothing to undo")
+        }
+    }
+
+    func testAFileOfAFolderThatIsNoLongerOpenComesBack() throws {
+        try WindowFixture.with(["one/a.png", "two/b.png"]) { fixture in
+            fixture.open("one")
+            fixture.window.photos.grid.setCurrent(0, focusing: false)
+            fixture.run("trash")
+            pump("the trash") { fixture.names.isEmpty }
+            fixture.open("two")
+            fixture.run("undo")
+            pump("the message") { fixture.toasts.last?.message == "a.png is back from the trash" }
+            XCTAssertTrue(FileManager.default.fileExists(atPath: fixture.urls[0].path))
+            XCTAssertEqual(fixture.names, ["b.png"])
+        }
+    }
+
+    func testRotationsAndRemovalsOfAFileAreTakenBackInTurn() throws {
+        try WindowFixture.with(["b.png"]) { fixture in
+            let file = fixture.folder.appending(path: "a.png")
+            try CodecRegistry.shared.encode(try picture(30, 20) { x, _ in shade(x) }, as: .png).write(to: file)
+            var contents = [try Data(contentsOf: file)]
+            fixture.open()
+            fixture.window.photos.grid.setCurrent(0, focusing: false)
+            for count in 1...2 {
+                fixture.run("rotate-right")
+                pump("the rotation") { fixture.toasts.count == count }
+                contents.append(try Data(contentsOf: file))
+            }
+            fixture.run("trash")
+            pump("the trash") { fixture.names == ["b.png"] }
+            fixture.run("undo")
+            pump("the file") { fixture.names == ["a.png", "b.png"] }
+            for content in contents.dropLast().reversed() {
+                fixture.run("undo")
+                pump("the former content") { (try? Data(contentsOf: file)) == content }
+                pump("the end of the change") { !fixture.session.fileChanges.contains(file) }
+            }
+            XCTAssertEqual(fixture.toasts.count, 3, "none was refused")
+        }
+    }
+
+    func testAMessageGoesWithWhatItsButtonTakesBack() throws {
+        try WindowFixture.withImages { fixture in
+            let history = UndoHistory()
+            var count = 0
+            let step = history.add { count += 1 }
+            fixture.window.showToast("Done", .init(title: "_Undo", step: step) { history.undo(step) })
+            @MainActor func isShown(_ widget: UnsafeMutablePointer<GtkWidget>) -> Bool {
+                if String(cString: gtk_widget_get_css_name(widget)) == "toast" { return true }
+                var child = gtk_widget_get_first_child(widget)
+                while let current = child {
+                    if isShown(current) { return true }
+                    child = gtk_widget_get_next_sibling(current)
+                }
+                return false
+            }
+            pump("the message") { isShown(fixture.window.widget.widget) }
+            XCTAssertTrue(history.undoLast())
+            // By itself, it goes after 5 s.
+            pump("no message", seconds: 4) { !isShown(fixture.window.widget.widget) }
+            XCTAssertFalse(history.undoLast())
+            XCTAssertEqual(count, 1)
+        }
+    }
+
+    func testOldStepsGo() throws {
+        MainActor.assumeIsolated {
+            let history = UndoHistory()
+            var (ended, undone): ([Int], [Int]) = ([], [])
+            for number in 0..<UndoHistory.stepLimit + 2 {
+                let step = history.add { undone.append(number) }
+                step.onEnd = { ended.append(number) }
+            }
+            XCTAssertEqual(ended, [0, 1])
+            // The last one stays, however long it is.
+            _ = history.add(byteCount: UndoHistory.byteLimit + 1) { undone.append(-1) }
+            XCTAssertEqual(ended.count, UndoHistory.stepLimit + 2)
+            XCTAssertTrue(history.undoLast())
+            XCTAssertFalse(history.undoLast())
+            XCTAssertEqual(undone, [-1])
+        }
+    }
+}
