@@ -294,6 +294,8 @@ if hasViews {
             ]
                 + (hasMap ? ["WebImageMap", "CWebImageShumate"] : []),
             exclude: hasMap ? [] : ["Pages/Map"],
+            // Links to the files that are installed. In the program, so that it has its icons wherever it is.
+            resources: [.embedInCode("Icons/gallery.svg"), .embedInCode("Icons/gallery-symbolic.svg")],
             swiftSettings: settings + (hasMap ? [.define("WEBIMAGE_MAP")] : [])
                 + (hasFormats ? [.define("WEBIMAGE_FORMATS")] : [])),
         program("GalleryProgram", ["Gallery"]),

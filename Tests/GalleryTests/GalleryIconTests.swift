@@ -1,5 +1,6 @@
 import CWebImageAdwaita
 import CWebImageGTK
+import Foundation
 import XCTest
 
 @testable import GTKTestSupport
@@ -8,16 +9,29 @@ import XCTest
 
 /// The application's icon in the window About and on empty pages.
 final class GalleryIconTests: GTKTestCase {
-    func testThereIsAnIconWithoutBeingInstalled() throws {
+    func testTheProgramHasItsIconsWithoutBeingInstalled() throws {
         try MainActor.assumeIsolated {
             adw_init()
             let display = try XCTUnwrap(gdk_display_get_default())
             let theme = try XCTUnwrap(gtk_icon_theme_get_for_display(display))
-            for icon in [GalleryIcon.icon, GalleryIcon.symbolicIcon] {
-                XCTAssertNotEqual(gtk_icon_theme_has_icon(theme, icon), 0, "\(icon) is not in the theme")
+            XCTAssertEqual(GalleryIcon.icon, GalleryIcon.identifier)
+            XCTAssertEqual(GalleryIcon.symbolicIcon, GalleryIcon.identifier + "-symbolic")
+            let packaging = URL(filePath: #filePath).deletingLastPathComponent().appending(path: "../../Packaging")
+            for (icon, name) in [(GalleryIcon.icon, "gallery.svg"), (GalleryIcon.symbolicIcon, "gallery-symbolic.svg")]
+            {
+                let found = ObjectPointer(
+                    try XCTUnwrap(
+                        gtk_icon_theme_lookup_icon(
+                            theme, icon, nil, 64, 1, GTK_TEXT_DIR_NONE, GtkIconLookupFlags(rawValue: 0))))
+                defer { g_object_unref(found.address) }
+                let file = ObjectPointer(try XCTUnwrap(gtk_icon_paintable_get_file(found.opaque)))
+                defer { g_object_unref(file.address) }
+                let path = try XCTUnwrap(g_file_get_path(file.opaque))
+                defer { g_free(path) }
+                XCTAssertEqual(
+                    try Data(contentsOf: URL(filePath: String(cString: path))),
+                    try Data(contentsOf: packaging.appending(path: name)), name)
             }
-            let isInstalled = gtk_icon_theme_has_icon(theme, GalleryIcon.identifier) != 0
-            XCTAssertEqual(GalleryIcon.icon == GalleryIcon.identifier, isInstalled)
         }
     }
 
