@@ -67,6 +67,18 @@ final class GalleryFollowingTests: GTKTestCase {
         }
     }
 
+    func testAFolderWithARelativePathIsFollowed() throws {
+        try WindowFixture.with(["a.png", "b.png"]) { fixture in
+            let depth = FileManager.default.currentDirectoryPath.split(separator: "/").count
+            let path = String(repeating: "../", count: depth) + fixture.folder.path.dropFirst()
+            fixture.window.open([path + "/"])
+            let grid = fixture.window.photos.grid
+            pump("the images") { fixture.names == ["a.png", "b.png"] && fixture.window.isSettled }
+            try fixture.write("a.png", red: 200)
+            pump("the new content") { grid.cell(of: fixture.urls[0])?.picture.image?.pixels[0, 0].x == 200 }
+        }
+    }
+
     func testOtherImagesEndTheFollowing() throws {
         try WindowFixture.with(["one/a.png", "two/b.png"]) { fixture in
             fixture.open("one")

@@ -99,10 +99,11 @@ struct LocationReader: Sendable {
         return text.hasPrefix("file:") ? URL(string: text)?.path(percentEncoded: false) : expanded(text)
     }
 
-    /// Returns the path without `~`.
+    /// Returns the absolute path, without `~`: that of files which have changed is.
     static func expanded(_ path: String) -> String {
+        guard !path.hasPrefix("/") else { return path }
         guard path == "~" || path.hasPrefix("~/"), let home = ProcessInfo.processInfo.environment["HOME"] else {
-            return path
+            return URL(filePath: path).path(percentEncoded: false)
         }
         return home + path.dropFirst()
     }
