@@ -64,8 +64,16 @@ struct LibraryDecoder: ProbingDecoder, MetadataDecoder {
     func metadata(of data: Data) throws(WebImageError) -> ImageMetadata {
         if library == .tiff { return ImageMetadata(ofTIFF: data) }
         return try data.withBytes { (bytes) throws(WebImageError) in
-            try LibraryFile(library, bytes: bytes, limits: library.headerLimits, readsMetadata: true).metadata
+            if library.hasMediaBoxes, !isSequence(bytes.bytes) {
+                return try MediaStill.metadata(of: bytes, format: format, limits: library.headerLimits)
+            }
+            return try LibraryFile(library, bytes: bytes, limits: library.headerLimits, readsMetadata: true).metadata
         }
+    }
+
+    /// Whether it may be a sequence, which has metadata with its track.
+    private func isSequence(_ bytes: RawSpan) -> Bool {
+        library == .avif && MediaSequence.movie(in: bytes, Box.list(in: bytes, 0..<bytes.byteCount)) != nil
     }
 
     func animation(of data: Data, options: DecodingOptions) throws(WebImageError) -> (any AnimationSource)? {

@@ -240,6 +240,39 @@ final class GalleryFolderTests: GTKTestCase {
         }
     }
 
+    /// EXIF is before the pixels of a JPEG, and behind those of a WebP, an AVIF or a HEIC, of which telephones write megabytes.
+    func testTheDateThatTheCameraNotedIsFoundAnywhereInAFile() throws {
+        try WindowFixture.with([]) { fixture in
+            let codecs = CodecRegistry()
+            codecs.registerIsolatedFormats(writesHEIC: true)
+            var random = SplitMix64(seed: 5)
+            let noise = try picture(500, 300) { _, _ in
+                let color = UInt32.random(in: 0...UInt32.max, using: &random)
+                return SIMD4(UInt8(color & 255), UInt8(color >> 8 & 255), UInt8(color >> 16 & 255), 255)
+            }
+            var files: [(url: URL, day: String)] = []
+            for (index, format) in [ImageFormat.jpeg, .webp, .avif, .heic].enumerated() {
+                let day = "200\(index):05:01"
+                var directory = TIFFDirectory()
+                directory.set(0x0132, type: 2, Array("\(day) 12:00:00\0".utf8))
+                var options = EncodingOptions(quality: 1, isLossless: format != .jpeg)
+                options.metadata = ImageMetadata(exif: Data(directory.structure()))
+                // Not every machine writes AVIF and HEIC.
+                guard let data = try? codecs.encode(noise, as: format, options: options) else { continue }
+                if format != .jpeg { XCTAssertGreaterThan(data.count, 256 << 10, format.name) }
+                let url = fixture.folder.appending(path: "a.\(format.fileExtension)")
+                try data.write(to: url)
+                let modified = Date(timeIntervalSince1970: 1_000_000 - Double(index) * 100_000)
+                try FileManager.default.setAttributes([.modificationDate: modified], ofItemAtPath: url.path)
+                files.append((url, day))
+            }
+            XCTAssertGreaterThan(files.count, 1)
+            let arrangement = PhotoOrder.dateTaken.arranged(files.map(\.url), Cancellation(), codecs: codecs)
+            XCTAssertEqual(arrangement.urls, files.reversed().map(\.url))
+            for (url, day) in files { XCTAssertEqual(arrangement.days[url], day, url.lastPathComponent) }
+        }
+    }
+
     func testImagesInTheOrderOfADateAreUnderTheirDays() throws {
         try WindowFixture.with(["a.png", "in/b.png", "in/c.png", "d.png"]) { fixture in
             // Noon in most time zones.

@@ -2,6 +2,7 @@ import CodingTestSupport
 import Foundation
 import Testing
 import WebImageCore
+import WebImageTestSupport
 
 @testable import WebImageCoding
 @testable import WebImageFormats
@@ -115,5 +116,76 @@ import WebImageCore
         let read = try registry.metadata(of: files.data("a." + format.format.fileExtension))
         #expect(read.exif?.range(of: Data("Leica".utf8)) != nil)
         if format == .avif { #expect(read == metadata) }
+    }
+
+    // MARK: A part of the file
+
+    /// A photograph of a few megabytes, or the first kilobytes of one, of which no coded part is there.
+    @Test(arguments: [LibraryFormat.avif, .heic]) func metadataNeedsNoCodedImage(format: LibraryFormat) throws {
+        guard FormatFiles.written.contains(format) else { return }
+        let whole = try encoded(format, CameraMetadata.metadata())
+        let expected = try registry.metadata(of: whole)
+        #expect(expected.exif != nil && expected.xmp != nil)
+        let file = try #require(ItemFile(whole))
+        let metadata = file.table.metadata(of: file.primary, upTo: 1 << 20)
+        let excerpt = file.write { writer in
+            let image = writer.addItem(file.table.items[file.primary]?.type ?? "", isHidden: false)
+            for item in metadata {
+                let identifier = writer.addItem(item.type, contentType: item.contentType)
+                _ = writer.setData(item.extents, of: identifier)
+                writer.addReference("cdsc", from: identifier, to: [image])
+            }
+            return image
+        }
+        #expect(try registry.metadata(of: excerpt) == expected)
+        #expect(throws: WebImageError.self) { try registry.decode(excerpt) }
+    }
+
+    @Test(arguments: FormatFiles.written, [false, true])
+    func anExcerptHasTheEXIFOfALongFile(format: LibraryFormat, startsWithTables: Bool) throws {
+        guard format == .avif || format == .heic else { return }
+        let metadata = CameraMetadata.metadata()
+        let file = try #require(ItemFile(try encoded(format, metadata)))
+        // Like that of a telephone: the image is long, and EXIF anywhere.
+        var longer = file
+        let pixels = longer.add([UInt8](repeating: 7, count: 2 << 20))
+        let long = longer.source.withUnsafeBytes { bytes in
+            var writer = ItemFileWriter(bytes, fileType: longer.fileType)
+            let image = writer.addItem(file.table.items[file.primary]?.type ?? "", isHidden: false)
+            _ = writer.setData([pixels], of: image)
+            for item in file.table.metadata(of: file.primary, upTo: 1 << 20) {
+                let identifier = writer.addItem(item.type, contentType: item.contentType)
+                _ = writer.setData(item.extents, of: identifier)
+                writer.addReference("cdsc", from: identifier, to: [image])
+            }
+            return Data(writer.finish(primary: image, startsWithTables: startsWithTables))
+        }
+        let path = try files.directory.write(long, to: "long").path
+        let excerpt = try EXIFExcerpt.read(path)
+        #expect(excerpt.count < 4_096)
+        let expected = try #require(try registry.metadata(of: long).exif)
+        #expect(try registry.metadata(of: excerpt).exif == expected)
+    }
+
+    @Test func anExcerptOfAWebPHasItsEXIF() throws {
+        var random = SplitMix64(seed: 3)
+        var buffer = try MutablePixelBuffer(width: 400, height: 300)
+        buffer.withUnsafeMutableBytes { bytes in
+            for index in bytes.indices {
+                bytes[index] = index % 4 == 3 ? 255 : UInt8.random(in: 0...255, using: &random)
+            }
+        }
+        let noise = Image(pixels: buffer.freeze(isOpaque: true))
+        let options = EncodingOptions(isLossless: true).with { $0.metadata = CameraMetadata.metadata() }
+        let data = try registry.encode(noise, as: .webp, options: options)
+        #expect(data.count > 256 << 10)
+        let path = try files.directory.write(data, to: "a.webp").path
+        let excerpt = try EXIFExcerpt.read(path)
+        #expect(excerpt.count < 4_096)
+        #expect(try registry.metadata(of: excerpt).exif == registry.metadata(of: data).exif)
+        #expect(try registry.metadata(of: excerpt).exif != nil)
+        let plain = try files.directory.write(
+            registry.encode(noise, as: .webp, options: EncodingOptions(isLossless: true)), to: "b.webp")
+        #expect(try registry.metadata(of: EXIFExcerpt.read(plain.path)).exif == nil)
     }
 }

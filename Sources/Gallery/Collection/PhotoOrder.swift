@@ -25,13 +25,16 @@ enum PhotoOrder: String, Codable, CaseIterable, Sendable {
     /// Returns the images in this order: by name as in file managers, with the images of a folder before those of folders inside it;
     /// else the newest and the largest first. Images of servers, of which nothing is known, keep their order at the end. Reads the
     /// files, so it blocks the thread.
-    func arranged(_ urls: [URL], _ cancellation: Cancellation) -> Arrangement {
+    ///
+    /// - Parameter codecs: what reads EXIF.
+    func arranged(_ urls: [URL], _ cancellation: Cancellation, codecs: CodecRegistry = .shared) -> Arrangement {
         switch self {
         case .name:
             arranged(urls, cancellation, by: Self.nameKey) {
                 $0.lexicographicallyPrecedes($1) { $0.lexicographicallyPrecedes($1) }
             }
-        case .dateTaken: arranged(urls, cancellation, by: Self.dateTaken, date: { $0 }) { $0 > $1 }
+        case .dateTaken:
+            arranged(urls, cancellation, by: { Self.dateTaken($0, codecs) }, date: { $0 }) { $0 > $1 }
         case .dateModified: arranged(urls, cancellation, by: LocalFile.modified, date: Self.localTime) { $0 > $1 }
         case .size: arranged(urls, cancellation, by: LocalFile.byteCount) { $0 > $1 }
         }
@@ -64,8 +67,8 @@ enum PhotoOrder: String, Codable, CaseIterable, Sendable {
     }
 
     /// `YYYY:MM:DD HH:MM:SS`: what the camera noted, or else when the file was modified, in local time.
-    private static func dateTaken(_ file: URL) -> String? {
-        if let date = exifDate(file) { return date }
+    private static func dateTaken(_ file: URL, _ codecs: CodecRegistry) -> String? {
+        if let date = exifDate(file, codecs) { return date }
         return LocalFile.modified(file).flatMap(localTime)
     }
 
@@ -78,12 +81,9 @@ enum PhotoOrder: String, Codable, CaseIterable, Sendable {
         return String(decoding: text.prefix { $0 != 0 }.map(UInt8.init(bitPattern:)), as: UTF8.self)
     }
 
-    /// How much of a file is read: cameras write EXIF data at its beginning.
-    private static let exifByteLimit = 256 << 10
-
-    private static func exifDate(_ file: URL) -> String? {
-        guard let start = LocalFile.prefix(file, byteCount: exifByteLimit) else { return nil }
-        let exif = try? CodecRegistry.shared.metadata(of: start).exif
+    private static func exifDate(_ file: URL, _ codecs: CodecRegistry) -> String? {
+        guard let excerpt = try? EXIFExcerpt.read(file.path(percentEncoded: false)) else { return nil }
+        let exif = try? codecs.metadata(of: excerpt).exif
         return exif.flatMap { EXIFFields($0)?.date }.flatMap { $0.hasPrefix("0000") ? nil : $0 }
     }
 }

@@ -44,12 +44,23 @@ package struct ItemTable {
     private static let countLimit = 1 << 18
 
     /// `nil` if the box is empty.
-    package init?(_ bytes: RawSpan, _ range: Range<Int>) {
+    ///
+    /// - Parameters:
+    ///   - bytes: the file, or a part of it.
+    ///   - range: the content of the box in `bytes`.
+    ///   - origin: where the part is in the file. The places of data are those in the file.
+    ///   - fileByteCount: the length of the file; by default that of `bytes`.
+    package init?(
+        _ bytes: RawSpan, _ range: Range<Int>, at origin: Int = 0, ofFileOf fileByteCount: Int? = nil
+    ) {
         guard range.count >= 4 else { return nil }
+        let file = 0..<(fileByteCount ?? bytes.byteCount)
         var locations: Box?
         for box in Box.list(in: bytes, range.lowerBound + 4..<range.upperBound) {
             let start = box.content.lowerBound
-            if box.type == "idat" { data = data ?? box.content }
+            if box.type == "idat" {
+                data = data ?? box.content.lowerBound + origin..<box.content.upperBound + origin
+            }
             guard let version = bytes.byte(at: start) else { continue }
             switch box.type {
             case "pitm": primary = primary ?? bytes.number(at: start + 4, version == 0 ? 2 : 4)
@@ -65,7 +76,7 @@ package struct ItemTable {
             }
         }
         // Their items and the data must be known.
-        if let locations { readLocations(bytes, locations.content) }
+        if let locations { readLocations(bytes, locations.content, in: file) }
     }
 
     // MARK: Questions
@@ -87,6 +98,16 @@ package struct ItemTable {
         guard let sources = references[type] else { return [] }
         return order.filter { sources[$0]?.contains(item) ?? false }
     }
+
+    /// The items with EXIF and XMP of an image that can be read, each of at most `byteLimit` bytes.
+    package func metadata(of image: Int, upTo byteLimit: Int) -> [Item] {
+        sources("cdsc", to: image).prefix(Self.metadataLimit).compactMap { items[$0] }.filter { item in
+            ["Exif", "mime"].contains(item.type) && item.obstacle == nil
+                && item.extents.reduce(0) { $0 + $1.count } <= byteLimit
+        }
+    }
+
+    private static let metadataLimit = 16
 
     /// The auxiliary image with the alpha of `item`.
     package func alpha(of item: Int, in bytes: RawSpan) -> Int? {
@@ -217,7 +238,7 @@ package struct ItemTable {
         }
     }
 
-    private mutating func readLocations(_ bytes: RawSpan, _ range: Range<Int>) {
+    private mutating func readLocations(_ bytes: RawSpan, _ range: Range<Int>, in file: Range<Int>) {
         let start = range.lowerBound
         guard let version = bytes.number(at: start, 1), version <= 2, let sizes = bytes.number(at: start + 4, 2) else {
             return
@@ -235,11 +256,12 @@ package struct ItemTable {
         guard let count = next(identifierLength) else { return }
         for _ in 0..<count {
             guard let identifier = next(identifierLength), let method = version == 0 ? 0 : next(2),
-                let file = next(2), let base = next(baseSize), let extentCount = next(2), takesEntries(1 + extentCount)
+                let reference = next(2), let base = next(baseSize), let extentCount = next(2),
+                takesEntries(1 + extentCount)
             else { return }
             var extents: [Range<Int>] = []
-            var obstacle: Obstacle? = file == 0 && method & 15 <= 1 ? nil : .unsupported
-            let source = method & 15 == 1 ? data ?? 0..<0 : 0..<bytes.byteCount
+            var obstacle: Obstacle? = reference == 0 && method & 15 <= 1 ? nil : .unsupported
+            let source = method & 15 == 1 ? data ?? 0..<0 : file
             for _ in 0..<extentCount {
                 guard next(indexSize) != nil, let place = next(offsetSize), let length = next(lengthSize) else {
                     return

@@ -23,9 +23,8 @@ struct MediaSequence {
         _ source: UnsafeRawBufferPointer, limits: DecodingLimits, hasMetadata: Bool
     ) throws(WebImageError) {
         let bytes = source.bytes
-        guard bytes.hasText("ftyp", at: 4), !bytes.hasText("avif", at: 8) else { return nil }
         let boxes = Box.list(in: bytes, 0..<source.count)
-        guard let movie = boxes.first(where: { $0.type == "moov" }) else { return nil }
+        guard let movie = Self.movie(in: bytes, boxes) else { return nil }
         let children = Box.list(in: bytes, movie.content)
         let tracks = children.filter { $0.type == "trak" }.compactMap { Track($0, in: bytes) }
         guard let color = tracks.first(where: { !$0.isAuxiliary }) else { return nil }
@@ -53,6 +52,12 @@ struct MediaSequence {
         pixelCount = used.reduce(0) { $0 + $1.size.pixelCount }
         largestPixelCount = used.map(\.size.pixelCount).max() ?? 0
         halfByteCount = color.halfByteCount
+    }
+
+    /// Returns the box with the tracks, unless the still image is the main content.
+    static func movie(in bytes: RawSpan, _ boxes: [Box]) -> Box? {
+        guard bytes.hasText("ftyp", at: 4), !bytes.hasText("avif", at: 8) else { return nil }
+        return boxes.first { $0.type == "moov" }
     }
 
     /// About the memory for decoding, besides the result.

@@ -1,3 +1,4 @@
+internal import FoundationEssentials
 internal import WebImageCoding
 internal import WebImageCore
 
@@ -22,16 +23,7 @@ struct MediaStill {
         _ source: UnsafeRawBufferPointer, format: ImageFormat, limits: DecodingLimits, page: Int? = nil,
         hasThumbnails: Bool = false, hasMetadata: Bool = false
     ) throws(WebImageError) {
-        let boxes = Box.list(in: source.bytes, 0..<source.count)
-        guard let type = boxes.first, type.type == "ftyp", type.range.count <= Self.fileTypeLimit else {
-            throw format.corrupt("no file type at the beginning")
-        }
-        guard let meta = boxes.first(where: { $0.type == "meta" }) else {
-            guard boxes.allSatisfy(\.isWhole) else { throw format.truncated }
-            throw format.unsupported(Self.noImage)
-        }
-        guard meta.isWhole else { throw format.truncated }
-        guard let table = ItemTable(source.bytes, meta.content) else { throw format.corrupt("no items") }
+        let (type, table) = try Self.tables(of: source, format: format)
         // libavif reads the main image only.
         let pages = format == .avif ? [] : table.topLevelImages
         pageCount = max(1, pages.count)
@@ -41,11 +33,45 @@ struct MediaStill {
             if pages.indices.contains(index) { image = pages[index] }
         }
         guard let image else { throw format.unsupported(Self.noImage) }
-        var builder = MediaStillBuilder(source, fileType: type.range, table, format: format, limits: limits)
+        var builder = MediaStillBuilder(source, fileType: type, table, format: format, limits: limits)
         try builder.addImage(image)
         if hasThumbnails { builder.addThumbnails(of: image) }
         if hasMetadata { builder.addMetadata(of: image) }
         (bytes, demand) = (builder.finish(), builder.demand)
+    }
+
+    /// Returns the EXIF and XMP of the main image. Nothing else of it has to be there, nor be anything that can be decoded.
+    static func metadata(
+        of source: UnsafeRawBufferPointer, format: ImageFormat, limits: DecodingLimits
+    ) throws(WebImageError) -> ImageMetadata {
+        let table = try tables(of: source, format: format).items
+        guard let image = table.mainImage else { throw format.unsupported(noImage) }
+        let items = table.metadata(of: image, upTo: limits.metadataByteCount)
+        func data(_ isWanted: (ItemTable.Item) -> Bool) -> Data? {
+            items.first(where: isWanted).map { item in
+                item.extents.reduce(into: Data()) { $0.append(contentsOf: source[$1]) }
+            }
+        }
+        return ImageMetadata(
+            storedEXIF: data { $0.type == "Exif" },
+            xmp: data { $0.type == "mime" && $0.contentType == "application/rdf+xml" })
+    }
+
+    /// Returns the place of the file's type, and its items.
+    private static func tables(
+        of source: UnsafeRawBufferPointer, format: ImageFormat
+    ) throws(WebImageError) -> (type: Range<Int>, items: ItemTable) {
+        let boxes = Box.list(in: source.bytes, 0..<source.count)
+        guard let type = boxes.first, type.type == "ftyp", type.range.count <= fileTypeLimit else {
+            throw format.corrupt("no file type at the beginning")
+        }
+        guard let meta = boxes.first(where: { $0.type == "meta" }) else {
+            guard boxes.allSatisfy(\.isWhole) else { throw format.truncated }
+            throw format.unsupported(noImage)
+        }
+        guard meta.isWhole else { throw format.truncated }
+        guard let table = ItemTable(source.bytes, meta.content) else { throw format.corrupt("no items") }
+        return (type.range, table)
     }
 
     private static let fileTypeLimit = 4_096
@@ -109,7 +135,6 @@ struct MediaStillBuilder {
     private static let depthLimit = 4
     private static let propertyLimit = 64
     private static let thumbnailLimit = 8
-    private static let metadataLimit = 16
 
     init(
         _ source: UnsafeRawBufferPointer, fileType: Range<Int>, _ table: ItemTable, format: ImageFormat,
@@ -181,11 +206,8 @@ struct MediaStillBuilder {
 
     /// Adds EXIF and XMP.
     mutating func addMetadata(of image: Int) {
-        for item in table.sources("cdsc", to: image).prefix(Self.metadataLimit) {
-            guard let content = table.items[item], ["Exif", "mime"].contains(content.type), content.obstacle == nil,
-                content.extents.reduce(0, { $0 + $1.count }) <= limits.metadataByteCount,
-                (try? checkData(content.extents)) != nil
-            else { continue }
+        for content in table.metadata(of: image, upTo: limits.metadataByteCount) {
+            guard (try? checkData(content.extents)) != nil else { continue }
             let identifier = writer.addItem(content.type, contentType: content.contentType)
             _ = writer.setData(content.extents, of: identifier)
             writer.addReference("cdsc", from: identifier, to: [primary])
