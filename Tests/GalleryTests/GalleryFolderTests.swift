@@ -211,6 +211,19 @@ final class GalleryFolderTests: GTKTestCase {
         }
     }
 
+    /// 201 MiB, of which nearly nothing takes space on the disk.
+    func testAFileMayHaveAnyLength() throws {
+        try WindowFixture.with(["a.png"]) { fixture in
+            let file = fixture.folder.appending(path: "long.ppm")
+            try (Data("P6 60 40 255\n".utf8) + Data(repeating: 90, count: 60 * 40 * 3)).write(to: file)
+            XCTAssertEqual(truncate(file.path, 201 << 20), 0)
+            fixture.open("long.ppm")
+            XCTAssertEqual(fixture.window.shownPage, "viewer")
+            pump("the image") { fixture.session.loads.record(of: file) != nil && fixture.window.isSettled }
+            XCTAssertNil(fixture.session.loads.record(of: file)?.error)
+        }
+    }
+
     // MARK: Orders
 
     func testOrdersAreByNameDateAndSize() throws {

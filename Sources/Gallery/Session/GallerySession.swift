@@ -43,7 +43,7 @@ import WebImageGTK
         downloads.maximumConnectionsPerHost = settings.values.connectionsPerHost
         var configuration = WebImageManager.Configuration(cache: cache)
         configuration.loaders = ImageLoaderGroup([
-            ImageDownloader(configuration: downloads), FileLoader(), DataURLLoader(),
+            ImageDownloader(configuration: downloads), FileLoader(maximumByteCount: .max), DataURLLoader(),
         ])
         let log = loads.writer
         configuration.didFinish = { log.note($0, $1) }

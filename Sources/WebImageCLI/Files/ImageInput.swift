@@ -47,10 +47,10 @@ struct ImageInput: Sendable {
     /// The path of a file; `nil` for anything else.
     var path: ByteString? { ByteString(fileURL: url) }
 
-    /// Returns the bytes of a file, mapped if it is large. Blocks the calling thread.
+    /// Returns the bytes of a file of any length, in memory. Blocks the calling thread.
     ///
     /// - Throws: ``WebImageError/file(path:errno:)``, also for an input that is no file.
-    func mappedData() throws(WebImageError) -> Data {
+    func data() throws(WebImageError) -> Data {
         let name = path?.description ?? argument.description
         let descriptor = path?.withCString { open($0, O_RDONLY | O_CLOEXEC) } ?? -1
         guard descriptor >= 0 else { throw .file(path: name, errno: path == nil ? EINVAL : errno) }
@@ -117,7 +117,7 @@ enum StandardInput {
         return request
     }
 
-    /// Reads to the end, on a thread that may block.
+    /// Reads at most 200 MiB to the end, on a thread that may block.
     ///
     /// - Throws: ``WebImageError/file(path:errno:)``, with `ENODATA` for no bytes at all, with `EFBIG` for more than a
     ///   file may have.
@@ -144,5 +144,6 @@ enum StandardInput {
         }
     }
 
-    private static let byteLimit = FileLoader().maximumByteCount
+    /// Nothing tells where a pipe ends, and its bytes are in memory.
+    static let byteLimit = Int(FileLoader().maximumByteCount)
 }

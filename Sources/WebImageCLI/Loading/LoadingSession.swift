@@ -8,7 +8,8 @@ final class LoadingSession: Sendable {
     private let disk: DiskCache?
     private let manager: WebImageManager
     private let shared: SharedImageCache?
-    private let fileLoader = FileLoader()
+    /// Users choose files, so they may have any length.
+    private let fileLoader = FileLoader(maximumByteCount: .max)
     /// Whether something was loaded that may be cached.
     private let usesCaches = LockBox(false)
 
@@ -76,20 +77,26 @@ final class LoadingSession: Sendable {
         return try await load(request).data
     }
 
-    /// Returns the bytes of a local file of any type.
+    /// Returns the bytes of a local file of any type and length. Those of a long one take no memory.
     func fileBytes(at url: URL) async throws(WebImageError) -> Data {
-        let body = LockBox(Data())
-        let result: Result<Void, WebImageError> = await withCheckedContinuation { continuation in
-            _ = fileLoader.load(LoaderRequest(url: url), priority: .normal) { event in
+        let body = BodyCollector(BodyStorage())
+        let result: Result<Data, WebImageError> = await withCheckedContinuation { continuation in
+            let task = fileLoader.load(LoaderRequest(url: url), priority: .normal) { event in
                 switch event {
-                case .report, .response, .refused: break
-                case .bytes(let bytes): body.withLock { $0.append(bytes) }
-                case .finished(let result): continuation.resume(returning: result)
+                case .report, .refused: break
+                case .response(let response): body.begin(response)
+                case .bytes(let bytes): body.append(bytes)
+                case .finished(.success):
+                    body.loadDidEnd()
+                    body.end { continuation.resume(returning: $0) }
+                case .finished(.failure(let error)):
+                    body.loadDidEnd()
+                    continuation.resume(returning: .failure(body.failure ?? error))
                 }
             }
+            body.attach(task)
         }
-        try result.get()
-        return body.withLock { $0 }
+        return try result.get()
     }
 
     /// Waits until everything is on disk, so that the process can end.

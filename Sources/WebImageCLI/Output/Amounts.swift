@@ -19,6 +19,9 @@ struct ByteCount: CustomStringConvertible {
         value = count
     }
 
+    /// Without a zero behind the point: `1 GiB`, `1.5 GiB`.
+    var short: String { description.replacing(".0 ", with: " ") }
+
     var description: String {
         guard value >= 1024 else { return "\(value) B" }
         var amount = Double(value) / 1024

@@ -74,6 +74,8 @@ extension WebImageError {
             "To bring all to one size: --size \(size.width)x\(size.height) --mode fill --enlarge."
         case .diskCache(_, .foreignDirectory): "Use another directory with --cache-dir."
         case .notInCache: "Use another --policy to load it."
+        case .file(StandardInput.name, EFBIG):
+            "From it come at most \(ByteCount(StandardInput.byteLimit).short). Write it to a file, which may be longer, and name that."
         default: userAdvice
         }
     }

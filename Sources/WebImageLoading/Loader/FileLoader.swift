@@ -15,7 +15,7 @@ package final class FileLoader: ImageLoader {
 
     /// Creates a loader.
     ///
-    /// - Parameter maximumByteCount: 200 MiB by default, as for the downloader.
+    /// - Parameter maximumByteCount: 200 MiB by default, as for the downloader; `.max` where users choose files.
     package init(maximumByteCount: Int64 = 200 << 20) { self.maximumByteCount = maximumByteCount }
 
     /// Whether the scheme is `file`.

@@ -49,6 +49,36 @@ import WebImageTestSupport
         #expect(try CodecRegistry.shared.info(of: tool.contents(of: "-")).format == .jpeg)
     }
 
+    // MARK: Long files
+
+    /// An image in a file of 201 MiB, of which nearly nothing takes space on the disk.
+    private func writeLongFile(_ name: String) throws -> String {
+        let pixels = Data(repeating: 200, count: 64 * 48 * 3)
+        let path = try tool.write(Data("P6 64 48 255\n".utf8) + pixels, to: name)
+        #expect(truncate(path, 201 << 20) == 0)
+        return path
+    }
+
+    @Test(arguments: [
+        ["info"], ["get"], ["convert", "out.png"], ["thumbnail", "out.png", "32"], ["animate", "out.gif"],
+    ]) func aFileMayHaveAnyLength(arguments: [String]) async throws {
+        let path = try writeLongFile("long.ppm")
+        let run = try await tool.run([arguments[0], path] + arguments.dropFirst())
+        #expect(run.status == 0, "\(run.errors)")
+        if arguments.count > 1 {
+            #expect(try CodecRegistry.shared.info(of: tool.contents(of: arguments[1])).size.width > 0)
+        }
+    }
+
+    @Test func moreThanStandardInputBringsIsReadFromAFile() async throws {
+        let path = try writeLongFile("long.ppm")
+        let run = try await tool.run("convert", "-", "out.png", input: path)
+        #expect(run.status == 1 && run.errors.contains("standard input: "), "\(run.errors)")
+        #expect(
+            run.errors.hasSuffix("at most 200 MiB. Write it to a file, which may be longer, and name that.\n"),
+            "\(run.errors)")
+    }
+
     @Test(arguments: [["info", "-"], ["get", "-"], ["convert", "-", "out.png"]])
     func standardInputWithoutAnImageFails(arguments: [String]) async throws {
         let empty = try await tool.run(arguments)
