@@ -1,16 +1,16 @@
 package import Foundation
 
-/// A black bilevel image of 10,400 × 10,400 pixels in 85 KB: 108 megapixels, over the limit for URLs.
+/// A black bilevel square. Of 10,400 × 10,400 pixels it has 85 KB: 108 megapixels, over the limit for URLs.
 package enum LargePNG {
-    package static func data() -> Data {
+    package static func data(side: Int = 10_400) -> Data {
         func chunk(_ type: String, _ bytes: Data) -> Data {
             let body = Data(type.utf8) + bytes
             return bigEndian(UInt32(bytes.count)) + body + bigEndian(crc(body))
         }
         func bigEndian(_ value: UInt32) -> Data { withUnsafeBytes(of: value.bigEndian) { Data($0) } }
-        let header = bigEndian(10_400) + bigEndian(10_400) + Data([1, 0, 0, 0, 0])
+        let header = bigEndian(UInt32(side)) + bigEndian(UInt32(side)) + Data([1, 0, 0, 0, 0])
         return Data([0x89, 0x50, 0x4E, 0x47, 13, 10, 26, 10]) + chunk("IHDR", header)
-            + chunk("IDAT", zeros(count: 10_400 * 1_301)) + chunk("IEND", Data())
+            + chunk("IDAT", zeros(count: side * ((side + 7) / 8 + 1))) + chunk("IEND", Data())
     }
 
     /// A zlib stream (RFC 1950, 1951) of `count` zeros in a block with fixed codes.

@@ -34,13 +34,21 @@ struct PixelLimit: Sendable {
     /// The value of the option.
     var count: Int?
 
+    /// Decoding, color conversion and rotation take 4 bytes a pixel each, and the format's decoder some more.
+    private static let bytesPerPixel = 12
+    private static let workingByteCount = DecodingLimits.default.memoryByteCount / 8
+
+    /// The value of the option that allows decoding to take so much memory.
+    static func count(forMemory byteCount: Int) -> Int {
+        max(0, byteCount - workingByteCount + bytesPerPixel - 1) / bytesPerPixel
+    }
+
     /// Returns the limits for an input.
     func limits(for input: ImageInput) -> DecodingLimits {
         var limits = DecodingLimits.default
         if let count {
             limits.pixelCount = count
-            // Decoding, color conversion and rotation take 4 bytes a pixel each, and the format's decoder some more.
-            limits.memoryByteCount = max(limits.memoryByteCount, count * 12 + limits.memoryByteCount / 8)
+            limits.memoryByteCount = max(limits.memoryByteCount, count * Self.bytesPerPixel + Self.workingByteCount)
             limits.animationByteCount = max(limits.animationByteCount, count * 4)
         } else if input.isFile || input.isStandardInput {
             limits.pixelCount = PixelCount.largest

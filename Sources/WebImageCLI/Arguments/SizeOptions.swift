@@ -11,6 +11,8 @@ struct SizeOptions {
         var thumbnail: Thumbnail?
         /// What follows decoding.
         var processors: [ImageProcessor] = []
+        /// Whether the image fits into a box, so that an option for its size would change nothing about its memory.
+        var hasBox = false
 
         /// Whether the image differs from the original.
         var changesImage: Bool { thumbnail != nil || !processors.isEmpty }
@@ -20,7 +22,7 @@ struct SizeOptions {
 
         /// Returns the same, followed by other processors.
         func adding(_ others: [ImageProcessor]) -> Request {
-            Request(thumbnail: thumbnail, processors: processors + others)
+            Request(thumbnail: thumbnail, processors: processors + others, hasBox: hasBox)
         }
     }
 
@@ -83,25 +85,48 @@ struct SizeOptions {
         part: Part?, box: PixelSize?, mode: ResizeMode, gravity: Gravity, fills: Bool
     ) -> Request {
         var request = Request()
+        /// What is enough of an image of which a part with proportions is kept.
+        var covered: PixelSize?
         switch part {
         case nil: break
         case .rect(let rect): request.processors.append(.crop(toPixels: rect))
         case .size(let size): request.processors.append(.crop(to: size, gravity: gravity))
-        case .proportions(let width, let height):
+        case .proportions(var width, var height):
+            if let box, !trim.isSet {
+                covered = Self.size(ofProportions: width / height, in: box, covers: mode != .aspectFit)
+            }
+            // The part then has exactly this size.
+            if let covered { (width, height) = (Double(covered.width), Double(covered.height)) }
             request.processors.append(.crop(toProportions: width, height, gravity: gravity))
         }
         if trim.isSet { request.processors.append(.trim()) }
         guard let box else { return request }
-        // Decoding at the size takes a fraction of the time and memory, but only whole images can be.
+        request.hasBox = true
+        // Decoding at the size takes a fraction of the time and memory, but only of whole images, or of parts whose size
+        // can be told without that of the image.
         let decodesAtSize = request.processors.isEmpty
         let target = TargetSize.pixels(
             width: box.width > 0 ? box.width : nil, height: box.height > 0 ? box.height : nil)
         if decodesAtSize { request.thumbnail = Thumbnail(target, mode: mode) }
+        if let covered {
+            request.thumbnail = Thumbnail(
+                .pixels(width: covered.width, height: covered.height), mode: .aspectFill)
+        }
         if !decodesAtSize || enlarge.isSet {
             request.processors.append(.resize(to: target, mode: mode, allowsUpscaling: enlarge.isSet))
         }
         if fills { request.processors.append(.crop(to: box, gravity: gravity)) }
         return request
+    }
+
+    /// The size of a part with these proportions that fits into a box, or covers it; `nil` if it is too large.
+    private static func size(ofProportions ratio: Double, in box: PixelSize, covers: Bool) -> PixelSize? {
+        let (width, height) = (Double(box.width), Double(box.height))
+        let isWide = height == 0 || width > 0 && (ratio >= width / height) != covers
+        let sides = isWide ? (width, width / ratio) : (height * ratio, height)
+        let lengths = [sides.0, sides.1].map { max(1, $0.rounded()) }
+        guard lengths.allSatisfy({ $0 <= Double(MutablePixelBuffer.maximumDimension) }) else { return nil }
+        return PixelSize(width: Int(lengths[0]), height: Int(lengths[1]))
     }
 
     /// The size of a cell: that of `--size`, which has both sides.

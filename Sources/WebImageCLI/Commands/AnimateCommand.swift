@@ -115,8 +115,9 @@ struct AnimateCommand: Command {
     /// - Parameter input: the frame that an error is about.
     private func print(_ report: ConversionReport, about input: ImageInput) {
         let console = Console.standard
+        let decoding = DecodingSettings(input: input, limit: limit, codecs: codecs, canScale: !size.hasBox)
         if let error = report.error {
-            console.complain(error.shellDescription(about: input.argument.description))
+            console.complain(error.shellDescription(about: input.argument.description, decoding: decoding))
         } else if let info = report.info, let file = report.file, !isJSON, !isQuiet,
             file.path != OutputFile.standardOutput
         {
@@ -130,7 +131,7 @@ struct AnimateCommand: Command {
                 ("format", .optional(report.info?.format.name)), ("width", .optional(report.info?.size.width)),
                 ("height", .optional(report.info?.size.height)), ("frames", .optional(report.info?.frameCount)),
                 ("bytes", .optional(report.file?.data.count)),
-                ("error", report.error.map { $0.json(about: input.argument.description) } ?? .null),
+                ("error", report.error.map { $0.json(about: input.argument.description, decoding: decoding) } ?? .null),
             ]
             console.print(JSON(JSON.fields(path: report.file?.path) + facts))
         }

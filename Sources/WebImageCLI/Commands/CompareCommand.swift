@@ -87,7 +87,8 @@ struct CompareCommand: Command {
         } catch {
             report.error = error
         }
-        report.print(on: .standard, about: current, isJSON: isJSON, isQuiet: isQuiet)
+        let decoding = DecodingSettings(input: current, limit: limit, codecs: codecs)
+        report.print(on: .standard, decoding: decoding, isJSON: isJSON, isQuiet: isQuiet)
         await session.finish()
         if report.error == nil, output != nil, report.comparison == nil {
             Console.standard.complain("there is no image of the differences: the sizes differ")
@@ -137,9 +138,12 @@ struct ComparisonReport: Sendable {
     }
 
     @MainActor
-    func print(on console: Console, about input: ImageInput, isJSON: Bool, isQuiet: Bool) {
-        if isJSON { console.print(json(about: input)) }
-        if let error { return console.complain(error.shellDescription(about: input.argument.description)) }
+    func print(on console: Console, decoding: DecodingSettings, isJSON: Bool, isQuiet: Bool) {
+        if isJSON { console.print(json(decoding)) }
+        if let error {
+            let argument = decoding.input.argument.description
+            return console.complain(error.shellDescription(about: argument, decoding: decoding))
+        }
         if !isJSON, !isQuiet { for line in lines { console.print(line) } }
     }
 
@@ -168,7 +172,7 @@ struct ComparisonReport: Sendable {
         return lines
     }
 
-    private func json(about input: ImageInput) -> JSON {
+    private func json(_ decoding: DecodingSettings) -> JSON {
         let size = sizes.first.flatMap { $0 == sizes.last ? $0 : nil }
         let facts: [(String, JSON)] = [
             ("first", .string(inputs[0].reportedName)), ("second", .string(inputs[1].reportedName)),
@@ -183,7 +187,12 @@ struct ComparisonReport: Sendable {
         ]
         return JSON(
             facts + JSON.fields(path: path)
-                + [("error", error.map { $0.json(about: input.argument.description) } ?? .null)])
+                + [
+                    (
+                        "error",
+                        error.map { $0.json(about: decoding.input.argument.description, decoding: decoding) } ?? .null
+                    )
+                ])
     }
 
     /// A number with that many decimal digits, without zeros at the end.

@@ -118,6 +118,7 @@ struct ConvertCommand: Command {
     ) async -> ConversionReport {
         let start = ContinuousClock.now
         var report = ConversionReport(input: input, format: output.format)
+        report.decoding = DecodingSettings(input: input, limit: limit, codecs: codecs, canScale: !size.hasBox)
         do throws(WebImageError) {
             try output.checkFile(index: index)
             // A gain map must follow what is done after decoding.
@@ -148,6 +149,8 @@ struct ConversionReport: Sendable {
     var file: ImageOutput.WrittenFile?
     var duration = Duration.zero
     var error: WebImageError?
+    /// For the advice to the error.
+    var decoding: DecodingSettings?
 
     init(input: ImageInput, format: ImageFormat?) {
         self.input = input
@@ -157,7 +160,9 @@ struct ConversionReport: Sendable {
     @MainActor
     func print(on console: Console, isJSON: Bool, isQuiet: Bool, printsLine: Bool) {
         if isJSON { console.print(json) }
-        if let error { console.complain(error.shellDescription(about: input.argument.description)) }
+        if let error {
+            console.complain(error.shellDescription(about: input.argument.description, decoding: decoding))
+        }
         if !isQuiet, let warning = file?.warning { console.complain("warning: \(warning)") }
         if error == nil, printsLine { console.print(line) }
     }
@@ -178,7 +183,7 @@ struct ConversionReport: Sendable {
             ("width", .optional(info?.size.width)), ("height", .optional(info?.size.height)),
             ("frames", .optional(info?.frameCount)), ("bytes", .optional(file?.data.count)),
             ("milliseconds", .decimal(duration.milliseconds)), ("warning", .optional(file?.warning)),
-            ("error", error.map { $0.json(about: input.argument.description) } ?? .null),
+            ("error", error.map { $0.json(about: input.argument.description, decoding: decoding) } ?? .null),
         ]
         return JSON(paths + facts)
     }

@@ -115,6 +115,7 @@ struct GetCommand: Command {
     ) async -> LoadReport {
         let start = ContinuousClock.now
         var report = LoadReport(input: input)
+        report.decoding = DecodingSettings(input: input, limit: limit, codecs: codecs, canScale: !size.hasBox)
         let trace = LockBox(LoadTrace())
         do throws(WebImageError) {
             try output?.checkFile(index: index)
@@ -149,6 +150,8 @@ struct LoadReport: Sendable {
     /// The written file, if any.
     var file: ImageOutput.WrittenFile?
     var error: WebImageError?
+    /// For the advice to the error.
+    var decoding: DecodingSettings?
     /// The trace of the load, if it is to be printed.
     var trace: LoadTrace?
 
@@ -170,7 +173,9 @@ struct LoadReport: Sendable {
     @MainActor
     func print(on console: Console, isJSON: Bool, isQuiet: Bool, printsLine: Bool) {
         if isJSON { console.print(json) }
-        if let error { console.complain(error.shellDescription(about: input.argument.description)) }
+        if let error {
+            console.complain(error.shellDescription(about: input.argument.description, decoding: decoding))
+        }
         if isQuiet { return }
         if let warning = file?.warning { console.complain("warning: \(warning)") }
         if !printsLine { return }
@@ -195,7 +200,7 @@ struct LoadReport: Sendable {
         facts += JSON.fields(path: file?.path)
         facts += [
             ("warning", .optional(file?.warning)),
-            ("error", error.map { $0.json(about: input.argument.description) } ?? .null),
+            ("error", error.map { $0.json(about: input.argument.description, decoding: decoding) } ?? .null),
         ]
         if let trace { facts.append(("trace", trace.json)) }
         return JSON(facts)

@@ -203,7 +203,7 @@ struct HashCommand: Command {
     }
 
     private nonisolated func report(on input: ImageInput, _ session: LoadingSession) async -> HashReport {
-        var report = HashReport(input: input)
+        var report = HashReport(decoding: DecodingSettings(input: input, limit: limit, codecs: codecs))
         do throws(WebImageError) {
             // Hashes are made of fewer pixels than that.
             let size = SizeOptions.Request(thumbnail: Thumbnail(.pixels(width: 512, height: 512)))
@@ -225,15 +225,19 @@ struct HashCommand: Command {
 
 /// The report of `hash` about one image.
 struct HashReport: Sendable {
-    let input: ImageInput
+    let decoding: DecodingSettings
     var phash: PerceptualHash?
     var thumbhash: String?
     var blurhash: String?
     var error: WebImageError?
 
-    init(input: ImageInput) { self.input = input }
+    init(decoding: DecodingSettings) { self.decoding = decoding }
 
-    func description(of error: WebImageError) -> String { error.shellDescription(about: input.argument.description) }
+    var input: ImageInput { decoding.input }
+
+    func description(of error: WebImageError) -> String {
+        error.shellDescription(about: input.argument.description, decoding: decoding)
+    }
 
     @MainActor
     func print(on console: Console, only: HashCommand.Kind?, isJSON: Bool) {
@@ -255,7 +259,7 @@ struct HashReport: Sendable {
         return JSON(
             [("url", .string(input.reportedName))]
                 + hashes.filter { only == nil || only == $0.0 }.map { ($0.0.rawValue, .optional($0.1)) }
-                + [("error", error.map { $0.json(about: input.argument.description) } ?? .null)])
+                + [("error", error.map { $0.json(about: input.argument.description, decoding: decoding) } ?? .null)])
     }
 }
 

@@ -92,7 +92,9 @@ struct SheetCommand: Command {
             } onResult: { index, cell in
                 bar.end(index)
                 if let error = cell.error {
-                    console.complain(error.shellDescription(about: inputs[index].argument.description))
+                    let decoding = DecodingSettings(input: inputs[index], limit: limit, codecs: codecs)
+                    console.complain(
+                        error.shellDescription(about: inputs[index].argument.description, decoding: decoding))
                 }
                 namesFailure = namesFailure ?? cell.labelError
                 if let image = cell.image { count += 1; sheet.draw(image, at: index) }

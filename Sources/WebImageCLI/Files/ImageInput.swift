@@ -49,15 +49,16 @@ struct ImageInput: Sendable {
 
     /// Returns the bytes of a file of any length, in memory. Blocks the calling thread.
     ///
+    /// - Parameter limit: the maximum number of bytes to read.
     /// - Throws: ``WebImageError/file(path:errno:)``, also for an input that is no file.
-    func data() throws(WebImageError) -> Data {
+    func data(upTo limit: Int = .max) throws(WebImageError) -> Data {
         let name = path?.description ?? argument.description
         let descriptor = path?.withCString { open($0, O_RDONLY | O_CLOEXEC) } ?? -1
         guard descriptor >= 0 else { throw .file(path: name, errno: path == nil ? EINVAL : errno) }
         defer { close(descriptor) }
         do throws(WebImageError) {
             // Foundation's paths are UTF-8, unlike those of files.
-            return try Data(contentsOfFile: "/proc/self/fd/\(descriptor)")
+            return try Data(contentsOfFile: "/proc/self/fd/\(descriptor)", upTo: limit)
         } catch {
             guard case .file(_, let number) = error else { throw error }
             throw .file(path: name, errno: number)

@@ -82,8 +82,8 @@ extension JSON: ExpressibleByDictionaryLiteral {
 
 extension WebImageError {
     /// `{"code":…,"message":…}`, with the message that is printed about the argument.
-    func json(about argument: String) -> JSON {
-        ["code": .integer(code), "message": .string(shellDescription(about: argument))]
+    func json(about argument: String, decoding: DecodingSettings? = nil) -> JSON {
+        ["code": .integer(code), "message": .string(shellDescription(about: argument, decoding: decoding))]
     }
 }
 

@@ -6,13 +6,16 @@ internal import WebImageCore
 extension WebImageError {
     /// What happened to an argument and what to do about it, with the options of the tool instead of the library's API.
     ///
-    /// - Parameter argument: the text on the command line; `nil` for an error that is not about an argument.
-    func shellDescription(about argument: String? = nil) -> String {
+    /// - Parameters:
+    ///   - argument: the text on the command line; `nil` for an error that is not about an argument.
+    ///   - decoding: how the command decodes it, for an error of decoding.
+    func shellDescription(about argument: String? = nil, decoding: DecodingSettings? = nil) -> String {
         var names: [String] = []
         if let argument, !isQuoting { names.append(ImageInput.displayName(of: argument)) }
         if let subject, !(argument.map { isAbout($0, subject: subject) } ?? false) { names.append(subject) }
         let text = (names + [shellProblem]).joined(separator: ": ")
-        let advice = isRefusedReplacement(of: argument) ? "It is the input; choose another name." : shellAdvice
+        let advice =
+            isRefusedReplacement(of: argument) ? "It is the input; choose another name." : shellAdvice(decoding)
         return CredentialRedaction.removingUserInformation(
             from: [text, advice].compactMap(\.self).joined(separator: " "))
     }
@@ -51,11 +54,15 @@ extension WebImageError {
             let (width, height) = (PixelCount.grouped(size.width), PixelCount.grouped(size.height))
             return
                 "\(width) × \(height) is \(PixelCount(size.pixelCount)) pixels, more than the \(PixelCount(limit)) allowed."
+        case .limitExceeded(.memory(let byteCount, let limit), _):
+            let (needed, allowed) = (ByteCount(byteCount).short, ByteCount(limit).short)
+            return
+                "decoding takes \(needed == allowed ? "a bit more than " : "")\(needed) of memory; \(allowed) is allowed."
         default: return problem
         }
     }
 
-    private var shellAdvice: String? {
+    private func shellAdvice(_ decoding: DecodingSettings?) -> String? {
         switch self {
         case .httpStatus(401, _): "Use --user NAME:PASSWORD."
         case .timedOut(.connecting, _, _), .timedOut(.idle, _, _): "Try again, or with a longer --idle-timeout."
@@ -65,9 +72,9 @@ extension WebImageError {
         case .invalidResponse(.contentCoding(let name), _) where ["gzip", "deflate"].contains(name):
             "Use --header 'Accept-Encoding: \(name)'."
         case .invalidResponse(.contentCoding, _): recoverySuggestion
-        case .outOfResources(.memory, _): "Use --size to decode a smaller image."
-        case .limitExceeded(.memory, _):
-            "Use --size to decode a smaller image; for a file you trust: --\(PixelLimit.optionName) N."
+        case .outOfResources(.memory, _) where decoding?.canScale == true: "Use --size to decode a smaller image."
+        case .limitExceeded(.memory(let byteCount, let limit), _):
+            decoding?.advice(forMemory: byteCount, allowed: limit)
         case .limitExceeded(.pixels(let size, _), _) where !size.hasTooLongSide:
             "For a file you trust: --\(PixelLimit.optionName) \(PixelCount(size.pixelCount).sufficientLimit)."
         case .invalidFrames(.size(_, _, let size)):

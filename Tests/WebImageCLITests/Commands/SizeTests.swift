@@ -130,6 +130,44 @@ import WebImageCore
         }
     }
 
+    /// As if it were cut out first and scaled then.
+    @Test(arguments: [
+        (300, 200, "16:9", ["--size=80"]), (300, 200, "1:1", ["--size=64"]), (97, 211, "3:2", ["--size=41"]),
+        (600, 400, "3:2", ["--size=79"]), (300, 200, "2:3", ["--size=x50"]), (300, 200, "5:4", ["--size=90x"]),
+        (300, 200, "16:9", ["--size=40x40", "--mode=fill"]), (300, 200, "1:2", ["--size=40x30", "--mode=fill"]),
+        (300, 200, "1:3", ["--size=40x30", "--mode=stretch"]), (60, 40, "1:1", ["--size=80"]),
+        (60, 40, "16:9", ["--size=80", "--enlarge"]), (300, 20, "4:3", ["--size=80"]),
+    ])
+    func partsWithProportionsHaveTheSameShapeWhenDecodedAtASize(
+        width: Int, height: Int, crop: String, options: [String]
+    ) async throws {
+        let input = try tool.write(TestImage(width: width, height: height).data(.png), to: "in.png")
+        let direct = try await tool.run(["convert", input, "direct.png", "--crop", crop] + options)
+        #expect(direct.status == 0, "\(direct.errors)")
+        #expect(try await tool.run("convert", input, "part.png", "--crop", crop).status == 0)
+        #expect(try await tool.run(["convert", "part.png", "steps.png"] + options).status == 0)
+        let image = try CodecRegistry.shared.decode(tool.contents(of: "direct.png"))
+        let expected = try CodecRegistry.shared.decode(tool.contents(of: "steps.png"))
+        #expect(image.pixels.size == expected.pixels.size)
+        #expect(largestDifference(image, expected) <= 8)
+    }
+
+    /// 272 megapixels take more than 1 GiB.
+    @Test func aPartWithProportionsTakesLittleMemoryAtASize() async throws {
+        let input = try tool.write(LargePNG.data(side: 16_500), to: "large.png")
+        let run = try await tool.run("convert", input, "out.png", "--crop", "16:9", "--size", "160")
+        #expect(run.status == 0, "\(run.errors)")
+        #expect(
+            try CodecRegistry.shared.info(of: tool.contents(of: "out.png")).size == PixelSize(width: 160, height: 90))
+        for (options, advice) in [
+            ([], "is allowed. Use --size to decode a smaller image; for a file you trust: --max-pixels 300M.\n"),
+            (["--size=160", "--crop=9x9+0+0"], "is allowed. For a file you trust: --max-pixels 300M.\n"),
+        ] {
+            let refused = try await tool.run(["convert", input, "other.png"] + options)
+            #expect(refused.status == 1 && refused.errors.hasSuffix(advice), "\(refused.errors)")
+        }
+    }
+
     /// 108 megapixels, over the limit for URLs.
     @Test func aFileGivenByHandIsLimitedByMemoryOnly() async throws {
         let input = try tool.write(LargePNG.data(), to: "large.png")

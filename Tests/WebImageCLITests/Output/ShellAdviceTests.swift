@@ -28,10 +28,7 @@ import WebImage
         (.invalidResponse(reason: .bodyTooLong(byteCount: 2, limit: 1), url: url), nil),
         (.invalidResponse(reason: .contentCoding("gzip"), url: url), "Use --header 'Accept-Encoding: gzip'."),
         (.decoding(format: .avif, reason: .noDecoder), "This program was built without that format."),
-        (
-            .limitExceeded(reason: .memory(byteCount: 2, limit: 1)),
-            "Use --size to decode a smaller image; for a file you trust: --max-pixels N."
-        ),
+        (.limitExceeded(reason: .memory(byteCount: 2, limit: 1)), nil),
         (
             .limitExceeded(reason: .pixels(size: PixelSize(width: 20_000, height: 12_000), limit: 100_000_000)),
             ": 20,000 × 12,000 is 240 million pixels, more than the 100 million allowed. For a file you trust: --max-pixels 250M."
@@ -51,6 +48,56 @@ import WebImage
         let text = error.shellDescription(about: Self.url.absoluteString)
         #expect(text.hasPrefix(Self.url.absoluteString + ": "))
         #expect(advice.map(text.hasSuffix) ?? !text.contains(". "), "\(text)")
+    }
+
+    // MARK: Memory
+
+    private static func settings(_ name: String, count: Int? = nil, canScale: Bool = true) throws -> DecodingSettings {
+        DecodingSettings(
+            input: try ImageInput(ByteString(name)), limit: PixelLimit(count: count), codecs: .shared,
+            canScale: canScale)
+    }
+
+    @Test func memoryIsReadableAndTheAdviceHasANumber() throws {
+        let error = WebImageError.limitExceeded(reason: .memory(byteCount: 1_600_000_000, limit: 1 << 30))
+        let problem = "https://a.example/a.png: decoding takes 1.5 GiB of memory; 1 GiB is allowed."
+        for (canScale, advice) in [
+            (true, "Use --size to decode a smaller image; for a file you trust: --max-pixels 150M."),
+            (false, "For a file you trust: --max-pixels 150M."),
+        ] {
+            let settings = try Self.settings("https://a.example/a.png", canScale: canScale)
+            #expect(
+                error.shellDescription(about: "https://a.example/a.png", decoding: settings) == "\(problem) \(advice)")
+        }
+        let close = WebImageError.limitExceeded(reason: .memory(byteCount: 1 << 30 + 1, limit: 1 << 30))
+        #expect(close.shellDescription() == "decoding takes a bit more than 1 GiB of memory; 1 GiB is allowed.")
+    }
+
+    /// The bytes that decoding takes, the limit that it exceeds, and the value of the option that is in force.
+    @Test(
+        arguments: [
+            (1_600_000_000, 1 << 30, nil), (6 << 30, 1 << 30, nil), (1 << 30 + 1, 1 << 30, nil),
+            (900 << 20, 512 << 20, nil), (5 << 30, 2_534_217_728, 200_000_000),
+        ] as [(Int, Int, Int?)])
+    func theNumberIsEnough(byteCount: Int, allowed: Int, count: Int?) throws {
+        for size in [nil, PixelSize(width: 20_000, height: 20_000)] {
+            let settings = try Self.settings("/a.png", count: count)
+            let limit = try #require(settings.sufficientLimit(forMemory: byteCount, allowed: allowed, size: size))
+            let value = try #require(PixelCount(limit.sufficientLimit)).value
+            #expect(value <= PixelCount.largest)
+            let limits = PixelLimit(count: value).limits(for: settings.input)
+            #expect(limits.pixelCount >= size?.pixelCount ?? count ?? byteCount / 4)
+            // A decoder that allows half of the limit has half of the new one.
+            let before = settings.limit.limits(for: settings.input).memoryByteCount
+            #expect(Double(limits.memoryByteCount) * Double(allowed) / Double(before) >= Double(byteCount))
+        }
+    }
+
+    @Test func noNumberIsNamedThatWouldNotHelp() throws {
+        let settings = try Self.settings("/a.jp2")
+        // A bound of a decoder, which no option raises, and more pixels than an image can have.
+        #expect(settings.sufficientLimit(forMemory: 500 << 20, allowed: 448 << 20, size: nil) == nil)
+        #expect(settings.sufficientLimit(forMemory: 1 << 40, allowed: 1 << 30, size: nil) == nil)
     }
 
     @MainActor @Test func eachOptionInAnAdviceIsAnOptionOfGet() {

@@ -1,0 +1,49 @@
+internal import FoundationEssentials
+internal import WebImage
+internal import WebImageCore
+
+/// How a command decodes an input, for the advice to an error.
+struct DecodingSettings: Sendable {
+    let input: ImageInput
+    let limit: PixelLimit
+    let codecs: CodecRegistry
+    /// Whether `--size` would make the image smaller: the command has the option, and it was not given.
+    var canScale = false
+
+    /// What to do about an image that takes more memory than allowed; `nil` if no option helps.
+    ///
+    /// - Parameters:
+    ///   - byteCount: what decoding takes.
+    ///   - allowed: the limit that it exceeds.
+    func advice(forMemory byteCount: Int, allowed: Int) -> String? {
+        var parts = canScale ? ["use --size to decode a smaller image"] : []
+        if let limit = sufficientLimit(forMemory: byteCount, allowed: allowed, size: size) {
+            parts.append("for a file you trust: --\(PixelLimit.optionName) \(limit.sufficientLimit)")
+        }
+        let text = parts.joined(separator: "; ")
+        return text.isEmpty ? nil : text.prefix(1).uppercased() + text.dropFirst() + "."
+    }
+
+    /// The value of `--max-pixels` with which an image is decoded; `nil` if there is none.
+    ///
+    /// - Parameter size: that of the image, if it is known.
+    func sufficientLimit(forMemory byteCount: Int, allowed: Int, size: PixelSize?) -> PixelCount? {
+        let limits = limit.limits(for: input)
+        // Some decoders allow a part of the limit, at least half. A bound of their own is less, and no option raises it.
+        guard allowed > 0, allowed >= limits.memoryByteCount / 2 else { return nil }
+        let needed = Double(byteCount) * max(1, Double(limits.memoryByteCount) / Double(allowed))
+        guard needed < 1e15 else { return nil }
+        // Of a file, any number of pixels was allowed; decoders hold 2 bytes a pixel at least.
+        let pixelCount =
+            size?.pixelCount ?? (limits.pixelCount < PixelCount.largest ? limits.pixelCount : byteCount / 2)
+        let count = max(pixelCount, PixelLimit.count(forMemory: Int(needed.rounded(.up))))
+        // Options have round numbers.
+        return count <= PixelCount.largest - 50_000_000 ? PixelCount(count) : nil
+    }
+
+    /// The size of a file, from its beginning.
+    private var size: PixelSize? {
+        guard input.isFile, let start = try? input.data(upTo: ImageProbe.byteLimit) else { return nil }
+        return (try? codecs.probe(start, limits: limit.limits(for: input)))?.size
+    }
+}
