@@ -45,7 +45,11 @@ struct WebImageTool {
             case "--version":
                 console.print("\(ProgramDescription.webimage.name) \(LibraryVersion.text)")
                 return .success
-            case let name?: return try await command(named: name).init(Array(arguments.dropFirst())).run()
+            case let name?:
+                let parsed = try command(named: name).init(Array(arguments.dropFirst()))
+                for failure in parsed.inputFailures { console.complain(failure.shellDescription()) }
+                let status = await parsed.run()
+                return status == .success && !parsed.inputFailures.isEmpty ? .failure : status
             }
         } catch {
             switch error {

@@ -2,6 +2,13 @@ internal import Glibc
 internal import WebImage
 internal import WebImageCore
 
+/// The inputs of a command.
+struct InputList {
+    var inputs: [ImageInput] = []
+    /// Why folders in the folders on the command line could not be read. The command goes on without them, and fails at its end.
+    var failures: [WebImageError] = []
+}
+
 /// The declarations of the options that name many inputs.
 struct InputOptions {
     private let recursive: OptionParser.Flag
@@ -25,31 +32,35 @@ struct InputOptions {
     func inputs(
         _ operands: [ByteString], parser: OptionParser,
         _ input: (ByteString) throws(ArgumentError) -> ImageInput
-    ) throws(ArgumentError) -> [ImageInput] {
-        var inputs: [ImageInput] = []
-        for argument in operands + (try listed(operands, parser)) {
+    ) throws(ArgumentError) -> InputList {
+        var list = InputList()
+        for (index, argument) in (operands + (try listed(operands, parser))).enumerated() {
             guard argument != ImageInput.standardInput, OutputFile.isDirectory(argument) else {
-                inputs.append(try input(argument))
+                var found = try input(argument)
+                found.isListed = index >= operands.count
+                list.inputs.append(found)
                 continue
             }
             guard recursive.isSet else {
                 throw parser.error("'\(argument)' is a folder; use --recursive to take the images in it")
             }
-            let files: [ImageFolder.File]
+            let content: ImageFolder.Content
             do throws(WebImageError) {
-                files = try ImageFolder.files(in: argument)
+                content = try ImageFolder.content(of: argument)
+                if content.files.isEmpty, let failure = content.failures.first { throw failure }
             } catch {
                 throw parser.error(error.shellDescription(about: argument.description))
             }
-            if files.isEmpty { throw parser.error("there is no image in '\(argument)'") }
-            for file in files {
+            if content.files.isEmpty { throw parser.error("there is no image in '\(argument)'") }
+            list.failures += content.failures
+            for file in content.files {
                 // A path that begins like an option or a scheme is one all the same.
                 var found = try input(file.path)
-                found.folder = file.folder
-                inputs.append(found)
+                (found.folder, found.isListed) = (file.folder, true)
+                list.inputs.append(found)
             }
         }
-        return inputs
+        return list
     }
 
     private func listed(_ operands: [ByteString], _ parser: OptionParser) throws(ArgumentError) -> [ByteString] {

@@ -44,16 +44,16 @@ struct SingleOutputOptions {
     /// Returns the files that the command reads, and the one that it writes.
     func filesAndPath(
         _ operands: [ByteString], listing: InputOptions, from parser: OptionParser
-    ) throws(ArgumentError) -> (inputs: [ImageInput], path: ByteString) {
+    ) throws(ArgumentError) -> (list: InputList, path: ByteString) {
         var operands = operands
         guard let path = output.path ?? operands.popLast(), listing.areGiven || !operands.isEmpty else {
             throw parser.error("\(parser.syntax.name) takes images and the file to write, IN… OUT or IN… --output OUT")
         }
-        let inputs = try listing.inputs(operands, parser: parser) { (argument) throws(ArgumentError) in
+        let list = try listing.inputs(operands, parser: parser) { (argument) throws(ArgumentError) in
             try parser.file(argument)
         }
-        try parser.checkStreams(inputs: inputs.map(\.argument), output: nil, printing: [])
-        return (inputs, path)
+        try parser.checkStreams(inputs: list.inputs.map(\.argument), output: nil, printing: [])
+        return (list, path)
     }
 
     /// Returns what writes the image.

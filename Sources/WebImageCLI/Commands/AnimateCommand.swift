@@ -8,6 +8,7 @@ struct AnimateCommand: Command {
     static let summary = "Make an animation of stills"
 
     let inputs: [ImageInput]
+    let inputFailures: [WebImageError]
     let output: ImageOutput
     /// In seconds; the last one is that of all further frames.
     let durations: [Double]
@@ -46,8 +47,9 @@ struct AnimateCommand: Command {
         parser.group = "Reports"
         let reports = ReportOptions(in: parser, jsonHelp: "Print a JSON object")
         let operands = try parser.parse(arguments)
-        let (inputs, path) = try target.filesAndPath(operands, listing: listing, from: parser)
-        self.inputs = inputs
+        let (list, path) = try target.filesAndPath(operands, listing: listing, from: parser)
+        let inputs = list.inputs
+        (self.inputs, inputFailures) = (inputs, list.failures)
         (isJSON, isQuiet) = try reports.values(from: parser)
         try parser.checkStreams(inputs: [], output: path, printing: [("json", isJSON)])
         if inputs.contains(where: \.isStandardInput) { throw parser.error("frames are files, not standard input") }

@@ -13,11 +13,16 @@ protocol Command {
     /// Parses the arguments, without any other effect.
     init(_ arguments: [ByteString]) throws(ArgumentError)
 
+    /// Why folders in those on the command line could not be read; none by default.
+    var inputFailures: [WebImageError] { get }
+
     /// Runs the command. Results go to standard output, errors to standard error.
     func run() async -> ExitStatus
 }
 
 extension Command {
+    var inputFailures: [WebImageError] { [] }
+
     /// The declared arguments. `--help` stops the initializer after all declarations.
     static var syntax: CommandSyntax {
         do throws(ArgumentError) {

@@ -8,6 +8,7 @@ struct ConvertCommand: Command {
     static let summary = "Convert images to another size, format or quality"
 
     let inputs: [ImageInput]
+    let inputFailures: [WebImageError]
     let output: ImageOutput
     let isJSON: Bool
     let isQuiet: Bool
@@ -48,7 +49,7 @@ struct ConvertCommand: Command {
         let directory = parser.option(
             "output", letter: "o", value: "FILE|DIR", completion: .file,
             help:
-                "Write to FILE, or into DIR (if it exists, ends with / or there are several inputs), or to names with {name}"
+                "Write to FILE, or into DIR (if it exists, ends with /, or there are several inputs, a folder or a list), or to names with {name}"
         )
         let noClobber = parser.flag("no-clobber", help: "Never replace a file; fail if it exists")
         parser.group = "Pixels"
@@ -76,9 +77,10 @@ struct ConvertCommand: Command {
             }
             path = operands.removeLast()
         }
-        inputs = try listing.inputs(operands, parser: parser) { (argument) throws(ArgumentError) in
+        let list = try listing.inputs(operands, parser: parser) { (argument) throws(ArgumentError) in
             try parser.file(argument)
         }
+        (inputs, inputFailures) = (list.inputs, list.failures)
         (isJSON, isQuiet) = try reports.values(from: parser)
         try parser.checkStreams(inputs: inputs.map(\.argument), output: path, printing: [("json", isJSON)])
         printsLines = path != OutputFile.standardOutput && !isJSON && !isQuiet

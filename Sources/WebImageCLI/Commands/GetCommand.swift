@@ -7,6 +7,7 @@ struct GetCommand: Command {
     static let summary = "Load images into the cache or into files"
 
     let inputs: [ImageInput]
+    let inputFailures: [WebImageError]
     let isJSON: Bool
     let isQuiet: Bool
     let explains: Bool
@@ -45,7 +46,7 @@ struct GetCommand: Command {
         let output = parser.option(
             "output", letter: "o", value: "FILE|DIR", completion: .file,
             help:
-                "Write to FILE, or into DIR (if it exists, ends with / or there are several images), or to names with {name}"
+                "Write to FILE, or into DIR (if it exists, ends with /, or there are several images, a folder or a list), or to names with {name}"
         )
         let noClobber = parser.flag("no-clobber", help: "Never replace a file; fail if it exists")
         parser.group = "Pixels"
@@ -68,9 +69,10 @@ struct GetCommand: Command {
         explains = explain.isSet
         isQuiet = quiet.isSet
         if isQuiet, isJSON || explains { throw parser.error("--quiet cannot be used with --json or --explain") }
-        inputs = try listing.inputs(operands, parser: parser) { (argument) throws(ArgumentError) in
+        let list = try listing.inputs(operands, parser: parser) { (argument) throws(ArgumentError) in
             try parser.input(argument)
         }
+        (inputs, inputFailures) = (list.inputs, list.failures)
         try parser.checkStreams(
             inputs: inputs.map(\.argument), output: output.path, printing: [("json", isJSON), ("explain", explains)])
         size = try sizing.request(from: parser)

@@ -24,6 +24,7 @@ struct HashCommand: Command {
 
     private let work: Work
     let inputs: [ImageInput]
+    let inputFailures: [WebImageError]
     let components: (x: Int, y: Int)
     let limit: PixelLimit
     let isJSON: Bool
@@ -78,7 +79,7 @@ struct HashCommand: Command {
             guard let path = output.path else { throw parser.error("--decode needs --output") }
             let picture = try Self.picture(of: text, kind: kind, size: size, parser)
             try parser.checkStreams(inputs: [], output: path, printing: [])
-            inputs = []
+            (inputs, inputFailures) = ([], [])
             var encoding = EncodingRequest()
             encoding.isRequired = true
             encoding.codecs = codecs
@@ -90,9 +91,10 @@ struct HashCommand: Command {
         }
         if size.value != nil || output.path != nil { throw parser.error("--size and --output need --decode") }
         guard !operands.isEmpty || listing.areGiven else { throw parser.error("no file or URL given") }
-        inputs = try listing.inputs(operands, parser: parser) { (argument) throws(ArgumentError) in
+        let list = try listing.inputs(operands, parser: parser) { (argument) throws(ArgumentError) in
             try parser.input(argument)
         }
+        (inputs, inputFailures) = (list.inputs, list.failures)
         try parser.checkStreams(inputs: inputs.map(\.argument), output: nil, printing: [])
         if let distance {
             if kind != nil { throw parser.error("--similar and --only cannot be used together") }

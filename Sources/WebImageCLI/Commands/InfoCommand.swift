@@ -7,6 +7,7 @@ struct InfoCommand: Command {
     static let summary = "Describe images"
 
     let inputs: [ImageInput]
+    let inputFailures: [WebImageError]
     let isJSON: Bool
     /// Whether to print a table for spreadsheets.
     let isCSV: Bool
@@ -51,9 +52,10 @@ struct InfoCommand: Command {
         if isCSV, isJSON || isQuiet || explains {
             throw parser.error("--csv cannot be used with --json, --quiet or --explain")
         }
-        inputs = try listing.inputs(operands, parser: parser) { (argument) throws(ArgumentError) in
+        let list = try listing.inputs(operands, parser: parser) { (argument) throws(ArgumentError) in
             try parser.input(argument)
         }
+        (inputs, inputFailures) = (list.inputs, list.failures)
         try parser.checkStreams(inputs: inputs.map(\.argument), output: nil, printing: [])
         self.source = try source.options(from: parser)
         codecs = .forTool(isIsolated: isolated.isSet)

@@ -7,6 +7,7 @@ struct SheetCommand: Command {
     static let summary = "Make a contact sheet of images with their names"
 
     let inputs: [ImageInput]
+    let inputFailures: [WebImageError]
     let output: ImageOutput
     let layout: SheetLayout
     let size: SizeOptions.Request
@@ -47,8 +48,9 @@ struct SheetCommand: Command {
         parser.group = "Reports"
         let reports = ReportOptions(in: parser, jsonHelp: "Print a JSON object")
         let operands = try parser.parse(arguments)
-        let (inputs, path) = try target.filesAndPath(operands, listing: listing, from: parser)
-        self.inputs = inputs
+        let (list, path) = try target.filesAndPath(operands, listing: listing, from: parser)
+        let inputs = list.inputs
+        (self.inputs, inputFailures) = (inputs, list.failures)
         (isJSON, isQuiet) = try reports.values(from: parser)
         try parser.checkStreams(inputs: [], output: path, printing: [("json", isJSON)])
         let box = PixelSize(width: 240, height: 180)

@@ -10,30 +10,43 @@ enum ImageFolder {
         let folder: ByteString
     }
 
+    /// What was found in a folder.
+    struct Content {
+        var files: [File] = []
+        /// Why folders in it could not be read.
+        var failures: [WebImageError] = []
+    }
+
     /// Returns the files whose extension names an image format: those of a folder in natural order, then those of its
     /// folders. Hidden files and folders, and links to folders, are left out. Blocks the calling thread.
     ///
-    /// - Throws: ``WebImageError/file(path:errno:)`` if a folder cannot be read.
-    static func files(in root: ByteString) throws(WebImageError) -> [File] {
-        var files: [File] = []
+    /// - Throws: ``WebImageError/file(path:errno:)`` if the folder itself cannot be read.
+    static func content(of root: ByteString) throws(WebImageError) -> Content {
+        var content = Content()
         var folders = [ByteString("")]
         // The last one is next, so that folders follow each other in order.
         while let folder = folders.popLast() {
             let path = root.appending(path: folder)
-            var inner: [ByteString] = []
-            for name in try names(in: path).sorted(by: isInOrder) {
+            var (inner, names): ([ByteString], [ByteString]) = ([], [])
+            do throws(WebImageError) {
+                names = try self.names(in: path)
+            } catch {
+                if folder.isEmpty { throw error }
+                content.failures.append(error)
+            }
+            for name in names.sorted(by: isInOrder) {
                 let file = path.appending(path: name)
                 var status = stat()
                 guard file.withCString({ lstat($0, &status) }) == 0 else { continue }
                 if status.st_mode & S_IFMT == S_IFDIR {
                     inner.append(folder.appending(path: name))
                 } else if ImageFormat(fileName: name) != nil, !OutputFile.isDirectory(file) {
-                    files.append(File(path: file, folder: folder))
+                    content.files.append(File(path: file, folder: folder))
                 }
             }
             folders += inner.reversed()
         }
-        return files
+        return content
     }
 
     private static func names(in path: ByteString) throws(WebImageError) -> [ByteString] {

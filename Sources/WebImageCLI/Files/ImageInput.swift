@@ -11,6 +11,8 @@ struct ImageInput: Sendable {
     /// The folder of a file found by `--recursive`, relative to the folder on the command line; empty for that one, and
     /// for all other inputs.
     var folder = ByteString("")
+    /// Whether it is from a folder or a list, which may name any number of inputs.
+    var isListed = false
 
     /// Stands for standard input; a file with that name is `./-`.
     static let standardInput = ByteString("-")

@@ -46,7 +46,7 @@ struct ImageOutput: Sendable {
     ) throws(ArgumentError) {
         let template = try OutputTemplate(path, parser: parser)
         let isDirectory =
-            template == nil ? try Self.isDirectory(path, inputCount: inputs.count, parser: parser) : false
+            template == nil ? try Self.isDirectory(path, inputs: inputs, parser: parser) : false
         self.replaces = replaces
         self.inputs = inputs
         keepsOriginal = !encoding.isNeeded
@@ -88,9 +88,9 @@ struct ImageOutput: Sendable {
     }
 
     /// Whether the images are written into a directory: one that exists, a path that ends with a slash, or any path for
-    /// several images, unless it names a file.
+    /// several images or those of a folder or list, which may be one today and several tomorrow, unless it names a file.
     private static func isDirectory(
-        _ path: ByteString, inputCount: Int, parser: OptionParser
+        _ path: ByteString, inputs: [ImageInput], parser: OptionParser
     ) throws(ArgumentError) -> Bool {
         if path.isEmpty { throw parser.error("--output takes a file or a directory") }
         if path == OutputFile.standardOutput { return false }
@@ -100,10 +100,11 @@ struct ImageOutput: Sendable {
             if exists { throw parser.error("'\(path)' is a file, not a directory") }
             return true
         }
-        guard inputCount > 1 else { return false }
-        if exists { throw parser.error("several images need a directory, and '\(path)' is a file") }
+        guard inputs.count > 1 || inputs.contains(where: \.isListed) else { return false }
+        let noun = inputs.count > 1 ? "several images" : "images of a folder or a list"
+        if exists { throw parser.error("\(noun) need a directory, and '\(path)' is a file") }
         if ImageFormat(fileName: path) != nil {
-            throw parser.error("several images need a directory; '\(path)' names one file, and '\(path)/' a directory")
+            throw parser.error("\(noun) need a directory; '\(path)' names one file, and '\(path)/' a directory")
         }
         return true
     }

@@ -31,6 +31,46 @@ import WebImageCore
         #expect(run.output.split(separator: "\n").count == 4)
     }
 
+    /// A folder may have one image today and several tomorrow.
+    @Test(arguments: [["--recursive", "one"], ["--from-file", "list.txt"]], ["convert", "get"])
+    func aFolderOrAListWithOneImageIsWrittenIntoAFolder(input: [String], command: String) async throws {
+        _ = try tool.write(TestImage().data(.png), to: "one/a.png")
+        _ = try tool.write(Data("one/a.png\n".utf8), to: "list.txt")
+        for (options, name) in [([], "a.png"), (["--format=webp"], "a.webp")] {
+            let run = try await tool.run([command] + input + options + ["-o", "out"])
+            #expect(run.status == 0, "\(run.errors)")
+            #expect(tool.names(in: "out").contains(name))
+        }
+        let run = try await tool.run([command] + input + ["-o", "b.png"])
+        #expect(run.status == 2 && run.errors.contains("'b.png/' a directory"), "\(run.errors)")
+        #expect(try await tool.run("convert", "one/a.png", "b.png").status == 0)
+    }
+
+    @Test func aFolderThatCannotBeReadDoesNotEndTheRun() async throws {
+        for folder in ["", "in", "in/b", "in/b/c"] { chmod(tool.path(folder), 0o755) }
+        let closed = tool.path("in/b/closed")
+        try FileManager.default.createDirectory(atPath: closed, withIntermediateDirectories: true)
+        try FileManager.default.createDirectory(atPath: tool.path("out"), withIntermediateDirectories: true)
+        chmod(tool.path("out"), 0o777)
+        chmod(closed, 0)
+        defer { chmod(closed, 0o755) }
+        let input = tool.path("in")
+        for arguments in [
+            ["convert", "-r", input, "--format=jpeg", "-o", tool.path("out")], ["info", "-r", input],
+            ["hash", "-r", input], ["sheet", "--no-names", "-r", input, tool.path("out/sheet.png")],
+        ] {
+            guard let run = try await tool.run(asStranger: arguments) else { return }
+            #expect(run.status == 1, "\(arguments[0]): \(run.errors)")
+            #expect(run.errors == "webimage: \(closed): Permission denied.\n")
+            #expect(run.output.split(separator: "\n").count == (arguments[0] == "sheet" ? 1 : 4))
+        }
+        #expect(tool.names(in: "out") == ["10.jpg", "2.jpg", "b", "sheet.png"])
+        #expect(tool.names(in: "out/b") == ["2.jpg", "c"])
+        // Without any image there is nothing to do.
+        let nothing = try await tool.run(asStranger: ["info", "-r", closed])
+        #expect(nothing?.status == 2)
+    }
+
     @Test func takesFilesInNaturalOrderAndFollowsNoLinksToFolders() async throws {
         try FileManager.default.createSymbolicLink(
             atPath: tool.path("in/loop"), withDestinationPath: tool.path("in"))
