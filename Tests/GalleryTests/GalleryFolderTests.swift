@@ -282,7 +282,9 @@ final class GalleryFolderTests: GTKTestCase {
             XCTAssertGreaterThan(files.count, 1)
             let arrangement = PhotoOrder.dateTaken.arranged(files.map(\.url), Cancellation(), codecs: codecs)
             XCTAssertEqual(arrangement.urls, files.reversed().map(\.url))
-            for (url, day) in files { XCTAssertEqual(arrangement.days[url], day, url.lastPathComponent) }
+            for (url, day) in files {
+                XCTAssertEqual(arrangement.dates[url].map { String($0.prefix(10)) }, day, url.lastPathComponent)
+            }
         }
     }
 

@@ -7,8 +7,8 @@ struct ThumbnailRenderer: Sendable {
     /// What decodes: other processes, or nothing.
     private let codecs: CodecRegistry
 
-    init(isolation: IsolatedDecoding = .shared) {
-        codecs = CodecRegistry.shared.isolated(by: .required, in: isolation)
+    init(_ codecs: CodecRegistry = .shared, isolation: IsolatedDecoding = .shared) {
+        self.codecs = codecs.isolated(by: .required, in: isolation)
     }
 
     /// A thumbnail, and the size of the image that it shows.

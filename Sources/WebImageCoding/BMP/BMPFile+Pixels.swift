@@ -25,32 +25,57 @@ extension BMPFile {
     private var rowByteCount: Int { (size.width * bitsPerPixel + 31) / 32 * 4 }
     private var maskRowByteCount: Int { (size.width + 31) / 32 * 4 }
 
+    package var hasSeparateRows: Bool { compression == .none }
+
+    package func pixels(
+        resampledTo targetSize: PixelSize, cancellation: Cancellation?
+    ) throws(WebImageError) -> PixelBuffer? {
+        try data.withBytes { (bytes) throws(WebImageError) in
+            let reader = rowReader(of: bytes)
+            return try StreamedRows.pixels(of: size, resampledTo: targetSize, cancellation: cancellation) {
+                (row, pixels) in
+                reader.read(row, pixels)
+            }
+        }
+    }
+
     private func readRows(
         of bytes: UnsafeRawBufferPointer, into buffer: inout MutablePixelBuffer, _ cancellation: Cancellation?
     ) throws(WebImageError) -> (count: Int, isOpaque: Bool) {
+        let rows = isTopDown ? Array(0..<size.height) : Array((0..<size.height).reversed())
+        let reader = rowReader(of: bytes)
+        return try buffer.fillRows(rows, hasAlpha: reader.hasAlpha, cancellation: cancellation) { (row, pixels) in
+            reader.read(row, pixels)
+        }
+    }
+
+    /// Returns what reads a row of the image, and `false` if the file ends before it.
+    private func rowReader(
+        of bytes: UnsafeRawBufferPointer
+    ) -> (hasAlpha: Bool, read: (_ row: Int, _ pixels: UnsafeMutablePointer<UInt8>) -> Bool) {
         let rowByteCount = rowByteCount
         // Many programs write pixels with an alpha of 0 that should be opaque.
         let usesAlpha = hasAlpha && bitsPerPixel >= 16 && hasVisiblePixels(bytes)
         let mask = isIcon && !usesAlpha ? pixelOffset + rowByteCount * size.height : nil
-        let rows = isTopDown ? Array(0..<size.height) : Array((0..<size.height).reversed())
         let table = palette + Array(repeating: SIMD4<UInt8>(0, 0, 0, 255), count: 256 - min(256, palette.count))
-        var stored = 0
-        return try buffer.fillRows(rows, hasAlpha: usesAlpha || mask != nil, cancellation: cancellation) {
-            (_, pixels) in
-            let begin = pixelOffset + stored * rowByteCount
-            guard begin <= bytes.count - rowByteCount else { return false }
-            let row = UnsafeRawBufferPointer(rebasing: bytes[begin..<begin + rowByteCount])
-            let output = UnsafeMutableRawPointer(pixels)
-            switch bitsPerPixel {
-            case 16: readPixels(row, 2, usesAlpha, to: output)
-            case 24: readPixels(row, 3, usesAlpha, to: output)
-            case 32: readPixels(row, 4, usesAlpha, to: output)
-            default: readIndices(row, table, to: output)
+        return (
+            usesAlpha || mask != nil,
+            { row, pixels in
+                let stored = isTopDown ? row : size.height - 1 - row
+                let begin = pixelOffset + stored * rowByteCount
+                guard begin <= bytes.count - rowByteCount else { return false }
+                let row = UnsafeRawBufferPointer(rebasing: bytes[begin..<begin + rowByteCount])
+                let output = UnsafeMutableRawPointer(pixels)
+                switch bitsPerPixel {
+                case 16: readPixels(row, 2, usesAlpha, to: output)
+                case 24: readPixels(row, 3, usesAlpha, to: output)
+                case 32: readPixels(row, 4, usesAlpha, to: output)
+                default: readIndices(row, table, to: output)
+                }
+                if let mask { apply(mask + stored * maskRowByteCount, of: bytes, to: pixels) }
+                return true
             }
-            if let mask { apply(mask + stored * maskRowByteCount, of: bytes, to: pixels) }
-            stored += 1
-            return true
-        }
+        )
     }
 
     private func readIndices(

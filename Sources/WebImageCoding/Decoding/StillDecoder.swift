@@ -24,9 +24,23 @@ package protocol StillFile {
     func pixels(
         allowsDamage: Bool, cancellation: Cancellation?
     ) throws(WebImageError) -> (pixels: PixelBuffer, damage: WebImageError?)
+
+    /// Whether rows can be decoded one by one from the top; `false` by default.
+    var hasSeparateRows: Bool { get }
+
+    /// Resamples each row as it is decoded, so that the whole image is never in memory.
+    ///
+    /// - Returns: `nil` if rows are missing or damaged.
+    func pixels(
+        resampledTo targetSize: PixelSize, cancellation: Cancellation?
+    ) throws(WebImageError) -> PixelBuffer?
 }
 
 extension StillFile {
+    package var hasSeparateRows: Bool { false }
+    package func pixels(
+        resampledTo targetSize: PixelSize, cancellation: Cancellation?
+    ) throws(WebImageError) -> PixelBuffer? { nil }
     package var orientation: ImageOrientation { .up }
     package var pageCount: Int { 1 }
     package var colors: ColorEncoding { .sRGB }
@@ -87,6 +101,11 @@ extension StillFile {
                 storedSize: size, orientation: orientation, colors: ColorConversion(from: colors, model: colorModel),
                 options: options)
             let byteCount = plan.byteCount(from: size) + workingByteCount
+            if byteCount > min(options.limits.memoryByteCount, Self.memoryForSpeed),
+                let image = try resampledImage(plan, format, within: byteCount)
+            {
+                return image
+            }
             return try options.withMemory(byteCount) { (_) throws(WebImageError) in
                 let (pixels, damage) = try pixels(
                     allowsDamage: options.allowsDamage, cancellation: options.cancellation)
@@ -95,6 +114,24 @@ extension StillFile {
                 image.isPartial = damage != nil
                 return image
             }
+        }
+    }
+}
+
+extension StillFile {
+    /// Above this, in bytes, thumbnails are made row by row, which takes longer.
+    private static var memoryForSpeed: Int { 512 << 20 }
+
+    /// Returns the image made row by row; `nil` where that is not possible, or takes no less memory than `limit`.
+    private func resampledImage(
+        _ plan: DecodingPlan, _ format: ImageFormat, within limit: Int
+    ) throws(WebImageError) -> Image? {
+        let byteCount = StreamedRows.windowByteCount + plan.byteCount(resamplingRowsOf: size)
+        guard hasSeparateRows, plan.targetSize.pixelCount < size.pixelCount, byteCount < limit else { return nil }
+        return try plan.options.withMemory(byteCount) { (_) throws(WebImageError) -> Image? in
+            let pixels = try pixels(resampledTo: plan.targetSize, cancellation: plan.options.cancellation)
+            guard let pixels else { return nil }
+            return try plan.image(of: pixels, format: format)
         }
     }
 }
@@ -112,6 +149,27 @@ extension ImageFormat {
         guard let page else { return 0 }
         guard (0..<count).contains(page) else { throw .decoding(format: self, reason: .page(page, count: count)) }
         return page
+    }
+}
+
+extension StreamedRows {
+    /// Fills all rows from the top with straight RGBA, and resamples them.
+    ///
+    /// - Parameter write: receives the row's number and its memory, and returns whether there is such a row.
+    /// - Returns: `nil` if a row is missing.
+    static func pixels(
+        of size: PixelSize, resampledTo targetSize: PixelSize, cancellation: Cancellation?,
+        _ write: (_ row: Int, _ pixels: UnsafeMutablePointer<UInt8>) throws(WebImageError) -> Bool
+    ) throws(WebImageError) -> PixelBuffer? {
+        let rows = try StreamedRows(of: size, resampledTo: targetSize)
+        let start = rows.baseAddress.assumingMemoryBound(to: UInt8.self)
+        let batch = max(1, (1 << 18) / size.width)
+        for row in 0..<size.height {
+            if row % batch == 0 { try cancellation?.check() }
+            guard try write(row, start + row * rows.bytesPerRow) else { return nil }
+            if row % batch == batch - 1 || row == size.height - 1 { rows.resample(upTo: row + 1) }
+        }
+        return rows.finish()
     }
 }
 

@@ -53,14 +53,34 @@ package struct PNMFile: StillFile {
             var reader = PNMReader(bytes: bytes, offset: offset)
             return try buffer.fillRows(0..<size.height, hasAlpha: hasAlpha, cancellation: cancellation) {
                 (_, pixels) throws(WebImageError) in
-                if isPlain { return try readPlainRow(from: &reader, to: pixels, &damage) }
-                return isBitmap ? readBits(from: &reader, to: pixels) : readRow(from: &reader, to: pixels)
+                try readAnyRow(from: &reader, to: pixels, &damage)
             }
         }
         guard count < size.height else { return (buffer.freeze(isOpaque: isOpaque), nil) }
         guard allowsDamage, count > 0 else { throw damage }
         try buffer.clear(rows: count..<size.height, cancellation: cancellation)
         return (buffer.freeze(isOpaque: false), damage)
+    }
+
+    package var hasSeparateRows: Bool { true }
+
+    package func pixels(
+        resampledTo targetSize: PixelSize, cancellation: Cancellation?
+    ) throws(WebImageError) -> PixelBuffer? {
+        try data.withBytes { (bytes) throws(WebImageError) in
+            var (reader, damage) = (PNMReader(bytes: bytes, offset: offset), ImageFormat.pnm.truncated)
+            return try StreamedRows.pixels(of: size, resampledTo: targetSize, cancellation: cancellation) {
+                (_, pixels) throws(WebImageError) in
+                try readAnyRow(from: &reader, to: pixels, &damage)
+            }
+        }
+    }
+
+    private func readAnyRow(
+        from reader: inout PNMReader, to pixels: UnsafeMutablePointer<UInt8>, _ damage: inout WebImageError
+    ) throws(WebImageError) -> Bool {
+        if isPlain { return try readPlainRow(from: &reader, to: pixels, &damage) }
+        return isBitmap ? readBits(from: &reader, to: pixels) : readRow(from: &reader, to: pixels)
     }
 
     private func readPlainRow(

@@ -199,13 +199,43 @@ import WebImageTestSupport
         }
     }
 
-    @Test(arguments: [ImageFormat.png, .jpeg]) func aLargeImageIsNeverInMemoryAsAWhole(format: ImageFormat) throws {
+    /// A bitmap of 1 bit a pixel, so that the file is much shorter than its pixels.
+    private static func bitmap(_ format: ImageFormat, _ size: PixelSize) -> Data {
+        let pixels = Data(repeating: 0x5A, count: (size.width + 31) / 32 * 4 * size.height)
+        if format == .pnm { return Data("P4 \(size.width) \(size.height)\n".utf8) + pixels }
+        func bytes(_ values: UInt32...) -> Data {
+            values.reduce(into: Data()) { data, value in withUnsafeBytes(of: value.littleEndian) { data += $0 } }
+        }
+        // One plane, and 1 bit a pixel; two colors.
+        return Data("BM".utf8) + bytes(UInt32(62 + pixels.count), 0, 62, 40, UInt32(size.width), UInt32(size.height))
+            + bytes(1 | 1 << 16, 0, 0, 0, 0, 2, 0, 0, 0xFF_FFFF) + pixels
+    }
+
+    @Test(arguments: [ImageFormat.png, .jpeg, .webp, .bmp, .pnm])
+    func aLargeImageIsNeverInMemoryAsAWhole(format: ImageFormat) throws {
         let size = PixelSize(width: 8000, height: 6000)
-        let file = try TestImage(width: size.width, height: size.height).data(format)
+        let file =
+            [.bmp, .pnm].contains(format)
+            ? Self.bitmap(format, size) : try TestImage(width: size.width, height: size.height).data(format)
+        try checkPeak(of: file, size)
+    }
+
+    @Test func aLargeJPEG2000IsNeverInMemoryAsAWhole() async throws {
+        guard try await tool.canWrite("jp2") else { return }
+        let size = PixelSize(width: 6000, height: 4500)
+        let bitmap = try tool.write(Self.bitmap(.pnm, size), to: "a.pbm")
+        #expect(try await tool.run("convert", bitmap, "a.jp2").status == 0)
+        try checkPeak(of: tool.contents(of: "a.jp2"), size)
+    }
+
+    /// Checks that the process that makes a thumbnail has less memory than half of the pixels.
+    private func checkPeak(of file: Data, _ size: PixelSize) throws {
         let isolation = IsolatedDecoding()
         let others = Set(Self.descendants)
         let large = try #require(ThumbnailSize("large"))
-        let result = try ThumbnailRenderer(isolation: isolation).thumbnail(of: file, fitting: large)
+        let codecs = CodecRegistry()
+        codecs.registerIsolatedFormats(in: isolation)
+        let result = try ThumbnailRenderer(codecs, isolation: isolation).thumbnail(of: file, fitting: large)
         #expect(result.size == size)
         let peaks = Set(Self.descendants).subtracting(others).map { ProcessMemory(of: $0).peakByteCount }
         let peak = try #require(peaks.max())

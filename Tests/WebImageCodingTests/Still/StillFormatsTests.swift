@@ -27,6 +27,22 @@ import WebImageTestSupport
         #expect(info.hasAlpha || reference.isOpaque)
     }
 
+    @Test(arguments: fixtures) func rowsAreResampledLikeTheWhole(_ fixture: Fixture) throws {
+        let data = try fixture.data()
+        let file: any StillFile
+        switch ImageFormat(signatureOf: data) {
+        case .bmp: file = try BMPDecoder().file(data, page: nil)
+        case .pnm: file = try PNMDecoder().file(data, page: nil)
+        default: return
+        }
+        guard file.hasSeparateRows else { return }
+        let target = PixelSize(width: max(1, file.size.width / 3), height: max(1, file.size.height / 2))
+        let whole = try file.pixels(allowsDamage: false, cancellation: nil).pixels
+        let rows = try #require(try file.pixels(resampledTo: target, cancellation: nil))
+        #expect(Pixels(rows) == Pixels(try whole.resampled(to: target, cancellation: nil)))
+        #expect(rows.isOpaque == whole.isOpaque)
+    }
+
     @Test(arguments: fixtures) func probesAPrefixLikeTheWhole(_ fixture: Fixture) throws {
         let data = try fixture.data()
         let info = try registry.info(of: data)
