@@ -119,8 +119,8 @@ stress: ## Load 100,000 times with random faults and cancellations, and check ev
 COUNT ?= 100000
 mutations: ## Decode COUNT=… files with random damage in decoder processes, and check that nothing of them remains; SEED=… makes others.
 	@Scripts/setup build test
-	$(build) -c release --product MutatedFiles
-	nice $(scratch)/release/MutatedFiles $(COUNT) $(SEED)
+	$(build_static) MutatedFiles
+	nice $(installable)/release/MutatedFiles $(COUNT) $(SEED)
 
 # Some tests try to allocate more memory than exists.
 tsan_flags := --scratch-path .build/tsan --sanitize thread

@@ -7,6 +7,13 @@ public import WebImageShared
 
 extension ImageService {
     /// The configuration of a service.
+    ///
+    /// ```swift
+    /// var configuration = ImageService.Configuration()
+    /// configuration.allowedSources = ["https://images.example.org/"]
+    /// configuration.offeredFormats = [.webp]
+    /// let service = try ImageService(configuration)
+    /// ```
     public struct Configuration: Sendable {
         /// How sources are loaded; by default ``WebImage/WebImageManager/Configuration/server``: only from the public internet, within
         /// limits.
@@ -114,6 +121,12 @@ extension ImageService {
     }
 
     /// The limits of a service. What exceeds one is refused with a status of 4xx.
+    ///
+    /// ```swift
+    /// var configuration = ImageService.Configuration()
+    /// configuration.limits.resultSide = 4096
+    /// configuration.limits.sourceByteCount = 20 << 20
+    /// ```
     public struct Limits: Sendable, Hashable {
         /// The longest source or upload in bytes; 50 MiB by default. Downloads beyond it stop.
         public var sourceByteCount = 50 << 20

@@ -152,7 +152,7 @@ final class ConnectionTable: Sendable {
 
     // MARK: Stopping
 
-    /// Waits until all answers are sent, for at most `time`; then gives up requests without one, and clients that do not read. Afterwards,
+    /// Waits until all answers are sent, for at most `time`; then ends requests without one, and connections of clients that do not read. Afterwards,
     /// no request begins.
     func drain(within time: Duration) async {
         let clock = SystemTimerClock.shared

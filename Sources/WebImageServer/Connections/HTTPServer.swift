@@ -139,7 +139,7 @@ final class HTTPServer: @unchecked Sendable {
 
     /// Accepts no more connections, waits for answers, and closes all connections.
     ///
-    /// - Parameter time: after it, work in progress is given up, and clients that still read lose their connections.
+    /// - Parameter time: after it, work in progress is cancelled, and clients that still read lose their connections.
     func stop(within time: Duration) async {
         for server in servers { cwi_httpd_quiesce(server) }
         await connections.drain(within: time)

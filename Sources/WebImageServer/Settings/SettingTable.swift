@@ -107,7 +107,7 @@ extension Setting {
             "Also load from link-local addresses"),
         integer(
             "max-redirects", "IMGPROXY_MAX_REDIRECTS", \.maximumRedirects, 0...100, "Sources",
-            "The most redirects of a source, 10 by default"),
+            "The maximum number of redirects of a source, 10 by default"),
         seconds(
             "download-timeout", "IMGPROXY_DOWNLOAD_TIMEOUT", \.service.limits.transferTime, "Sources",
             "The time for loading a source, 20 by default"),
@@ -203,7 +203,7 @@ extension Setting {
             "Results that are made at a time; four for each processor by default, most of which wait for their sources"),
         Setting(
             name: "queue", variable: "IMGPROXY_REQUESTS_QUEUE_SIZE", value: "N", group: "Limits",
-            help: "Results that may wait, 256 by default; beyond it, requests get 429. 0 for the most, 100,000"
+            help: "Results that may wait, 256 by default; beyond it, requests get 429. 0 for the maximum, 100,000"
         ) { settings, text throws(Invalid) in
             let count = try SettingValue.number(text, in: 0...longestQueue)
             settings.service.limits.queueLength = count == 0 ? longestQueue : count
@@ -218,14 +218,14 @@ extension Setting {
         },
         Setting(
             name: "max-src-file-size", variable: "IMGPROXY_MAX_SRC_FILE_SIZE", value: "SIZE", group: "Limits",
-            help: "The longest source, 50M by default; 0 for the most, 2G"
+            help: "The longest source, 50M by default; 0 for the maximum, 2G"
         ) { settings, text throws(Invalid) in
             let count = try SettingValue.byteCount(text)
             settings.service.limits.sourceByteCount = count == 0 ? 2 << 30 : count
         },
         integer(
             "max-animation-frames", "WEBIMAGE_MAX_ANIMATION_FRAMES", \.service.limits.frameCount, 1...50_000, "Limits",
-            "The most frames of an animation, 1000 by default; longer ones are refused, not cut"),
+            "The maximum number of frames of an animation, 1000 by default; longer ones are refused, not cut"),
         integer(
             "max-result-dimension", "IMGPROXY_MAX_RESULT_DIMENSION", \.service.limits.resultSide, 0...65_535, "Limits",
             "The longest side of a result in pixels, to which larger ones are scaled down, 8192 by default; 0 for any"),

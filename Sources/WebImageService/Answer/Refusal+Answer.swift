@@ -22,7 +22,7 @@ extension Refusal {
 }
 
 extension ServiceAnswer {
-    /// The answer to a request that a stopping server does not take, or gives up.
+    /// The answer to a request that a stopping server does not take, or cancels.
     package static func stopping(_ request: ServiceRequest) -> ServiceAnswer {
         Refusal.stopping.answer(hasBody: request.method != "HEAD")
     }
