@@ -4,7 +4,7 @@
     measure.py WEBIMAGE-SERVER SECONDS [PYTHON]
 
 Each makes JPEG thumbnails of photographs, 400 to 500 pixels wide, of which no two are equal ("cold"); then one of them is requested again
-and again with wrk ("stored"), from services that store results. Beside webimage-server, which decodes in other processes, are aiohttp with
+and again with wrk ("stored"), from services that store results, as fast as they can and at half of that rate. Beside webimage-server, which decodes in other processes, are aiohttp with
 Pillow, and if PYTHON has the packages, aiohttp with pyvips, and thumbor. PYTHON is this one by default. Memory is that of all processes of
 a service at the end.
 """
@@ -25,6 +25,8 @@ import time
 PHOTOGRAPHS = "/usr/share/backgrounds/mate/nature"
 HERE = os.path.dirname(os.path.realpath(__file__))
 CLIENTS = 8
+# Enough that a wait of whole milliseconds makes any rate.
+PACED_CLIENTS = 64
 
 
 def free_port():
@@ -102,11 +104,22 @@ class Service:
             byte_count = sum(task.result() for task in [pool.submit(client) for _ in range(CLIENTS)])
         return sorted(latencies), time.monotonic() - start, byte_count
 
-    def stored(self, name, seconds):
-        """Returns wrk's requests a second, and its latency at 99 %."""
+    def stored(self, name, seconds, rate=None):
+        """Returns wrk's requests a second, and its latency at 99 %; at about a rate if one is given."""
         path = self.path(name, 399)
         self.get(path)
-        command = ["wrk", "-t1", "-c16", f"-d{seconds}", "--latency", f"http://127.0.0.1:{self.port}{path}"]
+        command = ["wrk", "-t1", f"-d{seconds}", "--latency"]
+        with tempfile.NamedTemporaryFile("w", suffix=".lua") as script:
+            if rate:
+                # Each connection waits that many milliseconds before a request, and some of them begin together.
+                script.write(f"function delay() return math.random(0, {round(2 * PACED_CLIENTS / rate * 1000)}) end")
+                script.flush()
+                command += [f"-c{PACED_CLIENTS}", "-s", script.name]
+            else:
+                command += ["-c16"]
+            return self.measured(command + [f"http://127.0.0.1:{self.port}{path}"])
+
+    def measured(self, command):
         output = subprocess.run(command, capture_output=True, text=True).stdout
         assert "Non-2xx" not in output, output
         return float(re.search(r"Requests/sec:\s+([\d.]+)", output)[1]), re.search(r"99%\s+(\S+)", output)[1]
@@ -138,7 +151,7 @@ def main():
             count = len(os.sched_getaffinity(0))
             command = [python, "-m", "thumbor.server", "-p", "PORT", "-c", settings, f"--processes={count}"]
             services.append(("thumbor", command, "/healthcheck", lambda name, width: f"/unsafe/{width}x0/{name}", True))
-        print(f"{'':18} {'cold/s':>8} {'p50 ms':>8} {'p99 ms':>8} {'KB each':>8} {'MB':>6} {'stored/s':>9} {'p99':>8}")
+        print(f"{'':18} {'cold/s':>8} {'p50 ms':>8} {'p99 ms':>8} {'KB each':>8} {'MB':>6} {'stored/s':>9} {'p99':>8} {'half/s':>9} {'p99':>8}")
         for name, command, health, path, stores in services:
             service = Service(name, command, health, path, stores)
             try:
@@ -146,10 +159,12 @@ def main():
                 latencies, time_taken, byte_count = service.cold(names, seconds)
                 memory = service.resident_megabytes()
                 rate, slowest = service.stored(names[0], seconds) if stores else (0, "")
+                half, paced = service.stored(names[0], seconds, rate / 2) if stores else (0, "")
                 quantile = lambda share: latencies[min(len(latencies) - 1, int(len(latencies) * share))] * 1000
                 print(
                     f"{name:18} {len(latencies) / time_taken:8.1f} {quantile(0.5):8.1f} {quantile(0.99):8.1f} "
-                    f"{byte_count / len(latencies) / 1000:8.1f} {memory:6} {rate or '':9} {slowest:>8}", flush=True)
+                    f"{byte_count / len(latencies) / 1000:8.1f} {memory:6} {rate or '':9} {slowest:>8} {half or '':9} {paced:>8}",
+                    flush=True)
             finally:
                 service.stop()
     finally:
