@@ -17,8 +17,8 @@ internal import WebImageCore
 ///
 /// ```swift
 /// let icons = MemoryCache<String, Image>(costLimit: 16 << 20)
-/// icons.set(image, for: "folder", cost: image.pixels.byteCount)
-/// print(icons.value(for: "folder")?.pixels.size as Any)
+/// icons.set(image, for: "folder", cost: image.pixels.size.width * image.pixels.size.height * 4)
+/// print(icons.value(for: "folder")?.pixels.size.width ?? 0)
 /// ```
 public final class MemoryCache<Key: Hashable & Sendable, Value: Sendable>: Sendable {
     @usableFromInline typealias Store = LRUStore<Key, Value>
