@@ -58,6 +58,8 @@ final class LowDataMode: Sendable {
     /// Follows the network again.
     func reset() {
         state.withLock { $0.chosen = nil }
+        // The network may have changed while it did not count.
+        network.add(self)
         update()
     }
 

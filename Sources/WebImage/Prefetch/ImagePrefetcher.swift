@@ -108,7 +108,7 @@ public final class ImagePrefetcher: Sendable {
     /// Cancels all requests for these URLs, of all batches and sizes.
     public func cancel(_ urls: [URL]) {
         let urls = Set(urls)
-        schedule.cancel { urls.contains($0.url) }
+        schedule.cancel { urls.contains($0.request.url) }
     }
 
     /// Cancels all batches. Each completion is called.
@@ -120,7 +120,6 @@ public final class ImagePrefetcher: Sendable {
         request.options.subtract(WebImageOptions.allPreviews.union([.queryDiskSync, .queryMemoryData]))
         if !request.hasStandardDetails { request.lowResolutionURL = nil }
         if destination == .disk { request.options.insert(.ignoreDecoding) }
-        let prepared = manager.prepared(request)
-        return PrefetchBatch.Job(request: prepared, key: prepared.cacheKey, url: request.url)
+        return PrefetchBatch.Job(request: request, key: manager.cacheKey(for: request))
     }
 }

@@ -1,4 +1,3 @@
-import FoundationEssentials
 import WebImageCaching
 import WebImageCore
 
@@ -12,11 +11,8 @@ import WebImageCore
 public final class PrefetchBatch: Sendable {
     /// What to load, and the key of its image.
     struct Job: Sendable {
-        /// From ``WebImageManager/prepared(_:)``.
         let request: WebImageRequest
         let key: ImageCacheKey
-        /// The URL before the manager prepared the request.
-        let url: URL
     }
 
     private struct Load {

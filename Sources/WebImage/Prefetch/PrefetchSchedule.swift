@@ -120,7 +120,8 @@ extension ImagePrefetcher {
                 startNext()
             }
             let callbacks = WebImageOperation.Callbacks(DirectCallbackQueue(), completion: completion)
-            let operation = manager.start(load.request, callbacks, isPrefetch: true)
+            // Now, because a token that ``WebImageManager/Configuration/optionsProcessor`` adds may have expired since the request was added.
+            let operation = manager.start(manager.prepared(load.request), callbacks, isPrefetch: true)
             batch.attach(operation, load.number)
         }
     }

@@ -171,6 +171,21 @@ import WebImageTestSupport
         try await ended.wait()
     }
 
+    /// The network changes twice while it does not count.
+    @Test func prefetchingContinuesAfterALaterChangeOfTheNetwork() async throws {
+        manager.isLowDataModeEnabled = true
+        let ended = Countdown()
+        let prefetcher = ImagePrefetcher(manager: manager)
+        prefetcher.prefetch([WebImageRequest(large)]) { _ in ended.signal() }
+        network.isMetered = false
+        network.isMetered = true
+        manager.resetLowDataMode()
+        #expect(fixture.loader.loadCount == 0)
+        network.isMetered = false
+        try await fixture.nextLoad().answer(SolidPicture(1).png())
+        try await ended.wait()
+    }
+
     @Test func aPrefetcherThatIsReleasedMeanwhileCompletesItsBatches() async throws {
         manager.isLowDataModeEnabled = true
         let ended = Countdown()
