@@ -68,6 +68,9 @@ extension ImageService {
         /// How much results may differ from the image before it is compressed; `nil`, the default, uses the qualities above. Each
         /// result is then encoded several times, up to ``Limits/encodingCount``.
         public var qualityBound: QualityBound?
+        /// What the option `autoquality` of a path changes if ``qualityBound`` is `nil`; that of ``QualityBound/init(dissimilarity:)`` by
+        /// default.
+        public var optionQualityBound = QualityBound()
         /// The file of the image that the option `watermark` draws; `nil` by default.
         public var watermark: Data?
         /// The opacity of ``watermark``, 0 to 1, by which that of each path is multiplied; 1 by default.

@@ -29,7 +29,7 @@ struct PagesTests {
         for target in [Self.image, "/metrics", "/info/_/plain/http://a.example/b", "/healthy", "/", "//health"] {
             #expect(try status(target, secret: "secret", fields) == 403, "\(target)")
         }
-        // They say nothing, and those who ask have no secret.
+        // These pages contain nothing secret, and probes have no secret.
         for target in ["/health", "/ready", "/health?x"] {
             #expect(try status(target, secret: "secret", fields) == 200, "\(target)")
         }

@@ -106,6 +106,14 @@ struct QualityTests {
         // The bound of the path, too, unless it names qualities.
         #expect(try await count("aq:dssim:0.1") == count("q:10"))
         #expect(try await count("aq:dssim:0:20:20") == count("q:20"))
+        // Without a bound for all paths, that of the option.
+        let other = try self.fixture { $0.optionQualityBound = bound }
+        func otherCount(_ options: String) async throws -> Int {
+            try await other.get("/\(options)/plain/local:///a.png@jpg").body.count
+        }
+        #expect(try await otherCount("aq:dssim:0.1") == count("q:10"))
+        #expect(try await otherCount("cb:1") == count("aq:none"))
+        #expect(try await otherCount("aq:none/aq:dssim:0.1") == count("q:10"))
     }
 
     @Test func theNumberOfEncodesIsLimited() async throws {

@@ -54,7 +54,8 @@ struct ServerSettings: Sendable {
         configuration.keys = try keys()
         configuration.offeredFormats = [.jpegXL, .avif, .webp].filter { offers.contains($0) }
         if usesStore { configuration.store = try store() }
-        if hasQualityBound { configuration.qualityBound = try completeQualityBound() }
+        configuration.optionQualityBound = try completeQualityBound()
+        if hasQualityBound { configuration.qualityBound = configuration.optionQualityBound }
 
         var downloads = ImageDownloader.Configuration.server
         downloads.maximumResponseByteCount = Int64(configuration.limits.sourceByteCount)

@@ -270,7 +270,7 @@ extension Setting {
     ) -> Setting {
         Setting(name: name, variable: variable, value: "FORMAT=N,…", group: "Results", help: help) {
             settings, text throws(Invalid) in
-            settings[keyPath: property] = try SettingValue.formatQualities(text)
+            settings[keyPath: property].merge(try SettingValue.formatQualities(text)) { $1 }
         }
     }
 

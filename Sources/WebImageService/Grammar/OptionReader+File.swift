@@ -33,7 +33,7 @@ extension OptionReader {
                 case nil where arguments.count == 1: break
                 // The only method, so it need not be named.
                 case "dssim", nil:
-                    var bound = reader.recipe.qualityBound ?? ImageService.QualityBound()
+                    var bound = reader.recipe.qualityBound ?? reader.qualityBound
                     bound.dissimilarity = try arguments.number(1, in: 0...1) ?? bound.dissimilarity
                     let lowest = try arguments.integer(2, in: 1...100) ?? bound.qualities.lowerBound
                     let highest = try arguments.integer(3, in: 1...100) ?? max(lowest, bound.qualities.upperBound)

@@ -5,12 +5,15 @@ struct OptionReader {
     var recipe = Recipe()
     var delivery = Delivery()
     let presets: Presets
+    /// What the option `autoquality` changes.
+    let qualityBound: ImageService.QualityBound
     /// The presets that are being read, so that none contains itself.
     private var openPresets: [String] = []
 
-    init(presets: Presets, qualityBound: ImageService.QualityBound? = nil) {
+    init(presets: Presets, _ configuration: ImageService.Configuration = ImageService.Configuration()) {
         self.presets = presets
-        recipe.qualityBound = qualityBound
+        qualityBound = configuration.qualityBound ?? configuration.optionQualityBound
+        recipe.qualityBound = configuration.qualityBound
     }
 
     /// Reads the options at the beginning of the parts. Returns how many there are: the source is behind them.

@@ -99,7 +99,7 @@ extension ImageService {
         var recipes: [String: Recipe] = [:]
         for (name, options) in policy.results {
             do throws(Refusal) {
-                var reader = OptionReader(presets: presets, qualityBound: configuration.qualityBound)
+                var reader = OptionReader(presets: presets, configuration)
                 for option in options.split(separator: "/") { try reader.read(option) }
                 recipes[name] = reader.recipe
             } catch {
