@@ -59,13 +59,21 @@ public final class ImageService: Sendable {
         public var running = 0, waiting = 0
     }
 
+    /// Returns what tells users of a store apart in keys of caches, without telling who they are. Temporary keys are renewed within hours, which
+    /// must not empty the caches: they count as one.
+    private static func storeUser(_ credential: S3Credential?) -> String {
+        guard let credential else { return "anyone" }
+        guard credential.sessionToken == nil else { return "temporary" }
+        return String(SHA256.hexDigest(of: Array(credential.keyID.utf8)).prefix(16))
+    }
+
     /// Creates a service. It loads nothing before the first request.
     ///
     /// - Throws: ``WebImage/WebImageError/custom(id:message:)`` with the id `service-preset` for a preset that cannot be read.
     public init(_ configuration: Configuration = Configuration()) throws(WebImageError) {
         self.configuration = configuration
         let presets = Presets(configuration.presets, isOnlySource: configuration.allowsOnlyPresets)
-        var options = OptionReader(presets: presets, qualityBound: configuration.qualityBound)
+        var options = OptionReader(presets: presets, configuration)
         do throws(Refusal) {
             try presets.check()
             if presets.options(of: Presets.defaultName) != nil {
@@ -94,7 +102,7 @@ public final class ImageService: Sendable {
             watermark: configuration.watermark.map { WatermarkImage($0, opacity: configuration.watermarkOpacity) },
             folder: configuration.folder?.absoluteString ?? "",
             store: configuration.store.map { "\($0.endpoint.absoluteString) \($0.region) \($0.style)" } ?? "",
-            storeUser: configuration.storeCredential?.keyID ?? "", sources: sources, now: configuration.now)
+            storeUser: Self.storeUser(configuration.storeCredential), sources: sources, now: configuration.now)
         self.maker = maker
         let limits = configuration.limits
         let waitingCount = max(0, limits.workCount) + max(0, limits.queueLength)

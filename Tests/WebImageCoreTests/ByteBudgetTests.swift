@@ -59,6 +59,18 @@ import WebImageTestSupport
         #expect(budget.heldByteCount == 0)
     }
 
+    @Test func aShareTakesTheBytesOfAnother() {
+        let budget = ByteBudget(byteLimit: 100)
+        var (share, other): (ByteBudget.Share?, ByteBudget.Share?) = (budget.hold(30), budget.hold(20))
+        if let other { share?.absorb(other) }
+        #expect(budget.heldByteCount == 50)
+        other = nil
+        #expect(budget.heldByteCount == 50)
+        share = nil
+        #expect(budget.heldByteCount == 0)
+        withExtendedLifetime(other) {}
+    }
+
     @Test func admitsItemsThatFitAndASingleLargeItem() {
         let budget = ByteBudget(byteLimit: 100)
         var large = budget.holdIfPossible(1_000)

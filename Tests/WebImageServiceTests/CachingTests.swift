@@ -162,6 +162,39 @@ struct CachingTests {
         #expect(fixture.service.counters.made == 2)
     }
 
+    /// A client with the bytes needs no others, also after they were made again.
+    @Test func aResultThatIsMadeAgainIsAsOldAsItsBytes() async throws {
+        let clock = LockBox(Date(timeIntervalSince1970: 1_695_000_000))
+        let fixture = try ServiceFixture {
+            $0.now = { clock.withLock { $0 } }
+            $0.lifetime = .seconds(100)
+        }
+        try await fixture.serve("/a.png", width: 40, height: 30, "Cache-Control: no-cache")
+        let modified = try #require(try await fixture.get("/w:20/plain/{}/a.png").header("Last-Modified"))
+        clock.withLock { $0 += 100 }
+        let again = try await fixture.get("/w:20/plain/{}/a.png", ["If-Modified-Since": modified])
+        #expect(again.status == 304 && again.header("Last-Modified") == modified)
+        #expect(fixture.service.counters.made == 2)
+        clock.withLock { $0 += 100 }
+        try await fixture.serve("/a.png", width: 80, height: 30)
+        let other = try await fixture.get("/w:20/plain/{}/a.png", ["If-Modified-Since": modified])
+        #expect(other.status == 200 && other.header("Last-Modified") == "Mon, 18 Sep 2023 01:23:20 GMT")
+    }
+
+    /// The next one is made at another time, also of the same bytes.
+    @Test func aResultThatIsNotStoredHasNoTime() async throws {
+        let fixture = try ServiceFixture()
+        try await fixture.serve("/a.png", width: 40, height: 30, "Cache-Control: no-store")
+        let answer = try await fixture.get("/w:20/plain/{}/a.png")
+        #expect(answer.header("Last-Modified") == nil && answer.header("Cache-Control") == "no-store")
+        let date = "Fri, 31 Dec 2100 00:00:00 GMT"
+        #expect(try await fixture.get("/w:20/plain/{}/a.png", ["If-Modified-Since": date]).status == 200)
+        let early = "Tue, 15 Nov 1994 12:45:26 GMT"
+        #expect(try await fixture.get("/w:20/plain/{}/a.png", ["If-Unmodified-Since": early]).status == 200)
+        let tag = try #require(answer.header("ETag"))
+        #expect(try await fixture.get("/w:20/plain/{}/a.png", ["If-None-Match": tag]).status == 304)
+    }
+
     /// A request that waits for another one's result has it from where that one has it.
     @Test func aCollapsedRequestSaysWhereItsResultIsFrom() async throws {
         for (origin, status) in [

@@ -175,6 +175,33 @@ struct SourceTests {
         #expect(try await count(first) == 2)
     }
 
+    /// A key that may not read an object must not get what was made of it. Temporary keys change too often to be told apart.
+    @Test func resultsAreKeptByTheUserOfTheStore() async throws {
+        let directory = try TemporaryDirectory()
+        let disk = DiskCache(
+            configuration: DiskCache.Configuration(directory: URL(filePath: directory.path("results"))))
+        let origin = try OriginServer()
+        try await origin.answer("/bucket/a.png", "Cache-Control: max-age=600", body: try Self.png(width: 8))
+        func made(_ user: String, token: String? = nil) async throws -> Int {
+            let location = try S3Location("s3://any?endpoint=http://127.0.0.1:\(origin.port)&region=r&style=path")
+            let fixture = try ServiceFixture(origin) {
+                $0.disk = disk
+                $0.store = location
+                $0.storeCredential = S3Credential(keyID: user, secret: "secret", sessionToken: token)
+            }
+            #expect(try await fixture.get("/w:4/plain/s3://bucket/a.png@png").status == 200)
+            await disk.flush()
+            return fixture.service.counters.made
+        }
+        #expect(try await made("a") == 1)
+        #expect(try await made("b") == 1)
+        #expect(try await made("a") == 0)
+        #expect(try await made("c", token: "1") == 1)
+        #expect(try await made("d", token: "2") == 0)
+        // Keys of caches are stored as they are.
+        #expect(await disk.entries().allSatisfy { !$0.key.contains(" b") && !$0.key.contains(" a ") })
+    }
+
     @Test func aQueryNamesAVersionOfAnObject() async throws {
         let origin = try Self.origin.get()
         let location = try S3Location("s3://any?endpoint=http://127.0.0.1:\(origin.port)&region=r&style=path")

@@ -18,7 +18,7 @@ internal import WebImageCore
 ///
 /// Rows and their bytes are added and removed only inside ``transaction(_:)``. SQLite allows one process at a time to
 /// be in a transaction, and revokes this when the process dies. So for a process in a transaction, a file
-/// without a row was left by a dead process, and only this process adds to segments.
+/// without a row was left by a process that has ended, and only this process adds to segments.
 ///
 /// The log is synced when it is copied into the database, every 16 MiB or, with a million entries, 64 MiB, never for a
 /// single entry. A power failure loses the last entries but not the index. The bytes of a row may then be missing, so

@@ -121,6 +121,11 @@ package final class ByteBudget: Sendable {
             budget.add(newByteCount - (last < 0 ? ByteBudget.estimatedByteCount : last), replacesEstimate: last < 0)
         }
 
+        /// Takes the bytes of another share of the same budget, which then has none. They are counted all the time.
+        package func absorb(_ other: Share) {
+            byteCount.wrappingAdd(other.byteCount.exchange(0, ordering: .acquiringAndReleasing), ordering: .releasing)
+        }
+
         deinit { settle(0) }
     }
 

@@ -56,13 +56,15 @@ struct ResultAnswer {
     }
 
     private var tag: String { "\"\(result.head.tag)\"" }
-    private var modified: Date { Date(timeIntervalSince1970: result.head.modified) }
+    /// `nil` for a result that is not stored: the next one is made at another time, also of the same bytes.
+    private var modified: Date? { isStored ? Date(timeIntervalSince1970: result.head.modified) : nil }
+    private var isStored: Bool { result.head.isStorable && result.isFresh(at: now) }
 
     /// The fields that a 304 has, too.
     private var commonFields: [HTTPField] {
         var fields: [HTTPField] = []
         fields.add("ETag", tag)
-        fields.add("Last-Modified", HTTPDate.format(modified))
+        if let modified { fields.add("Last-Modified", HTTPDate.format(modified)) }
         fields.add("Cache-Control", result.head.isStorable ? "public, max-age=\(remainingSeconds)" : "no-store")
         if !order.varyingFields.isEmpty { fields.add("Vary", order.varyingFields.joined(separator: ", ")) }
         // Browsers send hints only to servers that want them.
@@ -89,7 +91,7 @@ struct ResultAnswer {
         }
     }
 
-    private var storing: String { result.head.isStorable && result.isFresh(at: now) ? "; stored" : "" }
+    private var storing: String { isStored ? "; stored" : "" }
 
     // MARK: Conditions (RFC 9110, 13)
 
@@ -97,12 +99,14 @@ struct ResultAnswer {
     private var meetsPreconditions: Bool {
         // Weak tags are equal to none.
         if let tags = request.header("If-Match") { return tags.listElements.contains { $0 == "*" || $0 == tag } }
+        guard let modified else { return true }
         return date(in: "If-Unmodified-Since").map { modified <= $0 } ?? true
     }
 
     /// Whether the client has the result.
     private var isCurrent: Bool {
         if let tags = request.header("If-None-Match") { return Self.list(tags, contains: tag) }
+        guard let modified else { return false }
         return date(in: "If-Modified-Since").map { modified <= $0 } ?? false
     }
 
@@ -142,11 +146,8 @@ struct ResultAnswer {
         }
     }
 
-    /// Whether the part that the client has is of this result.
-    private var mayBePartial: Bool {
-        guard let condition = request.header("If-Range") else { return true }
-        return condition == tag || HTTPDate.parse(condition, now: now) == modified
-    }
+    /// Whether the part that the client has is of this result. A date is no answer: two results can be made in one second.
+    private var mayBePartial: Bool { request.header("If-Range").map { $0 == tag } ?? true }
 
     // MARK: File names
 

@@ -16,7 +16,6 @@ struct ArrivedBytes: Sendable {
         guard let more = budget.holdIfPossible(piece.count) else { throw UploadRejection(.overloaded) }
         data.append(piece)
         // One share for all pieces.
-        more.settle(0)
-        share.settle(data.count)
+        share.absorb(more)
     }
 }

@@ -9,7 +9,7 @@ public import WebImageCore
 /// ```
 public struct UploadPolicy: Sendable {
     /// The files that are made, by name, each with options as in a path. Without the option `format`, a file has the format of the upload if
-    /// that is JPEG, PNG, GIF, WebP or AVIF, and can be written; JPEG or PNG otherwise, GIF for animations. Metadata is removed unless an option keeps it; `raw:1` keeps the
+    /// that is JPEG, PNG, GIF, WebP or AVIF, and can be written; a JPEG that becomes transparent is PNG. Of other formats it is JPEG or PNG, GIF for animations. Metadata is removed unless an option keeps it; `raw:1` keeps the
     /// whole file.
     public var results: [String: String]
     /// The formats that are accepted; JPEG, PNG, WebP, GIF, AVIF and HEIC by default.

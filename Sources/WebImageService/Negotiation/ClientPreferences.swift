@@ -12,20 +12,20 @@ struct ClientPreferences {
         return offered.filter { types.contains($0.mimeType) }
     }
 
-    // Each value makes another result, and a client can send any: a signed path has few results only if values are rounded. Densities of
-    // displays are multiples of a quarter, and no one sees 63 pixels more.
+    // Each value makes another result, and a client can send any: a signed path has a bounded number of results, some 1,900, because values are
+    // rounded and limited. Densities of displays are multiples of a quarter, and 63 pixels more are not visible.
 
-    /// Pixels for each CSS pixel, in quarters.
+    /// Pixels for each CSS pixel, in quarters from 0.5 to 4.
     var density: Double? {
         (request.header("Sec-CH-DPR") ?? request.header("DPR")).flatMap { Double($0) }
-            .flatMap { (0.1...10).contains($0) ? max(0.25, ($0 * 4).rounded() / 4) : nil }
+            .flatMap { (0.1...10).contains($0) ? min(max(0.5, ($0 * 4).rounded() / 4), 4) : nil }
     }
 
-    /// In physical pixels, rounded up to a multiple of 64.
+    /// In physical pixels, rounded up to a multiple of 64, at most 8,192.
     var width: Int? {
         (request.header("Sec-CH-Width") ?? request.header("Width")).flatMap { Int($0) }
             .flatMap {
-                (1...OptionReader.longestSide).contains($0) ? min(($0 + 63) / 64 * 64, OptionReader.longestSide) : nil
+                (1...OptionReader.longestSide).contains($0) ? min(($0 + 63) / 64 * 64, 8192) : nil
             }
     }
 

@@ -45,7 +45,7 @@ struct ResultMaker: Sendable {
         if key.recipe.watermark != nil { parts.append(watermark?.id ?? "none") }
         let scheme = key.source.text.prefix { $0 != ":" }.lowercased()
         if scheme == "local" { parts.append(folder) }
-        if scheme == "s3" { parts.append(store) }
+        if scheme == "s3" { parts.append("\(store) \(storeUser)") }
         return parts.joined(separator: " ")
     }
 

@@ -118,13 +118,13 @@ final class ResultStore: Sendable {
             keepInMemory(stored, order.key)
             return Answer(.success(stored), .disk)
         }
-        let isStale = stored != nil || memory.value(for: order.key) != nil
+        let stale = stored ?? memory.value(for: order.key)
         do throws(Refusal) {
             if places.isBusy, let result = try await inSharedStore(order.key, name) {
                 return Answer(.success(result), .shared)
             }
             // A machine that promises a result has a place for it, so that others do not wait for a queue.
-            let answer = try await places.run { await foundOrMade(order, name, isStale ? .renewed : .made) }
+            let answer = try await places.run { await foundOrMade(order, name, replacing: stale) }
             return answer ?? Answer(.failure(.abandoned))
         } catch {
             return Answer(.failure(error))
@@ -133,8 +133,10 @@ final class ResultStore: Sendable {
 
     /// In a place.
     ///
-    /// - Parameter origin: that of a result that is made.
-    private func foundOrMade(_ order: Order, _ name: ImageCacheKey, _ origin: Origin) async -> Answer {
+    /// - Parameter stale: a result that has expired.
+    private func foundOrMade(
+        _ order: Order, _ name: ImageCacheKey, replacing stale: StoredResult?
+    ) async -> Answer {
         var lease: ValueLease?
         switch await shared?.reserve(name, patience: .seconds(5)) {
         case .found(let stored):
@@ -143,6 +145,9 @@ final class ResultStore: Sendable {
         case .unavailable, nil: break
         }
         var outcome = await make(order)
+        if case .success(let result) = outcome, let stale, stale.head.tag == result.head.tag {
+            outcome = .success(StoredResult(result, madeAt: stale.head.modified))
+        }
         var isStored = false
         if case .success(let result) = outcome, result.head.isStorable, result.isFresh(at: now()),
             let data = result.body.data
@@ -155,7 +160,7 @@ final class ResultStore: Sendable {
             outcome = .success(await kept(result, data, order.key, name))
         }
         lease?.end(hasStored: isStored)
-        return Answer(outcome, origin)
+        return Answer(outcome, stale == nil ? .made : .renewed)
     }
 
     /// Looks a result up without a place for work, so that a machine with a lot of work still has what others have made.

@@ -30,6 +30,14 @@ struct StoredResult: Sendable {
             expires: now.timeIntervalSince1970 + lifetime, isStorable: isStorable)
     }
 
+    /// The same bytes, as an earlier result had them.
+    init(_ result: StoredResult, madeAt modified: Double) {
+        body = result.body
+        var head = result.head
+        head.modified = modified
+        self.head = head
+    }
+
     /// Reads what a cache has; `nil` for something else.
     init?(_ body: ServiceAnswer.Body, head: Data?) {
         guard let head, let read = try? JSONDecoder().decode(Head.self, from: head) else { return nil }

@@ -112,7 +112,7 @@ public struct S3Location: Sendable, Hashable, CustomStringConvertible {
 public struct S3Credential: Sendable, CustomStringConvertible, CustomReflectable {
     package let keyID: String
     let secret: String
-    let sessionToken: String?
+    package let sessionToken: String?
 
     /// Creates a credential; `sessionToken` is for temporary keys.
     public init(keyID: String, secret: String, sessionToken: String? = nil) {
