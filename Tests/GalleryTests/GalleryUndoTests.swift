@@ -24,7 +24,7 @@ final class GalleryUndoTests: GTKTestCase {
             // What the key has taken back, the button does not.
             for toast in fixture.toasts { toast.button?.action() }
             fixture.run("undo")
-            XCTAssertEqual(fixture.toasts.last?.message, "There is nothing to undo")
+            pump("the message") { fixture.toasts.last?.message == "There is nothing to undo" }
         }
     }
 
@@ -64,6 +64,23 @@ final class GalleryUndoTests: GTKTestCase {
                 pump("the end of the change") { !fixture.session.fileChanges.contains(file) }
             }
             XCTAssertEqual(fixture.toasts.count, 3, "none was refused")
+        }
+    }
+
+    func testCommandsThatFollowQuicklyAreTakenBackInTurn() throws {
+        try WindowFixture.with(["a.png", "b.png"]) { fixture in
+            let (file, former) = (fixture.urls[0], try Data(contentsOf: fixture.urls[0]))
+            fixture.open()
+            fixture.window.photos.grid.setCurrent(0, focusing: false)
+            let threads = HeldQueue(.files, threadCount: 4)
+            for command in ["rotate-right", "trash", "undo", "undo"] { fixture.run(command) }
+            threads.release()
+            pump("both messages") { fixture.toasts.count == 2 }
+            XCTAssertEqual(fixture.toasts.map(\.message), ["a.png is rotated", "a.png is in the trash"])
+            pump("the former content") { (try? Data(contentsOf: file)) == former }
+            pump("the end of the changes") { !fixture.session.fileChanges.contains(file) }
+            XCTAssertEqual(fixture.names, ["a.png", "b.png"])
+            XCTAssertEqual(fixture.toasts.count, 2, "none was refused")
         }
     }
 

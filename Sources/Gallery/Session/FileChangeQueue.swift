@@ -1,7 +1,7 @@
 import FoundationEssentials
 import WebImageGTK
 
-/// Changes the content of files, one change after the other, in the order of the user's commands.
+/// Changes, removes and restores files, one change after the other, in the order of the user's commands.
 @MainActor final class FileChangeQueue {
     private var last: Task<Void, Never>?
     /// How many changes of each file have not ended.

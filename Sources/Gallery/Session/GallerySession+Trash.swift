@@ -8,7 +8,7 @@ extension GallerySession {
         guard !files.isEmpty else {
             return showToast("Only files can be moved to the trash. The inspector removes an image from the cache.")
         }
-        Task { [trash] in
+        fileChanges.run(files) { [self, trash] in
             var (removed, failures): ([Removal], [String]) = ([], [])
             for file in files {
                 do throws(Trash.Failure) {
@@ -44,7 +44,7 @@ extension GallerySession {
 
     /// Brings files back, to their former places in the collection.
     private func restore(_ removed: [Removal], in former: [URL]) {
-        Task { [trash] in
+        fileChanges.run(removed.map(\.file)) { [self, trash] in
             var restored: Set<URL> = []
             for removal in removed {
                 let file = removal.file

@@ -64,8 +64,10 @@ import WebImageGTK
         showToast(message, ToastButton(title: "_Undo", step: step) { [history] in history.undo(step) })
     }
 
-    /// Takes back what was done last.
-    func undo() { if !history.undoLast() { showToast("There is nothing to undo") } }
+    /// Takes back what was done last, after the commands before have ended: until then, they have no step.
+    func undo() {
+        fileChanges.run([]) { [self] in if !history.undoLast() { showToast("There is nothing to undo") } }
+    }
 
     /// Removes an image from memory and disk, at every size. Views keep what they show.
     func removeImages(of url: URL) async {
