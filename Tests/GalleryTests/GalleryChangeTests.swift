@@ -244,8 +244,13 @@ extension GalleryChangeTests {
             let undo = fixture.toasts.last?.button
             let other = try Data(contentsOf: fixture.write("a.png", red: 7, width: 90))
             undo?.action()
-            pump("the refusal") { fixture.toasts.last?.message == "a.png: The file has changed since." }
+            pump("the refusal") {
+                fixture.toasts.last?.message == "a.png: The file has changed since. Rotate it back instead."
+            }
             XCTAssertEqual(try Data(contentsOf: fixture.urls[0]), other)
+            // It never can be: the step has ended.
+            fixture.run("undo")
+            pump("the end") { fixture.toasts.last?.message == "There is nothing to undo" }
         }
     }
 }

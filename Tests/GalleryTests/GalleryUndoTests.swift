@@ -84,11 +84,68 @@ final class GalleryUndoTests: GTKTestCase {
         }
     }
 
+    func testARotationIsTakenBackFromAFileWithAnotherName() throws {
+        try WindowFixture.with(["a.png", "z.png"]) { fixture in
+            var contents = [try Data(contentsOf: fixture.urls[0])]
+            fixture.open()
+            fixture.window.photos.grid.setCurrent(0, focusing: false)
+            for (count, name) in ["b.png", "c.png"].enumerated() {
+                fixture.run("rotate-right")
+                pump("the rotation") { fixture.toasts.count == count + 1 }
+                let file = fixture.session.collection.urls[0]
+                contents.append(try Data(contentsOf: file))
+                fixture.session.rename(file, to: name)
+                pump("the name") { fixture.names == [name, "z.png"] }
+            }
+            // Not even by way of the trash.
+            fixture.run("trash")
+            pump("the trash") { fixture.names == ["z.png"] }
+            fixture.run("undo")
+            pump("the file") { fixture.names == ["c.png", "z.png"] }
+            for content in contents.dropLast().reversed() {
+                fixture.run("undo")
+                pump("the former content") { (try? Data(contentsOf: fixture.session.collection.urls[0])) == content }
+            }
+            XCTAssertEqual(fixture.toasts.count, 3, "none was refused")
+        }
+    }
+
+    func testWhatCannotBeTakenBackCanBeTriedAgainOrForgotten() throws {
+        try WindowFixture.with(["a.png", "b.png", "c.png"]) { fixture in
+            fixture.open()
+            fixture.window.photos.grid.setCurrent(2, focusing: false)
+            fixture.run("trash")
+            pump("the first removal") { fixture.names == ["a.png", "b.png"] }
+            fixture.window.photos.grid.selectAll()
+            fixture.run("trash")
+            pump("the trash") { fixture.names.isEmpty }
+            let other = try fixture.write("a.png", red: 77)
+            let reason = "a.png: File exists. Ctrl+Z tries again."
+            fixture.run("undo")
+            pump("the reason") { fixture.toasts.last?.message == reason }
+            XCTAssertTrue(FileManager.default.fileExists(atPath: fixture.urls[1].path), "the others come back")
+            try FileManager.default.removeItem(at: other)
+            fixture.run("undo")
+            pump("the file") { FileManager.default.fileExists(atPath: other.path) }
+            let former = fixture.toasts.count
+            try fixture.write("c.png", red: 78)
+            fixture.run("undo")
+            pump("the next step's reason") { fixture.toasts.count == former + 1 }
+            XCTAssertEqual(fixture.toasts.last?.message, "c.png: File exists. Ctrl+Z tries again.")
+            fixture.toasts.last?.button?.action()
+            fixture.run("undo")
+            pump("no step") { fixture.toasts.last?.message == "There is nothing to undo" }
+        }
+    }
+
     func testAMessageGoesWithWhatItsButtonTakesBack() throws {
         try WindowFixture.withImages { fixture in
-            let history = UndoHistory()
+            let history = UndoHistory(fixture.session.fileChanges)
             var count = 0
-            let step = history.add { count += 1 }
+            let step = history.add {
+                count += 1
+                return nil
+            }
             fixture.window.showToast("Done", .init(title: "_Undo", step: step) { history.undo(step) })
             @MainActor func isShown(_ widget: UnsafeMutablePointer<GtkWidget>) -> Bool {
                 if String(cString: gtk_widget_get_css_name(widget)) == "toast" { return true }
@@ -110,19 +167,25 @@ final class GalleryUndoTests: GTKTestCase {
 
     func testOldStepsGo() throws {
         MainActor.assumeIsolated {
-            let history = UndoHistory()
+            let history = UndoHistory(FileChangeQueue())
             var (ended, undone): ([Int], [Int]) = ([], [])
             for number in 0..<UndoHistory.stepLimit + 2 {
-                let step = history.add { undone.append(number) }
+                let step = history.add {
+                    undone.append(number)
+                    return nil
+                }
                 step.onEnd = { ended.append(number) }
             }
             XCTAssertEqual(ended, [0, 1])
             // The last one stays, however long it is.
-            _ = history.add(byteCount: UndoHistory.byteLimit + 1) { undone.append(-1) }
+            _ = history.add(byteCount: UndoHistory.byteLimit + 1) {
+                undone.append(-1)
+                return nil
+            }
             XCTAssertEqual(ended.count, UndoHistory.stepLimit + 2)
             XCTAssertTrue(history.undoLast())
             XCTAssertFalse(history.undoLast())
-            XCTAssertEqual(undone, [-1])
+            pump("the last one") { undone == [-1] }
         }
     }
 }

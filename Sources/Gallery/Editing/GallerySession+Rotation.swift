@@ -35,28 +35,37 @@ extension GallerySession {
         await contentDidChange(of: changes.map(\.file))
         if let failure = failures.first { showToast(failure) }
         guard let first = changes.first else { return }
+        var left = changes
         showToast(
             changes.count == 1 ? "\(first.file.displayName) is rotated" : "\(changes.count) files are rotated",
-            keeping: changes.reduce(0) { $0 + $1.former.count }
-        ) { [weak self, changes] in self?.undo(changes) }
+            of: changes.map(\.file), keeping: changes.reduce(0) { $0 + $1.former.count }
+        ) { [weak self] in
+            guard let self else { return nil }
+            let failures = await undo(left)
+            left = failures.map(\.change)
+            return failures.first?.reason
+        }
     }
 
-    private func undo(_ changes: [FileChange]) {
-        fileChanges.run(changes.map(\.file)) {
-            for change in changes {
-                do throws(PhotoRotation.Refusal) {
-                    let expected = self.fileChanges.stamp(afterReturnOf: change.current)
-                    let stamp = try await WorkQueue.files.run { _ throws(PhotoRotation.Refusal) in
-                        try change.undo(expected)
-                    }
-                    self.fileChanges.noteContent(of: change.file, stamp)
-                    self.fileChanges.noteReturn(of: change.original, as: stamp)
-                } catch {
-                    self.showToast("\(change.file.displayName): \(error)")
+    /// Brings former contents back. Returns the changes that stay, but can be taken back later.
+    private func undo(_ changes: [FileChange]) async -> [(change: FileChange, reason: String)] {
+        var (files, failures): ([URL], [(change: FileChange, reason: String)]) = ([], [])
+        for change in changes {
+            let (file, expected) = fileChanges.place(of: change.file, afterReturnOf: change.current)
+            do throws(PhotoRotation.Refusal) {
+                let stamp = try await WorkQueue.files.run { _ throws(PhotoRotation.Refusal) in
+                    try change.undo(expected, in: file)
                 }
+                fileChanges.noteContent(of: file, stamp)
+                fileChanges.noteReturn(of: change.original, as: stamp, at: file)
+                files.append(file)
+            } catch {
+                let reason = "\(file.displayName): \(error)"
+                if error.isFinal { showToast(reason) } else { failures.append((change, reason)) }
             }
-            await self.contentDidChange(of: changes.map(\.file))
         }
+        await contentDidChange(of: files)
+        return failures
     }
 
     /// Shows files anew whose content the program has changed.
@@ -99,13 +108,17 @@ private struct FileChange: Sendable {
 
     /// Brings the former content back, and returns the file's stamp. Blocks the thread.
     ///
-    /// - Parameter expected: what the file is like if only the program has changed it.
-    func undo(_ expected: FileStamp) throws(PhotoRotation.Refusal) -> FileStamp {
+    /// - Parameters:
+    ///   - expected: what the file is like if only the program has changed it.
+    ///   - file: where it is now.
+    func undo(_ expected: FileStamp, in file: URL) throws(PhotoRotation.Refusal) -> FileStamp {
         let place: FileReplacement
         do throws(FileReplacement.Failure) { place = try FileReplacement(of: file) } catch {
             throw .init(description: error.description)
         }
-        guard place.stamp == expected else { throw .init(description: "The file has changed since.") }
+        guard place.stamp == expected else {
+            throw .init(description: "The file has changed since. Rotate it back instead.", isFinal: true)
+        }
         let content: Data
         do throws(SystemError) { content = try formerFiles.content(at: former) } catch {
             throw .init(description: error.description)

@@ -13,6 +13,8 @@ enum PhotoRotation {
     /// Why a file cannot be rotated, for users.
     struct Refusal: Error, CustomStringConvertible {
         let description: String
+        /// Whether another attempt would fail, too.
+        var isFinal = false
     }
 
     private static let registry = CodecRegistry.shared

@@ -7,8 +7,11 @@ import WebImageGTK
     /// How many changes of each file have not ended.
     private var counts: [URL: Int] = [:]
     private var stamps: [URL: FileStamp] = [:]
-    /// What files are like whose former content came back, by what they were like before with that content.
+    /// What files are like whose former content came back, or that have another name, by what they were like before with that
+    /// content.
     private var returned: [FileStamp: FileStamp] = [:]
+    /// Where those files are.
+    private var places: [FileStamp: URL] = [:]
 
     /// Whether a change of the file waits or is in progress.
     func contains(_ file: URL) -> Bool { counts[file] != nil }
@@ -26,14 +29,17 @@ import WebImageGTK
     /// Notes what the program has written, which is shown already when a folder's watch reports it.
     func noteContent(of file: URL, _ stamp: FileStamp) { stamps[file] = stamp }
 
-    /// Notes that a content has come back to its file.
-    func noteReturn(of former: FileStamp, as current: FileStamp) { returned[former] = current }
+    /// Notes that a content has come back to its file, or that the file has another name, which changes its stamp, too.
+    func noteReturn(of former: FileStamp, as current: FileStamp, at file: URL) {
+        (returned[former], places[current]) = (current, file)
+    }
 
-    /// Returns what a file is like that has the content again that it had with a stamp, unless another program has changed it.
-    func stamp(afterReturnOf former: FileStamp) -> FileStamp {
+    /// Returns where a file is, and what it is like, that has the content again that it had with a stamp, unless another program
+    /// has changed it.
+    func place(of file: URL, afterReturnOf former: FileStamp) -> (file: URL, stamp: FileStamp) {
         var (stamp, known) = (former, Set([former]))
         while let next = returned[stamp], known.insert(next).inserted { stamp = next }
-        return stamp
+        return (places[stamp] ?? file, stamp)
     }
 
     /// Returns the files whose content is not what the program has written last.

@@ -11,12 +11,18 @@ extension GallerySession {
             return showToast("“\(name)” cannot be the name of a file")
         }
         let renamed = file.deletingLastPathComponent().appending(path: name)
-        Task {
-            let failure = await WorkQueue.files.run { _ in
-                FileMove()(file.path(percentEncoded: false), to: renamed.path(percentEncoded: false))
+        fileChanges.run([file]) { [self] in
+            let (failure, stamps) = await WorkQueue.files.run { _ in
+                let former = FileStamp(of: file)
+                let failure = FileMove()(file.path(percentEncoded: false), to: renamed.path(percentEncoded: false))
+                return (failure, (former, FileStamp(of: renamed)))
             }
             if let failure {
                 return showToast("\(file.displayName) keeps its name: \(String(cString: strerror(failure)))")
+            }
+            // What was done before is taken back from the file with this name.
+            if let former = stamps.0, let current = stamps.1 {
+                fileChanges.noteReturn(of: former, as: current, at: renamed)
             }
             collection.rearrange(to: collection.urls.map { $0 == file ? renamed : $0 })
         }

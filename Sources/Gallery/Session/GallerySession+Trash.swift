@@ -39,37 +39,43 @@ extension GallerySession {
         collection.rearrange(to: former.filter { !gone.contains($0) })
         let subject = removed.count == 1 ? first.file.displayName : "\(removed.count) files"
         let verb = removed.count == 1 ? "is" : "are"
-        showToast("\(subject) \(verb) in the trash") { [weak self] in self?.restore(removed, in: former) }
+        var left = removed
+        showToast("\(subject) \(verb) in the trash", of: removed.map(\.file)) { [weak self] in
+            guard let self else { return nil }
+            let failures = await restore(left, in: former)
+            left = failures.map(\.removal)
+            return failures.first?.reason
+        }
     }
 
-    /// Brings files back, to their former places in the collection.
-    private func restore(_ removed: [Removal], in former: [URL]) {
-        fileChanges.run(removed.map(\.file)) { [self, trash] in
-            var restored: Set<URL> = []
-            for removal in removed {
-                let file = removal.file
-                do throws(Trash.Failure) {
-                    let stamp = try await WorkQueue.files.run { _ throws(Trash.Failure) in
-                        try trash.restore(file)
-                        return FileStamp(of: file)
-                    }
-                    if let former = removal.stamp, let stamp { fileChanges.noteReturn(of: former, as: stamp) }
-                    restored.insert(file)
-                } catch {
-                    showToast(error.description)
+    /// Brings files back, to their former places in the collection. Returns those that stay in the trash.
+    private func restore(_ removed: [Removal], in former: [URL]) async -> [(removal: Removal, reason: String)] {
+        var (restored, failures): (Set<URL>, [(removal: Removal, reason: String)]) = ([], [])
+        for removal in removed {
+            let file = removal.file
+            do throws(Trash.Failure) {
+                let stamp = try await WorkQueue.files.run { [trash] _ throws(Trash.Failure) in
+                    try trash.restore(file)
+                    return FileStamp(of: file)
                 }
+                if let former = removal.stamp, let stamp { fileChanges.noteReturn(of: former, as: stamp, at: file) }
+                restored.insert(file)
+            } catch {
+                failures.append((removal, error.description))
             }
-            let current = Set(collection.urls)
-            guard former.contains(where: current.contains) || current.isEmpty else {
-                // Others were opened since.
-                guard let first = restored.first else { return }
-                let subject = restored.count == 1 ? "\(first.displayName) is" : "\(restored.count) files are"
-                return showToast("\(subject) back from the trash")
-            }
-            let known = Set(former)
-            collection.rearrange(
-                to: former.filter { current.contains($0) || restored.contains($0) }
-                    + collection.urls.filter { !known.contains($0) })
         }
+        let current = Set(collection.urls)
+        guard former.contains(where: current.contains) || current.isEmpty else {
+            // Others were opened since.
+            guard let first = restored.first else { return failures }
+            let subject = restored.count == 1 ? "\(first.displayName) is" : "\(restored.count) files are"
+            showToast("\(subject) back from the trash")
+            return failures
+        }
+        let known = Set(former)
+        collection.rearrange(
+            to: former.filter { current.contains($0) || restored.contains($0) }
+                + collection.urls.filter { !known.contains($0) })
+        return failures
     }
 }

@@ -8,7 +8,7 @@ import WebImageGTK
     let loads = LoadLog()
     let settings: GallerySettings
     let fileChanges = FileChangeQueue()
-    private let history = UndoHistory()
+    private let history: UndoHistory
     /// Where removed files go; another place in tests.
     var trash = Trash()
     /// Shows a short message over the window, with a button if there is something to do about it.
@@ -18,7 +18,7 @@ import WebImageGTK
     struct ToastButton {
         /// With a mnemonic.
         let title: String
-        /// What the button takes back; with its end, the message goes.
+        /// What the button takes back or removes; with its end, the message goes.
         var step: UndoHistory.Step?
         let action: @MainActor () -> Void
     }
@@ -31,6 +31,7 @@ import WebImageGTK
         configure: (inout WebImageManager.Configuration) -> Void = { _ in }
     ) {
         self.settings = settings
+        history = UndoHistory(fileChanges)
         var storage = DiskCache.Configuration()
         if let cacheDirectory { storage.directory = cacheDirectory }
         storage.sizeLimit = settings.values.diskByteLimit
@@ -50,6 +51,7 @@ import WebImageGTK
         configuration.didAnswer = { log.note($0) }
         configure(&configuration)
         manager = WebImageManager(configuration: configuration)
+        history.onFailure = { [weak self] step, reason in self?.showFailure(reason, ofUndoing: step) }
     }
 
     func showToast(_ message: String, _ button: ToastButton? = nil) { onToast(message, button) }
@@ -57,11 +59,21 @@ import WebImageGTK
     /// Says what was done, with a button that takes it back, as ``undo()`` does.
     ///
     /// - Parameters:
+    ///   - files: those that taking it back changes.
     ///   - byteCount: the length of what is kept for that.
-    ///   - undo: takes it back.
-    func showToast(_ message: String, keeping byteCount: Int = 0, undo: @escaping @MainActor () -> Void) {
-        let step = history.add(byteCount: byteCount, undo)
+    ///   - undo: takes it back, or what is left of it after a failure. Returns why something is left that can be tried again.
+    func showToast(
+        _ message: String, of files: [URL], keeping byteCount: Int = 0, undo: @escaping @MainActor () async -> String?
+    ) {
+        let step = history.add(of: files, byteCount: byteCount, undo)
         showToast(message, ToastButton(title: "_Undo", step: step) { [history] in history.undo(step) })
+    }
+
+    /// Says why a step is not taken back, with a button that removes it: otherwise, it is before the others.
+    private func showFailure(_ reason: String, ofUndoing step: UndoHistory.Step) {
+        showToast(
+            "\(reason)\(reason.hasSuffix(".") ? "" : ".") Ctrl+Z tries again.",
+            ToastButton(title: "_Forget", step: step) { [history] in history.forget(step) })
     }
 
     /// Takes back what was done last, after the commands before have ended: until then, they have no step.
