@@ -52,11 +52,12 @@ final class GalleryOpeningTests: GTKTestCase {
         private let writer: Int32
         private weak let reading: LocationOpener.Reading?
 
-        /// Opens the list on the page.
-        init(_ fixture: PageFixture) throws {
+        /// Opens the list on the page, after a folder.
+        init(_ fixture: PageFixture, after folder: String? = nil) throws {
             let path = fixture.folder.path + "/slow.txt"
             XCTAssertEqual(mkfifo(path, 0o600), 0)
-            fixture.open("slow.txt")
+            let locations = [folder, "slow.txt"].compactMap { name in name.map { fixture.folder.path + "/" + $0 } }
+            fixture.page.open(OpenRequest(locations: locations))
             reading = fixture.page.opener.current
             XCTAssertTrue(fixture.page.isReading)
             var descriptor: Int32 = -1
@@ -85,6 +86,16 @@ final class GalleryOpeningTests: GTKTestCase {
 
             list.end(with: "/late.png\n")
             XCTAssertEqual(fixture.names, ["a.png"])
+        }
+    }
+
+    func testAFileThatComesDuringTheFirstReadingIsShown() throws {
+        try withPage { fixture in
+            try fixture.folder.writeImage("a/a.png")
+            let list = try SlowList(fixture, after: "a")
+            try fixture.folder.writeImage("a/b.png")
+            list.end(with: "/late.png\n")
+            pump("the file") { fixture.names.contains("b.png") }
         }
     }
 

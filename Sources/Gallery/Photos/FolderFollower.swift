@@ -17,6 +17,8 @@ import WebImageGTK
     /// Whether folders have changed since they were read last.
     private var isStale = false
     private var work: Task<Void, Never>?
+    /// Finds out whether folders have changed between their first reading and their watch.
+    private var check: Task<Void, Never>?
 
     init(session: GallerySession) {
         self.session = session
@@ -24,7 +26,7 @@ import WebImageGTK
     }
 
     /// Whether images are being read or put into order.
-    var isBusy: Bool { work != nil }
+    var isBusy: Bool { work != nil || check != nil }
 
     /// As ``URL/folderPath`` has them.
     var watchedFolders: Set<String> { watch?.folders ?? [] }
@@ -33,7 +35,9 @@ import WebImageGTK
     var leftOutCount: Int { watch?.leftOutCount ?? 0 }
 
     /// Follows more folders, and all files of the collection that are elsewhere.
-    func follow(_ new: [FollowedPlace]) {
+    ///
+    /// - Parameter start: when their reading began. What has come into them since may not have been found.
+    func follow(_ new: [FollowedPlace], readFrom start: Date) {
         for place in new {
             if let index = places.firstIndex(where: { $0.extent == place.extent }) {
                 places[index] = place
@@ -41,14 +45,37 @@ import WebImageGTK
                 places.append(place)
             }
         }
+        let former = watchedFolders
         _ = watchFolders()
         // A reading in progress is of the former places.
-        if isStale { arrange() }
+        if isStale { arrange() } else { readAgain(ifChanged: watchedFolders.subtracting(former), since: start) }
+    }
+
+    /// Reads all folders again if one has changed. Most have not, and a large tree takes long.
+    private func readAgain(ifChanged folders: Set<String>, since start: Date) {
+        guard !folders.isEmpty else { return }
+        let former = check
+        check = Task { [weak self] in
+            await former?.value
+            // File systems note the time in steps of up to 2 s.
+            let hasChanged = await WorkQueue.files.run { cancellation in
+                folders.contains { folder in
+                    !cancellation.isCancelled
+                        && (LocalFile.modified(URL(filePath: folder)).map { $0 > start - 2 } ?? true)
+                }
+            }
+            guard !Task.isCancelled, let self else { return }
+            check = nil
+            guard hasChanged else { return }
+            isStale = true
+            arrange()
+        }
     }
 
     func stop() {
         work?.cancel()
-        (places, watch, isStale, work) = ([], nil, false, nil)
+        check?.cancel()
+        (places, watch, isStale, work, check) = ([], nil, false, nil, nil)
         onWatchChange()
     }
 

@@ -46,6 +46,7 @@ struct OpenRequest: Sendable {
         /// The only location, if that is an image.
         fileprivate var file: URL?
         fileprivate var task: Task<Void, Never>?
+        fileprivate let start = Date()
 
         fileprivate init(_ request: OpenRequest) { (replaces, isAddition) = (request.replaces, !request.replaces) }
     }
@@ -171,7 +172,7 @@ struct OpenRequest: Sendable {
         if reading.replaces, session.collection.isEmpty { follower.stop() }
         // An empty folder does not join images that it should have replaced.
         if !reading.replaces || session.collection.isEmpty {
-            follower.follow(reading.file.map { [FollowedPlace(beside: $0)] } ?? places)
+            follower.follow(reading.file.map { [FollowedPlace(beside: $0)] } ?? places, readFrom: reading.start)
         }
         if session.settings.values.order != .name { follower.arrange() }
         if !waiting.isEmpty { start(waiting.removeFirst()) }
