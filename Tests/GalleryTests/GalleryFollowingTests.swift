@@ -44,6 +44,20 @@ final class GalleryFollowingTests: GTKTestCase {
         }
     }
 
+    func testAFileWithAnotherEndingStaysWhenItsFolderChanges() throws {
+        try WindowFixture.with(["a.png", "x.png"]) { fixture in
+            let file = fixture.folder.appending(path: "x.download")
+            try FileManager.default.moveItem(at: fixture.urls[1], to: file)
+            fixture.open()
+            fixture.window.open([file.path], replacing: false)
+            pump("the file") { fixture.names == ["a.png", "x.download"] && !fixture.window.photos.isReading }
+            try fixture.write("b.png", red: 3)
+            pump("the new file before it") { fixture.names == ["a.png", "b.png", "x.download"] }
+            try FileManager.default.removeItem(at: file)
+            pump("the removal") { fixture.names == ["a.png", "b.png"] }
+        }
+    }
+
     func testSeveralFoldersAreFollowed() throws {
         try WindowFixture.with(["two/a.png", "one/b.png"]) { fixture in
             fixture.window.open(["two", "one"].map { fixture.folder.path + "/" + $0 })

@@ -95,7 +95,13 @@ struct FollowedPlace: Sendable {
         }
         sequence += found.indices.filter { own[$0] == nil }
         func present(_ images: [URL]?) -> [URL] { (images ?? []).filter { !isMissing($0) } }
-        let merged = present(others[-1]) + sequence.flatMap { (found[$0] ?? present(own[$0])) + present(others[$0]) }
+        // Those that were opened by themselves may have names which a reading leaves out: they stay while they are there.
+        func current(_ index: Int) -> [URL] {
+            guard let found = found[index] else { return present(own[index]) }
+            let known = Set(found)
+            return found + present(own[index]?.filter { !known.contains($0) })
+        }
+        let merged = present(others[-1]) + sequence.flatMap { current($0) + present(others[$0]) }
         // A folder may be inside another one.
         var known: Set<URL> = []
         return merged.filter { known.insert($0).inserted }
