@@ -319,6 +319,16 @@ final class GalleryFolderTests: GTKTestCase {
         }
     }
 
+    func testOneImageIsUnderItsDay() throws {
+        try WindowFixture.with(["a.png"]) { fixture in
+            fixture.open()
+            fixture.run("sort", "dateModified")
+            pump("the day") { fixture.window.photos.grid.headingTexts.count == 1 }
+            fixture.run("sort", "name")
+            pump("no day") { fixture.window.photos.grid.headingTexts.isEmpty }
+        }
+    }
+
     func testTheDateBelowAnImageIsTheOneOfTheOrder() throws {
         try WindowFixture.with(["b.png"]) { fixture in
             var directory = TIFFDirectory()

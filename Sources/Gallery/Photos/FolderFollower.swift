@@ -110,7 +110,8 @@ import WebImageGTK
     func arrange() {
         let (urls, order) = (session.collection.urls, session.settings.values.order)
         let places = isStale ? places : nil
-        guard places != nil || urls.count > 1 else { return }
+        // One image has a date, too.
+        guard places != nil || !urls.isEmpty else { return }
         work?.cancel()
         work = Task { [weak self, reader = LocationReader(manager: session.manager)] in
             var reading: FollowedPlace.Reading?
