@@ -99,6 +99,20 @@ final class GalleryOpeningTests: GTKTestCase {
         }
     }
 
+    func testImagesOfAnEndedRequestAreFollowedIfTheNextHasNone() throws {
+        try withPage { fixture in
+            let file = try fixture.folder.writeImage("a/a.png")
+            try fixture.folder.writeImage("a/b.png")
+            let list = try SlowList(fixture, after: "a")
+            pump("the first images") { fixture.names == ["a.png", "b.png"] }
+            fixture.open("missing")
+            pump("the failure") { fixture.toasts.count == 1 && !fixture.page.isReading }
+            try FileManager.default.removeItem(at: file)
+            pump("the removal") { fixture.names == ["b.png"] }
+            list.end(with: "/late.png\n")
+        }
+    }
+
     func testClosingAllImagesEndsTheReading() throws {
         try withPage { fixture in
             let list = try SlowList(fixture)

@@ -170,10 +170,11 @@ struct OpenRequest: Sendable {
             session.settings.noteLocation(location)
         }
         if reading.replaces, session.collection.isEmpty { follower.stop() }
-        // An empty folder does not join images that it should have replaced.
-        if !reading.replaces || session.collection.isEmpty {
-            follower.follow(reading.file.map { [FollowedPlace(beside: $0)] } ?? places, readFrom: reading.start)
-        }
+        // An empty folder does not join images that it should have replaced. These may be of a request that was ended before it
+        // followed their folders.
+        let joins = !reading.replaces || session.collection.isEmpty
+        let new = reading.file.map { [FollowedPlace(beside: $0)] } ?? places
+        follower.follow(joins ? new : [], readFrom: reading.start)
         if session.settings.values.order != .name { follower.arrange() }
         if !waiting.isEmpty { start(waiting.removeFirst()) }
         onChange()
