@@ -93,6 +93,24 @@ final class GalleryFollowingTests: GTKTestCase {
         }
     }
 
+    func testTheContentOfAFileIsFollowedWhateverItsPathIs() throws {
+        try WindowFixture.with(["a.png", "in/b.png"]) { fixture in
+            let path = fixture.folder.path + "/in/.././a.png"
+            let list = fixture.folder.appending(path: "list.txt")
+            for location in [path, "file://" + path, list.path] {
+                for line in location == list.path ? [path, "file://" + path] : [""] {
+                    try Data(line.utf8).write(to: list)
+                    fixture.window.open([location], viewsImage: false)
+                    pump("the image") { !fixture.window.photos.isReading && fixture.window.isSettled }
+                    XCTAssertEqual(fixture.session.collection.urls, [fixture.urls[0]], location)
+                }
+            }
+            try fixture.write("a.png", red: 200)
+            let grid = fixture.window.photos.grid
+            pump("the new content") { grid.cell(of: fixture.urls[0])?.picture.image?.pixels[0, 0].x == 200 }
+        }
+    }
+
     func testOtherImagesEndTheFollowing() throws {
         try WindowFixture.with(["one/a.png", "two/b.png"]) { fixture in
             fixture.open("one")

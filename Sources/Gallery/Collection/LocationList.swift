@@ -20,7 +20,10 @@ struct LocationList: Sendable {
         text.split(whereSeparator: \.isNewline).map { String($0).trimmed }
             .filter { !$0.isEmpty && !$0.hasPrefix("#") }
             .compactMap { line in
-                line.contains("://") ? URL(string: line) : URL(filePath: LocationReader.expanded(line))
+                guard line.contains("://") else { return URL(filePath: LocationReader.expanded(line)) }
+                return URL(string: line).map { url in
+                    url.isFileURL ? URL(filePath: LocationReader.expanded(url.path(percentEncoded: false))) : url
+                }
             }
     }
 }

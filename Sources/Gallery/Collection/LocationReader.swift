@@ -1,3 +1,4 @@
+import CWebImageGTK
 import FoundationEssentials
 import Glibc
 import WebImageGTK
@@ -96,16 +97,17 @@ struct LocationReader: Sendable {
     /// Returns the path of a location that is not on a server; `nil` if it is no path.
     static func path(of location: String) -> String? {
         let text = location.trimmed
-        return text.hasPrefix("file:") ? URL(string: text)?.path(percentEncoded: false) : expanded(text)
+        return text.hasPrefix("file:") ? URL(string: text).map { expanded($0.path(percentEncoded: false)) } : expanded(text)
     }
 
-    /// Returns the absolute path, without `~`: that of files which have changed is.
+    /// Returns the absolute path, without `~`, `.` and `..`: that of files which have changed is. Links stay.
     static func expanded(_ path: String) -> String {
-        guard !path.hasPrefix("/") else { return path }
-        guard path == "~" || path.hasPrefix("~/"), let home = ProcessInfo.processInfo.environment["HOME"] else {
-            return URL(filePath: path).path(percentEncoded: false)
-        }
-        return home + path.dropFirst()
+        let isInHome = path == "~" || path.hasPrefix("~/")
+        let home = isInHome ? ProcessInfo.processInfo.environment["HOME"] : nil
+        let path = home.map { $0 + path.dropFirst() } ?? path
+        guard let canonical = g_canonicalize_filename(path, nil) else { return path }
+        defer { g_free(canonical) }
+        return String(cString: canonical)
     }
 
     // MARK: Servers
