@@ -167,6 +167,44 @@ import WebImageTestSupport
         #expect(try registry.metadata(of: excerpt).exif == expected)
     }
 
+    /// A file may have boxes without end before its tables, each of which would be read or skipped.
+    @Test func fewBoxesAreReadForAnExcerpt() throws {
+        let fileType = box("ftyp", Array("avif\0\0\0\0avifmif1".utf8))
+        let source = fileType + [UInt8](repeating: 7, count: 100) + [UInt8](repeating: 9, count: 1 << 20)
+        let (exif, pixels) = (fileType.count..<fileType.count + 100, fileType.count + 100..<source.count)
+        let file = source.withUnsafeBytes { bytes in
+            var writer = ItemFileWriter(bytes, fileType: 0..<fileType.count)
+            let (image, item) = (writer.addItem("av01", isHidden: false), writer.addItem("Exif"))
+            _ = writer.setData([exif], of: item)
+            _ = writer.setData([pixels], of: image)
+            writer.addReference("cdsc", from: item, to: [image])
+            return writer.finish(primary: image)
+        }
+        let tables = try #require(Data(file).range(of: Data("meta".utf8))).lowerBound - 4
+        /// Whether the excerpt is more than the start of the file, with other boxes before the tables.
+        func isFound(_ boxes: [UInt8]) throws -> Bool {
+            let path = try files.directory.write(Data(file[..<tables] + boxes + file[tables...]), to: "boxes").path
+            let count = try EXIFExcerpt.read(path).count
+            return count < 4_096
+        }
+        #expect(try isFound([]))
+        #expect(try isFound(Array(repeatElement(box("free"), count: 200).joined())))
+        #expect(try !isFound(Array(repeatElement(box("free"), count: 256).joined())))
+        #expect(try !isFound(fileType), "the file's type is first")
+
+        let long = box("ftyp", Array(fileType[8...]) + [UInt8](repeating: 0, count: 4_096))
+        let path = try files.directory.write(Data(long + file[fileType.count...]), to: "long").path
+        #expect(try EXIFExcerpt.read(path).count == 256 << 10)
+        let cancellation = Cancellation()
+        cancellation.cancel()
+        #expect(throws: WebImageError.cancelled) { try EXIFExcerpt.read(path, cancellation) }
+    }
+
+    private func box(_ type: String, _ content: [UInt8] = []) -> [UInt8] {
+        let length = UInt32(8 + content.count)
+        return withUnsafeBytes(of: length.bigEndian, Array.init) + Array(type.utf8) + content
+    }
+
     @Test func anExcerptOfAWebPHasItsEXIF() throws {
         var random = SplitMix64(seed: 3)
         var buffer = try MutablePixelBuffer(width: 400, height: 300)

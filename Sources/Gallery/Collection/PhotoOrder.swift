@@ -34,7 +34,7 @@ enum PhotoOrder: String, Codable, CaseIterable, Sendable {
                 $0.lexicographicallyPrecedes($1) { $0.lexicographicallyPrecedes($1) }
             }
         case .dateTaken:
-            arranged(urls, cancellation, by: { Self.dateTaken($0, codecs) }, date: { $0 }) { $0 > $1 }
+            arranged(urls, cancellation, by: { Self.dateTaken($0, cancellation, codecs) }, date: { $0 }) { $0 > $1 }
         case .dateModified: arranged(urls, cancellation, by: LocalFile.modified, date: Self.localTime) { $0 > $1 }
         case .size: arranged(urls, cancellation, by: LocalFile.byteCount) { $0 > $1 }
         }
@@ -67,8 +67,8 @@ enum PhotoOrder: String, Codable, CaseIterable, Sendable {
     }
 
     /// `YYYY:MM:DD HH:MM:SS`: what the camera noted, or else when the file was modified, in local time.
-    private static func dateTaken(_ file: URL, _ codecs: CodecRegistry) -> String? {
-        if let date = exifDate(file, codecs) { return date }
+    private static func dateTaken(_ file: URL, _ cancellation: Cancellation, _ codecs: CodecRegistry) -> String? {
+        if let date = exifDate(file, cancellation, codecs) { return date }
         return LocalFile.modified(file).flatMap(localTime)
     }
 
@@ -81,8 +81,8 @@ enum PhotoOrder: String, Codable, CaseIterable, Sendable {
         return String(decoding: text.prefix { $0 != 0 }.map(UInt8.init(bitPattern:)), as: UTF8.self)
     }
 
-    private static func exifDate(_ file: URL, _ codecs: CodecRegistry) -> String? {
-        guard let excerpt = try? EXIFExcerpt.read(file.path(percentEncoded: false)) else { return nil }
+    private static func exifDate(_ file: URL, _ cancellation: Cancellation, _ codecs: CodecRegistry) -> String? {
+        guard let excerpt = try? EXIFExcerpt.read(file.path(percentEncoded: false), cancellation) else { return nil }
         let exif = try? codecs.metadata(of: excerpt).exif
         return exif.flatMap { EXIFFields($0)?.date }.flatMap { $0.hasPrefix("0000") ? nil : $0 }
     }

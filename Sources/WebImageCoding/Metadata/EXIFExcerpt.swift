@@ -12,8 +12,11 @@ package import WebImageCore
 package enum EXIFExcerpt {
     /// Reads a regular file. Blocks.
     ///
-    /// - Throws: ``WebImageError/file(path:errno:)``.
-    package static func read(_ path: String) throws(WebImageError) -> Data {
+    /// - Parameter cancellation: stops the reading at the next chunk or box.
+    /// - Throws: ``WebImageError/file(path:errno:)`` and ``WebImageError/cancelled``.
+    package static func read(
+        _ path: String, _ cancellation: Cancellation = Cancellation()
+    ) throws(WebImageError) -> Data {
         // Nonblocking, so that opening a pipe does not wait for a writer.
         let descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
         guard descriptor >= 0 else { throw .file(path: path, errno: errno) }
@@ -27,17 +30,21 @@ package enum EXIFExcerpt {
         }
         guard start.count < file.byteCount else { return start }
         if start.bytes.hasText("RIFF", at: 0), start.bytes.hasText("WEBP", at: 8) {
-            return chunks(of: file, start) ?? start
+            return try chunks(of: file, start, cancellation) ?? start
         }
-        return start.bytes.hasText("ftyp", at: 4) ? items(of: file) ?? start : start
+        return start.bytes.hasText("ftyp", at: 4) ? try items(of: file, cancellation) ?? start : start
     }
 
     /// Where most formats have EXIF.
     private static let startByteCount = 256 << 10
     /// The longest EXIF that is read, and the longest tables of items.
     private static let partByteLimit = 4 << 20
-    /// The maximum number of chunks or boxes that are skipped.
-    private static let skipLimit = 65_536
+    /// The maximum number of chunks that are skipped: an animation has one for each image.
+    private static let chunkLimit = 65_536
+    /// The maximum number of boxes that are read before the tables.
+    private static let boxLimit = 256
+    /// The longest box with the file's type, which lists a few brands.
+    private static let fileTypeByteLimit = 4_096
 
     /// An open file.
     private struct Source {
@@ -62,13 +69,16 @@ package enum EXIFExcerpt {
     }
 
     /// Returns the header of a WebP and its EXIF; `nil` without.
-    private static func chunks(of file: Source, _ start: Data) -> Data? {
+    private static func chunks(
+        of file: Source, _ start: Data, _ cancellation: Cancellation
+    ) throws(WebImageError) -> Data? {
         let headerByteCount = 30
         guard start.bytes.hasText("VP8X", at: 12),
             start.bytes.integer(at: 16, count: 4, isBigEndian: false) == headerByteCount - 20
         else { return nil }
         var offset = headerByteCount
-        for _ in 0..<skipLimit {
+        for _ in 0..<chunkLimit {
+            try cancellation.check()
             guard let header = file.bytes(at: offset, count: 8),
                 let length = header.bytes.integer(at: 4, count: 4, isBigEndian: false)
             else { return nil }
@@ -82,18 +92,22 @@ package enum EXIFExcerpt {
     }
 
     /// Returns a file with the EXIF of the main image of an AVIF or HEIC; `nil` without.
-    private static func items(of file: Source) -> Data? {
+    private static func items(of file: Source, _ cancellation: Cancellation) throws(WebImageError) -> Data? {
         var (offset, fileType) = (0, Data())
-        for _ in 0..<skipLimit {
+        for _ in 0..<boxLimit {
+            try cancellation.check()
             guard let header = file.bytes(at: offset, count: 16),
                 let box = Box.list(in: header.bytes, 0..<file.byteCount - offset).first
             else { return nil }
             let length = box.range.count
             if box.type == "ftyp" || box.type == "meta" {
-                guard box.isWhole, length <= partByteLimit, let bytes = file.bytes(at: offset, count: length),
-                    bytes.count == length
+                let isFileType = box.type == "ftyp"
+                // The file's type is first, and there is one.
+                guard isFileType == (offset == 0), box.isWhole,
+                    length <= (isFileType ? fileTypeByteLimit : partByteLimit),
+                    let bytes = file.bytes(at: offset, count: length), bytes.count == length
                 else { return nil }
-                if box.type == "meta" {
+                if !isFileType {
                     let table = ItemTable(bytes.bytes, box.content, at: offset, ofFileOf: file.byteCount)
                     return table.flatMap { items($0, of: file, fileType: fileType) }
                 }
