@@ -73,7 +73,6 @@ struct EncodingRequest: Sendable {
         } else if let animation = image.animation, codecs.canEncodeAnimation(as: format) {
             var copy = EncodableAnimation(animation)
             copy.loopCount = loopCount ?? copy.loopCount
-            if steps == nil, let original { copy.isOpaque = try !codecs.info(of: original).hasAlpha }
             return try codecs.encode(copy, as: format, options: options)
         }
         return try codecs.encode(image, as: format, options: options)

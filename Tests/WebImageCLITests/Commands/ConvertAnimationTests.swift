@@ -29,6 +29,24 @@ import WebImage
         #expect(info.loopCount == 3)
     }
 
+    /// What an animation says about alpha is about its first frame.
+    @Test(arguments: ["avif", "jxl"]) func laterFramesKeepTheirTransparency(format: String) async throws {
+        guard try await tool.canWrite(format) else { return }
+        var clear = try MutablePixelBuffer(width: 64, height: 48)
+        clear.clear()
+        var animation = EncodableAnimation()
+        animation.append(try TestImage().image(), duration: 0.1)
+        animation.append(Image(pixels: clear.freeze(isOpaque: false)), duration: 0.1)
+        let input = try tool.write(CodecRegistry.shared.encode(animation, as: .gif), to: "in.gif")
+        #expect(try !info("in.gif").hasAlpha)
+        for options in [[], ["--isolated"], ["--metadata=all"]] {
+            let run = try await tool.run(["convert", input, "out.\(format)"] + options)
+            #expect(run.status == 0, "\(run.errors)")
+            let copy = try #require(CodecRegistry.shared.decode(tool.contents(of: "out.\(format)")).animation)
+            #expect(try copy.makeFrameReader().frame(at: 1, cancellation: nil)[32, 24].w == 0)
+        }
+    }
+
     @Test func setsTheRequestedLoopCount() async throws {
         let input = try tool.write(animation(), to: "in.png")
         for (asked, written) in [("0", 0), ("1", 1), ("9", 9)] {
