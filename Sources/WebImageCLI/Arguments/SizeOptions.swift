@@ -11,8 +11,8 @@ struct SizeOptions {
         var thumbnail: Thumbnail?
         /// What follows decoding.
         var processors: [ImageProcessor] = []
-        /// Whether the image fits into a box, so that an option for its size would change nothing about its memory.
-        var hasBox = false
+        /// Whether `--size`, which was not given, would reduce the memory of decoding.
+        var canDecodeSmaller = false
 
         /// Whether the image differs from the original.
         var changesImage: Bool { thumbnail != nil || !processors.isEmpty }
@@ -22,7 +22,7 @@ struct SizeOptions {
 
         /// Returns the same, followed by other processors.
         func adding(_ others: [ImageProcessor]) -> Request {
-            Request(thumbnail: thumbnail, processors: processors + others, hasBox: hasBox)
+            Request(thumbnail: thumbnail, processors: processors + others, canDecodeSmaller: canDecodeSmaller)
         }
     }
 
@@ -30,6 +30,12 @@ struct SizeOptions {
         case rect(PixelRect)
         case size(PixelSize)
         case proportions(Double, Double)
+
+        /// Whether the size is in pixels of the original.
+        var hasOwnSize: Bool {
+            if case .proportions = self { return false }
+            return true
+        }
 
         /// Whether the gravity says where the part is.
         var hasGravity: Bool {
@@ -100,10 +106,12 @@ struct SizeOptions {
             request.processors.append(.crop(toProportions: width, height, gravity: gravity))
         }
         if trim.isSet { request.processors.append(.trim()) }
-        guard let box else { return request }
-        request.hasBox = true
         // Decoding at the size takes a fraction of the time and memory, but only of whole images, or of parts whose size
         // can be told without that of the image.
+        guard let box else {
+            request.canDecodeSmaller = !trim.isSet && part?.hasOwnSize != true
+            return request
+        }
         let decodesAtSize = request.processors.isEmpty
         let target = TargetSize.pixels(
             width: box.width > 0 ? box.width : nil, height: box.height > 0 ? box.height : nil)

@@ -117,7 +117,7 @@ struct AnimateCommand: Command {
     /// - Parameter input: the frame that an error is about.
     private func print(_ report: ConversionReport, about input: ImageInput) {
         let console = Console.standard
-        let decoding = DecodingSettings(input: input, limit: limit, codecs: codecs, canScale: !size.hasBox)
+        let decoding = DecodingSettings(input: input, limit: limit, codecs: codecs, canScale: size.canDecodeSmaller)
         if let error = report.error {
             console.complain(error.shellDescription(about: input.argument.description, decoding: decoding))
         } else if let info = report.info, let file = report.file, !isJSON, !isQuiet,

@@ -120,7 +120,7 @@ struct ConvertCommand: Command {
     ) async -> ConversionReport {
         let start = ContinuousClock.now
         var report = ConversionReport(input: input, format: output.format)
-        report.decoding = DecodingSettings(input: input, limit: limit, codecs: codecs, canScale: !size.hasBox)
+        report.decoding = DecodingSettings(input: input, limit: limit, codecs: codecs, canScale: size.canDecodeSmaller)
         do throws(WebImageError) {
             try output.checkFile(index: index)
             // A gain map must follow what is done after decoding.

@@ -117,7 +117,7 @@ struct GetCommand: Command {
     ) async -> LoadReport {
         let start = ContinuousClock.now
         var report = LoadReport(input: input)
-        report.decoding = DecodingSettings(input: input, limit: limit, codecs: codecs, canScale: !size.hasBox)
+        report.decoding = DecodingSettings(input: input, limit: limit, codecs: codecs, canScale: size.canDecodeSmaller)
         let trace = LockBox(LoadTrace())
         do throws(WebImageError) {
             try output?.checkFile(index: index)

@@ -7,7 +7,8 @@ struct DecodingSettings: Sendable {
     let input: ImageInput
     let limit: PixelLimit
     let codecs: CodecRegistry
-    /// Whether `--size` would make the image smaller: the command has the option, and it was not given.
+    /// Whether `--size` would reduce the memory: the command has the option, it was not given, and the image can be
+    /// decoded at a size.
     var canScale = false
 
     /// What to do about an image that takes more memory than allowed; `nil` if no option helps.

@@ -161,7 +161,15 @@ import WebImageCore
             try CodecRegistry.shared.info(of: tool.contents(of: "out.png")).size == PixelSize(width: 160, height: 90))
         for (options, advice) in [
             ([], "is allowed. Use --size to decode a smaller image; for a file you trust: --max-pixels 300M.\n"),
+            (
+                ["--crop=1:1"],
+                "is allowed. Use --size to decode a smaller image; for a file you trust: --max-pixels 300M.\n"
+            ),
             (["--size=160", "--crop=9x9+0+0"], "is allowed. For a file you trust: --max-pixels 300M.\n"),
+            // These need all pixels at any size.
+            (["--crop=9x9+0+0"], "is allowed. For a file you trust: --max-pixels 300M.\n"),
+            (["--crop=9x9"], "is allowed. For a file you trust: --max-pixels 300M.\n"),
+            (["--trim"], "is allowed. For a file you trust: --max-pixels 300M.\n"),
         ] {
             let refused = try await tool.run(["convert", input, "other.png"] + options)
             #expect(refused.status == 1 && refused.errors.hasSuffix(advice), "\(refused.errors)")
