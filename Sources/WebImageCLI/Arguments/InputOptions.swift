@@ -5,7 +5,7 @@ internal import WebImageCore
 /// The inputs of a command.
 struct InputList {
     var inputs: [ImageInput] = []
-    /// Why folders in the folders on the command line could not be read. The command goes on without them, and fails at its end.
+    /// Why folders could not be read. The command goes on without them, and fails at its end.
     var failures: [WebImageError] = []
 }
 
@@ -47,11 +47,13 @@ struct InputOptions {
             let content: ImageFolder.Content
             do throws(WebImageError) {
                 content = try ImageFolder.content(of: argument)
-                if content.files.isEmpty, let failure = content.failures.first { throw failure }
             } catch {
-                throw parser.error(error.shellDescription(about: argument.description))
+                list.failures.append(error)
+                continue
             }
-            if content.files.isEmpty { throw parser.error("there is no image in '\(argument)'") }
+            if content.files.isEmpty, content.failures.isEmpty {
+                throw parser.error("there is no image in '\(argument)'")
+            }
             list.failures += content.failures
             for file in content.files {
                 // A path that begins like an option or a scheme is one all the same.
@@ -60,6 +62,7 @@ struct InputOptions {
                 list.inputs.append(found)
             }
         }
+        if list.inputs.isEmpty, let failure = list.failures.first { throw parser.error(failure.shellDescription()) }
         return list
     }
 

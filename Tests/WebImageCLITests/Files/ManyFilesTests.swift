@@ -66,9 +66,20 @@ import WebImageCore
         }
         #expect(tool.names(in: "out") == ["10.jpg", "2.jpg", "b", "sheet.png"])
         #expect(tool.names(in: "out/b") == ["2.jpg", "c"])
+        // The folder may be all that another has, or be on the command line.
+        for other in [tool.path("other"), tool.path("other/closed")] {
+            try FileManager.default.createDirectory(
+                atPath: tool.path("other/closed"), withIntermediateDirectories: true)
+            chmod(tool.path("other/closed"), 0)
+            defer { chmod(tool.path("other/closed"), 0o755) }
+            guard let run = try await tool.run(asStranger: ["info", "-r", other, tool.path("in/b/c")]) else { return }
+            #expect(run.status == 1)
+            #expect(run.errors == "webimage: \(tool.path("other/closed")): Permission denied.\n")
+            #expect(run.output.split(separator: "\n").count == 1)
+        }
         // Without any image there is nothing to do.
         let nothing = try await tool.run(asStranger: ["info", "-r", closed])
-        #expect(nothing?.status == 2)
+        #expect(nothing?.status == 2 && nothing?.errors.contains("\(closed): Permission denied.") == true)
     }
 
     @Test func takesFilesInNaturalOrderAndFollowsNoLinksToFolders() async throws {
