@@ -237,7 +237,9 @@ final class BytesLoad: Sendable {
 extension Pipeline {
     func bodyStorage(for context: LoadContext) -> BodyStorage {
         var storage = configuration.bodyStorage
-        if !context.loader.isCacheable(context.request.url) { storage.memoryByteLimit = .max }
+        let url = context.request.url
+        // Most others that are not cacheable are in memory already. Files may have any length.
+        if !url.isFileURL, !context.loader.isCacheable(url) { storage.memoryByteLimit = .max }
         return storage
     }
 }

@@ -181,7 +181,7 @@ final class StillsAnimation: AnimationSource {
     private static func frame(
         of file: ImageInput, _ size: SizeOptions.Request, _ limit: PixelLimit, _ codecs: CodecRegistry
     ) throws(WebImageError) -> PixelBuffer {
-        let data = try file.data()
+        let data = try FileLoader.chosenFiles.bytesBlocking(at: file.url)
         let options = DecodingOptions(
             thumbnail: size.thumbnail, firstFrameOnly: true, damage: .refuse, limits: limit.limits(for: file))
         return try codecs.decode(data, options: options).processed(by: size.processors, firstFrameOnly: true).pixels

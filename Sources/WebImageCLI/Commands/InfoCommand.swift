@@ -90,7 +90,7 @@ struct InfoCommand: Command {
 
     private func bytes(of input: ImageInput, session: LoadingSession) async throws(WebImageError) -> Data {
         if input.isStandardInput { return try await StandardInput.bytes() }
-        if input.isFile { return try await session.fileBytes(at: input.url) }
+        if input.isFile { return try await FileLoader.chosenFiles.bytes(at: input.url) }
         let request = session.request(for: input)
         let response = try await session.load(request)
         return try await session.bytes(of: response, for: request, areNeeded: true) ?? Data()

@@ -63,10 +63,9 @@ struct ThumbnailCommand: Command {
 
     func run() async -> ExitStatus {
         do throws(WebImageError) {
-            let session = LoadingSession(options: .withoutCache, codecs: .shared)
             let state = try source.state()
             guard !isForced, let folder else {
-                try await make(state, session)
+                try await make(state)
                 return .success
             }
             if ThumbnailFolder.isCurrent(folder.failure(of: source), of: source, state) {
@@ -74,7 +73,7 @@ struct ThumbnailCommand: Command {
                     "\(source.input.displayName): failed before, and has not changed. Use --force to try again.")
                 return .failure
             }
-            if !keepsCurrent || !ThumbnailFolder.isCurrent(output, of: source, state) { try await make(state, session) }
+            if !keepsCurrent || !ThumbnailFolder.isCurrent(output, of: source, state) { try await make(state) }
             return .success
         } catch {
             Console.standard.complain(error.shellDescription(about: source.input.argument.description))
@@ -82,8 +81,8 @@ struct ThumbnailCommand: Command {
         }
     }
 
-    private func make(_ state: ThumbnailSource.State, _ session: LoadingSession) async throws(WebImageError) {
-        let file = try await session.fileBytes(at: source.input.url)
+    private func make(_ state: ThumbnailSource.State) async throws(WebImageError) {
+        let file = try await FileLoader.chosenFiles.bytes(at: source.input.url)
         let properties: ThumbnailFile.Properties = [
             ("Thumb::URI", source.uri), ("Thumb::MTime", "\(state.modified)"), ("Thumb::Size", "\(state.byteCount)"),
             ("Software", "\(ProgramDescription.webimage.name) \(LibraryVersion.text)"),

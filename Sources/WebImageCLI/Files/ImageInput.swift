@@ -49,11 +49,11 @@ struct ImageInput: Sendable {
     /// The path of a file; `nil` for anything else.
     var path: ByteString? { ByteString(fileURL: url) }
 
-    /// Returns the bytes of a file of any length, in memory. Blocks the calling thread.
+    /// Returns the first bytes of a file. Blocks the calling thread.
     ///
     /// - Parameter limit: the maximum number of bytes to read.
     /// - Throws: ``WebImageError/file(path:errno:)``, also for an input that is no file.
-    func data(upTo limit: Int = .max) throws(WebImageError) -> Data {
+    func data(upTo limit: Int) throws(WebImageError) -> Data {
         let name = path?.description ?? argument.description
         let descriptor = path?.withCString { open($0, O_RDONLY | O_CLOEXEC) } ?? -1
         guard descriptor >= 0 else { throw .file(path: name, errno: path == nil ? EINVAL : errno) }

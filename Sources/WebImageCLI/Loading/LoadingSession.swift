@@ -8,8 +8,6 @@ final class LoadingSession: Sendable {
     private let disk: DiskCache?
     private let manager: WebImageManager
     private let shared: SharedImageCache?
-    /// Users choose files, so they may have any length.
-    private let fileLoader = FileLoader(maximumByteCount: .max)
     /// Whether something was loaded that may be cached.
     private let usesCaches = LockBox(false)
 
@@ -18,7 +16,7 @@ final class LoadingSession: Sendable {
         self.options = options
         disk = options.cache?.open { Console.standard.complain($0.shellDescription()) }
         let cache = ImageCache(disk: disk)
-        let loaders: ImageLoaderGroup = [DataURLLoader(), fileLoader, options.downloader]
+        let loaders: ImageLoaderGroup = [DataURLLoader(), FileLoader.chosenFiles, options.downloader]
         var configuration = WebImageManager.Configuration(cache: cache, loaders: loaders, codecs: codecs)
         configuration.harmlessHeaders = options.harmlessHeaders
         shared = options.shared.map { SharedImageCache(SharedImageCache.Configuration(location: $0)) }
@@ -75,28 +73,6 @@ final class LoadingSession: Sendable {
         var request = request
         request.cachePolicy = .reload
         return try await load(request).data
-    }
-
-    /// Returns the bytes of a local file of any type and length. Those of a long one take no memory.
-    func fileBytes(at url: URL) async throws(WebImageError) -> Data {
-        let body = BodyCollector(BodyStorage())
-        let result: Result<Data, WebImageError> = await withCheckedContinuation { continuation in
-            let task = fileLoader.load(LoaderRequest(url: url), priority: .normal) { event in
-                switch event {
-                case .report, .refused: break
-                case .response(let response): body.begin(response)
-                case .bytes(let bytes): body.append(bytes)
-                case .finished(.success):
-                    body.loadDidEnd()
-                    body.end { continuation.resume(returning: $0) }
-                case .finished(.failure(let error)):
-                    body.loadDidEnd()
-                    continuation.resume(returning: .failure(body.failure ?? error))
-                }
-            }
-            body.attach(task)
-        }
-        return try result.get()
     }
 
     /// Waits until everything is on disk, so that the process can end.

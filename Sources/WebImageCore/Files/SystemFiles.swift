@@ -37,6 +37,14 @@ package enum RegularFile {
         return lstat(path, &status) == 0 && status.st_mode & S_IFMT != S_IFREG
     }
 
+    /// Whether the file system of an open file has space for so many more bytes; `nil` if that is not known.
+    package static func hasSpace(for byteCount: Int64, on descriptor: Int32) -> Bool? {
+        var status = statvfs()
+        guard fstatvfs(descriptor, &status) == 0, status.f_blocks > 0 else { return nil }
+        let (free, overflows) = UInt64(status.f_bavail).multipliedReportingOverflow(by: UInt64(status.f_frsize))
+        return overflows || free >= UInt64(max(0, byteCount))
+    }
+
     /// Writes all bytes.
     ///
     /// - Parameter write: writes the first bytes of its argument, which start at `offset` of all bytes. Returns the

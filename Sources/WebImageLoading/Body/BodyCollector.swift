@@ -25,6 +25,8 @@ package final class BodyCollector: Sendable {
     /// A body that is being written to a file.
     private struct Spool {
         var file: SpoolFile?
+        /// What the file system must have space for.
+        var neededByteCount: Int64 = 0
         var waiting: [Data] = []
         /// Includes pieces that are being written.
         var waitingByteCount = 0
@@ -67,7 +69,8 @@ package final class BodyCollector: Sendable {
     /// Called when the load has ended, successfully or not.
     package func loadDidEnd() { load.end() }
 
-    /// Prepares for the announced length, up to a limit.
+    /// Prepares for the announced length, up to a limit. That of a local file is true: if there is no space for it, the
+    /// body fails before any of it is stored.
     ///
     /// - Parameter isMemoryScarce: whether the body goes to a file regardless of its length. Has no effect if
     ///   ``BodyStorage/memoryByteLimit`` is unlimited.
@@ -75,7 +78,7 @@ package final class BodyCollector: Sendable {
         let expected = response.expectedByteCount ?? 0
         state.withLock { state in
             if expected > storage.memoryByteLimit || isMemoryScarce && storage.memoryByteLimit < .max {
-                state.spool = Spool()
+                state.spool = Spool(neededByteCount: response.url.isFileURL ? expected : 0)
             } else {
                 state.buffer = BodyBuffer(capacity: Int(min(expected, Self.believedByteCount)))
             }
@@ -169,7 +172,7 @@ package final class BodyCollector: Sendable {
         complete()
     }
 
-    private typealias Batch = (pieces: [Data], file: SpoolFile?, offset: Int)
+    private typealias Batch = (pieces: [Data], file: SpoolFile?, neededByteCount: Int64, offset: Int)
 
     /// Returns the waiting pieces. If there are none, ends writing and returns `nil`; the next piece starts another
     /// thread.
@@ -180,12 +183,15 @@ package final class BodyCollector: Sendable {
                 return nil
             }
             state.spool?.waiting = []
-            return (spool.waiting, spool.file, spool.writtenByteCount)
+            return (spool.waiting, spool.file, spool.neededByteCount, spool.writtenByteCount)
         }
     }
 
     private func write(_ batch: Batch) throws(WebImageError) {
-        let file = if let file = batch.file { file } else { try SpoolFile(in: storage.temporaryDirectory) }
+        let file =
+            if let file = batch.file { file } else {
+                try SpoolFile(in: storage.temporaryDirectory, for: batch.neededByteCount)
+            }
         var end = batch.offset
         for piece in batch.pieces {
             try file.write(piece, at: Int64(end))
@@ -322,10 +328,15 @@ final class SpoolFile: Sendable {
     private let descriptor: Int32
     private let directory: String
 
-    init(in directory: URL) throws(WebImageError) {
+    /// - Parameter byteCount: what there must be space for.
+    init(in directory: URL, for byteCount: Int64) throws(WebImageError) {
         let path = directory.path(percentEncoded: false)
         let descriptor = cwi_open_unnamed_file(path)
         guard descriptor >= 0 else { throw .outOfResources(reason: .temporaryFile(directory: path, errno: errno)) }
+        guard RegularFile.hasSpace(for: byteCount, on: descriptor) != false else {
+            close(descriptor)
+            throw .outOfResources(reason: .temporaryFile(directory: path, errno: ENOSPC))
+        }
         self.descriptor = descriptor
         self.directory = path
     }

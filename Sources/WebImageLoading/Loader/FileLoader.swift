@@ -9,6 +9,8 @@ package final class FileLoader: ImageLoader {
     /// The largest file accepted, in bytes; larger ones fail with
     /// ``WebImageError/ResponseFailure/bodyTooLong(byteCount:limit:)``.
     package let maximumByteCount: Int64
+    /// Longer files must begin like an image: a sparse file or the image of a disk is refused, and not copied as a whole.
+    static let unrecognizedByteCount: Int64 = 200 << 20
 
     /// Two, so that a slow file (on a network mount) does not block all others.
     private static let queue = WorkQueue(label: "webimage-file", threadCount: 2)
@@ -16,7 +18,7 @@ package final class FileLoader: ImageLoader {
     /// Creates a loader.
     ///
     /// - Parameter maximumByteCount: 200 MiB by default, as for the downloader; `.max` where users choose files.
-    package init(maximumByteCount: Int64 = 200 << 20) { self.maximumByteCount = maximumByteCount }
+    package init(maximumByteCount: Int64 = unrecognizedByteCount) { self.maximumByteCount = maximumByteCount }
 
     /// Whether the scheme is `file`.
     package func canLoad(_ url: URL) -> Bool { url.hasScheme("file") }
@@ -28,9 +30,10 @@ package final class FileLoader: ImageLoader {
     ///
     /// It reports ``WebImageError/file(path:errno:)`` with `EISDIR` for a directory and `EOPNOTSUPP` for anything else
     /// that is not a regular file, ``WebImageError/ResponseFailure/emptyBody``,
-    /// ``WebImageError/ResponseFailure/bodyTooLong(byteCount:limit:)``, and
-    /// ``WebImageError/ResponseFailure/truncated(expected:received:)`` for a file that shrinks while it is read. A
-    /// paused load blocks no thread. A task that is released while paused closes its file and reports nothing more.
+    /// ``WebImageError/ResponseFailure/bodyTooLong(byteCount:limit:)``,
+    /// ``WebImageError/unrecognizedFormat(contentType:leadingBytes:url:)`` for a file of more than 200 MiB that does not
+    /// begin like an image, and ``WebImageError/ResponseFailure/truncated(expected:received:)`` for a file that shrinks
+    /// while it is read. A paused load blocks no thread. A task that is released while paused closes its file and reports nothing more.
     package func load(
         _ request: LoaderRequest, priority: LoadPriority, handler: @escaping @Sendable (LoaderEvent) -> Void
     ) -> any LoaderTask {
@@ -128,10 +131,16 @@ final class FileReading: PausableTask {
             var file = try openFile(handler)
             while request.method == .get, !file.isAtEnd {
                 guard try continues(from: file) else { return }
+                let isFirst = file.readByteCount == 0
                 let piece = try file.readPiece(atMost: Self.pieceByteCount)
                 guard !piece.isEmpty else {
                     throw .invalidResponse(
                         reason: .truncated(expected: file.byteCount, received: file.readByteCount), url: url)
+                }
+                if isFirst, !request.acceptsAnyAnswer, file.byteCount > FileLoader.unrecognizedByteCount,
+                    ImageFormat(signatureOf: piece) == nil
+                {
+                    throw .unrecognizedFormat(contentType: nil, leadingBytes: Array(piece.prefix(16)))
                 }
                 handler(.bytes(piece))
             }

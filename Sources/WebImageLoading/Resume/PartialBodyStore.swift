@@ -169,10 +169,7 @@ package final class PartialBodyStore: Sendable {
                 total -= entry.byteCount
                 count -= 1
             }
-            var status = statvfs()
-            guard fstatvfs(descriptor, &status) == 0 else { return false }
-            let (free, overflows) = UInt64(status.f_bavail).multipliedReportingOverflow(by: UInt64(status.f_frsize))
-            let hasSpace = overflows || free >= UInt64(max(0, configuration.freeSpaceFloor + byteCount))
+            let hasSpace = RegularFile.hasSpace(for: configuration.freeSpaceFloor + byteCount, on: descriptor) ?? false
             return hasSpace && total + byteCount <= configuration.byteLimit && count <= configuration.countLimit
         }
         return hasSpace ?? false

@@ -98,6 +98,19 @@ import WebImageTestSupport
             await end(collector)
                 == .failure(.outOfResources(reason: .temporaryFile(directory: path + "/", errno: ENOSPC))))
     }
+
+    /// The length of a response may be wrong, that of a file is not.
+    @Test func aFileWithoutSpaceFailsBeforeItIsCopied() async throws {
+        let collector = collector(memoryByteLimit: 10)
+        let task = RecordedTask()
+        collector.attach(task)
+        collector.begin(LoaderResponse(url: directory.url("a.png"), expectedByteCount: 1 << 60))
+        collector.append(Data(count: 100))
+        #expect(
+            await end(collector)
+                == .failure(.outOfResources(reason: .temporaryFile(directory: directory.path + "/", errno: ENOSPC))))
+        #expect(task.isCancelled)
+    }
 }
 
 /// A load that only notes what it is told.

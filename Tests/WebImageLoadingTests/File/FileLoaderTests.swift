@@ -99,6 +99,19 @@ import WebImageTestSupport
             try await small.error(url) == .invalidResponse(reason: .bodyTooLong(byteCount: 11, limit: 10), url: url))
     }
 
+    @Test func aLongFileMustBeginLikeAnImage() async throws {
+        let text = Data("a text of some length".utf8)
+        let url = try directory.write(text, to: "long.png")
+        let loader = FileLoader(maximumByteCount: .max)
+        #expect(try await loader.body(url) == text)
+        try #require(truncate(directory.path("long.png"), 300 << 20) == 0)
+        let recording = loader.record(url).recording
+        #expect(
+            try await recording.error()
+                == .unrecognizedFormat(contentType: nil, leadingBytes: Array(text.prefix(16))))
+        #expect(recording.byteCount == 0, "nothing is copied")
+    }
+
     @Test(arguments: ["file://elsewhere/a.png", "file:///a%00b"]) func refusesURLsThatAreNoLocalPath(text: String)
         async throws
     {

@@ -169,6 +169,25 @@ import WebImageTestSupport
                 == .outOfResources(
                     reason: .temporaryFile(directory: directory.path("missing"), errno: ENOENT), url: url))
     }
+
+    @Test func aLongLocalFileTakesNoMemory() async throws {
+        let directory = try TemporaryDirectory()
+        let data = try SolidPicture(7).png()
+        let request = WebImageRequest(try directory.write(data, to: "long.png"))
+        var configuration = WebImageManager.Configuration(
+            cache: ImageCache(memory: MemoryCache(costLimit: 64 << 20), disk: nil), loaders: [FileLoader()])
+        configuration.bodyStorage = BodyStorage(memoryByteLimit: 50, temporaryDirectory: directory.url("."))
+        let response = try await WebImageManager(configuration: configuration).response(for: request)
+        #expect(SolidPicture(7).matches(response.image))
+        #expect(response.data == data)
+
+        configuration.bodyStorage.temporaryDirectory = directory.url("missing")
+        let failing = WebImageManager(configuration: configuration)
+        await #expect(
+            throws: WebImageError.outOfResources(
+                reason: .temporaryFile(directory: directory.path("missing"), errno: ENOENT), url: request.url)
+        ) { try await failing.response(for: request) }
+    }
 }
 
 /// The events of the bytes stage for one subscriber.
