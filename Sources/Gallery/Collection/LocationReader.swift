@@ -97,7 +97,8 @@ struct LocationReader: Sendable {
     /// Returns the path of a location that is not on a server; `nil` if it is no path.
     static func path(of location: String) -> String? {
         let text = location.trimmed
-        return text.hasPrefix("file:") ? URL(string: text).map { expanded($0.path(percentEncoded: false)) } : expanded(text)
+        return text.hasPrefix("file:")
+            ? URL(string: text).map { expanded($0.path(percentEncoded: false)) } : expanded(text)
     }
 
     /// Returns the absolute path, without `~`, `.` and `..`: that of files which have changed is. Links stay.

@@ -48,7 +48,11 @@ import WebImageGTK
         let former = watchedFolders
         _ = watchFolders()
         // A reading in progress is of the former places.
-        if isStale { arrange() } else { readAgain(ifChanged: watchedFolders.subtracting(former), since: start) }
+        if isStale {
+            arrange()
+        } else {
+            readAgain(ifChanged: Set(new.flatMap(\.folders)).subtracting(former), since: start)
+        }
     }
 
     /// Reads all folders again if one has changed. Most have not, and a large tree takes long.

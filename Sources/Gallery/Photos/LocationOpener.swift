@@ -170,8 +170,8 @@ struct OpenRequest: Sendable {
             session.settings.noteLocation(location)
         }
         if reading.replaces, session.collection.isEmpty { follower.stop() }
-        // An empty folder does not join images that it should have replaced. These may be of a request that was ended before it
-        // followed their folders.
+        // An empty folder does not join images that it should have replaced. These may be of a request that was ended
+        // before it followed their folders.
         let joins = !reading.replaces || session.collection.isEmpty
         let new = reading.file.map { [FollowedPlace(beside: $0)] } ?? places
         follower.follow(joins ? new : [], readFrom: reading.start)

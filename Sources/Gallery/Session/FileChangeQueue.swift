@@ -7,8 +7,8 @@ import WebImageGTK
     /// How many changes of each file have not ended.
     private var counts: [URL: Int] = [:]
     private var stamps: [URL: FileStamp] = [:]
-    /// What files are like whose former content came back, or that have another name, by what they were like before with that
-    /// content.
+    /// What files are like whose former content came back, or that have another name, by what they were like before
+    /// with that content.
     private var returned: [FileStamp: FileStamp] = [:]
     /// Where those files are.
     private var places: [FileStamp: URL] = [:]
@@ -34,8 +34,8 @@ import WebImageGTK
         (returned[former], places[current]) = (current, file)
     }
 
-    /// Returns where a file is, and what it is like, that has the content again that it had with a stamp, unless another program
-    /// has changed it.
+    /// Returns where a file is, and what it is like, that has the content again that it had with a stamp, unless another
+    /// program has changed it.
     func place(of file: URL, afterReturnOf former: FileStamp) -> (file: URL, stamp: FileStamp) {
         var (stamp, known) = (former, Set([former]))
         while let next = returned[stamp], known.insert(next).inserted { stamp = next }

@@ -61,7 +61,8 @@ import WebImageGTK
     /// - Parameters:
     ///   - files: those that taking it back changes.
     ///   - byteCount: the length of what is kept for that.
-    ///   - undo: takes it back, or what is left of it after a failure. Returns why something is left that can be tried again.
+    ///   - undo: takes it back, or what is left of it after a failure. Returns why something is left that can be tried
+    ///     again.
     func showToast(
         _ message: String, of files: [URL], keeping byteCount: Int = 0, undo: @escaping @MainActor () async -> String?
     ) {

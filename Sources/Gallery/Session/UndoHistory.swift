@@ -42,8 +42,8 @@ import FoundationEssentials
     /// - Parameters:
     ///   - files: those that taking it back changes.
     ///   - byteCount: the length of what the step keeps.
-    ///   - body: takes it back, or what is left of it after a failure. Returns why something is left that can be tried again,
-    ///     for users.
+    ///   - body: takes it back, or what is left of it after a failure. Returns why something is left that can be tried
+    ///     again, for users.
     func add(of files: [URL] = [], byteCount: Int = 0, _ body: @escaping @MainActor () async -> String?) -> Step {
         let step = Step(files, byteCount: byteCount, body)
         steps.append(step)

@@ -37,12 +37,12 @@ import WebImageCore
         for arguments in Self.commands {
             let run = try await tool.run(arguments)
             #expect(
-                run.status != 0 && run.errors.contains("/var/tmp (No space left on device)"),
+                run.status != 0 && run.errors.contains("No space left on device"),
                 "\(arguments[0]): \(run.errors)")
         }
     }
 
-    /// The tool waits until the pipe is read, so its peak is known before it ends.
+    /// The tool waits until the pipe is read, while it still has the file. Mapped pages of a file are not memory that it takes.
     @Test func aLongFileIsNotInMemory() async throws {
         let image = try TestImage(width: 400, height: 300).data(.png)
         _ = try #require(try write(image, to: "in.png", byteCount: 201 << 20))
@@ -53,13 +53,13 @@ import WebImageCore
                     "$tool" $command > pipe &
                     exec 3< pipe
                     read -r -d '' -N 1 -u 3
-                    grep VmHWM "/proc/$!/status"
+                    grep RssAnon "/proc/$!/status"
                     cat <&3 > /dev/null
                     wait $! || exit
                 done
                 """)
         #expect(run.status == 0, "\(run.errors)")
-        let peaks = run.output.matches(of: /VmHWM:\s+([0-9]+) kB/).compactMap { Int($0.output.1) }
+        let peaks = run.output.matches(of: /RssAnon:\s+([0-9]+) kB/).compactMap { Int($0.output.1) }
         #expect(peaks.count == 2 && peaks.allSatisfy { $0 > 1 << 10 && $0 < 100 << 10 }, "\(run.output)")
     }
 }

@@ -182,6 +182,7 @@ import WebImageTestSupport
         #expect(response.data == data)
 
         configuration.bodyStorage.temporaryDirectory = directory.url("missing")
+        configuration.cache = ImageCache(memory: MemoryCache(costLimit: 64 << 20), disk: nil)
         let failing = WebImageManager(configuration: configuration)
         await #expect(
             throws: WebImageError.outOfResources(
