@@ -43,19 +43,16 @@ final class FormerFiles: Sendable {
     /// Returns the content at a place. Blocks the thread.
     func content(at range: Range<Int>) throws(SystemError) -> Data {
         var data = Data(count: range.count)
-        let failure = data.withUnsafeMutableBytes { bytes -> Int32? in
-            var offset = 0
-            while offset < bytes.count {
-                let count = pread(
-                    file.descriptor, bytes.baseAddress.map { $0 + offset }, bytes.count - offset,
-                    range.lowerBound + offset)
-                guard count > 0 || count < 0 && errno == EINTR else { return count < 0 ? errno : EIO }
-                offset += max(0, count)
+        let length = data.withUnsafeMutableBytes { bytes in
+            Result { () throws(RegularFile.Failure) in
+                try RegularFile.readAll(file.descriptor, at: Int64(range.lowerBound), into: bytes)
             }
-            return nil
         }
-        if let failure { throw SystemError(number: failure) }
-        return data
+        switch length {
+        case .success(data.count): return data
+        case .success: throw SystemError(number: EIO)
+        case .failure(let failure): throw SystemError(number: failure.errno)
+        }
     }
 }
 

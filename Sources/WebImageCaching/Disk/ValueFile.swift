@@ -80,19 +80,11 @@ enum ValueFile {
     static func read(
         _ descriptor: Int32, at offset: Int64, into buffer: UnsafeMutableRawBufferPointer
     ) throws(DiskFault) -> Bool {
-        var rest = buffer[...]
-        while !rest.isEmpty {
-            let bytes = UnsafeMutableRawBufferPointer(rebasing: rest)
-            let count = pread(descriptor, bytes.baseAddress, bytes.count, off_t(offset) + off_t(rest.startIndex))
-            if count > 0 {
-                rest = rest.dropFirst(count)
-            } else if count == 0 {
-                return false
-            } else if errno != EINTR {
-                throw .system(errno: errno)
-            }
+        do throws(RegularFile.Failure) {
+            return try RegularFile.readAll(descriptor, at: offset, into: buffer) == buffer.count
+        } catch {
+            throw .system(errno: error.errno)
         }
-        return true
     }
 }
 

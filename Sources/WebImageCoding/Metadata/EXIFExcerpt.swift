@@ -55,14 +55,8 @@ package enum EXIFExcerpt {
         func bytes(at offset: Int, count: Int) -> Data? {
             guard offset < byteCount else { return nil }
             var bytes = Data(count: min(count, byteCount - offset))
-            var length = 0
-            while length < bytes.count {
-                let part = bytes.withUnsafeMutableBytes { memory in
-                    pread(descriptor, memory.baseAddress.map { $0 + length }, memory.count - length, offset + length)
-                }
-                if part < 0, errno == EINTR { continue }
-                guard part > 0 else { break }
-                length += part
+            let length = bytes.withUnsafeMutableBytes { memory in
+                (try? RegularFile.readAll(descriptor, at: Int64(offset), into: memory)) ?? 0
             }
             return length == 0 ? nil : bytes.prefix(length)
         }

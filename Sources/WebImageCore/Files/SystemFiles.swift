@@ -45,6 +45,23 @@ package enum RegularFile {
         return overflows || free >= UInt64(max(0, byteCount))
     }
 
+    /// Fills a buffer with the bytes of an open file from `offset` on. Returns the number of bytes read, which is smaller at the end of the
+    /// file.
+    package static func readAll(
+        _ descriptor: Int32, at offset: Int64, into buffer: UnsafeMutableRawBufferPointer
+    ) throws(Failure) -> Int {
+        var length = 0
+        while length < buffer.count {
+            let rest = UnsafeMutableRawBufferPointer(rebasing: buffer[length...])
+            let count = pread(descriptor, rest.baseAddress, rest.count, off_t(offset) + off_t(length))
+            if count < 0, errno == EINTR { continue }
+            guard count >= 0 else { throw Failure(errno: errno) }
+            if count == 0 { break }
+            length += count
+        }
+        return length
+    }
+
     /// Writes all bytes.
     ///
     /// - Parameter write: writes the first bytes of its argument, which start at `offset` of all bytes. Returns the

@@ -107,14 +107,8 @@ final class PartialFile: Sendable {
 
     private func bytes(at offset: Int64, count: Int) -> [UInt8]? {
         let bytes = [UInt8](unsafeUninitializedCapacity: count) { buffer, received in
-            while received < count {
-                let result = pread(
-                    descriptor, buffer.baseAddress.map { $0 + received }, count - received,
-                    off_t(offset) + off_t(received))
-                if result < 0, errno == EINTR { continue }
-                guard result > 0 else { return }
-                received += result
-            }
+            let memory = UnsafeMutableRawBufferPointer(rebasing: UnsafeMutableRawBufferPointer(buffer)[..<count])
+            received = (try? RegularFile.readAll(descriptor, at: offset, into: memory)) ?? 0
         }
         return bytes.count == count ? bytes : nil
     }
