@@ -15,6 +15,9 @@ package struct DecodingPlan: Sendable {
     let colors: ColorConversion
     package var options: DecodingOptions
 
+    /// Above this, in bytes, a slower way of decoding is taken that needs less, if there is one.
+    static let memoryForSpeed = 512 << 20
+
     /// Throws ``WebImageError/LimitFailure/pixels(size:limit:)`` before anything is allocated.
     ///
     /// - Parameter colors: evaluated only for images within the limits; a profile can take lcms2 tens of milliseconds.

@@ -101,7 +101,7 @@ extension StillFile {
                 storedSize: size, orientation: orientation, colors: ColorConversion(from: colors, model: colorModel),
                 options: options)
             let byteCount = plan.byteCount(from: size) + workingByteCount
-            if byteCount > min(options.limits.memoryByteCount, Self.memoryForSpeed),
+            if byteCount > min(options.limits.memoryByteCount, DecodingPlan.memoryForSpeed),
                 let image = try resampledImage(plan, format, within: byteCount)
             {
                 return image
@@ -119,9 +119,6 @@ extension StillFile {
 }
 
 extension StillFile {
-    /// Above this, in bytes, thumbnails are made row by row, which takes longer.
-    private static var memoryForSpeed: Int { 512 << 20 }
-
     /// Returns the image made row by row; `nil` where that is not possible, or takes no less memory than `limit`.
     private func resampledImage(
         _ plan: DecodingPlan, _ format: ImageFormat, within limit: Int

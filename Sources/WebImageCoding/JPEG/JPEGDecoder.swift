@@ -125,9 +125,6 @@ extension DecodingPlan {
         return smaller
     }
 
-    /// Above this, in bytes, a slower way is taken that needs less, if there is one.
-    private static let memoryForSpeed = 512 << 20
-
     /// The maximum memory of decoding: libjpeg's and the rows, then, once libjpeg's is released, the further steps.
     private func byteCount(of reader: JPEGReader, _ route: DecodingRoute) -> Int {
         let outputSize = reader.outputSize(atLeast: targetSize)
