@@ -59,12 +59,16 @@ public final class ImageService: Sendable {
         public var running = 0, waiting = 0
     }
 
-    /// Returns what tells users of a store apart in keys of caches, without telling who they are. Temporary keys are renewed within hours, which
-    /// must not empty the caches: they count as one.
-    private static func storeUser(_ credential: S3Credential?) -> String {
-        guard let credential else { return "anyone" }
-        guard credential.sessionToken == nil else { return "temporary" }
-        return String(SHA256.hexDigest(of: Array(credential.keyID.utf8)).prefix(16))
+    /// Returns what tells stores, and their users, apart in keys of caches, without saying who the users are: a store lets others read other
+    /// objects. Temporary keys are renewed within hours, which must not empty the caches: they count as one.
+    private static func storeText(_ configuration: Configuration) -> String {
+        let user =
+            configuration.storeCredential.map { credential in
+                credential.sessionToken == nil
+                    ? String(SHA256.hexDigest(of: Array(credential.keyID.utf8)).prefix(16)) : "temporary"
+            } ?? "anyone"
+        let place = configuration.store.map { "\($0.endpoint.absoluteString) \($0.region) \($0.style)" } ?? ""
+        return "\(place) \(user)"
     }
 
     /// Creates a service. It loads nothing before the first request.
@@ -101,8 +105,7 @@ public final class ImageService: Sendable {
             usesSourceLifetime: configuration.usesSourceLifetime,
             watermark: configuration.watermark.map { WatermarkImage($0, opacity: configuration.watermarkOpacity) },
             folder: configuration.folder?.absoluteString ?? "",
-            store: configuration.store.map { "\($0.endpoint.absoluteString) \($0.region) \($0.style)" } ?? "",
-            storeUser: Self.storeUser(configuration.storeCredential), sources: sources, now: configuration.now)
+            store: Self.storeText(configuration), sources: sources, now: configuration.now)
         self.maker = maker
         let limits = configuration.limits
         let waitingCount = max(0, limits.workCount) + max(0, limits.queueLength)

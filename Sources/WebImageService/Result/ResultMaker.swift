@@ -21,8 +21,6 @@ struct ResultMaker: Sendable {
     let watermark: WatermarkImage?
     /// Where `local:` and `s3:` sources come from.
     let folder: String, store: String
-    /// Whose keys load `s3:` sources, in keys of originals: stores let others read other objects.
-    let storeUser: String
     /// Which sources redirects may lead to.
     let sources: SourcePolicy
     let now: @Sendable () -> Date
@@ -45,7 +43,7 @@ struct ResultMaker: Sendable {
         if key.recipe.watermark != nil { parts.append(watermark?.id ?? "none") }
         let scheme = key.source.text.prefix { $0 != ":" }.lowercased()
         if scheme == "local" { parts.append(folder) }
-        if scheme == "s3" { parts.append("\(store) \(storeUser)") }
+        if scheme == "s3" { parts.append(store) }
         return parts.joined(separator: " ")
     }
 
@@ -76,8 +74,7 @@ struct ResultMaker: Sendable {
         request.totalTimeout = limits.transferTime
         if Self.isInStore(url) {
             // Other services that use the cache may have another store.
-            let prefix = "\(store) \(storeUser) "
-            request.cacheKeyFilter = { prefix + $0.absoluteString }
+            request.cacheKeyFilter = { [store] in store + " " + $0.absoluteString }
         }
         let response = try await manager.dataResponse(for: request, acceptsAnyAnswer: false)
         // A cache may have what came from elsewhere.
