@@ -89,7 +89,7 @@ struct AnimateCommand: Command {
 
     func run() async -> ExitStatus {
         let bar = ProgressBar(count: inputs.count, console: .standard, isHidden: isQuiet)
-        var report = ConversionReport(input: inputs[0], format: output.format)
+        var report = ConversionReport(decoding: decoding(of: inputs[0]), format: output.format)
         let current = LockBox(inputs[0])
         do throws(WebImageError) {
             try output.checkFile(index: 0)
@@ -110,16 +110,20 @@ struct AnimateCommand: Command {
             report.error = error
         }
         bar.clear()
-        print(report, about: current.withLock { $0 })
+        // An error is about the frame that was being read.
+        report.decoding = decoding(of: current.withLock { $0 })
+        print(report)
         return report.error == nil ? .success : .failure
     }
 
-    /// - Parameter input: the frame that an error is about.
-    private func print(_ report: ConversionReport, about input: ImageInput) {
+    private func decoding(of input: ImageInput) -> DecodingSettings {
+        DecodingSettings(input: input, limit: limit, codecs: codecs, canScale: size.canDecodeSmaller)
+    }
+
+    private func print(_ report: ConversionReport) {
         let console = Console.standard
-        let decoding = DecodingSettings(input: input, limit: limit, codecs: codecs, canScale: size.canDecodeSmaller)
         if let error = report.error {
-            console.complain(error.shellDescription(about: input.argument.description, decoding: decoding))
+            console.complain(error.shellDescription(of: report.decoding))
         } else if let info = report.info, let file = report.file, !isJSON, !isQuiet,
             file.path != OutputFile.standardOutput
         {
@@ -133,7 +137,7 @@ struct AnimateCommand: Command {
                 ("format", .optional(report.info?.format.name)), ("width", .optional(report.info?.size.width)),
                 ("height", .optional(report.info?.size.height)), ("frames", .optional(report.info?.frameCount)),
                 ("bytes", .optional(report.file?.data.count)),
-                ("error", report.error.map { $0.json(about: input.argument.description, decoding: decoding) } ?? .null),
+                ("error", report.error.map { $0.json(of: report.decoding) } ?? .null),
             ]
             console.print(JSON(JSON.fields(path: report.file?.path) + facts))
         }

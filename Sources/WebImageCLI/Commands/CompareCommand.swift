@@ -140,10 +140,7 @@ struct ComparisonReport: Sendable {
     @MainActor
     func print(on console: Console, decoding: DecodingSettings, isJSON: Bool, isQuiet: Bool) {
         if isJSON { console.print(json(decoding)) }
-        if let error {
-            let argument = decoding.input.argument.description
-            return console.complain(error.shellDescription(about: argument, decoding: decoding))
-        }
+        if let error { return console.complain(error.shellDescription(of: decoding)) }
         if !isJSON, !isQuiet { for line in lines { console.print(line) } }
     }
 
@@ -187,12 +184,7 @@ struct ComparisonReport: Sendable {
         ]
         return JSON(
             facts + JSON.fields(path: path)
-                + [
-                    (
-                        "error",
-                        error.map { $0.json(about: decoding.input.argument.description, decoding: decoding) } ?? .null
-                    )
-                ])
+                + [("error", error.map { $0.json(of: decoding) } ?? .null)])
     }
 
     /// A number with that many decimal digits, without zeros at the end.

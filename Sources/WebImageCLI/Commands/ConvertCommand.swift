@@ -119,8 +119,8 @@ struct ConvertCommand: Command {
         on input: ImageInput, index: Int, session: LoadingSession
     ) async -> ConversionReport {
         let start = ContinuousClock.now
-        var report = ConversionReport(input: input, format: output.format)
-        report.decoding = DecodingSettings(input: input, limit: limit, codecs: codecs, canScale: size.canDecodeSmaller)
+        let decoding = DecodingSettings(input: input, limit: limit, codecs: codecs, canScale: size.canDecodeSmaller)
+        var report = ConversionReport(decoding: decoding, format: output.format)
         do throws(WebImageError) {
             try output.checkFile(index: index)
             // A gain map must follow what is done after decoding.
@@ -143,7 +143,7 @@ struct ConvertCommand: Command {
 
 /// The report of `convert` about one image.
 struct ConversionReport: Sendable {
-    let input: ImageInput
+    var decoding: DecodingSettings
     /// The format on the command line, if any.
     let format: ImageFormat?
     /// The properties of the written image.
@@ -151,20 +151,18 @@ struct ConversionReport: Sendable {
     var file: ImageOutput.WrittenFile?
     var duration = Duration.zero
     var error: WebImageError?
-    /// For the advice to the error.
-    var decoding: DecodingSettings?
 
-    init(input: ImageInput, format: ImageFormat?) {
-        self.input = input
+    init(decoding: DecodingSettings, format: ImageFormat?) {
+        self.decoding = decoding
         self.format = format
     }
+
+    var input: ImageInput { decoding.input }
 
     @MainActor
     func print(on console: Console, isJSON: Bool, isQuiet: Bool, printsLine: Bool) {
         if isJSON { console.print(json) }
-        if let error {
-            console.complain(error.shellDescription(about: input.argument.description, decoding: decoding))
-        }
+        if let error { console.complain(error.shellDescription(of: decoding)) }
         if !isQuiet, let warning = file?.warning { console.complain("warning: \(warning)") }
         if error == nil, printsLine { console.print(line) }
     }
@@ -185,7 +183,7 @@ struct ConversionReport: Sendable {
             ("width", .optional(info?.size.width)), ("height", .optional(info?.size.height)),
             ("frames", .optional(info?.frameCount)), ("bytes", .optional(file?.data.count)),
             ("milliseconds", .decimal(duration.milliseconds)), ("warning", .optional(file?.warning)),
-            ("error", error.map { $0.json(about: input.argument.description, decoding: decoding) } ?? .null),
+            ("error", error.map { $0.json(of: decoding) } ?? .null),
         ]
         return JSON(paths + facts)
     }

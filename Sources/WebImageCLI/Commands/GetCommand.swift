@@ -116,8 +116,8 @@ struct GetCommand: Command {
         on input: ImageInput, index: Int, session: LoadingSession, bar: ProgressBar
     ) async -> LoadReport {
         let start = ContinuousClock.now
-        var report = LoadReport(input: input)
-        report.decoding = DecodingSettings(input: input, limit: limit, codecs: codecs, canScale: size.canDecodeSmaller)
+        var report = LoadReport(
+            decoding: DecodingSettings(input: input, limit: limit, codecs: codecs, canScale: size.canDecodeSmaller))
         let trace = LockBox(LoadTrace())
         do throws(WebImageError) {
             try output?.checkFile(index: index)
@@ -141,7 +141,7 @@ struct GetCommand: Command {
 
 /// The report of `get` about one image.
 struct LoadReport: Sendable {
-    let input: ImageInput
+    let decoding: DecodingSettings
     /// `memory`, `disk`, `network`, `file`, `data`, `stdin`, or `none` without an image.
     var source = "none"
     var format: ImageFormat?
@@ -152,12 +152,12 @@ struct LoadReport: Sendable {
     /// The written file, if any.
     var file: ImageOutput.WrittenFile?
     var error: WebImageError?
-    /// For the advice to the error.
-    var decoding: DecodingSettings?
     /// The trace of the load, if it is to be printed.
     var trace: LoadTrace?
 
-    init(input: ImageInput) { self.input = input }
+    init(decoding: DecodingSettings) { self.decoding = decoding }
+
+    var input: ImageInput { decoding.input }
 
     mutating func note(_ response: WebImageResponse, byteCount: Int?, sourceName: String) {
         source =
@@ -175,9 +175,7 @@ struct LoadReport: Sendable {
     @MainActor
     func print(on console: Console, isJSON: Bool, isQuiet: Bool, printsLine: Bool) {
         if isJSON { console.print(json) }
-        if let error {
-            console.complain(error.shellDescription(about: input.argument.description, decoding: decoding))
-        }
+        if let error { console.complain(error.shellDescription(of: decoding)) }
         if isQuiet { return }
         if let warning = file?.warning { console.complain("warning: \(warning)") }
         if !printsLine { return }
@@ -202,7 +200,7 @@ struct LoadReport: Sendable {
         facts += JSON.fields(path: file?.path)
         facts += [
             ("warning", .optional(file?.warning)),
-            ("error", error.map { $0.json(about: input.argument.description, decoding: decoding) } ?? .null),
+            ("error", error.map { $0.json(of: decoding) } ?? .null),
         ]
         if let trace { facts.append(("trace", trace.json)) }
         return JSON(facts)

@@ -237,9 +237,7 @@ struct HashReport: Sendable {
 
     var input: ImageInput { decoding.input }
 
-    func description(of error: WebImageError) -> String {
-        error.shellDescription(about: input.argument.description, decoding: decoding)
-    }
+    func description(of error: WebImageError) -> String { error.shellDescription(of: decoding) }
 
     @MainActor
     func print(on console: Console, only: HashCommand.Kind?, isJSON: Bool) {
@@ -261,7 +259,7 @@ struct HashReport: Sendable {
         return JSON(
             [("url", .string(input.reportedName))]
                 + hashes.filter { only == nil || only == $0.0 }.map { ($0.0.rawValue, .optional($0.1)) }
-                + [("error", error.map { $0.json(about: input.argument.description, decoding: decoding) } ?? .null)])
+                + [("error", error.map { $0.json(of: decoding) } ?? .null)])
     }
 }
 

@@ -95,8 +95,7 @@ struct SheetCommand: Command {
                 bar.end(index)
                 if let error = cell.error {
                     let decoding = DecodingSettings(input: inputs[index], limit: limit, codecs: codecs)
-                    console.complain(
-                        error.shellDescription(about: inputs[index].argument.description, decoding: decoding))
+                    console.complain(error.shellDescription(of: decoding))
                 }
                 namesFailure = namesFailure ?? cell.labelError
                 if let image = cell.image { count += 1; sheet.draw(image, at: index) }

@@ -25,7 +25,7 @@ struct DecodingSettings: Sendable {
         return text.isEmpty ? nil : text.prefix(1).uppercased() + text.dropFirst() + "."
     }
 
-    /// The value of `--max-pixels` with which an image is decoded; `nil` if there is none.
+    /// The value of `--max-pixels` with which an image is decoded; `nil` if no value is enough.
     ///
     /// - Parameter size: that of the image, if it is known.
     func sufficientLimit(forMemory byteCount: Int, allowed: Int, size: PixelSize?) -> PixelCount? {

@@ -20,6 +20,11 @@ extension WebImageError {
             from: [text, advice].compactMap(\.self).joined(separator: " "))
     }
 
+    /// The same about an input that is decoded.
+    func shellDescription(of decoding: DecodingSettings) -> String {
+        shellDescription(about: decoding.input.argument.description, decoding: decoding)
+    }
+
     /// Whether the output would have replaced the input, which must not be removed.
     private func isRefusedReplacement(of argument: String?) -> Bool {
         guard case .file(let path, EEXIST) = self, let argument,
