@@ -31,10 +31,7 @@ struct CachingTests {
         let directory = try TemporaryDirectory()
         let origin = try OriginServer()
         func fixture() throws -> ServiceFixture {
-            try ServiceFixture(origin) {
-                $0.disk = DiskCache(
-                    configuration: DiskCache.Configuration(directory: URL(filePath: directory.path("results"))))
-            }
+            try ServiceFixture(origin) { $0.disk = ServiceFixture.disk(in: directory) }
         }
         let first = try fixture()
         try await first.serve("/a.png", width: 40, height: 30)
@@ -62,8 +59,7 @@ struct CachingTests {
         let origin = try OriginServer()
         func status(_ path: String, _ change: (inout ImageService.Configuration) -> Void) async throws -> String {
             let fixture = try ServiceFixture(origin) {
-                $0.disk = DiskCache(
-                    configuration: DiskCache.Configuration(directory: URL(filePath: directory.path("results"))))
+                $0.disk = ServiceFixture.disk(in: directory)
                 $0.watermark = try? CodecRegistry.shared.encode(ServiceFixture.picture(width: 4, height: 4), as: .png)
                 change(&$0)
             }
@@ -218,10 +214,7 @@ struct CachingTests {
         let directory = try TemporaryDirectory()
         let origin = try OriginServer()
         func fixture() throws -> ServiceFixture {
-            try ServiceFixture(origin) {
-                $0.disk = DiskCache(
-                    configuration: DiskCache.Configuration(directory: URL(filePath: directory.path("results"))))
-            }
+            try ServiceFixture(origin) { $0.disk = ServiceFixture.disk(in: directory) }
         }
         let first = try fixture()
         try await first.serve("/a.png", width: 40, height: 30)

@@ -34,6 +34,11 @@ struct ServiceFixture {
         return configuration
     }
 
+    /// A cache for results in a folder.
+    static func disk(in directory: TemporaryDirectory) -> DiskCache {
+        DiskCache(configuration: DiskCache.Configuration(directory: URL(filePath: directory.path("results"))))
+    }
+
     /// Answers a path behind the place of a signature, which is not checked. `{}` stands for the origin's address.
     func get(_ path: String, _ headers: [String: String] = [:], method: String = "GET") async throws -> ServiceAnswer {
         let address = try origin.url("/").absoluteString.dropLast()

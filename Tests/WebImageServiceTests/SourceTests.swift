@@ -178,8 +178,7 @@ struct SourceTests {
     /// A key that may not read an object must not get what was made of it. Temporary keys change too often to be told apart.
     @Test func resultsAreKeptByTheUserOfTheStore() async throws {
         let directory = try TemporaryDirectory()
-        let disk = DiskCache(
-            configuration: DiskCache.Configuration(directory: URL(filePath: directory.path("results"))))
+        let disk = ServiceFixture.disk(in: directory)
         let origin = try OriginServer()
         try await origin.answer("/bucket/a.png", "Cache-Control: max-age=600", body: try Self.png(width: 8))
         func made(_ user: String, token: String? = nil) async throws -> Int {

@@ -26,8 +26,7 @@ struct StreamTests {
         try directory.write(Self.noise(), to: "photos/a.png")
         return try ServiceFixture {
             $0.folder = URL(filePath: directory.path("photos"), directoryHint: .isDirectory)
-            $0.disk = DiskCache(
-                configuration: DiskCache.Configuration(directory: URL(filePath: directory.path("results"))))
+            $0.disk = ServiceFixture.disk(in: directory)
         }
     }
 
