@@ -68,7 +68,7 @@ import FoundationEssentials
         }
     }
 
-    /// Takes the last step back; returns `false` if there is none.
+    /// Takes the last step back; returns `false` without one.
     func undoLast() -> Bool {
         guard let last = steps.last(where: { !$0.isInProgress }) else { return false }
         undo(last)

@@ -13,7 +13,7 @@ final class ConnectionTable: Sendable {
     struct Times: Sendable {
         /// From the connection to the end of the first head.
         var head = Duration.seconds(10)
-        /// From an answer to the end of the next head; 0 if there is none.
+        /// From an answer to the end of the next head; 0 ends connections after an answer.
         var idle = Duration.seconds(30)
         /// For sending an answer, besides the time that its bytes take at the rate.
         var sending = Duration.seconds(30)
