@@ -28,6 +28,10 @@ struct cwi_jpeg_decoder {
     bool is_in_pass;
     // cwi_jpeg_consume has read every scan.
     bool is_complete;
+    // The current scan adds nothing to the output, and its data have not been passed yet, or have.
+    enum { NOT_SKIPPED, TO_BE_SKIPPED, SKIPPED } skipped_scan;
+    // The number of bytes of a scan that is to be skipped which contain no marker.
+    size_t searched_count;
     // The frame header.
     struct frame {
         JDIMENSION width, height;
@@ -72,8 +76,8 @@ static bool is_sequential_huffman(const struct jpeg_decompress_struct *jpeg) {
 // After damage, libjpeg continues with gray or repeated blocks and a warning; here, decoding ends. Warnings that do not
 // affect pixels (stray bytes between markers, unusual version numbers) are ignored.
 static void emit_message(j_common_ptr jpeg, int level) {
-    if (level >= 0) return;
     cwi_jpeg_decoder *decoder = jpeg->client_data;
+    if (level >= 0 || decoder->skipped_scan == SKIPPED) return;
     switch (jpeg->err->msg_code) {
     case JWRN_HUFF_BAD_CODE:
         if (is_sequential_huffman(&decoder->jpeg) && !decoder->reached_end) fail(decoder, CWI_JPEG_UNKNOWN_CODE);
@@ -222,17 +226,59 @@ cwi_jpeg_status cwi_jpeg_start(
     return CWI_JPEG_OK;
 }
 
-// Whether no further scan is needed: every component had one and, in a progressive image, every coefficient its last
-// bit.
+// Whether a block is one sample of the output, the DC coefficient: at an eighth; blocks of subsampled chroma are larger.
+static bool has_blocks_of_one_sample(const jpeg_component_info *component) {
+#if JPEG_LIB_VERSION >= 70
+    return component->DCT_h_scaled_size == 1 && component->DCT_v_scaled_size == 1;
+#else
+    return component->DCT_scaled_size == 1;
+#endif
+}
+
+// Whether no further scan is needed: every component had one and, in a progressive image, every coefficient that the output depends on its
+// last bit.
 static bool has_all_detail(const struct jpeg_decompress_struct *jpeg) {
     for (int component = 0; component < jpeg->num_components; component++) {
         // Set when the component's first scan starts.
         if (!jpeg->comp_info[component].quant_table) return false;
         if (!jpeg->coef_bits) continue;
-        for (int i = 0; i < DCTSIZE2; i++) {
+        int count = has_blocks_of_one_sample(&jpeg->comp_info[component]) ? 1 : DCTSIZE2;
+        for (int i = 0; i < count; i++) {
             if (jpeg->coef_bits[component][i] != 0) return false;
         }
     }
+    return true;
+}
+
+// Whether no sample of the output depends on the current scan.
+static bool is_unneeded_scan(const struct jpeg_decompress_struct *jpeg) {
+    // The arithmetic decoder would decode zeros instead.
+    return jpeg->progressive_mode && !jpeg->arith_code && jpeg->Ss > 0 && has_blocks_of_one_sample(jpeg->cur_comp_info[0]);
+}
+
+// Moves the source behind the data of a scan, to a marker or to the end of the file; false if neither has arrived.
+static bool skip_scan_data(cwi_jpeg_decoder *decoder) {
+    struct jpeg_source_mgr *source = &decoder->source;
+    const JOCTET *start = source->next_input_byte;
+    size_t offset = decoder->searched_count;
+    while (offset + 1 < source->bytes_in_buffer) {
+        const JOCTET *found = memchr(start + offset, 0xFF, source->bytes_in_buffer - 1 - offset);
+        offset = found ? (size_t)(found - start) : source->bytes_in_buffer - 1;
+        if (!found) break;
+        JOCTET code = found[1];
+        bool is_data = code == 0 || (code >= JPEG_RST0 && code <= JPEG_RST0 + 7);
+        // Before a marker, 0xFF may be repeated.
+        if (!is_data && code != 0xFF) break;
+        offset += is_data ? 2 : 1;
+    }
+    bool is_at_marker = offset + 1 < source->bytes_in_buffer;
+    if (!is_at_marker && !decoder->is_end) {
+        decoder->searched_count = offset;
+        return false;
+    }
+    if (!is_at_marker) offset = source->bytes_in_buffer;
+    source->next_input_byte += offset;
+    source->bytes_in_buffer -= offset;
     return true;
 }
 
@@ -242,7 +288,17 @@ cwi_jpeg_status cwi_jpeg_consume(
     *is_complete = false;
     if (setjmp(decoder->escape)) return decoder->status;
     for (unsigned row = 0; row < row_count && !*is_complete; row++) {
+        if (decoder->skipped_scan == TO_BE_SKIPPED) {
+            if (!skip_scan_data(decoder)) return CWI_JPEG_NEEDS_BYTES;
+            // libjpeg finds the marker instead of data, and leaves the blocks as they are but for coefficients of the first.
+            decoder->skipped_scan = SKIPPED;
+        }
         int result = jpeg_consume_input(jpeg);
+        if (result == JPEG_SCAN_COMPLETED) decoder->skipped_scan = NOT_SKIPPED;
+        if (result == JPEG_REACHED_SOS && is_unneeded_scan(jpeg)) {
+            decoder->skipped_scan = TO_BE_SKIPPED;
+            decoder->searched_count = 0;
+        }
         bool is_last = result == JPEG_REACHED_EOI;
         // The last scan may be complete when the end is reached: missing bits raise a warning. But missing scans raise
         // none, since they only add detail, and arithmetic coding never does.

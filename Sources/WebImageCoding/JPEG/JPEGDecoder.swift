@@ -8,6 +8,8 @@ package import WebImageCore
 /// A damaged file is decoded up to the first damage: rows that libjpeg would fill with gray or repeated blocks stay
 /// transparent. Of a progressive file, detail is missing instead, unless its first scan is damaged. A missing end
 /// marker is tolerated, except with arithmetic coding, where it cannot be told from truncation.
+///
+/// At an eighth of the size, the scans of a progressive file on which no pixel depends are skipped: such an image is complete without them.
 package struct JPEGDecoder: ProbingDecoder {
     package init() {}
 
