@@ -27,6 +27,7 @@ struct GrammarTests {
             ("w:7", { $0.width = 7 }), ("height:8", { $0.height = 8 }),
             ("mw:7", { $0.minWidth = 7 }), ("min-height:8", { $0.minHeight = 8 }),
             ("z:1.5", { ($0.zoomX, $0.zoomY) = (1.5, 1.5) }), ("zoom:2:3", { ($0.zoomX, $0.zoomY) = (2, 3) }),
+            ("z::3", { ($0.zoomX, $0.zoomY) = (1, 3) }),
             ("dpr:2", { $0.density = 2 }), ("el:t", { $0.enlarges = true }),
             (
                 "ex:1:soea:1:2",

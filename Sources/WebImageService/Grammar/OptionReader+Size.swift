@@ -36,9 +36,10 @@ extension OptionReader {
             ["zoom", "z"],
             { reader, arguments throws(Refusal) in
                 try arguments.checkCount(1...2)
-                guard let x = try arguments.number(0, in: 0.0001...1000) else { return }
-                reader.recipe.zoomX = x
-                reader.recipe.zoomY = try arguments.number(1, in: 0.0001...1000) ?? x
+                if let zoom = try arguments.number(0, in: 0.0001...1000) {
+                    (reader.recipe.zoomX, reader.recipe.zoomY) = (zoom, zoom)
+                }
+                if let zoom = try arguments.number(1, in: 0.0001...1000) { reader.recipe.zoomY = zoom }
             }
         ),
         (
