@@ -4,9 +4,9 @@
     measure.py WEBIMAGE-SERVER SECONDS [PYTHON]
 
 Each makes JPEG thumbnails of photographs, 400 to 500 pixels wide, of which no two are equal ("cold"); then one of them is requested again
-and again with wrk ("stored"), from services that store results, as fast as they can and at half of that rate. Beside webimage-server, which decodes in other processes, are aiohttp with
-Pillow, and if PYTHON has the packages, aiohttp with pyvips, and thumbor. PYTHON is this one by default. Memory is that of all processes of
-a service at the end.
+and again with wrk ("stored"), from services that store results, as fast as they can and at half of that rate. Beside webimage-server,
+which decodes in other processes, are aiohttp with Pillow, and if PYTHON has the packages, aiohttp with pyvips, and thumbor. PYTHON is this
+one by default. Memory is that of all processes of a service at the end.
 """
 
 import concurrent.futures
