@@ -106,6 +106,11 @@ import WebImageTestSupport
         #expect(number(2) == 2 && number(3) == bright && number(4) == file.table.primary)
         #expect(file.table.items[number(1)] == nil)
         #expect(data.firstRange(of: Data("tmap".utf8)).map { $0.upperBound <= 64 } == true, "the brand")
+        // A file of the map alone has no such item, and libavif refuses the brand without one.
+        let decoder = try #require(registry.decoder(of: .avif) as? any GainMapDecoder)
+        let stored = try #require(try decoder.gainMap(of: data))
+        #expect(stored.file.firstRange(of: Data("tmap".utf8)) == nil)
+        #expect(try registry.info(of: stored.file).size == PixelSize(width: 32, height: 24))
     }
 
     @Test func appleMapsAreFound() throws {

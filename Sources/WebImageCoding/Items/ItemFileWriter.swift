@@ -87,6 +87,7 @@ package struct ItemFileWriter {
     ///
     /// - Parameter startsWithTables: whether the tables are before the data, so that readers know all about the items before it arrives.
     package consuming func finish(primary: Int, startsWithTables: Bool = false) -> [UInt8] {
+        if !items.contains(where: { $0.type == Self.toneMapped }) { replaceToneMappedBrand() }
         bytes.replace(number: bytes.count - dataStart + 8, at: dataStart - 8)
         guard startsWithTables else {
             var output = bytes
@@ -103,6 +104,17 @@ package struct ItemFileWriter {
         appendTables(to: &tables, primary: primary, dataOffset: length)
         return bytes[..<fileTypeEnd] + tables + bytes[fileTypeEnd...]
     }
+
+    /// libavif refuses files with this brand and without such an item from version 1.2 on.
+    private mutating func replaceToneMappedBrand() {
+        for offset in stride(from: 8, through: dataStart - 12, by: 4)
+        where bytes[offset..<offset + 4].elementsEqual(Self.toneMapped.utf8) {
+            bytes.replaceSubrange(offset..<offset + 4, with: "mif1".utf8)
+        }
+    }
+
+    /// The type of an item that is derived from an image and its gain map, and the brand of files with one.
+    private static let toneMapped = "tmap"
 
     private func appendTables(to output: inout [UInt8], primary: Int, dataOffset: Int) {
         output.appendBox("meta") { output in
