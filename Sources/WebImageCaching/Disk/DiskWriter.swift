@@ -284,9 +284,7 @@ extension DiskWriter {
                 index.totals.misses += batch.accesses.misses
                 if batch.accesses.generation == index.generation {
                     // Neighbours share pages.
-                    for (id, access) in batch.accesses.byID.sorted(by: { $0.key < $1.key }) {
-                        try index.noteAccess(id: id, access)
-                    }
+                    for (id, access) in batch.accesses.byID { try index.noteAccess(id: id, access) }
                 }
                 for pending in batch.changes {
                     try make(pending, in: index, stores: stores, appends: &appends, files: &written)

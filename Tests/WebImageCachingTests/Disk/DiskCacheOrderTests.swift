@@ -419,3 +419,30 @@ import WebImageTestSupport
         #expect(fixture.reported.isEmpty)
     }
 }
+
+/// Uses of entries that are not written yet.
+@Suite(.timeLimit(.minutes(1))) struct DiskAccessesTests {
+    @Test func theLastUseOfEachEntryIsKeptInTheOrderOfTheirNumbers() {
+        var accesses = DiskAccesses()
+        for id in (0..<1_000).reversed() as [Int64] {
+            accesses.note(.init(id: id, generation: 1), time: id, expires: id == 7 ? 70 : nil)
+        }
+        for id in [7, 700] as [Int64] { accesses.note(.init(id: id, generation: 1), time: 2_000 + id, expires: nil) }
+        #expect(accesses.count == 1_000 && accesses.firstTime == 0)
+        #expect(accesses.byID.map(\.id) == Array(0..<1_000))
+        #expect(accesses.byID[7].access.time == 2_007 && accesses.byID[7].access.expires == 70)
+        #expect(accesses.lastTime(.init(id: 700, generation: 1), key: nil) == 2_700)
+        #expect(accesses.expires(.init(id: 7, generation: 1), key: nil) == 70)
+        #expect(accesses.lastTime(.init(id: 1_000, generation: 1), key: nil) == nil)
+    }
+
+    @Test func usesOfAnotherIndexAreForgotten() {
+        var accesses = DiskAccesses()
+        accesses.note(.init(id: 1, generation: 1), time: 5, expires: nil)
+        #expect(accesses.lastTime(.init(id: 1, generation: 2), key: nil) == nil)
+        accesses.note(.init(id: 2, generation: 2), time: 6, expires: nil)
+        #expect(accesses.count == 1 && accesses.byID.map(\.id) == [2])
+        accesses.forgetEntries()
+        #expect(accesses.isEmpty && accesses.byID.isEmpty)
+    }
+}
