@@ -1,3 +1,4 @@
+#include "error-private.h"
 #include "image-slot.h"
 #include <webimage/webimage-paintable.h>
 
@@ -97,7 +98,7 @@ static void web_image_paintable_get_property(GObject *object, guint id, GValue *
     switch (id) {
     case WIDTH: g_value_set_int(value, web_image_request_get_width(self->slot.request)); break;
     case HEIGHT: g_value_set_int(value, web_image_request_get_height(self->slot.request)); break;
-    default: G_OBJECT_WARN_INVALID_PROPERTY_ID(object, id, pspec);
+    default: WARN_INVALID_PROPERTY(object, pspec);
     }
 }
 
@@ -105,7 +106,7 @@ static void web_image_paintable_set_property(GObject *object, guint id, const GV
     WebImagePaintable *self = WEB_IMAGE_PAINTABLE(object);
     if (image_slot_set_property(&self->slot, id, value) || self->slot.request == NULL) return;
     if (id != WIDTH && id != HEIGHT) {
-        G_OBJECT_WARN_INVALID_PROPERTY_ID(object, id, pspec);
+        WARN_INVALID_PROPERTY(object, pspec);
         return;
     }
     if (!image_slot_forward(&self->slot, pspec, value)) return;

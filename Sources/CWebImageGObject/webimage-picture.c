@@ -1,3 +1,4 @@
+#include "error-private.h"
 #include "image-slot.h"
 #include <webimage/webimage-picture.h>
 
@@ -198,7 +199,7 @@ static void web_image_picture_get_property(GObject *object, guint id, GValue *va
     case RETRY_ON_CLICK: g_value_set_boolean(value, self->slot.display.retry_on_click); break;
     case DECODE_AT_SIZE: g_value_set_boolean(value, self->slot.display.decode_at_size); break;
     case ALTERNATIVE_TEXT: g_value_set_string(value, self->alternative_text); break;
-    default: G_OBJECT_WARN_INVALID_PROPERTY_ID(object, id, pspec);
+    default: WARN_INVALID_PROPERTY(object, pspec);
     }
 }
 
@@ -248,7 +249,7 @@ static void web_image_picture_set_property(GObject *object, guint id, const GVal
         if (g_strcmp0(g_value_get_string(value), self->alternative_text) == 0) return;
         web_image_picture_set_alternative_text(self, g_value_get_string(value));
         break;
-    default: G_OBJECT_WARN_INVALID_PROPERTY_ID(object, id, pspec); return;
+    default: WARN_INVALID_PROPERTY(object, pspec); return;
     }
     g_object_notify_by_pspec(object, properties[id]);
 }

@@ -1,3 +1,4 @@
+#include "error-private.h"
 #include "processor-private.h"
 #include "request-private.h"
 
@@ -56,7 +57,7 @@ static void web_image_request_get_property(GObject *object, guint id, GValue *va
     case HEADERS: g_value_set_boxed(value, self->headers); break;
     case PRIORITY: g_value_set_enum(value, self->priority); break;
     case CACHE_POLICY: g_value_set_enum(value, self->cache_policy); break;
-    default: G_OBJECT_WARN_INVALID_PROPERTY_ID(object, id, pspec);
+    default: WARN_INVALID_PROPERTY(object, pspec);
     }
 }
 
@@ -72,7 +73,7 @@ static void web_image_request_set_property(GObject *object, guint id, const GVal
     case HEADERS: web_image_request_set_headers(self, g_value_get_boxed(value)); break;
     case PRIORITY: web_image_request_set_priority(self, g_value_get_enum(value)); break;
     case CACHE_POLICY: web_image_request_set_cache_policy(self, g_value_get_enum(value)); break;
-    default: G_OBJECT_WARN_INVALID_PROPERTY_ID(object, id, pspec);
+    default: WARN_INVALID_PROPERTY(object, pspec);
     }
 }
 

@@ -1,4 +1,5 @@
 #define _GNU_SOURCE
+#include "error-private.h"
 #include "session-private.h"
 
 #include <dlfcn.h>
@@ -117,7 +118,7 @@ static void web_image_session_get_property(GObject *object, guint id, GValue *va
     case USER_AGENT: g_value_set_string(value, self->user_agent); break;
     case SHARED_CACHE: g_value_set_string(value, self->shared_cache); break;
     case POLICY: g_value_set_enum(value, self->policy); break;
-    default: G_OBJECT_WARN_INVALID_PROPERTY_ID(object, id, pspec);
+    default: WARN_INVALID_PROPERTY(object, pspec);
     }
 }
 
@@ -130,7 +131,7 @@ static void web_image_session_set_property(GObject *object, guint id, const GVal
     case USER_AGENT: self->user_agent = g_value_dup_string(value); break;
     case SHARED_CACHE: self->shared_cache = g_value_dup_string(value); break;
     case POLICY: self->policy = g_value_get_enum(value); break;
-    default: G_OBJECT_WARN_INVALID_PROPERTY_ID(object, id, pspec);
+    default: WARN_INVALID_PROPERTY(object, pspec);
     }
 }
 
