@@ -227,7 +227,9 @@ final class GallerySavingTests: GTKTestCase {
             ) { _, _ in }
             dialog.present()
             pump("the window") { dialog.height > 100 }
-            XCTAssertLessThan(dialog.height, 480, "a header, the image and one row")
+            // Rows are taller in Debian 13's GTK.
+            XCTAssertLessThan(
+                dialog.height, gtk_get_minor_version() < 18 ? 420 : 480, "a header, the image and one row")
             dialog.close()
         }
     }
@@ -241,10 +243,29 @@ final class GallerySavingTests: GTKTestCase {
             XCTAssertTrue(text.hasPrefix("%PDF"))
             XCTAssertTrue(text.contains("/Width 120") && text.contains("/Height 40"), "all pixels are on it")
             // cairo 1.18 compresses the list of pages.
-            XCTAssertTrue(text.contains("/Count 1") || text.contains("/ObjStm"), "one page")
+            let pages = text.contains("/ObjStm") ? try Self.inflated(file) : text
+            XCTAssertTrue(pages.contains("/Count 1"), "one page")
             XCTAssertEqual(text.components(separatedBy: "/Width 120").count, 2, "the image is on it once")
             XCTAssertThrowsError(try PhotoPrint(image: wide, title: "wide").export(to: "/nowhere/page.pdf"))
         }
+    }
+
+    /// The object streams of a PDF (ISO 32000-1, 7.5.7), inflated.
+    private nonisolated static func inflated(_ file: URL) throws -> String {
+        let script = """
+            import re, sys, zlib
+            data = open(sys.argv[1], "rb").read()
+            for start in re.finditer(rb"/ObjStm.*?stream\\r?\\n", data, re.DOTALL):
+                sys.stdout.buffer.write(zlib.decompressobj().decompress(data[start.end():]))
+            """
+        let (process, output) = (Process(), Pipe())
+        process.executableURL = URL(filePath: "/usr/bin/python3")
+        process.arguments = ["-c", script, file.path]
+        process.standardOutput = output
+        try process.run()
+        let text = String(decoding: output.fileHandleForReading.readDataToEndOfFile(), as: UTF8.self)
+        process.waitUntilExit()
+        return text
     }
 
     @MainActor private static var printDialog: ObjectPointer? {
