@@ -23,8 +23,9 @@ final class PixelCache: Sendable {
     private let originals: DiskCache
     /// Whether the directory exists. Look-ups must not create it.
     private let exists = Atomic(false)
-    /// The pixels that wait to be encoded, or to be written. Less than what may wait in the disk cache.
-    private let waiting = ByteBudget(byteLimit: 48 << 20)
+    /// The pixels that wait to be encoded, or to be written: those of some 60 thumbnails. They are encoded while nothing is decoded, so more
+    /// would only take memory when it is at its peak.
+    private let waiting = ByteBudget(byteLimit: 16 << 20)
     private let state = Lock(State())
     private let isAddedToProgramEnd = Atomic(false)
 

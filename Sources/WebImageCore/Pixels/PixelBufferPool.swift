@@ -82,11 +82,12 @@ package final class PixelBufferPool: Sendable {
     /// 8 MiB).
     fileprivate static let hugeThreshold = (8 << 20) + 1
 
-    /// Rounds up to a multiple of an eighth of the power of two below, so that images of almost the same size share
-    /// blocks and at most an eighth is wasted.
+    /// Rounds up to a multiple of 64. Blocks of huge pages are rounded up to an eighth of the power of two below.
+    ///
+    /// Small blocks are mostly those of thumbnails, of which a cache keeps thousands: rounded up alike, they took 8 % more.
     static func roundedCapacity(for byteCount: Int) -> Int {
         let minimum = max(byteCount, 64)
-        let step = max(64, (1 << (Int.bitWidth - 1 - minimum.leadingZeroBitCount)) >> 3)
+        let step = minimum < hugeThreshold ? 64 : (1 << (Int.bitWidth - 1 - minimum.leadingZeroBitCount)) >> 3
         return (minimum + step - 1) / step * step
     }
 
@@ -120,8 +121,13 @@ package final class PixelBufferPool: Sendable {
         var source: (any PixelMemorySource)?
 
         /// None while there is a source: its memory is where the result must be.
+        ///
+        /// Images of almost the same size share blocks, and at most an eighth is wasted.
         mutating func take(capacity: Int) -> Block? {
-            guard source == nil, let index = blocks.lastIndex(where: { $0.capacity == capacity }) else { return nil }
+            let usable = capacity...(capacity < PixelBufferPool.hugeThreshold ? capacity + capacity / 8 : capacity)
+            guard source == nil, let index = blocks.lastIndex(where: { usable.contains($0.capacity) }) else {
+                return nil
+            }
             return remove(at: index)
         }
 

@@ -9,8 +9,7 @@ package import WebImageCore
 ///     ───────────────                         ────────────
 ///     append ──► BodyBuffer
 ///        └─────► waiting pieces ────────────► SpoolFile ──► mapped at the end
-///                   │ over 1 MiB: the load is paused
-///                   └ below 256 KiB: resumed
+///                   └ counted in the SpoolBacklog, which pauses loads
 package final class BodyCollector: Sendable {
     private struct State {
         var byteCount = 0
@@ -28,40 +27,33 @@ package final class BodyCollector: Sendable {
         /// What the file system must have space for.
         var neededByteCount: Int64 = 0
         var waiting: [Data] = []
-        /// Includes pieces that are being written.
-        var waitingByteCount = 0
         var writtenByteCount = 0
         /// Whether a thread is writing, or about to.
         var isWriting = false
         var failure: WebImageError?
         var completion: (@Sendable (Result<Data, WebImageError>) -> Void)?
 
-        var isLow: Bool { waitingByteCount < BodyCollector.lowWater }
-
         /// Returns `true` to the caller that has to start a thread.
         mutating func claimWriting() -> Bool {
             defer { isWriting = true }
             return !isWriting
         }
-
-        mutating func add(_ bytes: Data) {
-            waiting.append(bytes)
-            waitingByteCount += bytes.count
-        }
     }
 
     private let storage: BodyStorage
+    private let backlog: SpoolBacklog
     private let load = DeferredTask()
     private let state = Lock(State())
 
     /// Writes bodies to files.
     package static let queue = WorkQueue(label: "webimage-spool", threadCount: 2)
-    private static let highWater = 1 << 20
-    private static let lowWater = 256 << 10
     /// Servers may announce any length. Above this limit the buffer grows as data arrives.
     private static let believedByteCount: Int64 = 32 << 20
 
-    package init(_ storage: BodyStorage) { self.storage = storage }
+    package init(_ storage: BodyStorage, backlog: SpoolBacklog = .shared) {
+        self.storage = storage
+        self.backlog = backlog
+    }
 
     /// Sets the load of the body, so that it can be paused.
     package func attach(_ task: any LoaderTask) { load.attach(task) }
@@ -76,44 +68,42 @@ package final class BodyCollector: Sendable {
     ///   ``BodyStorage/memoryByteLimit`` is unlimited.
     package func begin(_ response: LoaderResponse, isMemoryScarce: Bool = false) {
         let expected = response.expectedByteCount ?? 0
-        state.withLock { state in
+        let isSpooled = state.withLock { state in
             if expected > storage.memoryByteLimit || isMemoryScarce && storage.memoryByteLimit < .max {
                 state.spool = Spool(neededByteCount: response.url.isFileURL ? expected : 0)
-            } else {
-                state.buffer = BodyBuffer(capacity: Int(min(expected, Self.believedByteCount)))
+                return true
             }
+            state.buffer = BodyBuffer(capacity: Int(min(expected, Self.believedByteCount)))
+            return false
         }
+        if isSpooled { backlog.add(0, of: load) }
     }
 
     /// Appends the next piece; returns the number of bytes received.
     @discardableResult
     package func append(_ bytes: Data) -> Int {
-        let (byteCount, startsWriting, isFull) = state.withLock { state -> (Int, Bool, Bool) in
+        let (byteCount, addedByteCount, startsWriting) = state.withLock { state -> (Int, Int, Bool) in
             state.byteCount += bytes.count
+            var addedByteCount = bytes.count
             if state.spool == nil {
                 guard state.byteCount > storage.memoryByteLimit else {
                     state.buffer.append(bytes)
-                    return (state.byteCount, false, false)
+                    return (state.byteCount, 0, false)
                 }
                 state.spool = Spool()
-                if state.buffer.count > 0 { state.spool?.add(state.buffer.prefix(state.buffer.count)) }
+                if state.buffer.count > 0 { state.spool?.waiting.append(state.buffer.prefix(state.buffer.count)) }
+                addedByteCount += state.buffer.count
                 state.buffer = BodyBuffer(capacity: 0)
             }
-            guard var spool = state.spool, spool.failure == nil else { return (state.byteCount, false, false) }
+            guard var spool = state.spool, spool.failure == nil else { return (state.byteCount, 0, false) }
             state.spool = nil
-            spool.add(bytes)
+            spool.waiting.append(bytes)
             defer { state.spool = spool }
-            return (state.byteCount, spool.claimWriting(), spool.waitingByteCount > Self.highWater)
+            return (state.byteCount, addedByteCount, spool.claimWriting())
         }
+        if addedByteCount > 0 { backlog.add(addedByteCount, of: load) }
         if startsWriting { submitWriting() }
-        if isFull { pauseLoad() }
         return byteCount
-    }
-
-    private func pauseLoad() {
-        load.pause()
-        // Checks again, since waiting pieces may have been written and the load resumed in between.
-        if state.withLock({ $0.spool?.isLow ?? true }) { load.resume() }
     }
 
     /// Whether the body is in a file, or being written to one.
@@ -159,15 +149,18 @@ package final class BodyCollector: Sendable {
 
     private func write() {
         while let batch = takeBatch() {
+            var pieces = batch.pieces
             do throws(WebImageError) {
                 try write(batch)
             } catch {
-                state.withLock { state in
+                pieces += state.withLock { state in
                     state.spool?.failure = error
-                    state.spool?.waiting = []
+                    defer { state.spool?.waiting = [] }
+                    return state.spool?.waiting ?? []
                 }
                 load.cancel()
             }
+            backlog.remove(pieces.reduce(0) { $0 + $1.count })
         }
         complete()
     }
@@ -197,13 +190,10 @@ package final class BodyCollector: Sendable {
             try file.write(piece, at: Int64(end))
             end += piece.count
         }
-        let isLow = state.withLock { state in
+        state.withLock { [end] state in
             state.spool?.file = file
             state.spool?.writtenByteCount = end
-            state.spool?.waitingByteCount -= end - batch.offset
-            return state.spool?.isLow ?? true
         }
-        if isLow { load.resume() }
     }
 
     /// Returns the file if the body has ended and is written completely.

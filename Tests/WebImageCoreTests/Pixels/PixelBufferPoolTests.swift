@@ -80,4 +80,20 @@ import Testing
         #expect(capacity % 64 == 0)
         #expect(capacity <= byteCount + byteCount / 8 + 64)
     }
+
+    /// A cache has thousands of them.
+    @Test(arguments: [1, 4096, 4097, 300_000, 307_201, 8 << 20]) func blocksOfThumbnailsWasteNothing(byteCount: Int) {
+        #expect(PixelBufferPool.roundedCapacity(for: byteCount) < byteCount + 64)
+    }
+
+    /// A block of huge pages has been rounded up already.
+    @Test func doesNotReuseMuchLargerBlocks() throws {
+        let pool = PixelBufferPool()
+        let small = try address(width: 100, height: 100, pool: pool)
+        #expect(try address(width: 100, height: 88, pool: pool) != small, "40,000 bytes for 35,200")
+        #expect(try address(width: 100, height: 89, pool: pool) == small, "and for 35,600")
+        let large = try address(width: 4_000, height: 3_000, pool: pool)
+        #expect(try address(width: 4_000, height: 2_700, pool: pool) != large)
+        #expect(try address(width: 4_000, height: 2_990, pool: pool) == large)
+    }
 }

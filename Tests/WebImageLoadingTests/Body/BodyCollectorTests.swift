@@ -11,9 +11,12 @@ import WebImageTestSupport
 
     init() throws { directory = try TemporaryDirectory() }
 
-    private func collector(memoryByteLimit: Int, in path: String? = nil) -> BodyCollector {
+    private func collector(
+        memoryByteLimit: Int, in path: String? = nil, backlog: SpoolBacklog = SpoolBacklog()
+    ) -> BodyCollector {
         let url = URL(filePath: path ?? directory.path, directoryHint: .isDirectory)
-        return BodyCollector(BodyStorage(memoryByteLimit: memoryByteLimit, temporaryDirectory: url))
+        return BodyCollector(
+            BodyStorage(memoryByteLimit: memoryByteLimit, temporaryDirectory: url), backlog: backlog)
     }
 
     private func end(_ collector: BodyCollector) async -> Result<Data, WebImageError> {
@@ -77,7 +80,8 @@ import WebImageTestSupport
 
     @Test func reportsAMissingDirectory() async throws {
         let path = directory.path("missing/")
-        let collector = collector(memoryByteLimit: 10, in: path)
+        let backlog = SpoolBacklog()
+        let collector = collector(memoryByteLimit: 10, in: path, backlog: backlog)
         let task = RecordedTask()
         collector.attach(task)
         collector.append(Data(count: 100))
@@ -85,6 +89,42 @@ import WebImageTestSupport
             await end(collector) == .failure(.outOfResources(reason: .temporaryFile(directory: path, errno: ENOENT))))
         #expect(task.isCancelled)
         #expect(collector.failure != nil)
+        #expect(backlog.byteCount == 0, "what is given up waits no more")
+    }
+
+    /// A short body ends before it is written, so that its own pieces cannot pause its load.
+    @Test func aBodyDoesNotBeginWhileOthersWaitForTheDisk() throws {
+        let backlog = SpoolBacklog()
+        backlog.add(4 << 20, of: DeferredTask())
+        let (first, second, third) = (RecordedTask(), RecordedTask(), RecordedTask())
+        let collectors = [first, second, third].map { task in
+            let collector = collector(memoryByteLimit: 1 << 20, backlog: backlog)
+            collector.attach(task)
+            return collector
+        }
+        try collectors[0].begin(response(1000), isMemoryScarce: true)
+        #expect(!first.isPaused, "as much as may wait")
+        backlog.add(1, of: DeferredTask())
+        try collectors[1].begin(response(1000), isMemoryScarce: true)
+        try collectors[2].begin(response(1000))
+        #expect(second.isPaused)
+        #expect(!third.isPaused, "in memory")
+        backlog.remove(3 << 20)
+        #expect(second.isPaused, "more than a quarter waits")
+        backlog.remove(2)
+        #expect(!second.isPaused)
+        backlog.remove((1 << 20) - 1)
+        #expect(backlog.byteCount == 0)
+    }
+
+    @Test func aBodyThatIsWrittenWaitsNoMore() async throws {
+        let backlog = SpoolBacklog()
+        let collectors = (0..<20).map { _ in collector(memoryByteLimit: 1000, backlog: backlog) }
+        for collector in collectors {
+            for _ in 0..<3 { collector.append(Data(count: 900)) }
+        }
+        for collector in collectors { #expect(try await end(collector).get().count == 2700) }
+        #expect(backlog.byteCount == 0)
     }
 
     @Test(.enabled(if: geteuid() == 0, "only root may mount")) func reportsAFullDisk() async throws {
@@ -118,6 +158,7 @@ private final class RecordedTask: PausableTask {
     private let state = LockBox((isPaused: false, pauseCount: 0, isCancelled: false))
     private let changes = AsyncStream<Void>.makeStream()
 
+    var isPaused: Bool { state.withLock { $0.isPaused } }
     var pauseCount: Int { state.withLock { $0.pauseCount } }
     var isCancelled: Bool { state.withLock { $0.isCancelled } }
 
