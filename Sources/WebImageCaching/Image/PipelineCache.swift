@@ -1,5 +1,6 @@
 internal import Dispatch
 package import FoundationEssentials
+internal import Synchronization
 package import WebImageCore
 
 /// The interface of a cache for a pipeline, which reads and decodes by itself. ``ImageCache`` conforms;
@@ -140,18 +141,23 @@ package struct StoredRecord: Sendable {
     /// Identifies the bytes, if that is known.
     package let mark: BytesMark?
     /// What was made of ``responseMetadata``, for all copies.
-    private let reading = LockBox<Reading?>(nil)
+    private let reading = Reading()
 
-    private struct Reading {
-        let value: (any Sendable)?
+    private final class Reading: Sendable {
+        let value = AtomicLazyReference<Value>()
+
+        final class Value: Sendable {
+            let content: (any Sendable)?
+            init(_ content: (any Sendable)?) { self.content = content }
+        }
     }
 
-    /// Returns what `read` makes of ``responseMetadata``. Called once for all copies of a record, always with the same type.
+    /// Returns what `read` makes of ``responseMetadata``, always with the same type. It is kept for all copies of a record.
     package func metadata<Value: Sendable>(_ read: (Data) -> Value?) -> Value? {
         guard let responseMetadata else { return nil }
-        if let known = reading.withLock({ $0 }) { return known.value as? Value }
+        if let known = reading.value.load() { return known.content as? Value }
         let value = read(responseMetadata)
-        reading.withLock { $0 = Reading(value: value) }
+        _ = reading.value.storeIfNil(Reading.Value(value))
         return value
     }
 

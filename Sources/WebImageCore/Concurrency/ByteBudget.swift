@@ -83,21 +83,22 @@ package final class ByteBudget: Sendable {
 
     /// - Parameter replacesEstimate: whether the bytes replace an estimate.
     private func add(_ byteCount: Int, replacesEstimate: Bool = false) {
-        state.withLock { state in
+        var next = state.withLock { state in
             state.heldByteCount += byteCount
             if replacesEstimate { state.estimatedByteCount -= Self.estimatedByteCount }
+            return byteCount < 0 ? takeStart(&state) : nil
         }
-        guard byteCount < 0 else { return }
         // Each waiter that starts may fill the budget again.
-        while let start = nextStart() { start(Share(budget: self)) }
+        while let start = next {
+            start(Share(budget: self))
+            next = state.withLock { takeStart(&$0) }
+        }
     }
 
-    private func nextStart() -> Start? {
-        state.withLock { state in
-            guard state.heldByteCount < byteLimit, let start = state.waiting.popFirst() else { return nil }
-            state.addEstimate()
-            return start
-        }
+    private func takeStart(_ state: inout State) -> Start? {
+        guard state.heldByteCount < byteLimit, let start = state.waiting.popFirst() else { return nil }
+        state.addEstimate()
+        return start
     }
 
     /// What a body counts before its length is known; most images on the web are smaller.

@@ -39,7 +39,7 @@
     /// Returns why a subscriber does not allow a loader to be called; `nil` if it does.
     @usableFromInline package typealias Veto = @Sendable () -> WebImageError?
 
-    @usableFromInline let state = Lock(State())
+    @usableFromInline let state: Lock<State>
     /// Removes the job from its table; called once, when the job has ended or was abandoned.
     @usableFromInline let onEnd: (@Sendable (Job) -> Void)?
 
@@ -80,6 +80,18 @@
         /// Searches from the end, since most subscribers that are looked up have just joined.
         @inlinable func index(of id: Int) -> Int? { subscribers.lastIndex { $0.id == id } }
 
+        /// Returns the ID of the new subscriber.
+        @discardableResult
+        @inlinable mutating func add(
+            priority: LoadPriority, needsResult: Bool, veto: Veto?, handler: @escaping Handler
+        ) -> Int {
+            if needsResult { isResultWanted = true }
+            lastID += 1
+            subscribers.append(Subscriber(id: lastID, priority: priority, handler: handler, veto: veto))
+            self.priority = max(self.priority, priority)
+            return lastID
+        }
+
         @inlinable mutating func updatePriority() {
             priority = subscribers.reduce(.veryLow) { max($0, $1.priority) }
         }
@@ -95,7 +107,23 @@
         }
     }
 
-    @inlinable package init(onEnd: (@Sendable (Job) -> Void)? = nil) { self.onEnd = onEnd }
+    @inlinable package init(onEnd: (@Sendable (Job) -> Void)? = nil) {
+        state = Lock(State())
+        self.onEnd = onEnd
+    }
+
+    /// Creates a job with its first subscriber, whose ``firstSubscription`` it is.
+    @inlinable init(
+        priority: LoadPriority, needsResult: Bool, veto: Veto?, handler: @escaping Handler,
+        onEnd: @escaping @Sendable (Job) -> Void
+    ) {
+        var first = State()
+        first.add(priority: priority, needsResult: needsResult, veto: veto, handler: handler)
+        state = Lock(first)
+        self.onEnd = onEnd
+    }
+
+    @inlinable var firstSubscription: JobSubscription<Output, News> { JobSubscription(job: self, id: 1) }
 
     /// Whether any subscriber still waits for the result.
     @inlinable package var isLive: Bool { state.withLock { $0.isLive } }
@@ -122,8 +150,8 @@
     ) -> JobSubscription<Output, News>? {
         state.withLock { state in
             guard state.isLive, !state.isRefused else { return nil }
-            return add(
-                &state, priority: priority, needsResult: needsResult, veto: veto, handler: handler)
+            let id = state.add(priority: priority, needsResult: needsResult, veto: veto, handler: handler)
+            return JobSubscription(job: self, id: id)
         }
     }
 
@@ -133,11 +161,10 @@
     ) -> (JobSubscription<Output, News>, welcome: () -> Void)? {
         state.withLock { state in
             guard state.isLive, !state.isRefused else { return nil }
-            let subscription = add(
-                &state, priority: priority, needsResult: needsResult, veto: veto, handler: handler)
+            let id = state.add(priority: priority, needsResult: needsResult, veto: veto, handler: handler)
             let (news, provisional) = (state.news, state.provisional)
             return (
-                subscription,
+                JobSubscription(job: self, id: id),
                 { [self] in
                     // The stored result comes before the bytes that arrive, as it did for the others.
                     if let provisional { handler(.provisional(provisional.output, number: provisional.number)) }
@@ -146,18 +173,6 @@
                 }
             )
         }
-    }
-
-    @inlinable func add(
-        _ state: inout State, priority: LoadPriority, needsResult: Bool, veto: Veto?,
-        handler: @escaping Handler
-    ) -> JobSubscription<Output, News> {
-        if needsResult { state.isResultWanted = true }
-        state.lastID += 1
-        state.subscribers.append(
-            Subscriber(id: state.lastID, priority: priority, handler: handler, veto: veto))
-        state.priority = max(state.priority, priority)
-        return JobSubscription(job: self, id: state.lastID)
     }
 
     @inlinable func leave(_ id: Int) {
@@ -349,11 +364,11 @@
                 return (subscription, welcome, nil)
             }
             // Until its end, the job and the table hold each other.
-            let job = Work { [self] job in remove(job, for: key) }
+            let job = Work(priority: priority, needsResult: needsResult, veto: veto, handler: handler) { [self] job in
+                remove(job, for: key)
+            }
             jobs[key] = job
-            let subscription = job.subscribe(
-                priority: priority, needsResult: needsResult, veto: veto, handler: handler)
-            return (subscription, nil, job)
+            return (job.firstSubscription, nil, job)
         }
         joined.welcome?()
         if let job = joined.new {
