@@ -234,10 +234,11 @@ final class PixelCache: Sendable {
     private func encode(_ number: Int) {
         guard let store = state.withLock({ $0.encodable.removeValue(forKey: number) }) else { return }
         let data = PixelFile(store.image, madeFrom: store.mark).encoded()
-        // The disk cache notes a change and writes later, so that a removal here is either before this store or after.
+        // The disk cache notes a change and writes later, so that a removal here is either before this store or after. A flush does not wait
+        // for a larger batch.
         let isStored = state.withLock { state in
             guard let data, state.unwritten[store.key] == number else { return false }
-            disk.store(data, for: store.key, attributes: DiskCache.Attributes(), isAwaited: false) {
+            disk.store(data, for: store.key, attributes: DiskCache.Attributes(), isAwaited: state.isFlushing) {
                 self.end(store, number)
             }
             return true
