@@ -246,28 +246,37 @@ struct ResamplingWeights {
         let scale = length / Double(outputLength)
         let widening = max(1, scale)
         let radius = filter.radius * widening
-        let spans = (0..<outputLength).map { index in
+        let period = Self.period(of: (start, length), outputLength)
+        var spans: [Span] = []
+        spans.reserveCapacity(outputLength)
+        for index in 0..<outputLength {
             let center = min(max(start + (Double(index) + 0.5) * scale, 0), Double(inputLength))
             if filter == .nearest {
-                let index = min(Int(center), inputLength - 1)
-                return (center: center, range: index..<index + 1)
+                spans.append(Span(center: center, first: min(Int(center), inputLength - 1), count: 1))
+                continue
+            }
+            if let period, index >= period.output, center + radius <= Double(inputLength),
+                case let twin = spans[index - period.output], twin.center - radius >= 0
+            {
+                spans.append(Span(center: center, first: twin.first + period.input, count: twin.count, hasTwin: true))
+                continue
             }
             // Clamped before the conversion to `Int`, which they may exceed.
             let lower = Int(max(0, (center - radius).rounded()))
             let upper = Int(min(Double(inputLength), (center + radius).rounded()))
-            return (center: center, range: lower..<max(upper, lower + 1))
+            spans.append(Span(center: center, first: lower, count: max(upper - lower, 1)))
         }
-        let stride = ((spans.map(\.range.count).max() ?? 1) + 3) / 4 * 4
+        let stride = (spans.reduce(1) { max($0, $1.count) } + 3) / 4 * 4
         var exact = [Double](repeating: 0, count: outputLength * stride)
         exact.withUnsafeMutableBufferPointer { exact in
-            for (index, span) in spans.enumerated() {
+            for (index, span) in spans.enumerated() where !span.hasTwin {
                 var sum = 0.0
-                for (offset, pixel) in span.range.enumerated() {
-                    let weight = filter.weight(at: (Double(pixel) + 0.5 - span.center) / widening)
+                for offset in 0..<span.count {
+                    let weight = filter.weight(at: (Double(span.first + offset) + 0.5 - span.center) / widening)
                     exact[index * stride + offset] = weight
                     sum += weight
                 }
-                for offset in 0..<span.range.count { exact[index * stride + offset] /= sum }
+                for offset in 0..<span.count { exact[index * stride + offset] /= sum }
             }
         }
         let largest = exact.reduce(0) { max($0, abs($1)) }
@@ -275,13 +284,37 @@ struct ResamplingWeights {
         let precision = min(maximumPrecision, headroom)
         var weights = [Int16](repeating: 0, count: outputLength * stride)
         for (index, span) in spans.enumerated() {
-            let values = exact[index * stride..<index * stride + span.range.count]
-            Self.quantize(values, precision: precision, into: &weights, at: index * stride)
+            let place = index * stride
+            if span.hasTwin, let period {
+                for offset in place..<place + span.count { weights[offset] = weights[offset - period.output * stride] }
+            } else {
+                Self.quantize(exact[place..<place + span.count], precision: precision, into: &weights, at: place)
+            }
         }
         self.weights = weights
-        self.first = spans.map { Int32($0.range.lowerBound) }
+        self.first = spans.map { Int32($0.first) }
         self.stride = stride
         self.precision = precision
+    }
+
+    /// The input pixels of an output pixel.
+    private struct Span {
+        let center: Double
+        let first: Int
+        let count: Int
+        /// Whether the weights are those of the output pixel one period before.
+        var hasTwin = false
+    }
+
+    /// After how many output and input pixels weights repeat, unless edges cut the filter: from 600 pixels to 320, after 8 and 15. Computing them took
+    /// 7 % of the time of a thumbnail. `nil` for a region of parts of pixels.
+    private static func period(
+        of region: (start: Double, length: Double), _ outputLength: Int
+    ) -> (output: Int, input: Int)? {
+        guard Int(exactly: region.start) != nil, let length = Int(exactly: region.length) else { return nil }
+        var (divisor, rest) = (outputLength, length)
+        while rest != 0 { (divisor, rest) = (rest, divisor % rest) }
+        return divisor > 1 ? (outputLength / divisor, length / divisor) : nil
     }
 
     /// The input pixels that any output pixel sums.

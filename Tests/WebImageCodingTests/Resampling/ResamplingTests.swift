@@ -82,6 +82,38 @@ import WebImageTestSupport
         }
     }
 
+    /// Weights that repeat are copied.
+    @Test(
+        arguments: [
+            (600, 0, 600, 320), (4032, 0, 4032, 1024), (320, 0, 320, 640), (1920, 0, 1920, 320), (1007, 0, 1007, 320),
+            (600, 60, 400, 100),
+            (600, -20, 640, 320), (600, 0.5, 400, 100), (9, 0, 9, 6), (5, 0, 5, 40),
+        ] as [(Int, Double, Double, Int)])
+    func eachWeightIsThatOfItsDistance(input: Int, start: Double, length: Double, output: Int) throws {
+        for filter in [ResamplingFilter.lanczos3, .triangle] {
+            let weights = ResamplingWeights(
+                from: input, region: (start, length), to: output, filter: filter, maximumPrecision: 22)
+            let widening = max(1, length / Double(output))
+            for index in 0..<output {
+                let center = min(max(start + (Double(index) + 0.5) * length / Double(output), 0), Double(input))
+                let first = Int(weights.first[index])
+                let exact = (0..<weights.stride).map { offset -> Double in
+                    guard first + offset < input else { return 0 }
+                    return filter.weight(at: (Double(first + offset) + 0.5 - center) / widening)
+                }
+                let sum = exact.reduce(0, +)
+                for (offset, weight) in exact.enumerated() {
+                    let rounded =
+                        Double(weights.weights[index * weights.stride + offset]) / Double(1 << weights.precision)
+                    // A carried error is at most one step; pixels at the filter's edge may be left out.
+                    #expect(
+                        abs(rounded - weight / sum) < 1e-3,
+                        "\(filter), \(input) to \(output): pixel \(index), weight \(offset)")
+                }
+            }
+        }
+    }
+
     @Test func returnsPixelsOfTheRightSizeUntouched() throws {
         let buffer = try noise(20, 10).buffer()
         #expect(try buffer.resampled(to: buffer.size) === buffer)
