@@ -46,7 +46,7 @@ struct DiskStaging {
         var accesses = DiskAccesses()
 
         /// The time of the earliest of its changes and accesses.
-        var firstTime: Int64 { min(changes.map(\.times.modified).min() ?? .max, accesses.firstTime) }
+        var firstTime: Int64 { min(changes.lazy.map { $0.times.modified }.min() ?? .max, accesses.firstTime) }
         var isEmpty: Bool { clearNumber == nil && changes.isEmpty && accesses.isEmpty }
     }
 
@@ -317,7 +317,10 @@ struct DiskAccesses {
 
     var count: Int { numberedCount + byKey.count }
     var isEmpty: Bool { count == 0 && hits == 0 && misses == 0 }
-    var firstTime: Int64 { (parts.joined().map(\.value.time) + byKey.values.map(\.time)).min() ?? .max }
+    var firstTime: Int64 {
+        min(
+            parts.joined().lazy.map { $0.value.time }.min() ?? .max, byKey.values.lazy.map { $0.time }.min() ?? .max)
+    }
     /// The uses of entries by number, in the order of the numbers.
     var byID: [(id: Int64, access: Access)] {
         parts.joined().map { (id: $0.key, access: $0.value) }.sorted { $0.id < $1.id }

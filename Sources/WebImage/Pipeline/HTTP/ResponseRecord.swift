@@ -273,7 +273,7 @@ extension StoredImage {
 }
 
 extension [StoredImage] {
-    var responses: [StoredResponse?] { map(\.record.response) }
+    var responses: [StoredResponse?] { map { $0.record.response } }
 
     /// Whether a new response may have to be stored beside one of these.
     var dependOnRequest: Bool { count > 1 || contains { $0.record.response?.varyNames.isEmpty == false } }
