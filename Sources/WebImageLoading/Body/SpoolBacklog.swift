@@ -21,10 +21,10 @@ package final class SpoolBacklog: Sendable {
     private static let highWater = 4 << 20
     private static let lowWater = 1 << 20
 
-    package init() {}
+    init() {}
 
     /// The number of bytes that wait, or that are being written.
-    package var byteCount: Int { state.withLock { $0.byteCount } }
+    var byteCount: Int { state.withLock { $0.byteCount } }
 
     /// Counts bytes that wait from now on, or have been written just now; 0 if a body begins. Pauses its load if too many wait.
     func add(_ byteCount: Int, of load: DeferredTask) {
