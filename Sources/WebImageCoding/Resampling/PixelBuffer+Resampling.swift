@@ -242,30 +242,11 @@ struct ResamplingWeights {
         from inputLength: Int, region: (start: Double, length: Double)? = nil, to outputLength: Int,
         filter: ResamplingFilter = .lanczos3, maximumPrecision: Int
     ) {
-        let (start, length) = region ?? (0, Double(inputLength))
-        let scale = length / Double(outputLength)
-        let widening = max(1, scale)
-        let radius = filter.radius * widening
-        let period = Self.period(of: (start, length), outputLength)
-        var spans: [Span] = []
-        spans.reserveCapacity(outputLength)
-        for index in 0..<outputLength {
-            let center = min(max(start + (Double(index) + 0.5) * scale, 0), Double(inputLength))
-            if filter == .nearest {
-                spans.append(Span(center: center, first: min(Int(center), inputLength - 1), count: 1))
-                continue
-            }
-            if let period, index >= period.output, center + radius <= Double(inputLength),
-                case let twin = spans[index - period.output], twin.center - radius >= 0
-            {
-                spans.append(Span(center: center, first: twin.first + period.input, count: twin.count, hasTwin: true))
-                continue
-            }
-            // Clamped before the conversion to `Int`, which they may exceed.
-            let lower = Int(max(0, (center - radius).rounded()))
-            let upper = Int(min(Double(inputLength), (center + radius).rounded()))
-            spans.append(Span(center: center, first: lower, count: max(upper - lower, 1)))
-        }
+        let region = region ?? (0, Double(inputLength))
+        let widening = max(1, region.length / Double(outputLength))
+        let period = Self.period(of: region, outputLength)
+        let spans = Self.spans(
+            inputLength, region, outputLength, filter, radius: filter.radius * widening, period)
         let stride = (spans.reduce(1) { max($0, $1.count) } + 3) / 4 * 4
         var exact = [Double](repeating: 0, count: outputLength * stride)
         exact.withUnsafeMutableBufferPointer { exact in
@@ -306,11 +287,37 @@ struct ResamplingWeights {
         var hasTwin = false
     }
 
+    private typealias Period = (output: Int, input: Int)
+
+    /// Returns the span of each output pixel.
+    private static func spans(
+        _ inputLength: Int, _ region: (start: Double, length: Double), _ outputLength: Int,
+        _ filter: ResamplingFilter, radius: Double, _ period: Period?
+    ) -> [Span] {
+        let scale = region.length / Double(outputLength)
+        var spans: [Span] = []
+        spans.reserveCapacity(outputLength)
+        for index in 0..<outputLength {
+            let center = min(max(region.start + (Double(index) + 0.5) * scale, 0), Double(inputLength))
+            if filter == .nearest {
+                spans.append(Span(center: center, first: min(Int(center), inputLength - 1), count: 1))
+            } else if let period, index >= period.output, center + radius <= Double(inputLength),
+                case let twin = spans[index - period.output], twin.center - radius >= 0
+            {
+                spans.append(Span(center: center, first: twin.first + period.input, count: twin.count, hasTwin: true))
+            } else {
+                // Clamped before the conversion to `Int`, which they may exceed.
+                let lower = Int(max(0, (center - radius).rounded()))
+                let upper = Int(min(Double(inputLength), (center + radius).rounded()))
+                spans.append(Span(center: center, first: lower, count: max(upper - lower, 1)))
+            }
+        }
+        return spans
+    }
+
     /// After how many output and input pixels weights repeat, unless edges cut the filter: from 600 pixels to 320, after 8 and 15. Computing them took
     /// 7 % of the time of a thumbnail. `nil` for a region of parts of pixels.
-    private static func period(
-        of region: (start: Double, length: Double), _ outputLength: Int
-    ) -> (output: Int, input: Int)? {
+    private static func period(of region: (start: Double, length: Double), _ outputLength: Int) -> Period? {
         guard Int(exactly: region.start) != nil, let length = Int(exactly: region.length) else { return nil }
         var (divisor, rest) = (outputLength, length)
         while rest != 0 { (divisor, rest) = (rest, divisor % rest) }

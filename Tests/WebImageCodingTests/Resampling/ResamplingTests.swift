@@ -86,8 +86,7 @@ import WebImageTestSupport
     @Test(
         arguments: [
             (600, 0, 600, 320), (4032, 0, 4032, 1024), (320, 0, 320, 640), (1920, 0, 1920, 320), (1007, 0, 1007, 320),
-            (600, 60, 400, 100),
-            (600, -20, 640, 320), (600, 0.5, 400, 100), (9, 0, 9, 6), (5, 0, 5, 40),
+            (600, 60, 400, 100), (600, -20, 640, 320), (600, 0.5, 400, 100), (9, 0, 9, 6), (5, 0, 5, 40),
         ] as [(Int, Double, Double, Int)])
     func eachWeightIsThatOfItsDistance(input: Int, start: Double, length: Double, output: Int) throws {
         for filter in [ResamplingFilter.lanczos3, .triangle] {
@@ -103,11 +102,10 @@ import WebImageTestSupport
                 }
                 let sum = exact.reduce(0, +)
                 for (offset, weight) in exact.enumerated() {
-                    let rounded =
-                        Double(weights.weights[index * weights.stride + offset]) / Double(1 << weights.precision)
-                    // A carried error is at most one step; pixels at the filter's edge may be left out.
+                    let steps = Double(weights.weights[index * weights.stride + offset])
+                    // Each rounds to half a step, and carries over what the one before was rounded by.
                     #expect(
-                        abs(rounded - weight / sum) < 1e-3,
+                        abs(steps - weight / sum * Double(1 << weights.precision)) < 1.001,
                         "\(filter), \(input) to \(output): pixel \(index), weight \(offset)")
                 }
             }
