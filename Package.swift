@@ -25,13 +25,12 @@ let hasFormats = !builtFormats.isEmpty
 let hasAllFormats = builtFormats.count == formatLibraries.count
 let missingFormats = formatLibraries.filter { format in !builtFormats.contains { $0.name == format.name } }
 
-// WEBIMAGE_WITH=peers adds libraries that benchmarks compare with, LMDB, giflib and libspng, which nothing else needs: `make bench`
-// sets it. WEBIMAGE_WITH=fuzzing adds what Fuzzing/run needs.
+// WEBIMAGE_WITH=benchmarks adds the benchmarks and the libraries that they compare with, such as LMDB, giflib and libspng, which
+// nothing else needs: `make bench` sets it. WEBIMAGE_WITH=fuzzing adds what Fuzzing/run needs.
 let added = Context.environment["WEBIMAGE_WITH"] ?? ""
-guard ["", "peers", "fuzzing"].contains(added) else {
-    fatalError("WEBIMAGE_WITH names '\(added)'; the parts are peers and fuzzing")
+guard ["", "benchmarks", "fuzzing"].contains(added) else {
+    fatalError("WEBIMAGE_WITH names '\(added)'; the parts are benchmarks and fuzzing")
 }
-let hasPeers = added == "peers"
 
 // ThreadSanitizer does not see inlined C functions, such as those of the lock; see Lock.swift.
 let isSanitizingThreads = Context.environment["WEBIMAGE_TSAN"] == "1"
@@ -135,35 +134,6 @@ var targets: [Target] = [
         name: "WebImageCLI",
         dependencies: ["WebImage", "WebImageShared", "WebImageIsolation", "CommandReference", "CWebImageGLib"],
         swiftSettings: settings + (hasFormats ? [.define("WEBIMAGE_FORMATS")] : [])),
-    .target(
-        name: "CWebImageBenchmarkPeers", dependencies: hasAllFormats ? ["CWebImageFormatLibraries"] : [],
-        path: "Benchmarks/CWebImageBenchmarkPeers",
-        exclude: (hasPeers ? [] : ["gif.c", "spng.c"]) + (hasAllFormats ? [] : ["formats.c"]),
-        linkerSettings: (["jpeg", "png16", "webp", "webpdemux"] + (hasPeers ? ["gif", "lmdb", "spng"] : [])
-            + (hasAllFormats ? formatLibraries.flatMap(\.libraries) : [])).map { .linkedLibrary($0) }),
-    // What the programs share: their tables, processes that are measured, and the files that clients of servers load.
-    .target(name: "BenchmarkSupport", path: "Benchmarks/BenchmarkSupport", swiftSettings: settings),
-    .executableTarget(
-        name: "Benchmarks",
-        dependencies: [
-            "WebImage", "WebImageShared", "BenchmarkSupport", "WebImageTestSupport", "CWebImageBenchmarkPeers",
-            "CWebImageSQLite",
-            "CWebImageLCMS", "WebImageIsolation",
-        ] + decoder + (hasServer ? ["WebImageServer"] : []) + (hasAllFormats ? ["WebImageFormats"] : []),
-        path: "Benchmarks/Benchmarks",
-        exclude: [
-            "WebPictures/aiohttp_pillow.py", "WebPictures/make_pictures.py", "Service/aiohttp_server.py",
-            "Service/measure.py",
-        ],
-        swiftSettings: settings + (hasPeers ? [.define("WEBIMAGE_PEERS")] : [])
-            + (hasServer ? [.define("WEBIMAGE_SERVER")] : [])
-            + (hasAllFormats ? [.define("WEBIMAGE_FORMATS")] : [])),
-    .executableTarget(
-        name: "TransportBenchmarks", dependencies: ["WebImageLoading", "BenchmarkSupport", "WebImageTestSupport"],
-        path: "Benchmarks/TransportBenchmarks", exclude: ["URLSessionClient"], swiftSettings: settings),
-    // The peer has a program of its own: FoundationNetworking would weigh on ours.
-    program("URLSessionClient", ["BenchmarkSupport"], path: "Benchmarks/TransportBenchmarks/URLSessionClient"),
-
     .target(
         name: "WebImageTestSupport", dependencies: ["WebImageCore", "WebImageCaching"],
         path: "Tests/WebImageTestSupport",
@@ -299,13 +269,6 @@ if hasViews {
             swiftSettings: settings + (hasMap ? [.define("WEBIMAGE_MAP")] : [])
                 + (hasFormats ? [.define("WEBIMAGE_FORMATS")] : [])),
         program("GalleryProgram", ["Gallery"]),
-        program(
-            "GTKBenchmarks",
-            ["WebImageGTK", "Gallery", "BenchmarkSupport", "CWebImageGTK", "CWebImageAdwaita", "WebImageTestSupport"],
-            path: "Benchmarks/GTKBenchmarks"),
-        .systemLibrary(name: "CWebImageTrace", path: "Benchmarks/CWebImageTrace"),
-        program(
-            "SetImageTrace", ["WebImageGTK", "CWebImageGTK", "CWebImageTrace"], path: "Benchmarks/SetImageTrace"),
         program("AdwaitaProbe", ["WebImageGTK", "CWebImageGTK"], path: "Tests/AdwaitaProbe"),
         // Shows and pumps the views of all tests. As a test target, it is built with tests only, and may use what is internal.
         tests("GTKTestSupport", ["WebImageGTK", "CWebImageGTK"]),
@@ -331,12 +294,54 @@ if hasMap {
     ]
 }
 
-// WEBIMAGE_TESTS=WebImageTests,… builds no other tests and no benchmarks: `make test-asan` and `make test-tsan` set it, which build all anew.
+if added == "benchmarks" {
+    targets += [
+        .target(
+            name: "CWebImageBenchmarkPeers", dependencies: hasAllFormats ? ["CWebImageFormatLibraries"] : [],
+            path: "Benchmarks/CWebImageBenchmarkPeers",
+            exclude: hasAllFormats ? [] : ["formats.c"],
+            linkerSettings: (["jpeg", "png16", "webp", "webpdemux", "gif", "lmdb", "spng"]
+                + (hasAllFormats ? formatLibraries.flatMap(\.libraries) : [])).map { .linkedLibrary($0) }),
+        // What the programs share: their tables, processes that are measured, and the files that clients of servers load.
+        .target(name: "BenchmarkSupport", path: "Benchmarks/BenchmarkSupport", swiftSettings: settings),
+        .executableTarget(
+            name: "Benchmarks",
+            dependencies: [
+                "WebImage", "WebImageShared", "BenchmarkSupport", "WebImageTestSupport", "CWebImageBenchmarkPeers",
+                "CWebImageSQLite",
+                "CWebImageLCMS", "WebImageIsolation",
+            ] + decoder + (hasServer ? ["WebImageServer"] : []) + (hasAllFormats ? ["WebImageFormats"] : []),
+            path: "Benchmarks/Benchmarks",
+            exclude: [
+                "WebPictures/aiohttp_pillow.py", "WebPictures/make_pictures.py", "Service/aiohttp_server.py",
+                "Service/measure.py",
+            ],
+            swiftSettings: settings + (hasServer ? [.define("WEBIMAGE_SERVER")] : [])
+                + (hasAllFormats ? [.define("WEBIMAGE_FORMATS")] : [])),
+        .executableTarget(
+            name: "TransportBenchmarks", dependencies: ["WebImageLoading", "BenchmarkSupport", "WebImageTestSupport"],
+            path: "Benchmarks/TransportBenchmarks", exclude: ["URLSessionClient"], swiftSettings: settings),
+        // The peer has a program of its own: FoundationNetworking would weigh on ours.
+        program("URLSessionClient", ["BenchmarkSupport"], path: "Benchmarks/TransportBenchmarks/URLSessionClient"),
+    ]
+}
+
+if added == "benchmarks", hasViews {
+    targets += [
+        program(
+            "GTKBenchmarks",
+            ["WebImageGTK", "Gallery", "BenchmarkSupport", "CWebImageGTK", "CWebImageAdwaita", "WebImageTestSupport"],
+            path: "Benchmarks/GTKBenchmarks"),
+        .systemLibrary(name: "CWebImageTrace", path: "Benchmarks/CWebImageTrace"),
+        program(
+            "SetImageTrace", ["WebImageGTK", "CWebImageGTK", "CWebImageTrace"], path: "Benchmarks/SetImageTrace"),
+    ]
+}
+
+// WEBIMAGE_TESTS=WebImageTests,… builds no other tests: `make test-asan` and `make test-tsan` set it, which build all anew.
 let builtTests = Set((Context.environment["WEBIMAGE_TESTS"] ?? "").split(separator: ",").map(String.init))
 if !builtTests.isEmpty {
-    targets.removeAll { target in
-        target.type == .test ? !builtTests.contains(target.name) : target.path?.hasPrefix("Benchmarks/") == true
-    }
+    targets.removeAll { $0.type == .test && !builtTests.contains($0.name) }
 }
 
 if isSanitizingThreads {

@@ -25,9 +25,7 @@ struct CodingSample {
             CodingSample("PNG, \(title)", encoded(as: .png), "libpng", peer_decode_png),
             CodingSample("WebP, \(title)", encoded(as: .webp), "libwebp", peer_decode_webp),
         ]
-        #if WEBIMAGE_PEERS
-            samples.append(try CodingSample(gif(pixels.size), "GIF, \(title)"))
-        #endif
+        samples.append(try CodingSample(gif(pixels.size), "GIF, \(title)"))
         return samples
     }
 
@@ -45,21 +43,19 @@ struct CodingSample {
         }
     }
 
-    #if WEBIMAGE_PEERS
-        private init(_ data: Data, _ name: String) {
-            self.init(name, data, "giflib") { data, count, pixels, byteCount in
-                peer_decode_gif(data, count, pixels, byteCount, nil)
-            }
+    private init(_ data: Data, _ name: String) {
+        self.init(name, data, "giflib") { data, count, pixels, byteCount in
+            peer_decode_gif(data, count, pixels, byteCount, nil)
         }
+    }
 
-        private static func gif(_ size: PixelSize) throws -> Data {
-            var length = 0
-            guard let bytes = peer_make_gif(Int32(size.width), Int32(size.height), 1, true, &length) else {
-                throw WrongResult(description: "giflib made no GIF")
-            }
-            return Data(bytesNoCopy: bytes, count: length, deallocator: .free)
+    private static func gif(_ size: PixelSize) throws -> Data {
+        var length = 0
+        guard let bytes = peer_make_gif(Int32(size.width), Int32(size.height), 1, true, &length) else {
+            throw WrongResult(description: "giflib made no GIF")
         }
-    #endif
+        return Data(bytesNoCopy: bytes, count: length, deallocator: .free)
+    }
 
     private static func progressiveJPEG(_ pixels: PixelBuffer) throws -> Data {
         var file = [UInt8](repeating: 0, count: pixels.byteCount)

@@ -31,9 +31,7 @@ extension BenchmarkGroup {
             }
         }
         try compare(with: "libpng", peer_decode_png)
-        #if WEBIMAGE_PEERS
-            try compare(with: "libspng", peer_decode_png_with_spng)
-        #endif
+        try compare(with: "libspng", peer_decode_png_with_spng)
         try compareIncremental(name, data, in: table)
     }
 

@@ -4,11 +4,8 @@ try MillionEntries.runIfAsked(CommandLine.arguments)
 try WebPictureClient.runIfAsked(CommandLine.arguments)
 var known: [BenchmarkGroup] = [
     .memoryCache, .diskCache, .valuePlaces, .millionEntries, .coding, .encoding, .color, .geometry, .processing,
-    .pipeline, .requests, .webPictures, .shared, .isolation,
+    .pipeline, .requests, .webPictures, .shared, .isolation, .animation, .playingAnimation,
 ]
-#if WEBIMAGE_PEERS
-    known += [.animation, .playingAnimation]
-#endif
 #if WEBIMAGE_SERVER
     known.append(.service)
 #endif

@@ -13,11 +13,7 @@ enum DiskContender: String, CaseIterable, Sendable {
 
     /// Without LMDB where its header is missing.
     static var present: [DiskContender] {
-        #if WEBIMAGE_PEERS
-            allCases
-        #else
-            [.ours, .files, .sqlite]
-        #endif
+        allCases
     }
 
     /// As many changes as go into one transaction, as in our cache.
@@ -30,11 +26,7 @@ enum DiskContender: String, CaseIterable, Sendable {
         case .files: return FileStore(directory: directory)
         case .sqlite: return try SQLiteStore(directory: directory)
         case .lmdb:
-            #if WEBIMAGE_PEERS
-                return try LMDBStore(directory: directory)
-            #else
-                throw WrongResult(description: "built without LMDB")
-            #endif
+            return try LMDBStore(directory: directory)
         }
     }
 }

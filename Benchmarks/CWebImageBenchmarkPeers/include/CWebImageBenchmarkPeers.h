@@ -24,7 +24,7 @@ size_t peer_encode_progressive_jpeg(
 // Decodes a PNG that is not interlaced to RGBA with straight alpha, one call a row. False if it does not fit.
 bool peer_decode_png(const uint8_t *data, size_t length, uint8_t *pixels, size_t capacity);
 
-// Like peer_decode_png, with libspng in one call. Only in builds with WEBIMAGE_WITH=peers.
+// Like peer_decode_png, with libspng in one call.
 bool peer_decode_png_with_spng(const uint8_t *data, size_t length, uint8_t *pixels, size_t capacity);
 
 // Decodes a WebP to RGBA with straight alpha, in one call, with libwebp's two threads. False if it does not fit.
