@@ -6,7 +6,10 @@ build := swift build --scratch-path $(scratch)
 # Debug builds have names and lines for backtraces, but no descriptions of variables for the debugger, which take a tenth of the time to
 # build the tests. Scripts read the variable too.
 export WEBIMAGE_DEBUG_FLAGS := -Xswiftc -gline-tables-only
-build_tests = $(build) $(WEBIMAGE_DEBUG_FLAGS) --build-tests
+# Without a terminal, a build prints what is wrong only.
+quiet := $(shell test -t 2 || echo --quiet)
+build_debug = $(build) $(WEBIMAGE_DEBUG_FLAGS) $(quiet)
+build_tests = $(build_debug) --build-tests
 
 ifeq ($(findstring $(comma)gtk$(comma),$(comma)$(WEBIMAGE_WITHOUT)$(comma)),)
 has_views := yes
@@ -25,7 +28,7 @@ Benchmarks_groups := $(filter-out $(TransportBenchmarks_groups) $(GTKBenchmarks_
 benchmarks := $(foreach program,$(programs),$(if $(GROUP),$(if $($(program)_groups),$(program)),$(program)))
 peers := $(if $(filter TransportBenchmarks,$(benchmarks)),URLSessionClient) $(if $(filter GTKBenchmarks,$(benchmarks)),webimage-decoder)
 
-.PHONY: help setup build gobject check-gobject test test-renderer stress mutations fuzz test-tsan test-asan options-off trace build-time lint format pictures bench demo screenshots tasks examples fleet docs snippets test-install install uninstall check-install deb check-deb clean
+.PHONY: help setup build gobject check-gobject install uninstall check-install deb check-deb build-tests test test-renderer stress mutations build-tsan test-tsan test-asan options-off trace build-time release-checks fuzz lint format pictures bench demo screenshots tasks examples fleet docs snippets products test-install clean
 
 help: ## List these targets.
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' Makefile | expand -t 15
@@ -36,7 +39,7 @@ setup: ## Install the missing Debian or Ubuntu packages.
 # The installed programs contain Swift's libraries, so that they run without the toolchain and after it is updated. SwiftPM builds all
 # anew for this, so they have a folder of their own.
 installable := $(scratch)/installable
-build_static := swift build --scratch-path $(installable) -c release --static-swift-stdlib --product
+build_static := swift build --scratch-path $(installable) -c release --static-swift-stdlib $(quiet) --product
 build_installable = $(foreach product,webimage webimage-decoder $(if $(has_server),webimage-server) $(if $(has_views),Gallery),\
 	$(build_static) $(product) &&) true
 # libwebimage-gtk, for GTK programs in C, Python, JavaScript, Vala and others.
@@ -51,11 +54,11 @@ build: ## Build webimage, webimage-server, the Gallery and libwebimage-gtk for i
 
 gobject: ## Build libwebimage-gtk, its introspection data and its Vala interface only; QUICK=1 takes a debug build, which needs the toolchain to run.
 	@Scripts/setup build introspection
-	$(if $(QUICK),$(build) $(WEBIMAGE_DEBUG_FLAGS) --product webimage-gtk && Scripts/introspection $(scratch)/debug $(scratch)/debug/gobject,$(build_gobject))
+	$(if $(QUICK),$(build_debug) --product webimage-gtk && Scripts/introspection $(scratch)/debug $(scratch)/debug/gobject,$(build_gobject))
 
 check-gobject: gobject ## Check libwebimage-gtk: symbols, tests in C and Python, valgrind, and the programs of Examples/Languages; QUICK=1 checks a debug build.
 	@Scripts/setup languages
-	@EXAMPLES=$(scratch)/examples Scripts/headless Scripts/check-gobject $(if $(QUICK),$(scratch)/debug/gobject,$(gobject))
+	@EXAMPLES=$(scratch) Scripts/headless Scripts/check-gobject $(if $(QUICK),$(scratch)/debug/gobject,$(gobject))
 
 # The variables of the command line and of the environment, for Scripts/install.
 export PREFIX DESTDIR HOMEPAGE SCREENSHOTS_URL
@@ -82,20 +85,25 @@ check-deb: deb ## Make the packages twice, compile and compare, and install, upg
 	@Scripts/check-deb $(if $(QUICK),--quick) $(installable)/release $(scratch)/deb
 
 # One test at a time: in parallel, tests starve each other's servers on small machines. A test that takes longer than TEST_LIMIT
-# seconds counts as hanging.
+# seconds counts as hanging. Without FILTER, only failures and summaries are printed; the output is in files.
 TEST_LIMIT ?= 300
-run_tests = Scripts/with-time-limit $(TEST_LIMIT) swift test --skip-build --no-parallel
+limited = Scripts/with-time-limit $(TEST_LIMIT) $(if $(FILTER),,--logs $(scratch)/test-logs)
+run_tests = $(limited) swift test --skip-build --no-parallel
 
 # Tests that compute take half of the time, those that wait for servers, programs and windows the other half, so they run at the same
 # time. The latter take precedence.
 computing_tests := WebImage(Core|Coding|Formats|Processing|Drawing|Caching|Animation)Tests\.
 program_tests := WebImage(CLI|Isolation|Server|Service)Tests\.
 test_options = --skip-build --no-parallel --ignore-lock --scratch-path $(scratch)
-run_all_tests = Scripts/with-time-limit $(TEST_LIMIT) \
+run_all_tests = $(limited) \
 	nice swift test $(test_options) --disable-xctest --filter '$(computing_tests)' --- \
 	$(if $(has_views),swift test $(test_options) --disable-swift-testing ---) \
 	swift test $(test_options) --disable-xctest --filter '$(program_tests)' --- \
 	swift test $(test_options) --disable-xctest --skip '$(computing_tests)|$(program_tests)'
+
+build-tests: ## Build all programs and tests for debugging.
+	@Scripts/setup build test
+	$(build_tests)
 
 test: ## Build and run all tests; FILTER=… runs some.
 	@Scripts/setup build test
@@ -129,11 +137,16 @@ tsan_environment := WEBIMAGE_TSAN=1 WEBIMAGE_WITHOUT=gtk,drawing,formats,server 
 # The skipped suites are slow and use one thread, or another process. Without a decoder process, managers decode themselves.
 tsan_tests := $(if $(FILTER),--filter '$(FILTER)',--filter 'WebImage(Core|Caching|Animation|Loading|)Tests' \
 	--skip '(Isolation|CacheKey|CacheProperty|DiskCacheKill|DiskCacheLRU|DiskCacheModel|PolicyProperty|ResumingTask)Tests')
+tsan_build = $(tsan_environment) swift build $(tsan_flags) $(WEBIMAGE_DEBUG_FLAGS) $(quiet) --build-tests
 # Results are printed in blocks of 4 KiB, so that a limit covers several tests.
+build-tsan: ## Build what `make test-tsan` runs.
+	@Scripts/setup build test
+	$(tsan_build)
+
 test-tsan: TEST_LIMIT = 600
 test-tsan: ## Run the tests that use threads under ThreadSanitizer; FILTER=… runs some.
 	@Scripts/setup build test
-	$(tsan_environment) swift build $(tsan_flags) $(WEBIMAGE_DEBUG_FLAGS) --build-tests
+	$(tsan_build)
 	$(tsan_environment) TSAN_OPTIONS='allocator_may_return_null=1 exitcode=66 suppressions=$(CURDIR)/Tests/thread-sanitizer.supp' \
 		$(run_tests) $(tsan_flags) --disable-xctest $(tsan_tests)
 
@@ -145,7 +158,7 @@ asan_suites := ConnectionReuse|BodyEnd|Download|HopCancellation|Redirect|Certifi
 asan_filter := $(or $(FILTER),WebImageLoadingTests\.($(asan_suites))Tests|FaultTableTests)
 test-asan: ## Run the transport's tests under AddressSanitizer; FILTER=… runs some.
 	@Scripts/setup build test
-	$(asan_environment) swift build $(asan_flags) $(WEBIMAGE_DEBUG_FLAGS) --build-tests
+	$(asan_environment) swift build $(asan_flags) $(WEBIMAGE_DEBUG_FLAGS) $(quiet) --build-tests
 	$(asan_environment) ASAN_OPTIONS='allocator_may_return_null=1 detect_leaks=0 exitcode=66' \
 		$(run_tests) $(asan_flags) --disable-xctest --filter '$(asan_filter)' --skip aDecompressionBombStopsAtTheLimitOfDecodedBytes
 
@@ -160,6 +173,22 @@ trace: ## Count what one setImage crosses and takes: types, files, threads, allo
 build-time: ## Measure a clean release build of the product WebImage, by module.
 	@Scripts/setup build
 	@Scripts/build-time
+
+# What takes too long for each change. CI has short forms of most.
+release-checks: ## Run the checks of a release, which take hours: sanitizers, fuzzing, damaged files, servers that are killed, packages in fresh roots.
+	WEBIMAGE_RELEASE_CHECKS=1 $(MAKE) test
+	$(MAKE) test-renderer
+	$(MAKE) test-tsan
+	$(MAKE) test-asan
+	$(MAKE) stress
+	$(MAKE) fuzz
+	$(MAKE) mutations
+	$(MAKE) fleet
+	$(MAKE) options-off
+	$(MAKE) check-gobject
+	$(MAKE) check-deb
+	$(MAKE) test WEBIMAGE_WITHOUT=gtk,drawing,formats FILTER='WebImage(Isolation|Shared|CLI|)Tests\.'
+	$(MAKE) check-install WEBIMAGE_WITHOUT=gtk,drawing,formats
 
 SECONDS ?= 60
 fuzz: ## Look for inputs that break a decoder, for SECONDS=… each; TARGET=… names one, such as FuzzPNG.
@@ -180,21 +209,22 @@ pictures: ## Generate Documentation/Processing.md and its images.
 
 bench: ## Compare with other libraries, and write Documentation/Benchmarks.md; GROUP=… selects groups, QUICK=1 is shorter, neither writes.
 	@Scripts/setup build test bench
-	@for program in $(benchmarks) $(peers); do WEBIMAGE_WITH=peers $(build) -c release --product $$program || exit; done
+	@for program in $(benchmarks) $(peers); do WEBIMAGE_WITH=benchmarks $(build_static) $$program || exit; done
 	@rm -f $(scratch)/benchmarks.txt
-	@bash -o pipefail -c '$(foreach program,$(benchmarks),$(headless) $(scratch)/release/$(program) $($(program)_groups) | tee -a $(scratch)/benchmarks.txt || exit;)'
+	@bash -o pipefail -c '$(foreach program,$(benchmarks),$(headless) $(installable)/release/$(program) $($(program)_groups) | tee -a $(scratch)/benchmarks.txt || exit;)'
 	@$(if $(GROUP)$(QUICK),,Scripts/benchmark-page $(scratch)/benchmarks.txt >Documentation/Benchmarks.md)
 
+# A debug build, which `make test` goes on with, is ready in half the time of a release build. The demo needs neither the server nor drawing.
 demo: ## Show photographs from a local server, first cold, then from disk.
-	@Scripts/setup build demo
-	$(build_installable)
-	@Demo/run $(installable)/release
+	@WEBIMAGE_WITHOUT=$(WEBIMAGE_WITHOUT),server,drawing Scripts/setup build demo
+	@for product in webimage-decoder $(if $(has_views),Gallery,webimage); do $(build_debug) --product $$product || exit; done
+	@Demo/run $(scratch)/debug
 
 SCREENSHOTS ?= .build/screenshots
 screenshots: ## Take screenshots of each page of the Gallery under Xvfb: 1280×900 and 480×700, light and dark, into SCREENSHOTS=…; QUICK=1 takes few.
-	@Scripts/setup build demo
+	@Scripts/setup build screenshots
 	@for product in Gallery webimage-decoder; do \
-		$(if $(QUICK),$(build) $(WEBIMAGE_DEBUG_FLAGS),$(build) -c release) --product $$product || exit; done
+		$(if $(QUICK),$(build_debug),$(build) -c release) --product $$product || exit; done
 	@Scripts/screenshots $(scratch)/$(if $(QUICK),debug,release)/Gallery $(SCREENSHOTS) $(if $(QUICK),--quick) $(SCREENSHOT_OPTIONS)
 
 # On an idle machine: other work changes the times.
@@ -205,13 +235,13 @@ tasks: ## Run the 40 tasks of Documentation/Tasks.md with webimage and with othe
 
 examples: ## Build the examples as a separate package, and check what they do.
 	@Scripts/setup build demo
-	@Examples/run $(scratch)/examples
+	@Examples/run $(scratch)
 
 REQUESTS ?= 20000
 fleet: ## Load REQUESTS=… thumbnails from three servers and a store that are killed at random, and check each; SEED=… repeats a run.
 	@Scripts/setup build test
-	$(build) $(WEBIMAGE_DEBUG_FLAGS) --product webimage-decoder
-	$(build) $(WEBIMAGE_DEBUG_FLAGS) --product webimage-server
+	$(build_debug) --product webimage-decoder
+	$(build_debug) --product webimage-server
 	@Examples/Fleet/soak $(scratch)/debug/webimage-server $(REQUESTS) $(if $(SEED),500 $(SEED))
 
 docs: ## Build the documentation site in .build/docs.
@@ -226,6 +256,10 @@ endif
 snippets: ## Compile the code blocks of the README, the guides and doc comments.
 	@Scripts/setup build
 	@Scripts/snippets
+
+products: ## Build each product alone from another package.
+	@Scripts/setup build
+	@Scripts/products $(scratch)
 
 test-install: ## Paste the install snippets and programs into fresh packages, and build and run them.
 	@Scripts/setup build test
