@@ -77,7 +77,7 @@ var targets: [Target] = [
     .target(name: "CWebImageLock"),
     .target(name: "CWebImageSystem"),
     .target(name: "CWebImageIsolation"),
-    .target(name: "CWebImageSandbox", linkerSettings: [.linkedLibrary("seccomp")]),
+    .target(name: "CWebImageSandbox", dependencies: ["CWebImageIsolation"], linkerSettings: [.linkedLibrary("seccomp")]),
     .target(name: "CWebImageJPEG", linkerSettings: [.linkedLibrary("jpeg")]),
     .target(name: "CWebImagePNG", linkerSettings: [.linkedLibrary("png16")]),
     .target(name: "CWebImageCurl"),

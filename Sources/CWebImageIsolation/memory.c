@@ -9,7 +9,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { FIXED = F_SEAL_SHRINK | F_SEAL_GROW, CONSTANT = FIXED | F_SEAL_WRITE };
+// A process that has the memory cannot add a seal against writing, which would take it away from the others.
+enum { FIXED = F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL, CONSTANT = FIXED | F_SEAL_WRITE };
 
 /// Creates memory with a length, and `seals`.
 static int create(size_t length) {
@@ -65,7 +66,7 @@ int cwi_memory_create_constant(const void *bytes, size_t length) {
     int descriptor = create(length);
     if (descriptor < 0) return -1;
     int error = cwi_memory_write(descriptor, bytes, length);
-    if (!error) return sealed(descriptor, CONSTANT | F_SEAL_SEAL);
+    if (!error) return sealed(descriptor, CONSTANT);
     close(descriptor);
     errno = error;
     return -1;

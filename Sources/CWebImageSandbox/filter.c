@@ -1,7 +1,6 @@
 #define _GNU_SOURCE
-#include "CWebImageSandbox.h"
+#include "layers.h"
 
-#include <errno.h>
 #include <fcntl.h>
 #include <sched.h>
 #include <seccomp.h>
@@ -117,11 +116,11 @@ static void handle(int signal, siginfo_t *info, void *pointer) {
 // What decoders need: memory, threads, time, their open descriptors. All others return ENOSYS, as calls do that a kernel does not have: new versions
 // of libraries try new calls, and go on without.
 static const char *const allowed[] = {
-    "brk", "clock_getres", "clock_gettime", "clock_nanosleep", "close", "dup", "eventfd2", "exit", "exit_group", "fcntl", "fstat", "futex",
+    "brk", "clock_getres", "clock_gettime", "clock_nanosleep", "close", "dup", "eventfd2", "exit", "exit_group", "fstat", "futex",
     "futex_wait", "futex_waitv", "futex_wake", "get_robust_list", "getcpu", "getegid", "geteuid", "getgid", "getpid", "getppid",
     "getrandom", "getrlimit", "getrusage", "gettid", "gettimeofday", "getuid", "lseek", "madvise", "membarrier", "mremap", "munmap",
     "nanosleep", "poll", "ppoll", "pread64", "read", "readv", "recvmsg", "restart_syscall", "rseq", "rt_sigaction", "rt_sigprocmask",
-    "rt_sigreturn", "sched_getaffinity", "sched_yield", "sendmsg", "set_robust_list", "set_tid_address", "setrlimit", "sigaltstack",
+    "rt_sigreturn", "sched_getaffinity", "sched_yield", "sendmsg", "set_robust_list", "set_tid_address", "sigaltstack",
     "sysinfo", "time", "times", "uname", "write", "writev",
 };
 
@@ -150,20 +149,38 @@ static int add_all(scmp_filter_ctx filter, uint32_t action, const char *const *n
     return 0;
 }
 
+// Files that the program uses, too, have flags, owners and signals of their own: those stay as they are.
+static const int allowed_file_commands[] = {F_DUPFD, F_DUPFD_CLOEXEC, F_GETFD, F_SETFD, F_GETFL, F_GET_SEALS};
+
+/// What the C library starts a thread with. Other flags would start a process, or enter a namespace.
+static const scmp_datum_t thread_flags = CLONE_VM | CLONE_FS | CLONE_FILES | CLONE_SYSVSEM | CLONE_SIGHAND | CLONE_THREAD |
+                                         CLONE_SETTLS | CLONE_PARENT_SETTID | CLONE_CHILD_CLEARTID;
+
 /// Calls that are allowed with some arguments.
 static int add_conditions(scmp_filter_ctx filter) {
     uint32_t denied = SCMP_ACT_ERRNO(EPERM);
     int result = 0;
-    // Memory that was written cannot be executed.
-    if (!result) result = seccomp_rule_add(filter, SCMP_ACT_ALLOW, SCMP_SYS(mmap), 1, SCMP_A2(SCMP_CMP_MASKED_EQ, PROT_EXEC, 0));
-    if (!result) result = seccomp_rule_add(filter, SCMP_ACT_ALLOW, SCMP_SYS(mprotect), 1, SCMP_A2(SCMP_CMP_MASKED_EQ, PROT_EXEC, 0));
-    if (!result) result = seccomp_rule_add(filter, denied, SCMP_SYS(mmap), 1, SCMP_A2(SCMP_CMP_MASKED_EQ, PROT_EXEC, PROT_EXEC));
-    if (!result) result = seccomp_rule_add(filter, denied, SCMP_SYS(mprotect), 1, SCMP_A2(SCMP_CMP_MASKED_EQ, PROT_EXEC, PROT_EXEC));
-    // Threads, not processes. clone3 hides its arguments in memory; without it the C library takes clone.
-    if (!result) result = seccomp_rule_add(filter, SCMP_ACT_ALLOW, SCMP_SYS(clone), 1, SCMP_A0(SCMP_CMP_MASKED_EQ, CLONE_THREAD, CLONE_THREAD));
-    if (!result) result = seccomp_rule_add(filter, denied, SCMP_SYS(clone), 1, SCMP_A0(SCMP_CMP_MASKED_EQ, CLONE_THREAD, 0));
-    // Its own limits and signals.
-    if (!result) result = seccomp_rule_add(filter, SCMP_ACT_ALLOW, SCMP_SYS(prlimit64), 1, SCMP_A0(SCMP_CMP_EQ, 0));
+    // Memory that was written cannot be executed. The limit on the process's own memory counts neither stacks that grow nor shared memory, so
+    // that there is none of these but the program's.
+    struct scmp_arg_cmp not_executed = SCMP_A2(SCMP_CMP_MASKED_EQ, PROT_EXEC, 0), executed = SCMP_A2(SCMP_CMP_MASKED_EQ, PROT_EXEC, PROT_EXEC);
+    struct scmp_arg_cmp of_file = SCMP_A3(SCMP_CMP_MASKED_EQ, MAP_ANONYMOUS | MAP_GROWSDOWN, 0);
+    struct scmp_arg_cmp not_shared = SCMP_A3(SCMP_CMP_MASKED_EQ, MAP_SHARED | MAP_GROWSDOWN, 0);
+    if (!result) result = seccomp_rule_add(filter, SCMP_ACT_ALLOW, SCMP_SYS(mmap), 2, not_executed, of_file);
+    if (!result) result = seccomp_rule_add(filter, SCMP_ACT_ALLOW, SCMP_SYS(mmap), 2, not_executed, not_shared);
+    if (!result) result = seccomp_rule_add(filter, SCMP_ACT_ALLOW, SCMP_SYS(mprotect), 1, not_executed);
+    if (!result) result = seccomp_rule_add(filter, denied, SCMP_SYS(mmap), 1, executed);
+    if (!result) result = seccomp_rule_add(filter, denied, SCMP_SYS(mprotect), 1, executed);
+    // clone3 hides its arguments in memory; without it the C library takes clone.
+    if (!result) result = seccomp_rule_add(filter, SCMP_ACT_ALLOW, SCMP_SYS(clone), 1, SCMP_A0(SCMP_CMP_EQ, thread_flags));
+    if (!result) result = seccomp_rule_add(filter, denied, SCMP_SYS(clone), 1, SCMP_A0(SCMP_CMP_NE, thread_flags));
+    for (size_t index = 0; index < sizeof allowed_file_commands / sizeof *allowed_file_commands && !result; index++) {
+        scmp_datum_t command = (scmp_datum_t)allowed_file_commands[index];
+        result = seccomp_rule_add(filter, SCMP_ACT_ALLOW, SCMP_SYS(fcntl), 1, SCMP_A1(SCMP_CMP_EQ, command));
+    }
+    // Its own limits can be read.
+    if (!result)
+        result = seccomp_rule_add(filter, SCMP_ACT_ALLOW, SCMP_SYS(prlimit64), 2, SCMP_A0(SCMP_CMP_EQ, 0), SCMP_A2(SCMP_CMP_EQ, 0));
+    // Its own signals.
     if (!result)
         result = seccomp_rule_add(filter, SCMP_ACT_ALLOW, SCMP_SYS(tgkill), 1, SCMP_A0(SCMP_CMP_EQ, (scmp_datum_t)getpid()));
     // Names of threads and of memory.
@@ -171,7 +188,7 @@ static int add_conditions(scmp_filter_ctx filter) {
     return result;
 }
 
-int cwi_sandbox_filter_calls(void) {
+int cwi_filter_calls(void) {
     struct sigaction action = {.sa_sigaction = handle, .sa_flags = SA_SIGINFO | SA_NODEFER};
     if (sigaction(SIGSYS, &action, NULL) != 0) return errno;
     scmp_filter_ctx filter = seccomp_init(SCMP_ACT_ERRNO(ENOSYS));

@@ -34,57 +34,46 @@ final class RequestDecoder {
         switch request.content {
         case .keepInput:
             input = nil
-            limitToProcess()
             input = request.memory.first?.mapped(.reading)
         case .keepOutput:
             output = nil
-            limitToProcess()
             output = request.memory.first.flatMap(OutputMemory.init)
         case .rest: rest()
         case .info(let format):
-            limit(.default)
             return .info(try decoder(of: format).info(of: input(request)))
         case .probe(let format):
-            limit(.default)
             return .probe(try decoder(of: format).probe(input(request)))
         case .metadata(let format):
-            limit(.default)
             let metadata = try (decoder(of: format) as? any MetadataDecoder)?.metadata(of: input(request))
             return try parts([metadata?.exif, metadata?.xmp].map { $0.map(Array.init) })
         case .profile(let format):
-            limit(.default)
             let profile = try (decoder(of: format) as? any ProfileDecoder)?.colorProfile(of: input(request))
             return try parts([profile?.bytes])
         case .gainMap(let format):
-            limit(.default)
             let map = try (decoder(of: format) as? any GainMapDecoder)?.gainMap(of: input(request))
             return try parts([map.map { Array($0.file) }, map?.metadataBytes, map?.colors?.bytes])
         case .decode(let format, var options):
             options.cancellation = cancellation
             options.spoolSource = spoolSource
-            limit(options.limits)
             return .image(
                 try decoded { () throws(WebImageError) in
                     try decoder(of: format).decode(input(request), options: options)
                 })
         case .animation(let format, var options):
             options.cancellation = cancellation
-            limit(options.limits)
             return .animation(
                 try decoder(of: format).animation(of: input(request), options: options).map(AnimationDescription.init))
         case .openFrames(let session, let format, let options):
-            limit(options.limits)
             guard let source = try decoder(of: format).animation(of: input(request), options: options) else {
                 throw format.corrupt("no animation")
             }
-            sessions.open(session, .frames(source.makeFrameReader(), source.frames.count, format, options.limits))
+            sessions.open(session, .frames(source.makeFrameReader(), source.frames.count, format))
             return .done
         case .frame(let session, let index):
-            guard case .frames(let reader, let count, let format, let limits)? = sessions[session] else {
+            guard case .frames(let reader, let count, let format)? = sessions[session] else {
                 return .noSession
             }
             guard (0..<count).contains(index) else { throw format.corrupt("no such frame") }
-            limit(limits)
             return .image(
                 try decoded { () throws(WebImageError) in
                     Image(pixels: try reader.frame(at: index, cancellation: cancellation))
@@ -92,38 +81,32 @@ final class RequestDecoder {
         case .openIncremental(let session, let format, var options):
             options.cancellation = nil
             options.spoolSource = spoolSource
-            limit(options.limits)
             guard let decoder = try decoder(of: format).makeIncrementalDecoder(options: options) else {
                 throw format.unsupported("parts of files")
             }
-            sessions.open(session, .incremental(decoder, options.limits))
+            sessions.open(session, .incremental(decoder))
             return .done
         case .append(let session):
-            guard case .incremental(let decoder, let limits)? = sessions[session] else { return .noSession }
-            limit(limits)
+            guard case .incremental(let decoder)? = sessions[session] else { return .noSession }
             // A decoder may keep the bytes, and the input is not kept as it is.
             try decoder.append(Data(Array(input(request))))
             return .arrived(decoder.probe, decoder.animation.map(AnimationDescription.init))
         case .preview(let session):
-            guard case .incremental(let decoder, let limits)? = sessions[session] else { return .noSession }
-            limit(limits)
+            guard case .incremental(let decoder)? = sessions[session] else { return .noSession }
             guard let image = try decoder.preview() else { return .preview(nil) }
             return .preview(try decoded(image))
         case .finish(let session):
-            guard case .incremental(let decoder, let limits)? = sessions[session] else { return .noSession }
-            limit(limits)
+            guard case .incremental(let decoder)? = sessions[session] else { return .noSession }
             let image = try decoder.finish()
             sessions.close(session)
             return .image(try decoded(image))
         case .close(let session): sessions.close(session)
         case .encode(let format, var options, let layout):
             options.cancellation = cancellation
-            limitToProcess()
             let pixels = try pixels(layout, request.memory.first)
             return try parts([Array(try registry.encode(Image(pixels: pixels), as: format, options: options))])
         case .encodeAnimation(let format, var options, let size, let isOpaque, let loopCount, let durations):
             options.cancellation = cancellation
-            limitToProcess()
             let frames = RequestedFrames(
                 size: size, loopCount: loopCount, durations: durations,
                 request: { [self] (index) throws(WebImageError) in try requestedFrame(index) })
@@ -140,17 +123,6 @@ final class RequestDecoder {
         guard let decoder = registry.decoder(of: format) else { throw .decoding(format: format, reason: .noDecoder) }
         return decoder
     }
-
-    /// What the kernel enforces, where the decoders' own estimates are wrong or a file has taken the process over.
-    private func limit(_ limits: DecodingLimits) {
-        _ = cwi_sandbox_limit(max(0, limits.memoryByteCount), mappedByteCount, limits.seconds ?? 0)
-    }
-
-    /// Only as the process itself is limited. The limit of the image before may be too small for new memory. Encoders take what they
-    /// need: the program has bounded the number of pixels.
-    private func limitToProcess() { _ = cwi_sandbox_limit(.max, mappedByteCount, 0) }
-
-    private var mappedByteCount: Int { (input?.byteCount ?? 0) + (output?.byteCount ?? 0) }
 
     // MARK: Input
 
@@ -240,8 +212,8 @@ extension DecodedImage {
 /// The files that are open for several requests. The program can open them again, so that the number is limited.
 private struct OpenFiles {
     enum File {
-        case frames(any AnimationFrameReader, Int, ImageFormat, DecodingLimits)
-        case incremental(any IncrementalImageDecoder, DecodingLimits)
+        case frames(any AnimationFrameReader, Int, ImageFormat)
+        case incremental(any IncrementalImageDecoder)
     }
 
     /// The file used last is at the end.

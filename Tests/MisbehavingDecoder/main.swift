@@ -56,7 +56,6 @@ func misbehave(_ word: Substring, header: RequestHeader, output: SharedMemory) {
     case "sleep": while true { _ = poll(nil, 0, 1000) }
     case "memory":
         var blocks: [UnsafeMutableRawPointer] = []
-        _ = cwi_sandbox_limit(64 << 20, 0, 0)
         while let block = malloc(16 << 20) {
             memset(block, 1, 16 << 20)
             blocks.append(block)

@@ -102,7 +102,7 @@ import WebImageTestSupport
                 try isolation.pool.withProcess(cancellation: nil) { process in
                     try process.reply(
                         to: .decode(.png, DecodingOptions()), input: .bytes(data), outputByteCount: 64 << 20,
-                        deadline: DecoderProcess.now + 60, cancellation: cancellation)
+                        limits: nil, deadline: DecoderProcess.now + 60, cancellation: cancellation)
                 }
             }
         }

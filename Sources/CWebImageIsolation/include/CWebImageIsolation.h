@@ -11,8 +11,20 @@
 
 // MARK: Processes
 
-/// The descriptor of the channel in a decoder process.
-enum { CWI_CHANNEL_DESCRIPTOR = 3 };
+/// The descriptors of a decoder process: the channel, and the control of the process that supervises it.
+enum { CWI_CHANNEL_DESCRIPTOR = 3, CWI_CONTROL_DESCRIPTOR = 4 };
+
+/// What a program tells the supervisor of a decoder process. When the program's end of the control is closed, both processes end.
+typedef struct {
+    /// The limits for the next image: the memory that the process does not share with the program, in bytes, and its processor time from now
+    /// on. UINT64_MAX is the limit of the process.
+    uint64_t memory_length;
+    uint64_t processor_seconds;
+    /// Whether both processes get the lowest priority.
+    uint8_t lowers_priority;
+    /// Whether to send a byte when the limits hold.
+    uint8_t wants_reply;
+} cwi_control_message;
 
 typedef struct {
     /// The process, or -1.
@@ -24,10 +36,15 @@ typedef struct {
     /// The program's end of the channel.
     int channel;
     uint64_t channel_inode;
+    /// The program's end of the control.
+    int control;
+    uint64_t control_inode;
+    /// What it was told last.
+    cwi_control_message limits;
 } cwi_decoder_process;
 
 /// Starts a decoder: a new process group, an empty environment, all signals at their defaults, no descriptors but the
-/// channel and three that lead nowhere. Returns 0 or an error number.
+/// channel, the control and three that lead nowhere. Returns 0 or an error number.
 int cwi_decoder_start(const char *path, cwi_decoder_process *process);
 
 /// Whether the program's end of the channel is still the one that was opened.
@@ -46,8 +63,11 @@ typedef struct {
 /// handles or ignores SIGCHLD may have taken its status away: then how it ended is unknown.
 cwi_exit cwi_decoder_end(cwi_decoder_process *process, int milliseconds);
 
-/// Gives the process, with its threads and its child in a namespace, the lowest priority. It cannot be raised again.
-void cwi_decoder_lower_priority(const cwi_decoder_process *process);
+/// Limits the next image of the process, which cannot raise its limits itself. Returns whether the limits hold within `milliseconds`.
+bool cwi_decoder_limit(cwi_decoder_process *process, uint64_t memory_length, uint64_t processor_seconds, int milliseconds);
+
+/// Gives the process the lowest priority. It cannot be raised again.
+void cwi_decoder_lower_priority(cwi_decoder_process *process);
 
 /// Closes the descriptors of a process that belongs to a parent of this one: after `fork`, the child must not touch it.
 void cwi_decoder_forget(cwi_decoder_process *process);
@@ -78,7 +98,7 @@ cwi_channel_status cwi_channel_receive(
 
 // MARK: Memory
 
-/// Creates memory of `length` bytes that cannot become smaller or larger. Pages take memory once they are touched. -1 and errno if that
+/// Creates memory of `length` bytes that cannot become smaller or larger, or be sealed further. Pages take memory once they are touched. -1 and errno if that
 /// fails; EFBIG without a signal where RLIMIT_FSIZE is in the way.
 int cwi_memory_create(size_t length);
 
@@ -100,7 +120,7 @@ uint64_t cwi_inode(int descriptor);
 /// Closes a descriptor if it still is the file that it was.
 void cwi_close_same(int descriptor, uint64_t inode);
 
-/// The length of memory that cannot be resized, or -1.
+/// The length of memory that cannot be resized or sealed further, or -1.
 int64_t cwi_memory_fixed_length(int descriptor);
 
 /// The length of memory or a file, or -1.

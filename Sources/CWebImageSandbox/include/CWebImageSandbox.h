@@ -1,6 +1,6 @@
 // The sandbox that a decoder process puts itself into before it reads the first byte of an image.
 //
-//     cwi_sandbox_enter ─▶ namespaces ─▶ empty root ─▶ capabilities ─▶ limits ─▶ Landlock ─▶ seccomp ─▶ check
+//     cwi_sandbox_enter ─▶ user ─▶ namespaces ─▶ supervisor ─▶ empty root ─▶ capabilities ─▶ limits ─▶ Landlock ─▶ seccomp ─▶ check
 //
 // A layer that the kernel refuses is reported and left out: the others hold without it. Call it while the process has one thread.
 
@@ -20,6 +20,7 @@ typedef enum {
     CWI_LAYER_MOUNT_NAMESPACE,
     CWI_LAYER_CAPABILITIES,
     CWI_LAYER_LIMITS,
+    CWI_LAYER_THREAD_LIMIT,
     CWI_LAYER_NO_NEW_PRIVILEGES,
     CWI_LAYER_LANDLOCK,
     CWI_LAYER_LANDLOCK_SCOPES,
@@ -49,22 +50,16 @@ typedef struct {
 /// many files, and those that cannot be opened, are left out.
 void cwi_sandbox_offer(const char *path);
 
-/// Enters the sandbox. In the namespace of processes, the caller goes on as a child of itself, which ends as the child does.
+/// Enters the sandbox. The caller goes on as a child of itself. The process outside ends as the child does; the child ends with it. It
+/// does what `cwi_control_message` of CWebImageIsolation says, and ends both processes when the program has ended.
 ///
 /// Ends the process if a layer is said to hold and a forbidden act succeeds nevertheless.
 cwi_sandbox_report cwi_sandbox_enter(cwi_sandbox_limits limits);
-
-/// Sets the memory and the processor time for the next image, at most those of the sandbox; 0 seconds for no limit of its own. The memory comes
-/// on top of `mapped_length`, which is mapped for all images. False where the system has no such limits.
-bool cwi_sandbox_limit(size_t memory_length, size_t mapped_length, double processor_seconds);
 
 /// Keeps freed memory for the next image: new pages cost more than decoding a small one. Call it before other threads start.
 void cwi_sandbox_keep_memory(void);
 
 /// Gives freed memory back to the system.
 void cwi_sandbox_release_memory(void);
-
-/// Adds the filter of system calls; 0 or an error number. Part of `cwi_sandbox_enter`.
-int cwi_sandbox_filter_calls(void);
 
 #endif

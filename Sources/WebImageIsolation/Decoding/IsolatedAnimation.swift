@@ -89,8 +89,8 @@ private final class IsolatedFrameReader: AnimationFrameReader {
             let input = try input ?? work.memory(of: data)
             self.input = input
             try work.perform(
-                .openFrames(session: session, work.format, options), input: .memory(input), in: process,
-                deadline: deadline, cancellation: cancellation)
+                .openFrames(session: session, work.format, options), input: .memory(input), limits: options.limits,
+                in: process, deadline: deadline, cancellation: cancellation)
         }
         return try work.response(
             .frame(session: session, index: index), outputByteCount: IsolatedWork.outputByteCount(options.limits),

@@ -104,12 +104,12 @@ final class IsolatedIncrementalDecoder: ProbingIncrementalDecoder {
     private func opening(_ known: Data) -> (DecoderProcess, Double) throws -> Void {
         { [self] process, deadline in
             try work.perform(
-                .openIncremental(session: session, work.format, options), input: .none, in: process, deadline: deadline,
-                cancellation: options.cancellation)
+                .openIncremental(session: session, work.format, options), input: .none, limits: options.limits, in: process,
+                deadline: deadline, cancellation: options.cancellation)
             guard !known.isEmpty else { return }
             try work.perform(
-                .append(session: session), input: work.input(known), in: process, deadline: deadline,
-                cancellation: options.cancellation)
+                .append(session: session), input: work.input(known), limits: options.limits, in: process,
+                deadline: deadline, cancellation: options.cancellation)
         }
     }
 

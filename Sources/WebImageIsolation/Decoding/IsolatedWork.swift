@@ -66,8 +66,9 @@ struct IsolatedWork: Sendable {
                     wasNew = leased.imageCount == 0
                     func reply() throws -> DecoderReply {
                         try leased.reply(
-                            to: request, input: input, outputByteCount: outputByteCount, deadline: deadline,
-                            cancellation: cancellation, spoolByteLimit: limits.map(Self.spoolByteLimit) ?? 0,
+                            to: request, input: input, outputByteCount: outputByteCount, limits: limits,
+                            deadline: deadline, cancellation: cancellation,
+                            spoolByteLimit: limits.map(Self.spoolByteLimit) ?? 0,
                             supply: supply.map { supply in lending(leased, supply) })
                     }
                     if leased !== process { try open?(leased, deadline) }
@@ -152,10 +153,11 @@ struct IsolatedWork: Sendable {
 
     /// Sends a request of which only success is a reply.
     func perform(
-        _ request: DecoderRequest, input: RequestInput, in process: DecoderProcess, deadline: Double,
-        cancellation: Cancellation?
+        _ request: DecoderRequest, input: RequestInput, limits: DecodingLimits, in process: DecoderProcess,
+        deadline: Double, cancellation: Cancellation?
     ) throws {
-        let reply = try process.reply(to: request, input: input, deadline: deadline, cancellation: cancellation)
+        let reply = try process.reply(
+            to: request, input: input, limits: limits, deadline: deadline, cancellation: cancellation)
         switch reply {
         case .done, .arrived: return
         case .failure(let error): throw error

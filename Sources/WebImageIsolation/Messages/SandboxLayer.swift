@@ -14,8 +14,10 @@ public enum SandboxLayer: String, Sendable, Hashable, CaseIterable {
     case emptyFileSystem
     /// No capability.
     case noCapabilities
-    /// Limits on memory, processor time, descriptors, threads; no file can be written.
+    /// Limits on memory, processor time and descriptors; no file can be written.
     case resourceLimits
+    /// A limit on threads, which does not hold for root where no other user can be had.
+    case threadLimit
     /// No program can give it rights.
     case noNewPrivileges
     /// No file can be opened, and, by version, no TCP connection be made (Landlock).

@@ -109,13 +109,14 @@ final class DecoderProcess: @unchecked Sendable {
     ///
     /// - Parameters:
     ///   - outputByteCount: the room for the result, which ``read(at:into:isLast:)`` returns.
+    ///   - limits: the kernel enforces its memory and time; `nil` for those of the process.
     ///   - deadline: in seconds of the monotonic clock.
     ///   - spoolByteLimit: the longest file that the decoder may request.
     ///   - supply: returns the frames that the decoder requests.
     /// - Throws: ``Failure``, ``UnavailableDecoder``, or a ``WebImageError``.
     func reply(
-        to request: DecoderRequest, input: RequestInput = .none, outputByteCount: Int = 0, deadline: Double,
-        cancellation: Cancellation?, spoolByteLimit: Int = 0,
+        to request: DecoderRequest, input: RequestInput = .none, outputByteCount: Int = 0, limits: DecodingLimits?,
+        deadline: Double, cancellation: Cancellation?, spoolByteLimit: Int = 0,
         supply: ((Int) throws(WebImageError) -> (PixelLayout, SharedMemory))? = nil
     ) throws -> DecoderReply {
         do {
@@ -126,6 +127,7 @@ final class DecoderProcess: @unchecked Sendable {
             isRested = false
             imageCount += 1
             lastNumber += 1
+            try limit(limits)
             try send(request, input, outputByteCount: outputByteCount)
             var spools: [UnnamedFile] = []
             var rest = spoolByteLimit
@@ -158,6 +160,17 @@ final class DecoderProcess: @unchecked Sendable {
             throw error
         }
     }
+
+    private func limit(_ limits: DecodingLimits?) throws(Channel.Failure) {
+        let seconds = limits?.seconds.map { $0 < 1e9 ? UInt64(max(0, $0)) : .max }
+        let byteCount = limits.map { UInt64(max(0, $0.memoryByteCount)) }
+        guard cwi_decoder_limit(&process, byteCount ?? .max, seconds ?? .max, Self.limitMilliseconds) else {
+            throw .closed
+        }
+    }
+
+    /// Long, because a busy machine must not lose processes.
+    private static let limitMilliseconds: Int32 = 10_000
 
     /// Sends a file, or why there is none.
     private func sendSpool(_ byteCount: Int) throws -> UnnamedFile? {

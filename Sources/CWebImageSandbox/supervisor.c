@@ -1,0 +1,88 @@
+#define _GNU_SOURCE
+#include "CWebImageIsolation.h"
+#include "layers.h"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+// The process that stays outside. It has read no image, and does what a process that was taken over must not do to itself:
+//
+//     program ══ control ══ this process ──▶ limits, priority, end ──▶ the process that decodes
+//
+// The program may start processes from threads that end before it does, so that PR_SET_PDEATHSIG does not tell when the program has
+// ended. The control socket does.
+
+static _Noreturn void end_like(int status) {
+    int number = WIFSIGNALED(status) ? WTERMSIG(status) : WEXITSTATUS(status) - SIGNAL_STATUS;
+    if (number <= 0 || number >= NSIG) _exit(WEXITSTATUS(status));
+    struct rlimit none = {0, 0};
+    setrlimit(RLIMIT_CORE, &none);
+    signal(number, SIG_DFL);
+    sigset_t all;
+    sigfillset(&all);
+    sigprocmask(SIG_UNBLOCK, &all, NULL);
+    raise(number);
+    _exit(SIGNAL_STATUS + number);
+}
+
+static void wake(int number) { (void)number; }
+
+/// Does what the program says. False if it has ended, or has no more use for the process.
+static bool obey(pid_t child) {
+    cwi_control_message message;
+    ssize_t length = recv(CWI_CONTROL_DESCRIPTOR, &message, sizeof message, MSG_DONTWAIT);
+    if (length < 0) return errno == EAGAIN || errno == EINTR;
+    if (length != sizeof message) return false;
+    if (message.lowers_priority) setpriority(PRIO_PGRP, (id_t)child, 19);
+    cwi_limit_process(child, message.memory_length, message.processor_seconds);
+    char done = 1;
+    return !message.wants_reply || send(CWI_CONTROL_DESCRIPTOR, &done, 1, MSG_NOSIGNAL) == 1;
+}
+
+static _Noreturn void supervise(pid_t child, const sigset_t *mask) {
+    cwi_drop_capabilities();
+    prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
+    prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);
+    for (int descriptor = 0; descriptor < 1024; descriptor++) {
+        if (descriptor != CWI_CONTROL_DESCRIPTOR) close(descriptor);
+    }
+    int status = 0;
+    while (waitpid(child, &status, WNOHANG) != child) {
+        struct pollfd control = {.fd = CWI_CONTROL_DESCRIPTOR, .events = POLLIN};
+        // The end of the child wakes it only here.
+        int ready = ppoll(&control, 1, NULL, mask);
+        if (ready < 0 && errno == EINTR) continue;
+        if (ready == 1 && obey(child)) continue;
+        kill(child, SIGKILL);
+        while (waitpid(child, &status, 0) < 0 && errno == EINTR) continue;
+        // Its end was wanted, unless it came before.
+        if (WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL) _exit(0);
+        break;
+    }
+    end_like(status);
+}
+
+int cwi_continue_supervised(void) {
+    sigset_t child_ends, mask;
+    sigemptyset(&child_ends);
+    sigaddset(&child_ends, SIGCHLD);
+    if (sigprocmask(SIG_BLOCK, &child_ends, &mask) != 0) return errno;
+    signal(SIGCHLD, wake);
+    pid_t child = fork();
+    if (child < 0) return errno;
+    if (child > 0) supervise(child, &mask);
+    close(CWI_CONTROL_DESCRIPTOR);
+    // A priority is that of a thread. That of a group is that of all threads.
+    setpgid(0, 0);
+    signal(SIGCHLD, SIG_DFL);
+    sigprocmask(SIG_SETMASK, &mask, NULL);
+    // Of the only thread of the process outside.
+    return error_of(prctl(PR_SET_PDEATHSIG, SIGKILL));
+}
