@@ -153,6 +153,8 @@ var targets: [Target] = [
         "MisbehavingDecoder", ["WebImageIsolation", "WebImageCoding", "WebImageCore", "CWebImageSandbox"],
         path: "Tests/MisbehavingDecoder"),
     .target(name: "CIsolationHost", path: "Tests/CIsolationHost"),
+    .executableTarget(
+        name: "SandboxProbe", dependencies: ["CWebImageSandbox", "CWebImageIsolation"], path: "Tests/SandboxProbe"),
     program(
         "IsolationHost", ["WebImageIsolation", "WebImageCoding", "WebImageCore", "CIsolationHost"],
         path: "Tests/IsolationHost"),
@@ -165,7 +167,7 @@ var targets: [Target] = [
         "WebImageIsolationTests",
         [
             "WebImageIsolation", "WebImageCoding", "WebImage", "CWebImageIsolation", "WebImageDecoder",
-            "MisbehavingDecoder", "IsolationHost", "MutatedFiles", "CodingTestSupport",
+            "MisbehavingDecoder", "IsolationHost", "MutatedFiles", "CodingTestSupport", "SandboxProbe", "CIsolationHost",
         ]
             + (hasFormats ? ["WebImageFormats"] : []), hasFormats ? [.define("WEBIMAGE_FORMATS")] : []),
     tests(

@@ -7,8 +7,12 @@
 #include <linux/landlock.h>
 #include <linux/seccomp.h>
 #include <stddef.h>
+#include <string.h>
+#include <sys/mman.h>
 #include <sys/prctl.h>
+#include <sys/socket.h>
 #include <sys/syscall.h>
+#include <sys/uio.h>
 #include <unistd.h>
 
 int host_refuse_namespaces(void) {
@@ -36,3 +40,28 @@ int host_allow_only_reading(void) {
     if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0) return errno;
     return syscall(SYS_landlock_restrict_self, rules, 0) == 0 ? 0 : errno;
 }
+
+int host_open_process(int pid) { return (int)syscall(SYS_pidfd_open, pid, 0); }
+
+int host_send_descriptors(int socket, int descriptor, int count) {
+    enum { MAXIMUM = 64 };
+    if (count > MAXIMUM) return EINVAL;
+    _Alignas(struct cmsghdr) char control[CMSG_SPACE(sizeof(int) * MAXIMUM)] = {0};
+    char byte = 1;
+    struct iovec part = {.iov_base = &byte, .iov_len = 1};
+    size_t length = sizeof(int) * (size_t)count;
+    struct msghdr message = {.msg_iov = &part, .msg_iovlen = 1, .msg_control = control, .msg_controllen = CMSG_SPACE(length)};
+    struct cmsghdr *header = CMSG_FIRSTHDR(&message);
+    header->cmsg_level = SOL_SOCKET;
+    header->cmsg_type = SCM_RIGHTS;
+    header->cmsg_len = CMSG_LEN(length);
+    for (int index = 0; index < count; index++)
+        memcpy(CMSG_DATA(header) + (size_t)index * sizeof(int), &descriptor, sizeof(int));
+    return sendmsg(socket, &message, MSG_NOSIGNAL) == 1 ? 0 : errno;
+}
+
+int host_create_memory(void) { return memfd_create("host", MFD_CLOEXEC | MFD_ALLOW_SEALING); }
+
+int host_seals(int descriptor) { return fcntl(descriptor, F_GET_SEALS); }
+
+int host_seal(int descriptor, int seals) { return fcntl(descriptor, F_ADD_SEALS, seals) == 0 ? 0 : errno; }
