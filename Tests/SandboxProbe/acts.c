@@ -159,7 +159,9 @@ void try_acts(const char *arguments) {
     act("limitsOfProcess", syscall(SYS_prlimit64, program, RLIMIT_NOFILE, NULL, &(struct rlimit){0}, 0, 0));
     act("sharedMemory", shmget(key, 0, 0));
     act("chroot", chroot("/"));
-    act("setUser", setuid(0));
+    // Whether other processes of the user can read its memory.
+    act("dump", prctl(PR_GET_DUMPABLE) == 1 ? 0 : (errno = EPERM, -1));
+    act("setUser", setuid(1));
     act("hostName", sethostname("probe", 5));
     act("write", written());
     act("descriptors", copied_descriptors());

@@ -30,6 +30,9 @@ import Testing
         Place(situations: "no-user-namespace", missing: [.userNamespace]),
         Place(situations: "nobody no-user-namespace", missing: namespaces),
         Place(situations: "no-capabilities no-new-namespaces", missing: namespaces.union([.threadLimit])),
+        Place(
+            situations: "no-capabilities no-new-namespaces no-seccomp",
+            missing: namespaces.union([.threadLimit, .systemCallFilter])),
         Place(situations: "docker", missing: namespaces),
         Place(situations: "docker nobody", missing: namespaces),
         Place(situations: "old-docker docker", missing: namespaces.union(landlock)),
@@ -68,7 +71,7 @@ import Testing
             "sharedMemory": [.systemCallFilter, .ipcNamespace],
             "chroot": [.systemCallFilter, .noCapabilities], "setUser": [.systemCallFilter, .noCapabilities],
             "hostName": [.systemCallFilter, .noCapabilities],
-            "write": [.resourceLimits], "descriptors": [.resourceLimits],
+            "dump": all, "write": [.resourceLimits], "descriptors": [.resourceLimits],
             "raiseMemory": limits, "raiseFileSize": limits, "raiseDescriptors": limits,
             "cloneThreadOfOtherKind": [.systemCallFilter, .noCapabilities],
         ]
