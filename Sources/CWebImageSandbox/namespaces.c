@@ -58,8 +58,7 @@ int cwi_enter_empty_root(void) {
             error = error_of(chroot("."));
         }
     }
-    if (error) return error;
-    return error_of(chdir("/"));
+    return error;
 }
 
 // MARK: Privileges

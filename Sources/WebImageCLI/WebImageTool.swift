@@ -43,7 +43,13 @@ struct WebImageTool {
             case nil: throw .usage(command: ProgramDescription.webimage.name, reason: "no command given")
             case "--help", "-h": return try await HelpCommand(Array(arguments.dropFirst())).run()
             case "--version":
+                let options = arguments.dropFirst().map(\.description)
+                if let option = options.first(where: { $0 != "--verbose" }) {
+                    throw .usage(
+                        command: ProgramDescription.webimage.name, reason: "'--version' takes no '\(option)'")
+                }
                 console.print("\(ProgramDescription.webimage.name) \(LibraryVersion.text)")
+                if !options.isEmpty { IsolationReport(isIsolated: nil).statusLines.forEach { console.print($0) } }
                 return .success
             case let name?:
                 let parsed = try command(named: name).init(Array(arguments.dropFirst()))

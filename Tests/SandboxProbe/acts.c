@@ -87,6 +87,17 @@ static long cloned(unsigned long flags) {
     return child;
 }
 
+static int end_thread(void *unused) {
+    (void)unused;
+    return 0;
+}
+
+/// Starts a thread with other flags than those of the C library.
+static long cloned_thread(void) {
+    static char stack[64 << 10] __attribute__((aligned(16)));
+    return clone(end_thread, stack + sizeof stack, CLONE_VM | CLONE_FS | CLONE_FILES | CLONE_SIGHAND | CLONE_THREAD, NULL);
+}
+
 static long executed(void) {
     pid_t child = fork();
     if (child < 0) return -1;
@@ -169,6 +180,8 @@ void try_acts(const char *arguments) {
     act("raiseFileSize", raised(RLIMIT_FSIZE));
     act("raiseDescriptors", raised(RLIMIT_NOFILE));
     act("changeMemory", changed(RLIMIT_DATA));
+    // The C library uses the newer call.
+    act("changeMemoryByOldCall", syscall(SYS_setrlimit, RLIMIT_DATA, &(struct rlimit){0}, 0, 0, 0, 0));
     act("changeAddressSpace", changed(RLIMIT_AS));
     act("changeTime", changed(RLIMIT_CPU));
     act("changeThreads", changed(RLIMIT_NPROC));
@@ -178,7 +191,7 @@ void try_acts(const char *arguments) {
     act("mapGrowing", mapped(PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_GROWSDOWN, -1));
     act("fork", cloned(SIGCHLD));
     act("cloneUser", cloned(CLONE_NEWUSER | SIGCHLD));
-    act("cloneThreadOfOtherKind", cloned(CLONE_THREAD | CLONE_SIGHAND | CLONE_VM | CLONE_UNTRACED | CLONE_NEWNET));
+    act("cloneThreadOfOtherKind", cloned_thread());
     act("clone3", syscall(SYS_clone3, NULL, 0, 0, 0, 0, 0) < 0 && (errno == EINVAL || errno == EFAULT) ? 0 : -1);
     act("unshare", unshare(CLONE_NEWUSER));
     // Signals without a call that sends them.

@@ -35,7 +35,8 @@ import Testing
         let lines = try SandboxProbe.contents("/proc/\(process)/status").split(separator: "\n")
         return lines.reduce(into: [:]) { status, line in
             guard let colon = line.firstIndex(of: ":") else { return }
-            status[String(line[..<colon])] = line[line.index(after: colon)...].split { $0 == " " || $0 == "\t" }.map(String.init)
+            status[String(line[..<colon])] = line[line.index(after: colon)...].split { $0 == " " || $0 == "\t" }.map(
+                String.init)
         }
     }
 
@@ -170,7 +171,8 @@ import Testing
             .split(separator: " ").compactMap { Int32($0) }
         let (program, supervisor) = (numbers[0], numbers[1])
         let inner = try #require(
-            Int32(try SandboxProbe.contents("/proc/\(supervisor)/task/\(supervisor)/children").split(separator: " ")[0]))
+            Int32(try SandboxProbe.contents("/proc/\(supervisor)/task/\(supervisor)/children").split(separator: " ")[0])
+        )
         let processes = [supervisor, inner].map(host_open_process)
         defer { for process in processes { close(process) } }
         // The thread that started it has ended, and it ignores its channel.
@@ -205,6 +207,8 @@ import Testing
         _ = try probe.lines("threads")
         let process = try probe.innerPid()
         let target = __priority_which_t(PRIO_PROCESS.rawValue)
+        #expect(probe.limit(memoryByteCount: 2 << 20))
+        #expect(getpriority(target, id_t(process)) == getpriority(target, 0))
         probe.lowerPriority()
         // The supervisor does one thing after the other.
         #expect(probe.limit(memoryByteCount: 1 << 20))

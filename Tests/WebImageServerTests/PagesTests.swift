@@ -1,6 +1,7 @@
 import Foundation
 import Testing
 import WebImage
+import WebImageCore
 import WebImageService
 
 @testable import WebImageServer
@@ -26,7 +27,9 @@ struct PagesTests {
         ["Bearer  secret"],
     ])
     func requestsWithoutTheSecretAreRefused(fields: [String]) throws {
-        for target in [Self.image, "/metrics", "/info/_/plain/http://a.example/b", "/healthy", "/", "//health"] {
+        for target in [
+            Self.image, "/metrics", "/status", "/info/_/plain/http://a.example/b", "/healthy", "/", "//health",
+        ] {
             #expect(try status(target, secret: "secret", fields) == 403, "\(target)")
         }
         // These pages contain nothing secret, and probes have no secret.
@@ -44,5 +47,22 @@ struct PagesTests {
         // Without a secret, everyone may.
         #expect(try status(Self.image, secret: "") == nil)
         #expect(try status("/metrics", secret: "") == 200)
+    }
+
+    @Test func theStatusNamesTheLayersThatHold() throws {
+        var configuration = ImageService.Configuration()
+        func body() throws -> String {
+            let pages = ServerPages(
+                service: try ImageService(configuration), metrics: ServerMetrics(), bearer: BearerCheck(secret: "")
+            ) { false }
+            let answer = try #require(pages.answer(to: ServiceRequest(target: "/status", headers: [])))
+            return String(decoding: try #require(answer.body.data), as: UTF8.self)
+        }
+        configuration.images.isolation = .always
+        let lines = try body().split(separator: "\n")
+        #expect(lines[0] == "webimage-server \(LibraryVersion.text)" && lines[1].hasPrefix("isolation: /"))
+        #expect(lines.count == 2 + SandboxLayer.allCases.count && lines.contains("  system call filter"))
+        configuration.images.isolation = .never
+        #expect(try body() == "webimage-server \(LibraryVersion.text)\nisolation: none\n")
     }
 }

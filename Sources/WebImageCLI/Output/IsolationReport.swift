@@ -14,18 +14,7 @@ struct IsolationReport: Sendable {
     }
 
     /// About the processes.
-    var statusLines: [String] {
-        if let problem = status.problem { return ["isolation: none, because \(problem)"] }
-        var lines = ["isolation: \(status.path ?? "none")"]
-        for layer in SandboxLayer.allCases {
-            if status.layers.contains(layer) {
-                lines.append("  \(layer.words)")
-            } else {
-                lines.append("  without \(layer.words): \(status.missingLayers[layer] ?? "not tried")")
-            }
-        }
-        return lines
-    }
+    var statusLines: [String] { status.description.split(separator: "\n").map(String.init) }
 
     var json: JSON {
         let missing = SandboxLayer.allCases.compactMap { layer in
@@ -37,14 +26,5 @@ struct IsolationReport: Sendable {
             "layers": .array(SandboxLayer.allCases.filter(status.layers.contains).map { .string($0.rawValue) }),
             "missing": JSON(missing),
         ]
-    }
-}
-
-extension SandboxLayer {
-    /// The name of the case, in words: `network namespace`.
-    fileprivate var words: String {
-        rawValue.reduce(into: "") { words, letter in
-            words += letter.isUppercase ? " " + letter.lowercased() : String(letter)
-        }
     }
 }

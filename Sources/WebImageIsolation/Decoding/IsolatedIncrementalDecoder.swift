@@ -104,7 +104,8 @@ final class IsolatedIncrementalDecoder: ProbingIncrementalDecoder {
     private func opening(_ known: Data) -> (DecoderProcess, Double) throws -> Void {
         { [self] process, deadline in
             try work.perform(
-                .openIncremental(session: session, work.format, options), input: .none, limits: options.limits, in: process,
+                .openIncremental(session: session, work.format, options), input: .none, limits: options.limits,
+                in: process,
                 deadline: deadline, cancellation: options.cancellation)
             guard !known.isEmpty else { return }
             try work.perform(

@@ -1,4 +1,5 @@
 internal import FoundationEssentials
+internal import WebImageCore
 internal import WebImageLoading
 internal import WebImageService
 
@@ -23,8 +24,17 @@ struct ServerPages: Sendable {
             text(
                 200, metrics.text(service.counters, service.configuration), request,
                 type: "text/plain; version=0.0.4; charset=utf-8")
+        case "/status": text(200, status, request)
         default: nil
         }
+    }
+
+    /// The version, and where images are decoded: the layers that hold, and why others do not.
+    private var status: String {
+        let images = service.configuration.images
+        let isolation =
+            images.isolation == .never ? "isolation: none" : "\(images.isolatedDecoding.blockingStatus)"
+        return "webimage-server \(LibraryVersion.text)\n\(isolation)\n"
     }
 
     private func text(

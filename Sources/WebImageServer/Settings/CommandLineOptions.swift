@@ -69,8 +69,8 @@ enum CommandLineOptions {
                 Resizes, crops and converts images as URLs describe it, in the form of imgproxy's URLs:
                 /SIGNATURE/rs:fill:300:300/plain/https://example.org/photo.jpg@webp.
 
-                Besides, /health says that the server runs, /ready whether it takes requests, and /metrics has counters for
-                Prometheus.
+                Besides, /health says that the server runs, /ready whether it takes requests, /status in what sandbox images
+                are decoded, and /metrics has counters for Prometheus.
                 """,
             statuses: [
                 ("0", "It was stopped by a signal."), ("1", "It could not start."),

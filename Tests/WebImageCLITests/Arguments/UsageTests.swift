@@ -23,6 +23,15 @@ import WebImageCore
         #expect(run.output == "webimage \(LibraryVersion.text)\n")
     }
 
+    @Test func printsTheLayersOfTheSandboxWithItsVersion() async throws {
+        let run = try await tool.run("--version", "--verbose")
+        #expect(run.status == 0 && run.errors.isEmpty)
+        let lines = run.output.split(separator: "\n")
+        #expect(lines[0] == "webimage \(LibraryVersion.text)" && lines[1].hasPrefix("isolation: /"))
+        #expect(lines.count == 2 + SandboxLayer.allCases.count && lines.contains("  system call filter"))
+        #expect(try await tool.run("--version", "--bogus").status == 2)
+    }
+
     @Test(arguments: ["fetch", "xyzzy", "--bogus"]) func suggestsOnlySimilarCommands(argument: String) async throws {
         let run = try await tool.run(argument)
         #expect(run.status == 2)
