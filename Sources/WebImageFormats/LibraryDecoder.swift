@@ -18,7 +18,7 @@ struct LibraryDecoder: ProbingDecoder, MetadataDecoder {
     init(_ library: LibraryFormat) { self.library = library }
 
     var format: ImageFormat { library.format }
-    var conduct: DecoderConduct { library == .svg ? .unisolated : .uninterruptible }
+    var conduct: DecoderConduct { .uninterruptible }
 
     func info(of data: Data) throws(WebImageError) -> ImageInfo {
         try data.withBytes { (bytes) throws(WebImageError) in

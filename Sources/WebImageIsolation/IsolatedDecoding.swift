@@ -1,4 +1,3 @@
-internal import Glibc
 public import WebImageCore
 
 /// Decodes images in separate processes that can do nothing else: no file, no network, no other process.
@@ -12,7 +11,7 @@ public import WebImageCore
 /// some time without work.
 ///
 /// ```swift
-/// let isolated = CodecRegistry.shared.isolated(by: .required)
+/// let isolated = CodecRegistry.shared.isolated(by: .allFormats)
 /// let image = try isolated.decode(data)
 /// print(IsolatedDecoding.shared.blockingStatus.counters.imageCount)
 /// ```
@@ -36,12 +35,6 @@ public final class IsolatedDecoding: Sendable {
         public var secondsPerImage = 120.0
         /// After how long an image leaves its place in ``processCount`` to another. A few images may do so at once.
         package var slowPeriod = Duration.milliseconds(300)
-        /// Receives the warning that images are decoded in this process because no other is available. By default it is
-        /// printed to standard error.
-        public var warn: @Sendable (String) -> Void = { message in
-            let bytes = Array("swift-web-image: \(message)\n".utf8)
-            _ = write(STDERR_FILENO, bytes, bytes.count)
-        }
 
         /// Creates a configuration with the defaults.
         public init() {}
@@ -57,8 +50,6 @@ public final class IsolatedDecoding: Sendable {
         public var imageCount = 0
         /// The number of processes that crashed, took too long, or returned something invalid, by format.
         public var failures: [ImageFormat: Int] = [:]
-        /// The number of images that were decoded in this process because no other is available.
-        public var fallbackCount = 0
     }
 
     /// The state of isolation.
@@ -78,7 +69,6 @@ public final class IsolatedDecoding: Sendable {
     let configuration: Configuration
     let pool: DecoderPool
     let files = SharedFiles()
-    private let hasWarned = Lock(false)
 
     /// Creates a group of processes of its own.
     public init(configuration: Configuration = Configuration()) {
@@ -105,15 +95,4 @@ public final class IsolatedDecoding: Sendable {
 
     /// Ends the processes that have no work now. The next image starts one.
     public func endIdleProcesses() { pool.endIdleProcesses() }
-
-    /// Warns once that images are not isolated.
-    func warnOfFallback(_ reason: String) {
-        pool.count { $0.fallbackCount += 1 }
-        let isFirst = hasWarned.withLock { hasWarned in
-            defer { hasWarned = true }
-            return !hasWarned
-        }
-        guard isFirst else { return }
-        configuration.warn("images are decoded without isolation, because \(reason)")
-    }
 }

@@ -1,36 +1,39 @@
+internal import WebImageCore
+
 /// Which images are decoded in processes of their own.
 ///
 /// ```swift
-/// var configuration = WebImageManager.Configuration.server
-/// configuration.isolation = .required
+/// var configuration = WebImageManager.Configuration()
+/// configuration.isolation = .allFormats.requiring([.systemCallFilter])
 /// let manager = WebImageManager(configuration: configuration)
 /// ```
 ///
-/// | policy | isolated | if there is no decoder process |
+/// | policy | decoded in other processes | decoded in this process |
 /// |---|---|---|
-/// | ``automatic`` | AVIF, HEIC, JPEG XL, TIFF, JPEG 2000, SVG | decodes in this process, with one warning |
-/// | ``always`` | all formats of this library | decodes in this process, with one warning |
-/// | ``never`` | none | |
-/// | ``required``, ``required(_:)`` | all formats of this library | fails with ``WebImageError/isolation(format:reason:url:)`` |
+/// | ``libraryFormats`` | AVIF, HEIC, JPEG XL, TIFF, JPEG 2000, SVG | JPEG, PNG, GIF, WebP, BMP, ICO, ICNS, PNM, QOI |
+/// | ``allFormats`` | all of these | none |
 ///
-/// Custom decoders are code of the program, and are never isolated.
+/// Without a decoder process, a format that is isolated fails with ``WebImageError/isolation(format:reason:url:)``. It is never
+/// decoded in this process instead. Custom decoders are code of the program, and are never isolated.
 public struct IsolationPolicy: Sendable, Hashable {
-    enum Scope: Sendable { case none, libraries, all }
+    let isolatesAllFormats: Bool
+    /// The layers without which nothing is decoded.
+    private(set) var layers: Set<SandboxLayer> = []
 
-    let scope: Scope
-    /// The layers without which nothing is decoded; `nil` if even a process is not needed.
-    let layers: Set<SandboxLayer>?
-
-    /// Isolates the formats of the product `WebImageFormats`, whose libraries are large and are attacked most.
-    public static let automatic = IsolationPolicy(scope: .libraries, layers: nil)
+    /// Isolates the formats that large libraries decode, which are attacked most. This is the default.
+    public static let libraryFormats = IsolationPolicy(isolatesAllFormats: false)
     /// Isolates all formats.
-    public static let always = IsolationPolicy(scope: .all, layers: nil)
-    /// Decodes all images in this process.
-    public static let never = IsolationPolicy(scope: .none, layers: nil)
-    /// Isolates all formats, in whatever sandbox the kernel gives, and decodes nothing without a decoder process.
-    public static let required = required([])
-    /// Isolates all formats, and decodes nothing without these layers.
-    public static func required(_ layers: Set<SandboxLayer>) -> IsolationPolicy {
-        IsolationPolicy(scope: .all, layers: layers)
+    public static let allFormats = IsolationPolicy(isolatesAllFormats: true)
+
+    /// Returns this policy with layers of the sandbox that must hold. Where one does not, the formats that are isolated fail with
+    /// ``WebImageError/IsolationFailure/missingLayers(_:)``.
+    public func requiring(_ layers: Set<SandboxLayer>) -> IsolationPolicy {
+        var policy = self
+        policy.layers.formUnion(layers)
+        return policy
+    }
+
+    func isolates(_ format: ImageFormat) -> Bool {
+        isolatesAllFormats || ImageFormat.ofLibraries.contains(format)
     }
 }

@@ -89,11 +89,11 @@ enum ServerProgram {
         }
     }
 
-    /// Images are not decoded in this process unless a setting says so.
+    /// A server that can decode nothing does not start.
     private static func checkIsolation(_ configuration: ImageService.Configuration) throws {
-        guard configuration.images.isolation == .required else { return }
+        guard configuration.images.isolation == .allFormats else { return }
         if let problem = configuration.images.isolatedDecoding.blockingStatus.problem {
-            throw StartFailure(description: "images cannot be decoded: \(problem); see --isolation", status: 1)
+            throw StartFailure(description: "images cannot be decoded: \(problem)", status: 1)
         }
     }
 

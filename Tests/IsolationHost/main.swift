@@ -8,26 +8,14 @@ import WebImageIsolation
 
 // A program that decodes images in other processes while it, or what is around it, is unusual. Only for tests.
 //
-//     IsolationHost [--policy always|required] SITUATION…
+//     IsolationHost SITUATION…
 //
-// Prints: decoded=N isolated=N fallbacks=N warnings=N layers=A,B
+// Prints: decoded=N isolated=N layers=A,B
 
-var arguments = Array(CommandLine.arguments.dropFirst())
-var policy = IsolationPolicy.always
-if arguments.first == "--required" {
-    policy = .required
-    arguments.removeFirst()
-}
-
-let warningCount = Lock(0)
 var configuration = IsolatedDecoding.Configuration()
 if let path = getenv("WEBIMAGE_DECODER_PATH") { configuration.path = String(cString: path) }
-configuration.warn = { message in
-    print("warning: \(message)")
-    warningCount.withLock { $0 += 1 }
-}
 let isolation = IsolatedDecoding(configuration: configuration)
-let registry = CodecRegistry().isolated(by: policy, in: isolation)
+let registry = CodecRegistry().isolated(by: .allFormats, in: isolation)
 
 func makeFile() throws -> (file: Data, pixel: SIMD4<UInt8>) {
     var pixels = try MutablePixelBuffer(width: 800, height: 600)
@@ -64,17 +52,13 @@ func limit(_ resource: __rlimit_resource, _ value: UInt) {
 
 func finish() -> Never {
     let status = isolation.blockingStatus
-    let fallbacks = status.counters.fallbackCount
     let decoded = decodedCount.withLock { $0 }
     let layers = status.layers.map(\.rawValue).sorted().joined(separator: ",")
-    let warnings = warningCount.withLock { $0 }
-    print(
-        "decoded=\(decoded) isolated=\(status.counters.imageCount) fallbacks=\(fallbacks) warnings=\(warnings) layers=\(layers)"
-    )
+    print("decoded=\(decoded) isolated=\(status.counters.imageCount) layers=\(layers)")
     exit(0)
 }
 
-for situation in arguments {
+for situation in CommandLine.arguments.dropFirst() {
     switch situation {
     case "plain": decode()
     case "ignore-children": signal(SIGCHLD, SIG_IGN)

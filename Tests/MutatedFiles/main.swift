@@ -30,7 +30,7 @@ let local = CodecRegistry()
 let files = try SeedFiles.all(local)
 let isolation = IsolatedDecoding()
 let exercise = Exercise(
-    registry: local.isolated(by: .required, in: isolation), files: files, keptDirectory: keptDirectory)
+    registry: local.isolated(by: .allFormats, in: isolation), files: files, keptDirectory: keptDirectory)
 if let problem = isolation.blockingStatus.problem {
     print("no decoder process: \(problem)")
     exit(2)

@@ -39,19 +39,6 @@ import WebImageCore
         -> String
     { "<filter id='f'>\(primitives)</filter>\(use)" }
 
-    // MARK: Isolation
-
-    @Test func isRefusedWhereItsLibraryNeedsIsolation() {
-        let data = Self.svg("<rect width='9' height='9'/>")
-        let options = DecodingOptions(limits: .server)
-        let expected = WebImageError.limitExceeded(reason: .isolation(format: .svg))
-        #expect(throws: expected) { try registry.decode(data, options: options) }
-        #expect(throws: expected) { try registry.info(of: data, limits: .server) }
-        #expect(throws: expected) { try registry.animation(of: data, options: options) }
-        #expect(expected.description.contains("can end the process"))
-        #expect(throws: Never.self) { try registry.decode(data) }
-    }
-
     // MARK: XML
 
     @Test(arguments: [

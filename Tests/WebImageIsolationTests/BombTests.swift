@@ -14,7 +14,7 @@ import WebImageTestSupport
 @Suite(.serialized, .timeLimit(.minutes(10))) struct BombTests {
     private static let isolation = IsolatedDecoding(
         configuration: .init(decoder: "webimage-decoder") { $0.processCount = 1 })
-    private static let registry = IsolatedDecodingTests.local.isolated(by: .required, in: isolation)
+    private static let registry = IsolatedDecodingTests.local.isolated(by: .allFormats, in: isolation)
 
     /// Files of others that were found with these libraries, where they are.
     static let foundFiles: [Bomb] = {

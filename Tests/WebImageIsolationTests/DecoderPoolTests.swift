@@ -18,7 +18,7 @@ import WebImageTestSupport
                 configuration.processCount = 1
                 configuration.slowPeriod = .seconds(1000)
             })
-        registry = CodecRegistry().isolated(by: .required, in: isolation)
+        registry = CodecRegistry().isolated(by: .allFormats, in: isolation)
     }
 
     /// Decodes a file that makes the process do what `word` says, on a thread of its own.
@@ -88,7 +88,7 @@ import WebImageTestSupport
                 configuration.processCount = 1
                 configuration.slowPeriod = .milliseconds(1)
             })
-        let registry = CodecRegistry().isolated(by: .required, in: isolation)
+        let registry = CodecRegistry().isolated(by: .allFormats, in: isolation)
         let cancellation = Cancellation()
         // On the threads that decode, all of them.
         let count = DecodingQueue.shared.threadCount
@@ -117,7 +117,7 @@ import WebImageTestSupport
                 configuration.processCount = 1
                 configuration.slowPeriod = .milliseconds(1)
             })
-        let registry = CodecRegistry().isolated(by: .required, in: isolation)
+        let registry = CodecRegistry().isolated(by: .allFormats, in: isolation)
         let cancellation = Cancellation()
         let ended = LockBox(0)
         for _ in 0..<6 {

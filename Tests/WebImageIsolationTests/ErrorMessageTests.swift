@@ -16,7 +16,6 @@ import WebImageCore
             .pixels(size: size, limit: 1), .side(width: 70_000, height: 2), .frames(limit: 3),
             .animation(byteCount: 5, limit: 4), .scans(limit: 5), .metadata(byteCount: 7, limit: 6),
             .memory(byteCount: 1 << 40, limit: 7), .processorTime(seconds: 0.5), .complexity("300 levels"),
-            .isolation(format: .svg),
         ] as [WebImageError.LimitFailure]).map { .limitExceeded(reason: $0) }
         + ([
             .memory(byteCount: 1), .thread, .decodingThreads(format: .avif, count: 4),

@@ -3,7 +3,7 @@ import Testing
 
 @testable import WebImageIsolation
 
-/// Isolation in unusual programs and places: it works, or the program decodes itself after one warning.
+/// Isolation in unusual programs and places: it works, or it is an error. The program never decodes itself.
 ///
 /// `Tests/IsolationHost` is the program; each test runs it once.
 @Suite(.serialized, .timeLimit(.minutes(2))) struct HostTests {
@@ -11,8 +11,6 @@ import Testing
     private struct Outcome: Equatable {
         var decoded = 0
         var isolated = 0
-        var fallbacks = 0
-        var warnings = 0
         var layers: Set<String> = []
     }
 
@@ -20,8 +18,8 @@ import Testing
         .reduce(into: "") { $0 += "/\($1)" }
     private static let program = "\(folder)/IsolationHost"
 
-    /// Runs a command of the shell, in which `$host` is the program.
-    private func run(_ command: String) throws -> (outcome: Outcome, output: String) {
+    /// Runs a command of the shell, in which `$host` is the program, and returns what it prints.
+    private func output(of command: String, status: Int32) throws -> String {
         // The group ends with the test's limit at the latest.
         let text = "host=\(Self.program); folder=\(Self.folder); export host folder; timeout 60 sh -c '\(command)' 2>&1"
         let stream = try #require(popen(text, "re"))
@@ -30,7 +28,12 @@ import Testing
         while fgets(&buffer, Int32(buffer.count), stream) != nil {
             output += String(decoding: buffer.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }, as: UTF8.self)
         }
-        #expect(pclose(stream) == 0, "\(output)")
+        #expect(pclose(stream) == status << 8, "\(output)")
+        return output
+    }
+
+    private func run(_ command: String) throws -> (outcome: Outcome, output: String) {
+        let output = try output(of: command, status: 0)
         let line = try #require(output.split(separator: "\n").last { $0.hasPrefix("decoded=") }, "\(output)")
         var outcome = Outcome()
         for word in line.split(separator: " ") {
@@ -38,8 +41,6 @@ import Testing
             switch parts[0] {
             case "decoded": outcome.decoded = Int(parts[1]) ?? -1
             case "isolated": outcome.isolated = Int(parts[1]) ?? -1
-            case "fallbacks": outcome.fallbacks = Int(parts[1]) ?? -1
-            case "warnings": outcome.warnings = Int(parts[1]) ?? -1
             case "layers": outcome.layers = Set(parts[1].split(separator: ",").map(String.init))
             default: break
             }
@@ -51,15 +52,13 @@ import Testing
         let (outcome, output) = try run(command)
         #expect(outcome.decoded > 0)
         #expect(outcome.isolated == outcome.decoded, "\(output)")
-        #expect(outcome.warnings == 0)
         #expect(outcome.layers.isSuperset(of: layers.map(\.rawValue)), "\(outcome.layers)")
     }
 
-    private func expectFallback(_ command: String) throws {
-        let (outcome, output) = try run(command)
-        #expect(outcome.decoded > 0)
-        #expect(outcome.fallbacks == outcome.decoded)
-        #expect(outcome.warnings == 1, "\(output)")
+    /// Expects that the program decodes nothing, because it has no process.
+    private func expectError(_ command: String, _ reason: String) throws {
+        let output = try output(of: command, status: 2)
+        #expect(output.hasPrefix("error:") && output.contains(reason), "\(output)")
     }
 
     @Test(arguments: [
@@ -73,20 +72,15 @@ import Testing
     }
 
     @Test(arguments: ["no-processes", "no-file-size"])
-    func programsThatCannotStartAProcessDecodeThemselves(situation: String) throws {
+    func programsThatCannotStartAProcessDecodeNothing(situation: String) throws {
         guard situation != "no-processes" || geteuid() == 0 else { return }
-        try expectFallback("exec $host \(situation) plain")
+        try expectError("exec $host \(situation) plain", "isolation")
     }
 
-    @Test func aMissingDecoderIsAnErrorWhereItIsRequired() throws {
-        let stream = try #require(
-            popen("WEBIMAGE_DECODER_PATH=/nowhere/webimage-decoder \(Self.program) --required plain 2>&1", "re"))
-        var buffer = [CChar](repeating: 0, count: 4096)
-        _ = fgets(&buffer, Int32(buffer.count), stream)
-        let output = String(decoding: buffer.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }, as: UTF8.self)
-        #expect(pclose(stream) == 2 << 8)
-        #expect(output.contains("/nowhere/webimage-decoder cannot be executed"))
-        try expectFallback("exec env WEBIMAGE_DECODER_PATH=/nowhere/webimage-decoder $host plain")
+    @Test func aMissingDecoderIsAnError() throws {
+        try expectError(
+            "exec env WEBIMAGE_DECODER_PATH=/nowhere/webimage-decoder $host plain",
+            "/nowhere/webimage-decoder cannot be executed")
     }
 
     /// Without user namespaces, as after `kernel.unprivileged_userns_clone=0`.

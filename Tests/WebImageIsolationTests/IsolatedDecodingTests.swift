@@ -22,7 +22,7 @@ import WebImageTestSupport
         #endif
         return registry
     }()
-    static let isolated = local.isolated(by: .required, in: isolation, encoders: true)
+    static let isolated = local.isolated(by: .allFormats, in: isolation, encoders: true)
 
     /// An image with all kinds of pixels.
     static func image(_ size: PixelSize, alpha: Bool = false, shift: Int = 0) throws -> Image {
@@ -129,7 +129,7 @@ import WebImageTestSupport
     func animationsContinueInAnotherProcess(format: ImageFormat) throws {
         let isolation = IsolatedDecoding(configuration: .init(decoder: "webimage-decoder"))
         let data = try Self.local.encode(Self.animation(), as: format)
-        let animation = try #require(try Self.local.isolated(by: .required, in: isolation).animation(of: data))
+        let animation = try #require(try Self.local.isolated(by: .allFormats, in: isolation).animation(of: data))
         let expected = try #require(try Self.local.animation(of: data)).makeFrameReader()
         let reader = animation.makeFrameReader()
         for index in 0..<5 {
@@ -142,7 +142,7 @@ import WebImageTestSupport
 
     @Test func manyAnimationsShareAProcess() throws {
         let isolation = IsolatedDecoding(configuration: .init(decoder: "webimage-decoder") { $0.processCount = 1 })
-        let registry = Self.local.isolated(by: .required, in: isolation)
+        let registry = Self.local.isolated(by: .allFormats, in: isolation)
         let data = try Self.local.encode(Self.animation(), as: .gif)
         let expected = try #require(try Self.local.animation(of: data)).makeFrameReader()
         // More than a process has open at once.
@@ -177,7 +177,7 @@ import WebImageTestSupport
 
     @Test func anImageThatArrivesContinuesInAnotherProcess() throws {
         let isolation = IsolatedDecoding(configuration: .init(decoder: "webimage-decoder"))
-        let registry = Self.local.isolated(by: .required, in: isolation)
+        let registry = Self.local.isolated(by: .allFormats, in: isolation)
         let data = try Self.local.encode(Self.image(PixelSize(width: 300, height: 200)), as: .png)
         let decoder = try #require(try registry.makeIncrementalDecoder(startingWith: data.prefix(1000)))
         for start in stride(from: 1000, to: data.count, by: 10_000) {
@@ -226,7 +226,7 @@ import WebImageTestSupport
         var configuration = IsolatedDecoding.Configuration(decoder: "webimage-decoder")
         configuration.processCount = processCount
         let isolation = IsolatedDecoding(configuration: configuration)
-        let codecs = Self.local.isolated(by: .required, in: isolation, encoders: true)
+        let codecs = Self.local.isolated(by: .allFormats, in: isolation, encoders: true)
         let file = try Self.local.encode(Self.animation(), as: .gif)
         @Sendable func encoded(_ codecs: CodecRegistry) throws -> Data {
             let animation = try #require(try codecs.decode(file).animation)
@@ -247,7 +247,7 @@ import WebImageTestSupport
         var configuration = IsolatedDecoding.Configuration(decoder: "webimage-decoder")
         configuration.secondsPerImage = 0
         let codecs = Self.local.isolated(
-            by: .required, in: IsolatedDecoding(configuration: configuration), encoders: true)
+            by: .allFormats, in: IsolatedDecoding(configuration: configuration), encoders: true)
         let image = try Self.image(PixelSize(width: 9, height: 9))
         let file = try codecs.encode(image, as: .png)
         #expect(try file == Self.local.encode(image, as: .png))
@@ -260,7 +260,7 @@ import WebImageTestSupport
         var configuration = IsolatedDecoding.Configuration(decoder: "webimage-decoder")
         configuration.idlePeriod = .milliseconds(50)
         let isolation = IsolatedDecoding(configuration: configuration)
-        let codecs = Self.local.isolated(by: .required, in: isolation)
+        let codecs = Self.local.isolated(by: .allFormats, in: isolation)
         let file = try Self.local.encode(Self.image(PixelSize(width: 9, height: 9)), as: .png)
         for count in 1...2 {
             _ = try codecs.decode(file)
@@ -319,22 +319,6 @@ import WebImageTestSupport
     }
 
     #if WEBIMAGE_FORMATS
-        @Test func limitsOfServersAllowSVGWhereItIsIsolated() throws {
-            let svg = Data(
-                "<svg xmlns='http://www.w3.org/2000/svg' width='9' height='9'><rect width='9' height='9'/></svg>".utf8)
-            var options = DecodingOptions()
-            options.limits = .server
-            #expect(try Self.isolated.decode(svg, options: options).pixels.hasInk)
-            var missing = IsolatedDecoding.Configuration(decoder: "missing-decoder")
-            missing.warn = { _ in }
-            let fallback = Self.local.isolated(by: .always, in: IsolatedDecoding(configuration: missing))
-            for registry in [fallback, Self.local] {
-                #expect(throws: WebImageError.limitExceeded(reason: .isolation(format: .svg))) {
-                    try registry.decode(svg, options: options)
-                }
-            }
-        }
-
         @Test func drawsText() throws {
             let text = """
                 <svg xmlns="http://www.w3.org/2000/svg" width="200" height="60"><text x="5" y="40" font-size="30"

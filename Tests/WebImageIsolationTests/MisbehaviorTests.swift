@@ -14,7 +14,7 @@ import WebImageTestSupport
 
     init() throws {
         isolation = IsolatedDecoding(configuration: .init(decoder: "MisbehavingDecoder") { $0.processCount = 1 })
-        registry = CodecRegistry().isolated(by: .required, in: isolation)
+        registry = CodecRegistry().isolated(by: .allFormats, in: isolation)
     }
 
     /// Decodes a file that makes the process do what `word` says.
@@ -120,7 +120,7 @@ import WebImageTestSupport
 
     @Test func processesShareTheProcessors() throws {
         let isolation = IsolatedDecoding(configuration: .init(decoder: "MisbehavingDecoder") { $0.processCount = 2 })
-        let registry = CodecRegistry().isolated(by: .required, in: isolation)
+        let registry = CodecRegistry().isolated(by: .allFormats, in: isolation)
         func threadCount() throws -> Int {
             do throws(WebImageError) {
                 _ = try registry.decode(Self.file("threads"))
@@ -152,7 +152,7 @@ import WebImageTestSupport
     }
 
     @Test func requiredLayersAreChecked() throws {
-        let registry = CodecRegistry().isolated(by: .required(Set(SandboxLayer.allCases)), in: isolation)
+        let registry = CodecRegistry().isolated(by: .allFormats.requiring(Set(SandboxLayer.allCases)), in: isolation)
         let missing = Set(SandboxLayer.allCases).subtracting(isolation.blockingStatus.layers)
         let result = Result { () throws(WebImageError) in try registry.decode(Self.file("fine")) }
         if missing.isEmpty {

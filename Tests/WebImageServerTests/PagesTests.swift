@@ -11,7 +11,7 @@ import WebImageService
 struct PagesTests {
     private func status(_ target: String, secret: String, _ fields: [String] = []) throws -> Int? {
         var configuration = ImageService.Configuration()
-        configuration.images.isolation = .never
+        configuration.images.isolation = .libraryFormats
         let pages = ServerPages(
             service: try ImageService(configuration), metrics: ServerMetrics(), bearer: BearerCheck(secret: secret)
         ) { false }

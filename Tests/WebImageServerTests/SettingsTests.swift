@@ -47,7 +47,7 @@ struct SettingsTests {
         "shared-timeout": ("1", "x"), "workers": ("2", "0"),
         "queue": ("0", "-1"), "timeout": ("9", "x"), "max-src-resolution": ("16.8", "x"),
         "max-src-file-size": ("1K", "k"),
-        "max-animation-frames": ("1", "0"), "max-result-dimension": ("1", "-1"), "isolation": ("never", "maybe"),
+        "max-animation-frames": ("1", "0"), "max-result-dimension": ("1", "-1"), "isolation": ("libraries", "never"),
     ]
 
     @Test func everySettingHasAnEffectAndRefusesWhatIsInvalid() throws {

@@ -48,7 +48,7 @@ struct GainMapTests {
         }
         let fixture = try ServiceFixture(Self.origin.get()) {
             $0.images.codecs = codecs
-            $0.images.isolation = .always
+            $0.images.isolation = .allFormats
         }
         #expect(fixture.service.configuration.images.isolatedDecoding.blockingStatus.problem == nil)
         try await fixture.origin.answer("/\(source)-\(result)", body: file)

@@ -10,7 +10,7 @@ import WebImageTestSupport
 struct HostileTests {
     private func service(_ change: (inout ImageService.Configuration) -> Void = { _ in }) throws -> ImageService {
         var configuration = ImageService.Configuration()
-        configuration.images.isolation = .never
+        configuration.images.isolation = .libraryFormats
         configuration.images.cache = ImageCache(disk: nil)
         change(&configuration)
         return try ImageService(configuration)

@@ -28,7 +28,7 @@ struct ServiceFixture {
         downloads.addressPolicy.allowedNetworks = ["127.0.0.0/8"]
         var configuration = ImageService.Configuration()
         configuration.images.loaders = [ImageDownloader(configuration: downloads)]
-        configuration.images.isolation = .never
+        configuration.images.isolation = .libraryFormats
         configuration.images.cache = ImageCache(disk: nil)
         configuration.offeredFormats = [.webp]
         return configuration

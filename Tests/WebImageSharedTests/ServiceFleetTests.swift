@@ -22,7 +22,7 @@ struct ServiceFleetTests: FleetSuite {
         downloads.addressPolicy.allowedNetworks = ["127.0.0.0/8"]
         var configuration = ImageService.Configuration()
         configuration.images.loaders = [ImageDownloader(configuration: downloads)]
-        configuration.images.isolation = .never
+        configuration.images.isolation = .libraryFormats
         configuration.images.cache = ImageCache(disk: nil)
         configuration.shared = cache
         change(&configuration)

@@ -37,7 +37,7 @@ struct IsolationBenchmark {
         #if WEBIMAGE_FORMATS
             local.registerFormats(writesHEIC: true)
         #endif
-        isolated = local.isolated(by: .required, in: isolation)
+        isolated = local.isolated(by: .allFormats, in: isolation)
         photo = try CodecRegistry.shared.decode(BenchmarkGroup.twelveMegapixelJPEG()).pixels
         if let problem = isolation.blockingStatus.problem { throw WrongResult(description: problem) }
     }
@@ -151,7 +151,7 @@ struct IsolationBenchmark {
                 "the first image, \(format.name)", budget: .milliseconds(30), roundCount: isQuick ? 5 : 15
             ) {
                 let isolation = IsolatedDecoding()
-                _ = try local.isolated(by: .required, in: isolation).decode(data)
+                _ = try local.isolated(by: .allFormats, in: isolation).decode(data)
             }
         }
     }

@@ -9,7 +9,7 @@ extension IsolationBenchmark {
     func measureMemory() throws {
         let figures = FigureTable(columns: ["an idle process, MiB", "RSS", "PSS", "private", "budget, RSS"])
         let isolation = IsolatedDecoding(configuration: .single)
-        let registry = local.isolated(by: .required, in: isolation)
+        let registry = local.isolated(by: .allFormats, in: isolation)
         let others = ChildProcesses.ofThisProcess
         // One small image, then some of each format.
         let samples = try formats.map { try sample(of: $0, byteCount: 100 << 10) }

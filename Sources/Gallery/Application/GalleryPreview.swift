@@ -11,7 +11,7 @@ import WebImageGTK
         application: UnsafeMutablePointer<GtkApplication>, folder: String, cacheDirectory: URL, isIsolated: Bool
     ) {
         let session = GallerySession(cacheDirectory: cacheDirectory) {
-            if isIsolated { $0.isolation = .required }
+            if isIsolated { $0.isolation = .allFormats }
         }
         gallery = GalleryWindow(
             application: ObjectPointer(application), session: session, size: PixelSize(width: 1280, height: 900))

@@ -76,7 +76,7 @@ extension WebImageError {
         switch self {
         case .invalidRequest(.unsupportedMethod, _), .invalidRequest(.invalidProxy, _): false
         case .invalidResponse(.truncated, _), .invalidResponse(.refused, _), .invalidResponse(.decryption, _): false
-        case .limitExceeded(.processorTime, _), .limitExceeded(.isolation, _), .limitExceeded(.side, _): false
+        case .limitExceeded(.processorTime, _), .limitExceeded(.side, _): false
         case .invalidURL, .invalidRequest, .blocked(.redirect, _), .blocked(.insecureRedirect, _), .invalidResponse,
             .unrecognizedFormat, .decoding, .limitExceeded, .invalidFrames:
             true

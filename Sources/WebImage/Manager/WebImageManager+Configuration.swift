@@ -16,7 +16,7 @@ extension WebImageManager {
     ///
     /// ```swift
     /// var configuration = WebImageManager.Configuration()
-    /// configuration.isolation = .always
+    /// configuration.isolation = .allFormats
     /// configuration.shouldLoad = { $0.url.host() == "images.example.org" }
     /// let manager = WebImageManager(configuration: configuration)
     /// ```
@@ -30,9 +30,9 @@ extension WebImageManager {
         public var codecs: CodecRegistry
         /// The limits for decoding; by default ``DecodingLimits/default``.
         public var decodingLimits: DecodingLimits
-        /// Which images are decoded in processes of their own; ``IsolationPolicy/automatic`` by default: the formats of
-        /// `WebImageFormats`, if the program `webimage-decoder` is there.
-        public var isolation = IsolationPolicy.automatic
+        /// Which images are decoded in processes of their own; ``IsolationPolicy/libraryFormats`` by default: AVIF, HEIC, JPEG XL, TIFF,
+        /// JPEG 2000 and SVG.
+        public var isolation = IsolationPolicy.libraryFormats
         /// The processes that decode; by default ``IsolatedDecoding/shared``.
         public var isolatedDecoding = IsolatedDecoding.shared
         /// Whether truncated and damaged files are decoded up to the damage, as browsers do. `false` by default: they
@@ -188,15 +188,15 @@ extension WebImageManager.Configuration {
     /// A configuration for servers that load URLs given by users.
     ///
     /// It loads only http and https URLs from the public internet, and no files. The limits on time and size are those
-    /// of ``ImageDownloader/Configuration/server``. A decode has 256 MiB of memory and 10 s of processor time, in a process of its own
-    /// if the program `webimage-decoder` is there.
+    /// of ``ImageDownloader/Configuration/server``. All formats are decoded in processes of the program `webimage-decoder`, without which nothing
+    /// is decoded. A decode has 256 MiB of memory and 10 s of processor time.
     ///
     /// All these configurations share one downloader and one cache. The cache is separate from ``ImageCache/shared``,
     /// so that users cannot get images that the program itself has loaded from elsewhere.
     public static var server: Self {
         var configuration = Self(
             cache: serverCache, loaders: ImageLoaderGroup([serverDownloader]), decodingLimits: .server)
-        configuration.isolation = .always
+        configuration.isolation = .allFormats
         return configuration
     }
 

@@ -11,6 +11,6 @@ extension OptionParser {
 extension CodecRegistry {
     /// The codecs of a command: those of ``shared``, in separate processes if `isIsolated`.
     static func forTool(isIsolated: Bool) -> CodecRegistry {
-        isIsolated ? shared.isolated(by: .required, encoders: true) : shared
+        isIsolated ? shared.isolated(by: .allFormats, encoders: true) : shared
     }
 }

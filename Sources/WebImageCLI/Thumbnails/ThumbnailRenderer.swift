@@ -8,7 +8,7 @@ struct ThumbnailRenderer: Sendable {
     private let codecs: CodecRegistry
 
     init(_ codecs: CodecRegistry = .shared, isolation: IsolatedDecoding = .shared) {
-        self.codecs = codecs.isolated(by: .required, in: isolation)
+        self.codecs = codecs.isolated(by: .allFormats, in: isolation)
     }
 
     /// A thumbnail, and the size of the image that it shows.

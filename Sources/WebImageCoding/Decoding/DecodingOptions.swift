@@ -149,24 +149,20 @@ public struct DecodingLimits: Sendable, Hashable {
     /// result is dropped. Once as many threads as processors, at least 4, have not come back, their formats are refused with
     /// ``WebImageError/ResourceFailure/decodingThreads(format:count:)`` until one does.
     public var seconds: Double?
-    /// Whether formats are refused whose library can end the process; `false` by default, and `true` in the limits of a
-    /// server. Of this package's formats that is SVG: librsvg ends the process where its calculations fail. Such a format
-    /// throws ``WebImageError/LimitFailure/isolation(format:)`` before its library is called.
-    public var requiresIsolation: Bool
 
     /// The default limits: 100 megapixels, 100 scans, 50,000 frames, 1 GiB of frames, 64 MiB of metadata, 1 GiB of
-    /// memory, no time limit but 120 s for libraries, and every format. Every JPEG of 50 megapixels decodes at full size. An image of more than about 85
+    /// memory, and no time limit but 120 s for libraries. Every JPEG of 50 megapixels decodes at full size. An image of more than about 85
     /// megapixels that needs both color conversion and rotation is refused: see ``memoryByteCount``.
     public static let `default` = DecodingLimits()
 
     /// Limits for servers that decode user uploads: 256 MiB of memory, enough to make a thumbnail of any 50-megapixel
-    /// JPEG, 10 s, and no format whose library can end the process. The others are the same as in ``default``.
-    package static let server = DecodingLimits(memoryByteCount: 256 << 20, seconds: 10, requiresIsolation: true)
+    /// JPEG, and 10 s. The others are the same as in ``default``.
+    package static let server = DecodingLimits(memoryByteCount: 256 << 20, seconds: 10)
 
     package init(
         pixelCount: Int = 100_000_000, scanCount: Int = 100, frameCount: Int = 50_000,
         animationByteCount: Int = 1 << 30, metadataByteCount: Int = 64 << 20,
-        memoryByteCount: Int = 1 << 30, seconds: Double? = nil, requiresIsolation: Bool = false
+        memoryByteCount: Int = 1 << 30, seconds: Double? = nil
     ) {
         self.pixelCount = pixelCount
         self.scanCount = scanCount
@@ -175,7 +171,6 @@ public struct DecodingLimits: Sendable, Hashable {
         self.metadataByteCount = metadataByteCount
         self.memoryByteCount = memoryByteCount
         self.seconds = seconds
-        self.requiresIsolation = requiresIsolation
     }
 
     /// Throws ``WebImageError/LimitFailure/pixels(size:limit:)`` if an image of `size` is over a limit.

@@ -4,13 +4,6 @@ internal import WebImageCore
 // Every call of a decoder goes through these: the registry makes them, frames and previews follow.
 
 extension DecodingLimits {
-    /// Refuses a decoder that may not run in this process.
-    func admit(_ decoder: some ImageDecoder) throws(WebImageError) {
-        if requiresIsolation, decoder.conduct == .unisolated {
-            throw .limitExceeded(reason: .isolation(format: decoder.format))
-        }
-    }
-
     /// The maximum time for a decoder that cannot be interrupted.
     var watchedSeconds: Double { seconds ?? 120 }
 
@@ -46,14 +39,12 @@ extension ImageDecoder {
     func watched<Value: Sendable>(
         _ limits: DecodingLimits = .default, _ body: @escaping @Sendable () throws(WebImageError) -> Value
     ) throws(WebImageError) -> Value {
-        try limits.admit(self)
         if staysOnThread(limits) { return try body() }
         return try limits.watched(format, nil) { (_) throws(WebImageError) in try body() }
     }
 
-    /// Decodes `data` within the limits on time and isolation.
+    /// Decodes `data` within the limit on time.
     func watchedImage(of data: Data, options: DecodingOptions) throws(WebImageError) -> Image {
-        try options.limits.admit(self)
         if staysOnThread(options.limits) { return try decode(data, options: options) }
         var image = try options.limits.watched(format, options.cancellation) { (cancellation) throws(WebImageError) in
             var options = options
@@ -68,7 +59,6 @@ extension ImageDecoder {
     func watchedAnimation(
         of data: Data, options: DecodingOptions
     ) throws(WebImageError) -> (any AnimationSource)? {
-        try options.limits.admit(self)
         if staysOnThread(options.limits) { return try animation(of: data, options: options) }
         let source = try options.limits.watched(format, options.cancellation) {
             (cancellation) throws(WebImageError) in
@@ -83,7 +73,6 @@ extension ImageDecoder {
     func makeWatchedIncrementalDecoder(
         options: DecodingOptions
     ) throws(WebImageError) -> (any IncrementalImageDecoder)? {
-        try options.limits.admit(self)
         if staysOnThread(options.limits) { return makeIncrementalDecoder(options: options) }
         return try WatchedIncrementalDecoder(self, options: options)
     }

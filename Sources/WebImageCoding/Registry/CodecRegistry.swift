@@ -170,7 +170,7 @@ public final class CodecRegistry: Sendable {
     ///   ``WebImageError/decoding(format:reason:url:)``.
     public func info(of data: Data) throws(WebImageError) -> ImageInfo { try info(of: data, limits: .default) }
 
-    /// Reads the same within the limits on time and isolation.
+    /// Reads the same within the limit on time.
     package func info(of data: Data, limits: DecodingLimits) throws(WebImageError) -> ImageInfo {
         try firstResult(for: data) { (decoder, _) throws(WebImageError) in
             try decoder.watched(limits) { () throws(WebImageError) in try decoder.info(of: data) }

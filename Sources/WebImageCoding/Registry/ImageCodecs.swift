@@ -117,9 +117,6 @@ package enum DecoderConduct: Sendable {
     case interruptible
     /// It may not return for long, so it runs on a thread that can be abandoned.
     case uninterruptible
-    /// Like `uninterruptible`; and its library can end the process on some files, so limits that require isolation refuse
-    /// it. The only place that decides about it is ``DecodingLimits/admit(_:)``.
-    case unisolated
     /// It works in another process, which is ended at the time limit.
     case isolated
 

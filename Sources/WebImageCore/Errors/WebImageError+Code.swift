@@ -70,7 +70,6 @@ extension WebImageError.LimitFailure {
         case .processorTime: 309
         case .metadata: 310
         case .memory: 312
-        case .isolation: 315
         case .complexity: 316
         }
     }

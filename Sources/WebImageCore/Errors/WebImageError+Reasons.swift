@@ -194,8 +194,6 @@ extension WebImageError.LimitFailure {
         case .processorTime(let seconds):
             "decoding the image took more than the \(seconds) s of processor time allowed."
         case .complexity(let detail): "the image is too complex (\(detail))."
-        case .isolation(let format):
-            "\(format.name) is not decoded with these limits, because its library can end the process on some files."
         }
     }
 
@@ -207,8 +205,6 @@ extension WebImageError.LimitFailure {
         case .memory: "Load a thumbnail, or raise DecodingLimits.memoryByteCount if you trust the source."
         case .scans: "This may be an attack. Raise the limit if you trust the source."
         case .complexity: "This may be an attack."
-        case .isolation:
-            "Install webimage-decoder, or set DecodingLimits.requiresIsolation to false if you trust the source."
         case .pixels, .frames, .metadata, .processorTime: "Raise the limit if you trust the source."
         }
     }
@@ -256,7 +252,11 @@ extension WebImageError.IsolationFailure {
         switch self {
         case .crashed, .ended, .invalidReply: "The file may be damaged or hostile. Nothing of it was kept."
         case .timedOut: nil
-        case .unavailable: "Install webimage-decoder beside the program, or set IsolatedDecoding.Configuration.path."
+        case .unavailable:
+            """
+            Add .product(name: "webimage-decoder", package: "swift-web-image") to the dependencies of the program's target, which builds \
+            webimage-decoder beside it, install it, or set IsolatedDecoding.Configuration.path.
+            """
         case .missingLayers: "Require fewer layers, or allow this program to make namespaces."
         }
     }

@@ -235,9 +235,6 @@ public indirect enum WebImageError: Error, Sendable, Equatable {
         case processorTime(seconds: Double)
         /// The image is too complex to draw: what of it exceeds a limit. Nothing was drawn.
         case complexity(String)
-        /// The library of this format can end the process on some files, and the limits allow it only in a process of its
-        /// own: see ``DecodingLimits``.
-        case isolation(format: ImageFormat)
     }
 
     /// Why an isolated process did not decode or encode an image.

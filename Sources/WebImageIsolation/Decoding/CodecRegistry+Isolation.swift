@@ -9,7 +9,7 @@ extension CodecRegistry {
     /// directly, use the result in place of this registry:
     ///
     /// ```swift
-    /// let image = try CodecRegistry.shared.isolated(by: .always).decode(data)
+    /// let image = try CodecRegistry.shared.isolated(by: .allFormats).decode(data)
     /// ```
     ///
     /// - Parameters:
@@ -18,22 +18,24 @@ extension CodecRegistry {
     public func isolated(
         by policy: IsolationPolicy, in isolation: IsolatedDecoding = .shared, encoders: Bool = false
     ) -> CodecRegistry {
-        guard policy.scope != .none else { return self }
-        return CodecRegistry(
+        CodecRegistry(
             substituting: self,
             decoder: { decoder in
+                if let isolated = decoder as? IsolatedDecoder { return isolated.applying(policy, in: isolation) }
                 // Custom decoders are code of the program.
-                guard decoder is any ProbingDecoder, !(decoder is IsolatedDecoder),
-                    policy.isolates(decoder.format)
-                else { return decoder }
-                return IsolatedDecoder(decoder.format, original: decoder, isolation: isolation, policy: policy)
+                guard decoder is any ProbingDecoder, policy.isolates(decoder.format) else { return decoder }
+                return IsolatedDecoder(decoder.format, isolation: isolation, policy: policy)
             },
             encoder: { encoder in
-                guard encoders, ImageFormat.known.contains(encoder.format), policy.isolates(encoder.format),
-                    !(encoder is IsolatedEncoder || encoder is IsolatedAnimationEncoder)
-                else { return encoder }
-                let stills = IsolatedEncoder(
-                    encoder.format, original: encoder, isolation: isolation, policy: policy)
+                switch encoder {
+                case let isolated as IsolatedEncoder: return isolated.applying(policy, in: isolation)
+                case let isolated as IsolatedAnimationEncoder: return isolated.applying(policy, in: isolation)
+                default: break
+                }
+                guard encoders, ImageFormat.known.contains(encoder.format), policy.isolates(encoder.format) else {
+                    return encoder
+                }
+                let stills = IsolatedEncoder(encoder.format, isolation: isolation, policy: policy)
                 return encoder is any AnimationEncoder ? IsolatedAnimationEncoder(stills) : stills
             })
     }
@@ -52,21 +54,11 @@ extension CodecRegistry {
     /// - Parameter writesHEIC: as in `registerFormats`.
     public func registerIsolatedFormats(in isolation: IsolatedDecoding = .shared, writesHEIC: Bool = false) {
         for format in ImageFormat.ofLibraries {
-            register(IsolatedDecoder(format, original: nil, isolation: isolation, policy: .automatic))
+            register(IsolatedDecoder(format, isolation: isolation, policy: .libraryFormats))
             guard format != .svg, format != .heic || writesHEIC else { continue }
-            let encoder = IsolatedEncoder(format, original: nil, isolation: isolation, policy: .automatic)
+            let encoder = IsolatedEncoder(format, isolation: isolation, policy: .libraryFormats)
             let isAnimated = format == .avif || format == .jpegXL
             register(isAnimated ? IsolatedAnimationEncoder(encoder) : encoder)
-        }
-    }
-}
-
-extension IsolationPolicy {
-    fileprivate func isolates(_ format: ImageFormat) -> Bool {
-        switch scope {
-        case .none: false
-        case .libraries: ImageFormat.ofLibraries.contains(format)
-        case .all: true
         }
     }
 }

@@ -14,12 +14,11 @@ final class IsolatedAnimation: LimitedAnimation {
     private let data: Data
     private let work: IsolatedWork
     private let options: DecodingOptions
-    private let original: CodecRegistry?
 
     /// - Throws: an error of the limits, which a process that was taken over may ignore.
     init(
         _ description: AnimationDescription, _ data: Data, work: IsolatedWork, options: DecodingOptions,
-        original: CodecRegistry?, identity: AnimationIdentity = AnimationIdentity()
+        identity: AnimationIdentity = AnimationIdentity()
     ) throws(WebImageError) {
         try options.limits.check(frameCount: description.frames.count)
         try options.limits.check(description.frameSize)
@@ -33,14 +32,13 @@ final class IsolatedAnimation: LimitedAnimation {
         var options = options
         options.cancellation = nil
         self.options = options
-        self.original = original
     }
 
     var byteCount: Int { data.count }
     var limits: DecodingLimits? { options.limits }
 
     func makeFrameReader() -> any AnimationFrameReader {
-        IsolatedFrameReader(data, frameSize: frameSize, work: work, options: options, original: original)
+        IsolatedFrameReader(data, frameSize: frameSize, work: work, options: options)
     }
 }
 
@@ -50,38 +48,22 @@ private final class IsolatedFrameReader: AnimationFrameReader {
     private let frameSize: PixelSize
     private let work: IsolatedWork
     private let options: DecodingOptions
-    private let original: CodecRegistry?
     private let session = SessionNumber.next()
     private var process: DecoderProcess?
     /// The file, while there are more frames to come.
     private var input: SharedMemory?
-    /// Reads in this process, since there is no other.
-    private var fallback: (any AnimationFrameReader)?
 
-    init(
-        _ data: Data, frameSize: PixelSize, work: IsolatedWork, options: DecodingOptions,
-        original: CodecRegistry?
-    ) {
+    init(_ data: Data, frameSize: PixelSize, work: IsolatedWork, options: DecodingOptions) {
         self.data = data
         self.frameSize = frameSize
         self.work = work
         self.options = options
-        self.original = original
     }
 
     deinit { process?.leave(session: session) }
 
     func frame(at index: Int, cancellation: Cancellation?) throws(WebImageError) -> PixelBuffer {
-        if let fallback { return try fallback.frame(at: index, cancellation: cancellation) }
-        return try work.isolated(original: original) { () throws in
-            try isolatedFrame(at: index, cancellation: cancellation)
-        } orElse: { (original) throws(WebImageError) in
-            guard let reader = try original.animation(of: data, options: options)?.makeFrameReader() else {
-                throw .isolation(format: work.format, reason: .unavailable("no decoder for animations"))
-            }
-            fallback = reader
-            return try reader.frame(at: index, cancellation: cancellation)
-        }
+        try work.isolated { () throws in try isolatedFrame(at: index, cancellation: cancellation) }
     }
 
     private func isolatedFrame(at index: Int, cancellation: Cancellation?) throws -> PixelBuffer {

@@ -4,16 +4,19 @@ internal import WebImageCore
 
 /// Decodes one format in another process.
 struct IsolatedDecoder: ProbingDecoder, MetadataDecoder, ProfileDecoder, GainMapDecoder {
-    let format: ImageFormat
-    /// The decoder of this process, with the limits that apply to it here; `nil` if the program is built without it.
-    private let original: CodecRegistry?
     private let work: IsolatedWork
 
-    init(_ format: ImageFormat, original: (any ImageDecoder)?, isolation: IsolatedDecoding, policy: IsolationPolicy) {
-        self.format = format
-        self.original = original.map { CodecRegistry(decoders: [$0], encoders: []) }
-        work = IsolatedWork(isolation: isolation, format: format, policy: policy)
+    init(_ format: ImageFormat, isolation: IsolatedDecoding, policy: IsolationPolicy) {
+        self.init(IsolatedWork(isolation: isolation, format: format, policy: policy))
     }
+
+    private init(_ work: IsolatedWork) { self.work = work }
+
+    func applying(_ policy: IsolationPolicy, in isolation: IsolatedDecoding) -> IsolatedDecoder {
+        IsolatedDecoder(work.applying(policy, in: isolation))
+    }
+
+    var format: ImageFormat { work.format }
 
     var conduct: DecoderConduct { .isolated }
 
@@ -21,20 +24,18 @@ struct IsolatedDecoder: ProbingDecoder, MetadataDecoder, ProfileDecoder, GainMap
     var hasProcess: Bool { work.isolation.pool.failure == nil }
 
     func info(of data: Data) throws(WebImageError) -> ImageInfo {
-        try work.isolated(original: original) { () throws in
+        try work.isolated { () throws in
             try work.response(.info(format), input: work.input(data), limits: .default, cancellation: nil) { response in
                 guard case .info(let info) = response.reply, info.format == format else {
                     throw work.invalid("no info")
                 }
                 return info
             }
-        } orElse: { (original) throws(WebImageError) in
-            try original.info(of: data)
         }
     }
 
     func probe(_ prefix: Data) throws(WebImageError) -> ImageProbe? {
-        try work.isolated(original: original) { () throws in
+        try work.isolated { () throws in
             let prefix = prefix.prefix(ImageProbe.byteLimit)
             guard !prefix.isEmpty else { return nil }
             return try work.response(
@@ -45,38 +46,30 @@ struct IsolatedDecoder: ProbingDecoder, MetadataDecoder, ProfileDecoder, GainMap
                 }
                 return probe
             }
-        } orElse: { (original) throws(WebImageError) in
-            try original.probe(prefix)
         }
     }
 
     func metadata(of data: Data) throws(WebImageError) -> ImageMetadata {
-        try work.isolated(original: original) { () throws in
+        try work.isolated { () throws in
             let parts = try parts(.metadata(format), count: 2, of: data)
             return ImageMetadata(exif: parts[0], xmp: parts[1])
-        } orElse: { (original) throws(WebImageError) in
-            try original.metadata(of: data)
         }
     }
 
     func colorProfile(of data: Data) throws(WebImageError) -> ColorProfile? {
-        try work.isolated(original: original) { () throws in
+        try work.isolated { () throws in
             try parts(.profile(format), count: 1, of: data)[0].flatMap { ColorProfile(Array($0)) }
-        } orElse: { (original) throws(WebImageError) in
-            try original.colorProfile(of: data)
         }
     }
 
     func gainMap(of data: Data) throws(WebImageError) -> StoredGainMap? {
-        try work.isolated(original: original) { () throws in
+        try work.isolated { () throws in
             let parts = try parts(.gainMap(format), count: 3, of: data)
             return parts[0].flatMap { file in
                 parts[1].flatMap {
                     StoredGainMap(file: file, metadataBytes: Array($0), colors: parts[2].map(Array.init))
                 }
             }
-        } orElse: { (original) throws(WebImageError) in
-            try (original.decoder(of: format) as? any GainMapDecoder)?.gainMap(of: data)
         }
     }
 
@@ -88,7 +81,7 @@ struct IsolatedDecoder: ProbingDecoder, MetadataDecoder, ProfileDecoder, GainMap
     }
 
     func decode(_ data: Data, options: DecodingOptions) throws(WebImageError) -> Image {
-        try work.isolated(original: original) { () throws in
+        try work.isolated { () throws in
             try work.response(
                 .decode(format, options), input: work.input(data),
                 outputByteCount: IsolatedWork.outputByteCount(options.limits), limits: options.limits,
@@ -100,40 +93,33 @@ struct IsolatedDecoder: ProbingDecoder, MetadataDecoder, ProfileDecoder, GainMap
                     guard !options.firstFrameOnly, description.frameSize == image.pixels.size else {
                         throw work.invalid("an animation of another size")
                     }
-                    image.animation = try IsolatedAnimation(
-                        description, data, work: work, options: options, original: original)
+                    image.animation = try IsolatedAnimation(description, data, work: work, options: options)
                 }
                 return image
             }
-        } orElse: { (original) throws(WebImageError) in
-            try original.decode(data, options: options)
         }
     }
 
     func animation(of data: Data, options: DecodingOptions) throws(WebImageError) -> (any AnimationSource)? {
-        try work.isolated(original: original) { () throws -> (any AnimationSource)? in
+        try work.isolated { () throws -> (any AnimationSource)? in
             try work.response(
                 .animation(format, options), input: work.input(data), limits: options.limits,
                 priority: options.priority, cancellation: options.cancellation
             ) { response in
                 guard case .animation(let description) = response.reply else { throw work.invalid("no animation") }
-                return try description.map {
-                    try IsolatedAnimation($0, data, work: work, options: options, original: original)
-                }
+                return try description.map { try IsolatedAnimation($0, data, work: work, options: options) }
             }
-        } orElse: { (original) throws(WebImageError) in
-            try original.animation(of: data, options: options)
         }
     }
 
     func makeIncrementalDecoder(options: DecodingOptions) -> (any IncrementalImageDecoder)? {
         guard format.decodesIncrementally else { return nil }
-        return IsolatedIncrementalDecoder(work: work, options: options, original: original)
+        return IsolatedIncrementalDecoder(work: work, options: options)
     }
 }
 
 extension ImageFormat {
-    /// The formats with large libraries, of the product `WebImageFormats`.
+    /// The formats that only `webimage-decoder` has, because their libraries are large.
     static let ofLibraries: [ImageFormat] = [.svg, .tiff, .jpeg2000, .heic, .jpegXL, .avif]
 
     /// Whether there can be previews before the file is complete.

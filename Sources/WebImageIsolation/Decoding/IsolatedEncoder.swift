@@ -4,23 +4,25 @@ internal import WebImageCore
 
 /// Encodes one format in another process.
 struct IsolatedEncoder: ImageEncoder {
-    let format: ImageFormat
-    fileprivate let original: (any ImageEncoder)?
     fileprivate let work: IsolatedWork
 
-    init(_ format: ImageFormat, original: (any ImageEncoder)?, isolation: IsolatedDecoding, policy: IsolationPolicy) {
-        self.format = format
-        self.original = original
-        work = IsolatedWork(isolation: isolation, format: format, policy: policy)
+    init(_ format: ImageFormat, isolation: IsolatedDecoding, policy: IsolationPolicy) {
+        self.init(IsolatedWork(isolation: isolation, format: format, policy: policy))
     }
 
+    private init(_ work: IsolatedWork) { self.work = work }
+
+    func applying(_ policy: IsolationPolicy, in isolation: IsolatedDecoding) -> IsolatedEncoder {
+        IsolatedEncoder(work.applying(policy, in: isolation))
+    }
+
+    var format: ImageFormat { work.format }
+
     func encode(_ image: Image, options: EncodingOptions) throws(WebImageError) -> Data {
-        try work.isolated(original: original) { () throws in
+        try work.isolated { () throws in
             let (layout, pixels) = try input(image.pixels)
             return try file(
                 .encode(format, options, layout), input: .memory(pixels), pixelByteCount: layout.byteCount, options)
-        } orElse: { (original) throws(WebImageError) in
-            try original.encode(image, options: options)
         }
     }
 
@@ -59,6 +61,10 @@ struct IsolatedAnimationEncoder: AnimationEncoder {
 
     init(_ stills: IsolatedEncoder) { self.stills = stills }
 
+    func applying(_ policy: IsolationPolicy, in isolation: IsolatedDecoding) -> IsolatedAnimationEncoder {
+        IsolatedAnimationEncoder(stills.applying(policy, in: isolation))
+    }
+
     var format: ImageFormat { stills.format }
 
     func encode(_ image: Image, options: EncodingOptions) throws(WebImageError) -> Data {
@@ -66,7 +72,7 @@ struct IsolatedAnimationEncoder: AnimationEncoder {
     }
 
     func encode(_ animation: EncodableAnimation, options: EncodingOptions) throws(WebImageError) -> Data {
-        try stills.work.isolated(original: stills.original as? any AnimationEncoder) { () throws in
+        try stills.work.isolated { () throws in
             let frames = try FrameSupply(animation, format: format, cancellation: options.cancellation)
             let size = try frames.pixels(at: 0).size
             return try stills.file(
@@ -75,8 +81,6 @@ struct IsolatedAnimationEncoder: AnimationEncoder {
                     durations: animation.frames.map(\.duration)),
                 input: .none, pixelByteCount: size.pixelByteCount * animation.frames.count, options
             ) { (index) throws(WebImageError) in try stills.input(frames.pixels(at: index)) }
-        } orElse: { (original) throws(WebImageError) in
-            try original.encode(animation, options: options)
         }
     }
 }

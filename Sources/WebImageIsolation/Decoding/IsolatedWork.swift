@@ -11,31 +11,28 @@ struct IsolatedWork: Sendable {
     let format: ImageFormat
     let policy: IsolationPolicy
 
+    /// Returns the same under a further policy. Processes other than the shared ones were chosen by the program, and stay.
+    func applying(_ other: IsolationPolicy, in processes: IsolatedDecoding) -> IsolatedWork {
+        IsolatedWork(
+            isolation: isolation === IsolatedDecoding.shared ? processes : isolation, format: format,
+            policy: other.requiring(policy.layers))
+    }
+
     /// A result, and the process that has it in its memory, and perhaps the file open.
     struct Response {
         let reply: DecoderReply
         let process: DecoderProcess
     }
 
-    /// Runs `body`; if there is no process and none is required, `fallback`.
-    ///
-    /// - Parameters:
-    ///   - original: the codec of this process; `nil` if the program is built without it.
-    ///   - fallback: does the same with the codec of this process.
-    func isolated<Codec, Result>(
-        original: Codec?, _ body: () throws -> Result, orElse fallback: (Codec) throws(WebImageError) -> Result
-    ) throws(WebImageError) -> Result {
+    /// Runs `body`, which sends requests. Without a process this is an error: nothing is done in this process instead.
+    func isolated<Result>(_ body: () throws -> Result) throws(WebImageError) -> Result {
         do {
             return try body()
         } catch let error as WebImageError {
             throw error
         } catch {
-            let reason = (error as? UnavailableDecoder)?.reason ?? "\(error)"
-            guard policy.layers == nil, let original else {
-                throw .isolation(format: format, reason: .unavailable(reason))
-            }
-            isolation.warnOfFallback(reason)
-            return try fallback(original)
+            throw .isolation(
+                format: format, reason: .unavailable((error as? UnavailableDecoder)?.reason ?? "\(error)"))
         }
     }
 
@@ -122,7 +119,8 @@ struct IsolatedWork: Sendable {
     }
 
     private func check(_ report: SandboxReport) throws(WebImageError) {
-        guard let missing = policy.layers?.subtracting(report.layers), !missing.isEmpty else { return }
+        let missing = policy.layers.subtracting(report.layers)
+        guard !missing.isEmpty else { return }
         throw .isolation(format: format, reason: .missingLayers(missing.map(\.rawValue)))
     }
 

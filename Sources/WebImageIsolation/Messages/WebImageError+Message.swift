@@ -97,9 +97,6 @@ extension WebImageError.LimitFailure: MessageValue {
         case .complexity(let text):
             message.write(kind: 8)
             message.write(text)
-        case .isolation(let format):
-            message.write(kind: 9)
-            message.write(format)
         }
     }
 
@@ -117,7 +114,6 @@ extension WebImageError.LimitFailure: MessageValue {
         case 6: self = .memory(byteCount: try message.int(), limit: try message.int())
         case 7: self = .processorTime(seconds: try message.double())
         case 8: self = .complexity(try message.shortText())
-        case 9: self = .isolation(format: try message.value())
         case let kind: throw InvalidMessage("there is no limit \(kind)")
         }
     }

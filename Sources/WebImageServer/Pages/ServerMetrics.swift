@@ -68,15 +68,13 @@ final class ServerMetrics: Sendable {
         if let count = connectionCount.withLock({ $0 })?() {
             add("connections", "gauge", "Connections.", [("", Double(count))])
         }
-        if configuration.images.isolation != .never {
-            let decoders = configuration.images.isolatedDecoding.blockingStatus.counters
-            add(
-                "decoder_processes_total", "counter", "Decoder processes that were started.",
-                [("", Double(decoders.startedProcessCount))])
-            add(
-                "decoder_failures_total", "counter", "Decoder processes that failed.",
-                [("", Double(decoders.failures.values.reduce(0, +)))])
-        }
+        let decoders = configuration.images.isolatedDecoding.blockingStatus.counters
+        add(
+            "decoder_processes_total", "counter", "Decoder processes that were started.",
+            [("", Double(decoders.startedProcessCount))])
+        add(
+            "decoder_failures_total", "counter", "Decoder processes that failed.",
+            [("", Double(decoders.failures.values.reduce(0, +)))])
         if let shared = configuration.shared?.counters {
             for (name, value) in [
                 ("hits", shared.hits), ("misses", shared.misses), ("failures", shared.failures),

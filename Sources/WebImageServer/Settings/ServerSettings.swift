@@ -23,7 +23,7 @@ struct ServerSettings: Sendable {
     var usesStore = false
     var storeEndpoint = "", storeRegion = ""
     var offers: Set<ImageFormat> = [.avif, .webp]
-    var isolation = IsolationPolicy.required
+    var isolation = IsolationPolicy.allFormats
     var hasQualityBound = false
     var qualityBound = ImageService.QualityBound()
     var lowestQuality = ImageService.QualityBound().qualities.lowerBound

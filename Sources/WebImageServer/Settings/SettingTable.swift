@@ -232,10 +232,10 @@ extension Setting {
         Setting(
             name: "isolation", variable: "WEBIMAGE_ISOLATION", value: "POLICY", group: "Limits",
             help:
-                "Whether images are decoded in processes of webimage-decoder: 'required' (the default), 'always' if it is there, or 'never'"
+                "Which formats are decoded in processes of webimage-decoder: 'all' (the default), or 'libraries' for those of large libraries only"
         ) { settings, text throws(Invalid) in
-            let policies = ["required": IsolationPolicy.required, "always": .always, "never": .never]
-            guard let policy = policies[text] else { throw Invalid("is required, always or never, not '\(text)'") }
+            let policies = ["all": IsolationPolicy.allFormats, "libraries": .libraryFormats]
+            guard let policy = policies[text] else { throw Invalid("is all or libraries, not '\(text)'") }
             settings.isolation = policy
         },
     ]

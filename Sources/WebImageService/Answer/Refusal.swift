@@ -41,7 +41,7 @@ extension Refusal {
         case .timedOut: self.init(504, "The source's server did not answer in time.")
         case .invalidResponse(.bodyTooLong, _): self.init(413, "The source is longer than allowed.")
         case .transport, .certificate, .invalidResponse: self.init(502, "The source's server cannot be reached.")
-        case .unrecognizedFormat, .limitExceeded(.isolation, _): self.init(415, "The source is not a supported image.")
+        case .unrecognizedFormat: self.init(415, "The source is not a supported image.")
         case .decoding(_, .unsupported, _), .decoding(_, .noDecoder, _):
             self.init(415, "The source is not a supported image.")
         case .decoding: self.init(422, "The source is damaged.")

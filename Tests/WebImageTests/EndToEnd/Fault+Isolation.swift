@@ -29,16 +29,15 @@ extension Fault {
     func isolate(_ configuration: inout WebImageManager.Configuration) throws {
         switch self {
         case .busyFormat: configuration.codecs = CodecRegistry(decoders: [BusyDecoder()], encoders: [])
-        case .unisolatedFormat: configuration.codecs = CodecRegistry(decoders: [UnisolatedDecoder()], encoders: [])
         case .complexImage:
             let codecs = CodecRegistry()
             codecs.registerIsolatedFormats(in: try decoding(with: "webimage-decoder"))
             configuration.codecs = codecs
         case .crashedDecoder:
-            configuration.isolation = .required
+            configuration.isolation = .allFormats
             configuration.isolatedDecoding = try decoding(with: "MisbehavingDecoder")
         case .missingDecoder:
-            configuration.isolation = .required
+            configuration.isolation = .allFormats
             configuration.isolatedDecoding = try decoding(with: "missing-decoder")
         default: break
         }
@@ -63,24 +62,5 @@ private struct BusyDecoder: ImageDecoder {
 
     func decode(_ data: Data, options: DecodingOptions) throws(WebImageError) -> Image {
         throw .outOfResources(reason: .decodingThreads(format: format, count: 4))
-    }
-}
-
-/// PNG, as if its library could end the process.
-private struct UnisolatedDecoder: ProbingDecoder {
-    let format = ImageFormat.png
-    let conduct = DecoderConduct.unisolated
-    private let codecs = CodecRegistry()
-
-    func info(of data: Data) throws(WebImageError) -> ImageInfo { try codecs.info(of: data) }
-
-    func decode(_ data: Data, options: DecodingOptions) throws(WebImageError) -> Image {
-        try codecs.decode(data, options: options)
-    }
-
-    func probe(_ prefix: Data) throws(WebImageError) -> ImageProbe? { try codecs.probe(prefix) }
-
-    func animation(of data: Data, options: DecodingOptions) throws(WebImageError) -> (any AnimationSource)? {
-        try codecs.animation(of: data, options: options)
     }
 }

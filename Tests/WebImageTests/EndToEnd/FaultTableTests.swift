@@ -66,7 +66,6 @@ enum Fault: String, CaseIterable, Sendable {
     case metadataTooLarge
     case decodingMemoryExceeded
     case busyFormat
-    case unisolatedFormat
     case complexImage
     case crashedDecoder
     case missingDecoder
@@ -203,7 +202,6 @@ extension Fault {
         case .decodingTimedOut: limits.seconds = 0
         case .metadataTooLarge: limits.metadataByteCount = 100
         case .decodingMemoryExceeded: limits.memoryByteCount = 100
-        case .unisolatedFormat: limits = .server
         default: break
         }
         return limits
@@ -276,7 +274,7 @@ extension Fault {
         case .webPage: try faults.url("/html")
         case .emptyBody: try faults.url("/empty")
         case .errorStatus: try faults.url("/status")
-        case .tooManyPixels, .decodingTimedOut, .decodingMemoryExceeded, .busyFormat, .unisolatedFormat,
+        case .tooManyPixels, .decodingTimedOut, .decodingMemoryExceeded, .busyFormat,
             .missingDecoder:
             try nginx.url("/solid.png")
         case .crashedDecoder: try nginx.url("/crash.png")
@@ -341,7 +339,7 @@ extension Fault {
             (.metadataTooLarge, .limitExceeded(.metadata(_, 100), _)),
             (.decodingMemoryExceeded, .limitExceeded(.memory(_, 100), _)),
             (.busyFormat, .outOfResources(.decodingThreads(.png, 4), _)),
-            (.unisolatedFormat, .limitExceeded(.isolation(.png), _)), (.complexImage, .limitExceeded(.complexity, _)),
+            (.complexImage, .limitExceeded(.complexity, _)),
             (.crashedDecoder, .isolation(.png, .crashed, _)), (.missingDecoder, .isolation(.png, .unavailable, _)):
             true
         default: false

@@ -12,7 +12,6 @@ import WebImageIsolation
         var configuration = WebImageManager.Configuration(cache: ImageCache(disk: nil))
         var processes = IsolatedDecoding.Configuration()
         processes.path = path
-        processes.warn = { _ in }
         configuration.isolatedDecoding = IsolatedDecoding(configuration: processes)
         configuration.isolation = policy
         return configuration
@@ -26,31 +25,26 @@ import WebImageIsolation
     }
 
     @Test func aManagerDecodesInAnotherProcess() async throws {
-        let configuration = configuration(.always, path: nil)
+        let configuration = configuration(.allFormats, path: nil)
         let manager = WebImageManager(configuration: configuration)
         let image = try await manager.image(at: imageURL())
         #expect(image.pixels.size == PixelSize(width: 9, height: 9))
         let counters = configuration.isolatedDecoding.blockingStatus.counters
         #expect(counters.imageCount == 1)
-        #expect(counters.fallbackCount == 0)
     }
 
     @Test func theDefaultIsolatesOnlyFormatsOfLibraries() async throws {
-        let configuration = configuration(.automatic, path: nil)
+        let configuration = configuration(.libraryFormats, path: nil)
         let manager = WebImageManager(configuration: configuration)
         _ = try await manager.image(at: imageURL())
         #expect(configuration.isolatedDecoding.blockingStatus.counters.imageCount == 0)
-        #expect(WebImageManager.Configuration().isolation == .automatic)
-        #expect(WebImageManager.Configuration.server.isolation == .always)
+        #expect(WebImageManager.Configuration().isolation == .libraryFormats)
+        #expect(WebImageManager.Configuration.server.isolation == .allFormats)
     }
 
-    @Test func withoutAProcessItDecodesItselfUnlessOneIsRequired() async throws {
-        let path = "/nowhere/webimage-decoder"
-        let fallback = configuration(.always, path: path)
-        _ = try await WebImageManager(configuration: fallback).image(at: imageURL())
-        #expect(fallback.isolatedDecoding.blockingStatus.counters.fallbackCount == 1)
+    @Test func withoutAProcessItDecodesNothing() async throws {
         let url = try imageURL()
-        let manager = WebImageManager(configuration: configuration(.required, path: path))
+        let manager = WebImageManager(configuration: configuration(.allFormats, path: "/nowhere/webimage-decoder"))
         let error = await #expect(throws: WebImageError.self) { try await manager.image(at: url) }
         guard case .isolation(.png, .unavailable, _)? = error else {
             Issue.record("\(String(describing: error))")
