@@ -119,10 +119,10 @@ test-renderer: ## Run the views' tests with GTK's default renderer; RENDERER=…
 		--filter '(WebImageGTK|Gallery)Tests\.($(or $(FILTER),$(renderer_tests)))'
 
 stress: TEST_LIMIT = 3600
-stress: ## Load 100,000 times with random faults and cancellations, and check every result.
+stress: ## Load 100,000 times with random faults and cancellations, and check every result; stop a loaded server 2,000 times.
 	@Scripts/setup build test
 	$(build_tests)
-	WEBIMAGE_STRESS_REQUESTS=100000 $(run_tests) --scratch-path $(scratch) --filter StressTests
+	WEBIMAGE_STRESS_REQUESTS=100000 WEBIMAGE_STRESS_STOPS=2000 $(run_tests) --scratch-path $(scratch) --filter StressTests
 
 COUNT ?= 100000
 mutations: ## Decode COUNT=… files with random damage in decoder processes, and check that nothing of them remains; SEED=… makes others.

@@ -2,6 +2,8 @@
 
 #include "CWebImageHTTPD.h"
 
+#include "acceptor.h"
+
 #include <microhttpd.h>
 #include <pthread.h>
 #include <stdatomic.h>
@@ -11,11 +13,19 @@
 #include <strings.h>
 #include <unistd.h>
 
-struct cwi_httpd {
+// A thread and its connections. A pool of libmicrohttpd would need a listening socket of its own.
+struct worker {
+    cwi_httpd *server;
     struct MHD_Daemon *daemon;
+    atomic_uint connection_count;
+};
+
+struct cwi_httpd {
     cwi_httpd_callbacks callbacks;
     atomic_uint_fast64_t last_connection;
-    bool is_quiesced;
+    cwi_acceptor *acceptor;
+    unsigned int worker_count, next_worker;
+    struct worker workers[];
 };
 
 struct cwi_request {
@@ -241,19 +251,40 @@ static void finish(
 
 static void notice(
     void *context, struct MHD_Connection *connection, void **socket_context, enum MHD_ConnectionNotificationCode code) {
-    cwi_httpd *server = context;
+    struct worker *worker = context;
+    cwi_httpd *server = worker->server;
     if (code == MHD_CONNECTION_NOTIFY_STARTED) {
-        uint64_t *connection_number = malloc(sizeof *connection_number);
         const union MHD_ConnectionInfo *info = MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CONNECTION_FD);
+        uint64_t *connection_number = info ? malloc(sizeof *connection_number) : NULL;
         *socket_context = connection_number;
-        if (!connection_number || !info) return;
+        if (!connection_number) return;
         *connection_number = atomic_fetch_add(&server->last_connection, 1) + 1;
         server->callbacks.opened(server->callbacks.context, *connection_number, info->connect_fd);
-    } else if (*socket_context) {
+        return;
+    }
+    if (*socket_context) {
         server->callbacks.closed(server->callbacks.context, *(uint64_t *)*socket_context);
         free(*socket_context);
         *socket_context = NULL;
     }
+    atomic_fetch_sub(&worker->connection_count, 1);
+    cwi_acceptor_note_closed(server->acceptor);
+}
+
+// Gives a connection to the thread with the fewest; to each in turn where they have equally many.
+static void add_connection(void *context, int connection, const struct sockaddr *address, socklen_t length) {
+    cwi_httpd *server = context;
+    struct worker *best = NULL;
+    for (unsigned int i = 0; i < server->worker_count; i++) {
+        struct worker *worker = &server->workers[(server->next_worker + i) % server->worker_count];
+        if (!best || atomic_load(&worker->connection_count) < atomic_load(&best->connection_count)) best = worker;
+    }
+    server->next_worker = (unsigned int)(best - server->workers + 1) % server->worker_count;
+    atomic_fetch_add(&best->connection_count, 1);
+    // It closes the connection if it cannot add it.
+    if (MHD_add_connection(best->daemon, connection, address, length) == MHD_YES) return;
+    atomic_fetch_sub(&best->connection_count, 1);
+    cwi_acceptor_note_closed(server->acceptor);
 }
 
 // Targets stay as they came.
@@ -273,36 +304,48 @@ static void hear(void *context, const char *format, va_list arguments) {
     if (status >= 400 && status < 600) server->callbacks.unread(server->callbacks.context, status);
 }
 
-cwi_httpd *cwi_httpd_start(int socket, cwi_httpd_limits limits, cwi_httpd_callbacks callbacks) {
-    cwi_httpd *server = calloc(1, sizeof *server);
+static struct MHD_Daemon *start_worker(struct worker *worker, cwi_httpd_limits limits) {
+    cwi_httpd *server = worker->server;
+    // The acceptor keeps the limit; one more connection may be about to be closed.
+    return MHD_start_daemon(
+        MHD_USE_EPOLL_INTERNAL_THREAD | MHD_USE_NO_LISTEN_SOCKET | MHD_ALLOW_SUSPEND_RESUME | MHD_USE_ERROR_LOG | MHD_USE_ITC, 0,
+        NULL, NULL, handle, server, MHD_OPTION_EXTERNAL_LOGGER, hear, server, MHD_OPTION_CONNECTION_LIMIT,
+        limits.connection_limit + 1, MHD_OPTION_CONNECTION_MEMORY_LIMIT, limits.head_byte_count, MHD_OPTION_CONNECTION_TIMEOUT,
+        limits.idle_seconds, MHD_OPTION_NOTIFY_COMPLETED, finish, server, MHD_OPTION_NOTIFY_CONNECTION, notice, worker,
+        MHD_OPTION_URI_LOG_CALLBACK, begin, server, MHD_OPTION_UNESCAPE_CALLBACK, keep, NULL, MHD_OPTION_STRICT_FOR_CLIENT, 1,
+        MHD_OPTION_END);
+}
+
+cwi_httpd *cwi_httpd_make(int socket, cwi_httpd_limits limits, cwi_httpd_callbacks callbacks) {
+    unsigned int worker_count = limits.thread_count ? limits.thread_count : 1;
+    cwi_httpd *server = calloc(1, sizeof *server + worker_count * sizeof server->workers[0]);
     if (!server) {
         close(socket);
         return NULL;
     }
     server->callbacks = callbacks;
     atomic_init(&server->last_connection, 0);
-    unsigned int threads = limits.thread_count > 1 ? limits.thread_count : 0;
-    server->daemon = MHD_start_daemon(
-        MHD_USE_EPOLL_INTERNAL_THREAD | MHD_ALLOW_SUSPEND_RESUME | MHD_USE_ERROR_LOG | MHD_USE_ITC, 0, NULL, NULL, handle, server,
-        MHD_OPTION_EXTERNAL_LOGGER, hear, server, MHD_OPTION_LISTEN_SOCKET, socket, MHD_OPTION_THREAD_POOL_SIZE, threads,
-        MHD_OPTION_CONNECTION_LIMIT, limits.connection_limit, MHD_OPTION_CONNECTION_MEMORY_LIMIT, limits.head_byte_count,
-        MHD_OPTION_CONNECTION_TIMEOUT, limits.idle_seconds, MHD_OPTION_NOTIFY_COMPLETED, finish, server,
-        MHD_OPTION_NOTIFY_CONNECTION, notice, server, MHD_OPTION_URI_LOG_CALLBACK, begin, server, MHD_OPTION_UNESCAPE_CALLBACK, keep,
-        NULL, MHD_OPTION_STRICT_FOR_CLIENT, 1, MHD_OPTION_END);
-    if (server->daemon) return server;
-    free(server);
+    server->acceptor = cwi_acceptor_make(socket, limits.connection_limit, add_connection, server);
+    while (server->acceptor && server->worker_count < worker_count) {
+        struct worker *worker = &server->workers[server->worker_count];
+        worker->server = server;
+        atomic_init(&worker->connection_count, 0);
+        worker->daemon = start_worker(worker, limits);
+        if (!worker->daemon) break;
+        server->worker_count++;
+    }
+    if (server->worker_count == worker_count) return server;
+    cwi_httpd_stop(server);
     return NULL;
 }
 
-void cwi_httpd_quiesce(cwi_httpd *server) {
-    if (server->is_quiesced) return;
-    server->is_quiesced = true;
-    int socket = MHD_quiesce_daemon(server->daemon);
-    if (socket >= 0) close(socket);
-}
+void cwi_httpd_start(cwi_httpd *server) { cwi_acceptor_start(server->acceptor); }
+
+void cwi_httpd_quiesce(cwi_httpd *server) { cwi_acceptor_stop(server->acceptor); }
 
 void cwi_httpd_stop(cwi_httpd *server) {
-    cwi_httpd_quiesce(server);
-    MHD_stop_daemon(server->daemon);
+    if (server->acceptor) cwi_acceptor_stop(server->acceptor);
+    for (unsigned int i = 0; i < server->worker_count; i++) MHD_stop_daemon(server->workers[i].daemon);
+    if (server->acceptor) cwi_acceptor_free(server->acceptor);
     free(server);
 }

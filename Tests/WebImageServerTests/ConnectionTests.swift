@@ -370,17 +370,71 @@ struct ConnectionTests {
     }
 
     @Test func stoppingWaitsForAnswers() async throws {
-        let fixture = try Fixture()
-        let client = try RawClient(fixture.place)
-        client.send(Self.get)
-        for await exchange in fixture.exchanges.prefix(1) {
-            async let stop: Void = fixture.server.stop(within: .seconds(30))
-            // No new connections.
-            while (try? RawClient(fixture.place)) != nil, !Task.isCancelled { await Task.yield() }
-            exchange.send(Self.answer("last"), closes: true)
-            await stop
+        let directory = try TemporaryDirectory()
+        for place in ["127.0.0.1:0", "unix:" + directory.path("socket")] {
+            let fixture = try Fixture(place)
+            let client = try RawClient(fixture.place)
+            client.send(Self.get)
+            for await exchange in fixture.exchanges.prefix(1) {
+                async let stop: Void = fixture.server.stop(within: .seconds(30))
+                // No new connections.
+                while (try? RawClient(fixture.place)) != nil, !Task.isCancelled { await Task.yield() }
+                exchange.send(Self.answer("last"), closes: true)
+                await stop
+            }
+            #expect(await client.read().hasSuffix("last"))
         }
-        #expect(await client.read().hasSuffix("last"))
+    }
+
+    /// As with systemd, which has the socket while a service restarts.
+    @Test func connectionsToASharedSocketWaitForTheNextServer() async throws {
+        let first = try ListeningSocket.open("127.0.0.1:0")
+        let second = fcntl(first, F_DUPFD_CLOEXEC, 0)
+        let place = ListeningSocket.name(of: first)
+        func server(_ socket: Int32, _ name: String) throws -> HTTPServer {
+            let server = HTTPServer(sockets: [socket], limits: HTTPServer.Limits()) { exchange in
+                exchange.send(Self.answer(name), closes: true)
+            } onEnd: { _, _ in
+            }
+            return try #require(server)
+        }
+        let stopped = try server(first, "first")
+        var client = try RawClient(place)
+        client.send(Self.get)
+        #expect(await client.read().hasSuffix("first"))
+        await stopped.stop(within: .seconds(5))
+        client = try RawClient(place)
+        client.send(Self.get)
+        let next = try server(second, "second")
+        #expect(await client.read().hasSuffix("second"))
+        await next.stop(within: .seconds(5))
+        #expect(throws: (any Error).self) { try RawClient(place) }
+    }
+
+    @Test func connectionsBeyondTheLimitWait() async throws {
+        let fixture = try Fixture { $0.connectionCount = 4 }
+        // Some more are accepted than count, so that one can make place. None does while its request is in progress.
+        let acceptedCount = 4 + 16
+        var (clients, waiting) = ([RawClient](), [HTTPExchange]())
+        var exchanges = fixture.exchanges.makeAsyncIterator()
+        func connect() throws {
+            let client = try RawClient(fixture.place)
+            client.send(Self.get)
+            clients.append(client)
+        }
+        for _ in 0..<acceptedCount {
+            try connect()
+            waiting.append(try #require(await exchanges.next()))
+        }
+        for _ in 0..<5 { try connect() }
+        for (number, client) in clients.enumerated() {
+            waiting.removeFirst().send(Self.answer("ok"), closes: true)
+            #expect(await client.read().hasSuffix("ok"))
+            guard number + acceptedCount < clients.count else { continue }
+            waiting.append(try #require(await exchanges.next()))
+            #expect(fixture.server.connections.count <= acceptedCount)
+        }
+        await fixture.server.stop(within: .seconds(5))
     }
 
     @Test func workThatDoesNotEndIsGivenUp() async throws {

@@ -92,6 +92,33 @@ struct ProgramTests {
         #expect(log.contains { $0.contains("GET \"/_/w:32/plain/local:///a.png@jpg\" 200 ") })
     }
 
+    /// Connections wait while no file can be opened.
+    @Test func itServesAgainAfterTooManyOpenFiles() async throws {
+        let (process, output) = (Process(), Pipe())
+        process.executableURL = URL(filePath: "/bin/sh")
+        process.arguments = [
+            "-c", "ulimit -n 40; exec \"$0\" --unsigned --bind=127.0.0.1:0 --log-requests=false",
+            try Self.executable.path,
+        ]
+        process.environment = [:]
+        process.standardOutput = output
+        try process.run()
+        defer { process.terminate() }
+        var line = Data()
+        while !line.contains(UInt8(ascii: "\n")) {
+            line += try #require(try output.fileHandleForReading.read(upToCount: 1))
+        }
+        let place = String(decoding: line.dropLast(), as: UTF8.self)
+        func openFileCount() throws -> Int {
+            try FileManager.default.contentsOfDirectory(atPath: "/proc/\(process.processIdentifier)/fd").count
+        }
+        var clients = try (0..<60).map { _ in try RawClient(place) }
+        while try openFileCount() < 40, !Task.isCancelled { await Task.yield() }
+        clients.removeAll()
+        let port = try #require(place.split(separator: ":").last.flatMap { Int($0) })
+        #expect(try await LoopbackRequest.get("/health", port: port).status == 200)
+    }
+
     @Test func whatIsGivenUpAtTheEndGets503() async throws {
         let servers = try FaultServer()
         let (process, output) = (Process(), Pipe())

@@ -45,13 +45,18 @@ typedef struct {
     unsigned int idle_seconds;
 } cwi_httpd_limits;
 
-// Serves a listening socket, which it owns from now on. Returns NULL if libmicrohttpd cannot, which has closed the socket then.
-cwi_httpd *cwi_httpd_start(int socket, cwi_httpd_limits limits, cwi_httpd_callbacks callbacks);
+// A server for a listening socket, which it owns from now on; it accepts nothing yet. Returns NULL without memory or threads, or if the
+// socket is not listening; the socket is closed then.
+cwi_httpd *cwi_httpd_make(int socket, cwi_httpd_limits limits, cwi_httpd_callbacks callbacks);
 
-// Accepts no more connections.
+// Begins to accept connections.
+void cwi_httpd_start(cwi_httpd *server);
+
+// Accepts no more connections, and closes the listening socket. It is not shut down: connections to one that another process has too, such as
+// systemd, wait for whatever accepts them next.
 void cwi_httpd_quiesce(cwi_httpd *server);
 
-// Closes all connections, and waits for the threads. Every request must have been answered.
+// Closes all connections, and waits for the threads, so it is not called by one of them. Every request must have been answered.
 void cwi_httpd_stop(cwi_httpd *server);
 
 // The parts of a request, which are valid as long as it is.

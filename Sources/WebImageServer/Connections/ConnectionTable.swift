@@ -177,14 +177,6 @@ final class ConnectionTable: Sendable {
         timer.cancel()
     }
 
-    /// Ends at once: no request begins any more. Returns those that must be answered.
-    func end() -> [HTTPExchange] {
-        state.withLock { state in
-            (state.isStopping, state.isClosed) = (true, true)
-            return working(state)
-        }
-    }
-
     private func working(_ state: State) -> [HTTPExchange] {
         state.connections.values.filter { $0.phase == .working }.compactMap(\.exchange)
     }

@@ -47,14 +47,14 @@ final class HTTPServer: @unchecked Sendable {
             connection_limit: UInt32(limits.connectionCount + limits.connectionCount / 16 + 16),
             head_byte_count: limits.headByteCount, idle_seconds: Self.idleSeconds(limits.times))
         for (index, socket) in sockets.enumerated() {
-            guard let server = cwi_httpd_start(socket, settings, callbacks(index)) else {
-                for exchange in connections.end() { exchange.send(.stopping(exchange.request), closes: true) }
+            guard let server = cwi_httpd_make(socket, settings, callbacks(index)) else {
                 for server in servers { cwi_httpd_stop(server) }
                 for socket in sockets[(index + 1)...] { close(socket) }
                 return nil
             }
             servers.append(server)
         }
+        for server in servers { cwi_httpd_start(server) }
     }
 
     /// The time after which libmicrohttpd closes a connection by itself: later than the table of connections does.
@@ -141,9 +141,22 @@ final class HTTPServer: @unchecked Sendable {
     ///
     /// - Parameter time: after it, work in progress is cancelled, and clients that still read lose their connections.
     func stop(within time: Duration) async {
-        for server in servers { cwi_httpd_quiesce(server) }
+        await onThread { [self] in for server in servers { cwi_httpd_quiesce(server) } }
         await connections.drain(within: time)
-        for server in servers { cwi_httpd_stop(server) }
-        servers = []
+        await onThread { [self] in
+            for server in servers { cwi_httpd_stop(server) }
+            servers = []
+        }
+    }
+
+    /// Runs what waits for threads of the servers, so that it blocks no cooperative thread.
+    private func onThread(_ body: @escaping @Sendable () -> Void) async {
+        await withCheckedContinuation { continuation in
+            let run: @Sendable () -> Void = {
+                body()
+                continuation.resume()
+            }
+            if !PlatformThread.start(name: "webimage-stop", run) { run() }
+        }
     }
 }

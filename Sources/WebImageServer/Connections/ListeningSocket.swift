@@ -17,7 +17,6 @@ enum ListeningSocket {
         else { return [] }
         return (3..<3 + count).map { descriptor in
             _ = fcntl(descriptor, F_SETFD, FD_CLOEXEC)
-            makeNonBlocking(descriptor)
             return descriptor
         }
     }
@@ -97,10 +96,6 @@ enum ListeningSocket {
         let descriptor = socket(family, type, 0)
         guard descriptor >= 0 else { throw StartFailure(description: "no socket: \(message)", status: 1) }
         return descriptor
-    }
-
-    private static func makeNonBlocking(_ descriptor: Int32) {
-        _ = fcntl(descriptor, F_SETFL, fcntl(descriptor, F_GETFL) | O_NONBLOCK)
     }
 
     private static func invalid(_ place: String) -> StartFailure {
