@@ -40,7 +40,8 @@ public final class ImageService: Sendable {
     /// For the bytes of uploads, from their arrival until their files are made.
     let uploadBytes: ByteBudget
     private let totals = Lock(Counters())
-    private let isStopping = Lock(false)
+    /// Requests, uploads, and what they have begun.
+    let work = WorkInProgress()
     private let madeFallbacks = Lock(0)
     /// How often the fallback image was made.
     var fallbackCount: Int { madeFallbacks.withLock { $0 } }
@@ -116,7 +117,7 @@ public final class ImageService: Sendable {
             memory: MemoryCache(costLimit: configuration.memoryByteCount), disk: configuration.disk,
             shared: configuration.shared,
             places: WorkPlaces(placeCount: limits.workCount, queueLength: limits.queueLength),
-            lookUps: WorkPlaces(placeCount: waitingCount, queueLength: 0),
+            lookUps: WorkPlaces(placeCount: waitingCount, queueLength: 0), work: work,
             now: configuration.now, settings: { maker.settings(of: $0) }, make: { await maker.result(of: $0) })
     }
 
@@ -178,7 +179,8 @@ public final class ImageService: Sendable {
     package func answer(to pending: PendingAnswer) async -> ServiceAnswer {
         let (request, order) = (pending.request, pending.order)
         do throws(Refusal) {
-            try checkIsRunning()
+            try work.beginRequest()
+            defer { work.end() }
             let limit = ContinuousClock.now + configuration.limits.time
             let end = request.deadline.map { min($0, limit) } ?? limit
             let found = await results.answer(to: order, until: end)
@@ -252,11 +254,6 @@ public final class ImageService: Sendable {
 
     // MARK: State
 
-    /// Throws if the service is stopping.
-    func checkIsRunning() throws(Refusal) {
-        if isStopping.withLock({ $0 }) { throw .stopping }
-    }
-
     /// The counters.
     public var counters: Counters {
         var counters = totals.withLock { $0 }
@@ -266,11 +263,14 @@ public final class ImageService: Sendable {
     }
 
     /// Whether the service takes requests: it is not stopping, and not everything that may wait does.
-    public var isReady: Bool { !isStopping.withLock { $0 } && !results.places.isFull }
+    public var isReady: Bool { !work.isStopping && !results.places.isFull }
 
-    /// Refuses requests for results that are not in memory from now on, with 503, and waits until all results are written.
+    /// Refuses requests for results that are not in memory from now on, with 503, and waits until those in progress have ended and all results
+    /// are written.
+    ///
+    /// It waits for requests for at most ``Limits/time``, after which none is answered any more.
     public func stop() async {
-        isStopping.withLock { $0 = true }
+        await work.stop(within: configuration.limits.time)
         await results.flush()
     }
 }

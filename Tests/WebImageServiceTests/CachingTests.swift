@@ -321,17 +321,6 @@ struct CachingTests {
         #expect(encoder.error == .cancelled)
         while fixture.service.counters.running > 0, !Task.isCancelled { await Task.yield() }
     }
-
-    @Test func aStoppingServiceHasWhatIsInMemory() async throws {
-        let fixture = try ServiceFixture()
-        try await fixture.serve("/a.png", width: 40, height: 30)
-        _ = try await fixture.get("/w:20/plain/{}/a.png")
-        await fixture.service.stop()
-        #expect(try await fixture.get("/w:20/plain/{}/a.png").status == 200)
-        let refused = try await fixture.get("/w:21/plain/{}/a.png")
-        #expect(refused.status == 503 && refused.header("Retry-After") != nil)
-        #expect(!fixture.service.isReady)
-    }
 }
 
 /// An encoder that ends only when it is cancelled.

@@ -25,6 +25,8 @@ extension ImageService {
     public func take<Pieces: AsyncSequence<Data, any Error>>(
         _ pieces: sending Pieces, _ policy: UploadPolicy = UploadPolicy()
     ) async throws(UploadRejection) -> Upload {
+        do throws(Refusal) { try work.beginRequest() } catch { throw UploadRejection(error) }
+        defer { work.end() }
         let recipes = try recipes(of: policy)
         var policy = policy
         let limits = configuration.limits
@@ -57,7 +59,8 @@ extension ImageService {
     ) async throws(UploadRejection) -> Value {
         let result: Result<Value, UploadRejection>?
         do throws(Refusal) {
-            try checkIsRunning()
+            try work.beginWork()
+            defer { work.end() }
             result = try await places.run { await Self.result(body) }
         } catch {
             throw UploadRejection(error)

@@ -37,6 +37,7 @@ final class ResultStore: Sendable {
     let places: WorkPlaces
     /// For looks into the shared store without a place for work.
     private let lookUps: WorkPlaces
+    private let work: WorkInProgress
     private let make: Maker
     private let now: @Sendable () -> Date
     /// What a result depends on in the configuration of the service.
@@ -55,11 +56,11 @@ final class ResultStore: Sendable {
 
     init(
         memory: MemoryCache<Order.Key, StoredResult>, disk: DiskCache?, shared: SharedImageCache?, places: WorkPlaces,
-        lookUps: WorkPlaces, now: @escaping @Sendable () -> Date, settings: @escaping @Sendable (Order.Key) -> String,
-        make: @escaping Maker
+        lookUps: WorkPlaces, work: WorkInProgress, now: @escaping @Sendable () -> Date,
+        settings: @escaping @Sendable (Order.Key) -> String, make: @escaping Maker
     ) {
         (self.memory, self.disk, self.shared, self.places, self.lookUps) = (memory, disk, shared, places, lookUps)
-        (self.now, self.settings, self.make) = (now, settings, make)
+        (self.work, self.now, self.settings, self.make) = (work, now, settings, make)
     }
 
     /// Returns what memory has, without waiting.
@@ -110,6 +111,12 @@ final class ResultStore: Sendable {
     // MARK: The work of a job
 
     private func find(_ order: Order) async -> Answer {
+        do throws(Refusal) {
+            try work.beginWork()
+        } catch {
+            return Answer(.failure(error))
+        }
+        defer { work.end() }
         // Another job may have ended between the look into memory and this one.
         if let result = inMemory(order.key) { return Answer(.success(result), .memory) }
         let name = ImageCacheKey(source: order.key.text(settings: settings(order.key)))
