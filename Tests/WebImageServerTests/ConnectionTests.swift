@@ -32,6 +32,16 @@ struct ConnectionTests {
             }
             self.server = try #require(server)
         }
+
+        /// Throws if the server does not stop, so that the tests end.
+        func stop(within time: Duration = .seconds(5)) async throws {
+            let ended = Countdown()
+            Task {
+                await server.stop(within: time)
+                ended.signal()
+            }
+            try await ended.wait(atMost: time + .seconds(10))
+        }
     }
 
     private static func answer(_ text: String, status: Int = 200) -> ServiceAnswer {
@@ -59,7 +69,7 @@ struct ConnectionTests {
             // The connection stays.
             client.send(Self.get)
             #expect(await client.read { $0.contains("]") }.contains("GET /a?b=c"))
-            await fixture.server.stop(within: .seconds(5))
+            try await fixture.stop()
         }
     }
 
@@ -77,7 +87,7 @@ struct ConnectionTests {
         #expect(
             text.hasSuffix("\r\n\r\nlater") && text.contains("Content-Length: 5\r\n")
                 && text.contains("Connection: close\r\n"))
-        await fixture.server.stop(within: .seconds(5))
+        try await fixture.stop()
     }
 
     @Test func headAndUnchangedAnswersHaveNoBody() async throws {
@@ -93,7 +103,7 @@ struct ConnectionTests {
             let text = await client.read()
             #expect(text.hasSuffix("\r\n\r\n") && text.contains("Content-Length: 5000\r\n"), "\(text)")
         }
-        await fixture.server.stop(within: .seconds(5))
+        try await fixture.stop()
     }
 
     @Test func aClientThatLeavesEndsItsWork() async throws {
@@ -108,7 +118,7 @@ struct ConnectionTests {
             exchange.send(Self.answer("unread"), closes: false)
         }
         while fixture.server.connections.count > 0, !Task.isCancelled { await Task.yield() }
-        await fixture.server.stop(within: .seconds(5))
+        try await fixture.stop()
     }
 
     @Test(arguments: ["", "GET / HTTP/1.1\r\n", "GET / HTTP/1.1\r\nHost: a\r\nX:", "G"])
@@ -119,7 +129,7 @@ struct ConnectionTests {
         let start = ContinuousClock.now
         _ = await client.read()
         #expect(start.duration(to: .now) < .seconds(3))
-        await fixture.server.stop(within: .seconds(5))
+        try await fixture.stop()
     }
 
     @Test func aTricklingHeadLosesItsConnection() async throws {
@@ -131,7 +141,7 @@ struct ConnectionTests {
         }
         _ = await client.read()
         trickle.cancel()
-        await fixture.server.stop(within: .seconds(5))
+        try await fixture.stop()
     }
 
     @Test func anIdleConnectionIsClosed() async throws {
@@ -143,7 +153,7 @@ struct ConnectionTests {
         let client = try RawClient(fixture.place)
         client.send(Self.get)
         #expect(await client.read().hasSuffix("ok"))
-        await fixture.server.stop(within: .seconds(5))
+        try await fixture.stop()
     }
 
     @Test func withoutATimeForTheNextRequestConnectionsClose() async throws {
@@ -159,7 +169,7 @@ struct ConnectionTests {
             #expect(parts.first?.contains("Connection: close") == true)
             #expect(parts.last?.utf8.count == count)
         }
-        await fixture.server.stop(within: .seconds(5))
+        try await fixture.stop()
     }
 
     @Test func aClientThatDoesNotReadLosesItsConnection() async throws {
@@ -178,7 +188,7 @@ struct ConnectionTests {
         other.shut()
         while fixture.server.connections.count > 0, !Task.isCancelled { await Task.yield() }
         #expect(await slow.read().utf8.count < 32 << 20)
-        await fixture.server.stop(within: .seconds(5))
+        try await fixture.stop()
     }
 
     @Test func theOldestIdleConnectionMakesPlace() async throws {
@@ -193,7 +203,7 @@ struct ConnectionTests {
         client.send(Self.get)
         #expect(await client.status() == 200)
         #expect(await idle[0].read().isEmpty)
-        await fixture.server.stop(within: .seconds(5))
+        try await fixture.stop()
     }
 
     /// What is sent, and the statuses of which one is the answer; 0 for none.
@@ -242,7 +252,7 @@ struct ConnectionTests {
         let other = try RawClient(fixture.place)
         other.send(Self.get)
         #expect(await other.status() == 200)
-        await fixture.server.stop(within: .seconds(5))
+        try await fixture.stop()
     }
 
     @Test func refusalsAreReported() async throws {
@@ -289,7 +299,7 @@ struct ConnectionTests {
             #expect(answer.contains("Content-Length: \(count - 1)\r\n"))
             #expect(answer.components(separatedBy: "\r\n\r\n").last == String(text.prefix(count).dropFirst()))
         }
-        await fixture.server.stop(within: .seconds(5))
+        try await fixture.stop()
     }
 
     @Test func slowClientsTakeNoCopyOfTheBody() async throws {
@@ -307,7 +317,7 @@ struct ConnectionTests {
         // 480 MB, if each had a copy.
         #expect(ProcessMemory().residentByteCount - before < 200 << 20)
         for client in clients { client.shut() }
-        await fixture.server.stop(within: .seconds(5))
+        try await fixture.stop()
     }
 
     /// Bodies that are in memory for clients that read slowly count once, and have a limit together.
@@ -339,7 +349,7 @@ struct ConnectionTests {
         readers = []
         var status = 0
         while status != 200, !Task.isCancelled { status = try await client("/second").status() }
-        await fixture.server.stop(within: .milliseconds(100))
+        try await fixture.stop(within: .milliseconds(100))
     }
 
     @Test func aServerThatDoesNotStartServesNothing() async throws {
@@ -366,7 +376,7 @@ struct ConnectionTests {
         let late = await client.read()
         #expect(late.hasPrefix("HTTP/1.1 503 ") && late.contains("Connection: close\r\n"), "\(late)")
         #expect(late.contains("Retry-After: "))
-        await fixture.server.stop(within: .seconds(5))
+        try await fixture.stop()
     }
 
     @Test func stoppingWaitsForAnswers() async throws {
@@ -376,11 +386,11 @@ struct ConnectionTests {
             let client = try RawClient(fixture.place)
             client.send(Self.get)
             for await exchange in fixture.exchanges.prefix(1) {
-                async let stop: Void = fixture.server.stop(within: .seconds(30))
+                async let stop: Void = fixture.stop(within: .seconds(20))
                 // No new connections.
                 while (try? RawClient(fixture.place)) != nil, !Task.isCancelled { await Task.yield() }
                 exchange.send(Self.answer("last"), closes: true)
-                await stop
+                try await stop
             }
             #expect(await client.read().hasSuffix("last"))
         }
@@ -434,7 +444,7 @@ struct ConnectionTests {
             waiting.append(try #require(await exchanges.next()))
             #expect(fixture.server.connections.count <= acceptedCount)
         }
-        await fixture.server.stop(within: .seconds(5))
+        try await fixture.stop()
     }
 
     @Test func workThatDoesNotEndIsGivenUp() async throws {
@@ -443,9 +453,22 @@ struct ConnectionTests {
         client.send(Self.get)
         for await exchange in fixture.exchanges.prefix(1) {
             exchange.onLeave { exchange.send(Self.answer("given up", status: 503), closes: true) }
-            await fixture.server.stop(within: .milliseconds(100))
+            try await fixture.stop(within: .milliseconds(100))
         }
         #expect(await client.read().hasSuffix("given up"))
+    }
+
+    @Test func workThatIgnoresTheEndDoesNotDelayIt() async throws {
+        let fixture = try Fixture()
+        let client = try RawClient(fixture.place)
+        client.send(Self.get)
+        for await exchange in fixture.exchanges.prefix(1) {
+            try await fixture.stop(within: .milliseconds(100))
+            // Too late.
+            exchange.send(Self.answer("ignored"), closes: true)
+        }
+        let text = await client.read()
+        #expect(text.hasPrefix("HTTP/1.1 503 ") && text.contains("Retry-After: "), "\(text)")
     }
 
     @Test func aClientThatDoesNotReadDoesNotDelayTheStop() async throws {
@@ -458,7 +481,7 @@ struct ConnectionTests {
         // The answer has begun.
         _ = await client.read { $0.contains("\r\n\r\n") }
         let start = ContinuousClock.now
-        await fixture.server.stop(within: .milliseconds(200))
+        try await fixture.stop(within: .milliseconds(200))
         #expect(start.duration(to: .now) < .seconds(5))
     }
 

@@ -12,47 +12,28 @@ import WebImageTestSupport
 struct ProgramTests {
     private func run(
         _ arguments: [String], environment: [String: String] = [:]
-    ) throws -> (status: Int32, output: String, errors: String) {
-        let (process, output, errors) = (Process(), Pipe(), Pipe())
-        process.executableURL = try Self.executable
-        process.arguments = arguments
-        process.environment = environment
-        (process.standardOutput, process.standardError) = (output, errors)
-        try process.run()
-        let text = String(decoding: output.fileHandleForReading.readDataToEndOfFile(), as: UTF8.self)
-        let complaint = String(decoding: errors.fileHandleForReading.readDataToEndOfFile(), as: UTF8.self)
-        process.waitUntilExit()
-        return (process.terminationStatus, text, complaint)
+    ) async throws -> ServerProcess.Run {
+        try await ServerProcess(arguments, environment: environment).end()
     }
 
-    private static var executable: URL {
-        get throws {
-            // The programs are beside the tests.
-            let url = URL(filePath: "/proc/self/exe").resolvingSymlinksInPath().deletingLastPathComponent()
-                .appending(path: "webimage-server")
-            try #require(FileManager.default.isExecutableFile(atPath: url.path))
-            return url
-        }
-    }
-
-    @Test func helpAndTheManualPageNameEverySetting() throws {
-        let help = try run(["--help"])
-        let manual = try run(["--man"])
+    @Test func helpAndTheManualPageNameEverySetting() async throws {
+        let help = try await run(["--help"])
+        let manual = try await run(["--man"])
         #expect(help.status == 0 && manual.status == 0 && manual.output.hasPrefix(".\\\""))
         for setting in Setting.all {
             #expect(help.output.contains("--\(setting.name)"), "\(setting.name)")
             #expect(manual.output.contains(setting.variable.replacing("-", with: "\\-")), "\(setting.variable)")
         }
-        #expect(try run(["--version"]).output.hasPrefix("webimage-server "))
+        #expect(try await run(["--version"]).output.hasPrefix("webimage-server "))
     }
 
-    @Test func invalidSettingsEndIt() throws {
+    @Test func invalidSettingsEndIt() async throws {
         for arguments in [["--nope"], ["--quality=x", "--unsigned"], [], ["--unsigned", "--presets=a=w:x"]] {
-            let run = try run(arguments)
+            let run = try await run(arguments)
             #expect(run.status == 2 && run.errors.hasPrefix("webimage-server: "), "\(run)")
         }
-        #expect(try run(["--unsigned", "--bind=256.0.0.1:1"]).status == 1)
-        let restricted = try run(
+        #expect(try await run(["--unsigned", "--bind=256.0.0.1:1"]).status == 1)
+        let restricted = try await run(
             ["--unsigned", "--bind=256.0.0.1:1"], environment: ["IMGPROXY_S3_ALLOWED_BUCKETS": "photos"])
         #expect(restricted.status == 2 && restricted.errors.contains("IMGPROXY_ALLOWED_SOURCES"))
     }
@@ -62,20 +43,11 @@ struct ProgramTests {
         let directory = try TemporaryDirectory()
         let image = try Image(color: Color(red: 1, green: 0, blue: 0), size: PointSize(width: 64, height: 32))
         try directory.write(try CodecRegistry.shared.encode(image, as: .png), to: "photos/a.png")
-        let (process, output) = (Process(), Pipe())
-        process.executableURL = try Self.executable
-        process.arguments = [
+        let server = try ServerProcess([
             "--unsigned", "--bind=127.0.0.1:0", "--local-root", directory.path("photos"), "--cache",
             directory.path("cache"),
-        ]
-        process.environment = [:]
-        process.standardOutput = output
-        try process.run()
-        let reader = output.fileHandleForReading
-        var first = Data()
-        while !first.contains(UInt8(ascii: "\n")) { first += try #require(try reader.read(upToCount: 1)) }
-        let line = String(decoding: first.dropLast(), as: UTF8.self)
-        let port = try #require(Int(line.split(separator: ":").last ?? ""))
+        ])
+        let port = try await server.port
         #expect(try await LoopbackRequest.get("/health", port: port).status == 200)
         #expect(try await LoopbackRequest.get("/ready", port: port).status == 200)
         let answer = try await LoopbackRequest.get("/_/w:32/plain/local:///a.png@jpg", port: port)
@@ -85,68 +57,44 @@ struct ProgramTests {
         let metrics = String(decoding: try await LoopbackRequest.get("/metrics", port: port).body, as: UTF8.self)
         #expect(metrics.contains("webimage_results_total{from=\"made\"} 1\n"))
         #expect(metrics.contains("webimage_requests_total{status=\"403\"} 1\n"))
-        process.terminate()
-        let log = String(decoding: reader.readDataToEndOfFile(), as: UTF8.self).split(separator: "\n")
-        process.waitUntilExit()
-        #expect(process.terminationStatus == 0)
+        let run = try await server.stop()
+        #expect(run.status == 0)
+        let log = run.output.split(separator: "\n")
         #expect(log.contains { $0.contains("GET \"/_/w:32/plain/local:///a.png@jpg\" 200 ") })
     }
 
     /// Connections wait while no file can be opened.
     @Test func itServesAgainAfterTooManyOpenFiles() async throws {
-        let (process, output) = (Process(), Pipe())
-        process.executableURL = URL(filePath: "/bin/sh")
-        process.arguments = [
-            "-c", "ulimit -n 40; exec \"$0\" --unsigned --bind=127.0.0.1:0 --log-requests=false",
-            try Self.executable.path,
-        ]
-        process.environment = [:]
-        process.standardOutput = output
-        try process.run()
-        defer { process.terminate() }
-        var line = Data()
-        while !line.contains(UInt8(ascii: "\n")) {
-            line += try #require(try output.fileHandleForReading.read(upToCount: 1))
-        }
-        let place = String(decoding: line.dropLast(), as: UTF8.self)
+        let server = try ServerProcess(
+            ["--unsigned", "--bind=127.0.0.1:0", "--log-requests=false"], openFileLimit: 40)
+        let place = try await server.place
         func openFileCount() throws -> Int {
-            try FileManager.default.contentsOfDirectory(atPath: "/proc/\(process.processIdentifier)/fd").count
+            try FileManager.default.contentsOfDirectory(atPath: "/proc/\(server.identifier)/fd").count
         }
         var clients = try (0..<60).map { _ in try RawClient(place) }
         while try openFileCount() < 40, !Task.isCancelled { await Task.yield() }
         clients.removeAll()
-        let port = try #require(place.split(separator: ":").last.flatMap { Int($0) })
-        #expect(try await LoopbackRequest.get("/health", port: port).status == 200)
+        #expect(try await LoopbackRequest.get("/health", port: server.port).status == 200)
+        #expect(try await server.stop().status == 0)
     }
 
     @Test func whatIsGivenUpAtTheEndGets503() async throws {
         let servers = try FaultServer()
-        let (process, output) = (Process(), Pipe())
-        process.executableURL = try Self.executable
-        process.arguments = [
+        let server = try ServerProcess([
             "--unsigned", "--bind=127.0.0.1:0", "--allow-loopback", "--graceful-stop-timeout=0", "--log-requests=false",
-        ]
-        process.environment = [:]
-        process.standardOutput = output
-        try process.run()
-        var first = Data()
-        while !first.contains(UInt8(ascii: "\n")) {
-            first += try #require(try output.fileHandleForReading.read(upToCount: 1))
-        }
-        let line = String(decoding: first.dropLast(), as: UTF8.self)
-        let port = try #require(Int(line.split(separator: ":").last ?? ""))
-        let client = try RawClient(line)
+        ])
+        let port = try await server.port
+        let client = try await RawClient(server.place)
         let stalled = try servers.url("/stall-headers/a").absoluteString
         client.send("GET /_/w:1/plain/\(stalled) HTTP/1.1\r\nHost: a\r\n\r\n")
         while !Task.isCancelled {
             let metrics = String(decoding: try await LoopbackRequest.get("/metrics", port: port).body, as: UTF8.self)
             if metrics.contains("webimage_running 1\n") { break }
         }
-        process.terminate()
+        async let stopped = server.stop()
         let answer = await client.read()
         #expect(answer.hasPrefix("HTTP/1.1 503 ") && answer.contains("Retry-After: "), "\(answer)")
-        process.waitUntilExit()
-        #expect(process.terminationStatus == 0)
+        #expect(try await stopped.status == 0)
     }
 
     /// nginx with the block of the guide leaves paths as clients send them, and shows no page of the server.
@@ -155,21 +103,11 @@ struct ProgramTests {
         let directory = try TemporaryDirectory()
         let image = try Image(color: Color(red: 1, green: 0, blue: 0), size: PointSize(width: 64, height: 32))
         try directory.write(try CodecRegistry.shared.encode(image, as: .png), to: "photos/a b/c+d.png")
-        let (process, output) = (Process(), Pipe())
-        process.executableURL = try Self.executable
-        process.arguments = [
+        let server = try ServerProcess([
             "--key=aa", "--salt=bb", "--bind=127.0.0.1:0", "--path-prefix=/images", "--log-requests=false",
             "--local-root", directory.path("photos"),
-        ]
-        process.environment = [:]
-        process.standardOutput = output
-        try process.run()
-        defer { process.terminate() }
-        var line = Data()
-        while !line.contains(UInt8(ascii: "\n")) {
-            line += try #require(try output.fileHandleForReading.read(upToCount: 1))
-        }
-        let port = try #require(String(decoding: line.dropLast(), as: UTF8.self).split(separator: ":").last)
+        ])
+        let port = try await server.port
 
         let guide = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
             .deletingLastPathComponent().appending(path: "Documentation/Guides.docc/ImageService.md")

@@ -1,5 +1,6 @@
 import Foundation
 import Glibc
+import Testing
 import WebImageCore
 import WebImageTestSupport
 
@@ -46,20 +47,25 @@ final class RawClient: Sendable {
     /// Ends this side.
     func shut() { shutdown(descriptor, Int32(SHUT_RDWR)) }
 
-    /// Reads until the server closes the connection, or `isEnough`. Does not block a cooperative thread.
+    /// Reads until the server closes the connection, or `isEnough`. It is an issue if nothing comes for 20 s. Does not block a cooperative
+    /// thread.
     func read(until isEnough: @escaping @Sendable (String) -> Bool = { _ in false }) async -> String {
-        await withCheckedContinuation { continuation in
+        let (text, isSilent) = await withCheckedContinuation { continuation in
             let isStarted = PlatformThread.start(name: "test-client") { [self] in
                 var (all, buffer) = ([UInt8](), [UInt8](repeating: 0, count: 65_536))
+                var isSilent = false
                 while !isEnough(String(decoding: all, as: UTF8.self)) {
                     let count = recv(descriptor, &buffer, buffer.count, 0)
+                    isSilent = count < 0 && errno == EAGAIN
                     guard count > 0 else { break }
                     all += buffer[..<count]
                 }
-                continuation.resume(returning: String(decoding: all, as: UTF8.self))
+                continuation.resume(returning: (String(decoding: all, as: UTF8.self), isSilent))
             }
-            if !isStarted { continuation.resume(returning: "no thread") }
+            if !isStarted { continuation.resume(returning: ("no thread", false)) }
         }
+        if isSilent { Issue.record("The server neither sends nor closes the connection.") }
+        return text
     }
 
     /// The status of the first answer, and whether the connection was closed after it.

@@ -1,6 +1,7 @@
 internal import CWebImageHTTPD
 internal import Glibc
 internal import WebImageCore
+internal import WebImageService
 
 /// The connections of a server, each with the time at which its phase must have ended.
 ///
@@ -47,7 +48,7 @@ final class ConnectionTable: Sendable {
 
     /// How often deadlines are looked at.
     private static let tick: Int32 = 250
-    /// For sending what is answered after the time for stopping.
+    /// For what is not answered within the time for stopping: first for giving the work up, then for sending.
     private static let lastTime = Duration.seconds(1)
 
     init(times: Times, connectionLimit: Int) {
@@ -152,11 +153,15 @@ final class ConnectionTable: Sendable {
 
     // MARK: Stopping
 
-    /// Waits until all answers are sent, for at most `time`; then ends requests without one, and connections of clients that do not read. Afterwards,
-    /// no request begins.
+    /// Waits until all answers are sent, for at most `time`; then ends requests without one, and connections of clients that do not read. Work that
+    /// does not end within another second is not waited for. Afterwards, no request begins.
     func drain(within time: Duration) async {
         let clock = SystemTimerClock.shared
-        let timer = clock.schedule(at: clock.now + time) { [self] in
+        let end = clock.now + time
+        let lastTimer = clock.schedule(at: end + Self.lastTime) { [self] in
+            for exchange in state.withLock({ working($0) }) { exchange.send(.stopping(exchange.request), closes: true) }
+        }
+        let timer = clock.schedule(at: end) { [self] in
             let exchanges = state.withLock { state in
                 state.isLate = true
                 for connection in state.connections.values where connection.phase == .sending {
@@ -175,6 +180,7 @@ final class ConnectionTable: Sendable {
             resumeWaiters()
         }
         timer.cancel()
+        lastTimer.cancel()
     }
 
     private func working(_ state: State) -> [HTTPExchange] {

@@ -50,6 +50,7 @@ final class HTTPServer: @unchecked Sendable {
             guard let server = cwi_httpd_make(socket, settings, callbacks(index)) else {
                 for server in servers { cwi_httpd_stop(server) }
                 for socket in sockets[(index + 1)...] { close(socket) }
+                listeners = []
                 return nil
             }
             servers.append(server)
@@ -65,7 +66,8 @@ final class HTTPServer: @unchecked Sendable {
 
     /// The numbers of connections of several sockets differ in their upper bits.
     private final class Listener {
-        unowned let server: HTTPServer
+        /// It is there until it has stopped: its threads call it.
+        let server: HTTPServer
         let base: UInt64
 
         init(_ server: HTTPServer, _ index: Int) { (self.server, base) = (server, UInt64(index) << 48) }
@@ -145,7 +147,7 @@ final class HTTPServer: @unchecked Sendable {
         await connections.drain(within: time)
         await onThread { [self] in
             for server in servers { cwi_httpd_stop(server) }
-            servers = []
+            (servers, listeners) = ([], [])
         }
     }
 
