@@ -25,7 +25,9 @@ import WebImageGTK
         adw_init()
         MainLoop.install()
         let application = ObjectPointer(adw_application_new(nil, G_APPLICATION_NON_UNIQUE))
-        g_application_register(application.address.assumingMemoryBound(to: GApplication.self), nil, nil)
+        var error: UnsafeMutablePointer<GError>?
+        guard g_application_register(application.address.assumingMemoryBound(to: GApplication.self), nil, &error) != 0
+        else { throw WrongResult(description: error.takeMessage()) }
         var figures = ["empty": try timeOfEmptyWindow(application)]
         let start = g_get_monotonic_time()
         let preview = GalleryPreview(

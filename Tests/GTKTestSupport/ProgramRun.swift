@@ -1,4 +1,5 @@
 import Foundation
+import XCTest
 
 /// One run of a program that is built with the tests, in its own process.
 struct ProgramRun {
@@ -7,18 +8,21 @@ struct ProgramRun {
     let errors: String
 
     /// - Parameters:
+    ///   - program: its name; `nil` for the program of the tests, whose arguments name some of them.
     ///   - hasDisplay: `false` hides the display from it.
+    ///   - hasBus: whether it has a session bus of its own, instead of that of the tests.
     ///   - scale: pixels in a point.
     ///   - renderer: what GTK draws with, as `GSK_RENDERER` names it; `nil` is GTK's own choice.
     init(
-        _ program: String, _ arguments: [String] = [], hasDisplay: Bool = true, scale: Int = 1,
+        _ program: String?, _ arguments: [String] = [], hasDisplay: Bool = true, hasBus: Bool = false, scale: Int = 1,
         renderer: String? = "cairo"
     ) throws {
         let process = Process()
+        let tests = try XCTUnwrap(Bundle.main.executableURL)
         // SwiftPM puts programs beside the bundle of the tests.
-        process.executableURL = Bundle.main.executableURL?.deletingLastPathComponent()
-            .appendingPathComponent(program)
-        process.arguments = arguments
+        let executable = program.map { tests.deletingLastPathComponent().appendingPathComponent($0) } ?? tests
+        process.executableURL = hasBus ? URL(filePath: "/usr/bin/dbus-run-session") : executable
+        process.arguments = (hasBus ? ["--", executable.path] : []) + arguments
         var environment = ProcessInfo.processInfo.environment
         environment["GSK_RENDERER"] = renderer
         environment["GDK_SCALE"] = "\(scale)"

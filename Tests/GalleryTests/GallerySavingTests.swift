@@ -138,6 +138,27 @@ final class GallerySavingTests: GTKTestCase {
         }
     }
 
+    func testSavingRetainsAnApplicationThatQuits() throws {
+        try ViewerFixture.with { fixture in
+            /// An object that the application owns.
+            @MainActor final class Owned {
+                static let key = AssociationKey<Owned>("gallery-tests-owned")
+                static weak var last: Owned?
+            }
+            let file = try fixture.write(try picture(30, 20) { _, _ in shade(7) }, "a.png")
+            try runApplication { application in
+                let owned = Owned()
+                Owned.key.set(owned, on: application)
+                Owned.last = owned
+                fixture.viewer.save(file, as: PhotoExport(), to: fixture.folder.appendingPathComponent("b.png"))
+                g_application_quit(application.as())
+            }
+            XCTAssertNotNil(Owned.last)
+            pump("the file") { fixture.toasts == ["Saved as b.png"] }
+            pump("the release") { Owned.last == nil }
+        }
+    }
+
     func testAnImageThatIsNoFileKeepsItsLimit() throws {
         try ViewerFixture.with { fixture in
             let url = try XCTUnwrap(URL(string: "data:image/png;base64," + LargePNG.data().base64EncodedString()))

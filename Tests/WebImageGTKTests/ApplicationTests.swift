@@ -11,7 +11,8 @@ final class ApplicationHoldTests: GTKTestCase {
         try MainActor.assumeIsolated {
             let fixture = PictureFixture()
             let request = WebImageRequest(try fixture.url("red"), options: .continueInBackground)
-            runApplication { application in
+            defer { Later.shared.call = nil }
+            try runApplication { application in
                 // As long as it takes to begin.
                 g_application_hold(application.address.assumingMemoryBound(to: GApplication.self))
                 DispatchQueue.global().async {
@@ -39,7 +40,8 @@ final class ApplicationHoldTests: GTKTestCase {
                 }
             }
             let url = try fixture.url("red")
-            runApplication { _ in
+            defer { Later.shared.call = nil }
+            try runApplication { _ in
                 let picture = WebPicture()
                 picture.setImage(url, loadOptions: .continueInBackground, manager: fixture.manager)
                 destroyUnparented(picture)
@@ -54,20 +56,7 @@ final class ApplicationHoldTests: GTKTestCase {
     }
 }
 
-/// Runs an application without a window until nothing holds it.
-@MainActor private func runApplication(_ activate: @escaping @MainActor (ObjectPointer) -> Void) {
-    let application = ObjectReference(
-        owning: ObjectPointer(gtk_application_new(nil, G_APPLICATION_NON_UNIQUE)))
-    let pointer = application.pointer.address.assumingMemoryBound(to: GApplication.self)
-    g_application_set_default(pointer)
-    defer {
-        g_application_set_default(nil)
-        Later.shared.call = nil
-    }
-    application.pointer.onSignal("activate") { activate(application.pointer) }
-    XCTAssertEqual(g_application_run(pointer, 0, nil), 0)
-}
-
+/// A call that outlives the body which makes it.
 @MainActor private final class Later {
     static let shared = Later()
     var call: MainLoopCall?
@@ -76,36 +65,31 @@ final class ApplicationHoldTests: GTKTestCase {
 final class ApplicationLifecycleTests: GTKTestCase {
     func testHidingTheLastWindowEmptiesMemory() throws {
         try MainActor.assumeIsolated {
-            let application = ObjectReference(
-                owning: ObjectPointer(gtk_application_new(nil, G_APPLICATION_NON_UNIQUE)))
-            XCTAssertNotEqual(
-                g_application_register(
-                    application.pointer.address.assumingMemoryBound(to: GApplication.self), nil, nil),
-                0)
-            let fixture = PictureFixture()
-            let lifecycle = ApplicationObserver(of: application.pointer.address, managers: [fixture.manager])
-            let (first, second) = (TestWindow(), TestWindow())
-            let gtkApplication = application.pointer.address.assumingMemoryBound(to: GtkApplication.self)
-            for window in [first, second] {
-                gtk_application_add_window(gtkApplication, window.asWindow)
-                window.present()
+            try runApplication { application in
+                let fixture = PictureFixture()
+                let lifecycle = ApplicationObserver(of: application.address, managers: [fixture.manager])
+                let windows = [TestWindow(), TestWindow()]
+                defer { for window in windows { window.close() } }
+                for window in windows {
+                    gtk_application_add_window(
+                        application.address.assumingMemoryBound(to: GtkApplication.self), window.asWindow)
+                    window.present()
+                }
+                pumpUntilIdle()
+                XCTAssertTrue(lifecycle.isInForeground)
+                try fixture.remember(.red, at: try fixture.url("red"))
+                gtk_widget_set_visible(windows[0].window, gboolean(0))
+                pumpUntilIdle()
+                XCTAssertEqual(fixture.cache.memory.count, 1)
+                var changes: [Bool] = []
+                lifecycle.onChange = { changes.append($0) }
+                gtk_widget_set_visible(windows[1].window, gboolean(0))
+                pump("the background") { !lifecycle.isInForeground }
+                XCTAssertEqual(fixture.cache.memory.count, 0)
+                windows[0].present()
+                pump("the foreground") { lifecycle.isInForeground }
+                XCTAssertEqual(changes, [false, true])
             }
-            pumpUntilIdle()
-            XCTAssertTrue(lifecycle.isInForeground)
-            try fixture.remember(.red, at: try fixture.url("red"))
-            gtk_widget_set_visible(first.window, gboolean(0))
-            pumpUntilIdle()
-            XCTAssertEqual(fixture.cache.memory.count, 1)
-            var changes: [Bool] = []
-            lifecycle.onChange = { changes.append($0) }
-            gtk_widget_set_visible(second.window, gboolean(0))
-            pump("the background") { !lifecycle.isInForeground }
-            XCTAssertEqual(fixture.cache.memory.count, 0)
-            first.present()
-            pump("the foreground") { lifecycle.isInForeground }
-            XCTAssertEqual(changes, [false, true])
-            first.close()
-            second.close()
         }
     }
 

@@ -202,22 +202,16 @@ final class SlotLifeTests: GTKTestCase {
 
     func testALoadInTheBackgroundHoldsTheApplication() throws {
         try MainActor.assumeIsolated {
-            let application = ObjectReference(
-                owning: ObjectPointer(gtk_application_new(nil, G_APPLICATION_NON_UNIQUE)))
-            let pointer = application.pointer.address.assumingMemoryBound(to: GApplication.self)
-            g_application_set_default(pointer)
-            defer { g_application_set_default(nil) }
             let fixture = PictureFixture()
             let url = try fixture.url("red")
             // Runs as long as it is held: until the load has ended, though there is no window.
-            application.pointer.onSignal("activate") {
+            try runApplication { _ in
                 let picture = WebPicture()
                 picture.setImage(url, loadOptions: .continueInBackground, manager: fixture.manager)
                 destroyUnparented(picture)
                 let load = fixture.loader.lastLoad(of: url)
                 DelayedAnswer.shared.call = MainLoopCall.after(milliseconds: 50) { load?.answer(.red) }
             }
-            XCTAssertEqual(g_application_run(pointer, 0, nil), 0)
             XCTAssertNotNil(fixture.manager.cachedImage(for: WebImageRequest(url)))
             DelayedAnswer.shared.call = nil
         }

@@ -27,10 +27,10 @@ extension PhotoViewer {
 
     /// Saves an image, and says what has happened. The program runs until then, although its window may be closed.
     func save(_ url: URL, as export: PhotoExport, to file: URL) {
-        let application = g_application_get_default()
-        application.map { g_application_hold($0) }
+        let hold = ApplicationHold()
+        hold.begin()
         savingBar.show(file.displayName) { [session] in
-            defer { application.map { g_application_release($0) } }
+            defer { hold.end() }
             do throws(PhotoExport.Failure) {
                 try await export.write(url, to: file, manager: session.manager)
                 session.showToast("Saved as \(file.displayName)")

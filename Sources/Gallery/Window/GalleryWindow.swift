@@ -22,7 +22,6 @@ import WebImageGTK
     private lazy var statistics = StatisticsPage(session: session)
     private var openedViewer: PhotoViewer?
     private var openedInspector: LoadInspector?
-    private let application: ObjectPointer
     private let toasts = ObjectPointer(adw_toast_overlay_new())
     let flap = ObjectPointer(adw_flap_new())
     private let leaflet = ObjectPointer(adw_leaflet_new())
@@ -35,7 +34,7 @@ import WebImageGTK
     private var actions: [Action] = []
 
     init(application: ObjectPointer, session: GallerySession, size: PixelSize) {
-        (self.application, self.session) = (application, session)
+        self.session = session
         widget = ObjectPointer(adw_application_window_new(application.as()))
         photos = PhotosPage(session: session)
         // Loads and scans may end after the window is closed, whose parts they change then.

@@ -79,9 +79,9 @@ public import WebImage
     }
 }
 
-/// Keeps the program's `GApplication` running, also without a window, during a load with
+/// Keeps the program's `GApplication` running, also without a window, such as during a load with
 /// ``WebImage/WebImageOptions/continueInBackground``.
-@MainActor final class ApplicationHold {
+@MainActor package final class ApplicationHold {
     private var application: ObjectReference?
 
     /// Makes managers without their own hook hold the application.
@@ -103,14 +103,15 @@ public import WebImage
         }
     }
 
-    private nonisolated init() {}
+    package nonisolated init() {}
 
-    private func begin() {
+    /// Holds and retains the application; does nothing if there is none.
+    package func begin() {
         application = g_application_get_default().map { ObjectReference(retaining: ObjectPointer($0)) }
         if let application { g_application_hold(application.asApplication) }
     }
 
-    private func end() {
+    package func end() {
         if let application { g_application_release(application.asApplication) }
         application = nil
     }

@@ -15,17 +15,15 @@ import XCTest
     /// The files that the folder has at first.
     let urls: [URL]
     private(set) var toasts: [(message: String, button: GallerySession.ToastButton?)] = []
-    private let application = ObjectPointer(adw_application_new(nil, G_APPLICATION_NON_UNIQUE))
 
     /// - Parameter names: those of the images in the folder.
-    init(
-        _ names: [String], width: Int = 900, configure: (inout WebImageManager.Configuration) -> Void = { _ in }
+    private init(
+        _ names: [String], of application: ObjectPointer, width: Int,
+        configure: (inout WebImageManager.Configuration) -> Void
     ) throws {
-        adw_init()
         let folder = URL(filePath: NSHomeDirectory()).appending(path: "gallery-test-\(UUID().uuidString)")
         self.folder = folder
         try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
-        g_application_register(application.as(GApplication.self), nil, nil)
         session = GallerySession(cacheDirectory: folder.appending(path: ".cache"), configure: configure)
         window = GalleryWindow(application: application, session: session, size: PixelSize(width: width, height: 700))
         urls = names.map { folder.appending(path: $0) }
@@ -34,23 +32,25 @@ import XCTest
         window.present()
     }
 
-    /// Calls `body` with a fixture, and closes it.
+    /// Calls `body` with a fixture in an application of its own, and closes it.
     nonisolated static func with(
         _ names: [String], width: Int = 900,
-        configure: @MainActor (inout WebImageManager.Configuration) -> Void = { _ in },
-        _ body: @MainActor (WindowFixture) throws -> Void
+        configure: @escaping @MainActor (inout WebImageManager.Configuration) -> Void = { _ in },
+        _ body: @escaping @MainActor (WindowFixture) throws -> Void
     ) throws {
         try MainActor.assumeIsolated {
-            let fixture = try WindowFixture(names, width: width, configure: configure)
-            defer { fixture.close() }
-            try body(fixture)
+            try runApplication(ObjectPointer(adw_application_new(nil, G_APPLICATION_NON_UNIQUE))) { application in
+                let fixture = try WindowFixture(names, of: application, width: width, configure: configure)
+                defer { fixture.close() }
+                try body(fixture)
+            }
         }
     }
 
     /// Calls `body` with a fixture that shows the images `0.png` to `2.png`.
     nonisolated static func withImages(
-        width: Int = 1_000, configure: @MainActor (inout WebImageManager.Configuration) -> Void = { _ in },
-        _ body: @MainActor (WindowFixture) throws -> Void
+        width: Int = 1_000, configure: @escaping @MainActor (inout WebImageManager.Configuration) -> Void = { _ in },
+        _ body: @escaping @MainActor (WindowFixture) throws -> Void
     ) throws {
         try with(["0.png", "1.png", "2.png"], width: width, configure: configure) { fixture in
             fixture.open()
@@ -68,7 +68,6 @@ import XCTest
             isWritten = true
         }
         pump("the cache") { isWritten }
-        g_object_unref(application.address)
         try? FileManager.default.removeItem(at: folder)
     }
 
