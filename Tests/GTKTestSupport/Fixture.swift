@@ -12,8 +12,7 @@ class GTKTestCase: XCTestCase {
         // Its result counts the first time only: later it says that GTK is initialised, display or not.
         _ = gtk_init_check()
         try XCTSkipIf(gdk_display_get_default() == nil, "no display: run under xvfb-run")
-        // GTK's assertions end the run, as a failed test should.
-        g_log_set_always_fatal(GLogLevelFlags(rawValue: G_LOG_LEVEL_ERROR.rawValue | G_LOG_LEVEL_CRITICAL.rawValue))
+        LibraryLog.failTestsOnAssertions()
     }
 }
 
