@@ -21,33 +21,29 @@ import XCTest
         case afterReply
     }
 
-    private let daemon: ObjectPointer
-    private let formerEnvironment: [(name: String, value: String?)]
+    private let daemon: BusDaemon
     private var connection: ObjectPointer?
 
     /// - Parameter hasWallpapers: whether the portal knows wallpapers; `nil` for a bus without a portal.
     init(hasWallpapers: Bool? = true) throws {
-        guard access("/usr/bin/dbus-daemon", X_OK) == 0 else { throw XCTSkip("needs dbus-daemon") }
-        // GLib removes them from the environment, in which other tests start programs.
-        formerEnvironment = ["DISPLAY", "DBUS_SESSION_BUS_ADDRESS"].map { name in
-            (name, getenv(name).map { String(cString: $0) })
-        }
-        daemon = ObjectPointer(g_test_dbus_new(G_TEST_DBUS_NONE))
-        g_test_dbus_up(daemon.opaque)
-        address = String(cString: g_test_dbus_get_bus_address(daemon.opaque))
+        daemon = try BusDaemon()
+        address = daemon.address
         guard let hasWallpapers else { return }
         let flags = GDBusConnectionFlags(
             rawValue: G_DBUS_CONNECTION_FLAGS_AUTHENTICATION_CLIENT.rawValue
                 | G_DBUS_CONNECTION_FLAGS_MESSAGE_BUS_CONNECTION.rawValue)
-        let connection = ObjectPointer(
-            try XCTUnwrap(g_dbus_connection_new_for_address_sync(address, flags, nil, nil, nil)))
-        self.connection = connection
-        if hasWallpapers { try register(on: connection) }
+        var error: UnsafeMutablePointer<GError>?
+        guard let connection = g_dbus_connection_new_for_address_sync(address, flags, nil, nil, &error) else {
+            throw BusFailure(description: error.takeMessage())
+        }
+        self.connection = ObjectPointer(connection)
+        if hasWallpapers { try register(on: ObjectPointer(connection)) }
         let reply = g_dbus_connection_call_sync(
-            connection.opaque, "org.freedesktop.DBus", "/org/freedesktop/DBus", "org.freedesktop.DBus", "RequestName",
+            connection, "org.freedesktop.DBus", "/org/freedesktop/DBus", "org.freedesktop.DBus", "RequestName",
             g_variant_parse(nil, "('org.freedesktop.portal.Desktop', uint32 0)", nil, nil, nil), nil,
-            G_DBUS_CALL_FLAGS_NONE, -1, nil, nil)
-        g_variant_unref(try XCTUnwrap(reply))
+            G_DBUS_CALL_FLAGS_NONE, -1, nil, &error)
+        guard let reply else { throw BusFailure(description: error.takeMessage()) }
+        g_variant_unref(reply)
     }
 
     func stop() {
@@ -55,9 +51,7 @@ import XCTest
             g_dbus_connection_close_sync(connection.opaque, nil, nil)
             g_object_unref(connection.address)
         }
-        g_test_dbus_stop(daemon.opaque)
-        g_object_unref(daemon.address)
-        for (name, value) in formerEnvironment { if let value { setenv(name, value, 1) } else { unsetenv(name) } }
+        daemon.stop()
     }
 
     private func register(on connection: ObjectPointer) throws {
@@ -66,7 +60,7 @@ import XCTest
             <arg type='s' direction='in'/><arg type='h' direction='in'/><arg type='a{sv}' direction='in'/>
             <arg type='o' direction='out'/></method></interface></node>
             """
-        let node = try XCTUnwrap(g_dbus_node_info_new_for_xml(description, nil))
+        let node = try XCTUnwrap(g_dbus_node_info_new_for_xml(description, nil), "the interface")
         defer { g_dbus_node_info_unref(node) }
         var table = GDBusInterfaceVTable()
         table.method_call = { _, sender, _, _, _, parameters, invocation, data in
@@ -77,10 +71,11 @@ import XCTest
                 Unmanaged<PortalStub>.fromOpaque(data).takeUnretainedValue().answer(name, parameters, invocation)
             }
         }
+        var error: UnsafeMutablePointer<GError>?
         let number = g_dbus_connection_register_object(
             connection.opaque, "/org/freedesktop/portal/desktop", node.pointee.interfaces[0], &table,
-            Unmanaged.passUnretained(self).toOpaque(), nil, nil)
-        XCTAssertNotEqual(number, 0)
+            Unmanaged.passUnretained(self).toOpaque(), nil, &error)
+        guard number != 0 else { throw BusFailure(description: error.takeMessage()) }
     }
 
     private func answer(_ sender: String, _ parameters: OpaquePointer, _ invocation: OpaquePointer) {
@@ -112,5 +107,37 @@ import XCTest
         g_dbus_connection_emit_signal(
             connection?.opaque, sender, path, "org.freedesktop.portal.Request", "Response",
             g_variant_parse(nil, "(uint32 \(response), @a{sv} {})", nil, nil, nil), nil)
+    }
+}
+
+/// Why there is no stub, in words of GIO.
+private struct BusFailure: Error, CustomStringConvertible {
+    let description: String
+}
+
+/// A D-Bus daemon. It is not `GTestDBus`, which stands for the session bus of the whole process: it changes the environment, in which other
+/// tests start programs, and its end waits half a minute for the connection to a session bus that there was before.
+private struct BusDaemon {
+    let address: String
+    private let process = Process()
+
+    init() throws {
+        let program = "/usr/bin/dbus-daemon"
+        guard access(program, X_OK) == 0 else { throw XCTSkip("needs dbus-daemon") }
+        let output = Pipe()
+        process.executableURL = URL(filePath: program)
+        process.arguments = ["--session", "--nofork", "--nopidfile", "--print-address=1"]
+        process.standardOutput = output
+        // It says that it cannot raise the limit of files.
+        process.standardError = FileHandle.nullDevice
+        try process.run()
+        address = String(decoding: output.fileHandleForReading.availableData, as: UTF8.self)
+            .trimmingCharacters(in: .whitespacesAndNewlines)
+        guard !address.isEmpty else { throw BusFailure(description: "dbus-daemon prints no address") }
+    }
+
+    func stop() {
+        process.terminate()
+        process.waitUntilExit()
     }
 }
