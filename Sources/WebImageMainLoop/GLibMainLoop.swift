@@ -1,4 +1,6 @@
 internal import CWebImageGLib
+// Links libdispatch, whose functions for main loops CWebImageGLib declares.
+internal import Dispatch
 internal import Glibc
 
 /// Runs Swift's main actor under GLib's main loop, which GTK, GStreamer and others run.
