@@ -9,6 +9,7 @@ import XCTest
 /// one.
 class GTKTestCase: XCTestCase {
     override func setUpWithError() throws {
+        _ = (TestHome.former, TestHome.directory)
         // Its result counts the first time only: later it says that GTK is initialised, display or not.
         _ = gtk_init_check()
         try XCTSkipIf(gdk_display_get_default() == nil, "no display: run under xvfb-run")
@@ -42,6 +43,18 @@ class GTKTestCase: XCTestCase {
     pump("idle") { isIdle }
     withExtendedLifetime(call) {}
     while g_main_context_iteration(nil, gboolean(0)) != 0 {}
+}
+
+/// Cancels all loads of a manager, and waits until its cache has written what it stores: its directory is about to be removed.
+@MainActor func end(_ manager: WebImageManager) {
+    manager.cancelAll()
+    pump("the end of all loads") { manager.runningOperations.isEmpty }
+    var isWritten = false
+    Task {
+        await (manager.configuration.cache as? ImageCache)?.flush()
+        isWritten = true
+    }
+    pump("the cache") { isWritten }
 }
 
 /// A manager whose loader the test answers for, with a memory cache only.

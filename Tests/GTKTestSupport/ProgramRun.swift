@@ -13,9 +13,10 @@ struct ProgramRun {
     ///   - hasBus: whether it has a session bus of its own, instead of that of the tests.
     ///   - scale: pixels in a point.
     ///   - renderer: what GTK draws with, as `GSK_RENDERER` names it; `nil` is GTK's own choice.
+    ///   - environment: variables that it has, or that replace those of the tests.
     init(
         _ program: String?, _ arguments: [String] = [], hasDisplay: Bool = true, hasBus: Bool = false, scale: Int = 1,
-        renderer: String? = "cairo"
+        renderer: String? = "cairo", environment changes: [String: String] = [:]
     ) throws {
         let process = Process()
         let tests = try XCTUnwrap(Bundle.main.executableURL)
@@ -23,7 +24,7 @@ struct ProgramRun {
         let executable = program.map { tests.deletingLastPathComponent().appendingPathComponent($0) } ?? tests
         process.executableURL = hasBus ? URL(filePath: "/usr/bin/dbus-run-session") : executable
         process.arguments = (hasBus ? ["--", executable.path] : []) + arguments
-        var environment = ProcessInfo.processInfo.environment
+        var environment = ProcessInfo.processInfo.environment.merging(changes) { $1 }
         environment["GSK_RENDERER"] = renderer
         environment["GDK_SCALE"] = "\(scale)"
         if !hasDisplay { for name in ["DISPLAY", "WAYLAND_DISPLAY"] { environment[name] = nil } }

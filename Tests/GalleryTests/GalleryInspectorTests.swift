@@ -243,7 +243,8 @@ final class FileFactsTests: XCTestCase {
 
     func close() {
         window.close()
-        try? FileManager.default.removeItem(at: folder)
+        end(session.manager)
+        TemporaryDirectory.remove(folder.path)
     }
 
     func load(_ url: URL) {

@@ -1,6 +1,7 @@
 import CWebImageGTK
 import Dispatch
 import Foundation
+import WebImageTestSupport
 import XCTest
 
 @testable import GTKTestSupport
@@ -86,7 +87,7 @@ final class LocationReaderTests: XCTestCase {
         try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
     }
 
-    override func tearDown() { try? FileManager.default.removeItem(at: folder) }
+    override func tearDown() { TemporaryDirectory.remove(folder.path) }
 
     private func write(_ path: String, _ text: String = "x") throws {
         let file = folder.appendingPathComponent(path)

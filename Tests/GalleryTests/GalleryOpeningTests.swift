@@ -15,6 +15,8 @@ final class GalleryOpeningTests: GTKTestCase {
         let session: GallerySession
         let page: PhotosPage
         let window = TestWindow()
+        /// The page changes its widgets when a load ends, also after the window is closed.
+        private let widget: ObjectReference
         private(set) var toasts: [(message: String, button: GallerySession.ToastButton?)] = []
 
         init() throws {
@@ -22,6 +24,7 @@ final class GalleryOpeningTests: GTKTestCase {
             folder = try TemporaryFolder()
             session = GallerySession(cacheDirectory: folder.url.appendingPathComponent("cache"))
             page = PhotosPage(session: session)
+            widget = ObjectReference(retaining: page.widget)
             session.onToast = { [weak self] in self?.toasts.append(($0, $1)) }
             gtk_window_set_default_size(window.asWindow, 600, 500)
             page.widget.expanding()
@@ -42,7 +45,10 @@ final class GalleryOpeningTests: GTKTestCase {
     private func withPage(_ body: @MainActor (PageFixture) throws -> Void) throws {
         try MainActor.assumeIsolated {
             let fixture = try PageFixture()
-            defer { fixture.window.close() }
+            defer {
+                fixture.window.close()
+                end(fixture.session.manager)
+            }
             try body(fixture)
         }
     }

@@ -42,7 +42,10 @@ import XCTest
         return page
     }
 
-    func close() { window?.close() }
+    func close() {
+        window?.close()
+        end(samples.manager)
+    }
 }
 
 // MARK: - Progressive loading
@@ -190,6 +193,7 @@ final class GallerySampleTests: GTKTestCase {
     func testEncodedFilesComeFromTheCacheLater() throws {
         try MainActor.assumeIsolated {
             let fixture = try PageFixture()
+            defer { fixture.close() }
             var origins: [ImageOrigin] = []
             Task {
                 let photograph = await fixture.samples.photographs()[0]
@@ -210,6 +214,7 @@ final class GallerySampleTests: GTKTestCase {
     func testASlowLoadDeliversTheFileInPiecesOrStopsBeforeItsEnd() throws {
         try MainActor.assumeIsolated {
             let fixture = try PageFixture()
+            defer { fixture.close() }
             let photograph = Photograph(name: "Landscape", url: try XCTUnwrap(URL(string: "sample:landscape/1")))
             var plan = SlowLoader.Plan(of: photograph.url)
             plan.milliseconds = 0
@@ -239,6 +244,7 @@ final class GalleryPageTests: GTKTestCase {
     func testPagesAreMadeWhenTheyAreOpenedAndTheListIsTheWayBack() throws {
         try MainActor.assumeIsolated {
             let fixture = try PageFixture()
+            defer { fixture.close() }
             let learn = LearnPage(session: fixture.session)
             let window = TestWindow()
             defer { window.close() }

@@ -92,7 +92,10 @@ final class PhotoGridTests: GTKTestCase {
         let session = GallerySession(cacheDirectory: folder.url)
         let grid = PhotoGrid(session: session)
         let window = TestWindow()
-        defer { window.close() }
+        defer {
+            window.close()
+            end(session.manager)
+        }
         let view = ObjectPointer(gtk_scrolled_window_new()).sized(800, 600)
         gtk_scrolled_window_set_policy(view.opaque, GTK_POLICY_NEVER, GTK_POLICY_ALWAYS)
         gtk_scrolled_window_set_child(view.opaque, grid.widget.widget)

@@ -1,6 +1,7 @@
 import CWebImageAdwaita
 import CWebImageGTK
 import Foundation
+import WebImageTestSupport
 import XCTest
 
 @testable import GTKTestSupport
@@ -88,7 +89,8 @@ final class LoadStatisticsTests: XCTestCase {
 
     func close() {
         window.close()
-        try? FileManager.default.removeItem(at: folder)
+        end(session.manager)
+        TemporaryDirectory.remove(folder.path)
     }
 
     func show() {

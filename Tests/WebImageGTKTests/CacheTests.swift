@@ -106,6 +106,7 @@ final class CustomCacheViewTests: GTKTestCase {
             let cache = ImageCache(
                 memory: MemoryCache(costLimit: 1 << 20),
                 disk: DiskCache(configuration: DiskCache.Configuration(directory: directory.url("cache"))))
+            defer { end(scene.manager(with: cache)) }
             let thumbnail = Thumbnail(.pixels(width: 2, height: 1))
             let request = WebImageRequest(try scene.url("a"), options: .waitForStore, thumbnail: thumbnail)
             let picture = scene.addPicture()

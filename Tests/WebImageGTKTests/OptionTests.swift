@@ -94,6 +94,7 @@ final class PictureOptionsTests: GTKTestCase {
                     codecs: CodecRegistry(decoders: [SwatchDecoder()], encoders: [])))
             guard let url = URL(string: "manual://host/red") else { return XCTFail("no URL") }
             disk.store(Swatch.red.data, for: WebImageRequest(url).cacheKey.description)
+            defer { end(manager) }
             let picture = WebPicture()
             picture.setImage(url, placeholder: .color(.white), loadOptions: .queryDiskSync, manager: manager)
             XCTAssertEqual(drawnPixel(of: picture), Swatch.red.pixel)
@@ -293,6 +294,7 @@ final class RefreshedPictureTests: GTKTestCase {
     func testAnImageThatTheServerConfirmsIsNotSetAgain() throws {
         try MainActor.assumeIsolated {
             let scene = try Scene()
+            defer { scene.close() }
             try scene.serve(.red)
             scene.load(.cacheFirst)
             XCTAssertEqual(scene.shown, [.nothing, .picture(Swatch.red.pixel)])
@@ -311,6 +313,7 @@ final class RefreshedPictureTests: GTKTestCase {
     func testAChangedImageReplacesTheOldOne() throws {
         try MainActor.assumeIsolated {
             let scene = try Scene()
+            defer { scene.close() }
             try scene.serve(.red)
             scene.load(.cacheFirst)
             try scene.serve(Swatch(red: 0, green: 0, blue: 255, width: 40))
@@ -327,6 +330,7 @@ final class RefreshedPictureTests: GTKTestCase {
     func testAnUnreachableServerLeavesTheImage() throws {
         try MainActor.assumeIsolated {
             let scene = try Scene()
+            defer { scene.close() }
             try scene.serve(.red)
             scene.load(.cacheFirst)
             scene.server.stop()
@@ -350,6 +354,7 @@ private enum Shown: Equatable {
     let slot: ImageSlot
     private let box: Box
     private let directory: TemporaryDirectory
+    private let cache: ImageCache
     private let manager: WebImageManager
     private let window = TestWindow()
     private(set) var lastResponse: WebImageResponse?
@@ -362,9 +367,9 @@ private enum Shown: Equatable {
         let disk = DiskCache(
             configuration: DiskCache.Configuration(
                 directory: URL(filePath: directory.path, directoryHint: .isDirectory)))
+        cache = ImageCache(memory: MemoryCache(costLimit: 1 << 20), disk: disk)
         manager = WebImageManager(
-            configuration: WebImageManager.Configuration(
-                cache: ImageCache(memory: MemoryCache(costLimit: 1 << 20), disk: disk), loaders: [ImageDownloader()]))
+            configuration: WebImageManager.Configuration(cache: cache, loaders: [ImageDownloader()]))
         let box = Box()
         self.box = box
         slot = ImageSlot(on: window.box) { image in
@@ -372,7 +377,10 @@ private enum Shown: Equatable {
         }
     }
 
-    isolated deinit { window.close() }
+    func close() {
+        window.close()
+        end(manager)
+    }
 
     var shown: [Shown] { box.shown }
 
@@ -396,7 +404,7 @@ private enum Shown: Equatable {
     /// As if the view had shown something else.
     func forget() {
         slot.prepareForReuse()
-        (manager.configuration.cache as? ImageCache)?.memory.removeAll()
+        cache.memory.removeAll()
         box.shown = []
     }
 }

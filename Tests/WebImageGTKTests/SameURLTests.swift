@@ -193,6 +193,7 @@ final class SameURLTests: GTKTestCase {
     func testAWaitForTheStoreIsNotForgotten() throws {
         try MainActor.assumeIsolated {
             let (fixture, picture) = (try StoredFixture(), WebPicture())
+            defer { end(fixture.manager) }
             picture.setImage(fixture.url, manager: fixture.manager)
             var isStored: Bool?
             let key = WebImageRequest(fixture.url).cacheKey.description
@@ -295,6 +296,7 @@ final class AnswerAtOnceTests: GTKTestCase {
     func testAnImageFromDiskSaysSoAndHasItsBytes() throws {
         try MainActor.assumeIsolated {
             let (fixture, picture) = (try StoredFixture(), WebPicture())
+            defer { end(fixture.manager) }
             fixture.disk.store(Swatch.red.data, for: WebImageRequest(fixture.url).cacheKey.description)
             var response: WebImageResponse?
             var request = WebImageRequest(fixture.url, options: .queryDiskSync)
@@ -313,6 +315,7 @@ final class AnswerAtOnceTests: GTKTestCase {
         for isBlocking in [true, false] {
             try MainActor.assumeIsolated {
                 let (fixture, picture) = (try StoredFixture(), WebPicture())
+                defer { end(fixture.manager) }
                 try fixture.load(.red)
                 let hits = fixture.cache.memory.statistics.hitCount
                 var response: WebImageResponse?
@@ -345,6 +348,7 @@ final class AnswerAtOnceTests: GTKTestCase {
     func testAPlainRequestForAnImageInMemoryHasNoBytes() throws {
         try MainActor.assumeIsolated {
             let (fixture, picture) = (try StoredFixture(), WebPicture())
+            defer { end(fixture.manager) }
             try fixture.load(.red)
             var response: WebImageResponse?
             picture.setImage(fixture.url, manager: fixture.manager, completion: { response = try? $0.get() })
@@ -357,6 +361,7 @@ final class AnswerAtOnceTests: GTKTestCase {
     func testDisplayIsLeftToTheHandlerAlsoWithBytes() throws {
         try MainActor.assumeIsolated {
             let (fixture, picture) = (try StoredFixture(), WebPicture())
+            defer { end(fixture.manager) }
             try fixture.load(.red)
             var response: WebImageResponse?
             picture.setImage(

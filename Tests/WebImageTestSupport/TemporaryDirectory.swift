@@ -20,7 +20,16 @@ public final class TemporaryDirectory: Sendable {
         }
     }
 
-    deinit { try? FileManager.default.removeItem(atPath: path) }
+    deinit { Self.remove(path) }
+
+    /// Removes a directory with everything in it, also while the caches in it close: they remove files of their own, and a file that is gone
+    /// ends `FileManager`'s removal.
+    public static func remove(_ path: String) {
+        for _ in 0..<100 {
+            try? FileManager.default.removeItem(atPath: path)
+            if !FileManager.default.fileExists(atPath: path) { return }
+        }
+    }
 
     /// The path of an entry in it, there or not.
     public func path(_ name: String) -> String { path + "/" + name }

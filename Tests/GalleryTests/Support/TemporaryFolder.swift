@@ -1,4 +1,5 @@
 import Foundation
+import WebImageTestSupport
 
 @testable import GTKTestSupport
 @testable import WebImageGTK
@@ -12,7 +13,7 @@ final class TemporaryFolder {
         try FileManager.default.createDirectory(at: url, withIntermediateDirectories: true)
     }
 
-    deinit { try? FileManager.default.removeItem(at: url) }
+    deinit { TemporaryDirectory.remove(url.path) }
 
     var path: String { url.path }
 

@@ -1,6 +1,7 @@
 import CWebImageAdwaita
 import CWebImageGTK
 import Foundation
+import WebImageTestSupport
 import XCTest
 
 @testable import GTKTestSupport
@@ -20,13 +21,17 @@ import XCTest
     /// - Parameters:
     ///   - isManual: whether the test answers all requests through ``loader``.
     ///   - hasLayout: whether the viewer has its size already.
-    init(isManual: Bool, hasLayout: Bool) throws {
+    ///   - configure: changes the manager's configuration.
+    init(
+        isManual: Bool, hasLayout: Bool, configure: (inout WebImageManager.Configuration) -> Void
+    ) throws {
         adw_init()
         folder = FileManager.default.temporaryDirectory.appendingPathComponent("Viewer-\(UUID().uuidString)")
         try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
         let loader = loader
         session = GallerySession(cacheDirectory: folder.appendingPathComponent("cache")) {
             if isManual { $0.loaders = [loader] }
+            configure(&$0)
         }
         viewer = PhotoViewer(session: session)
         session.onToast = { [weak self] message, _ in self?.toasts.append(message) }
@@ -40,10 +45,12 @@ import XCTest
 
     /// Calls `body` with a fixture, and closes it.
     nonisolated static func with(
-        isManual: Bool = false, hasLayout: Bool = true, _ body: @MainActor (ViewerFixture) throws -> Void
+        isManual: Bool = false, hasLayout: Bool = true,
+        configure: @MainActor (inout WebImageManager.Configuration) -> Void = { _ in },
+        _ body: @MainActor (ViewerFixture) throws -> Void
     ) throws {
         try MainActor.assumeIsolated {
-            let fixture = try ViewerFixture(isManual: isManual, hasLayout: hasLayout)
+            let fixture = try ViewerFixture(isManual: isManual, hasLayout: hasLayout, configure: configure)
             defer { fixture.close() }
             try body(fixture)
         }
@@ -52,12 +59,17 @@ import XCTest
     func close() {
         viewer.close()
         window.close()
-        try? FileManager.default.removeItem(at: folder)
+        end(session.manager)
+        TemporaryDirectory.remove(folder.path)
     }
 
     func write(_ image: Image, _ name: String, as format: ImageFormat = .png) throws -> URL {
+        try write(try CodecRegistry.shared.encode(image, as: format), name)
+    }
+
+    func write(_ data: Data, _ name: String) throws -> URL {
         let file = folder.appendingPathComponent(name)
-        try CodecRegistry.shared.encode(image, as: format).write(to: file)
+        try data.write(to: file)
         return file
     }
 

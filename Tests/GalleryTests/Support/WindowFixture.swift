@@ -1,6 +1,7 @@
 import CWebImageAdwaita
 import CWebImageGTK
 import Foundation
+import WebImageTestSupport
 import XCTest
 
 @testable import GTKTestSupport
@@ -21,7 +22,7 @@ import XCTest
         _ names: [String], of application: ObjectPointer, width: Int,
         configure: (inout WebImageManager.Configuration) -> Void
     ) throws {
-        let folder = URL(filePath: NSHomeDirectory()).appending(path: "gallery-test-\(UUID().uuidString)")
+        let folder = URL(filePath: TestHome.directory).appending(path: UUID().uuidString)
         self.folder = folder
         try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
         session = GallerySession(cacheDirectory: folder.appending(path: ".cache"), configure: configure)
@@ -61,14 +62,8 @@ import XCTest
     func close() {
         gtk_window_destroy(window.widget.as())
         pumpUntilIdle()
-        // The cache may be about to use its folder.
-        var isWritten = false
-        Task { [session] in
-            await session.cache.flush()
-            isWritten = true
-        }
-        pump("the cache") { isWritten }
-        try? FileManager.default.removeItem(at: folder)
+        end(session.manager)
+        TemporaryDirectory.remove(folder.path)
     }
 
     /// Writes an image of one color.
