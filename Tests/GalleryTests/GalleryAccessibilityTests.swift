@@ -7,40 +7,51 @@ import XCTest
 @testable import Gallery
 @testable import WebImageGTK
 
-/// The whole window, page by page, for assistive technologies and for the keyboard.
+/// The whole window, page by page: for assistive technologies, for the keyboard, and for the eyes.
 final class GalleryAccessibilityTests: GTKTestCase {
     private static let pages: [GalleryWindow.Page] =
         [.photos, .statistics, .learn(nil)] + PageName.allCases.map { .learn($0) }
 
-    /// What is wrong with the controls of a page.
-    private struct Faults {
+    /// What was found on a page.
+    private struct Findings {
         let page: String
         let nameless, withoutKeyboard: [String]
+        /// How many colors a row of pixels has.
+        let colorCount: Int
     }
 
     /// Filling the pages takes seconds, so the tests share a visit.
-    @MainActor private static var visit: Result<[Faults], any Error>?
+    @MainActor private static var visit: Result<[Findings], any Error>?
 
-    @MainActor private static func faults() throws -> [Faults] {
+    @MainActor private static func findings() throws -> [Findings] {
         if let visit { return try visit.get() }
         let new = Result { try visitPages() }
         visit = new
         return try new.get()
     }
 
-    @MainActor private static func visitPages() throws -> [Faults] {
-        var faults: [Faults] = []
-        try WindowFixture.withImages { fixture in
+    @MainActor private static func visitPages() throws -> [Findings] {
+        var findings: [Findings] = []
+        let makeSmaller: @MainActor (inout WebImageManager.Configuration) -> Void = { configuration in
+            // A debug build takes seconds for an animation.
+            configuration.optionsProcessor = { request in
+                guard var file = SampleFile(request.url) else { return }
+                file.width = min(file.width, 64)
+                if let url = file.url { request.url = url }
+            }
+        }
+        try WindowFixture.withImages(configure: makeSmaller) { fixture in
             let window = fixture.window
             @MainActor func note(_ page: String) {
-                faults.append(
-                    Faults(
+                let drawn = Rendering(of: window.widget.widget)
+                findings.append(
+                    Findings(
                         page: page, nameless: hasTestBackEnd ? namelessControls(in: window.widget) : [],
-                        withoutKeyboard: controlsWithoutKeyboard(in: window.widget)))
+                        withoutKeyboard: controlsWithoutKeyboard(in: window.widget),
+                        colorCount: Set((0..<50).map { drawn[$0 * drawn.width / 50, 200] }).count))
             }
             for page in pages {
                 window.show(page)
-                // The animations are encoded, in a debug build.
                 pump(page.name, seconds: 60) { window.isSettled }
                 note(page.name)
             }
@@ -51,7 +62,7 @@ final class GalleryAccessibilityTests: GTKTestCase {
             pump("the inspector") { window.isSettled }
             note("viewer and inspector")
         }
-        return faults
+        return findings
     }
 
     private static var hasTestBackEnd: Bool { ProcessInfo.processInfo.environment["GTK_A11Y"] == "test" }
@@ -59,13 +70,24 @@ final class GalleryAccessibilityTests: GTKTestCase {
     func testEveryControlHasANameAndARole() throws {
         try XCTSkipUnless(Self.hasTestBackEnd, "needs GTK's test back end: GTK_A11Y=test")
         try MainActor.assumeIsolated {
-            for fault in try Self.faults() { XCTAssertEqual(fault.nameless, [], fault.page) }
+            for findings in try Self.findings() { XCTAssertEqual(findings.nameless, [], findings.page) }
         }
     }
 
     func testTabReachesEveryControl() throws {
         try MainActor.assumeIsolated {
-            for fault in try Self.faults() { XCTAssertEqual(fault.withoutKeyboard, [], fault.page) }
+            for findings in try Self.findings() { XCTAssertEqual(findings.withoutKeyboard, [], findings.page) }
+        }
+    }
+
+    func testEachPageShowsItsImages() throws {
+        try MainActor.assumeIsolated {
+            // The page of markers shows a map, and has a test of its own.
+            let names = Set(
+                PageName.allCases.filter { $0.rawValue != "markers" }.map { GalleryWindow.Page.learn($0).name })
+            let pages = try Self.findings().filter { names.contains($0.page) }
+            XCTAssertEqual(pages.count, names.count)
+            for findings in pages { XCTAssertGreaterThan(findings.colorCount, 3, findings.page) }
         }
     }
 

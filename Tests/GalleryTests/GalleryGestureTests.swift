@@ -10,12 +10,17 @@ import XCTest
 final class GalleryGestureTests: GTKTestCase {
     private typealias Vector = ZoomGeometry.Vector
 
+    /// Three images, which the tests share: a debug build draws and encodes them slowly.
+    private static let files = Result {
+        try (0..<3).map { number in
+            try CodecRegistry.shared.encode(try picture(1_200, 800) { _, _ in shade(number) }, as: .png)
+        }
+    }
+
     /// Opens the first of three images, each twice as wide as the viewer.
     private func withPhotographs(_ body: @MainActor (ViewerFixture, PhotoCanvas) throws -> Void) throws {
         try ViewerFixture.with { fixture in
-            let urls = try (0..<3).map { number in
-                try fixture.write(try picture(1_200, 800) { _, _ in shade(number) }, "\(number).png")
-            }
+            let urls = try Self.files.get().enumerated().map { try fixture.write($1, "\($0).png") }
             fixture.open(urls)
             fixture.settle()
             try body(fixture, fixture.viewer.canvas)

@@ -135,7 +135,9 @@ final class ProcessorsPageTests: GTKTestCase {
         XCTAssertEqual(status, 0, output)
         // A compiler that finds nothing wrong with anything would prove nothing.
         let wrong = "\(directory.path)/wrong.swift"
-        try Data(all.code.replacingOccurrences(of: "degrees:", with: "angle:").utf8).write(to: URL(filePath: wrong))
+        let code = ProcessorRecipe(names: ["rotate"]).code
+        XCTAssertTrue(code.contains("degrees:"), code)
+        try Data(code.replacingOccurrences(of: "degrees:", with: "angle:").utf8).write(to: URL(filePath: wrong))
         XCTAssertNotEqual(try typecheck([wrong]).status, 0)
     }
 
@@ -144,7 +146,10 @@ final class ProcessorsPageTests: GTKTestCase {
         let build = try XCTUnwrap(Bundle.main.executableURL?.deletingLastPathComponent())
         let sources = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
             .deletingLastPathComponent().appending(path: "Sources")
-        var arguments = ["swiftc", "-typecheck", "-swift-version", "6", "-I", build.appending(path: "Modules").path]
+        var arguments = [
+            "swiftc", "-typecheck", "-swift-version", "6", "-I", build.appending(path: "Modules").path,
+            "-module-cache-path", build.appending(path: "ModuleCache").path,
+        ]
         for name in try FileManager.default.contentsOfDirectory(atPath: sources.path) where name.hasPrefix("C") {
             for map in [
                 sources.appending(path: "\(name)/module.modulemap").path,
@@ -165,6 +170,9 @@ final class ProcessorsPageTests: GTKTestCase {
         let process = Process()
         process.executableURL = URL(filePath: "/usr/bin/env")
         process.arguments = arguments
+        // Compilers may be installed in the user's home directory, and leave a temporary directory after an error.
+        process.environment = ProcessInfo.processInfo.environment
+            .merging(["HOME": TestHome.former ?? "/", "TMPDIR": TestHome.directory]) { $1 }
         let pipe = Pipe()
         process.standardOutput = pipe
         process.standardError = pipe

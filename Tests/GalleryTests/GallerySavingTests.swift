@@ -116,14 +116,14 @@ final class GallerySavingTests: GTKTestCase {
         }
     }
 
-    func testAFileOfMoreThanAHundredMegapixelsIsConvertedScaledAndCropped() throws {
-        try ViewerFixture.with { fixture in
-            let file = fixture.folder.appendingPathComponent("large.png")
-            try LargePNG.data().write(to: file)
+    func testAFileBeyondTheLimitOfPixelsIsConvertedScaledAndCropped() throws {
+        let (side, limit) = LargePNG.sideBeyondLimit
+        try ViewerFixture.with(configure: { $0.decodingLimits.pixelCount = limit }) { fixture in
+            let file = try fixture.write(LargePNG.data(side: side), "large.png")
             for (export, name, size) in [
                 (PhotoExport(format: .jpeg, longestSide: 300), "small.jpg", PixelSize(width: 300, height: 300)),
                 (
-                    PhotoExport(crop: PixelRect(x: 9_000, y: 10_000, width: 200, height: 100)), "part.png",
+                    PhotoExport(crop: PixelRect(x: side - 400, y: side - 300, width: 200, height: 100)), "part.png",
                     PixelSize(width: 200, height: 100)
                 ),
             ] {

@@ -46,11 +46,11 @@ final class WebPictureFactoryTests: GTKTestCase {
                 NumberedPicture.number(in: image) == position
             }
             defer { list.window.close() }
-            for (step, count) in [(20.0, 30), (200.0, 50), (-200.0, 20)] {
+            for (step, count) in [(20.0, 10), (200.0, 25), (-200.0, 10)] {
                 for _ in 0..<count { list.scroll(by: step) }
             }
             for part in [0.3, 0.9, 0.5] { list.scroll(toPart: part) }
-            for _ in 0..<10 { list.scroll(by: 200) }
+            for _ in 0..<5 { list.scroll(by: 200) }
             list.settle()
             XCTAssertGreaterThan(list.visibleCells.count, 4)
             for cell in list.visibleCells {

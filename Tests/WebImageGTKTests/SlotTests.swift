@@ -392,7 +392,7 @@ final class SlotLifeTests: GTKTestCase {
 
 /// A view shows the image of the last URL that was set, in any order of responses.
 final class RapidChangeTests: GTKTestCase {
-    func testTheLastOfTenThousandURLsWinsInEachOfFiftyViews() throws {
+    func testTheLastOfManyURLsWinsInEachOfFiftyViews() throws {
         try MainActor.assumeIsolated {
             let server = try ReverseServer()
             let manager = WebImageManager(
@@ -401,7 +401,7 @@ final class RapidChangeTests: GTKTestCase {
                     loaders: [ImageDownloader()], codecs: CodecRegistry(decoders: [SwatchDecoder()], encoders: [])))
             let window = TestWindow()
             defer { window.close() }
-            let (viewCount, changeCount) = (50, 10_000)
+            let (viewCount, changeCount) = (50, ReleaseChecks.choose(2_000, forRelease: 10_000))
             let pictures = (0..<viewCount).map { _ in WebPicture() }
             var wanted = [SIMD4<UInt8>](repeating: SIMD4(0, 0, 0, 0), count: viewCount)
             var staleCount = 0
@@ -428,7 +428,7 @@ final class RapidChangeTests: GTKTestCase {
                     completion: { outcomes.append($0) })
                 if number % 20 == 0 { while g_main_context_iteration(nil, gboolean(0)) != 0 {} }
                 // Once in a while the answers come, in their order.
-                if number % 1000 == 999 {
+                if number % (changeCount / 10) == changeCount / 10 - 1 {
                     pump("pictures") { pictures.allSatisfy { $0.loadState.isSettled } }
                 }
             }

@@ -50,4 +50,10 @@ package enum LargePNG {
         }
         return ~sum
     }
+
+    /// The side of a file with more pixels than the limit beside it: that of all requests for a release, and else a lower one, because a debug
+    /// build decodes slowly.
+    package static var sideBeyondLimit: (side: Int, limit: Int) {
+        ReleaseChecks.choose((1_040, 1_000_000), forRelease: (10_400, 100_000_000))
+    }
 }
