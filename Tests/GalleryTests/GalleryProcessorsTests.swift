@@ -146,9 +146,12 @@ final class ProcessorsPageTests: GTKTestCase {
         let build = try XCTUnwrap(Bundle.main.executableURL?.deletingLastPathComponent())
         let sources = URL(filePath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
             .deletingLastPathComponent().appending(path: "Sources")
+        // That of the build has the modules already, if it belongs to the user of the tests.
+        let built = build.appending(path: "ModuleCache").path
+        let cache = FileManager.default.isWritableFile(atPath: built) ? built : TestHome.directory + "/modules"
         var arguments = [
             "swiftc", "-typecheck", "-swift-version", "6", "-I", build.appending(path: "Modules").path,
-            "-module-cache-path", build.appending(path: "ModuleCache").path,
+            "-module-cache-path", cache,
         ]
         for name in try FileManager.default.contentsOfDirectory(atPath: sources.path) where name.hasPrefix("C") {
             for map in [
