@@ -98,20 +98,26 @@ var targets: [Target] = [
             "WebImageCore", "CWebImageJPEG", "CWebImagePNG", "CWebImageWebP", "CWebImageDeflate", "CWebImageISAL",
             "CWebImageLCMS", "CWebImageKernels",
         ]),
-    library("WebImageIsolation", ["WebImageCore", "WebImageCoding", "CWebImageIsolation"]),
+    .target(
+        name: "WebImageIsolation", dependencies: ["WebImageCore", "WebImageCoding", "CWebImageIsolation"],
+        swiftSettings: settings + missingFormats.map { .define("WEBIMAGE_WITHOUT_\($0.name.uppercased())") }),
     library("WebImageProcessing", ["WebImageCore", "WebImageCoding", "CWebImageKernels"]),
     library(
         "WebImageCaching",
-        ["WebImageCore", "WebImageCoding", "CWebImageDeflate", "CWebImageLock", "CWebImageLZ4", "CWebImageSQLite"]),
+        [
+            "WebImageCore", "WebImageCoding", "WebImageIsolation", "CWebImageDeflate", "CWebImageLock", "CWebImageLZ4",
+            "CWebImageSQLite",
+        ]),
     library("WebImageLoading", ["WebImageCore", "CWebImageCurl", "CWebImageDeflate", "CWebImageSystem"]),
-    library("WebImageAnimation", ["WebImageCore", "WebImageCoding", "WebImageProcessing"]),
+    library("WebImageAnimation", ["WebImageCore", "WebImageCoding", "WebImageIsolation", "WebImageProcessing"]),
     library(
         "WebImage",
         [
             "WebImageCore", "WebImageCoding", "WebImageProcessing", "WebImageCaching", "WebImageLoading",
             "WebImageAnimation", "WebImageIsolation",
         ]),
-    // The program that decodes for others. It has all codecs, and neither network nor caches.
+    // The program that decodes for others. It has all codecs, and neither network nor caches. Nothing else links the libraries of formats but
+    // tests of them, and benchmarks that compare with them.
     .executableTarget(
         name: "WebImageDecoder",
         dependencies: ["WebImageCore", "WebImageCoding", "WebImageIsolation", "CWebImageSandbox"]
@@ -130,10 +136,7 @@ var targets: [Target] = [
         ]),
     // The help and the manual pages of programs.
     library("CommandReference", ["WebImageCore"]),
-    .executableTarget(
-        name: "WebImageCLI",
-        dependencies: ["WebImage", "WebImageShared", "WebImageIsolation", "CommandReference", "CWebImageGLib"],
-        swiftSettings: settings + (hasFormats ? [.define("WEBIMAGE_FORMATS")] : [])),
+    program("WebImageCLI", ["WebImage", "WebImageShared", "WebImageIsolation", "CommandReference", "CWebImageGLib"]),
     .target(
         name: "WebImageTestSupport", dependencies: ["WebImageCore", "WebImageCaching"],
         path: "Tests/WebImageTestSupport",
@@ -200,7 +203,6 @@ if added == "fuzzing" {
 }
 
 if hasFormats {
-    products.append(.library(name: "WebImageFormats", targets: ["WebImageFormats"]))
     targets += [
         .systemLibrary(
             name: "CWebImageFormatLibraries", pkgConfig: builtFormats.map(\.module).joined(separator: " "),
@@ -268,16 +270,15 @@ if hasViews {
             exclude: hasMap ? [] : ["Pages/Map"],
             // Links to the files that are installed. In the program, so that it has its icons wherever it is.
             resources: [.embedInCode("Icons/gallery.svg"), .embedInCode("Icons/gallery-symbolic.svg")],
-            swiftSettings: settings + (hasMap ? [.define("WEBIMAGE_MAP")] : [])
-                + (hasFormats ? [.define("WEBIMAGE_FORMATS")] : [])),
+            swiftSettings: settings + (hasMap ? [.define("WEBIMAGE_MAP")] : [])),
         program("GalleryProgram", ["Gallery"]),
         program("AdwaitaProbe", ["WebImageGTK", "CWebImageGTK"], path: "Tests/AdwaitaProbe"),
         // Shows and pumps the views of all tests. As a test target, it is built with tests only, and may use what is internal.
         tests("GTKTestSupport", ["WebImageGTK", "CWebImageGTK"]),
         tests(
             "WebImageGTKTests",
-            ["WebImageGTK", "CWebImageGTK", "AdwaitaProbe", "GTKTestSupport"] + decoder
-                + (hasFormats ? ["WebImageFormats"] : []), hasFormats ? [.define("WEBIMAGE_FORMATS")] : []),
+            ["WebImageGTK", "CWebImageGTK", "AdwaitaProbe", "GTKTestSupport"] + decoder,
+            hasFormats ? [.define("WEBIMAGE_FORMATS")] : []),
         .testTarget(
             name: "GalleryTests",
             dependencies: [

@@ -7,10 +7,12 @@ import PackageDescription
 /// The parts of the library that are left out.
 let without = Set((Context.environment["WEBIMAGE_WITHOUT"] ?? "").split(separator: ","))
 
-/// Returns the target of an example that uses `products` of the library.
+/// Returns the target of an example that uses `products` of the library, and the program that decodes further formats.
 func example(_ name: String, products: String..., modules: [Target.Dependency] = []) -> Target {
     .executableTarget(
-        name: name, dependencies: products.map { .product(name: $0, package: "swift-web-image") } + modules,
+        name: name,
+        dependencies: (products + ["webimage-decoder"]).map { .product(name: $0, package: "swift-web-image") }
+            + modules,
         exclude: ["README.md"])
 }
 

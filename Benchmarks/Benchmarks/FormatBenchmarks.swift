@@ -3,12 +3,12 @@
     import FoundationEssentials
     import WebImageCoding
     import WebImageCore
-    import WebImageFormats
+    import WebImageIsolation
 
     extension BenchmarkGroup {
-        /// The formats of WebImageFormats, beside their libraries alone and other programs.
+        /// The formats of libraries, in decoder processes, beside the libraries alone in this process and other programs.
         static func compareFormats(_ pixels: PixelBuffer, _ title: String, in table: BenchmarkTable) throws {
-            CodecRegistry.shared.registerFormats(writesHEIC: true)
+            CodecRegistry.shared.registerHEICEncoder()
             let samples = try CodingSample.ofLibraries(pixels, title)
             for sample in samples { try compareWithBareLibrary(sample, in: table) }
             try compareWithOtherPrograms(samples, in: table)

@@ -20,11 +20,8 @@ struct WebImageTool {
 
     static func main() async {
         let interrupts = Interrupts()
-        #if WEBIMAGE_FORMATS
-            // Their libraries are in `webimage-decoder`: loading them takes longer than most commands. HEIC is written only if the user
-            // names it.
-            CodecRegistry.shared.registerIsolatedFormats(writesHEIC: true)
-        #endif
+        // HEIC is written only if the user names it.
+        CodecRegistry.shared.registerHEICEncoder()
         let status = await run(arguments)
         // Threads of the library may still run. `exit` would run the handlers of other libraries, which free memory
         // that these threads use. All output has been written.

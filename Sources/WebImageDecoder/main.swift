@@ -26,10 +26,11 @@ guard CommandLine.arguments.dropFirst() == ["--serve"] || CommandLine.arguments.
     exit(0)
 }
 
-let registry = CodecRegistry()
 #if WEBIMAGE_FORMATS
-    registry.registerFormats(writesHEIC: true)
+    let registry = CodecRegistry.inProcess()
     CodecRegistry.prepareForSandbox { path in cwi_sandbox_offer(path) }
+#else
+    let registry = CodecRegistry()
 #endif
 cwi_sandbox_keep_memory()
 // Reads files of the system.

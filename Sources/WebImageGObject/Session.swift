@@ -20,8 +20,7 @@ final class Session: Handle, Sendable {
         var isolation = IsolatedDecoding.Configuration()
         isolation.path = String(optional: wanted.decoder)
         let isolated = IsolatedDecoding(configuration: isolation)
-        let codecs = CodecRegistry()
-        codecs.registerIsolatedFormats(in: isolated)
+        let codecs = CodecRegistry.shared.isolated(by: isServer ? .allFormats : .libraryFormats, in: isolated)
 
         var configuration = isServer ? WebImageManager.Configuration.server : WebImageManager.Configuration()
         cache = ImageCache(

@@ -30,7 +30,7 @@ public final class IsolatedDecoding: Sendable {
         public var idlePeriod = Duration.seconds(30)
         /// After how many images a process is replaced, so that what one of them left behind does not last; 1,000 by default.
         public var imagesPerProcess = 1000
-        /// The maximum wall-clock time for decoding an image, in seconds; 120 by default, like the time for libraries in this process. A time limit
+        /// The maximum wall-clock time for decoding an image, in seconds; 120 by default. A time limit
         /// in ``DecodingLimits`` is shorter, and counts processor time. Encoding is not limited: it takes as long as its options make it.
         public var secondsPerImage = 120.0
         /// After how long an image leaves its place in ``processCount`` to another. A few images may do so at once.
@@ -92,6 +92,9 @@ public final class IsolatedDecoding: Sendable {
             path: try? configuration.location.path(), problem: problem, layers: report?.layers ?? [],
             missingLayers: (report?.errors ?? [:]).mapValues(WebImageError.systemMessage), counters: pool.counters)
     }
+
+    /// Whether there is a program to start.
+    var hasProgram: Bool { (try? configuration.location.path()) != nil }
 
     /// Ends the processes that have no work now. The next image starts one.
     public func endIdleProcesses() { pool.endIdleProcesses() }

@@ -39,8 +39,6 @@ enum ServerProgram {
         try reader.read(options: options, environment: environment)
         reader.warnings.forEach(complain)
         let settings = reader.settings
-        // The decoder's processes have their libraries.
-        CodecRegistry.shared.registerIsolatedFormats()
         let configuration = try settings.configuration()
         try checkIsolation(configuration)
         let service = try ImageService(configuration)

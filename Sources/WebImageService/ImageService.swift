@@ -100,8 +100,8 @@ public final class ImageService: Sendable {
         let images = configuration.images
         let maker = ResultMaker(
             manager: WebImageManager(configuration: Self.images(configuration, sources)),
-            decoding: images.codecs.isolated(by: images.isolation, in: images.isolatedDecoding),
-            encoding: images.codecs, limits: configuration.limits, quality: configuration.quality,
+            codecs: images.codecs.isolated(by: images.isolation, in: images.isolatedDecoding),
+            limits: configuration.limits, quality: configuration.quality,
             formatQualities: configuration.formatQualities, lifetime: configuration.lifetime / .seconds(1),
             usesSourceLifetime: configuration.usesSourceLifetime,
             watermark: configuration.watermark.map { WatermarkImage($0, opacity: configuration.watermarkOpacity) },

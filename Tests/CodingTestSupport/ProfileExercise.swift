@@ -24,7 +24,7 @@ package struct ProfileExercise {
     }
 
     private func faults(of profile: Data, in file: Data) throws(WebImageError) -> [String] {
-        let decoder = CodecRegistry.shared
+        let decoder = CodecRegistry.builtIn
         let data = Self.file(file, with: profile)
         let name = try decoder.info(of: data).colorProfileName
         let plain = try decoder.decode(file, options: DecodingOptions())

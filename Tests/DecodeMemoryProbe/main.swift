@@ -26,10 +26,10 @@ guard let side = arguments.first.flatMap({ Int($0) }) else { exit(2) }
 }
 
 @MainActor func decode(_ data: Data, _ options: DecodingOptions) throws(WebImageError) -> Image {
-    guard let pieceCount else { return try CodecRegistry.shared.decode(data, options: options) }
+    guard let pieceCount else { return try CodecRegistry.builtIn.decode(data, options: options) }
     let length = max(64, data.count / pieceCount)
     guard
-        let decoder = try CodecRegistry.shared.makeIncrementalDecoder(
+        let decoder = try CodecRegistry.builtIn.makeIncrementalDecoder(
             startingWith: data.prefix(length), options: options)
     else { exit(3) }
     var shown: Image?

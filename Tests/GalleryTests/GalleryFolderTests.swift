@@ -257,8 +257,8 @@ final class GalleryFolderTests: GTKTestCase {
     /// EXIF is before the pixels of a JPEG, and behind those of a WebP, an AVIF or a HEIC, of which telephones write megabytes.
     func testTheDateThatTheCameraNotedIsFoundAnywhereInAFile() throws {
         try WindowFixture.with([]) { fixture in
-            let codecs = CodecRegistry()
-            codecs.registerIsolatedFormats(writesHEIC: true)
+            let codecs = CodecRegistry.shared.isolated(by: .libraryFormats)
+            codecs.registerHEICEncoder()
             var random = SplitMix64(seed: 5)
             let noise = try picture(500, 300) { _, _ in
                 let color = UInt32.random(in: 0...UInt32.max, using: &random)

@@ -23,9 +23,10 @@ guard let count = arguments.first.flatMap(Int.init), count > 0 else {
 let seed = arguments.dropFirst().first.flatMap(UInt64.init) ?? 1
 let keptDirectory = arguments.dropFirst(2).first
 
-let local = CodecRegistry()
 #if WEBIMAGE_FORMATS
-    local.registerFormats(writesHEIC: true)
+    let local = CodecRegistry.inProcess()
+#else
+    let local = CodecRegistry()
 #endif
 let files = try SeedFiles.all(local)
 let isolation = IsolatedDecoding()

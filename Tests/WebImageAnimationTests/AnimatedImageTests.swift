@@ -68,7 +68,7 @@ import WebImageTestSupport
         pixels.withUnsafeMutableBytes { bytes in
             for place in bytes.indices { bytes[place] = place % 4 == 0 ? red : place % 4 == 3 ? 255 : 0 }
         }
-        return try CodecRegistry.shared.encode(Image(pixels: pixels.freeze(isOpaque: true)), as: .png)
+        return try CodecRegistry.builtIn.encode(Image(pixels: pixels.freeze(isOpaque: true)), as: .png)
     }
 
     private func reds(_ image: any AnimationSource) throws -> [UInt8] {
@@ -99,7 +99,7 @@ import WebImageTestSupport
 
     @Test func playsDataOfAnyFormatAtThumbnailSize() throws {
         let gif = try ReferenceAnimation(name: "gif-mixed.gif").data()
-        let size = try CodecRegistry.shared.info(of: gif).size
+        let size = try CodecRegistry.builtIn.info(of: gif).size
         let data = [try png(1, width: size.width, height: size.height), gif]
         let image = try AnimatedImage(
             frames: data, durations: [1, 2], thumbnail: Thumbnail(.pixels(width: 4, height: 4))

@@ -101,7 +101,7 @@ import WebImageTestSupport
             player?.play()
         }
         let decoder = try #require(
-            try CodecRegistry.shared.makeIncrementalDecoder(startingWith: data.prefix(12)))
+            try CodecRegistry.builtIn.makeIncrementalDecoder(startingWith: data.prefix(12)))
         var identities: Set<AnimationIdentity> = []
         for start in stride(from: 12, to: data.count, by: 40) {
             try decoder.append(data[start..<min(start + 40, data.count)])

@@ -168,7 +168,7 @@ enum ProcessingPage {
             }
             context.draw(image, at: Point(x: 0, y: 0))
         }
-        return try CodecRegistry.shared.encode(shown, as: .jpeg)
+        return try CodecRegistry.builtIn.encode(shown, as: .jpeg)
     }
 
     // MARK: Contents

@@ -88,10 +88,4 @@ import WebImageTestSupport
         let options = EncodingOptions(byteLimit: 900)
         #expect(try registry.encode(Image(pixels: pixels), as: .avif, options: options).count <= 900)
     }
-
-    @Test func heicIsWrittenOnRequestOnly() {
-        let registry = CodecRegistry()
-        registry.registerFormats()
-        #expect(!registry.canEncode(.heic))
-    }
 }

@@ -20,11 +20,13 @@ import WebImageCore
         #expect(accept.hasSuffix("image/*;q=0.8,*/*;q=0.5"))
     }
 
-    @Test(arguments: FormatFiles.made) func withoutADecoderTheErrorNamesTheProduct(format: LibraryFormat) throws {
+    @Test(arguments: FormatFiles.made) func withoutADecoderTheErrorNamesTheRegistryThatHasIt(format: LibraryFormat)
+        throws
+    {
         try files.make(format, "image", from: files.png("source.png", size: PixelSize(width: 20, height: 20)))
         let error = #expect(throws: WebImageError.self) { try CodecRegistry().decode(files.data("image")) }
         #expect(error == .decoding(format: format.format, reason: .noDecoder))
-        #expect(error?.description.contains("WebImageFormats") == true)
+        #expect(error?.description.contains("CodecRegistry.shared") == true)
     }
 
     @Test func brandsTellTheFormat() {

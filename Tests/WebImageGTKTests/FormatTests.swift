@@ -1,6 +1,5 @@
 #if WEBIMAGE_FORMATS
     import CWebImageGTK
-    import WebImageFormats
     import XCTest
 
     @testable import GTKTestSupport
@@ -12,8 +11,7 @@
         /// An AVIF sequence and an animated JPEG XL play as a GIF does: all frames, as often as the file tells.
         func testPlaysSequences() throws {
             try MainActor.assumeIsolated {
-                let registry = CodecRegistry()
-                registry.registerFormats()
+                let registry = CodecRegistry.shared
                 for format in [ImageFormat.avif, .jpegXL] where registry.canEncodeAnimation(as: format) {
                     let swatches = [Swatch.red, .green, .blue]
                     var animation = EncodableAnimation(loopCount: 2)

@@ -83,6 +83,20 @@ import Testing
             "/nowhere/webimage-decoder cannot be executed")
     }
 
+    /// Without the program beside it, as an app whose target does not name it.
+    @Test func anErrorNamesTheProductAndThePlaces() throws {
+        guard DecoderLocation.places(besideProgram: nil).allSatisfy({ access($0, F_OK) != 0 }) else { return }
+        let output = try output(
+            of:
+                "folder=$(mktemp -d); cp $host $folder; $folder/IsolationHost plain; status=$?; rm -r $folder; exit $status",
+            status: 2)
+        for text in [
+            "webimage-decoder is not in /tmp/", "/../libexec/webimage/webimage-decoder, ",
+            "/usr/libexec/webimage/webimage-decoder",
+            #".product(name: "webimage-decoder", package: "swift-web-image")"#,
+        ] { #expect(output.contains(text), "\(output)") }
+    }
+
     /// Without user namespaces, as after `kernel.unprivileged_userns_clone=0`.
     @Test func worksWithoutNamespaces() throws {
         guard canMakeNamespaces() else { return }

@@ -15,13 +15,11 @@ import WebImageTestSupport
 /// Images from another process are those of this process.
 @Suite(.timeLimit(.minutes(5))) struct IsolatedDecodingTests {
     static let isolation = IsolatedDecoding(configuration: .init(decoder: "webimage-decoder"))
-    static let local: CodecRegistry = {
-        let registry = CodecRegistry()
-        #if WEBIMAGE_FORMATS
-            registry.registerFormats()
-        #endif
-        return registry
-    }()
+    #if WEBIMAGE_FORMATS
+        static let local = CodecRegistry.inProcess()
+    #else
+        static let local = CodecRegistry()
+    #endif
     static let isolated = local.isolated(by: .allFormats, in: isolation, encoders: true)
 
     /// An image with all kinds of pixels.

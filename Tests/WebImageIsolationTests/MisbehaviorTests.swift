@@ -151,19 +151,6 @@ import WebImageTestSupport
         #expect(image.pixels[1023, 1023] == SIMD4(repeating: 17))
     }
 
-    @Test func requiredLayersAreChecked() throws {
-        let registry = CodecRegistry().isolated(by: .allFormats.requiring(Set(SandboxLayer.allCases)), in: isolation)
-        let missing = Set(SandboxLayer.allCases).subtracting(isolation.blockingStatus.layers)
-        let result = Result { () throws(WebImageError) in try registry.decode(Self.file("fine")) }
-        if missing.isEmpty {
-            #expect(throws: Never.self) { try result.get() }
-        } else {
-            #expect(throws: WebImageError.isolation(format: .png, reason: .missingLayers(missing.map(\.rawValue)))) {
-                try result.get()
-            }
-        }
-    }
-
     @Test func noProcessAndNoDescriptorRemains() throws {
         let descriptors = Self.descriptorCount
         for word in ["segfault", "exit", "garbage", "fine", "rewrite"] { _ = failure(word) }

@@ -29,9 +29,6 @@ struct AnswerTests {
     func theClientChoosesTheFormatUnlessThePathDoes(accept: String, suffix: String, type: String) async throws {
         let fixture = try await self.fixture { configuration in
             configuration.offeredFormats = [.jpegXL, .avif, .webp]
-            let codecs = CodecRegistry()
-            codecs.registerIsolatedFormats()
-            configuration.images.codecs = codecs
         }
         let answer = try await fixture.get("/w:20/plain/{}/a.png\(suffix)", ["Accept": accept])
         #expect(answer.status == 200, "\(answer.text.prefix(100))")

@@ -301,10 +301,8 @@ struct CachingTests {
 
     /// AVIF is encoded in another process, which has to end, too.
     @Test func anEncodeInAnotherProcessStopsWhenNoClientWaits() async throws {
-        let isolated = CodecRegistry()
-        isolated.registerIsolatedFormats()
-        guard isolated.canEncode(.avif) else { return }
-        let (encoder, directory) = (ObservedEncoder(isolated), try TemporaryDirectory())
+        guard CodecRegistry.shared.canEncode(.avif) else { return }
+        let (encoder, directory) = (ObservedEncoder(.shared), try TemporaryDirectory())
         // It takes seconds.
         try directory.write(PhotographNoise.jpeg(side: 2000), to: "noise.jpg")
         let fixture = try ServiceFixture { configuration in

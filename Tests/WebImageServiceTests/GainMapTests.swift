@@ -37,17 +37,15 @@ struct GainMapTests {
     /// As on servers: images are decoded, and AVIF is encoded, in other processes.
     @Test(arguments: [("jpg", "avif"), ("avif", "avif"), ("avif", "jpg")])
     func mapsPassThroughOtherProcesses(source: String, result: String) async throws {
-        let (codecs, plain) = (CodecRegistry(), CodecRegistry.shared)
-        codecs.registerIsolatedFormats()
+        let codecs = CodecRegistry.shared
         guard codecs.canEncode(.avif) else { return }
         var file = try GainMapFiles.ultraHDR()
         if source == "avif" {
             var options = EncodingOptions(quality: 0.9)
-            options.gainMap = try plain.gainMap(of: file, plain.info(of: file), options: DecodingOptions())
-            file = try codecs.encode(plain.decode(file), as: .avif, options: options)
+            options.gainMap = try codecs.gainMap(of: file, codecs.info(of: file), options: DecodingOptions())
+            file = try codecs.encode(codecs.decode(file), as: .avif, options: options)
         }
         let fixture = try ServiceFixture(Self.origin.get()) {
-            $0.images.codecs = codecs
             $0.images.isolation = .allFormats
         }
         #expect(fixture.service.configuration.images.isolatedDecoding.blockingStatus.problem == nil)

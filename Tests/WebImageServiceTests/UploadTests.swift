@@ -54,9 +54,7 @@ struct UploadTests {
     }
 
     @Test func filesKeepTheFormatOfTheUpload() async throws {
-        let codecs = CodecRegistry()
-        codecs.registerIsolatedFormats()
-        let service = try service { $0.images.codecs = codecs }
+        let (codecs, service) = (CodecRegistry.shared, try service())
         let picture = try ServiceFixture.picture(width: 40, height: 20)
         let policy = UploadPolicy(results: [
             "kept": "w:20", "jpeg": "w:20/f:jpg", "best": "w:20/f:best", "clear": "ex:1/w:20/h:20",

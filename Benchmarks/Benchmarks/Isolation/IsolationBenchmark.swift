@@ -27,22 +27,23 @@ extension BenchmarkGroup {
 struct IsolationBenchmark {
     let isQuick = getenv("QUICK") != nil
     let isolation = IsolatedDecoding()
-    /// The codecs of this process.
+    /// The yardstick: the codecs of decoder processes, in this process.
     let local: CodecRegistry
     let isolated: CodecRegistry
     private let photo: PixelBuffer
 
     init() throws {
-        local = CodecRegistry()
         #if WEBIMAGE_FORMATS
-            local.registerFormats(writesHEIC: true)
+            local = CodecRegistry.inProcess()
+        #else
+            local = CodecRegistry()
         #endif
         isolated = local.isolated(by: .allFormats, in: isolation)
         photo = try CodecRegistry.shared.decode(BenchmarkGroup.twelveMegapixelJPEG()).pixels
         if let problem = isolation.blockingStatus.problem { throw WrongResult(description: problem) }
     }
 
-    /// Those that `.automatic` isolates, then those that only `.always` does.
+    /// Those that `.libraryFormats` isolates, then those that only `.allFormats` does.
     var formats: [ImageFormat] {
         let ofLibraries: [ImageFormat] = [.avif, .heic, .jpegXL, .tiff, .jpeg2000]
         return ofLibraries.filter(local.writableFormats.contains) + [.jpeg, .png]

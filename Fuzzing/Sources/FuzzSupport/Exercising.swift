@@ -7,7 +7,7 @@ import WebImageFormats
 
 /// Runs ``DecoderExercise`` on what libFuzzer made, and stops the program at a fault.
 public func exercise(_ format: ImageFormat, with bytes: UnsafePointer<UInt8>?, _ count: Int) -> CInt {
-    guard let decoder = CodecRegistry.builtInDecoders.first(where: { $0.format == format }) else {
+    guard let decoder = CodecRegistry.builtInDecoders().first(where: { $0.format == format }) else {
         fatalError("no decoder for \(format.name)")
     }
     var exercise = DecoderExercise(decoder, input: data(bytes, count))
@@ -137,11 +137,7 @@ private func findGainMap(in input: Data, with registry: CodecRegistry) {
 }
 
 private let builtIn = CodecRegistry()
-private let withFormats = {
-    let registry = CodecRegistry()
-    registry.registerFormats()
-    return registry
-}()
+private let withFormats = CodecRegistry.inProcess()
 private let pixel = {
     guard let pixels = try? MutablePixelBuffer(width: 1, height: 1) else { fatalError("no memory") }
     return pixels.freeze(isOpaque: false)

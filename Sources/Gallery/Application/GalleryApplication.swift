@@ -24,10 +24,6 @@ import WebImageGTK
             print(text, terminator: "")
             return 0
         }
-        #if WEBIMAGE_FORMATS
-            // In `webimage-decoder`, so that a file which breaks a library does not end the app.
-            CodecRegistry.shared.registerIsolatedFormats()
-        #endif
         do {
             return GalleryApplication(arguments: try GalleryArguments(parsing: arguments)).run()
         } catch {

@@ -209,5 +209,6 @@ extension WebImageManager.Configuration {
             configuration: DiskCache.Configuration(
                 directory: DiskCache.Configuration.defaultDirectory().deletingLastPathComponent()
                     .appending(path: "server-images"))),
-        configuration: ImageCache.Configuration(decodingLimits: .server))
+        configuration: ImageCache.Configuration(
+            codecs: CodecRegistry.shared.isolated(by: .allFormats), decodingLimits: .server))
 }

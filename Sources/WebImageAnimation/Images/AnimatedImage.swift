@@ -1,6 +1,7 @@
 public import FoundationEssentials
 public import WebImageCoding
 public import WebImageCore
+public import WebImageIsolation
 
 /// An image that may be animated: a source of frames, and a poster to show before they play. A still is an animation of
 /// one frame.

@@ -1,6 +1,7 @@
 internal import FoundationEssentials
 internal import WebImageCoding
 internal import WebImageCore
+internal import WebImageIsolation
 
 /// An animation of images in files or in memory, which are decoded when needed.
 struct FrameSequence: AnimationSource {

@@ -1,6 +1,7 @@
 package import FoundationEssentials
 internal import WebImageCoding
 package import WebImageCore
+internal import WebImageIsolation
 
 /// Adapts any ``ImageCaching`` to a pipeline.
 ///

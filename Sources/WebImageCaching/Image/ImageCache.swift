@@ -2,6 +2,7 @@ internal import Dispatch
 public import FoundationEssentials
 public import WebImageCoding
 public import WebImageCore
+public import WebImageIsolation
 
 /// Decoded images in memory, and their bytes on disk.
 ///

@@ -1,6 +1,7 @@
 public import FoundationEssentials
 internal import WebImageCoding
 public import WebImageCore
+internal import WebImageIsolation
 
 /// A cache of images: ``ImageCache``, several as one (``ImageCache/group(of:query:store:remove:contains:clear:)``), or
 /// a custom one.

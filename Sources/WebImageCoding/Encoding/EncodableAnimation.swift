@@ -68,14 +68,14 @@ public struct EncodableAnimation: Sendable {
     /// decoded when the animation is encoded; data mapped from a file takes no memory until then.
     ///
     /// - Parameter duration: in seconds; as in ``append(_:duration:)``.
-    public mutating func append(_ data: Data, duration: Double, registry: CodecRegistry = .shared) {
+    public mutating func append(_ data: Data, duration: Double, registry: CodecRegistry) {
         frames.append(Frame(duration: duration, content: .data(data, registry)))
     }
 
     /// Appends an image file, which is read when it is encoded, with `registry`.
     ///
     /// - Parameter duration: in seconds; see ``Frame/duration``.
-    package mutating func append(contentsOfFile file: URL, duration: Double, registry: CodecRegistry = .shared) {
+    package mutating func append(contentsOfFile file: URL, duration: Double, registry: CodecRegistry) {
         frames.append(Frame(duration: duration, content: .file(file, registry)))
     }
 

@@ -1,13 +1,15 @@
 package import FoundationEssentials
 package import WebImageCore
 
-/// Decodes ICNS: PNG, JPEG 2000 where a decoder for it is registered, and compressed channels with 8 bits.
+/// Decodes ICNS: PNG, JPEG 2000 with a decoder for it, and compressed channels with 8 bits.
 ///
 ///     "icns" │ length │ type │ length │ image │ type │ length │ image …
 ///
 /// Images of fewer colors, which no program has written for twenty years, are ignored.
 package struct ICNSDecoder: IconDecoder {
-    package init() {}
+    package let jpeg2000: (any ImageDecoder)?
+
+    package init(jpeg2000: (any ImageDecoder)? = nil) { self.jpeg2000 = jpeg2000 }
 
     package var format: ImageFormat { .icns }
 
@@ -44,14 +46,13 @@ package struct ICNSDecoder: IconDecoder {
             offset += count
         }
         if isPrefix, offset + 8 <= length { throw format.truncated }
-        let jpeg2000 = CodecRegistry.shared.readableFormats.first { $0.mimeType == "image/jp2" }
         var entries: [IconEntry] = []
         for (name, range) in images {
             guard let side = Self.sides[name] else { continue }
             if isPrefix, range.lowerBound + 8 > bytes.byteCount { throw format.truncated }
             let mask = Self.masks[name].flatMap { masks[$0] }
             guard
-                let content = content(at: range.lowerBound, of: bytes, name: name, mask: mask, jpeg2000: jpeg2000)
+                let content = content(at: range.lowerBound, of: bytes, name: name, mask: mask)
             else { continue }
             entries.append(
                 IconEntry(
@@ -65,9 +66,9 @@ package struct ICNSDecoder: IconDecoder {
 
     /// `nil` for a format that nothing reads.
     private func content(
-        at offset: Int, of bytes: RawSpan, name: String, mask: Range<Int>?, jpeg2000: ImageFormat?
+        at offset: Int, of bytes: RawSpan, name: String, mask: Range<Int>?
     ) -> IconEntry.Content? {
-        if bytes.hasText("PNG", at: offset + 1) { return .file(.png) }
+        if bytes.hasText("PNG", at: offset + 1) { return .file(PNGDecoder()) }
         if bytes.hasText("jP  ", at: offset + 4)
             || bytes.integer(at: offset, count: 4, isBigEndian: true) == 0xFF4F_FF51
         {

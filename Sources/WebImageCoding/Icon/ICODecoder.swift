@@ -32,7 +32,7 @@ package struct ICODecoder: IconDecoder {
             entries.append(
                 IconEntry(
                     size: PixelSize(width: side(bytes.byte(at: begin)), height: side(bytes.byte(at: begin + 1))),
-                    bitsPerPixel: isPNG ? 32 : isCursor ? 0 : bits, content: isPNG ? .file(.png) : .bitmap,
+                    bitsPerPixel: isPNG ? 32 : isCursor ? 0 : bits, content: isPNG ? .file(PNGDecoder()) : .bitmap,
                     range: offset..<max(offset + 1, bytes.byteCount)))
         }
         guard !entries.isEmpty else { throw format.corrupt("no image in \(count) entries") }

@@ -12,8 +12,8 @@ package struct IconEntry: Sendable {
     var range: Range<Int>
 
     enum Content: Sendable {
-        /// A complete file of another format.
-        case file(ImageFormat)
+        /// A complete file of another format, with its decoder.
+        case file(any ImageDecoder)
         /// A bitmap without its file header.
         case bitmap
         /// Channels of a macOS icon, with the range of the mask if that is separate.
@@ -79,8 +79,7 @@ extension IconDecoder {
         guard let bytes = data.part(entry.range) else { throw format.truncated }
         var image: Image
         switch entry.content {
-        case .file(.png): image = try PNGDecoder().decode(bytes, options: options)
-        case .file: image = try CodecRegistry.shared.decode(bytes, options: options)
+        case .file(let decoder): image = try decoder.decode(bytes, options: options)
         case .bitmap: image = try BMPFile(bytes, isIcon: true).image(format, options: options)
         case .channels(let mask):
             let channels = ICNSChannels(bytes, mask: mask.flatMap { data.part($0) }, size: entry.size)
@@ -93,10 +92,9 @@ extension IconDecoder {
 
     /// Returns the real size of an entry.
     private func size(of entry: IconEntry, in data: Data) throws(WebImageError) -> PixelSize {
-        guard case .file = entry.content, let bytes = data.part(entry.range) else { return entry.size }
-        return (try? CodecRegistry.shared.info(of: bytes))?.size ?? entry.size
+        guard case .file(let decoder) = entry.content, let bytes = data.part(entry.range) else { return entry.size }
+        return (try? decoder.info(of: bytes))?.size ?? entry.size
     }
-
 }
 
 extension IconEntry {

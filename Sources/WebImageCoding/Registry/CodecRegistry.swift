@@ -12,9 +12,8 @@ public import WebImageCore
 /// A decoder is chosen by the content of a file, never by its name or a server's header. Of several decoders that
 /// accept the bytes, the last registered comes first; if it reports an unsupported feature, the next is tried.
 public final class CodecRegistry: Sendable {
-    /// The default registry: JPEG, PNG, GIF, WebP, BMP, ICO, ICNS, PNM and QOI. The product `WebImageFormats` adds AVIF,
-    /// HEIC, JPEG XL, TIFF, JPEG 2000 and SVG.
-    public static let shared = CodecRegistry()
+    /// The codecs of this library that work in this process: for what cannot use those of other processes, which `shared` has as well.
+    package static let builtIn = CodecRegistry()
 
     private let codecs: Lock<Codecs>
     /// The registry whose codecs this one has, changed; `nil` for one of its own codecs.
@@ -67,7 +66,7 @@ public final class CodecRegistry: Sendable {
             candidates = decoders.reversed().map(Candidate.init)
             self.encoders = encoders
             // Those of the program first.
-            let formats = CodecRegistry.formats(of: decoders)
+            let formats = CodecRegistry.formats(of: decoders.filter(CodecRegistry.isAvailable))
             let ordered =
                 formats.filter { !ImageFormat.known.contains($0) } + ImageFormat.known.filter(formats.contains)
             let types = ordered.map(\.mimeType) + ["image/*;q=0.8", "*/*;q=0.5"]
@@ -78,11 +77,12 @@ public final class CodecRegistry: Sendable {
     /// Creates a registry; the last codecs in the arrays come first.
     ///
     /// - Parameters:
-    ///   - decoders: by default those of this package: JPEG, PNG and APNG, GIF, WebP, BMP, ICO, ICNS, PNM, QOI.
-    ///   - encoders: by default those of this package: JPEG, PNG and APNG, GIF, WebP, BMP, ICO.
+    ///   - decoders: by default those of this library that work in this process: JPEG, PNG and APNG, GIF, WebP, BMP, ICO, ICNS, PNM,
+    ///     QOI.
+    ///   - encoders: by default those of this library that work in this process: JPEG, PNG and APNG, GIF, WebP, BMP, ICO.
     public init(decoders: [any ImageDecoder]? = nil, encoders: [any ImageEncoder]? = nil) {
         codecs = Lock(
-            Codecs(decoders: decoders ?? Self.builtInDecoders, encoders: encoders ?? Self.builtInEncoders))
+            Codecs(decoders: decoders ?? Self.builtInDecoders(), encoders: encoders ?? Self.builtInEncoders))
         source = nil
     }
 
@@ -128,9 +128,11 @@ public final class CodecRegistry: Sendable {
     private var decoders: [any ImageDecoder] { contents.decoders }
     private var encoders: [any ImageEncoder] { contents.encoders }
 
-    package static var builtInDecoders: [any ImageDecoder] {
+    /// - Parameter jpeg2000: decodes JPEG 2000 in icons of macOS, which are left out without it.
+    package static func builtInDecoders(jpeg2000: (any ImageDecoder)? = nil) -> [any ImageDecoder] {
         [
-            PNMDecoder(), ICNSDecoder(), ICODecoder(), BMPDecoder(), QOIDecoder(), GIFDecoder(), PNGDecoder(),
+            PNMDecoder(), ICNSDecoder(jpeg2000: jpeg2000), ICODecoder(), BMPDecoder(), QOIDecoder(), GIFDecoder(),
+            PNGDecoder(),
             JPEGDecoder(), WebPDecoder(),
         ]
     }
@@ -154,7 +156,8 @@ public final class CodecRegistry: Sendable {
         return encoders.map(\.format).filter { seen.insert($0).inserted }
     }
 
-    /// An `Accept` header (RFC 9110, 12.5.1) with the formats that can be decoded, best first, then any other.
+    /// An `Accept` header (RFC 9110, 12.5.1) with the formats that can be decoded, best first, then any other. It has no format whose decoder
+    /// needs a program that was not installed when the header was made.
     package var acceptHeaders: [String: String] { contents.acceptHeaders }
 
     private static func formats(of decoders: [any ImageDecoder]) -> [ImageFormat] {
@@ -380,13 +383,15 @@ public final class CodecRegistry: Sendable {
         }
     }
 
-    /// Whether there is an encoder for `format`.
-    package func canEncode(_ format: ImageFormat) -> Bool { (try? encoder(for: format)) != nil }
+    /// Whether there is an encoder for `format`, and the program that it needs.
+    package func canEncode(_ format: ImageFormat) -> Bool { (try? encoder(for: format)).map(Self.isAvailable) == true }
 
     /// Whether animations can be encoded as `format`.
     package func canEncodeAnimation(as format: ImageFormat) -> Bool {
-        (try? encoder(for: format)) is any AnimationEncoder
+        (try? encoder(for: format)) is any AnimationEncoder && canEncode(format)
     }
+
+    private static func isAvailable(_ codec: Any) -> Bool { (codec as? any ExternalCodec)?.isAvailable != false }
 
     private func encoder(for format: ImageFormat) throws(WebImageError) -> any ImageEncoder {
         guard let encoder = encoders.last(where: { $0.format == format }) else {

@@ -144,6 +144,12 @@ package protocol ProbingDecoder: ImageDecoder {
     func animation(of data: Data, options: DecodingOptions) throws(WebImageError) -> (any AnimationSource)?
 }
 
+/// A decoder or encoder that works in another program.
+package protocol ExternalCodec: Sendable {
+    /// Whether that program is installed.
+    var isAvailable: Bool { get }
+}
+
 /// An incremental decoder that describes the file as far as it has arrived.
 package protocol ProbingIncrementalDecoder: IncrementalImageDecoder {
     /// What the bytes so far tell about the image; `nil` if they are too few.

@@ -163,8 +163,7 @@ extension WebImageError.DecodingFailure {
         switch self {
         case .truncated: "Load it again."
         case .page(_, let count): "Pages are numbered from 0 to \(count - 1)."
-        case .noDecoder:
-            "Build the product WebImageFormats with this format, and call CodecRegistry.shared.registerFormats()."
+        case .noDecoder: "Use CodecRegistry.shared, and build webimage-decoder with this format."
         case .corrupt, .unsupported: nil
         }
     }

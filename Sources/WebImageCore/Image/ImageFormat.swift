@@ -42,7 +42,7 @@ public struct ImageFormat: Sendable, Hashable {
     public static let pnm = ImageFormat(name: "pnm", mimeType: "image/x-portable-anymap", fileExtension: "pnm")
     /// QOI, the "Quite OK Image" format.
     public static let qoi = ImageFormat(name: "qoi", mimeType: "image/qoi", fileExtension: "qoi")
-    /// AVIF, stills and sequences. Decoded by the product `WebImageFormats`, like those below.
+    /// AVIF, stills and sequences. Decoded by the program `webimage-decoder`, like those below.
     public static let avif = ImageFormat(name: "avif", mimeType: "image/avif", fileExtension: "avif")
     /// HEIC and HEIF.
     public static let heic = ImageFormat(name: "heic", mimeType: "image/heic", fileExtension: "heic")

@@ -2,8 +2,8 @@ public import WebImageCoding
 package import WebImageCore
 
 extension CodecRegistry {
-    /// Returns a registry with the same codecs, of which those that `policy` names work in other processes. Codecs that are registered later,
-    /// in this registry, are included.
+    /// Returns a registry with the same codecs, of which those that `policy` names work in the processes of `isolation`. Codecs that are
+    /// registered later, in this registry, are included.
     ///
     /// Managers do this with the policy of their configuration. Elsewhere, as for ``ImageCache``, or to decode
     /// directly, use the result in place of this registry:
@@ -13,7 +13,7 @@ extension CodecRegistry {
     /// ```
     ///
     /// - Parameters:
-    ///   - isolation: the processes; those that all managers share by default.
+    ///   - isolation: the processes; those that all managers share by default. Codecs that work in others already stay there.
     ///   - encoders: whether encoders are isolated as well; `false` by default, because they read pixels, not files.
     public func isolated(
         by policy: IsolationPolicy, in isolation: IsolatedDecoding = .shared, encoders: Bool = false
@@ -22,6 +22,11 @@ extension CodecRegistry {
             substituting: self,
             decoder: { decoder in
                 if let isolated = decoder as? IsolatedDecoder { return isolated.applying(policy, in: isolation) }
+                if !policy.isolates(decoder.format), let icons = decoder as? ICNSDecoder,
+                    let jpeg2000 = icons.jpeg2000 as? IsolatedDecoder
+                {
+                    return ICNSDecoder(jpeg2000: jpeg2000.applying(policy, in: isolation))
+                }
                 // Custom decoders are code of the program.
                 guard decoder is any ProbingDecoder, policy.isolates(decoder.format) else { return decoder }
                 return IsolatedDecoder(decoder.format, isolation: isolation, policy: policy)
@@ -40,25 +45,6 @@ extension CodecRegistry {
             })
     }
 
-    /// Whether files of `format` are decoded in other processes: a policy demands it, and a process could be started when one was last
-    /// needed.
-    package func isIsolated(_ format: ImageFormat) -> Bool {
-        (decoder(of: format) as? IsolatedDecoder)?.hasProcess == true
-    }
-
-    /// Adds the formats of the product `WebImageFormats` without its libraries: `webimage-decoder` has them, so a program that never
-    /// needs them does not load them.
-    ///
-    /// Without `webimage-decoder`, files of these formats fail with ``WebImageError/isolation(format:reason:url:)``.
-    ///
-    /// - Parameter writesHEIC: as in `registerFormats`.
-    public func registerIsolatedFormats(in isolation: IsolatedDecoding = .shared, writesHEIC: Bool = false) {
-        for format in ImageFormat.ofLibraries {
-            register(IsolatedDecoder(format, isolation: isolation, policy: .libraryFormats))
-            guard format != .svg, format != .heic || writesHEIC else { continue }
-            let encoder = IsolatedEncoder(format, isolation: isolation, policy: .libraryFormats)
-            let isAnimated = format == .avif || format == .jpegXL
-            register(isAnimated ? IsolatedAnimationEncoder(encoder) : encoder)
-        }
-    }
+    /// Whether files of `format` are decoded in other processes.
+    package func isIsolated(_ format: ImageFormat) -> Bool { decoder(of: format) is IsolatedDecoder }
 }

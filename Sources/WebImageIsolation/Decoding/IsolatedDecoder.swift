@@ -3,7 +3,7 @@ internal import WebImageCoding
 internal import WebImageCore
 
 /// Decodes one format in another process.
-struct IsolatedDecoder: ProbingDecoder, MetadataDecoder, ProfileDecoder, GainMapDecoder {
+struct IsolatedDecoder: ExternalCodec, ProbingDecoder, MetadataDecoder, ProfileDecoder, GainMapDecoder {
     private let work: IsolatedWork
 
     init(_ format: ImageFormat, isolation: IsolatedDecoding, policy: IsolationPolicy) {
@@ -20,8 +20,7 @@ struct IsolatedDecoder: ProbingDecoder, MetadataDecoder, ProfileDecoder, GainMap
 
     var conduct: DecoderConduct { .isolated }
 
-    /// Whether the last start of a process did not fail.
-    var hasProcess: Bool { work.isolation.pool.failure == nil }
+    var isAvailable: Bool { work.isolation.hasProgram }
 
     func info(of data: Data) throws(WebImageError) -> ImageInfo {
         try work.isolated { () throws in
@@ -119,9 +118,6 @@ struct IsolatedDecoder: ProbingDecoder, MetadataDecoder, ProfileDecoder, GainMap
 }
 
 extension ImageFormat {
-    /// The formats that only `webimage-decoder` has, because their libraries are large.
-    static let ofLibraries: [ImageFormat] = [.svg, .tiff, .jpeg2000, .heic, .jpegXL, .avif]
-
     /// Whether there can be previews before the file is complete.
     fileprivate var decodesIncrementally: Bool {
         [.jpeg, .png, .gif, .webp, .jpegXL].contains(self)

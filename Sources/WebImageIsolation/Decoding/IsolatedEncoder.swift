@@ -3,7 +3,7 @@ internal import WebImageCoding
 internal import WebImageCore
 
 /// Encodes one format in another process.
-struct IsolatedEncoder: ImageEncoder {
+struct IsolatedEncoder: ExternalCodec, ImageEncoder {
     fileprivate let work: IsolatedWork
 
     init(_ format: ImageFormat, isolation: IsolatedDecoding, policy: IsolationPolicy) {
@@ -17,6 +17,7 @@ struct IsolatedEncoder: ImageEncoder {
     }
 
     var format: ImageFormat { work.format }
+    var isAvailable: Bool { work.isolation.hasProgram }
 
     func encode(_ image: Image, options: EncodingOptions) throws(WebImageError) -> Data {
         try work.isolated { () throws in
@@ -56,7 +57,7 @@ struct IsolatedEncoder: ImageEncoder {
 }
 
 /// Encodes stills and animations of one format in another process, which requests the frames one after the other.
-struct IsolatedAnimationEncoder: AnimationEncoder {
+struct IsolatedAnimationEncoder: ExternalCodec, AnimationEncoder {
     private let stills: IsolatedEncoder
 
     init(_ stills: IsolatedEncoder) { self.stills = stills }
@@ -66,6 +67,7 @@ struct IsolatedAnimationEncoder: AnimationEncoder {
     }
 
     var format: ImageFormat { stills.format }
+    var isAvailable: Bool { stills.isAvailable }
 
     func encode(_ image: Image, options: EncodingOptions) throws(WebImageError) -> Data {
         try stills.encode(image, options: options)

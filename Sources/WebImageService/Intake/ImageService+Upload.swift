@@ -201,7 +201,7 @@ private struct UploadWork {
         let options = DecodingOptions(
             thumbnail: Thumbnail(.pixels(width: 256, height: 256)), firstFrameOnly: true, allowsDamage: false,
             limits: maker.limits.decoding, cancellation: cancellation)
-        let image = try maker.decoding.decode(data, options: options)
-        return (info, try maker.decoding.metadata(of: data).exif.flatMap { EXIFFields($0) }, image)
+        let image = try maker.codecs.decode(data, options: options)
+        return (info, try maker.codecs.metadata(of: data).exif.flatMap { EXIFFields($0) }, image)
     }
 }

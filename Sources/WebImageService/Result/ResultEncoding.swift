@@ -86,7 +86,7 @@ struct ResultEncoding {
     /// The structural dissimilarity: 0 for equal images, at most 1.
     private func difference(of data: Data, from still: Image) throws(WebImageError) -> Double {
         let options = DecodingOptions(limits: maker.limits.decoding, cancellation: cancellation)
-        let decoded = try maker.decoding.decode(data, options: options)
+        let decoded = try maker.codecs.decode(data, options: options)
         return try (1 - ImageComparison(still, decoded, cancellation: cancellation).structuralSimilarity) / 2
     }
 
@@ -105,6 +105,6 @@ struct ResultEncoding {
         options.writesColorProfile = !recipe.stripsProfile
         options.metadata = metadata
         options.gainMap = gainMap
-        return try maker.encoding.encode(image, as: format, options: options)
+        return try maker.codecs.encode(image, as: format, options: options)
     }
 }

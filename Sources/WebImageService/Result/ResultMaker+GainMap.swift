@@ -10,7 +10,7 @@ extension ResultMaker {
         of source: Data, _ info: ImageInfo, for image: Image, _ geometry: ImageGeometry?, _ cancellation: Cancellation
     ) throws(WebImageError) -> GainMap? {
         guard let geometry else { return nil }
-        return try decoding.gainMap(
+        return try codecs.gainMap(
             of: source, info, for: image, showing: geometry,
             options: DecodingOptions(limits: limits.decoding, cancellation: cancellation))
     }

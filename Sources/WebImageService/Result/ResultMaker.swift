@@ -10,8 +10,7 @@ internal import WebImageProcessing
 struct ResultMaker: Sendable {
     let manager: WebImageManager
     /// Decodes what clients can choose.
-    let decoding: CodecRegistry
-    let encoding: CodecRegistry
+    let codecs: CodecRegistry
     let limits: ImageService.Limits
     let quality: Int
     let formatQualities: [ImageFormat: Int]
@@ -149,7 +148,7 @@ struct ResultMaker: Sendable {
             }
             return File(
                 json: try description.json(
-                    of: source.data, info, decoding, limits: limits.decoding, cancellation: cancellation))
+                    of: source.data, info, codecs, limits: limits.decoding, cancellation: cancellation))
         } catch {
             switch error {
             case .unrecognizedFormat, .decoding: for judgment in source.judgments { judgment.reject() }
@@ -171,7 +170,7 @@ struct ResultMaker: Sendable {
             return File(data, info.format)
         }
         let (image, geometry) = try processed(recipe, data, info, cancellation)
-        let choice = FormatChoice(recipe: recipe, accepted: formats, codecs: encoding)
+        let choice = FormatChoice(recipe: recipe, accepted: formats, codecs: codecs)
         let candidates = choice.formats(of: image, from: info.format)
         let mayHaveGainMap = candidates.contains(where: GainMap.formats.contains)
         let encoding = ResultEncoding(
@@ -184,13 +183,13 @@ struct ResultMaker: Sendable {
     /// What the result keeps.
     private func metadata(_ recipe: Recipe, _ original: Data) throws(WebImageError) -> ImageMetadata? {
         guard !recipe.stripsMetadata || recipe.keepsCopyright else { return nil }
-        let metadata = try decoding.metadata(of: original)
+        let metadata = try codecs.metadata(of: original)
         return recipe.stripsMetadata ? metadata.copyright : metadata
     }
 
     /// What the header of a file says, if it is within the limits.
     func info(of data: Data) throws(WebImageError) -> ImageInfo {
-        let info = try decoding.info(of: data, limits: limits.decoding)
+        let info = try codecs.info(of: data, limits: limits.decoding)
         guard info.size.pixelCount <= limits.decoding.pixelCount else {
             throw .limitExceeded(reason: .pixels(size: info.size, limit: limits.decoding.pixelCount))
         }
@@ -211,11 +210,11 @@ struct ResultMaker: Sendable {
         var shown = recipe.mayKeepGainMap ? ImageGeometry() : nil
         if recipe.usesEmbeddedThumbnail, case .jpeg(let thumbnail) = EmbeddedThumbnail(startOf: original) {
             data = thumbnail
-            size = try decoding.info(of: thumbnail, limits: limits.decoding).size
+            size = try codecs.info(of: thumbnail, limits: limits.decoding).size
         }
         var orientation = ImageOrientation.up
         if !recipe.isUpright {
-            let number = try decoding.metadata(of: data).exif.flatMap { EXIFFields($0) }?.orientation
+            let number = try codecs.metadata(of: data).exif.flatMap { EXIFFields($0) }?.orientation
             orientation = number.flatMap { ImageOrientation(rawValue: $0) } ?? .up
         }
         let turn = Turn(recipe, orientation: orientation)
@@ -230,7 +229,7 @@ struct ResultMaker: Sendable {
                 options.thumbnail = Thumbnail(.pixels(width: target.width, height: target.height), mode: .stretch)
             }
         }
-        var image = try decoding.decode(data, options: options)
+        var image = try codecs.decode(data, options: options)
         if let trim = recipe.trim {
             image = try image.processed(
                 by: [.trim(tolerance: trim.tolerance, color: trim.color, symmetry: trim.symmetry)], tracking: &shown,
@@ -252,14 +251,14 @@ struct ResultMaker: Sendable {
     /// Whether a result can have several frames.
     private func mayBeAnimated(_ recipe: Recipe) -> Bool {
         guard case .format(let format) = recipe.output else { return true }
-        return encoding.canEncodeAnimation(as: format)
+        return codecs.canEncodeAnimation(as: format)
     }
 
     /// Returns the service's watermark, if it is within the limits at its size on the result.
     private func checkedMark(
         _ option: Recipe.Watermark, on geometry: RecipeGeometry, _ cancellation: Cancellation
     ) throws(WebImageError) -> RecipeSteps.Mark {
-        guard let mark = try watermark?.mark(decoding, limits.decoding, cancellation) else {
+        guard let mark = try watermark?.mark(codecs, limits.decoding, cancellation) else {
             throw .processing(identifier: "watermark", reason: .failed("the service has no watermark"))
         }
         let (natural, size) = (mark.image.pixels.size, option.size(of: mark.image.pixels.size, on: geometry))

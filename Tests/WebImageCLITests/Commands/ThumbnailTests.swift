@@ -233,9 +233,7 @@ import WebImageTestSupport
         let isolation = IsolatedDecoding()
         let others = Set(Self.descendants)
         let large = try #require(ThumbnailSize("large"))
-        let codecs = CodecRegistry()
-        codecs.registerIsolatedFormats(in: isolation)
-        let result = try ThumbnailRenderer(codecs, isolation: isolation).thumbnail(of: file, fitting: large)
+        let result = try ThumbnailRenderer(isolation: isolation).thumbnail(of: file, fitting: large)
         #expect(result.size == size)
         let peaks = Set(Self.descendants).subtracting(others).map { ProcessMemory(of: $0).peakByteCount }
         let peak = try #require(peaks.max())

@@ -229,7 +229,7 @@ import WebImageTestSupport
     }
 
     @Test func recognizesAnAnimationWithoutAFrameCount() async throws {
-        let decoded = try CodecRegistry.shared.decode(try animatedGIF())
+        let decoded = try CodecRegistry.builtIn.decode(try animatedGIF())
         let image = Image(pixels: decoded.pixels, animation: decoded.animation)
         let cache = fixture.cache()
         await cache.store(image, for: key, in: .memory)
@@ -257,7 +257,7 @@ import WebImageTestSupport
     @Test func storesOnlyFirstFramesInACacheWithoutAnimation() async throws {
         let gif = try animatedGIF()
         let cache = fixture.cache { $0.allowsAnimated = false }
-        let animated = try CodecRegistry.shared.decode(gif)
+        let animated = try CodecRegistry.builtIn.decode(gif)
         await cache.store(animated, data: gif, for: key)
         #expect(cache.image(inMemoryFor: key)?.frameCount == 1)
         #expect(await cache.tier(holding: key, in: .memory) == .memory)

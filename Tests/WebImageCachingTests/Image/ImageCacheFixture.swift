@@ -20,7 +20,7 @@ struct ImageCacheFixture {
     ) -> ImageCache {
         var configuration = ImageCache.Configuration()
         if let decoder {
-            configuration.codecs = CodecRegistry(decoders: CodecRegistry.builtInDecoders + [decoder])
+            configuration.codecs = CodecRegistry(decoders: CodecRegistry.builtInDecoders() + [decoder])
         }
         configuration.onFailure = { [reports] in reports.add($0) }
         configure(&configuration)

@@ -134,7 +134,7 @@ import WebImageTestSupport
     @Test func storesOnlyFirstFramesInACacheWithoutAnimation() async throws {
         let cache = fixture.cache { $0.allowsAnimated = false }
         let gif = try animatedGIF()
-        let animated = try CodecRegistry.shared.decode(gif)
+        let animated = try CodecRegistry.builtIn.decode(gif)
         cache.storeLoaded(animated, original: change(gif), for: key)
         #expect(cache.image(inMemoryFor: key)?.animation == nil && cache.image(inMemoryFor: key)?.frameCount == 1)
         #expect(cache.memory.value(for: key) == nil)

@@ -31,13 +31,13 @@ import WebImageTestSupport
         image.format = format
         let data = try #require(await stored(image, in: fixture.cache()))
         #expect(ImageFormat(signatureOf: data) == expected)
-        #expect(try CodecRegistry.shared.info(of: data).hasAlpha == (alpha < 255))
+        #expect(try CodecRegistry.builtIn.info(of: data).hasAlpha == (alpha < 255))
     }
 
     @Test func keepsTheBytesOfAnAnimation() async throws {
         let gif = try animatedGIF()
         // Decoding keeps the bytes of an animation.
-        var image = try CodecRegistry.shared.decode(gif)
+        var image = try CodecRegistry.builtIn.decode(gif)
         #expect(image.animation != nil && image.data == gif)
         #expect(image.memoryCost == image.pixels.byteCount + gif.count)
         #expect(await stored(image, in: fixture.cache()) == gif)
@@ -45,14 +45,14 @@ import WebImageTestSupport
         image.isThumbnail = true
         let copy = try #require(await stored(image, in: fixture.cache()))
         #expect(copy != gif)
-        let (info, original) = try (CodecRegistry.shared.info(of: copy), CodecRegistry.shared.info(of: gif))
+        let (info, original) = try (CodecRegistry.builtIn.info(of: copy), CodecRegistry.builtIn.info(of: gif))
         #expect(info.frameDurations == original.frameDurations && info.loopCount == original.loopCount)
     }
 
     @Test func encodesInTheRequestedQuality() async throws {
         let image = try noise()
         let data = await stored(image, in: fixture.cache())
-        #expect(data == (try CodecRegistry.shared.encode(image, as: .jpeg, options: EncodingOptions(quality: 0.9))))
+        #expect(data == (try CodecRegistry.builtIn.encode(image, as: .jpeg, options: EncodingOptions(quality: 0.9))))
         let small = await stored(image, in: fixture.cache { $0.encodingQuality = 0.2 })
         #expect(small?.count ?? .max < data?.count ?? 0)
     }

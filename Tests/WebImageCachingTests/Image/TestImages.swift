@@ -13,7 +13,7 @@ func solidImage(_ width: Int = 8, _ height: Int = 6, alpha: UInt8 = 255) throws 
 
 /// A PNG file of one color.
 func solidPNG(_ width: Int = 8, _ height: Int = 6) throws -> Data {
-    try CodecRegistry.shared.encode(try solidImage(width, height), as: .png)
+    try CodecRegistry.builtIn.encode(try solidImage(width, height), as: .png)
 }
 
 /// The animated GIF among the fixtures.

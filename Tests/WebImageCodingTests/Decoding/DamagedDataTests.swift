@@ -179,7 +179,7 @@ import WebImageTestSupport
 
     private func faults(_ data: Data) throws -> [String] {
         let format = try #require(ImageFormat(signatureOf: data))
-        let decoder = try #require(CodecRegistry.builtInDecoders.first { $0.format == format })
+        let decoder = try #require(CodecRegistry.builtInDecoders().first { $0.format == format })
         var exercise = DecoderExercise(decoder, input: data)
         exercise.run()
         return exercise.faults

@@ -156,7 +156,7 @@ import WebImageCore
 
     /// All results for `data`: a preview, the image, the frames.
     private func decoded(_ data: Data, over byte: UInt8) -> [Pixels] {
-        let registry = CodecRegistry.shared
+        let registry = CodecRegistry.builtIn
         var images: [Pixels] = []
         func collect(_ decode: () throws -> PixelBuffer?) {
             fillPool(with: byte)

@@ -131,9 +131,9 @@ import WebImageTestSupport
             do throws(WebImageError) {
                 let image: Image
                 if index / files.count % 2 == 0 {
-                    image = try CodecRegistry.shared.decode(data, options: options)
+                    image = try CodecRegistry.builtIn.decode(data, options: options)
                 } else {
-                    let decoder = try CodecRegistry.shared.makeIncrementalDecoder(
+                    let decoder = try CodecRegistry.builtIn.makeIncrementalDecoder(
                         startingWith: data.prefix(100), options: options)
                     try decoder?.append(data.dropFirst(100))
                     guard let decoder else { return }

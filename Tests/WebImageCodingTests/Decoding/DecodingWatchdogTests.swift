@@ -12,7 +12,7 @@ import WebImageCore
     private var options = DecodingOptions()
 
     init() {
-        registry = CodecRegistry(decoders: CodecRegistry.builtInDecoders + [decoder])
+        registry = CodecRegistry(decoders: CodecRegistry.builtInDecoders() + [decoder])
         options.limits.seconds = 0.05
     }
 

@@ -35,7 +35,7 @@ import WebImageTestSupport
         var options = DecodingOptions(
             thumbnail: side == 0 ? nil : Thumbnail(.pixels(width: side, height: side)), firstFrameOnly: true)
         options.limits.memoryByteCount = 1
-        let error = #expect(throws: WebImageError.self) { try CodecRegistry.shared.decode(data, options: options) }
+        let error = #expect(throws: WebImageError.self) { try CodecRegistry.builtIn.decode(data, options: options) }
         guard case .limitExceeded(.memory(let byteCount, _), _) = error else {
             Issue.record("\(error.map { "\($0)" } ?? "no error")")
             return 0

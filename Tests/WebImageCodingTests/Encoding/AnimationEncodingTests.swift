@@ -182,8 +182,8 @@ import WebImageTestSupport
         let moving = try registry.decode(registry.encode(source.encodable(), as: .png))
         var animation = EncodableAnimation()
         animation.append(images[0], duration: 0.5)
-        animation.append(try registry.encode(images[1], as: .png), duration: 0.25)
-        animation.append(contentsOfFile: file, duration: 0.2)
+        animation.append(try registry.encode(images[1], as: .png), duration: 0.25, registry: registry)
+        animation.append(contentsOfFile: file, duration: 0.2, registry: registry)
         animation.append(contentsOf: try moving.animation.orThrow())
         animation.frames.swapAt(0, 1)
         let copy = try PixelAnimation(reading: registry.encode(animation, as: .png))
@@ -275,19 +275,19 @@ extension GIFFile {
     func passesOnTheErrorOfAFrame(_ format: ImageFormat) throws {
         var animation = EncodableAnimation()
         animation.append(try image(2, 2), duration: 1)
-        animation.append(Data("not an image".utf8), duration: 1)
+        animation.append(Data("not an image".utf8), duration: 1, registry: registry)
         #expect {
             try registry.encode(animation, as: format)
         } throws: {
             if case .unrecognizedFormat? = $0 as? WebImageError { true } else { false }
         }
         animation.frames.removeLast()
-        animation.append(contentsOfFile: URL(filePath: "/nowhere/at/all.png"), duration: 1)
+        animation.append(contentsOfFile: URL(filePath: "/nowhere/at/all.png"), duration: 1, registry: registry)
         #expect(throws: WebImageError.file(path: "/nowhere/at/all.png", errno: ENOENT)) {
             try registry.encode(animation, as: format)
         }
         animation.frames.removeLast()
-        animation.append(contentsOfFile: URL(filePath: "/tmp"), duration: 1)
+        animation.append(contentsOfFile: URL(filePath: "/tmp"), duration: 1, registry: registry)
         #expect(throws: WebImageError.self) { try registry.encode(animation, as: format) }
     }
 

@@ -142,7 +142,7 @@ import WebImageCore
         for row in 3..<38 { copied += bytes[(row * 60 + 5) * 4..<(row * 60 + 56) * 4] }
         let copy = try Pixels(size: part.size, bytes: copied).buffer(isOpaque: isOpaque)
         let options = EncodingOptions(quality: 0.9)
-        let encoded = try CodecRegistry.shared.encode(Image(pixels: part), as: format, options: options)
-        #expect(encoded == (try CodecRegistry.shared.encode(Image(pixels: copy), as: format, options: options)))
+        let encoded = try CodecRegistry.builtIn.encode(Image(pixels: part), as: format, options: options)
+        #expect(encoded == (try CodecRegistry.builtIn.encode(Image(pixels: copy), as: format, options: options)))
     }
 }

@@ -220,8 +220,8 @@ import WebImageCore
     ]) func tellsCustomDecodersTheSizeThatBuiltInOnesReturn(options: DecodingOptions) throws {
         var pixels = try MutablePixelBuffer(width: 60, height: 40)
         pixels.clear()
-        let file = try CodecRegistry.shared.encode(Image(pixels: pixels.freeze(isOpaque: false)), as: .png)
-        let decoded = try CodecRegistry.shared.decode(file, options: options)
+        let file = try CodecRegistry.builtIn.encode(Image(pixels: pixels.freeze(isOpaque: false)), as: .png)
+        let decoded = try CodecRegistry.builtIn.decode(file, options: options)
         #expect(options.targetSize(of: PixelSize(width: 60, height: 40)) == decoded.pixels.size)
     }
 

@@ -68,7 +68,7 @@ import WebImageTestSupport
     @Test(arguments: fixtures) func survivesDamage(_ fixture: Fixture) throws {
         let data = try fixture.data()
         let format = try #require(ImageFormat(signatureOf: data))
-        let decoder = try #require(CodecRegistry.builtInDecoders.first { $0.format == format })
+        let decoder = try #require(CodecRegistry.builtInDecoders().first { $0.format == format })
         func check(_ data: Data, _ what: @autoclosure () -> String) {
             var exercise = DecoderExercise(decoder, input: data)
             exercise.run()

@@ -136,17 +136,16 @@ import WebImageTestSupport
 
     /// An icon can hold a JPEG 2000: the same limits hold for it.
     @Test func anIconIsBoundedLikeItsImages() throws {
-        CodecRegistry.shared.registerFormats()
         for claim in Self.claims.prefix(4) {
             let image = claim.maker().data
             let entry = Data("ic07".utf8) + Data(bigEndian: image.count + 8) + image
             let icon = Data("icns".utf8) + Data(bigEndian: entry.count + 8) + entry
-            let error = #expect(throws: WebImageError.self) { try CodecRegistry.shared.decode(icon) }
+            let error = #expect(throws: WebImageError.self) { try registry.decode(icon) }
             guard case .limitExceeded(.memory, _) = error else {
                 Issue.record("\(String(describing: error))")
                 return
             }
-            #expect(try CodecRegistry.shared.info(of: icon).size.width > 0)
+            #expect(try registry.info(of: icon).size.width > 0)
         }
     }
 

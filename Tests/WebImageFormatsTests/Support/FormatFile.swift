@@ -12,11 +12,7 @@ struct FormatFiles {
 
     init() throws { directory = try TemporaryDirectory() }
 
-    static let registry = {
-        let registry = CodecRegistry()
-        registry.registerFormats(writesHEIC: true)
-        return registry
-    }()
+    static let registry = CodecRegistry.inProcess()
 
     /// Smooth, with one edge; alpha in the upper half if wanted.
     static func painting(_ size: PixelSize, hasAlpha: Bool = false) throws -> PixelBuffer {

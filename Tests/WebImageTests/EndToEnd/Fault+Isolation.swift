@@ -30,9 +30,7 @@ extension Fault {
         switch self {
         case .busyFormat: configuration.codecs = CodecRegistry(decoders: [BusyDecoder()], encoders: [])
         case .complexImage:
-            let codecs = CodecRegistry()
-            codecs.registerIsolatedFormats(in: try decoding(with: "webimage-decoder"))
-            configuration.codecs = codecs
+            configuration.isolatedDecoding = try decoding(with: "webimage-decoder")
         case .crashedDecoder:
             configuration.isolation = .allFormats
             configuration.isolatedDecoding = try decoding(with: "MisbehavingDecoder")
