@@ -214,7 +214,7 @@ import Testing
         #expect(probe.limit(memoryByteCount: 1 << 20))
         let threads = try #require(entries("/proc/\(process)/task"))
         #expect(threads.count > 32)
-        for thread in threads { #expect(getpriority(target, id_t(thread) ?? 0) == 19) }
+        #expect(threads.allSatisfy { getpriority(target, id_t($0) ?? 0) == 19 })
         #expect(getpriority(target, id_t(probe.process.pid)) == getpriority(target, 0))
     }
 }
