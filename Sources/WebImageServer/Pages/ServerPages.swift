@@ -31,9 +31,7 @@ struct ServerPages: Sendable {
 
     /// The version, and where images are decoded: the layers that hold, and why others do not.
     private var status: String {
-        let images = service.configuration.images
-        let isolation =
-            images.isolation == .never ? "isolation: none" : "\(images.isolatedDecoding.blockingStatus)"
+        let isolation = service.configuration.images.isolatedDecoding.blockingStatus
         return "webimage-server \(LibraryVersion.text)\n\(isolation)\n"
     }
 
