@@ -304,6 +304,8 @@ final class GallerySavingTests: GTKTestCase {
         try ViewerFixture.with { fixture in
             fixture.open([try fixture.write(try picture(30, 20) { _, _ in shade(7) }, "a.png")])
             fixture.settle()
+            // The others look for printers on the network.
+            ObjectPointer(gtk_settings_get_default()).set("gtk-print-backends", "file")
             var hasWorked: Bool?
             var (isOpen, call) = (false, MainLoopCall?.none)
             // From the main loop: a dialog with a main loop of its own would keep this test from going on.
