@@ -3,10 +3,11 @@ internal import Synchronization
 
 /// A flag that tells long-running work (a decode, a resize) that its result is no longer needed.
 ///
-/// Work polls the flag at its checkpoints: a scan, a batch of rows, a frame. The flag may be set from any thread and is
-/// never cleared.
+/// Work polls the flag at its checkpoints: a scan, a batch of rows, a frame. Work that waits is woken. The flag may be set
+/// from any thread and is never cleared.
 public final class Cancellation: Sendable {
     private let flag = Atomic(false)
+    private let handlers = Lock(Handlers())
     private let onPoll: (@Sendable (Cancellation) -> Void)?
     private let parent: Cancellation?
     /// The time that the work may take before ``check()`` throws; `nil` for no limit.
@@ -39,14 +40,52 @@ public final class Cancellation: Sendable {
         return flag.load(ordering: .relaxed) || budget?.isAbandoned == true || parent?.isCancelled == true
     }
 
-    /// Stops the work at its next checkpoint.
-    public func cancel() { flag.store(true, ordering: .relaxed) }
+    /// Stops the work at its next checkpoint, and wakes it if it waits.
+    public func cancel() {
+        flag.store(true, ordering: .relaxed)
+        for handler in handlers.withLock({ $0.takeAll() }) { handler() }
+    }
 
     /// Throws ``WebImageError/cancelled`` if the flag is set, or ``WebImageError/LimitFailure/processorTime(seconds:)``
     /// if the time is used up. Called at checkpoints.
     public func check() throws(WebImageError) {
         if isCancelled { throw .cancelled }
         if let budget, budget.isSpent { throw budget.error }
+    }
+}
+
+// MARK: - Work that waits
+
+extension Cancellation {
+    private struct Handlers {
+        private var handlers: [Int: @Sendable () -> Void] = [:]
+        private var lastNumber = 0
+
+        mutating func add(_ handler: @escaping @Sendable () -> Void) -> Int {
+            lastNumber += 1
+            handlers[lastNumber] = handler
+            return lastNumber
+        }
+
+        mutating func remove(_ number: Int) { handlers[number] = nil }
+
+        mutating func takeAll() -> [@Sendable () -> Void] {
+            defer { handlers = [:] }
+            return Array(handlers.values)
+        }
+    }
+
+    /// Calls `body`, which waits for something, and `handler` if the flag is set meanwhile or was set before: it ends the wait. Called on the
+    /// thread that cancels, perhaps once more just after `body` has returned.
+    package func withHandler<Result, Failure: Error>(
+        _ handler: @escaping @Sendable () -> Void, _ body: () throws(Failure) -> Result
+    ) throws(Failure) -> Result {
+        let number = handlers.withLock { $0.add(handler) }
+        defer { handlers.withLock { $0.remove(number) } }
+        // The flag is set before the handlers are taken.
+        if flag.load(ordering: .relaxed) { handler() }
+        guard let parent else { return try body() }
+        return try parent.withHandler(handler, body)
     }
 }
 

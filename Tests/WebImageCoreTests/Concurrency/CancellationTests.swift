@@ -11,4 +11,28 @@ import WebImageCore
         #expect(cancellation.isCancelled)
         #expect(throws: WebImageError.cancelled) { try cancellation.check() }
     }
+
+    @Test func cancellingCallsTheHandlersOfWaits() {
+        let cancellation = Cancellation()
+        let count = LockBox(0)
+        let handler: @Sendable () -> Void = { count.withLock { $0 += 1 } }
+        cancellation.withHandler(handler) {
+            cancellation.withHandler(handler) {}
+            #expect(count.withLock { $0 } == 0)
+            cancellation.cancel()
+            #expect(count.withLock { $0 } == 1)
+            cancellation.cancel()
+            #expect(count.withLock { $0 } == 1)
+        }
+        // At once.
+        cancellation.withHandler(handler) { #expect(count.withLock { $0 } == 2) }
+    }
+
+    @Test func cancellingAParentCallsTheHandlers() {
+        let parent = Cancellation()
+        let child = Cancellation(parent, within: TimeBudget(seconds: 1000))
+        let count = LockBox(0)
+        child.withHandler({ count.withLock { $0 += 1 } }) { parent.cancel() }
+        #expect(count.withLock { $0 } == 1)
+    }
 }

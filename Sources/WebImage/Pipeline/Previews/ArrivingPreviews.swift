@@ -101,9 +101,12 @@ final class ArrivingPreviews: Sendable {
         let (body, expected, decoder) = state.withLock { ($0.newest, $0.expected, $0.decoder) }
         guard let body else { return }
         let options = load.context.decodingOptions(pipeline, allowsDamage: true, cancellation: abandonment)
-        let result = Result { () throws(WebImageError) in
-            try decoder.preview(
-                of: body, expected: expected, codecs: pipeline.codecs, options: options, cancellation: cancellation)
+        let result = Result { [abandonment] () throws(WebImageError) in
+            // A decoder that waits for another process does not poll.
+            try cancellation.withHandler({ abandonment.cancel() }) { () throws(WebImageError) in
+                try decoder.preview(
+                    of: body, expected: expected, codecs: pipeline.codecs, options: options, cancellation: cancellation)
+            }
         }
         if let image = (try? result.get())?.image, !cancellation.isCancelled {
             pipeline.counters.change { $0.previews += 1 }
