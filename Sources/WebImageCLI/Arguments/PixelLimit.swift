@@ -40,7 +40,8 @@ struct PixelLimit: Sendable {
 
     /// The value of the option that allows decoding to take so much memory.
     static func count(forMemory byteCount: Int) -> Int {
-        max(0, byteCount - workingByteCount + bytesPerPixel - 1) / bytesPerPixel
+        let rest = max(byteCount, workingByteCount) - workingByteCount
+        return rest / bytesPerPixel + (rest % bytesPerPixel > 0 ? 1 : 0)
     }
 
     /// Returns the limits for an input.
@@ -88,7 +89,7 @@ struct PixelCount: CustomStringConvertible {
     var sufficientLimit: String {
         guard value > 1_000_000 else { return "\(value)" }
         let step = value > 50_000_000 ? 50 : 1
-        let millions = (value + 999_999) / 1_000_000
+        let millions = value / 1_000_000 + (value % 1_000_000 > 0 ? 1 : 0)
         return "\((millions + step - 1) / step * step)M"
     }
 

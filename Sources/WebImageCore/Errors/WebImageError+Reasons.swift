@@ -162,7 +162,7 @@ extension WebImageError.DecodingFailure {
     var advice: String? {
         switch self {
         case .truncated: "Load it again."
-        case .page(_, let count): "Pages are numbered from 0 to \(count - 1)."
+        case .page(_, let count): "Pages are numbered from 0 to \(max(count, 1) - 1)."
         case .noDecoder: "Use CodecRegistry.shared, and build webimage-decoder with this format."
         case .corrupt, .unsupported: nil
         }
@@ -277,16 +277,18 @@ extension WebImageError.IsolationFailure {
 extension WebImageError.FrameFailure {
     var problem: String {
         switch self {
-        // Users count from 1.
         case .none: "there are no frames"
         case .durationCount(let count, let frameCount): "there are \(count) durations for \(frameCount) frames"
-        case .duration(let seconds, let frame): "the duration of frame \(frame + 1) is \(seconds) s"
+        case .duration(let seconds, let frame): "the duration of frame \(Self.number(frame)) is \(seconds) s"
         case .size(let size, let frame, let expected):
-            "frame \(frame + 1) has \(size) pixels, the first has \(expected)"
+            "frame \(Self.number(frame)) has \(size) pixels, the first has \(expected)"
         case .outsideSheet(let rect, let frame, let sheet):
-            "the rectangle of frame \(frame + 1), \(rect.text), is empty or not inside the sheet of \(sheet) pixels"
+            "the rectangle of frame \(Self.number(frame)), \(rect.text), is empty or not inside the sheet of \(sheet) pixels"
         }
     }
+
+    /// Users count from 1.
+    private static func number(_ frame: Int) -> Int { frame == .max ? frame : frame + 1 }
 
     var advice: String? {
         switch self {

@@ -98,6 +98,12 @@ import WebImage
         // A bound of a decoder, which no option raises, and more pixels than an image can have.
         #expect(settings.sufficientLimit(forMemory: 500 << 20, allowed: 448 << 20, size: nil) == nil)
         #expect(settings.sufficientLimit(forMemory: 1 << 40, allowed: 1 << 30, size: nil) == nil)
+        // A decoder process that was taken over sends any number.
+        for number in [Int.min, -1, 0, .max] {
+            let size = PixelSize(width: number, height: .max)
+            #expect(settings.sufficientLimit(forMemory: number, allowed: number, size: size) == nil)
+            _ = settings.sufficientLimit(forMemory: number, allowed: 1 << 30, size: nil)?.sufficientLimit
+        }
     }
 
     @MainActor @Test func eachOptionInAnAdviceIsAnOptionOfGet() {

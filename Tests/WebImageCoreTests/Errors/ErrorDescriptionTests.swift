@@ -218,4 +218,25 @@ import WebImageCore
             return
         }
     }
+
+    /// Processes that were taken over send such numbers.
+    @Test func extremeNumbersHaveTexts() {
+        let size = PixelSize(width: .max, height: .min)
+        let rect = PixelRect(x: .min, y: .max, width: .max, height: .min)
+        for number in [Int.min, .min + 1, -1, 0, .max] {
+            let errors: [WebImageError] = [
+                .decoding(format: .png, reason: .page(number, count: number)),
+                .limitExceeded(reason: .pixels(size: size, limit: number)),
+                .limitExceeded(reason: .side(width: number, height: number)),
+                .limitExceeded(reason: .memory(byteCount: number, limit: number)),
+                .outOfResources(reason: .decodingThreads(format: .png, count: number)),
+                .encoding(format: .png, reason: .frameNumber(number, frameCount: number)),
+                .invalidFrames(reason: .durationCount(number, frameCount: number)),
+                .invalidFrames(reason: .duration(.nan, frame: number)),
+                .invalidFrames(reason: .size(size, frame: number, expected: size)),
+                .invalidFrames(reason: .outsideSheet(rect, frame: number, sheet: size)),
+            ]
+            for error in errors { #expect(!error.description.isEmpty) }
+        }
+    }
 }
