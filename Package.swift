@@ -77,7 +77,8 @@ var targets: [Target] = [
     .target(name: "CWebImageLock"),
     .target(name: "CWebImageSystem"),
     .target(name: "CWebImageIsolation"),
-    .target(name: "CWebImageSandbox", dependencies: ["CWebImageIsolation"], linkerSettings: [.linkedLibrary("seccomp")]),
+    .target(
+        name: "CWebImageSandbox", dependencies: ["CWebImageIsolation"], linkerSettings: [.linkedLibrary("seccomp")]),
     .target(name: "CWebImageJPEG", linkerSettings: [.linkedLibrary("jpeg")]),
     .target(name: "CWebImagePNG", linkerSettings: [.linkedLibrary("png16")]),
     .target(name: "CWebImageCurl"),
@@ -153,7 +154,8 @@ var targets: [Target] = [
             "DecodeMemoryProbe", "CodingTestSupport",
         ]),
     program(
-        "MisbehavingDecoder", ["WebImageIsolation", "WebImageCoding", "WebImageCore", "CWebImageSandbox"],
+        "MisbehavingDecoder",
+        ["WebImageIsolation", "WebImageCoding", "WebImageCore", "CWebImageIsolation", "CWebImageSandbox"],
         path: "Tests/MisbehavingDecoder"),
     .target(name: "CIsolationHost", path: "Tests/CIsolationHost"),
     .executableTarget(
@@ -170,7 +172,8 @@ var targets: [Target] = [
         "WebImageIsolationTests",
         [
             "WebImageIsolation", "WebImageCoding", "WebImage", "CWebImageIsolation", "WebImageDecoder",
-            "MisbehavingDecoder", "IsolationHost", "MutatedFiles", "CodingTestSupport", "SandboxProbe", "CIsolationHost",
+            "MisbehavingDecoder", "IsolationHost", "MutatedFiles", "CodingTestSupport", "SandboxProbe",
+            "CIsolationHost",
         ]
             + (hasFormats ? ["WebImageFormats"] : []), hasFormats ? [.define("WEBIMAGE_FORMATS")] : []),
     tests(

@@ -35,11 +35,9 @@ final class DecoderService: Sendable {
     func run() -> Never {
         // Libraries recurse into files; 8 MiB is what a main thread has.
         guard PlatformThread.start(name: "decode", { [self] in work() }) else { exit(1) }
-        send(.ready(version: LibraryVersion.text, report), number: nil)
+        send(.ready(version: LibraryVersion.text, report), number: 0)
         while true {
-            guard let message = try? channel.receive(milliseconds: -1),
-                let request = try? IncomingRequest(message)
-            else { _exit(0) }
+            guard let message = try? channel.receive(), let request = try? IncomingRequest(message) else { _exit(0) }
             switch request.content {
             case .cancel:
                 let isCurrent = state.withLock { state in
@@ -88,12 +86,9 @@ final class DecoderService: Sendable {
         }
     }
 
-    func send(_ reply: DecoderReply, number: Int?) {
-        var message = MessageWriter()
-        if let number { message.write(number) }
-        message.write(reply)
+    func send(_ reply: DecoderReply, number: Int) {
         do {
-            try channel.send(message.bytes)
+            try channel.send(MessageEncoder.bytes(of: NumberedReply(number: number, reply: reply)))
         } catch {
             _exit(0)
         }
@@ -132,10 +127,9 @@ struct IncomingRequest: Sendable {
     let memory: [SharedMemory]
 
     init(_ message: Channel.Message) throws {
-        var reader = MessageReader(message.bytes)
-        let header: RequestHeader = try reader.value()
-        (number, threadCount, inputByteCount) = (header.number, header.threadCount, header.inputByteCount)
-        content = try DecoderRequest(from: &reader)
+        let request: NumberedRequest = try MessageDecoder.value(of: message.bytes, from: .program)
+        (number, threadCount, inputByteCount) = (request.number, request.threadCount, request.inputByteCount)
+        content = request.content
         memory = message.memory
     }
 }

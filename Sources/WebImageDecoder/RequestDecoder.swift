@@ -22,16 +22,44 @@ final class RequestDecoder {
     /// `nil` for requests without a reply.
     func reply(to request: IncomingRequest, cancellation: Cancellation) -> DecoderReply? {
         do throws(WebImageError) {
-            return try result(of: request, cancellation)
+            return try reply(request, cancellation)
         } catch {
-            return .failure(error)
+            return .failure(DecoderFailure(error))
         }
     }
 
-    private func result(
-        of request: IncomingRequest, _ cancellation: Cancellation
+    private func reply(
+        _ request: IncomingRequest, _ cancellation: Cancellation
     ) throws(WebImageError) -> DecoderReply? {
         switch request.content {
+        case .info(let format): return try info(format, request)
+        case .probe(let format): return try probe(format, request)
+        case .metadata(let format): return try metadata(format, request)
+        case .profile(let format): return try profile(format, request)
+        case .gainMap(let format): return try gainMap(format, request)
+        case .decode(let format, let sent): return try image(format, sent.options, request, cancellation)
+        case .animation(let format, let sent): return try animation(format, sent.options, request, cancellation)
+        case .openFrames(let session, let format, let sent):
+            return try openFrames(session, format, sent.options, request)
+        case .frame(let session, let index): return try frame(session, index, cancellation)
+        case .openIncremental(let session, let format, let sent):
+            return try openIncremental(session, format, sent.options)
+        case .append(let session): return try append(session, request)
+        case .preview(let session): return try preview(session)
+        case .finish(let session): return try finish(session)
+        case .encode(let format, let sent, let layout):
+            return try encoded(format, sent.options, cancellation) { () throws(WebImageError) in
+                .still(Image(pixels: try pixels(layout, request.memory.first)))
+            }
+        case .encodeAnimation(let format, let sent, let size, let isOpaque, let loopCount, let durations):
+            return try encoded(format, sent.options, cancellation) { () throws(WebImageError) in
+                let frames = RequestedFrames(size: size, loopCount: loopCount, durations: durations) {
+                    [self] (index) throws(WebImageError) in try requestedFrame(index)
+                }
+                var animation = EncodableAnimation(frames)
+                animation.isOpaque = isOpaque
+                return .animation(animation)
+            }
         case .keepInput:
             input = nil
             input = request.memory.first?.mapped(.reading)
@@ -39,84 +67,140 @@ final class RequestDecoder {
             output = nil
             output = request.memory.first.flatMap(OutputMemory.init)
         case .rest: rest()
-        case .info(let format):
-            return .info(try decoder(of: format).info(of: input(request)))
-        case .probe(let format):
-            return .probe(try decoder(of: format).probe(input(request)))
-        case .metadata(let format):
-            let metadata = try (decoder(of: format) as? any MetadataDecoder)?.metadata(of: input(request))
-            return try parts([metadata?.exif, metadata?.xmp].map { $0.map(Array.init) })
-        case .profile(let format):
-            let profile = try (decoder(of: format) as? any ProfileDecoder)?.colorProfile(of: input(request))
-            return try parts([profile?.bytes])
-        case .gainMap(let format):
-            let map = try (decoder(of: format) as? any GainMapDecoder)?.gainMap(of: input(request))
-            return try parts([map.map { Array($0.file) }, map?.metadataBytes, map?.colors?.bytes])
-        case .decode(let format, var options):
-            options.cancellation = cancellation
-            options.spoolSource = spoolSource
-            return .image(
-                try decoded { () throws(WebImageError) in
-                    try decoder(of: format).decode(input(request), options: options)
-                })
-        case .animation(let format, var options):
-            options.cancellation = cancellation
-            return .animation(
-                try decoder(of: format).animation(of: input(request), options: options).map(AnimationDescription.init))
-        case .openFrames(let session, let format, let options):
-            guard let source = try decoder(of: format).animation(of: input(request), options: options) else {
-                throw format.corrupt("no animation")
-            }
-            sessions.open(session, .frames(source.makeFrameReader(), source.frames.count, format))
-            return .done
-        case .frame(let session, let index):
-            guard case .frames(let reader, let count, let format)? = sessions[session] else {
-                return .noSession
-            }
-            guard (0..<count).contains(index) else { throw format.corrupt("no such frame") }
-            return .image(
-                try decoded { () throws(WebImageError) in
-                    Image(pixels: try reader.frame(at: index, cancellation: cancellation))
-                })
-        case .openIncremental(let session, let format, var options):
-            options.cancellation = nil
-            options.spoolSource = spoolSource
-            guard let decoder = try decoder(of: format).makeIncrementalDecoder(options: options) else {
-                throw format.unsupported("parts of files")
-            }
-            sessions.open(session, .incremental(decoder))
-            return .done
-        case .append(let session):
-            guard case .incremental(let decoder)? = sessions[session] else { return .noSession }
-            // A decoder may keep the bytes, and the input is not kept as it is.
-            try decoder.append(Data(Array(input(request))))
-            return .arrived(decoder.probe, decoder.animation.map(AnimationDescription.init))
-        case .preview(let session):
-            guard case .incremental(let decoder)? = sessions[session] else { return .noSession }
-            guard let image = try decoder.preview() else { return .preview(nil) }
-            return .preview(try decoded(image))
-        case .finish(let session):
-            guard case .incremental(let decoder)? = sessions[session] else { return .noSession }
-            let image = try decoder.finish()
-            sessions.close(session)
-            return .image(try decoded(image))
         case .close(let session): sessions.close(session)
-        case .encode(let format, var options, let layout):
-            options.cancellation = cancellation
-            let pixels = try pixels(layout, request.memory.first)
-            return try parts([Array(try registry.encode(Image(pixels: pixels), as: format, options: options))])
-        case .encodeAnimation(let format, var options, let size, let isOpaque, let loopCount, let durations):
-            options.cancellation = cancellation
-            let frames = RequestedFrames(
-                size: size, loopCount: loopCount, durations: durations,
-                request: { [self] (index) throws(WebImageError) in try requestedFrame(index) })
-            var animation = EncodableAnimation(frames)
-            animation.isOpaque = isOpaque
-            return try parts([Array(try registry.encode(animation, as: format, options: options))])
         // These go elsewhere.
         case .encodedFrame, .spool, .noSpool, .cancel: break
         }
         return nil
+    }
+
+    // MARK: Properties of a file
+
+    private func info(_ format: ImageFormat, _ request: IncomingRequest) throws(WebImageError) -> DecoderReply {
+        var info = try decoder(of: format).info(of: input(request))
+        info.frameDurations = info.frameDurations.map { min($0, .longestDuration) }
+        return .info(info)
+    }
+
+    private func probe(_ format: ImageFormat, _ request: IncomingRequest) throws(WebImageError) -> DecoderReply {
+        return .probe(try decoder(of: format).probe(input(request)))
+    }
+
+    private func metadata(_ format: ImageFormat, _ request: IncomingRequest) throws(WebImageError) -> DecoderReply {
+        let metadata = try (decoder(of: format) as? any MetadataDecoder)?.metadata(of: input(request))
+        return try parts([metadata?.exif, metadata?.xmp].map { $0.map(Array.init) })
+    }
+
+    private func profile(_ format: ImageFormat, _ request: IncomingRequest) throws(WebImageError) -> DecoderReply {
+        let profile = try (decoder(of: format) as? any ProfileDecoder)?.colorProfile(of: input(request))
+        return try parts([profile?.bytes])
+    }
+
+    private func gainMap(_ format: ImageFormat, _ request: IncomingRequest) throws(WebImageError) -> DecoderReply {
+        let map = try (decoder(of: format) as? any GainMapDecoder)?.gainMap(of: input(request))
+        return try parts([map.map { Array($0.file) }, map?.metadataBytes, map?.colors?.bytes])
+    }
+
+    // MARK: Whole files
+
+    private func image(
+        _ format: ImageFormat, _ options: DecodingOptions, _ request: IncomingRequest, _ cancellation: Cancellation
+    ) throws(WebImageError) -> DecoderReply {
+        var options = options
+        options.cancellation = cancellation
+        options.spoolSource = spoolSource
+        return .image(
+            try decoded { () throws(WebImageError) in
+                try decoder(of: format).decode(input(request), options: options)
+            })
+    }
+
+    private func animation(
+        _ format: ImageFormat, _ options: DecodingOptions, _ request: IncomingRequest, _ cancellation: Cancellation
+    ) throws(WebImageError) -> DecoderReply {
+        var options = options
+        options.cancellation = cancellation
+        return .animation(
+            try decoder(of: format).animation(of: input(request), options: options).map(AnimationDescription.init))
+    }
+
+    // MARK: Frames
+
+    private func openFrames(
+        _ session: Int, _ format: ImageFormat, _ options: DecodingOptions, _ request: IncomingRequest
+    ) throws(WebImageError) -> DecoderReply {
+        guard let source = try decoder(of: format).animation(of: input(request), options: options) else {
+            throw format.corrupt("no animation")
+        }
+        sessions.open(session, .frames(source.makeFrameReader(), source.frames.count, format))
+        return .done
+    }
+
+    private func frame(
+        _ session: Int, _ index: Int, _ cancellation: Cancellation
+    ) throws(WebImageError) -> DecoderReply {
+        guard case .frames(let reader, let count, let format)? = sessions[session] else {
+            return .noSession
+        }
+        guard (0..<count).contains(index) else { throw format.corrupt("no such frame") }
+        return .image(
+            try decoded { () throws(WebImageError) in
+                Image(pixels: try reader.frame(at: index, cancellation: cancellation))
+            })
+    }
+
+    // MARK: Files that arrive
+
+    private func openIncremental(
+        _ session: Int, _ format: ImageFormat, _ options: DecodingOptions
+    ) throws(WebImageError) -> DecoderReply {
+        var options = options
+        options.spoolSource = spoolSource
+        guard let decoder = try decoder(of: format).makeIncrementalDecoder(options: options) else {
+            throw format.unsupported("parts of files")
+        }
+        sessions.open(session, .incremental(decoder))
+        return .done
+    }
+
+    private func append(_ session: Int, _ request: IncomingRequest) throws(WebImageError) -> DecoderReply {
+        guard case .incremental(let decoder)? = sessions[session] else { return .noSession }
+        // A decoder may keep the bytes, and the input is not kept as it is.
+        try decoder.append(Data(Array(input(request))))
+        return .arrived(decoder.probe, decoder.animation.map(AnimationDescription.init))
+    }
+
+    private func preview(_ session: Int) throws(WebImageError) -> DecoderReply {
+        guard case .incremental(let decoder)? = sessions[session] else { return .noSession }
+        return .preview(
+            try decoder.preview().map { (image) throws(WebImageError) in try decoded(image) })
+    }
+
+    private func finish(_ session: Int) throws(WebImageError) -> DecoderReply {
+        guard case .incremental(let decoder)? = sessions[session] else { return .noSession }
+        let image = try decoder.finish()
+        sessions.close(session)
+        return .image(try decoded(image))
+    }
+
+    // MARK: Encoding
+
+    private enum Content {
+        case still(Image)
+        case animation(EncodableAnimation)
+    }
+
+    private func encoded(
+        _ format: ImageFormat, _ options: EncodingOptions, _ cancellation: Cancellation,
+        _ content: () throws(WebImageError) -> Content
+    ) throws(WebImageError) -> DecoderReply {
+        var options = options
+        options.cancellation = cancellation
+        switch try content() {
+        case .still(let image): return try parts([Array(try registry.encode(image, as: format, options: options))])
+        case .animation(let animation):
+            return try parts([Array(try registry.encode(animation, as: format, options: options))])
+        }
     }
 
     private func decoder(of format: ImageFormat) throws(WebImageError) -> any ImageDecoder {
@@ -159,7 +243,7 @@ final class RequestDecoder {
             switch answer.content {
             case .spool(let directory):
                 return answer.memory.first.flatMap { UnnamedFile(copyOf: $0.descriptor, in: directory) }
-            case .noSpool(let error): throw error
+            case .noSpool(let failure): throw failure.error
             default: throw .cancelled
             }
         }
@@ -190,7 +274,12 @@ final class RequestDecoder {
         guard let offset = output?.write(parts) else {
             throw .outOfResources(reason: .memory(byteCount: parts.reduce(0) { $0 + ($1?.count ?? 0) }))
         }
-        return .parts(offset: offset, parts.map { $0?.count })
+        var next = offset
+        return .parts(
+            parts.map { part in
+                defer { next += part?.count ?? 0 }
+                return OutputPart(offset: next, byteCount: part?.count)
+            })
     }
 
     /// Gives back what earlier images took.
@@ -204,8 +293,8 @@ final class RequestDecoder {
 extension DecodedImage {
     init(_ image: Image, _ layout: PixelLayout) {
         self.init(
-            pixels: layout, scale: image.scale, frameCount: image.frameCount, isPartial: image.isPartial,
-            isThumbnail: image.isThumbnail, animation: image.animation.map(AnimationDescription.init))
+            pixels: layout, frameCount: image.frameCount, isPartial: image.isPartial, isThumbnail: image.isThumbnail,
+            animation: image.animation.map(AnimationDescription.init))
     }
 }
 

@@ -35,6 +35,8 @@ public final class IsolatedDecoding: Sendable {
         public var secondsPerImage = 120.0
         /// After how long an image leaves its place in ``processCount`` to another. A few images may do so at once.
         package var slowPeriod = Duration.milliseconds(300)
+        /// Whether a process is started before an image needs it.
+        package var keepsProcessReady = false
 
         /// Creates a configuration with the defaults.
         public init() {}
@@ -82,7 +84,7 @@ public final class IsolatedDecoding: Sendable {
         var problem: String?
         if pool.latestReport == nil {
             do {
-                try pool.withProcess(cancellation: nil) { _ in }
+                try pool.withProcess(within: WaitLimit(deadline: DecoderProcess.now + 15)) { _ in }
             } catch {
                 problem = (error as? UnavailableDecoder)?.reason
             }
@@ -95,6 +97,9 @@ public final class IsolatedDecoding: Sendable {
 
     /// Whether there is a program to start.
     var hasProgram: Bool { (try? configuration.location.path()) != nil }
+
+    /// Starts a process if the configuration keeps one ready. Does not wait for it.
+    package func prepare() { pool.changeState { _ in } }
 
     /// Ends the processes that have no work now. The next image starts one.
     public func endIdleProcesses() { pool.endIdleProcesses() }

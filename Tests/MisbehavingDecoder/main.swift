@@ -1,3 +1,4 @@
+import CWebImageIsolation
 import CWebImageSandbox
 import FoundationEssentials
 import Glibc
@@ -7,45 +8,48 @@ import WebImageIsolation
 
 // A decoder process that does what a file tells it to, as one that was taken over would. Only for tests.
 //
-// A file is the signature of PNG, then a word, such as `segfault`.
+// A file is the signature of PNG, then a word, such as `segfault`, or a `Script`.
 
-let isSandboxed = !CommandLine.arguments.contains("--open")
-let report: SandboxReport
-if isSandboxed {
-    let entered = cwi_sandbox_enter(
-        cwi_sandbox_limits(memory_length: 2 << 30, processor_seconds: 600, thread_count: 64))
-    report = SandboxReport(layers: entered.active == 0 ? [] : Set(SandboxLayer.allCases), errors: [:])
-} else {
-    report = SandboxReport(layers: [], errors: [:])
-}
+let isNamedOpen = ProgramPath.isOf("OpenDecoder")
+let entered = cwi_sandbox_enter(
+    cwi_sandbox_limits(memory_length: 2 << 30, processor_seconds: 600, thread_count: 64))
+// A link of that name to this program says that it has no sandbox.
+let isOpen = entered.active == 0 || isNamedOpen
+let report = SandboxReport(layers: isOpen ? [] : Set(SandboxLayer.allCases), errors: [:])
 let channel = Channel.inDecoder
 
-func send(_ reply: DecoderReply, number: Int?) {
-    var message = MessageWriter()
-    if let number { message.write(number) }
-    message.write(reply)
-    try? channel.send(message.bytes)
+func send(_ reply: DecoderReply, number: Int) {
+    guard let bytes = try? MessageEncoder.bytes(of: NumberedReply(number: number, reply: reply)) else { exit(1) }
+    try? channel.send(bytes)
 }
 
 func layout(_ size: PixelSize, offset: Int = 0, bytesPerRow: Int? = nil) -> DecodedImage {
     DecodedImage(
-        pixels: PixelLayout(
-            offset: offset, size: size, bytesPerRow: bytesPerRow ?? size.width * 4, isOpaque: true),
-        scale: 1, frameCount: 1, isPartial: false, isThumbnail: false, animation: nil)
+        pixels: PixelLayout(offset: offset, size: size, bytesPerRow: bytesPerRow ?? size.width * 4, isOpaque: true),
+        frameCount: 1, isPartial: false, isThumbnail: false, animation: nil)
 }
 
 /// Says whether a call was refused, as the error of an image.
 func answer(_ name: String, _ result: Int, number: Int) {
     let text = result < 0 ? "refused" : "allowed"
-    send(.failure(.decoding(format: .png, reason: .corrupt("\(name) \(text)"))), number: number)
+    send(.failure(.decoding(.png, .corrupt("\(name) \(text)"))), number: number)
 }
 
 @inline(never) func recurse(_ depth: Int) -> Int { depth < 0 ? 0 : recurse(depth + 1) &+ depth }
 
+enum ProgramPath {
+    static func isOf(_ name: String) -> Bool {
+        var buffer = [CChar](repeating: 0, count: Int(PATH_MAX))
+        guard readlink("/proc/self/exe", &buffer, buffer.count - 1) > 0 else { return false }
+        return String(decoding: buffer.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }, as: UTF8.self).hasSuffix(name)
+    }
+}
+
+nonisolated(unsafe) var closeCount = 0  // Only this thread uses it.
 nonisolated(unsafe) var kept: [SharedMemory.Mapping] = []  // Only this thread uses it.
 
-func misbehave(_ word: Substring, header: RequestHeader, output: SharedMemory) {
-    let number = header.number
+func misbehave(_ word: Substring, request: NumberedRequest, output: SharedMemory) {
+    let number = request.number
     let (small, large) = (PixelSize(width: 8, height: 8), PixelSize(width: 1024, height: 1024))
     switch word {
     case "segfault": UnsafeMutablePointer<Int>(bitPattern: 8)?.pointee = 1
@@ -78,12 +82,7 @@ func misbehave(_ word: Substring, header: RequestHeader, output: SharedMemory) {
     case "other": send(.done, number: number)
     case "huge": send(.image(layout(PixelSize(width: 65_535, height: 65_535))), number: number)
     case "outside": send(.image(layout(small, offset: 1 << 39)), number: number)
-    case "stride":
-        // The writer does not check what it writes.
-        var message = MessageWriter()
-        message.write(number)
-        message.write(.image(layout(small, bytesPerRow: 4)) as DecoderReply)
-        try? channel.send(message.bytes)
+    case "stride": send(.image(layout(small, bytesPerRow: 4)), number: number)
     case "flood":
         for _ in 0..<2000 { send(.image(layout(small)), number: number) }
     case "twice":
@@ -102,34 +101,43 @@ func misbehave(_ word: Substring, header: RequestHeader, output: SharedMemory) {
         send(.image(layout(large)), number: number)
     case "flag":
         // Half of a message, and then nothing.
-        withUnsafeBytes(of: UInt16(1).littleEndian) { _ = Glibc.write(3, $0.baseAddress, 2) }
+        _ = Glibc.write(3, [1] + [UInt8](repeating: 0, count: Int(CWI_MAXIMUM_MESSAGE) - 1), Int(CWI_MAXIMUM_MESSAGE))
         while true { _ = poll(nil, 0, 1000) }
     case "spool": send(.needsSpool(byteCount: 1 << 39), number: number)
     case "spools": while true { send(.needsSpool(byteCount: 1 << 26), number: number) }
+    case "late":
+        _ = poll(nil, 0, 200)
+        misbehave("fine", request: request, output: output)
+    case "closes": send(.failure(.decoding(.png, .corrupt("\(closeCount) closed"))), number: number)
     case "threads":
-        send(.failure(.decoding(format: .png, reason: .corrupt("\(header.threadCount) threads"))), number: number)
+        send(.failure(.decoding(.png, .corrupt("\(request.threadCount) threads"))), number: number)
     case "fine":
         if let mapping = output.mapped(.shared) { memset(mapping.address, 17, small.pixelByteCount) }
         send(.image(layout(small)), number: number)
-    default: send(.failure(.decoding(format: .png, reason: .corrupt("an unknown word"))), number: number)
+    default: send(.failure(.decoding(.png, .corrupt("an unknown word"))), number: number)
     }
 }
 
 var (input, output): (SharedMemory?, SharedMemory?)
-send(.ready(version: LibraryVersion.text, report), number: nil)
-while let message = try? channel.receive(milliseconds: -1) {
-    var reader = MessageReader(message.bytes)
-    guard let header: RequestHeader = try? reader.value(), let request = try? DecoderRequest(from: &reader) else {
-        exit(1)
-    }
-    switch request {
+let performance = Performance(channel)
+send(.ready(version: LibraryVersion.text, report), number: 0)
+while let message = try? channel.receive() {
+    guard let request = try? MessageDecoder.value(of: message.bytes, from: .program) as NumberedRequest else { exit(1) }
+    switch request.content {
     case .keepInput: input = message.memory.first
     case .keepOutput: output = message.memory.first
-    case .decode:
-        guard let file = input?.mapped(.reading), let output else { continue }
-        let word = String(decoding: file.bytes[8..<header.inputByteCount], as: UTF8.self)
-        misbehave(word[...], header: header, output: output)
-    default: continue
+    case .close: closeCount += 1
+    case .rest, .cancel: continue
+    default:
+        let file = (request.inputByteCount > 0 ? input : message.memory.first)?.mapped(.reading)
+        let byteCount = request.inputByteCount > 0 ? request.inputByteCount : file?.byteCount ?? 0
+        performance.read(request.content, file.map { Array($0.bytes[..<byteCount]) } ?? [])
+        if case .decode = request.content, !performance.hasScript, let file, let output {
+            let word = String(decoding: file.bytes[8..<byteCount], as: UTF8.self)
+            misbehave(word[...], request: request, output: output)
+        } else {
+            performance.answer(request, input: input, output: output)
+        }
     }
 }
 exit(0)

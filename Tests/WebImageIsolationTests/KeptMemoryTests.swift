@@ -99,10 +99,11 @@ import WebImageTestSupport
         cancellation.cancel()
         for _ in 0..<50 {
             #expect(throws: DecoderProcess.Failure.self) {
-                try isolation.pool.withProcess(cancellation: nil) { process in
+                try isolation.pool.withProcess(within: .minute) { process in
                     try process.reply(
-                        to: .decode(.png, DecodingOptions()), input: .bytes(data), outputByteCount: 64 << 20,
-                        limits: nil, deadline: DecoderProcess.now + 60, cancellation: cancellation)
+                        to: ProcessRequest(
+                            .decode(.png, Sent(DecodingOptions())), input: .bytes(data), outputByteCount: 64 << 20),
+                        within: WaitLimit(deadline: DecoderProcess.now + 60, cancellation: cancellation))
                 }
             }
         }

@@ -1,5 +1,6 @@
 import FoundationEssentials
 import Glibc
+import MisbehavingDecoder
 import Testing
 import WebImageCoding
 import WebImageCore
@@ -77,10 +78,12 @@ import WebImageTestSupport
 
     @Test(arguments: ["garbage", "empty", "number", "other", "huge", "outside", "stride", "flag", "spool", "spools"])
     func aLieIsAnErrorOfThatImage(word: String) throws {
-        let error = failure(word)
+        let error = failure(word, seconds: word == "flag" ? 0.1 : nil)
         switch error {
         case .isolation(.png, .invalidReply, _)?: break
         case .limitExceeded(.pixels, _)? where word == "huge": break
+        // Half of a message, until the deadline.
+        case .limitExceeded(.processorTime, _)? where word == "flag": break
         default: Issue.record("\(word): \(String(describing: error))")
         }
         #expect(try isFine())
@@ -133,7 +136,7 @@ import WebImageTestSupport
         // Other tests may decode at the same time.
         let alone = try threadCount()
         #expect((1...PlatformThread.processorCount).contains(alone))
-        try isolation.pool.withProcess(cancellation: nil) { _ in
+        try isolation.pool.withProcess(within: .minute) { _ in
             let beside = try threadCount()
             #expect((1...max(1, PlatformThread.processorCount / 2)).contains(beside))
         }
@@ -151,17 +154,80 @@ import WebImageTestSupport
         #expect(image.pixels[1023, 1023] == SIMD4(repeating: 17))
     }
 
-    @Test func noProcessAndNoDescriptorRemains() throws {
+    /// A program that cannot make any layer of a sandbox.
+    @Test(arguments: SandboxLayer.allCases) func aLayerThatIsMissingAndRequiredIsAnError(layer: SandboxLayer) throws {
+        let path = try #require(isolation.configuration.path)
+        let link = path.replacing("MisbehavingDecoder", with: "\(UInt64.random(in: 0 ... .max))-OpenDecoder")
+        try #require(Glibc.link(path, link) == 0)
+        defer { unlink(link) }
+        var configuration = IsolatedDecoding.Configuration()
+        configuration.path = link
+        let open = IsolatedDecoding(configuration: configuration)
+        let codecs = CodecRegistry().isolated(by: .allFormats.requiring([layer]), in: open)
+        #expect(throws: WebImageError.isolation(format: .png, reason: .missingLayers([layer.rawValue]))) {
+            try codecs.decode(Self.file("fine"))
+        }
+        // Without the demand, and with it where the layer holds.
+        #expect(throws: Never.self) {
+            try CodecRegistry().isolated(by: .allFormats, in: open).decode(Self.file("fine"))
+        }
+        #expect(throws: Never.self) {
+            try CodecRegistry().isolated(by: .allFormats.requiring([layer]), in: isolation).decode(Self.file("fine"))
+        }
+    }
+
+    @Test func anImageBeyondTheLimitsIsRefusedAndItsProcessReplaced() throws {
+        var options = DecodingOptions()
+        options.limits.pixelCount = 63
+        #expect(try isFine())
+        #expect(throws: WebImageError.limitExceeded(reason: .pixels(size: PixelSize(width: 8, height: 8), limit: 63))) {
+            try registry.decode(Self.file("fine"), options: options)
+        }
+        #expect(try isFine())
+        #expect(isolation.pool.counters.startedProcessCount == 2)
+    }
+
+    @Test func infoOfAnotherFormatIsRefused() throws {
+        let info = ImageInfo(format: .gif, size: PixelSize(width: 8, height: 8))
+        let bytes = try MessageEncoder.bytes(of: DecoderReply.info(info))
+        let process = HostileProcess()
+        #expect(throws: WebImageError.isolation(format: .png, reason: .invalidReply("no info"))) {
+            try process.perform(Script(at: "info", [.replyOf(Data(bytes))]))
+        }
+    }
+
+    @Test func filesThatNobodyReadsAreClosed() throws {
+        let animation = try #require(try registry.animation(of: Self.file("fine")))
+        for _ in 0..<3 { _ = try animation.makeFrameReader().frame(at: 1, cancellation: nil) }
+        #expect(failure("closes") == .decoding(format: .png, reason: .corrupt("3 closed")))
+    }
+
+    /// The first process can do nothing more, but the image is decoded.
+    @Test func sealedMemoryCostsOneProcessAndNoImage() throws {
+        let process = HostileProcess(seconds: 20)
+        _ = try process.perform(Script(at: "decode", [.seal(isInput: true, 0x10), .reply]))
+        for _ in 0..<3 { #expect(process.isFine()) }
+        #expect(process.isolation.pool.counters.failures[.png] ?? 0 <= 1)
+    }
+
+    @Test func noProcessAndNoDescriptorRemains() async throws {
         let descriptors = Self.descriptorCount
         for word in ["segfault", "exit", "garbage", "fine", "rewrite"] { _ = failure(word) }
         isolation.endIdleProcesses()
-        #expect(Self.descriptorCount == descriptors)
+        // Some end on another thread.
+        while Self.descriptorCount > descriptors, !Task.isCancelled { await Task.yield() }
+        #expect(Self.descriptorCount <= descriptors)
         #expect(waitpid(-1, nil, WNOHANG) <= 0)
     }
 
     private static var descriptorCount: Int {
         (0..<1024).count { fcntl($0, F_GETFD) >= 0 }
     }
+}
+
+extension WaitLimit {
+    /// As a safety net.
+    static var minute: WaitLimit { WaitLimit(deadline: DecoderProcess.now + 60) }
 }
 
 extension IsolatedDecoding.Configuration {

@@ -100,7 +100,7 @@ public struct DecodingOptions: Sendable {
 /// ```
 ///
 /// Sides above 65,535 pixels are refused as well.
-public struct DecodingLimits: Sendable, Hashable {
+public struct DecodingLimits: Codable, Sendable, Hashable {
     /// The maximum number of pixels of one frame, checked before memory is allocated; 100 million by default. Exceeding
     /// it throws ``WebImageError/LimitFailure/pixels(size:limit:)``.
     public var pixelCount: Int

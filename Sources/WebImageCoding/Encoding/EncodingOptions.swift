@@ -124,7 +124,7 @@ public struct EncodingOptions: Sendable {
     }
 
     /// How much of each frame an animation stores. Frames look the same either way.
-    package enum Framing: Sendable, Hashable {
+    package enum Framing: Codable, Sendable, Hashable {
         /// The rectangle that changes, drawn over the previous frame: small, and what players expect.
         case changes
         /// The whole frame, so that any frame can be shown without the previous ones.
@@ -132,7 +132,7 @@ public struct EncodingOptions: Sendable {
     }
 
     /// The color resolution of a JPEG. Brightness always has full resolution.
-    package enum Chroma: String, Sendable, Hashable, CaseIterable {
+    package enum Chroma: String, Codable, Sendable, Hashable, CaseIterable {
         /// 4:2:0 below a quality of 0.9, where its loss is not visible, 4:4:4 from there on.
         case automatic
         /// 4:4:4.
@@ -146,7 +146,7 @@ public struct EncodingOptions: Sendable {
     }
 
     /// The filters of PNG rows (W3C PNG, third edition, 9.2).
-    package enum PNGFilter: String, Sendable, Hashable, CaseIterable {
+    package enum PNGFilter: String, Codable, Sendable, Hashable, CaseIterable {
         /// The best filter for each row.
         case adaptive
         /// No filter: best for drawings with few colors.
@@ -158,7 +158,7 @@ public struct EncodingOptions: Sendable {
     }
 
     /// How a GIF approximates colors outside its palette. Frames of at most 256 colors are lossless.
-    package enum Dithering: String, Sendable, Hashable, CaseIterable {
+    package enum Dithering: String, Codable, Sendable, Hashable, CaseIterable {
         /// Uses the nearest color: shortest, but smooth areas show steps.
         case none
         /// A fixed pattern of 8 by 8 pixels, which does not move between frames and compresses better than
@@ -169,7 +169,7 @@ public struct EncodingOptions: Sendable {
     }
 
     /// The palettes of an animated GIF.
-    package enum Palette: String, Sendable, Hashable, CaseIterable {
+    package enum Palette: String, Codable, Sendable, Hashable, CaseIterable {
         /// One for each frame, except that frames whose colors fit in one palette share it.
         case perFrame = "frame"
         /// One for all frames, which are decoded twice.

@@ -4,7 +4,7 @@ package import WebImageCore
 
 /// What a file tells about its image beside the pixels. Read it with ``CodecRegistry/metadata(of:)``, and write it with
 /// ``EncodingOptions/metadata``.
-public struct ImageMetadata: Sendable, Hashable {
+public struct ImageMetadata: Codable, Sendable, Hashable {
     /// EXIF: the date, the camera, the place (CIPA DC-008). A TIFF structure, without `Exif\0\0`; `nil` for none.
     public var exif: Data?
     /// An XMP packet (ISO 16684-1): XML; `nil` for none.

@@ -185,7 +185,7 @@ extension IncrementalImageDecoder {
 /// | PNG | those before the pixels: at least 41 |
 /// | GIF | those up to the first frame's size: at least 23, or 791 with a palette |
 /// | WebP | 30 |
-package struct ImageProbe: Sendable, Equatable {
+package struct ImageProbe: Codable, Sendable, Equatable {
     /// The format.
     package var format: ImageFormat
     /// The size in pixels, with ``orientation`` applied.

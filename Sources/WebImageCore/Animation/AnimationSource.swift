@@ -71,7 +71,7 @@ public struct AnimationIdentity: Sendable, Hashable {
 }
 
 /// What is known about a frame of an animation without decoding it.
-public struct AnimationFrame: Sendable, Hashable {
+public struct AnimationFrame: Codable, Sendable, Hashable {
     /// How long the frame is shown, in seconds. As in browsers, 0.1 for a file that specifies 0.01 or less.
     public var duration: Double
     /// Whether the frame can be decoded without earlier frames.

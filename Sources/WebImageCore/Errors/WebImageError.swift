@@ -180,7 +180,7 @@ public indirect enum WebImageError: Error, Sendable, Equatable {
     }
 
     /// The resource that is exhausted.
-    public enum ResourceFailure: Sendable, Hashable {
+    public enum ResourceFailure: Codable, Sendable, Hashable {
         /// A block of memory of that size could not be allocated.
         case memory(byteCount: Int)
         /// No thread is available for the load.
@@ -202,7 +202,7 @@ public indirect enum WebImageError: Error, Sendable, Equatable {
     ///     print("The \(format.name) file is not complete.")
     /// }
     /// ```
-    public enum DecodingFailure: Sendable, Hashable {
+    public enum DecodingFailure: Codable, Sendable, Hashable {
         /// The data ends before the image does.
         case truncated
         /// The data violates the format; the codec library's message.
@@ -216,7 +216,7 @@ public indirect enum WebImageError: Error, Sendable, Equatable {
     }
 
     /// The limit that an image exceeds.
-    public enum LimitFailure: Sendable, Hashable {
+    public enum LimitFailure: Codable, Sendable, Hashable {
         /// The image has more pixels than allowed; nothing was allocated for it.
         case pixels(size: PixelSize, limit: Int)
         /// A side is below 1, or above the limit of a buffer.
@@ -255,7 +255,7 @@ public indirect enum WebImageError: Error, Sendable, Equatable {
     }
 
     /// Why encoding failed.
-    public enum EncodingFailure: Sendable, Hashable {
+    public enum EncodingFailure: Codable, Sendable, Hashable {
         /// No registered encoder supports the format.
         case noEncoder
         /// The image is larger than the format allows.
@@ -275,7 +275,7 @@ public indirect enum WebImageError: Error, Sendable, Equatable {
     }
 
     /// Why frames cannot form an animation.
-    public enum FrameFailure: Sendable, Hashable {
+    public enum FrameFailure: Codable, Sendable, Hashable {
         /// There are no frames.
         case none
         /// The number of durations differs from the number of frames.

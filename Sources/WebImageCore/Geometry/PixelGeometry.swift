@@ -3,7 +3,7 @@
 /// ```swift
 /// let half = PixelSize(width: image.pixels.size.width / 2, height: image.pixels.size.height / 2)
 /// ```
-public struct PixelSize: Sendable, Hashable, CustomStringConvertible {
+public struct PixelSize: Codable, Sendable, Hashable, CustomStringConvertible {
     /// The width in pixels.
     public var width: Int
     /// The height in pixels.
@@ -29,7 +29,7 @@ public struct PixelSize: Sendable, Hashable, CustomStringConvertible {
 }
 
 /// A rectangle of whole pixels, relative to the top left corner of an image.
-public struct PixelRect: Sendable, Hashable {
+public struct PixelRect: Codable, Sendable, Hashable {
     /// The left edge.
     package var x: Int
     /// The top edge.

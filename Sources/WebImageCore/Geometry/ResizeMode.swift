@@ -1,5 +1,5 @@
 /// How an image is fitted to a box with other proportions.
-public enum ResizeMode: Sendable, CaseIterable {
+public enum ResizeMode: Codable, Sendable, CaseIterable {
     /// As large as possible inside the box, with the image's proportions.
     case aspectFit
     /// As small as possible while covering the box, with the image's proportions; nothing is cropped: of an image of 3 : 2, a box of

@@ -23,7 +23,7 @@ public enum TargetSize: Sendable, Hashable {
 ///
 /// A thumbnail has the proportions of its image, unless the mode is ``ResizeMode/stretch``, and is never larger than its image. For an image
 /// of exactly a box's size, use `WebImageRequest(_:filling:)`.
-public struct Thumbnail: Sendable, Hashable {
+public struct Thumbnail: Codable, Sendable, Hashable {
     /// The box in pixels, compared with the image after orientation is applied. A side of 0 means no limit.
     package let size: PixelSize
     /// How the image is fitted to the box.

@@ -4,7 +4,7 @@
 /// let shade = Color(red: 0, green: 0, blue: 0, alpha: 0.5)
 /// picture.setImage(url, placeholder: .color(shade))
 /// ```
-public struct Color: Sendable, Hashable {
+public struct Color: Codable, Sendable, Hashable {
     /// Red, 0 to 1.
     public var red: Double
     /// Green, 0 to 1.

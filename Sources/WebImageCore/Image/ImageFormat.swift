@@ -9,7 +9,7 @@ package import FoundationEssentials
 ///     static let qoi = ImageFormat(name: "qoi", mimeType: "image/qoi", fileExtension: "qoi")
 /// }
 /// ```
-public struct ImageFormat: Sendable, Hashable {
+public struct ImageFormat: Codable, Sendable, Hashable {
     /// A short name, such as `jpeg`.
     public let name: String
     /// The registered media type, such as `image/jpeg`.

@@ -4,7 +4,7 @@
 /// let info = try CodecRegistry.shared.info(of: data)
 /// print(info.format.name, info.size, info.frameCount, info.isHDR)
 /// ```
-public struct ImageInfo: Sendable, Hashable {
+public struct ImageInfo: Codable, Sendable, Hashable {
     /// The format.
     public var format: ImageFormat
     /// The size of the upright image, with the orientation in its metadata applied.
@@ -65,7 +65,7 @@ public struct ImageInfo: Sendable, Hashable {
 }
 
 /// How a stored image must be transformed to be upright: the values of the EXIF orientation tag (CIPA DC-008, 4.6.5).
-package enum ImageOrientation: Int, Sendable, CaseIterable {
+package enum ImageOrientation: Int, Codable, Sendable, CaseIterable {
     /// Stored upright.
     case up = 1
     /// Stored mirrored horizontally.

@@ -15,13 +15,10 @@ final class IsolatedAnimation: LimitedAnimation {
     private let work: IsolatedWork
     private let options: DecodingOptions
 
-    /// - Throws: an error of the limits, which a process that was taken over may ignore.
     init(
         _ description: AnimationDescription, _ data: Data, work: IsolatedWork, options: DecodingOptions,
-        identity: AnimationIdentity = AnimationIdentity()
-    ) throws(WebImageError) {
-        try options.limits.check(frameCount: description.frames.count)
-        try options.limits.check(description.frameSize)
+        identity: AnimationIdentity
+    ) {
         frames = description.frames
         frameSize = description.frameSize
         loopCount = description.loopCount
@@ -67,20 +64,18 @@ private final class IsolatedFrameReader: AnimationFrameReader {
     }
 
     private func isolatedFrame(at index: Int, cancellation: Cancellation?) throws -> PixelBuffer {
-        let open = { [self] (process: DecoderProcess, deadline: Double) in
+        let file = IsolatedWork.OpenFile(process: process) { [self] process, limit in
             let input = try input ?? work.memory(of: data)
             self.input = input
-            try work.perform(
-                .openFrames(session: session, work.format, options), input: .memory(input), limits: options.limits,
-                in: process, deadline: deadline, cancellation: cancellation)
+            let request = DecoderRequest.openFrames(session: session, work.format, Sent(options))
+            try work.perform(ProcessRequest(request, input: .memory(input), limits: options.limits), in: process, limit)
         }
-        return try work.response(
-            .frame(session: session, index: index), outputByteCount: IsolatedWork.outputByteCount(options.limits),
-            limits: options.limits, in: process, cancellation: cancellation, open: open
-        ) { response in
+        let request = ProcessRequest(
+            .frame(session: session, index: index), outputByteCount: IsolatedWork.outputByteCount(options.limits))
+        return try work.response(request, .init(options.limits, cancellation: cancellation), of: file) { response in
             process = response.process
             guard case .image(let decoded) = response.reply, decoded.pixels.size == frameSize else {
-                throw work.invalid("no frame of the animation's size")
+                throw InvalidMessage("no frame of the animation's size")
             }
             return try work.pixels(decoded.pixels, response.process, isLast: false)
         }

@@ -24,9 +24,9 @@ struct IsolatedDecoder: ExternalCodec, ProbingDecoder, MetadataDecoder, ProfileD
 
     func info(of data: Data) throws(WebImageError) -> ImageInfo {
         try work.isolated { () throws in
-            try work.response(.info(format), input: work.input(data), limits: .default, cancellation: nil) { response in
+            try work.response(ProcessRequest(.info(format), input: work.input(data)), .init(.default)) { response in
                 guard case .info(let info) = response.reply, info.format == format else {
-                    throw work.invalid("no info")
+                    throw InvalidMessage("no info")
                 }
                 return info
             }
@@ -37,11 +37,10 @@ struct IsolatedDecoder: ExternalCodec, ProbingDecoder, MetadataDecoder, ProfileD
         try work.isolated { () throws in
             let prefix = prefix.prefix(ImageProbe.byteLimit)
             guard !prefix.isEmpty else { return nil }
-            return try work.response(
-                .probe(format), input: work.input(prefix), limits: .default, cancellation: nil
-            ) { response in
+            let request = ProcessRequest(.probe(format), input: try work.input(prefix))
+            return try work.response(request, .init(.default)) { response in
                 guard case .probe(let probe) = response.reply, probe?.format ?? format == format else {
-                    throw work.invalid("no probe")
+                    throw InvalidMessage("no probe")
                 }
                 return probe
             }
@@ -73,26 +72,23 @@ struct IsolatedDecoder: ExternalCodec, ProbingDecoder, MetadataDecoder, ProfileD
     }
 
     private func parts(_ request: DecoderRequest, count: Int, of data: Data) throws -> [Data?] {
-        try work.response(
-            request, input: work.input(data), outputByteCount: data.count + (1 << 20), limits: .default,
-            cancellation: nil
-        ) { try work.parts($0, count: count) }
+        let request = ProcessRequest(request, input: try work.input(data), outputByteCount: data.count + (1 << 20))
+        return try work.response(request, .init(.default)) { try work.parts($0, count: count) }
     }
 
     func decode(_ data: Data, options: DecodingOptions) throws(WebImageError) -> Image {
         try work.isolated { () throws in
-            try work.response(
-                .decode(format, options), input: work.input(data),
-                outputByteCount: IsolatedWork.outputByteCount(options.limits), limits: options.limits,
-                priority: options.priority, cancellation: options.cancellation
-            ) { response in
-                guard case .image(let decoded) = response.reply else { throw work.invalid("no image") }
+            let request = ProcessRequest(
+                .decode(format, Sent(options)), input: try work.input(data),
+                outputByteCount: IsolatedWork.outputByteCount(options.limits))
+            return try work.response(request, .init(options)) { response in
+                guard case .image(let decoded) = response.reply else { throw InvalidMessage("no image") }
                 var image = try work.image(decoded, response, options)
                 if let description = decoded.animation {
                     guard !options.firstFrameOnly, description.frameSize == image.pixels.size else {
-                        throw work.invalid("an animation of another size")
+                        throw InvalidMessage("an animation of another size")
                     }
-                    image.animation = try IsolatedAnimation(description, data, work: work, options: options)
+                    image.animation = try work.animation(description, data, response, options)
                 }
                 return image
             }
@@ -101,12 +97,10 @@ struct IsolatedDecoder: ExternalCodec, ProbingDecoder, MetadataDecoder, ProfileD
 
     func animation(of data: Data, options: DecodingOptions) throws(WebImageError) -> (any AnimationSource)? {
         try work.isolated { () throws -> (any AnimationSource)? in
-            try work.response(
-                .animation(format, options), input: work.input(data), limits: options.limits,
-                priority: options.priority, cancellation: options.cancellation
-            ) { response in
-                guard case .animation(let description) = response.reply else { throw work.invalid("no animation") }
-                return try description.map { try IsolatedAnimation($0, data, work: work, options: options) }
+            let request = ProcessRequest(.animation(format, Sent(options)), input: try work.input(data))
+            return try work.response(request, .init(options)) { response in
+                guard case .animation(let description) = response.reply else { throw InvalidMessage("no animation") }
+                return try description.map { try work.animation($0, data, response, options) }
             }
         }
     }

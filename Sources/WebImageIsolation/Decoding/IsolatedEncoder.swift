@@ -22,23 +22,20 @@ struct IsolatedEncoder: ExternalCodec, ImageEncoder {
     func encode(_ image: Image, options: EncodingOptions) throws(WebImageError) -> Data {
         try work.isolated { () throws in
             let (layout, pixels) = try input(image.pixels)
-            return try file(
-                .encode(format, options, layout), input: .memory(pixels), pixelByteCount: layout.byteCount, options)
+            let request = ProcessRequest(.encode(format, Sent(options), layout), input: .memory(pixels))
+            return try file(request, pixelByteCount: layout.byteCount, options)
         }
     }
 
-    fileprivate func file(
-        _ request: DecoderRequest, input: RequestInput, pixelByteCount: Int, _ options: EncodingOptions,
-        supply: ((Int) throws(WebImageError) -> (PixelLayout, SharedMemory))? = nil
-    ) throws -> Data {
+    fileprivate func file(_ request: ProcessRequest, pixelByteCount: Int, _ options: EncodingOptions) throws -> Data {
         let metadataByteCount = (options.metadata?.exif?.count ?? 0) + (options.metadata?.xmp?.count ?? 0)
-        let parts = try work.response(
-            request, input: input, outputByteCount: pixelByteCount * 2 + metadataByteCount + (1 << 20),
-            limits: nil, cancellation: options.cancellation, supply: supply
-        ) { try work.parts($0, count: 1) }
-        guard let file = parts[0] else { throw work.invalid("no file") }
-        work.isolation.pool.count { $0.imageCount += 1 }
-        return file
+        var request = request
+        request.outputByteCount = pixelByteCount * 2 + metadataByteCount + (1 << 20)
+        return try work.response(request, .init(nil, cancellation: options.cancellation)) { response in
+            guard let file = try work.parts(response, count: 1)[0] else { throw InvalidMessage("no file") }
+            work.isolation.pool.count { $0.imageCount += 1 }
+            return file
+        }
     }
 
     /// Copies pixels to memory that the process gets.
@@ -77,18 +74,17 @@ struct IsolatedAnimationEncoder: ExternalCodec, AnimationEncoder {
         try stills.work.isolated { () throws in
             let frames = try FrameSupply(animation, format: format, cancellation: options.cancellation)
             let size = try frames.pixels(at: 0).size
-            return try stills.file(
+            var request = ProcessRequest(
                 .encodeAnimation(
-                    format, options, size: size, isOpaque: !animation.mayHaveAlpha, loopCount: animation.loopCount,
-                    durations: animation.frames.map(\.duration)),
-                input: .none, pixelByteCount: size.pixelByteCount * animation.frames.count, options
-            ) { (index) throws(WebImageError) in try stills.input(frames.pixels(at: index)) }
+                    format, Sent(options), size: size, isOpaque: !animation.mayHaveAlpha,
+                    loopCount: animation.loopCount, durations: animation.frames.map(\.duration)))
+            request.supply = { (index) throws(WebImageError) in try stills.input(frames.requestedPixels(at: index)) }
+            return try stills.file(request, pixelByteCount: size.pixelByteCount * animation.frames.count, options)
         }
     }
 }
 
-/// The frames of an animation in the order in which an encoder requests them: from the first to the last, perhaps
-/// twice.
+/// The frames of an animation in the order in which an encoder requests them: from the first to the last, a few times at most.
 private final class FrameSupply {
     private let animation: EncodableAnimation
     private let format: ImageFormat
@@ -112,6 +108,20 @@ private final class FrameSupply {
             animation, format: format, maximumDimension: MutablePixelBuffer.maximumDimension,
             cancellation: cancellation)
     }
+
+    /// Returns a frame for a process, which may have been taken over.
+    func requestedPixels(at index: Int) throws(WebImageError) -> PixelBuffer {
+        let isRestart = index < (last?.index ?? 0)
+        (requestCount, restartCount) = (requestCount + 1, restartCount + (isRestart ? 1 : 0))
+        guard animation.frames.indices.contains(index), restartCount <= Self.passLimit,
+            requestCount <= animation.frames.count * Self.passLimit
+        else { throw .isolation(format: format, reason: .invalidReply("it requests frame \(index)")) }
+        return try pixels(at: index)
+    }
+
+    /// Encoders read an animation twice at most, and begin anew in another process.
+    private static let passLimit = 4
+    private var (requestCount, restartCount) = (0, 0)
 
     func pixels(at index: Int) throws(WebImageError) -> PixelBuffer {
         if let last, last.index == index { return last.pixels }

@@ -23,10 +23,9 @@ final class IsolatedIncrementalDecoder: ProbingIncrementalDecoder {
     deinit { process?.leave(session: session) }
 
     var animation: (any AnimationSource)? {
-        return description.flatMap {
-            try? IsolatedAnimation(
-                $0, data.prefix(describedByteCount), work: work, options: options,
-                identity: identity)
+        description.map {
+            IsolatedAnimation(
+                $0, data.prefix(describedByteCount), work: work, options: options, identity: identity)
         }
     }
 
@@ -35,29 +34,26 @@ final class IsolatedIncrementalDecoder: ProbingIncrementalDecoder {
         let known = data
         data.append(bytes)
         try work.isolated { () throws in
-            try work.response(
-                .append(session: session), input: work.input(bytes), limits: options.limits, in: process,
-                cancellation: options.cancellation, open: opening(known)
-            ) { response in
+            let request = ProcessRequest(.append(session: session), input: try work.input(bytes))
+            try work.response(request, .init(options), of: file(with: known)) { response in
                 process = response.process
                 guard case .arrived(let probe, let description) = response.reply else {
-                    throw work.invalid("no state of the file")
+                    throw InvalidMessage("no state of the file")
                 }
-                if let probe { try options.limits.check(probe.size) }
+                if let probe { try response.check { () throws(WebImageError) in try options.limits.check(probe.size) } }
                 self.probe = probe ?? self.probe
-                if let description { (self.description, describedByteCount) = (description, data.count) }
+                guard let description else { return }
+                _ = try work.animation(description, Data(), response, options)
+                (self.description, describedByteCount) = (description, data.count)
             }
         }
     }
 
     func preview() throws(WebImageError) -> Image? {
         try work.isolated { () throws in
-            try work.response(
-                .preview(session: session), outputByteCount: IsolatedWork.outputByteCount(options.limits),
-                limits: options.limits, in: process, cancellation: options.cancellation, open: opening(data)
-            ) { response in
+            try work.response(request(.preview(session: session)), .init(options), of: file(with: data)) { response in
                 process = response.process
-                guard case .preview(let decoded) = response.reply else { throw work.invalid("no preview") }
+                guard case .preview(let decoded) = response.reply else { throw InvalidMessage("no preview") }
                 return try decoded.map { try work.image($0, response, options) }
             }
         }
@@ -65,34 +61,31 @@ final class IsolatedIncrementalDecoder: ProbingIncrementalDecoder {
 
     func finish() throws(WebImageError) -> Image {
         try work.isolated { () throws in
-            try work.response(
-                .finish(session: session), outputByteCount: IsolatedWork.outputByteCount(options.limits),
-                limits: options.limits, in: process, priority: options.priority, cancellation: options.cancellation,
-                open: opening(data)
-            ) { response in
+            try work.response(request(.finish(session: session)), .init(options), of: file(with: data)) { response in
                 process = response.process
-                guard case .image(let decoded) = response.reply else { throw work.invalid("no image") }
+                guard case .image(let decoded) = response.reply else { throw InvalidMessage("no image") }
                 var image = try work.image(decoded, response, options)
                 if let description = decoded.animation {
-                    image.animation = try IsolatedAnimation(
-                        description, data, work: work, options: options, identity: identity)
+                    image.animation = try work.animation(description, data, response, options, identity: identity)
                 }
                 return image
             }
         }
     }
 
-    /// Opens the file in a process that does not have it.
-    private func opening(_ known: Data) -> (DecoderProcess, Double) throws -> Void {
-        { [self] process, deadline in
-            try work.perform(
-                .openIncremental(session: session, work.format, options), input: .none, limits: options.limits,
-                in: process,
-                deadline: deadline, cancellation: options.cancellation)
+    private func request(_ content: DecoderRequest) -> ProcessRequest {
+        ProcessRequest(content, outputByteCount: IsolatedWork.outputByteCount(options.limits))
+    }
+
+    /// The file with the bytes that a process should have.
+    private func file(with known: Data) -> IsolatedWork.OpenFile {
+        IsolatedWork.OpenFile(process: process) { [self] process, limit in
+            let request = DecoderRequest.openIncremental(session: session, work.format, Sent(options))
+            try work.perform(ProcessRequest(request, limits: options.limits), in: process, limit)
             guard !known.isEmpty else { return }
-            try work.perform(
-                .append(session: session), input: work.input(known), limits: options.limits, in: process,
-                deadline: deadline, cancellation: options.cancellation)
+            let append = ProcessRequest(
+                .append(session: session), input: try work.input(known), limits: options.limits)
+            try work.perform(append, in: process, limit)
         }
     }
 }

@@ -18,10 +18,46 @@ struct IsolatedWork: Sendable {
             policy: other.requiring(policy.layers))
     }
 
+    /// What bounds a request, and how urgent it is.
+    struct Terms {
+        /// With the time that it may take; `nil` for encoding, which takes as long as the program's options make it.
+        var limits: DecodingLimits?
+        var priority = LoadPriority.normal
+        var cancellation: Cancellation?
+
+        init(_ limits: DecodingLimits?, priority: LoadPriority = .normal, cancellation: Cancellation? = nil) {
+            self.limits = limits
+            self.priority = priority
+            self.cancellation = cancellation
+        }
+
+        init(_ options: DecodingOptions) {
+            self.init(options.limits, priority: options.priority, cancellation: options.cancellation)
+        }
+    }
+
+    /// A file that stays open for several requests.
+    struct OpenFile {
+        /// The process that has it open.
+        let process: DecoderProcess?
+        /// Opens it in another process.
+        let open: (DecoderProcess, WaitLimit) throws -> Void
+    }
+
     /// A result, and the process that has it in its memory, and perhaps the file open.
     struct Response {
         let reply: DecoderReply
         let process: DecoderProcess
+
+        /// Checks limits of the program. A decoder that gets around them was taken over.
+        func check(_ body: () throws(WebImageError) -> Void) throws(WebImageError) {
+            do throws(WebImageError) {
+                try body()
+            } catch {
+                process.endWithoutWaiting()
+                throw error
+            }
+        }
     }
 
     /// Runs `body`, which sends requests. Without a process this is an error: nothing is done in this process instead.
@@ -38,54 +74,65 @@ struct IsolatedWork: Sendable {
 
     /// Sends the request to a process, and once more to a new one if the first had worked on other images before it failed.
     ///
-    /// - Parameters:
-    ///   - outputByteCount: the room for the result, in bytes.
-    ///   - limits: with the time that it may take; `nil` for no limit, since encoding takes as long as the program's options make it.
-    ///   - process: the one that has the file open.
-    ///   - open: opens the file in another process.
-    ///   - result: takes the result out of the memory of the process, which no other thread uses meanwhile.
+    /// - Parameter result: takes the result out of the memory of the process, which no other thread uses meanwhile. It throws
+    ///   ``InvalidMessage`` for what cannot be the result; the process is ended then.
     /// - Throws: ``UnavailableDecoder``, or a ``WebImageError``.
     func response<Result>(
-        _ request: DecoderRequest, input: RequestInput = .none, outputByteCount: Int = 0, limits: DecodingLimits?,
-        in process: DecoderProcess? = nil, priority: LoadPriority = .normal, cancellation: Cancellation?,
-        open: ((DecoderProcess, _ deadline: Double) throws -> Void)? = nil,
-        supply: ((Int) throws(WebImageError) -> (PixelLayout, SharedMemory))? = nil,
-        result: (Response) throws -> Result
+        _ request: ProcessRequest, _ terms: Terms, of file: OpenFile? = nil, result: (Response) throws -> Result
     ) throws -> Result {
-        let deadline = DecoderProcess.now + (limits.map(seconds) ?? .infinity)
-        var wasNew = false
+        let seconds = terms.limits.map(seconds) ?? Self.longestEncoding
+        let limit = WaitLimit(deadline: DecoderProcess.now + seconds, cancellation: terms.cancellation)
+        var (wasNew, place) = (false, DecoderPool.Place.usual)
         while true {
             do {
                 return try isolation.pool.withProcess(
-                    process, priority: priority, mayLeavePlace: limits != nil, cancellation: cancellation
-                ) { leased in
-                    try check(leased.report)
-                    wasNew = leased.imageCount == 0
-                    func reply() throws -> DecoderReply {
-                        try leased.reply(
-                            to: request, input: input, outputByteCount: outputByteCount, limits: limits,
-                            deadline: deadline, cancellation: cancellation,
-                            spoolByteLimit: limits.map(Self.spoolByteLimit) ?? 0,
-                            supply: supply.map { supply in lending(leased, supply) })
+                    file?.process, priority: terms.priority, place: place, mayLeavePlace: terms.limits != nil,
+                    within: limit
+                ) { process in
+                    try check(process.report)
+                    wasNew = process.imageCount == 0
+                    return try process.checkingResult {
+                        let reply = try reply(to: request, terms, of: file, in: process, limit)
+                        return try result(Response(reply: reply, process: process))
                     }
-                    if leased !== process { try open?(leased, deadline) }
-                    var answer = try reply()
-                    if case .noSession = answer, let open {
-                        // It has too many files open, and has closed this one.
-                        try open(leased, deadline)
-                        answer = try reply()
-                    }
-                    if case .failure(let error) = answer { throw error }
-                    return try result(Response(reply: answer, process: leased))
                 }
+            } catch DecoderProcess.Failure.cancelled {
+                throw WebImageError.cancelled
+            } catch DecoderProcess.Failure.evicted {
+                place = .slow
             } catch let failure as DecoderProcess.Failure {
-                if case .cancelled = failure { throw WebImageError.cancelled }
-                let error = error(of: failure, limits: limits)
                 isolation.pool.count { $0.failures[format, default: 0] += 1 }
+                if limit.isCancelled { throw WebImageError.cancelled }
                 // What the earlier images left in the process may be the cause. Time is not given twice.
-                guard !wasNew, deadline > DecoderProcess.now else { throw error }
+                guard !wasNew, limit.deadline > DecoderProcess.now else { throw error(of: failure, terms.limits) }
             }
         }
+    }
+
+    /// Returns the reply of a process, which opens the file first if it does not have it.
+    private func reply(
+        to request: ProcessRequest, _ terms: Terms, of file: OpenFile?, in process: DecoderProcess, _ limit: WaitLimit
+    ) throws -> DecoderReply {
+        var request = request
+        request.limits = terms.limits
+        request.spoolByteLimit = terms.limits.map(Self.spoolByteLimit) ?? 0
+        request.supply = request.supply.map { lending(process, $0) }
+        if let file, file.process !== process { try file.open(process, limit) }
+        var reply = try process.reply(to: request, within: limit)
+        if case .noSession = reply, let file {
+            // It has too many files open, and has closed this one.
+            try file.open(process, limit)
+            reply = try process.reply(to: request, within: limit)
+        }
+        return try success(reply, limit)
+    }
+
+    /// Returns a reply that is no failure.
+    private func success(_ reply: DecoderReply, _ limit: WaitLimit) throws -> DecoderReply {
+        guard case .failure(let failure) = reply else { return reply }
+        let error = failure.error
+        if error == .cancelled, !limit.isCancelled { throw InvalidMessage("nobody has cancelled") }
+        throw error
     }
 
     /// Returns `supply`, during which `process` only waits.
@@ -97,15 +144,19 @@ struct IsolatedWork: Sendable {
         }
     }
 
+    /// The maximum wall-clock time for encoding, in seconds: an hour.
+    private static let longestEncoding = 3600.0
+
     /// The maximum wall-clock time for an image.
     private func seconds(_ limits: DecodingLimits) -> Double {
         let longest = isolation.configuration.secondsPerImage
         return limits.seconds.map { min($0 * 2 + 1, longest) } ?? longest
     }
 
-    private func error(of failure: DecoderProcess.Failure, limits: DecodingLimits?) -> WebImageError {
+    private func error(of failure: DecoderProcess.Failure, _ limits: DecodingLimits?) -> WebImageError {
         switch failure {
-        case .cancelled: .cancelled
+        case .cancelled, .evicted: .cancelled
+        case .noPlace: .isolation(format: format, reason: .timedOut(seconds: isolation.configuration.secondsPerImage))
         case .timedOut, .ended(SIGXCPU):
             if let seconds = limits?.seconds {
                 .limitExceeded(reason: .processorTime(seconds: seconds))
@@ -150,21 +201,11 @@ struct IsolatedWork: Sendable {
     }
 
     /// Sends a request of which only success is a reply.
-    func perform(
-        _ request: DecoderRequest, input: RequestInput, limits: DecodingLimits, in process: DecoderProcess,
-        deadline: Double, cancellation: Cancellation?
-    ) throws {
-        let reply = try process.reply(
-            to: request, input: input, limits: limits, deadline: deadline, cancellation: cancellation)
-        switch reply {
+    func perform(_ request: ProcessRequest, in process: DecoderProcess, _ limit: WaitLimit) throws {
+        switch try success(process.reply(to: request, within: limit), limit) {
         case .done, .arrived: return
-        case .failure(let error): throw error
-        default: throw invalid("not what was requested")
+        default: throw InvalidMessage("it is not what was requested")
         }
-    }
-
-    func invalid(_ detail: String) -> WebImageError {
-        .isolation(format: format, reason: .invalidReply(detail))
     }
 }
 
@@ -173,13 +214,24 @@ struct IsolatedWork: Sendable {
 extension IsolatedWork {
     /// Returns an image as the decoder describes it, after checking that it is possible.
     func image(_ decoded: DecodedImage, _ response: Response, _ options: DecodingOptions) throws -> Image {
-        // A decoder that was taken over must not get around the limits of the program.
-        try options.limits.check(decoded.pixels.size)
+        try response.check { () throws(WebImageError) in try options.limits.check(decoded.pixels.size) }
         let pixels = try pixels(decoded.pixels, response.process, isLast: true)
         isolation.pool.count { $0.imageCount += 1 }
         return Image(
-            pixels: pixels, scale: decoded.scale, format: format, frameCount: decoded.frameCount,
+            pixels: pixels, scale: options.scale, format: format, frameCount: decoded.frameCount,
             isPartial: decoded.isPartial, isThumbnail: decoded.isThumbnail)
+    }
+
+    /// Returns an animation as the decoder describes it, after checking that it is allowed.
+    func animation(
+        _ description: AnimationDescription, _ data: Data, _ response: Response, _ options: DecodingOptions,
+        identity: AnimationIdentity = AnimationIdentity()
+    ) throws(WebImageError) -> IsolatedAnimation {
+        try response.check { () throws(WebImageError) in
+            try options.limits.check(frameCount: description.frameCount)
+            try options.limits.check(description.frameSize)
+        }
+        return IsolatedAnimation(description, data, work: self, options: options, identity: identity)
     }
 
     /// Copies pixels out of the memory of a process, which can change it at any time.
@@ -188,7 +240,7 @@ extension IsolatedWork {
     func pixels(_ layout: PixelLayout, _ process: DecoderProcess, isLast: Bool) throws -> PixelBuffer {
         let (size, byteCount) = (layout.size, layout.byteCount)
         guard byteCount <= process.outputByteCount, layout.offset <= process.outputByteCount - byteCount else {
-            throw invalid("the pixels are outside the memory")
+            throw InvalidMessage("the pixels are outside the memory")
         }
         var copy = try MutablePixelBuffer(width: size.width, height: size.height)
         let rowByteCount = copy.bytesPerRow
@@ -206,17 +258,15 @@ extension IsolatedWork {
 
     /// Copies the parts that a reply describes.
     func parts(_ response: Response, count: Int) throws -> [Data?] {
-        guard case .parts(var offset, let lengths) = response.reply, lengths.count == count else {
-            throw invalid("no parts")
-        }
-        return try lengths.map { (length) throws -> Data? in
-            guard let length else { return nil }
-            guard length <= response.process.outputByteCount, offset <= response.process.outputByteCount - length else {
-                throw invalid("the bytes are outside the memory")
+        guard case .parts(let parts) = response.reply, parts.count == count else { throw InvalidMessage("no parts") }
+        return try parts.map { (part) throws -> Data? in
+            guard let byteCount = part.byteCount else { return nil }
+            let limit = response.process.outputByteCount
+            guard byteCount <= limit, part.offset <= limit - byteCount else {
+                throw InvalidMessage("the bytes are outside the memory")
             }
-            var data = Data(count: length)
-            try data.withUnsafeMutableBytes { try response.process.read(at: offset, into: $0, isLast: false) }
-            offset += length
+            var data = Data(count: byteCount)
+            try data.withUnsafeMutableBytes { try response.process.read(at: part.offset, into: $0, isLast: false) }
             return data
         }
     }

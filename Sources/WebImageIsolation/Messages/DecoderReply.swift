@@ -2,14 +2,14 @@ package import WebImageCoding
 package import WebImageCore
 
 /// What a decoder process returns.
-package enum DecoderReply {
+package enum DecoderReply: Codable {
     /// The first message: what the decoder is, and which layers of its sandbox hold.
     case ready(version: String, SandboxReport)
-    case failure(WebImageError)
+    case failure(DecoderFailure)
     case info(ImageInfo)
     case probe(ImageProbe?)
-    /// A file, EXIF and XMP, or a profile: their lengths, one after the other in the output from `offset` on.
-    case parts(offset: Int, [Int?])
+    /// A file, EXIF and XMP, or a profile: where they are in the output.
+    case parts([OutputPart])
     case image(DecodedImage)
     /// Of a file that is still arriving; `nil` if there is nothing new.
     case preview(DecodedImage?)
@@ -26,21 +26,35 @@ package enum DecoderReply {
     case done
 }
 
+/// A reply, and the number of the request that it answers; 0 for the first message.
+package struct NumberedReply: Codable {
+    package var number: Int
+    package var reply: DecoderReply
+
+    package init(number: Int, reply: DecoderReply) { (self.number, self.reply) = (number, reply) }
+}
+
+/// Where bytes are in the output.
+package struct OutputPart: Codable, Equatable {
+    package var offset: Int
+    /// `nil` for a part that there is not.
+    package var byteCount: Int?
+
+    package init(offset: Int, byteCount: Int?) { (self.offset, self.byteCount) = (offset, byteCount) }
+}
+
 /// An image in the output.
-package struct DecodedImage {
+package struct DecodedImage: Codable {
     package var pixels: PixelLayout
-    package var scale: Double
     package var frameCount: Int
     package var isPartial: Bool
     package var isThumbnail: Bool
     package var animation: AnimationDescription?
 
     package init(
-        pixels: PixelLayout, scale: Double, frameCount: Int, isPartial: Bool, isThumbnail: Bool,
-        animation: AnimationDescription?
+        pixels: PixelLayout, frameCount: Int, isPartial: Bool, isThumbnail: Bool, animation: AnimationDescription?
     ) {
         self.pixels = pixels
-        self.scale = scale
         self.frameCount = frameCount
         self.isPartial = isPartial
         self.isThumbnail = isThumbnail
@@ -49,181 +63,140 @@ package struct DecodedImage {
 }
 
 /// What is known about an animation before its frames are decoded.
-package struct AnimationDescription {
+package struct AnimationDescription: Codable {
     package var frameSize: PixelSize
-    package var frames: [AnimationFrame]
     package var loopCount: Int
     package var isComplete: Bool
+    /// Most animations have many equal frames, one after the other.
+    private var runs: [Run]
+
+    private struct Run: Codable {
+        var frame: AnimationFrame
+        var count: Int
+    }
 
     package init(frameSize: PixelSize, frames: [AnimationFrame], loopCount: Int, isComplete: Bool) {
         self.frameSize = frameSize
-        self.frames = frames
         self.loopCount = loopCount
         self.isComplete = isComplete
+        runs = frames.reduce(into: []) { runs, frame in
+            if runs.last?.frame == frame {
+                runs[runs.count - 1].count += 1
+            } else {
+                runs.append(Run(frame: frame, count: 1))
+            }
+        }
     }
 
     package init(_ source: any AnimationSource) {
+        let frames = source.frames.map {
+            AnimationFrame(duration: min($0.duration, .longestDuration), isKeyframe: $0.isKeyframe)
+        }
         self.init(
-            frameSize: source.frameSize, frames: source.frames, loopCount: source.loopCount,
-            isComplete: source.isComplete)
+            frameSize: source.frameSize, frames: frames, loopCount: source.loopCount, isComplete: source.isComplete)
     }
-}
 
-extension DecoderReply: MessageValue {
-    package func write(to message: inout MessageWriter) {
-        switch self {
-        case .ready(let version, let report):
-            message.write(byte: 0)
-            message.write(version)
-            message.write(report)
-        case .failure(let error):
-            message.write(byte: 1)
-            message.write(error)
-        case .info(let info):
-            message.write(byte: 2)
-            message.write(info)
-        case .probe(let probe):
-            message.write(byte: 3)
-            message.write(probe) { $0.write($1) }
-        case .parts(let offset, let lengths):
-            message.write(byte: 4)
-            message.write(offset)
-            message.write(lengths.count)
-            for length in lengths { message.write(length) { $0.write($1) } }
-        case .image(let image):
-            message.write(byte: 5)
-            message.write(image)
-        case .preview(let image):
-            message.write(byte: 6)
-            message.write(image) { $0.write($1) }
-        case .animation(let animation):
-            message.write(byte: 7)
-            message.write(animation) { $0.write($1) }
-        case .arrived(let probe, let animation):
-            message.write(byte: 8)
-            message.write(probe) { $0.write($1) }
-            message.write(animation) { $0.write($1) }
-        case .needsFrame(let index):
-            message.write(byte: 9)
-            message.write(index)
-        case .done: message.write(byte: 10)
-        case .noSession: message.write(byte: 11)
-        case .needsSpool(let byteCount):
-            message.write(byte: 12)
-            message.write(byteCount)
+    package var frameCount: Int { runs.reduce(0) { $0 + $1.count } }
+
+    /// The frames of a description that was checked.
+    package var frames: [AnimationFrame] { runs.flatMap { repeatElement($0.frame, count: $0.count) } }
+
+    fileprivate func check() throws(InvalidMessage) {
+        try frameSize.check(within: MutablePixelBuffer.maximumDimension)
+        try loopCount.check(in: 0...Int(Int32.max), "repetitions")
+        var count = 0
+        for run in runs {
+            try run.frame.duration.checkDuration()
+            try run.count.check(in: 1...Self.frameLimit, "equal frames")
+            count += run.count
+            try count.check(in: 1...Self.frameLimit, "frames")
         }
-    }
-
-    package init(from message: inout MessageReader) throws(InvalidMessage) {
-        switch try message.byte() {
-        case 0: self = .ready(version: try message.text(), try message.value())
-        case 1: self = .failure(try message.value())
-        case 2: self = .info(try message.value())
-        case 3: self = .probe(try message.optionalValue())
-        case 4:
-            let offset = try message.length()
-            var lengths: [Int?] = []
-            for _ in 0..<(try message.count(atMost: 3)) {
-                lengths.append(try message.optional { (message) throws(InvalidMessage) in try message.length() })
-            }
-            self = .parts(offset: offset, lengths)
-        case 5: self = .image(try message.value())
-        case 6: self = .preview(try message.optionalValue())
-        case 7: self = .animation(try message.optionalValue())
-        case 8: self = .arrived(try message.optionalValue(), try message.optionalValue())
-        case 9: self = .needsFrame(try message.count(atMost: 1 << 30))
-        case 10: self = .done
-        case 11: self = .noSession
-        case 12: self = .needsSpool(byteCount: try message.length())
-        case let kind: throw InvalidMessage("there is no reply \(kind)")
-        }
-        try message.end()
-    }
-}
-
-extension DecodedImage: MessageValue {
-    package func write(to message: inout MessageWriter) {
-        message.write(pixels)
-        message.write(scale)
-        message.write(frameCount)
-        message.write(isPartial)
-        message.write(isThumbnail)
-        message.write(animation) { $0.write($1) }
-    }
-
-    package init(from message: inout MessageReader) throws(InvalidMessage) {
-        pixels = try message.value()
-        scale = try message.double()
-        frameCount = try message.count(atMost: 1 << 30)
-        isPartial = try message.bool()
-        isThumbnail = try message.bool()
-        animation = try message.optionalValue()
-        guard scale.isFinite, scale > 0, frameCount > 0 else { throw InvalidMessage("an image has no scale or frame") }
-    }
-}
-
-extension PixelLayout: MessageValue {
-    package func write(to message: inout MessageWriter) {
-        message.write(offset)
-        message.write(size)
-        message.write(bytesPerRow)
-        message.write(isOpaque)
-    }
-
-    package init(from message: inout MessageReader) throws(InvalidMessage) {
-        offset = try message.length()
-        size = try message.value()
-        bytesPerRow = try message.count(atMost: MutablePixelBuffer.maximumDimension * 4)
-        isOpaque = try message.bool()
-        guard bytesPerRow >= size.width * 4, bytesPerRow % 4 == 0, offset % 4 == 0 else {
-            throw InvalidMessage("rows of \(bytesPerRow) bytes are too short for \(size)")
-        }
-    }
-}
-
-extension AnimationDescription: MessageValue {
-    /// A message has 64 KiB; more frames follow each other in runs of equal ones, as most animations have them.
-    package func write(to message: inout MessageWriter) {
-        message.write(frameSize)
-        message.write(loopCount)
-        message.write(isComplete)
-        message.write(frames.count)
-        var index = 0
-        while index < frames.count {
-            let frame = frames[index]
-            let end = frames[index...].firstIndex { $0 != frame } ?? frames.count
-            message.write(end - index)
-            message.write(frame.duration)
-            message.write(frame.isKeyframe)
-            index = end
-        }
-    }
-
-    package init(from message: inout MessageReader) throws(InvalidMessage) {
-        frameSize = try message.value()
-        loopCount = try message.count(atMost: Int(Int32.max))
-        isComplete = try message.bool()
-        let count = try message.count(atMost: Self.frameLimit)
-        frames = []
-        while frames.count < count {
-            let length = try message.count(atMost: count - frames.count)
-            let duration = try message.double()
-            guard length > 0, duration.isFinite, duration >= 0 else { throw InvalidMessage("a frame has no duration") }
-            let frame = AnimationFrame(duration: duration, isKeyframe: try message.bool())
-            frames.append(contentsOf: repeatElement(frame, count: length))
-        }
-        guard count > 0 else { throw InvalidMessage("an animation has no frames") }
+        try count.check(in: 1...Self.frameLimit, "frames")
     }
 
     /// Far more than ``DecodingLimits/frameCount`` allows by default.
-    private static let frameLimit = 1 << 20
+    fileprivate static let frameLimit = 1 << 20
 }
 
-extension MessageReader {
-    /// Reads a length in memory.
-    package mutating func length() throws(InvalidMessage) -> Int { try count(atMost: 1 << 40) }
+// MARK: - Checks
 
-    package mutating func optionalValue<Value: MessageValue>() throws(InvalidMessage) -> Value? {
-        try optional { (message) throws(InvalidMessage) in try message.value() }
+extension DecoderReply {
+    /// Reads the reply to a request, and checks all numbers in it, since a file may have taken the process over.
+    package init(_ message: Channel.Message, to number: Int) throws(InvalidMessage) {
+        // A process has nothing to give.
+        guard message.memory.isEmpty else { throw InvalidMessage("it comes with memory") }
+        let numbered: NumberedReply = try MessageDecoder.value(of: message.bytes, from: .process)
+        guard numbered.number == number else { throw InvalidMessage("it is no reply to request \(number)") }
+        self = numbered.reply
+        try check()
+    }
+
+    private func check() throws(InvalidMessage) {
+        switch self {
+        case .ready, .noSession, .done: break
+        // Its numbers are only printed.
+        case .failure: break
+        case .info(let info):
+            try info.size.check(within: Self.declaredSide)
+            try info.frameCount.check(in: 1...Self.countLimit, "frames")
+            try info.pageCount.check(in: 1...Self.countLimit, "pages")
+            try info.loopCount?.check(in: 0...Int(Int32.max), "repetitions")
+            try info.frameDurations.count.check(in: 0...AnimationDescription.frameLimit, "durations")
+            for duration in info.frameDurations { try duration.checkDuration() }
+            try info.bitDepth.check(in: 0...Int(UInt16.max), "bits of a channel")
+        case .probe(let probe): try probe?.size.check(within: Self.declaredSide)
+        case .parts(let parts):
+            for part in parts {
+                try part.offset.check(in: 0...Self.byteLimit, "bytes before a part")
+                try part.byteCount?.check(in: 0...Self.byteLimit, "bytes of a part")
+            }
+        case .image(let image), .preview(let image?):
+            try image.pixels.check()
+            try image.frameCount.check(in: 1...Self.countLimit, "frames")
+            try image.animation?.check()
+        case .preview(nil): break
+        case .animation(let animation): try animation?.check()
+        case .arrived(let probe, let animation):
+            try probe?.size.check(within: Self.declaredSide)
+            try animation?.check()
+        case .needsFrame(let index): try index.check(in: 0...Self.countLimit, "frames before one")
+        case .needsSpool(let byteCount): try byteCount.check(in: 1...Self.byteLimit, "bytes of a file")
+        }
+    }
+
+    /// A file may declare a size that no image can have.
+    private static let declaredSide = Int(UInt32.max)
+    private static let countLimit = 1 << 30
+    private static let byteLimit = 1 << 40
+}
+
+extension PixelLayout {
+    fileprivate func check() throws(InvalidMessage) {
+        try size.check(within: MutablePixelBuffer.maximumDimension)
+        try offset.check(in: 0...1 << 40, "bytes before the pixels")
+        try bytesPerRow.check(in: size.width * 4...MutablePixelBuffer.maximumDimension * 4, "bytes of a row")
+        guard bytesPerRow % 4 == 0, offset % 4 == 0 else { throw InvalidMessage("pixels are not aligned") }
+    }
+}
+
+extension PixelSize {
+    fileprivate func check(within limit: Int) throws(InvalidMessage) {
+        try width.check(in: 1...limit, "pixels of width")
+        try height.check(in: 1...limit, "pixels of height")
+    }
+}
+
+extension Int {
+    fileprivate func check(in range: ClosedRange<Int>, _ what: String) throws(InvalidMessage) {
+        guard range.contains(self) else { throw InvalidMessage("it has \(self) \(what)") }
+    }
+}
+
+extension Double {
+    /// A frame is shown for 30 years at most, so that the sum of all durations is a time.
+    package static let longestDuration = 1e9
+
+    fileprivate func checkDuration() throws(InvalidMessage) {
+        guard (0...Self.longestDuration).contains(self) else { throw InvalidMessage("a frame is shown for \(self) s") }
     }
 }

@@ -1,5 +1,5 @@
 /// A layer of the sandbox of decoder processes. Each holds without the others.
-public enum SandboxLayer: String, Sendable, Hashable, CaseIterable {
+public enum SandboxLayer: String, Codable, Sendable, Hashable, CaseIterable {
     // The order is that of `cwi_layer` in CWebImageSandbox.
 
     /// A user of its own, who owns nothing outside (user namespace).
@@ -29,7 +29,7 @@ public enum SandboxLayer: String, Sendable, Hashable, CaseIterable {
 }
 
 /// What a decoder process says about its sandbox.
-package struct SandboxReport: Sendable, Equatable {
+package struct SandboxReport: Codable, Sendable, Equatable {
     package var layers: Set<SandboxLayer>
     /// Why the other layers do not hold: error numbers of the system.
     package var errors: [SandboxLayer: Int32]
@@ -37,23 +37,5 @@ package struct SandboxReport: Sendable, Equatable {
     package init(layers: Set<SandboxLayer>, errors: [SandboxLayer: Int32]) {
         self.layers = layers
         self.errors = errors
-    }
-}
-
-extension SandboxReport: MessageValue {
-    package func write(to message: inout MessageWriter) {
-        for layer in SandboxLayer.allCases {
-            message.write(layers.contains(layer))
-            message.write(Int(errors[layer] ?? 0))
-        }
-    }
-
-    package init(from message: inout MessageReader) throws(InvalidMessage) {
-        (layers, errors) = ([], [:])
-        for layer in SandboxLayer.allCases {
-            if try message.bool() { layers.insert(layer) }
-            let errno = Int32(clamping: try message.int())
-            if !layers.contains(layer) { errors[layer] = errno }
-        }
     }
 }

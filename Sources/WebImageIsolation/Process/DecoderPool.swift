@@ -6,20 +6,33 @@ internal import WebImageCore
 /// The decoder processes of a program.
 ///
 ///     lease ──▶ the process that has the file open, or an idle one, or a new one ──▶ work ──▶ idle ──▶ ended after a while
-///        └ all are busy: waits, the most urgent first                                  └ takes long: leaves its place to another
+///        └ all are busy: waits, the most urgent first                                  └ takes long: a slow place, or ended and tried again in one
 ///
-/// A caller blocks its thread, as all decoding does.
+/// There are half as many slow places as usual ones. A caller blocks its thread, as all decoding does.
 final class DecoderPool: Sendable {
-    private let configuration: IsolatedDecoding.Configuration
-    private let state = Lock(State())
+    let configuration: IsolatedDecoding.Configuration
+    let state = Lock(State())
 
-    private struct State {
+    /// What a process works on.
+    enum Place {
+        case usual
+        /// An image that takes long.
+        case slow
+    }
+
+    struct State {
         /// Those that wait for work, the last used at the end.
         var idle: [DecoderProcess] = []
-        /// The number of processes that work or are being started, without the slow ones.
+        /// The number of processes that work, without the slow ones.
         var busyCount = 0
-        /// The number of processes that have worked on one image for long.
+        /// The number of processes that work on an image that takes long.
         var slowCount = 0
+        /// The number of processes that are being started.
+        var startingCount = 0
+        /// Those in usual places whose image takes long, because there is no slow place for them.
+        var overdue: [DecoderProcess] = []
+        /// The number of processes that have to leave their place, and have not yet.
+        var evictedCount = 0
         /// Those that wait for the thread that leased them; they do not count as busy.
         var suspended: [DecoderProcess] = []
         var waiting = PriorityQueue<Waiter>()
@@ -32,25 +45,24 @@ final class DecoderPool: Sendable {
         var latestReport: SandboxReport?
         /// The reason, and until when no start is tried.
         var failure: (UnavailableDecoder, until: Duration)?
+        /// Whether a process that was ended has to be replaced before the next image.
+        var needsReplacement = false
     }
 
-    private enum Grant {
-        case process(DecoderProcess)
-        case start
-    }
-
-    private final class Waiter: @unchecked Sendable {
+    final class Waiter: @unchecked Sendable {
         // `@unchecked`: the variables are used under the pool's lock.
         let semaphore = DispatchSemaphore(value: 0)
         let wanted: DecoderProcess?
         let priority: LoadPriority
+        let place: Place
         let position: Int64
         var ticket: PriorityQueue<Waiter>.Ticket?
-        var grant: Grant?
+        var grant: Result<DecoderProcess, UnavailableDecoder>?
 
-        init(wanted: DecoderProcess?, priority: LoadPriority, position: Int64) {
+        init(wanted: DecoderProcess?, priority: LoadPriority, place: Place, position: Int64) {
             self.wanted = wanted
             self.priority = priority
+            self.place = place
             self.position = position
         }
     }
@@ -67,6 +79,7 @@ final class DecoderPool: Sendable {
     var busyCount: Int { state.withLock { $0.busyCount } }
     var slowCount: Int { state.withLock { $0.slowCount } }
     var waitingCount: Int { state.withLock { $0.waiting.count } }
+    private var slowLimit: Int { max(1, configuration.processCount / 2) }
 
     func count(_ change: @Sendable (inout IsolatedDecoding.Counters) -> Void) {
         state.withLock { change(&$0.counters) }
@@ -76,14 +89,20 @@ final class DecoderPool: Sendable {
     ///
     /// - Parameters:
     ///   - wanted: the process to use, if it has not ended.
+    ///   - place: a slow one for an image that had to leave a usual one.
     ///   - mayLeavePlace: whether it does not count as busy once it has worked for long.
-    /// - Throws: ``UnavailableDecoder``, ``WebImageError/cancelled``, and the errors of `body`.
+    /// - Throws: ``UnavailableDecoder``, ``DecoderProcess/Failure``, and the errors of `body`.
     func withProcess<Result>(
-        _ wanted: DecoderProcess? = nil, priority: LoadPriority = .normal, mayLeavePlace: Bool = true,
-        cancellation: Cancellation?, _ body: (DecoderProcess) throws -> Result
+        _ wanted: DecoderProcess? = nil, priority: LoadPriority = .normal, place: Place = .usual,
+        mayLeavePlace: Bool = true, within limit: WaitLimit, _ body: (DecoderProcess) throws -> Result
     ) throws -> Result {
-        let process = try lease(wanted, priority, cancellation)
-        if mayLeavePlace { process.onSlow = { [unowned self, unowned process] in leavePlace(process) } }
+        if place == .slow { WorkQueue.letAnotherThreadWork() }
+        let process = try lease(wanted, priority, place, limit)
+        if place == .slow {
+            process.lowerPriority()
+        } else if mayLeavePlace {
+            process.onSlow = { [unowned self, unowned process] in leavePlace(process) }
+        }
         defer { giveBack(process, idleSince: SystemTimerClock.shared.now) }
         process.threadCount = DecodingQueue.threadCount(forEachOf: busyCount + DecodingBudget.shared.decodeCount)
         return try body(process)
@@ -94,12 +113,10 @@ final class DecoderPool: Sendable {
     func suspending<Result, Failure>(
         _ process: DecoderProcess, _ body: () throws(Failure) -> Result
     ) throws(Failure) -> Result {
-        let served = state.withLock { state in
+        changeState { state in
             state.busyCount -= 1
             state.suspended.append(process)
-            return serve(&state)
         }
-        wake(served)
         defer {
             state.withLock { state in
                 state.suspended.removeAll { $0 === process }
@@ -113,233 +130,197 @@ final class DecoderPool: Sendable {
     // MARK: Leasing
 
     private func lease(
-        _ wanted: DecoderProcess?, _ priority: LoadPriority, _ cancellation: Cancellation?
+        _ wanted: DecoderProcess?, _ priority: LoadPriority, _ place: Place, _ limit: WaitLimit
     ) throws -> DecoderProcess {
         leaveParent()
-        let (waiter, served) = state.withLock { state in
+        let waiter = changeState { state in
             state.lastPosition += 1
-            let waiter = Waiter(wanted: wanted, priority: priority, position: state.lastPosition)
+            let waiter = Waiter(wanted: wanted, priority: priority, place: place, position: state.lastPosition)
             enqueue(waiter, &state)
-            return (waiter, serve(&state))
+            return waiter
         }
-        wake(served, except: waiter)
-        if !served.contains(where: { $0 === waiter }) { try wait(waiter, cancellation) }
-        switch state.withLock({ _ in waiter.grant }) {
-        case .process(let process): return process
-        case .start, nil: return try start()
+        return try limit.withHandler({ waiter.semaphore.signal() }) { try grant(of: waiter, within: limit).get() }
+    }
+
+    private func grant(
+        of waiter: Waiter, within limit: WaitLimit
+    ) throws -> Result<DecoderProcess, UnavailableDecoder> {
+        let nanoseconds = max(0, (limit.deadline - DecoderProcess.now) * 1e9)
+        let time: DispatchTime = nanoseconds < 1e18 ? .now() + .nanoseconds(Int(nanoseconds)) : .distantFuture
+        let hasTime = waiter.semaphore.wait(timeout: time) == .success
+        let grant = state.withLock { state in
+            if waiter.grant == nil, let ticket = waiter.ticket { state.waiting.remove(ticket) }
+            return waiter.grant
         }
+        if let grant { return grant }
+        throw hasTime ? DecoderProcess.Failure.cancelled : .noPlace
     }
 
     private func enqueue(_ waiter: Waiter, _ state: inout State) {
         waiter.ticket = state.waiting.insert(waiter, priority: waiter.priority, position: waiter.position)
     }
 
-    /// Gives what is free to those that wait, and returns them.
-    private func serve(_ state: inout State) -> [Waiter] {
+    // MARK: Granting
+
+    /// Changes the state, and gives what is free to those that wait.
+    @discardableResult func changeState<Result>(_ change: (inout State) -> Result) -> Result {
+        let (result, served, startCount) = state.withLock { state in
+            let result = change(&state)
+            let (served, startCount) = serve(&state)
+            return (result, served, startCount)
+        }
+        for waiter in served { waiter.semaphore.signal() }
+        for _ in 0..<startCount {
+            if !ProcessStarter.shared.start({ [weak self] in self?.addProcess() }) {
+                noteStart(.failure(UnavailableDecoder("the system has no thread")))
+            }
+        }
+        return result
+    }
+
+    /// Returns those that have a grant now, and how many processes have to be started for others.
+    private func serve(_ state: inout State) -> (served: [Waiter], startCount: Int) {
         var (served, passed): ([Waiter], [Waiter]) = ([], [])
+        // Places that are free after those that wait for the start of a process.
+        var free = (usual: configuration.processCount - state.busyCount, slow: slowLimit - state.slowCount)
+        var (missingCount, crowdedCount) = (0, 0)
+        let failure = state.failure.flatMap { SystemTimerClock.shared.now < $0.until ? $0.0 : nil }
         while let waiter = state.waiting.popFirst() {
-            waiter.grant = grant(&state, wanted: waiter.wanted)
+            let wanted = waiter.wanted.flatMap { isReachable($0, state) ? $0 : nil }
+            let hasPlace = waiter.place == .slow ? free.slow > 0 : free.usual > 0
+            if let wanted {
+                // One that is busy with another file is waited for, because it has this one open.
+                if let index = state.idle.firstIndex(where: { $0 === wanted }) {
+                    waiter.grant = .success(state.idle.remove(at: index))
+                }
+            } else if hasPlace {
+                if let process = state.idle.popLast() {
+                    waiter.grant = .success(process)
+                } else if let failure {
+                    waiter.grant = .failure(failure)
+                } else {
+                    missingCount += 1
+                }
+            } else if waiter.place == .usual {
+                crowdedCount += 1
+            }
+            if case .success(let process) = waiter.grant {
+                process.isSlow = waiter.place == .slow
+                if process.isSlow { state.slowCount += 1 } else { state.busyCount += 1 }
+            }
+            let takesPlace = wanted == nil && hasPlace || waiter.grant != nil
+            if takesPlace { if waiter.place == .slow { free.slow -= 1 } else { free.usual -= 1 } }
             if waiter.grant == nil { passed.append(waiter) } else { served.append(waiter) }
         }
         for waiter in passed { enqueue(waiter, &state) }
-        return served
+        evict(crowdedCount - state.evictedCount, &state)
+        let isSpareMissing =
+            state.idle.isEmpty && free.usual > 0 && failure == nil
+            && (configuration.keepsProcessReady || state.needsReplacement)
+        state.needsReplacement = false
+        let startCount = max(0, missingCount + (isSpareMissing && missingCount == 0 ? 1 : 0) - state.startingCount)
+        state.startingCount += startCount
+        return (served, startCount)
     }
 
-    private func grant(_ state: inout State, wanted: DecoderProcess?) -> Grant? {
-        if let wanted, !wanted.hasEnded, !state.suspended.contains(where: { $0 === wanted }) {
-            // One that is busy with another file is waited for, because it has this one open.
-            guard let index = state.idle.firstIndex(where: { $0 === wanted }) else { return nil }
-            state.busyCount += 1
-            return .process(state.idle.remove(at: index))
-        }
-        guard state.busyCount < configuration.processCount else { return nil }
-        state.busyCount += 1
-        return state.idle.popLast().map(Grant.process) ?? .start
+    /// Whether it is worth to wait for a process that has a file open.
+    private func isReachable(_ process: DecoderProcess, _ state: State) -> Bool {
+        !process.hasEnded && !process.isSlow && !state.suspended.contains { $0 === process }
     }
 
-    private func wake(_ waiters: [Waiter], except own: Waiter? = nil) {
-        for waiter in waiters where waiter !== own { waiter.semaphore.signal() }
+    // MARK: Starting
+
+    private func addProcess() {
+        noteStart(
+            Result { () throws(UnavailableDecoder) in
+                try DecoderProcess(path: try configuration.location.path(), slowPeriod: configuration.slowPeriod)
+            })
     }
 
-    private func wait(_ waiter: Waiter, _ cancellation: Cancellation?) throws(WebImageError) {
-        // A cancellation is a flag, so it is polled.
-        while waiter.semaphore.wait(timeout: .now() + .milliseconds(Self.pollMilliseconds)) == .timedOut {
-            guard cancellation?.isCancelled == true else { continue }
-            let served = state.withLock { state -> [Waiter] in
-                if let ticket = waiter.ticket { state.waiting.remove(ticket) }
-                switch waiter.grant {
-                case .process(let process): state.idle.append(process)
-                case .start: break
-                case nil: return []
-                }
-                state.busyCount -= 1
-                return serve(&state)
-            }
-            wake(served)
-            throw .cancelled
-        }
-    }
-
-    private static let pollMilliseconds = 4
-
-    private func start() throws(UnavailableDecoder) -> DecoderProcess {
+    private func noteStart(_ result: Result<DecoderProcess, UnavailableDecoder>) {
         let clock = SystemTimerClock.shared
-        do throws(UnavailableDecoder) {
-            if let (failure, until) = state.withLock({ $0.failure }), clock.now < until { throw failure }
-            let path = try configuration.location.path()
-            let process = try DecoderProcess(path: path, slowPeriod: configuration.slowPeriod)
-            state.withLock { state in
+        changeState { state in
+            state.startingCount -= 1
+            switch result {
+            case .success(let process):
                 state.counters.startedProcessCount += 1
                 state.latestReport = process.report
                 state.failure = nil
+                process.idleSince = clock.now
+                state.idle.append(process)
+                startCleaning(&state)
+            case .failure(let failure): state.failure = (failure, clock.now + Self.retryPeriod)
             }
-            return process
-        } catch {
-            let served = state.withLock { state in
-                state.busyCount -= 1
-                state.failure = (error, clock.now + Self.retryPeriod)
-                return serve(&state)
-            }
-            wake(served)
-            throw error
         }
+        endSurplus()
     }
 
     /// How long a failure to start is not tried again: each try costs milliseconds, and every image would pay them.
     private static let retryPeriod = Duration.seconds(10)
 
-    private func giveBack(_ process: DecoderProcess, idleSince: Duration) {
+    // MARK: Giving back
+
+    func giveBack(_ process: DecoderProcess, idleSince: Duration) {
         process.onSlow = nil
         // Its priority cannot be raised again.
         let isWornOut = process.imageCount >= configuration.imagesPerProcess || process.hasLowPriority
         if isWornOut, !process.hasEnded { process.end() }
         process.idleSince = idleSince
-        var surplus: DecoderProcess?
-        let served = state.withLock { state -> [Waiter] in
-            guard state.owner == getpid() else { return [] }
+        changeState { state in
+            guard state.owner == getpid() else { return }
+            state.overdue.removeAll { $0 === process }
+            if process.isEvicted { state.evictedCount -= 1 }
             if process.isSlow { state.slowCount -= 1 } else { state.busyCount -= 1 }
-            process.isSlow = false
-            if !process.hasEnded {
-                if state.busyCount + state.idle.count < configuration.processCount {
-                    state.idle.append(process)
-                    startCleaning(&state)
-                } else {
-                    // Another one has its place.
-                    surplus = process
-                }
+            (process.isEvicted, process.isSlow) = (false, false)
+            if process.hasEnded {
+                if process.wasCancelled { state.needsReplacement = true }
+            } else {
+                state.idle.append(process)
+                startCleaning(&state)
             }
-            return serve(&state)
         }
-        surplus?.end()
-        wake(served)
+        endSurplus()
+    }
+
+    /// Ends idle processes whose places others have.
+    private func endSurplus() {
+        let surplus = state.withLock { state -> [DecoderProcess] in
+            let count = state.busyCount + state.idle.count - configuration.processCount
+            defer { state.idle.removeFirst(max(0, min(count, state.idle.count))) }
+            return Array(state.idle.prefix(max(0, count)))
+        }
+        for process in surplus { process.end() }
     }
 
     // MARK: Slow images
 
     /// Leaves the place of a process that has worked on one image for long to another, in the pool and in the queue of the
-    /// calling thread, so that a few hostile files do not stop all loads. Its priority becomes lower if others decode.
-    private func leavePlace(_ process: DecoderProcess) {
-        let (isLeaving, isShared, served) = state.withLock { state -> (Bool, Bool, [Waiter]) in
-            guard !process.isSlow, state.slowCount < max(4, configuration.processCount) else {
-                return (false, false, [])
+    /// calling thread, so that a few hostile files do not stop all loads. Its priority becomes lower if others decode. If all slow places
+    /// are taken, it keeps its place until another image needs it. Returns whether nothing is left to do.
+    private func leavePlace(_ process: DecoderProcess) -> Bool {
+        let (hasLeft, isShared) = changeState { state in
+            state.overdue.removeAll { $0 === process }
+            if !process.isSlow, state.slowCount < slowLimit {
+                process.isSlow = true
+                state.slowCount += 1
+                state.busyCount -= 1
+            } else if !process.isSlow, !process.isEvicted {
+                state.overdue.append(process)
             }
-            process.isSlow = true
-            state.slowCount += 1
-            state.busyCount -= 1
-            return (true, state.busyCount + state.slowCount > 1 || !state.waiting.isEmpty, serve(&state))
+            return (process.isSlow, state.busyCount + state.slowCount > 1 || !state.waiting.isEmpty)
         }
-        guard isLeaving else { return }
-        wake(served)
-        if isShared { process.lowerPriority() }
+        // The images that need its place may wait for a thread.
         WorkQueue.letAnotherThreadWork()
+        if isShared { process.lowerPriority() }
+        return hasLeft && process.hasLowPriority
     }
 
-    // MARK: Ending
-
-    /// Starts the thread that ends processes without work. A timer of Dispatch would need descriptors, and Dispatch ends a program that has closed
-    /// them.
-    private func startCleaning(_ state: inout State) {
-        guard state.cleaning == nil else { return }
-        let (end, period) = (DispatchSemaphore(value: 0), min(Self.restPeriod, configuration.idlePeriod))
-        let isStarted = PlatformThread.start(name: "webimage-idle") { [weak self] in
-            var wait = period
-            while end.wait(timeout: .now() + .nanoseconds(Int(wait.nanoseconds))) == .timedOut,
-                let next = self?.clean()
-            {
-                wait = next
-            }
+    /// Makes processes leave usual places for images that wait. Those begin anew in slow places.
+    private func evict(_ count: Int, _ state: inout State) {
+        for process in state.overdue.prefix(max(0, count)) {
+            process.isEvicted = true
+            state.evictedCount += 1
         }
-        if isStarted { state.cleaning = end }
-    }
-
-    /// After how long without work a process gives back the memory that it took.
-    private static let restPeriod = Duration.seconds(1)
-
-    /// Lets the processes rest that had no work for a moment, and ends those that had none for a while. Returns when to look again;
-    /// `nil` if none is left.
-    private func clean() -> Duration? {
-        let now = SystemTimerClock.shared.now
-        let (ended, tired) = state.withLock { state -> ([DecoderProcess], [DecoderProcess]) in
-            guard state.owner == getpid() else { return ([], []) }
-            let isEnding = { [period = configuration.idlePeriod] (process: DecoderProcess) in
-                process.idleSince + period <= now
-            }
-            let isTired = { (process: DecoderProcess) in
-                !process.isRested && process.idleSince + Self.restPeriod <= now
-            }
-            let ended = state.idle.filter(isEnding)
-            state.idle.removeAll(where: isEnding)
-            return (ended, takeIdle(&state, where: isTired))
-        }
-        for process in ended { process.end() }
-        rest(tired)
-        return state.withLock { state in
-            guard state.owner == getpid() else { return nil }
-            let idle = state.idle.map {
-                $0.idleSince + ($0.isRested ? configuration.idlePeriod : Self.restPeriod) - now
-            }
-            let isWorking = state.busyCount + state.slowCount + state.suspended.count > 0
-            guard let next = (idle + (isWorking ? [Self.restPeriod] : [])).min() else {
-                state.cleaning = nil
-                return nil
-            }
-            return max(next, .milliseconds(1))
-        }
-    }
-
-    /// Lets all processes rest that have no work now.
-    func restIdleProcesses() { rest(state.withLock { takeIdle(&$0) { _ in true } }) }
-
-    private func takeIdle(_ state: inout State, where isTaken: (DecoderProcess) -> Bool) -> [DecoderProcess] {
-        let taken = state.idle.filter(isTaken)
-        state.idle.removeAll(where: isTaken)
-        state.busyCount += taken.count
-        return taken
-    }
-
-    private func rest(_ processes: [DecoderProcess]) {
-        for process in processes {
-            process.rest()
-            giveBack(process, idleSince: process.idleSince)
-        }
-    }
-
-    /// Ends the processes that have no work now.
-    func endIdleProcesses() {
-        let ended = state.withLock { state in
-            defer { state.idle = [] }
-            return state.idle
-        }
-        for process in ended { process.end() }
-    }
-
-    /// After a fork the processes are the parent's.
-    private func leaveParent() {
-        let forgotten = state.withLock { state -> [DecoderProcess] in
-            guard state.owner != getpid() else { return [] }
-            defer { state = State() }
-            return state.idle
-        }
-        for process in forgotten { process.forget() }
+        state.overdue.removeFirst(min(state.overdue.count, max(0, count)))
     }
 }

@@ -1,13 +1,16 @@
 internal import CWebImageIsolation
 internal import Glibc
+internal import Synchronization
 internal import WebImageCoding
 internal import WebImageCore
 
 /// A decoder process, as the program sees it. Used by one thread at a time, which has leased it from the ``DecoderPool``.
 final class DecoderProcess: @unchecked Sendable {
-    // `@unchecked`: the pool leases it to one thread at a time.
+    // `@unchecked`: the pool leases it to one thread at a time. What others use is atomic, or under a lock.
     private var process: cwi_decoder_process
     private let channel: Channel
+    /// Ends the wait for a reply.
+    private let interruption: Interruption
     /// What the process says about its sandbox.
     let report: SandboxReport
     /// The number of images that it has worked on.
@@ -15,7 +18,8 @@ final class DecoderProcess: @unchecked Sendable {
     private var lastNumber = 0
     /// How many threads it may use now.
     var threadCount = 1
-    private(set) var hasEnded = false
+    private let ended = Atomic(false)
+    private let evicted = Atomic(false)
     /// Sessions that nothing refers to any more. They are closed with the next request.
     private let leftSessions = Lock<[Int]>([])
     /// When it last had work.
@@ -26,12 +30,14 @@ final class DecoderProcess: @unchecked Sendable {
     /// Whether it has given the memory of earlier images back.
     private(set) var isRested = true
 
-    /// Called once for a request that takes long, by the thread that waits. Set by the pool.
-    var onSlow: (() -> Void)?
+    /// Called for a request that takes long, by the thread that waits, again and again until it returns `true`. Set by the pool.
+    var onSlow: (() -> Bool)?
     private let slowPeriod: Double
     /// Whether it has left its place to another; under the pool's lock.
     var isSlow = false
     private(set) var hasLowPriority = false
+    /// Whether it was ended because nobody waits for its image any more.
+    private(set) var wasCancelled = false
 
     /// Why a request has no reply.
     enum Failure: Error {
@@ -39,9 +45,13 @@ final class DecoderProcess: @unchecked Sendable {
         case cancelled
         /// The process did not come to an end in time, and was ended.
         case timedOut
+        /// The process had to leave its place to another, and was ended.
+        case evicted
+        /// No process was free in time.
+        case noPlace
         /// The process has ended.
         case ended(signal: Int32?)
-        /// The process returned something else than a reply, and was ended.
+        /// The process broke a rule, and was ended.
         case invalid(String)
     }
 
@@ -51,6 +61,10 @@ final class DecoderProcess: @unchecked Sendable {
     /// - Throws: why there is none.
     init(path: String, slowPeriod: Duration) throws(UnavailableDecoder) {
         self.slowPeriod = slowPeriod.inExactSeconds
+        guard let interruption = Interruption() else {
+            throw UnavailableDecoder("there are no descriptors (\(WebImageError.systemMessage(errno)))")
+        }
+        self.interruption = interruption
         var process = cwi_decoder_process()
         let error = cwi_decoder_start(path, &process)
         guard error == 0 else {
@@ -58,11 +72,11 @@ final class DecoderProcess: @unchecked Sendable {
         }
         channel = Channel(descriptor: process.channel)
         do {
-            guard let message = try channel.receive(milliseconds: Self.startMilliseconds) else {
+            let deadline = Self.now + Self.startSeconds
+            guard let message = try channel.receive(until: deadline, within: Channel.Limit(deadline: deadline)) else {
                 throw UnavailableDecoder("\(path) does not respond")
             }
-            var reader = MessageReader(message.bytes)
-            guard case .ready(let version, let report) = try DecoderReply(from: &reader) else {
+            guard case .ready(let version, let report) = try DecoderReply(message, to: 0) else {
                 throw UnavailableDecoder("\(path) is no decoder of this library")
             }
             guard version == LibraryVersion.text else {
@@ -74,6 +88,9 @@ final class DecoderProcess: @unchecked Sendable {
         } catch let error as UnavailableDecoder {
             cwi_decoder_end(&process, 0)
             throw error
+        } catch let error as InvalidMessage {
+            cwi_decoder_end(&process, 0)
+            throw UnavailableDecoder("\(path) is no decoder of this version (\(error.reason))")
         } catch {
             let exit = cwi_decoder_end(&process, Self.exitMilliseconds)
             throw UnavailableDecoder("\(path) \(exit.text)")
@@ -83,9 +100,11 @@ final class DecoderProcess: @unchecked Sendable {
     deinit { if !hasEnded { end() } }
 
     /// Long, because a busy machine must not lose isolation.
-    private static let startMilliseconds: Int32 = 10_000
+    private static let startSeconds = 10.0
     /// The time for a process to end by itself after its channel has closed: it has crashed.
     private static let exitMilliseconds: Int32 = 200
+    /// The time for a process to answer after its request was cancelled.
+    private static let stopSeconds = 0.004
 
     /// Lets all other threads of the system take precedence, until the process ends.
     func lowerPriority() {
@@ -94,144 +113,229 @@ final class DecoderProcess: @unchecked Sendable {
         cwi_decoder_lower_priority(&process)
     }
 
+    // MARK: Ending
+
+    var hasEnded: Bool { ended.load(ordering: .relaxed) }
+
     func end() {
-        hasEnded = true
+        ended.store(true, ordering: .relaxed)
         cwi_decoder_end(&process, 0)
     }
 
+    /// Ends the process on another thread: the system takes milliseconds to give its memory back.
+    func endWithoutWaiting() {
+        ended.store(true, ordering: .relaxed)
+        let ending = process
+        process = Self.none
+        let isStarted = PlatformThread.start(name: "webimage-end") {
+            var process = ending
+            cwi_decoder_end(&process, 0)
+        }
+        if isStarted { return }
+        process = ending
+        end()
+    }
+
+    private static let none: cwi_decoder_process = {
+        var process = cwi_decoder_process()
+        (process.pid, process.pidfd, process.channel, process.control) = (-1, -1, -1, -1)
+        return process
+    }()
+
     /// Closes what belongs to the parent of this process, which has forked.
     func forget() {
-        hasEnded = true
+        ended.store(true, ordering: .relaxed)
         cwi_decoder_forget(&process)
     }
 
-    /// Sends a request and waits for the reply.
-    ///
-    /// - Parameters:
-    ///   - outputByteCount: the room for the result, which ``read(at:into:isLast:)`` returns.
-    ///   - limits: the kernel enforces its memory and time; `nil` for those of the process.
-    ///   - deadline: in seconds of the monotonic clock.
-    ///   - spoolByteLimit: the longest file that the decoder may request.
-    ///   - supply: returns the frames that the decoder requests.
-    /// - Throws: ``Failure``, ``UnavailableDecoder``, or a ``WebImageError``.
-    func reply(
-        to request: DecoderRequest, input: RequestInput = .none, outputByteCount: Int = 0, limits: DecodingLimits?,
-        deadline: Double, cancellation: Cancellation?, spoolByteLimit: Int = 0,
-        supply: ((Int) throws(WebImageError) -> (PixelLayout, SharedMemory))? = nil
-    ) throws -> DecoderReply {
-        do {
-            for session in leftSessions.withLock({ sessions in
-                defer { sessions = [] }
-                return sessions
-            }) { try send(.close(session: session), []) }
-            isRested = false
-            imageCount += 1
-            lastNumber += 1
-            try limit(limits)
-            try send(request, input, outputByteCount: outputByteCount)
-            var spools: [UnnamedFile] = []
-            var rest = spoolByteLimit
-            // The process may keep its descriptors.
-            defer { for spool in spools { spool.clear() } }
-            while true {
-                let reply = try waitForReply(deadline: deadline, cancellation: cancellation)
-                switch reply {
-                case .needsFrame(let index):
-                    guard let supply else { throw InvalidMessage("it requests a frame") }
-                    let (layout, pixels) = try supply(index)
-                    try send(.encodedFrame(layout), [pixels])
-                case .needsSpool(let byteCount):
-                    rest -= byteCount
-                    guard rest >= 0 else { throw InvalidMessage("it requests too long a file") }
-                    if let spool = try sendSpool(byteCount) { spools.append(spool) }
-                default: return reply
-                }
-            }
-        } catch let failure as Channel.Failure {
-            throw failed(failure)
-        } catch let failure as RegularFile.Failure {
-            throw UnavailableDecoder(sharingMemory: failure)
-        } catch let error as InvalidMessage {
-            end()
-            throw Failure.invalid(error.reason)
-        } catch let error as WebImageError {
-            // A frame cannot be had. The decoder waits for it in vain.
-            end()
-            throw error
-        }
-    }
-
-    private func limit(_ limits: DecodingLimits?) throws(Channel.Failure) {
-        let seconds = limits?.seconds.map { $0 < 1e9 ? UInt64(max(0, $0)) : .max }
-        let byteCount = limits.map { UInt64(max(0, $0.memoryByteCount)) }
-        guard cwi_decoder_limit(&process, byteCount ?? .max, seconds ?? .max, Self.limitMilliseconds) else {
-            throw .closed
-        }
-    }
-
-    /// Long, because a busy machine must not lose processes.
-    private static let limitMilliseconds: Int32 = 10_000
-
-    /// Sends a file, or why there is none.
-    private func sendSpool(_ byteCount: Int) throws -> UnnamedFile? {
-        do {
-            let file = try UnnamedFile.onDisk(byteCount: byteCount)
-            try send(
-                .spool(directory: file?.directory ?? ""),
-                file.map { [try SharedMemory(copyOf: $0.descriptor)] } ?? [])
-            return file
-        } catch let error as WebImageError {
-            try send(.noSpool(error), [])
-            return nil
+    /// Whether the process has to leave its place at once. May be set by any thread.
+    var isEvicted: Bool {
+        get { evicted.load(ordering: .relaxed) }
+        set {
+            evicted.store(newValue, ordering: .relaxed)
+            if newValue { interruption.signal() }
         }
     }
 
     /// Closes a session with the next request. May be called by any thread.
     func leave(session: Int) { leftSessions.withLock { $0.append(session) } }
 
-    private func failed(_ failure: Channel.Failure) -> Failure {
-        hasEnded = true
+    // MARK: Requests
+
+    /// Sends a request and waits for the reply.
+    ///
+    /// - Throws: ``Failure``, ``UnavailableDecoder``, or a ``WebImageError``.
+    func reply(to request: ProcessRequest, within limit: WaitLimit) throws -> DecoderReply {
+        if limit.isCancelled { throw Failure.cancelled }
+        isRested = false
+        imageCount += 1
+        lastNumber += 1
+        do {
+            return try limit.withHandler({ [interruption] in interruption.signal() }) {
+                try exchange(request, within: limit)
+            }
+        } catch let failure as Channel.Failure {
+            throw failed(failure, limit)
+        } catch let error as InvalidMessage {
+            endWithoutWaiting()
+            throw Failure.invalid(error.reason)
+        } catch let error as Failure {
+            throw error
+        } catch {
+            // What it requests cannot be had, and it waits for that.
+            endWithoutWaiting()
+            throw error
+        }
+    }
+
+    /// Calls `body`, which takes a result out of replies. If it throws ``InvalidMessage``, the process is ended.
+    func checkingResult<Result>(_ body: () throws -> Result) throws -> Result {
+        do {
+            return try body()
+        } catch let error as InvalidMessage {
+            endWithoutWaiting()
+            throw Failure.invalid(error.reason)
+        }
+    }
+
+    private func exchange(_ request: ProcessRequest, within limit: WaitLimit) throws -> DecoderReply {
+        let channelLimit = channelLimit(limit)
+        let left = leftSessions.withLock { sessions in
+            defer { sessions = [] }
+            return sessions
+        }
+        for session in left { try send(.close(session: session), [], channelLimit) }
+        try setLimits(request.limits, limit)
+        try send(request, channelLimit)
+        var spools = Spools(byteLimit: request.spoolByteLimit)
+        // The process may keep its descriptors.
+        defer { spools.clear() }
+        let start = Self.now
+        while true {
+            let reply = try waitForReply(since: start, limit, channelLimit)
+            switch reply {
+            case .needsFrame(let index):
+                guard let supply = request.supply else { throw InvalidMessage("it requests a frame") }
+                let (layout, pixels) = try supply(index)
+                try send(.encodedFrame(layout), [pixels], channelLimit)
+            case .needsSpool(let byteCount):
+                let (answer, memory) = try spools.answer(byteCount)
+                try send(answer, memory, channelLimit)
+            default: return reply
+            }
+        }
+    }
+
+    private func setLimits(_ limits: DecodingLimits?, _ limit: WaitLimit) throws(Channel.Failure) {
+        let seconds = limits?.seconds.map { $0 < 1e9 ? UInt64(max(0, $0)) : .max }
+        let byteCount = limits.map { UInt64(max(0, $0.memoryByteCount)) }
+        // Long, because a busy machine must not lose processes.
+        let milliseconds = Int32(min(10, max(0.001, limit.deadline - Self.now)) * 1000)
+        guard cwi_decoder_limit(&process, byteCount ?? .max, seconds ?? .max, milliseconds) else { throw .closed }
+    }
+
+    private func channelLimit(_ limit: WaitLimit) -> Channel.Limit {
+        interruption.clear()
+        return Channel.Limit(deadline: limit.deadline, interruption: interruption) { [self] in
+            limit.isCancelled || isEvicted
+        }
+    }
+
+    private func waitForReply(
+        since start: Double, _ limit: WaitLimit, _ channelLimit: Channel.Limit
+    ) throws -> DecoderReply {
+        var nextSlow = start + slowPeriod
+        while true {
+            interruption.clear()
+            if limit.isCancelled { try stop() }
+            if channelLimit.isOver() || Self.now >= limit.deadline { throw Channel.Failure.interrupted }
+            if let onSlow, Self.now >= nextSlow {
+                if onSlow() { self.onSlow = nil }
+                nextSlow = Self.now + slowPeriod
+            }
+            let message = try channel.receive(until: onSlow == nil ? .infinity : nextSlow, within: channelLimit)
+            if let message { return try DecoderReply(message, to: lastNumber) }
+        }
+    }
+
+    /// Requests that the process stops. It goes on living if it does so at once.
+    private func stop() throws -> Never {
+        let limit = Channel.Limit(deadline: Self.now + Self.stopSeconds)
+        try send(.cancel, [], limit)
+        while let message = try channel.receive(until: limit.deadline, within: limit) {
+            switch try DecoderReply(message, to: lastNumber) {
+            // It sent the request before it was told to stop.
+            case .needsFrame, .needsSpool: continue
+            default: throw Failure.cancelled
+            }
+        }
+        throw Channel.Failure.interrupted
+    }
+
+    private func failed(_ failure: Channel.Failure, _ limit: WaitLimit) -> Failure {
         switch failure {
         case .closed:
+            ended.store(true, ordering: .relaxed)
             let exit = cwi_decoder_end(&process, Self.exitMilliseconds)
             return .ended(signal: exit.is_known && exit.signal != 0 ? exit.signal : nil)
+        case .interrupted:
+            wasCancelled = limit.isCancelled
+            endWithoutWaiting()
+            return wasCancelled ? .cancelled : isEvicted ? .evicted : .timedOut
         case .invalid(let message):
-            cwi_decoder_end(&process, 0)
+            endWithoutWaiting()
             return .invalid(message.reason)
         case .system(let errno):
-            cwi_decoder_end(&process, 0)
+            endWithoutWaiting()
             return .invalid(WebImageError.systemMessage(errno))
         }
     }
 
     /// Sends a request, after the memory that it needs.
-    private func send(_ request: DecoderRequest, _ content: RequestInput, outputByteCount: Int) throws {
-        if outputByteCount > 0, let new = try output.reserve(byteCount: outputByteCount, isMapped: true) {
-            try send(.keepOutput, [new])
+    private func send(_ request: ProcessRequest, _ limit: Channel.Limit) throws {
+        if request.outputByteCount > 0,
+            let new = try output.reserved(byteCount: request.outputByteCount, isMapped: true)
+        {
+            try send(.keepOutput, [new], limit)
         }
-        switch content {
-        case .none: try send(request, [])
-        case .memory(let memory): try send(request, [memory])
+        switch request.input {
+        case .none: try send(request.content, [], limit)
+        case .memory(let memory): try send(request.content, [memory], limit)
         case .bytes(let data):
-            if let new = try input.reserve(byteCount: data.count, isMapped: false) { try send(.keepInput, [new]) }
-            let memory = input.memory
-            try data.withUnsafeBytes { try memory?.write($0) }
-            try send(request, [], inputByteCount: data.count)
+            if let new = try input.reserved(byteCount: data.count, isMapped: false) {
+                try send(.keepInput, [new], limit)
+            }
+            do throws(RegularFile.Failure) {
+                try input.write(data)
+            } catch {
+                // The process has access to it.
+                throw InvalidMessage("its memory cannot be written (\(WebImageError.systemMessage(error.errno)))")
+            }
+            try send(request.content, [], limit, inputByteCount: data.count)
         }
     }
+
+    private func send(
+        _ content: DecoderRequest, _ memory: [SharedMemory], _ limit: Channel.Limit, inputByteCount: Int = 0
+    ) throws {
+        guard !hasEnded, cwi_decoder_has_channel(&process) else { throw Channel.Failure.closed }
+        let request = NumberedRequest(
+            number: lastNumber, threadCount: threadCount, inputByteCount: inputByteCount, content: content)
+        try channel.send(MessageEncoder.bytes(of: request), memory: memory, within: limit)
+    }
+
+    // MARK: Results
 
     /// Copies a part of the result of the last request.
     ///
     /// - Parameter isLast: whether the process does not need that part any more either.
-    /// - Throws: ``UnavailableDecoder`` if the program has closed the memory.
-    func read(
-        at offset: Int, into bytes: UnsafeMutableRawBufferPointer, isLast: Bool
-    ) throws(UnavailableDecoder) {
+    /// - Throws: ``Failure`` if the memory cannot be read, as when the program has closed its descriptors.
+    func read(at offset: Int, into bytes: UnsafeMutableRawBufferPointer, isLast: Bool) throws(Failure) {
         do throws(RegularFile.Failure) {
             try output.read(at: offset, into: bytes, isLast: isLast)
         } catch {
-            end()
-            throw UnavailableDecoder("its memory cannot be read (\(WebImageError.systemMessage(error.errno)))")
+            endWithoutWaiting()
+            throw .invalid("its memory cannot be read (\(WebImageError.systemMessage(error.errno)))")
         }
     }
 
@@ -242,81 +346,15 @@ final class DecoderProcess: @unchecked Sendable {
     func rest() {
         isRested = true
         do {
-            try send(.rest, [])
+            try send(.rest, [], Channel.Limit(deadline: Self.now))
             input.clear()
         } catch {
             end()
         }
     }
 
-    private func send(_ request: DecoderRequest, _ memory: [SharedMemory], inputByteCount: Int = 0) throws {
-        guard cwi_decoder_has_channel(&process) else { throw Channel.Failure.closed }
-        var message = MessageWriter()
-        message.write(RequestHeader(number: lastNumber, threadCount: threadCount, inputByteCount: inputByteCount))
-        message.write(request)
-        try channel.send(message.bytes, memory: memory)
-    }
-
-    private func waitForReply(deadline: Double, cancellation: Cancellation?) throws -> DecoderReply {
-        let start = Self.now
-        while true {
-            let now = Self.now
-            let rest = deadline - now
-            guard rest > 0 else {
-                end()
-                throw Failure.timedOut
-            }
-            if now - start >= slowPeriod, let onSlow {
-                self.onSlow = nil
-                onSlow()
-            }
-            if let cancellation, cancellation.isCancelled {
-                try stop()
-                throw Failure.cancelled
-            }
-            let next = onSlow == nil ? rest : min(rest, start + slowPeriod - now)
-            let limit = cancellation == nil ? min(next * 1000, 1000) : Self.pollMilliseconds
-            guard let message = try channel.receive(milliseconds: Int32(max(1, limit.rounded(.up)))) else { continue }
-            guard let reply = try reply(in: message) else { continue }
-            return reply
-        }
-    }
-
-    /// Requests that the process stops, and ends it if it does not do so at once.
-    private func stop() throws {
-        try send(.cancel, [])
-        let deadline = Self.now + Self.pollMilliseconds / 1000
-        while Self.now < deadline {
-            guard let message = try channel.receive(milliseconds: 2) else { continue }
-            switch try reply(in: message) {
-            // It sent the request before it was told to stop.
-            case nil, .needsFrame, .needsSpool: continue
-            default: return
-            }
-        }
-        end()
-    }
-
-    /// `nil` for the reply to a request that was abandoned.
-    private func reply(in message: Channel.Message) throws -> DecoderReply? {
-        var reader = MessageReader(message.bytes)
-        let number = try reader.int()
-        guard number == lastNumber else {
-            guard number < lastNumber, number > 0 else { throw InvalidMessage("there was no request \(number)") }
-            return nil
-        }
-        return try DecoderReply(from: &reader)
-    }
-
-    /// A cancellation is a flag, so it is polled.
-    private static let pollMilliseconds = 4.0
-
     /// The monotonic clock, in seconds.
-    static var now: Double {
-        var time = timespec()
-        clock_gettime(CLOCK_MONOTONIC, &time)
-        return Double(time.tv_sec) + Double(time.tv_nsec) / 1e9
-    }
+    static var now: Double { TimeBudget.clockTime }
 }
 
 /// Why no decoder process can be had.

@@ -18,12 +18,25 @@ struct KeptMemory {
     /// Makes room for `byteCount` bytes. Returns memory that the process does not have yet.
     ///
     /// - Parameter isMapped: whether it is mapped, which makes reading twice as fast.
-    /// - Throws: the system's error number.
-    mutating func reserve(byteCount: Int, isMapped: Bool) throws(RegularFile.Failure) -> SharedMemory? {
+    mutating func reserved(byteCount: Int, isMapped: Bool) throws(UnavailableDecoder) -> SharedMemory? {
         if let memory, memory.byteCount >= byteCount, memory.isOpen { return nil }
-        let new = try SharedMemory(byteCount: max(byteCount, Self.leastByteCount))
-        (memory, mapping) = (new, isMapped ? new.mapped(.reading) : nil)
-        return new
+        do throws(RegularFile.Failure) {
+            let new = try SharedMemory(byteCount: max(byteCount, Self.leastByteCount))
+            (memory, mapping) = (new, isMapped ? new.mapped(.reading) : nil)
+            return new
+        } catch {
+            throw UnavailableDecoder(sharingMemory: error)
+        }
+    }
+
+    /// Copies a file to the beginning of the memory.
+    ///
+    /// - Throws: the system's error number.
+    func write(_ file: Data) throws(RegularFile.Failure) {
+        let result = file.withUnsafeBytes { bytes in
+            Result { () throws(RegularFile.Failure) in try memory?.write(bytes) }
+        }
+        try result.get()
     }
 
     /// The minimum size, in bytes: addresses, of which only what is written takes memory. Longer files are in memory of
@@ -62,13 +75,4 @@ struct KeptMemory {
     func clear() {
         if let memory, memory.isOpen { memory.clear(0..<memory.byteCount) }
     }
-}
-
-/// The file or the pixels that a request is about.
-enum RequestInput {
-    case none
-    /// Bytes that are copied to the memory that the process keeps.
-    case bytes(Data)
-    /// Memory that the process may keep for as long as it has the file open.
-    case memory(SharedMemory)
 }

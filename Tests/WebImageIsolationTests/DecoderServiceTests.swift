@@ -1,0 +1,110 @@
+import CWebImageIsolation
+import FoundationEssentials
+import Glibc
+import Testing
+import WebImageCoding
+import WebImageCore
+
+@testable import WebImageIsolation
+
+/// `webimage-decoder` at the other end of a channel, without what usually sends its requests.
+@Suite(.timeLimit(.minutes(3))) struct DecoderServiceTests {
+    private final class Connection {
+        private var process = cwi_decoder_process()
+        private let channel: Channel
+        private var number = 0
+
+        init() throws {
+            let path = try #require(IsolatedDecoding.Configuration(decoder: "webimage-decoder").path)
+            try #require(cwi_decoder_start(path, &process) == 0)
+            channel = Channel(descriptor: process.channel)
+            guard case .ready = try reply() else {
+                Issue.record("no first message")
+                return
+            }
+        }
+
+        deinit { cwi_decoder_end(&process, 0) }
+
+        func send(_ content: DecoderRequest, _ memory: [SharedMemory] = [], isNew: Bool = true) throws {
+            if isNew { number += 1 }
+            let request = NumberedRequest(number: number, threadCount: 1, inputByteCount: 0, content: content)
+            try channel.send(MessageEncoder.bytes(of: request), memory: memory, within: Channel.Limit())
+        }
+
+        func reply() throws -> DecoderReply {
+            let message = try channel.receive(until: DecoderProcess.now + 100, within: Channel.Limit())
+            return try DecoderReply(try #require(message), to: number)
+        }
+    }
+
+    private let connection: Connection
+
+    init() throws { connection = try Connection() }
+
+    private func memory(_ file: Data) throws -> SharedMemory {
+        try file.withUnsafeBytes { try SharedMemory(constant: $0) }
+    }
+
+    @Test func cancellingStopsTheImageInProgress() throws {
+        let file = try CodecRegistry().encode(
+            IsolatedDecodingTests.image(PixelSize(width: 6000, height: 6000)), as: .png,
+            options: EncodingOptions().with { $0.pngLevel = 1 })
+        try connection.send(.keepOutput, [SharedMemory(byteCount: 256 << 20)])
+        try connection.send(.decode(.png, Sent(DecodingOptions())), [memory(file)])
+        try connection.send(.cancel, isNew: false)
+        guard case .failure(.cancelled) = try connection.reply() else {
+            Issue.record("the image was not cancelled")
+            return
+        }
+        // And the process goes on.
+        try connection.send(.info(.png), [memory(file)])
+        guard case .info(let info) = try connection.reply() else {
+            Issue.record("no info")
+            return
+        }
+        #expect(info.size == PixelSize(width: 6000, height: 6000))
+    }
+
+    @Test func theFileOpenForLongestIsClosedForAnother() throws {
+        let file = try memory(CodecRegistry().encode(IsolatedDecodingTests.animation(), as: .gif))
+        try connection.send(.keepOutput, [SharedMemory(byteCount: 64 << 20)])
+        for session in 0...16 {
+            try connection.send(.openFrames(session: session, .gif, Sent(DecodingOptions())), [file])
+            guard case .done = try connection.reply() else {
+                Issue.record("not open")
+                return
+            }
+        }
+        for (session, isOpen) in [(0, false), (1, true), (16, true)] {
+            try connection.send(.frame(session: session, index: 0))
+            switch try connection.reply() {
+            case .noSession: #expect(!isOpen, "\(session)")
+            case .image: #expect(isOpen, "\(session)")
+            default: Issue.record("no frame")
+            }
+        }
+    }
+
+    @Test func restingGivesTheMemoryOfResultsBack() throws {
+        let size = PixelSize(width: 3000, height: 2000)
+        let file = try memory(CodecRegistry().encode(IsolatedDecodingTests.image(size), as: .bmp))
+        let output = try SharedMemory(byteCount: 256 << 20)
+        func allocatedByteCount() -> Int {
+            var status = stat()
+            return fstat(output.descriptor, &status) == 0 ? Int(status.st_blocks) * 512 : -1
+        }
+        try connection.send(.keepOutput, [output])
+        try connection.send(.decode(.bmp, Sent(DecodingOptions())), [file])
+        guard case .image = try connection.reply() else {
+            Issue.record("no image")
+            return
+        }
+        #expect(allocatedByteCount() >= size.pixelByteCount)
+        try connection.send(.rest)
+        // What follows it shows that it has been done.
+        try connection.send(.info(.bmp), [file])
+        _ = try connection.reply()
+        #expect(allocatedByteCount() < 1 << 20)
+    }
+}
