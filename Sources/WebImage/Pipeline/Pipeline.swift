@@ -50,6 +50,7 @@ final class Pipeline: Sendable {
         self.originals = originals.map(CacheAdapter.pipelineCache) ?? cache
         loaders = configuration.loaders
         codecs = configuration.codecs.isolated(by: configuration.isolation, in: configuration.isolatedDecoding)
+        configuration.isolatedDecoding.prepare()
         partialBodies = configuration.resumesTransfers ? (self.originals.base as? ImageCache)?.disk?.partialBodies : nil
         self.previewTiming = previewTiming ?? PreviewTiming(interval: configuration.previewInterval)
         self.undecoded = undecoded
