@@ -91,16 +91,6 @@ static void set_crop(cwi_file_info *info, avifImage *image) {
     info->crop_height = crop.height;
 }
 
-/// The threads of one decoder, so that all of them have no more than `thread_count`. A decoder with one thread starts none.
-///
-/// Before 1.0 each cell has a decoder, which lives as long as the file; later versions have one for all cells of one layer.
-static int threads_of_decoder(const avifDecoder *decoder, const cwi_choice *choice) {
-    bool is_shared = HAS_AVIF_1 && avifVersion()[0] != '0' && choice->is_grid && decoder->imageCount == 1;
-    int decoder_count = is_shared || choice->cell_count < 1 ? 1 : choice->cell_count;
-    int count = choice->thread_count / decoder_count;
-    return count > 1 ? count : 1;
-}
-
 cwi_result cwi_open_avif(
     const uint8_t *bytes, size_t length, cwi_limits limits, cwi_choice choice, cwi_file **file) {
     if (choice.page > 0) return cwi_no_page(1);
@@ -130,10 +120,9 @@ cwi_result cwi_open_avif(
         close_file(&avif->file);
         return error;
     }
-    decoder->maxThreads = threads_of_decoder(decoder, &choice);
-    // The AV1 decoder gets the limit with the first frame: no frame is larger than the boxes and headers tell.
-    if (choice.cell_pixel_count > 0 && choice.cell_pixel_count < decoder->imageSizeLimit)
-        decoder->imageSizeLimit = choice.cell_pixel_count;
+    // Before 1.0 each cell has a decoder, with threads of its own.
+    bool has_decoder_for_cell = choice.is_grid && (!HAS_AVIF_1 || avifVersion()[0] == '0');
+    if (choice.thread_count > 1 && !has_decoder_for_cell) decoder->maxThreads = choice.thread_count;
     avifImage *image = decoder->image;
     cwi_file_info *info = &avif->file.info;
     info->width = info->crop_width = image->width;

@@ -302,33 +302,6 @@ static cwi_result read_info(jxl_file *jxl) {
     }
 }
 
-/// Counts the pixels of all layers and frames by their headers, before anything is decoded: a still image can have thousands
-/// of layers, which libjxl decodes one after the other within a call.
-static cwi_result count_layers(jxl_file *jxl) {
-    JxlDecoder *decoder = JxlDecoderCreate(NULL);
-    if (!decoder) return cwi_failure(CWI_NO_MEMORY, NULL);
-    cwi_file_info *info = &jxl->file.info;
-    if (JxlDecoderSetCoalescing(decoder, JXL_FALSE) == JXL_DEC_SUCCESS &&
-        JxlDecoderSubscribeEvents(decoder, JXL_DEC_FRAME) == JXL_DEC_SUCCESS &&
-        JxlDecoderSetInput(decoder, jxl->file.bytes, jxl->file.length) == JXL_DEC_SUCCESS) {
-        JxlDecoderCloseInput(decoder);
-        uint32_t count = 0;
-        // Where the file ends or is damaged, decoding ends as well.
-        while (JxlDecoderProcessInput(decoder) == JXL_DEC_FRAME) {
-            JxlFrameHeader header;
-            if (JxlDecoderGetFrameHeader(decoder, &header) != JXL_DEC_SUCCESS) break;
-            uint64_t pixel_count = (uint64_t)header.layer_info.xsize * header.layer_info.ysize;
-            if (++count > jxl->file.limits.frame_count ||
-                __builtin_add_overflow(info->layer_pixel_count, pixel_count, &info->layer_pixel_count)) {
-                info->layer_pixel_count = UINT64_MAX;
-                break;
-            }
-        }
-    }
-    JxlDecoderDestroy(decoder);
-    return cwi_success();
-}
-
 /// Reads the box at which the decoder is; NULL if it is empty or too long.
 static uint8_t *read_box(jxl_file *jxl, size_t *length) {
     cwi_buffer box = {0};
@@ -385,7 +358,6 @@ cwi_result cwi_open_jxl(
     if (result.status == CWI_OK && jxl->runner)
         JxlDecoderSetParallelRunner(jxl->decoder, JxlThreadParallelRunner, jxl->runner);
     if (result.status == CWI_OK) result = read_info(jxl);
-    if (result.status == CWI_OK) result = count_layers(jxl);
     if (result.status == CWI_OK && choice.reads_metadata) read_metadata(jxl);
     if (result.status != CWI_OK) {
         close_file(&jxl->file);

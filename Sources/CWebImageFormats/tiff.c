@@ -218,11 +218,7 @@ static cwi_result read_info(tiff_file *tiff) {
     bool is_ink = page->photometric == PHOTOMETRIC_SEPARATED && has_ink_profile(info);
     tiff->page.is_lossless_jpeg = cwi_tiff_is_lossless_jpeg(tiff->tiff, page, &tiff->memory);
     tiff->is_usual = !page->is_lossless_jpeg && is_usual(page, is_ink);
-    // A block, and what its decoder takes; libtiff turns a tile to RGBA beside it.
-    info->working_length = (size_t)page->block_length * (page->is_lossless_jpeg ? 3 : 1) + (1 << 20) +
-                           (size_t)cwi_tiff_dictionary_length(tiff->tiff, page, &tiff->memory);
     if (tiff->is_usual) {
-        info->working_length += (size_t)page->block_width * page->block_height * 4;
         info->is_premultiplied = true;
         return check_usual(tiff);
     }

@@ -52,9 +52,6 @@ cwi_result cwi_tiff_check_samples(const tiff_page *page);
 /// Whether the colors are CIELab, in one of its three encodings.
 bool cwi_tiff_is_lab(const tiff_page *page);
 
-/// The maximum memory that liblzma takes for a block, as the blocks themselves say; 0 for another compression.
-uint64_t cwi_tiff_dictionary_length(TIFF *tiff, const tiff_page *page, const tiff_memory *memory);
-
 /// The number of colors: 1, 3 or 4.
 int cwi_tiff_color_count(const tiff_page *page);
 

@@ -22,7 +22,7 @@ final class LibraryAnimation: LimitedAnimation {
         try options.limits.check(frameCount: file.frameCount)
         try options.limits.check(frameSizes: repeatElement(file.size, count: file.frameCount))
         let plan = try file.plan(options)
-        frameByteCount = plan.byteCount(from: file.size) + (try file.workingByteCount())
+        frameByteCount = plan.byteCount(from: file.size) + file.workingByteCount()
         try options.limits.check(memoryByteCount: frameByteCount)
         library = file.format
         self.data = data

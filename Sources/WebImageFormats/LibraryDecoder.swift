@@ -8,10 +8,8 @@ internal import WebImageCore
 ///     bytes ──▶ LibraryFile (header) ──▶ info
 ///                    └──▶ pixels ─▶ DecodingPlan: size, colors, orientation
 ///
-/// The libraries have no global state that lasts: bytes go in, pixels come out, so that they could as well run in
-/// another process. None can be interrupted in an image, so ``DecodingWatchdog`` gives their threads up at the time
-/// limit. libavif and libheif read files of ours (``MediaStill``), librsvg a document of ours (``SVGDocument``); of a
-/// JPEG 2000, ``Codestream`` computes the memory before the library runs.
+/// None can be interrupted in an image, and none keeps to a limit on memory, so they belong into a process that the system bounds. Checked
+/// here is what the header tells: the size. libavif and libheif read files of ours (``MediaStill``).
 struct LibraryDecoder: ProbingDecoder, MetadataDecoder {
     let library: LibraryFormat
 
@@ -151,10 +149,8 @@ struct LibraryDecoder: ProbingDecoder, MetadataDecoder {
         let options = plan.options
         let decodedSize = reduction == 0 ? file.size : file.decodedSize(reduction: reduction)
         let pixelByteCount = plan.byteCount(from: decodedSize)
-        let stripHeight = try file.stripHeight(reduction: reduction, besides: pixelByteCount)
-        let byteCount =
-            pixelByteCount + (try file.workingByteCount(reduction: reduction, stripHeight: stripHeight))
-        try file.checkLargeImage(byteCount: byteCount)
+        let stripHeight = file.stripHeight(reduction: reduction, besides: pixelByteCount)
+        let byteCount = pixelByteCount + file.workingByteCount(reduction: reduction, stripHeight: stripHeight)
         return try options.withMemory(byteCount) { (_) throws(WebImageError) in
             let (pixels, isPartial) = try file.pixels(
                 reduction: reduction, stripHeight: stripHeight, allowsDamage: allowsDamage,
@@ -174,7 +170,7 @@ struct LibraryDecoder: ProbingDecoder, MetadataDecoder {
         }
         if let byteLimit = options.byteLimit { size = size.scaledDown(toPixelCount: byteLimit / 4) }
         try options.limits.check(size)
-        return try options.withMemory(file.byteCount(drawnAt: size)) { (_) throws(WebImageError) in
+        return try options.withMemory(size.pixelByteCount) { (_) throws(WebImageError) in
             try options.checkCancellation()
             return Image(pixels: try file.drawn(at: size), scale: options.scale, format: format, isThumbnail: true)
         }
@@ -183,13 +179,7 @@ struct LibraryDecoder: ProbingDecoder, MetadataDecoder {
 
 extension LibraryFile {
     func plan(_ options: DecodingOptions) throws(WebImageError) -> DecodingPlan {
-        // A layer takes as long as a frame.
-        if !(info.is_animated && options.firstFrameOnly) {
-            let byteCount = info.layer_pixel_count.multipliedReportingOverflow(by: 4)
-            let count = byteCount.overflow ? .max : Int(clamping: byteCount.partialValue)
-            try options.limits.check(animationByteCount: count)
-        }
-        return try DecodingPlan(
+        try DecodingPlan(
             storedSize: size, orientation: orientation, colors: remainingConversion, options: options)
     }
 
@@ -254,7 +244,7 @@ final class LibraryIncrementalDecoder: ProbingIncrementalDecoder {
         var whole = options
         (whole.thumbnail, whole.byteLimit) = (nil, nil)
         let plan = try file.plan(whole)
-        let byteCount = plan.byteCount(from: file.size) + (try file.workingByteCount())
+        let byteCount = plan.byteCount(from: file.size) + file.workingByteCount()
         return try options.withMemory(byteCount) { (_) throws(WebImageError) in
             guard let pixels = try file.preview(cancellation: options.cancellation) else { return nil }
             var image = try plan.image(of: pixels, format: decoder.format)

@@ -16,8 +16,6 @@ final class LibraryFile {
     private let jpeg2000: JPEG2000File?
     /// The file that was made for the library.
     private let media: LibraryMedia?
-    /// What librsvg has read.
-    private let document: SVGDocument?
 
     /// - Parameter bytes: must exist as long as this object does.
     init(
@@ -42,18 +40,13 @@ final class LibraryFile {
             frame_count: UInt32(clamping: limits.frameCount), metadata_length: limits.metadataByteCount,
             memory_length: limits.memoryByteCount)
         var handle: OpaquePointer?
-        if format == .svg, isPrefix { throw format.format.truncated }
-        let document = format == .svg ? try SVGDocument(Data(bytes), limits: limits) : nil
         func open(_ bytes: UnsafeRawBufferPointer) -> cwi_result {
             cwi_file_open(
                 format.library, bytes.bindMemory(to: UInt8.self).baseAddress, bytes.count, bounds, choice, &handle)
         }
         let jpeg2000 = format == .jpeg2000 ? try JPEG2000File(bytes.bytes, isPrefix: isPrefix) : nil
         let result: cwi_result
-        if let document {
-            // librsvg refers to the bytes only while it opens them.
-            result = document.bytes.withUnsafeBytes(open)
-        } else if let jpeg2000 {
+        if let jpeg2000 {
             result = jpeg2000.withPicture(of: bytes.bytes) { picture in
                 choice.jp2 = picture
                 return open(bytes)
@@ -68,7 +61,6 @@ final class LibraryFile {
         self.limits = limits
         self.jpeg2000 = jpeg2000
         self.media = media
-        self.document = document
         info = cwi_file_get_info(handle).pointee
         pageCount = media?.pageCount ?? Int(info.page_count)
     }
@@ -93,58 +85,29 @@ final class LibraryFile {
         return PixelSize(width: length(info.origin_x, info.width), height: length(info.origin_y, info.height))
     }
 
-    /// The memory of decoding besides the result, in bytes.
+    /// The memory of decoding besides the result that follows from the size, in bytes: pixels of 16 bits, and the planes of a JPEG 2000.
     ///
     /// - Parameter stripHeight: of ``stripHeight(reduction:besides:)``.
-    /// - Throws: ``WebImageError/limitExceeded(reason:)`` for a file that would take more for what it claims than its
-    ///   pixels can explain.
-    func workingByteCount(reduction: Int = 0, stripHeight: Int? = nil) throws(WebImageError) -> Int {
+    func workingByteCount(reduction: Int = 0, stripHeight: Int? = nil) -> Int {
         let size = decodedSize(reduction: reduction)
-        let own = size.pixelCount * (isDeep ? 8 : 0)
-        if let jpeg2000 {
-            return own + (try jpeg2000.byteCount(reduction: reduction, stripHeight: stripHeight, limits: limits))
-        }
-        if info.working_length > 0 { return own + Int(info.working_length) }
-        if let media { return own + media.workingByteCount(format, pixelCount: size.pixelCount) }
-        return own + size.pixelCount * format.workingByteCount(isDeep: isDeep)
+        let share = stripHeight.map { min(1, Double($0) / Double(size.height)) }
+        let planes = jpeg2000?.codestream.planeByteCount(reduction: reduction, share: share) ?? 0
+        return planes + (isDeep ? size.pixelCount * 8 : 0)
     }
 
     /// The rows of a large JPEG 2000 that are decoded at a time, so that OpenJPEG does not hold all of them: a megabyte
     /// can claim 100 megapixels. Strips take more time. `nil` for all rows.
     ///
     /// - Parameter byteCount: the memory that is needed besides.
-    func stripHeight(reduction: Int, besides byteCount: Int) throws(WebImageError) -> Int? {
-        guard let jpeg2000 else { return nil }
-        guard jpeg2000.codestream.canBeCut(decodedSize) else {
-            let needed = try byteCount + workingByteCount(reduction: reduction)
-            guard needed <= Self.undividedByteLimit else {
-                throw .limitExceeded(reason: .memory(byteCount: needed, limit: Self.undividedByteLimit))
-            }
-            return nil
-        }
-        var smallest: (height: Int?, byteCount: Int) = (nil, .max)
-        for height in [nil] + Codestream.stripHeights.map(Optional.init) {
-            if let height, height >= decodedSize(reduction: reduction).height { continue }
-            let needed = try byteCount + workingByteCount(reduction: reduction, stripHeight: height)
-            if needed <= min(limits.memoryByteCount, Self.undividedByteLimit) { return height }
-            if needed < smallest.byteCount { smallest = (height, needed) }
-        }
-        return smallest.height
+    func stripHeight(reduction: Int, besides byteCount: Int) -> Int? {
+        guard let codestream = jpeg2000?.codestream, codestream.canBeCut(decodedSize) else { return nil }
+        // OpenJPEG also has the compressed data and code blocks.
+        let limit = limits.memoryByteCount / 4 * 3 - byteCount
+        let heights = Codestream.stripHeights.filter { $0 < decodedSize(reduction: reduction).height }
+        return ([nil] + heights.map(Optional.init)).first { height in
+            workingByteCount(reduction: reduction, stripHeight: height) <= limit
+        } ?? heights.last
     }
-
-    /// Refuses an AVIF that is larger than photographs and takes more than half of the memory: libavif holds all planes while
-    /// we have all pixels, and 2 kB can claim 100 megapixels.
-    func checkLargeImage(byteCount: Int) throws(WebImageError) {
-        guard format == .avif, size.pixelCount > Self.photographPixelCount else { return }
-        let limit = min(limits.memoryByteCount, max(Self.largeImageByteLimit, limits.memoryByteCount / 2))
-        if byteCount > limit { throw .limitExceeded(reason: .memory(byteCount: byteCount, limit: limit)) }
-    }
-
-    private static let photographPixelCount = 50_000_000
-    private static let largeImageByteLimit = 512 << 20
-
-    /// The maximum memory without strips.
-    private static let undividedByteLimit = 448 << 20
 
     private(set) lazy var profile: ColorProfile? = {
         guard let bytes = info.profile, info.profile_length > 0 else { return nil }
@@ -218,14 +181,8 @@ final class LibraryFile {
         }
     }
 
-    /// The memory of drawing a vector image at a size.
-    func byteCount(drawnAt size: PixelSize) -> Int {
-        document?.byteCount(drawnAt: size, ofIntrinsic: self.size) ?? size.pixelByteCount
-    }
-
     /// Draws a vector image at a size.
     func drawn(at size: PixelSize) throws(WebImageError) -> PixelBuffer {
-        try document?.check(size, ofIntrinsic: self.size, limits)
         let output = try MutablePixelBuffer(width: size.width, height: size.height)
         let result = cwi_file_draw(
             handle, UInt32(size.width), UInt32(size.height), output.baseAddress, output.bytesPerRow)

@@ -49,20 +49,6 @@ enum LibraryFormat: Sendable, CaseIterable {
         if hasMediaBoxes { limits.pixelCount = 1 << 30 }
         return limits
     }
-
-    /// About the memory that the library takes for a pixel besides the result, in bytes. Estimated from the planes that
-    /// it keeps, and not measured.
-    func workingByteCount(isDeep: Bool) -> Int {
-        switch self {
-        case .avif: isDeep ? 16 : 8
-        case .heic: isDeep ? 24 : 12
-        case .jpegXL: 28
-        case .tiff: 4
-        // Its headers tell: ``Codestream``.
-        case .jpeg2000: 0
-        case .svg: 4
-        }
-    }
 }
 
 extension cwi_result {

@@ -125,8 +125,6 @@ typedef struct {
     bool is_gray;
     bool is_animated;
     int page_count, frame_count;
-    /// The pixels of all layers of all frames; 0 for formats without layers.
-    uint64_t layer_pixel_count;
     /// 0 for an animation that never ends; -1 if the file does not tell.
     int loop_count;
     /// ITU-T H.273; 0 if unknown. They describe the decoded pixels.
@@ -137,8 +135,6 @@ typedef struct {
     /// EXIF and XMP as the library tells them, or NULL. Valid until the file is closed.
     const uint8_t *exif, *xmp;
     size_t exif_length, xmp_length;
-    /// The memory of decoding besides the pixels, in bytes, as the header tells; 0 if the format's estimate serves.
-    size_t working_length;
     /// The resolutions of JPEG 2000: each has half the sides of the one before.
     int resolution_count;
     /// Where the image begins on the grid of which a reduction keeps every 2ⁿth column and row.
@@ -162,11 +158,8 @@ typedef struct {
     const cwi_jp2_picture *jp2;
     /// AVIF: whether the tracks are read, else the items.
     bool is_sequence;
-    /// AVIF: whether the image is a grid of cells, and its alpha too.
+    /// AVIF: whether the image is a grid of cells.
     bool is_grid;
-    /// AVIF: the coded images in all, and the pixels of the largest.
-    int cell_count;
-    uint32_t cell_pixel_count;
 } cwi_choice;
 
 typedef struct cwi_file cwi_file;

@@ -70,13 +70,6 @@ struct JPEG2000File: Sendable {
         if let definitions = boxes.definitions { readDefinitions(definitions, in: bytes) }
     }
 
-    /// The memory of decoding and of the tables that make colors of it, in bytes.
-    ///
-    /// - Parameter stripHeight: the rows that are decoded at a time; `nil` for all.
-    func byteCount(reduction: Int, stripHeight: Int?, limits: DecodingLimits) throws(WebImageError) -> Int {
-        try codestream.byteCount(reduction: reduction, stripHeight: stripHeight, limits: limits) + 1 << 20
-    }
-
     private var componentChannels: [Channel] {
         codestream.components.enumerated().map { index, component in
             Channel(component: index, depth: component.depth, isSigned: component.isSigned)

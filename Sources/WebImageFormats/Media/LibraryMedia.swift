@@ -6,12 +6,8 @@ internal import WebImageCoding
 final class LibraryMedia {
     let bytes: UnsafeMutableRawBufferPointer
     let pageCount: Int
-    private let content: Content
-
-    private enum Content {
-        case still(MediaDemand)
-        case sequence(MediaSequence)
-    }
+    private let isSequence: Bool
+    private let isGrid: Bool
 
     init(
         _ source: UnsafeRawBufferPointer, _ format: LibraryFormat, limits: DecodingLimits, page: Int?,
@@ -22,38 +18,24 @@ final class LibraryMedia {
             format == .avif ? try MediaSequence(source, limits: limits, hasMetadata: hasMetadata) : nil
         if let sequence {
             _ = try format.format.page(page, of: 1)
-            (made, pageCount, content) = (sequence.bytes, 1, .sequence(sequence))
+            (made, pageCount, isGrid) = (sequence.bytes, 1, false)
         } else {
             let still = try MediaStill(
                 source, format: format.format, limits: limits, page: page, hasThumbnails: hasThumbnails,
                 hasMetadata: hasMetadata)
-            (made, pageCount, content) = (still.bytes, still.pageCount, .still(still.demand))
+            (made, pageCount, isGrid) = (still.bytes, still.pageCount, still.isGrid)
         }
+        isSequence = sequence != nil
         bytes = .allocate(byteCount: made.count, alignment: 16)
         bytes.copyBytes(from: made)
     }
 
     deinit { bytes.deallocate() }
 
-    func workingByteCount(_ format: LibraryFormat, pixelCount: Int) -> Int {
-        switch content {
-        case .still(let demand): demand.byteCount(format, pixelCount: pixelCount)
-        case .sequence(let sequence): sequence.byteCount
-        }
-    }
-
     /// Tells the library what it has to decode.
     func describe(_ choice: inout cwi_choice) {
         choice.page = -1
-        switch content {
-        case .still(let demand):
-            choice.cell_count = Int32(demand.cellCount)
-            choice.is_grid = demand.isGrid
-            choice.cell_pixel_count = UInt32(clamping: demand.largestCellPixelCount)
-        case .sequence(let sequence):
-            choice.is_sequence = true
-            choice.cell_count = Int32(sequence.trackCount)
-            choice.cell_pixel_count = UInt32(clamping: sequence.largestPixelCount)
-        }
+        choice.is_sequence = isSequence
+        choice.is_grid = isGrid
     }
 }

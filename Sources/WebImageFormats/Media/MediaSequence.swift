@@ -6,16 +6,6 @@ internal import WebImageCore
 /// Other boxes (sound, the items of the still image) are renamed in a copy, so that all offsets remain.
 struct MediaSequence {
     let bytes: [UInt8]
-    /// One, and one for alpha.
-    let trackCount: Int
-    let largestPixelCount: Int
-    private let pixelCount: Int
-    private let halfByteCount: Int
-
-    /// Color and alpha.
-    private static let trackLimit = 2
-    /// Eight for reference, and those that are decoded and shown.
-    private static let pictureCount = 10
 
     /// `nil` for a file that counts as a still image: it has no track of images, or says that the still image is the
     /// main content.
@@ -28,7 +18,8 @@ struct MediaSequence {
         let children = Box.list(in: bytes, movie.content)
         let tracks = children.filter { $0.type == "trak" }.compactMap { Track($0, in: bytes) }
         guard let color = tracks.first(where: { !$0.isAuxiliary }) else { return nil }
-        let used = [color] + tracks.filter { $0.isAuxiliary }.prefix(Self.trackLimit - 1)
+        // And its alpha.
+        let used = [color] + tracks.filter { $0.isAuxiliary }.prefix(1)
         for track in used { try limits.check(track.size) }
         var unused = boxes.filter { $0.type == "moov" && $0.range != movie.range }
         // libavif looks for the box of the still image, which may be empty but for its first part.
@@ -48,10 +39,6 @@ struct MediaSequence {
             copy.replaceSubrange(box.range.lowerBound + 4..<box.range.lowerBound + 8, with: "free".utf8)
         }
         self.bytes = copy
-        trackCount = used.count
-        pixelCount = used.reduce(0) { $0 + $1.size.pixelCount }
-        largestPixelCount = used.map(\.size.pixelCount).max() ?? 0
-        halfByteCount = color.halfByteCount
     }
 
     /// Returns the box with the tracks, unless the still image is the main content.
@@ -59,9 +46,6 @@ struct MediaSequence {
         guard bytes.hasText("ftyp", at: 4), !bytes.hasText("avif", at: 8) else { return nil }
         return boxes.first { $0.type == "moov" }
     }
-
-    /// About the memory for decoding, besides the result.
-    var byteCount: Int { pixelCount * halfByteCount / 2 * Self.pictureCount }
 
     private static func dataByteCount(of box: Box, in bytes: RawSpan) -> Int {
         guard let table = ItemTable(bytes, box.content) else { return 0 }
@@ -72,7 +56,6 @@ struct MediaSequence {
         let range: Range<Int>
         let isAuxiliary: Bool
         let size: PixelSize
-        let halfByteCount: Int
         /// The box with metadata.
         let items: Box?
 
@@ -90,9 +73,6 @@ struct MediaSequence {
                 height > 0
             else { return nil }
             size = PixelSize(width: width, height: height)
-            let configuration = Box.find("av1C", in: bytes, start + 86..<entries.upperBound)?.content ?? 0..<0
-            halfByteCount =
-                CodedPicture(size: size, type: "av01", configuration: configuration, in: bytes).halfByteCount
             isAuxiliary = bytes.hasText("auxv", at: handler.content.lowerBound + 8)
             items = Box.find("meta", in: bytes, box.content)
             range = box.range

@@ -13,8 +13,8 @@ struct MediaStill {
     let bytes: [UInt8]
     /// The images that can be chosen.
     let pageCount: Int
-    /// What it takes to decode the image.
-    let demand: MediaDemand
+    /// Whether the image is made of cells.
+    let isGrid: Bool
 
     /// - Parameters:
     ///   - source: the whole file.
@@ -37,7 +37,7 @@ struct MediaStill {
         try builder.addImage(image)
         if hasThumbnails { builder.addThumbnails(of: image) }
         if hasMetadata { builder.addMetadata(of: image) }
-        (bytes, demand) = (builder.finish(), builder.demand)
+        (bytes, isGrid) = (builder.finish(), builder.isGrid)
     }
 
     /// Returns the EXIF and XMP of the main image. Nothing else of it has to be there, nor be anything that can be decoded.
@@ -78,47 +78,10 @@ struct MediaStill {
     private static let noImage = "an image sequence without a still image"
 }
 
-/// What a library needs to decode an image.
-struct MediaDemand {
-    /// The coded images of the image and its alpha. libavif before 1.0 has a decoder for each.
-    var cellCount = 0
-    /// Whether the image is a grid, and its alpha too if there is one.
-    var isGrid = false
-    /// The pixels of the largest coded image.
-    var largestCellPixelCount = 0
-    /// The bytes of decoded coded images, all together.
-    var codedByteCount = 0
-    /// Of the largest.
-    var largestCodedByteCount = 0
-    /// The pixels of derived images.
-    var derivedPixelCount = 0
-    /// The bytes of decoded samples for a pixel, doubled.
-    var halfByteCount = 3
-
-    /// About the memory for decoding, besides the result.
-    ///
-    /// - Parameter pixelCount: of the image.
-    func byteCount(_ format: LibraryFormat, pixelCount: Int) -> Int {
-        switch format {
-        case .avif:
-            // Cells are copied to a canvas when all are decoded.
-            codedByteCount + derivedPixelCount * halfByteCount / 2 + cellCount * Self.decoderByteCount
-        default:
-            // libheif frees each cell, and decodes as many at a time as there are processors; another is a thumbnail. It has
-            // planes of RGB, and then interleaved pixels.
-            largestCodedByteCount * (1 + min(cellCount, PlatformThread.processorCount)) + pixelCount
-                * format.workingByteCount(isDeep: halfByteCount > 6)
-                + derivedPixelCount * 3
-        }
-    }
-
-    /// Of one decoder, besides pictures: measured 370 KB of dav1d 1.0, which libavif 0.11 keeps to the end.
-    private static let decoderByteCount = 400 << 10
-}
-
 /// Collects the items of an image.
 struct MediaStillBuilder {
-    private(set) var demand = MediaDemand()
+    /// Whether the image to show is a grid of cells.
+    private(set) var isGrid = false
     private let table: ItemTable
     private let source: UnsafeRawBufferPointer
     private let format: ImageFormat
@@ -130,7 +93,7 @@ struct MediaStillBuilder {
     private var pixelCount = 0
 
     /// The maximum number of parts of an image and its alpha. Cameras write some 200, and MIAF allows none below 64 ×
-    /// 64. A decoder for each of 1,024 takes 400 MB.
+    /// 64.
     static let partLimit = 1_024
     private static let depthLimit = 4
     private static let propertyLimit = 64
@@ -154,15 +117,14 @@ struct MediaStillBuilder {
         writer.hasPlainColors = isPlain
         primary = try add(image, isHidden: false)
         if isPlain { return }
-        demand.isGrid = table.items[image]?.type == "grid"
+        isGrid = table.items[image]?.type == "grid"
         guard let alpha = table.alpha(of: image, in: source.bytes), alpha != image else {
             try addAlphaOfCells(of: image)
             return
         }
         // libavif before 1.0 refuses alpha without a size; the image has the same.
         let size = table.properties(of: image).first { $0.box.type == "ispe" }
-        let identifier = try add(alpha, isAlpha: true, missingSize: size)
-        demand.isGrid = demand.isGrid && table.items[alpha]?.type == "grid"
+        let identifier = try add(alpha, missingSize: size)
         writer.addReference("auxl", from: identifier, to: [primary])
         if table.targets("prem", from: image).contains(alpha) {
             writer.addReference("prem", from: primary, to: [identifier])
@@ -181,8 +143,7 @@ struct MediaStillBuilder {
             writer.addProperty(property.box.range, isEssential: property.isEssential, to: identifier)
         }
         let data = writer.setData(grid.extents, of: identifier)
-        demand.derivedPixelCount += size(of: image)?.pixelCount ?? 0
-        try addInputs(alphas, "grid", identifier, data, isAlpha: true, depth: 0)
+        try addInputs(alphas, "grid", identifier, data, depth: 0)
         writer.addReference("auxl", from: identifier, to: [primary])
     }
 
@@ -192,14 +153,10 @@ struct MediaStillBuilder {
         for thumbnail in table.sources("thmb", to: image).prefix(Self.thumbnailLimit)
         where ["hvc1", "av01"].contains(table.items[thumbnail]?.type) {
             let before = self
-            demand = MediaDemand()
-            guard let identifier = try? add(thumbnail), demand.largestCellPixelCount <= whole else {
+            guard size(of: thumbnail)?.pixelCount ?? .max <= whole, let identifier = try? add(thumbnail) else {
                 self = before
                 continue
             }
-            let codedByteCount = demand.largestCodedByteCount
-            demand = before.demand
-            demand.largestCodedByteCount = max(demand.largestCodedByteCount, codedByteCount)
             writer.addReference("thmb", from: identifier, to: [primary])
         }
     }
@@ -218,7 +175,7 @@ struct MediaStillBuilder {
 
     /// Adds an image and those that it is made of; returns its identifier.
     private mutating func add(
-        _ item: Int, isHidden: Bool = true, isAlpha: Bool = false, missingSize: ItemTable.Property? = nil,
+        _ item: Int, isHidden: Bool = true, missingSize: ItemTable.Property? = nil,
         depth: Int = 0
     ) throws(WebImageError) -> Int {
         guard let content = table.items[item] else { throw format.corrupt("an image that is not in the file") }
@@ -243,41 +200,20 @@ struct MediaStillBuilder {
         guard let size = size(from: properties) else { throw format.corrupt("an image without a size") }
         switch content.type {
         case "av01", "hvc1":
-            try addCoded(content.type, size: size, properties, data, isAlpha: isAlpha)
+            guard properties.contains(where: { $0.box.type == (content.type == "av01" ? "av1C" : "hvcC") }) else {
+                throw format.corrupt("a coded image without its configuration")
+            }
+            try count(size)
         case "grid", "iovl", "iden":
             try count(size)
-            demand.derivedPixelCount += size.pixelCount
-            try addInputs(
-                table.inputs(of: item), content.type, identifier, data, isAlpha: isAlpha, depth: depth)
+            try addInputs(table.inputs(of: item), content.type, identifier, data, depth: depth)
         default: throw format.unsupported("images of the type \(content.type)")
         }
         return identifier
     }
 
-    private mutating func addCoded(
-        _ type: String, size: PixelSize, _ properties: [ItemTable.Property], _ data: Range<Int>, isAlpha: Bool
-    ) throws(WebImageError) {
-        guard let box = properties.first(where: { $0.box.type == (type == "av01" ? "av1C" : "hvcC") })?.box else {
-            throw format.corrupt("a coded image without its configuration")
-        }
-        // The configuration is in the source, the data in the new file.
-        var picture = CodedPicture(size: size, type: type, configuration: box.content, in: source.bytes)
-        writer.withBytes { picture.read(data, in: $0) }
-        // libavif would enlarge a few pixels to whatever size the boxes tell. Old programs did so with alpha.
-        if let stream = picture.streamSize, !isAlpha, stream.width < size.width || stream.height < size.height {
-            throw format.corrupt(
-                "a coded image of \(stream.width)×\(stream.height) pixels that should be \(size.width)×\(size.height)")
-        }
-        try count(picture.size)
-        demand.cellCount += 1
-        demand.largestCellPixelCount = max(demand.largestCellPixelCount, picture.size.pixelCount)
-        demand.codedByteCount += picture.byteCount
-        demand.largestCodedByteCount = max(demand.largestCodedByteCount, picture.byteCount)
-        demand.halfByteCount = max(demand.halfByteCount, picture.halfByteCount)
-    }
-
     private mutating func addInputs(
-        _ inputs: [Int], _ type: String, _ identifier: Int, _ data: Range<Int>, isAlpha: Bool, depth: Int
+        _ inputs: [Int], _ type: String, _ identifier: Int, _ data: Range<Int>, depth: Int
     ) throws(WebImageError) {
         var inputs = inputs
         let canvas = writer.withBytes { DerivedCanvas(type, data, in: $0) }
@@ -295,7 +231,7 @@ struct MediaStillBuilder {
             throw format.unsupported("an image of \(inputs.count) parts, more than \(Self.partLimit)")
         }
         var identifiers: [Int] = []
-        for input in inputs { identifiers.append(try add(input, isAlpha: isAlpha, depth: depth + 1)) }
+        for input in inputs { identifiers.append(try add(input, depth: depth + 1)) }
         if !identifiers.isEmpty { writer.addReference("dimg", from: identifier, to: identifiers) }
     }
 
