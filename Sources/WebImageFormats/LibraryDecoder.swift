@@ -16,7 +16,6 @@ struct LibraryDecoder: ProbingDecoder, MetadataDecoder {
     init(_ library: LibraryFormat) { self.library = library }
 
     var format: ImageFormat { library.format }
-    var conduct: DecoderConduct { .uninterruptible }
 
     func info(of data: Data) throws(WebImageError) -> ImageInfo {
         try data.withBytes { (bytes) throws(WebImageError) in

@@ -57,7 +57,7 @@ final class Exercise: Sendable {
         var options = DecodingOptions(allowsDamage: random.index(below: 2) == 0, limits: .server)
         options.limits.pixelCount = 1_000_000
         options.limits.memoryByteCount = 64 << 20
-        options.limits.seconds = 1
+        options.limits.processorTime = .seconds(1)
         if random.index(below: 4) == 0 { options.thumbnail = Thumbnail(.pixels(width: 16, height: 16)) }
         do throws(WebImageError) {
             switch random.index(below: 8) {

@@ -21,7 +21,7 @@ import WebImageTestSupport
     /// Decodes a file that makes the process do what `word` says.
     private func failure(_ word: String, seconds: Double? = nil) -> WebImageError? {
         var options = DecodingOptions()
-        options.limits.seconds = seconds
+        options.limits.processorTime = seconds.map { .seconds($0) }
         do throws(WebImageError) {
             _ = try registry.decode(Self.file(word), options: options)
             return nil

@@ -79,7 +79,7 @@
                 cache: ImageCache(memory: MemoryCache(configuration: .images), disk: nil))
             configuration.codecs = codecs
             configuration.decodingLimits = .server
-            configuration.decodingLimits.seconds = 2
+            configuration.decodingLimits.processorTime = .seconds(2)
             let manager = WebImageManager(configuration: configuration)
             let times = LockBox<[Duration]>([])
             let (ended, isOver) = (LockBox(0), LockBox(false))

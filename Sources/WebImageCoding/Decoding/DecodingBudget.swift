@@ -13,9 +13,6 @@ internal import WebImageCore
 /// Previews hold memory for as long as their file takes to arrive: they get at most half of the budget, never wait, and
 /// do not delay decodes.
 ///
-/// A decode that a watchdog has abandoned keeps its share until its library returns. It no longer counts as running, so
-/// that a large decode starts beside it rather than never.
-///
 /// Previews of progressive JPEG and lossless WebP hold coefficients or a second copy of the pixels besides the output (36 MB
 /// for a 12-megapixel 4:2:0 JPEG). The number of large ones is limited as well.
 package final class DecodingBudget: Sendable {
@@ -29,42 +26,31 @@ package final class DecodingBudget: Sendable {
     private let state = Lock(State())
 
     private struct State {
-        /// The decodes that run, by number; not those that were abandoned.
-        var running: Set<Int> = []
+        /// The decodes that run.
+        var runningCount = 0
         var heldByteCount = 0
         /// The part of ``heldByteCount`` that previews hold.
         var previewByteCount = 0
         var largePreviewCount = 0
-        /// The number of the last decode.
-        var lastNumber = 0
         /// In the order of their arrival.
         var waiters: [Waiter] = []
 
-        mutating func makeNumber() -> Int {
-            lastNumber += 1
-            return lastNumber
-        }
-
-        mutating func begin(_ byteCount: Int, number: Int) {
-            running.insert(number)
+        mutating func begin(_ byteCount: Int) {
+            runningCount += 1
             heldByteCount += byteCount
         }
 
-        mutating func end(_ byteCount: Int, number: Int) {
-            running.remove(number)
+        mutating func end(_ byteCount: Int) {
+            runningCount -= 1
             heldByteCount -= byteCount
         }
     }
 
     private final class Waiter: Sendable {
         let byteCount: Int
-        let number: Int
         let semaphore = DispatchSemaphore(value: 0)
 
-        init(byteCount: Int, number: Int) {
-            self.byteCount = byteCount
-            self.number = number
-        }
+        init(byteCount: Int) { self.byteCount = byteCount }
     }
 
     /// - Parameters:
@@ -82,7 +68,7 @@ package final class DecodingBudget: Sendable {
     package var heldByteCount: Int { state.withLock { $0.heldByteCount } }
 
     /// The number of decodes that run.
-    package var decodeCount: Int { state.withLock { $0.running.count } }
+    package var decodeCount: Int { state.withLock { $0.runningCount } }
 
     /// The number of decodes that wait.
     package var waitingCount: Int { state.withLock { $0.waiters.count } }
@@ -92,26 +78,17 @@ package final class DecodingBudget: Sendable {
 
     /// Returns a share for a decode; blocks until the memory is free.
     func share(_ byteCount: Int, cancellation: Cancellation?) throws(WebImageError) -> DecodingShare {
-        let (number, waiter) = state.withLock { state -> (Int, Waiter?) in
-            let number = state.makeNumber()
+        let waiter = state.withLock { state -> Waiter? in
             if state.waiters.isEmpty, canBegin(byteCount, state) {
-                state.begin(byteCount, number: number)
-                return (number, nil)
+                state.begin(byteCount)
+                return nil
             }
-            let waiter = Waiter(byteCount: byteCount, number: number)
+            let waiter = Waiter(byteCount: byteCount)
             state.waiters.append(waiter)
-            return (number, waiter)
+            return waiter
         }
-        let time = cancellation?.budget
-        if let waiter {
-            // Waiting is not decoding.
-            time?.beginWaiting()
-            defer { time?.endWaiting() }
-            try wait(waiter, cancellation)
-        }
-        // The share removes it, so that it does not keep the budget alive.
-        time?.onAbandon { [self] in abandon(number) }
-        return DecodingShare(of: self, byteCount: byteCount, isForPreviews: false, number: number, time: time)
+        if let waiter { try wait(waiter, cancellation) }
+        return DecodingShare(of: self, byteCount: byteCount, isForPreviews: false)
     }
 
     /// Returns a share for previews; `nil` if it does not fit now.
@@ -132,11 +109,8 @@ package final class DecodingBudget: Sendable {
         return fits ? DecodingShare(of: self, byteCount: byteCount, isForPreviews: true, isLarge: isLarge) : nil
     }
 
-    /// Stops counting a decode as running; it keeps its memory.
-    private func abandon(_ number: Int) { update { state in _ = state.running.remove(number) } }
-
     private func canBegin(_ byteCount: Int, _ state: State) -> Bool {
-        state.running.isEmpty || byteCount <= self.byteCount - state.heldByteCount
+        state.runningCount == 0 || byteCount <= self.byteCount - state.heldByteCount
     }
 
     private func wait(_ waiter: Waiter, _ cancellation: Cancellation?) throws(WebImageError) {
@@ -156,7 +130,7 @@ package final class DecodingBudget: Sendable {
         var started: [Waiter] = []
         while let first = state.waiters.first, canBegin(first.byteCount, state) {
             state.waiters.removeFirst()
-            state.begin(first.byteCount, number: first.number)
+            state.begin(first.byteCount)
             started.append(first)
         }
         return started
@@ -168,7 +142,7 @@ package final class DecodingBudget: Sendable {
             if let index = state.waiters.firstIndex(where: { $0 === waiter }) {
                 state.waiters.remove(at: index)
             } else {
-                state.end(waiter.byteCount, number: waiter.number)
+                state.end(waiter.byteCount)
             }
         }
     }
@@ -180,7 +154,7 @@ package final class DecodingBudget: Sendable {
                 state.previewByteCount -= share.byteCount
                 if share.isLarge { state.largePreviewCount -= 1 }
             } else {
-                state.end(share.byteCount, number: share.number)
+                state.end(share.byteCount)
             }
         }
     }
@@ -210,26 +184,16 @@ package final class DecodingShare {
     private(set) var byteCount: Int
     fileprivate let isForPreviews: Bool
     fileprivate private(set) var isLarge: Bool
-    fileprivate let number: Int
     private let budget: DecodingBudget
-    private let time: TimeBudget?
 
-    fileprivate init(
-        of budget: DecodingBudget, byteCount: Int, isForPreviews: Bool, isLarge: Bool = false, number: Int = 0,
-        time: TimeBudget? = nil
-    ) {
+    fileprivate init(of budget: DecodingBudget, byteCount: Int, isForPreviews: Bool, isLarge: Bool = false) {
         self.budget = budget
-        self.number = number
-        self.time = time
         self.byteCount = byteCount
         self.isForPreviews = isForPreviews
         self.isLarge = isLarge
     }
 
-    deinit {
-        time?.onAbandon(nil)
-        budget.release(self)
-    }
+    deinit { budget.release(self) }
 
     /// Counts more bytes for a decode that turns out to need them. Does not wait; others wait instead.
     func grow(to newByteCount: Int) {

@@ -8,8 +8,8 @@ extension DecodingLimits {
     func withTimeLimit<Result>(
         _ cancellation: Cancellation?, _ body: (Cancellation?) throws(WebImageError) -> Result
     ) throws(WebImageError) -> Result {
-        guard let seconds, cancellation?.budget == nil else { return try body(cancellation) }
-        let budget = TimeBudget(seconds: seconds)
+        guard let processorTime, cancellation?.budget == nil else { return try body(cancellation) }
+        let budget = TimeBudget(seconds: processorTime.inExactSeconds)
         return try budget.running { () throws(WebImageError) in try body(Cancellation(cancellation, within: budget)) }
     }
 }
@@ -28,13 +28,13 @@ extension DecodingOptions {
 
     /// Returns the decoder that `make` creates, with the time limit applied to the sum of all its calls.
     func withTimeLimit(
-        incremental make: (DecodingOptions) -> any IncrementalImageDecoder
-    ) -> any IncrementalImageDecoder {
-        guard let seconds = limits.seconds, cancellation?.budget == nil else { return make(self) }
-        let budget = TimeBudget(seconds: seconds)
+        incremental make: (DecodingOptions) -> (any IncrementalImageDecoder)?
+    ) -> (any IncrementalImageDecoder)? {
+        guard let processorTime = limits.processorTime, cancellation?.budget == nil else { return make(self) }
+        let budget = TimeBudget(seconds: processorTime.inExactSeconds)
         var options = self
         options.cancellation = Cancellation(cancellation, within: budget)
-        return TimeLimitedDecoder(make(options), budget: budget)
+        return make(options).map { TimeLimitedDecoder($0, budget: budget) }
     }
 }
 

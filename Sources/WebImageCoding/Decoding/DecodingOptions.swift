@@ -94,7 +94,7 @@ public struct DecodingOptions: Sendable {
 /// ```swift
 /// var limits = DecodingLimits.default
 /// limits.pixelCount = 50_000_000
-/// limits.seconds = 10
+/// limits.processorTime = .seconds(5)
 /// var request = WebImageRequest(url)
 /// request.decodingLimits = limits
 /// ```
@@ -113,8 +113,7 @@ public struct DecodingLimits: Codable, Sendable, Hashable {
     public var frameCount: Int
     /// The maximum size of decoded pixels in bytes in one play of an animation, 4 a pixel, each frame at its stored
     /// size; 1 GiB by default. It limits the work of a player, not memory: decoded frames are not all kept. Not checked
-    /// with ``DecodingOptions/firstFrameOnly``. The layers of JPEG XL count like frames, also in a still image.
-    /// Exceeding it throws ``WebImageError/LimitFailure/animation(byteCount:limit:)``.
+    /// with ``DecodingOptions/firstFrameOnly``. Exceeding it throws ``WebImageError/LimitFailure/animation(byteCount:limit:)``.
     public var animationByteCount: Int
     /// The maximum size in bytes of everything in a file that is not image data: profiles, EXIF, XMP, text, comments,
     /// everything before a JPEG's first scan, GIF extensions, unknown chunks. 64 MiB by default. Exceeding it throws
@@ -138,31 +137,30 @@ public struct DecodingLimits: Codable, Sendable, Hashable {
     /// decoding throws ``WebImageError/ResourceFailure/temporaryFile(directory:errno:)``. Images that still do not fit
     /// throw ``WebImageError/LimitFailure/memory(byteCount:limit:)``.
     public var memoryByteCount: Int
-    /// The maximum time, in seconds, of a decode, of all calls of an incremental decoder, or of one frame of an
-    /// animation. `nil`, the default, means no limit for the decoders of this package that check
-    /// ``DecodingOptions/cancellation`` and for custom ones, and 120 s for those of libraries. Exceeding it throws
-    /// ``WebImageError/LimitFailure/processorTime(seconds:)``.
+    /// The maximum processor time of a decode, of all calls of an incremental decoder, of one frame of an animation, or of reading a header or
+    /// metadata; 10 s by default. `nil` means no limit. Exceeding it throws ``WebImageError/LimitFailure/processorTime(seconds:)``.
     ///
-    /// Decoders that check the cancellation are stopped once their thread has used this much processor time. The others
-    /// run on a thread of their own, and the call ends after this time, not counting what the thread waits for memory or
-    /// for a processor. A thread that does not come back continues with the lowest priority, keeps its memory, and its
-    /// result is dropped. Once as many threads as processors, at least 4, have not come back, their formats are refused with
-    /// ``WebImageError/ResourceFailure/decodingThreads(format:count:)`` until one does.
-    public var seconds: Double?
+    /// Decoders of this package and custom ones stop at the next check of ``DecodingOptions/cancellation``. A custom decoder that never
+    /// checks it is not stopped. A decoder process is ended by the kernel, up to 2 s later, and the time of all its threads counts. It is
+    /// also ended after twice this time and a second by the clock, waiting included.
+    public var processorTime: Duration?
 
     /// The default limits: 100 megapixels, 100 scans, 50,000 frames, 1 GiB of frames, 64 MiB of metadata, 1 GiB of
-    /// memory, and no time limit but 120 s for libraries. Every JPEG of 50 megapixels decodes at full size. An image of more than about 85
+    /// memory, and 10 s. Every JPEG of 50 megapixels decodes at full size. An image of more than about 85
     /// megapixels that needs both color conversion and rotation is refused: see ``memoryByteCount``.
     public static let `default` = DecodingLimits()
 
     /// Limits for servers that decode user uploads: 256 MiB of memory, enough to make a thumbnail of any 50-megapixel
-    /// JPEG, and 10 s. The others are the same as in ``default``.
-    package static let server = DecodingLimits(memoryByteCount: 256 << 20, seconds: 10)
+    /// JPEG, and 5 s. The others are the same as in ``default``.
+    package static let server = DecodingLimits(memoryByteCount: 256 << 20, processorTime: .seconds(5))
+
+    /// The maximum processor time for files that the user has chosen, from programs that show or convert them: 60 s.
+    package static let processorTimeForOwnFiles = Duration.seconds(60)
 
     package init(
         pixelCount: Int = 100_000_000, scanCount: Int = 100, frameCount: Int = 50_000,
         animationByteCount: Int = 1 << 30, metadataByteCount: Int = 64 << 20,
-        memoryByteCount: Int = 1 << 30, seconds: Double? = nil
+        memoryByteCount: Int = 1 << 30, processorTime: Duration? = .seconds(10)
     ) {
         self.pixelCount = pixelCount
         self.scanCount = scanCount
@@ -170,7 +168,7 @@ public struct DecodingLimits: Codable, Sendable, Hashable {
         self.animationByteCount = animationByteCount
         self.metadataByteCount = metadataByteCount
         self.memoryByteCount = memoryByteCount
-        self.seconds = seconds
+        self.processorTime = processorTime
     }
 
     /// Throws ``WebImageError/LimitFailure/pixels(size:limit:)`` if an image of `size` is over a limit.

@@ -77,16 +77,10 @@ extension CodecRegistry {
         of data: Data, _ info: ImageInfo, options: DecodingOptions
     ) throws(WebImageError) -> GainMap? {
         guard info.hasGainMap, info.frameCount == 1, !info.isHDR,
-            let decoder = decoder(of: info.format) as? any GainMapDecoder
+            let decoder = decoder(of: info.format)?.limited(to: options.limits) as? any GainMapDecoder
         else { return nil }
         do throws(WebImageError) {
-            guard
-                let stored = try decoder.watched(
-                    options.limits,
-                    { () throws(WebImageError) in
-                        try decoder.gainMap(of: data)
-                    }), stored.metadata.brightens
-            else { return nil }
+            guard let stored = try decoder.gainMap(of: data), stored.metadata.brightens else { return nil }
             var mapOptions = DecodingOptions(
                 firstFrameOnly: true, damage: .refuse, limits: options.limits, cancellation: options.cancellation)
             mapOptions.priority = options.priority

@@ -173,10 +173,10 @@ public final class CodecRegistry: Sendable {
     ///   ``WebImageError/decoding(format:reason:url:)``.
     public func info(of data: Data) throws(WebImageError) -> ImageInfo { try info(of: data, limits: .default) }
 
-    /// Reads the same within the limit on time.
+    /// Reads the same within the limits on time and memory of a decoder process.
     package func info(of data: Data, limits: DecodingLimits) throws(WebImageError) -> ImageInfo {
         try firstResult(for: data) { (decoder, _) throws(WebImageError) in
-            try decoder.watched(limits) { () throws(WebImageError) in try decoder.info(of: data) }
+            try decoder.limited(to: limits).info(of: data)
         }
     }
 
@@ -185,9 +185,13 @@ public final class CodecRegistry: Sendable {
     ///
     /// - Throws: the errors of ``info(of:)``.
     public func metadata(of data: Data) throws(WebImageError) -> ImageMetadata {
+        try metadata(of: data, limits: .default)
+    }
+
+    /// Reads the same within the limits on time and memory of a decoder process.
+    package func metadata(of data: Data, limits: DecodingLimits) throws(WebImageError) -> ImageMetadata {
         try firstResult(for: data) { (decoder, _) throws(WebImageError) in
-            guard let reader = decoder as? any MetadataDecoder else { return ImageMetadata() }
-            return try decoder.watched { () throws(WebImageError) in try reader.metadata(of: data) }
+            try (decoder.limited(to: limits) as? any MetadataDecoder)?.metadata(of: data) ?? ImageMetadata()
         }
     }
 
@@ -195,10 +199,11 @@ public final class CodecRegistry: Sendable {
     /// ``ProfileDecoder``.
     ///
     /// - Throws: the errors of ``info(of:)``.
-    package func colorProfile(of data: Data) throws(WebImageError) -> ColorProfile? {
+    package func colorProfile(
+        of data: Data, limits: DecodingLimits = .default
+    ) throws(WebImageError) -> ColorProfile? {
         try firstResult(for: data) { (decoder, _) throws(WebImageError) in
-            guard let reader = decoder as? any ProfileDecoder else { return nil }
-            return try decoder.watched { () throws(WebImageError) in try reader.colorProfile(of: data) }
+            try (decoder.limited(to: limits) as? any ProfileDecoder)?.colorProfile(of: data)
         }
     }
 
@@ -208,11 +213,13 @@ public final class CodecRegistry: Sendable {
     ///   ``ImageDecoder/decode(_:options:)``.
     public func decode(_ data: Data, options: DecodingOptions = DecodingOptions()) throws(WebImageError) -> Image {
         var image = try firstResult(for: data) { (decoder, isOwn) throws(WebImageError) in
-            guard data.count <= Self.quickByteCount, !isOwn else {
-                return try decoder.watchedImage(of: data, options: options)
-            }
-            return try pace.measure(decoder) { () throws(WebImageError) in
-                try decoder.watchedImage(of: data, options: options)
+            // Those of this package set the time limit themselves.
+            if isOwn { return try decoder.decode(data, options: options) }
+            return try options.withTimeLimit { (options) throws(WebImageError) in
+                guard data.count <= Self.quickByteCount else { return try decoder.decode(data, options: options) }
+                return try pace.measure(decoder) { () throws(WebImageError) in
+                    try decoder.decode(data, options: options)
+                }
             }
         }
         // The animation holds the bytes anyway, and caches need them to store it.
@@ -231,7 +238,7 @@ public final class CodecRegistry: Sendable {
         else { return false }
         let decoder = candidate.decoder
         guard candidate.isOwn else { return mayRunOthers && pace.isQuick(decoder) }
-        guard decoder.conduct == .interruptible, let info = try? decoder.info(of: data) else { return false }
+        guard !(decoder is any ExternalCodec), let info = try? decoder.info(of: data) else { return false }
         return info.size.pixelCount <= Self.quickPixelCount
     }
 
@@ -245,7 +252,7 @@ public final class CodecRegistry: Sendable {
         of data: Data, options: DecodingOptions = DecodingOptions()
     ) throws(WebImageError) -> (any AnimationSource)? {
         try firstResult(for: data) { (decoder, _) throws(WebImageError) in
-            try decoder.watchedAnimation(of: data, options: options)
+            try decoder.animation(of: data, options: options)
         }
     }
 
@@ -257,7 +264,7 @@ public final class CodecRegistry: Sendable {
         for decoder in contents.candidates.lazy.map(\.decoder) where decoder.canDecode(prefix) {
             do {
                 // Unlike decoding, a decoder without an answer passes the bytes on.
-                guard let probe = try decoder.probe(prefix) else { continue }
+                guard let probe = try decoder.limited(to: limits).probe(prefix) else { continue }
                 try limits.check(probe.size)
                 return probe
             } catch .decoding(_, .unsupported, _) {
@@ -279,7 +286,10 @@ public final class CodecRegistry: Sendable {
     ) throws(WebImageError) -> (any IncrementalImageDecoder)? {
         for decoder in contents.candidates.lazy.map(\.decoder) where decoder.canDecode(prefix) {
             do {
-                let incremental = try decoder.makeWatchedIncrementalDecoder(options: options)
+                let incremental =
+                    decoder is any ProbingDecoder
+                    ? decoder.makeIncrementalDecoder(options: options)
+                    : options.withTimeLimit(incremental: decoder.makeIncrementalDecoder)
                 try incremental?.append(prefix)
                 return incremental
             } catch .decoding(_, .unsupported, _) {

@@ -111,23 +111,10 @@ package protocol AnimationEncoder: ImageEncoder {
     func encode(_ animation: EncodableAnimation, options: EncodingOptions) throws(WebImageError) -> Data
 }
 
-/// How a decoder behaves in this process, and so where it may run.
-package enum DecoderConduct: Sendable {
-    /// It checks the cancellation every few milliseconds, and so ends in time on any thread.
-    case interruptible
-    /// It may not return for long, so it runs on a thread that can be abandoned.
-    case uninterruptible
-    /// It works in another process, which is ended at the time limit.
-    case isolated
-
-    /// Whether calls return in time by themselves.
-    var returnsInTime: Bool { self == .interruptible || self == .isolated }
-}
-
 /// A decoder that also reads a file's beginning, and animations without decoding a frame.
 package protocol ProbingDecoder: ImageDecoder {
-    /// `interruptible` by default.
-    var conduct: DecoderConduct { get }
+    /// Returns the decoder with other limits on the time and the memory for everything but pixels, if it works in another process.
+    func limited(to limits: DecodingLimits) -> Self
 
     /// Returns what the first bytes of a file tell; `nil` if they are too few, or if the first MiB does not contain the
     /// size.
@@ -157,12 +144,14 @@ package protocol ProbingIncrementalDecoder: IncrementalImageDecoder {
 }
 
 extension ProbingDecoder {
-    package var conduct: DecoderConduct { .interruptible }
+    package func limited(to limits: DecodingLimits) -> Self { self }
 }
 
 // Custom decoders have none of these.
 extension ImageDecoder {
-    package var conduct: DecoderConduct { (self as? any ProbingDecoder)?.conduct ?? .uninterruptible }
+    package func limited(to limits: DecodingLimits) -> any ImageDecoder {
+        (self as? any ProbingDecoder)?.limited(to: limits) ?? self
+    }
 
     package func probe(_ prefix: Data) throws(WebImageError) -> ImageProbe? {
         try (self as? any ProbingDecoder)?.probe(prefix)

@@ -34,10 +34,10 @@ public final class Cancellation: Sendable {
         budget = nil
     }
 
-    /// Whether ``cancel()`` was called, or the work was abandoned.
+    /// Whether ``cancel()`` was called.
     package var isCancelled: Bool {
         onPoll?(self)
-        return flag.load(ordering: .relaxed) || budget?.isAbandoned == true || parent?.isCancelled == true
+        return flag.load(ordering: .relaxed) || parent?.isCancelled == true
     }
 
     /// Stops the work at its next checkpoint, and wakes it if it waits.
@@ -89,23 +89,16 @@ extension Cancellation {
     }
 }
 
-/// The time that a piece of work may take. At checkpoints its processor time counts: waiting for bytes uses none, and a
-/// busy machine accepts the same work as an idle one. A watchdog gives work up that reaches no checkpoint.
+/// The processor time that a piece of work may take: waiting for bytes uses none, and a busy machine accepts the same work as an idle one.
 package final class TimeBudget: Sendable {
     /// The size of the budget.
     package let seconds: Double
     private let now: @Sendable () -> Double
     private let usage = Lock(Usage())
-    private let abandoned = Atomic(false)
-    private let watched = Atomic(false)
 
     private struct Usage {
         var spent = 0.0
         var runningSince: Double?
-        /// Time in which the work waited for its turn, by the monotonic clock.
-        var waited = 0.0
-        var waitingSince: Double?
-        var abandonHandler: (@Sendable () -> Void)?
     }
 
     /// - Parameter now: returns the processor time that the calling thread has used, in seconds.
@@ -127,7 +120,7 @@ package final class TimeBudget: Sendable {
             let end = now()
             usage.withLock { usage in
                 // The time of a part counts once, as that of the whole.
-                if outer == nil || isWatched { usage.spent += end - start }
+                if outer == nil { usage.spent += end - start }
                 usage.runningSince = outer
             }
         }
@@ -140,59 +133,12 @@ package final class TimeBudget: Sendable {
         return usage.withLock { $0.spent + ($0.runningSince.map { now - $0 } ?? 0) } >= seconds
     }
 
-    /// What remains, without the time of the call in progress.
-    package var remainingSeconds: Double { max(0, seconds - usage.withLock { $0.spent }) }
-
     package var error: WebImageError { .limitExceeded(reason: .processorTime(seconds: seconds)) }
 
     /// The processor time of the calling thread, in seconds.
-    package static let threadTime: @Sendable () -> Double = { seconds(of: CLOCK_THREAD_CPUTIME_ID) }
-
-    /// The monotonic clock, in seconds.
-    package static var clockTime: Double { seconds(of: CLOCK_MONOTONIC) }
-
-    private static func seconds(of clock: clockid_t) -> Double {
+    package static let threadTime: @Sendable () -> Double = {
         var time = timespec()
-        clock_gettime(clock, &time)
+        clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time)
         return Double(time.tv_sec) + Double(time.tv_nsec) / 1e9
-    }
-}
-
-// MARK: - Work that does not return
-
-extension TimeBudget {
-    /// Whether a watchdog waits for the work.
-    package var isWatched: Bool {
-        get { watched.load(ordering: .relaxed) }
-        set { watched.store(newValue, ordering: .relaxed) }
-    }
-
-    /// Whether the work's result is dropped, because it has not returned in time.
-    package var isAbandoned: Bool { abandoned.load(ordering: .relaxed) }
-
-    /// Stops the clock of the watchdog: the work waits for its turn.
-    package func beginWaiting() { usage.withLock { $0.waitingSince = Self.clockTime } }
-
-    /// Continues after ``beginWaiting()``.
-    package func endWaiting() {
-        usage.withLock { usage in
-            usage.waited += usage.waitingSince.map { Self.clockTime - $0 } ?? 0
-            usage.waitingSince = nil
-        }
-    }
-
-    /// How long the work has waited for its turn, by the monotonic clock.
-    package var waitedSeconds: Double {
-        usage.withLock { $0.waited + ($0.waitingSince.map { Self.clockTime - $0 } ?? 0) }
-    }
-
-    /// Sets what is called if the work is abandoned; it replaces the handler before.
-    package func onAbandon(_ handler: (@Sendable () -> Void)?) { usage.withLock { $0.abandonHandler = handler } }
-
-    /// Gives the work up.
-    package func abandon() {
-        abandoned.store(true, ordering: .relaxed)
-        let handler = usage.withLock { $0.abandonHandler }
-        handler?()
     }
 }

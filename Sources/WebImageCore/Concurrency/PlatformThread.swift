@@ -46,13 +46,6 @@ package enum PlatformThread {
         setpriority(target, 0, getpriority(target, 0) + niceness)
     }
 
-    /// Lets a thread run only when no other is ready: one of this process that is not the calling one.
-    ///
-    /// - Parameter id: as ``currentID`` tells it.
-    package static func idle(threadWithID id: Int32) {
-        setpriority(__priority_which_t(PRIO_PROCESS.rawValue), id_t(id), 19)
-    }
-
     /// The kernel's number of the calling thread.
     package static var currentID: Int32 { cwi_thread_id() }
 

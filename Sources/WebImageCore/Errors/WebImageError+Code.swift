@@ -22,7 +22,6 @@ extension WebImageError {
         case .outOfResources(.temporaryFile, _): 225
         case .outOfResources(.thread, _): 226
         case .outOfResources(.memory, _): 305
-        case .outOfResources(.decodingThreads, _): 314
         case .unrecognizedFormat: 300
         case .decoding(_, .page, _): 313
         case .decoding: 301
@@ -70,7 +69,6 @@ extension WebImageError.LimitFailure {
         case .processorTime: 309
         case .metadata: 310
         case .memory: 312
-        case .complexity: 316
         }
     }
 }

@@ -131,8 +131,6 @@ extension WebImageError.ResourceFailure {
         switch self {
         case .memory(let byteCount): "\(byteCount) bytes of memory could not be allocated for the image."
         case .thread: "the system has no thread available."
-        case .decodingThreads(let format, let count):
-            "\(count) earlier decodes of \(format.name) exceeded their time limit and still run."
         case .temporaryFile(let directory, let errno):
             "data that does not fit into memory could not be stored in \(directory) (\(WebImageError.systemMessage(errno)))."
         }
@@ -142,7 +140,6 @@ extension WebImageError.ResourceFailure {
         switch self {
         case .memory: "Load a thumbnail, or free memory."
         case .thread: "Try again, or raise the thread limit."
-        case .decodingThreads: "Try again later, when they have ended."
         case .temporaryFile: "Free space there, or choose another directory."
         }
     }
@@ -192,7 +189,6 @@ extension WebImageError.LimitFailure {
             "decoding the image takes \(byteCount) bytes of memory; \(limit) are allowed."
         case .processorTime(let seconds):
             "decoding the image took more than the \(seconds) s of processor time allowed."
-        case .complexity(let detail): "the image is too complex (\(detail))."
         }
     }
 
@@ -203,7 +199,6 @@ extension WebImageError.LimitFailure {
         case .animation: "Load the first frame only, or raise the limit if you trust the source."
         case .memory: "Load a thumbnail, or raise DecodingLimits.memoryByteCount if you trust the source."
         case .scans: "This may be an attack. Raise the limit if you trust the source."
-        case .complexity: "This may be an attack."
         case .pixels, .frames, .metadata, .processorTime: "Raise the limit if you trust the source."
         }
     }

@@ -185,9 +185,6 @@ public indirect enum WebImageError: Error, Sendable, Equatable {
         case memory(byteCount: Int)
         /// No thread is available for the load.
         case thread
-        /// `count` decodes of the format have run over their time limit and not returned yet. The format is decoded again
-        /// as soon as one of them returns.
-        case decodingThreads(format: ImageFormat, count: Int)
         /// A large body, or the coefficients of a large JPEG, could not be stored in a temporary file; `errno` is the
         /// system's number.
         case temporaryFile(directory: String, errno: Int32)
@@ -231,10 +228,8 @@ public indirect enum WebImageError: Error, Sendable, Equatable {
         case metadata(byteCount: Int, limit: Int)
         /// Decoding takes more memory than allowed; `byteCount` is the peak. Nothing was allocated for it.
         case memory(byteCount: Int, limit: Int)
-        /// Decoding took more time than allowed and was stopped, or abandoned where a library cannot be stopped.
+        /// Decoding took more processor time than allowed, and was stopped.
         case processorTime(seconds: Double)
-        /// The image is too complex to draw: what of it exceeds a limit. Nothing was drawn.
-        case complexity(String)
     }
 
     /// Why an isolated process did not decode or encode an image.

@@ -5,6 +5,8 @@ internal import WebImageCore
 /// Decodes one format in another process.
 struct IsolatedDecoder: ExternalCodec, ProbingDecoder, MetadataDecoder, ProfileDecoder, GainMapDecoder {
     private let work: IsolatedWork
+    /// For everything but pixels.
+    private var limits = DecodingLimits.default
 
     init(_ format: ImageFormat, isolation: IsolatedDecoding, policy: IsolationPolicy) {
         self.init(IsolatedWork(isolation: isolation, format: format, policy: policy))
@@ -18,13 +20,17 @@ struct IsolatedDecoder: ExternalCodec, ProbingDecoder, MetadataDecoder, ProfileD
 
     var format: ImageFormat { work.format }
 
-    var conduct: DecoderConduct { .isolated }
+    func limited(to limits: DecodingLimits) -> IsolatedDecoder {
+        var decoder = self
+        decoder.limits = limits
+        return decoder
+    }
 
     var isAvailable: Bool { work.isolation.hasProgram }
 
     func info(of data: Data) throws(WebImageError) -> ImageInfo {
         try work.isolated { () throws in
-            try work.response(ProcessRequest(.info(format), input: work.input(data)), .init(.default)) { response in
+            try work.response(ProcessRequest(.info(format), input: work.input(data)), .init(limits)) { response in
                 guard case .info(let info) = response.reply, info.format == format else {
                     throw InvalidMessage("no info")
                 }
@@ -38,7 +44,7 @@ struct IsolatedDecoder: ExternalCodec, ProbingDecoder, MetadataDecoder, ProfileD
             let prefix = prefix.prefix(ImageProbe.byteLimit)
             guard !prefix.isEmpty else { return nil }
             let request = ProcessRequest(.probe(format), input: try work.input(prefix))
-            return try work.response(request, .init(.default)) { response in
+            return try work.response(request, .init(limits)) { response in
                 guard case .probe(let probe) = response.reply, probe?.format ?? format == format else {
                     throw InvalidMessage("no probe")
                 }
@@ -73,7 +79,7 @@ struct IsolatedDecoder: ExternalCodec, ProbingDecoder, MetadataDecoder, ProfileD
 
     private func parts(_ request: DecoderRequest, count: Int, of data: Data) throws -> [Data?] {
         let request = ProcessRequest(request, input: try work.input(data), outputByteCount: data.count + (1 << 20))
-        return try work.response(request, .init(.default)) { try work.parts($0, count: count) }
+        return try work.response(request, .init(limits)) { try work.parts($0, count: count) }
     }
 
     func decode(_ data: Data, options: DecodingOptions) throws(WebImageError) -> Image {

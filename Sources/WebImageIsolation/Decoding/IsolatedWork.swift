@@ -80,7 +80,7 @@ struct IsolatedWork: Sendable {
     func response<Result>(
         _ request: ProcessRequest, _ terms: Terms, of file: OpenFile? = nil, result: (Response) throws -> Result
     ) throws -> Result {
-        let seconds = terms.limits.map(seconds) ?? Self.longestEncoding
+        let seconds = terms.limits == nil ? Self.longestEncoding : isolation.configuration.secondsPerImage
         let limit = WaitLimit(deadline: DecoderProcess.now + seconds, cancellation: terms.cancellation)
         var (wasNew, place) = (false, DecoderPool.Place.usual)
         while true {
@@ -92,7 +92,7 @@ struct IsolatedWork: Sendable {
                     try check(process.report)
                     wasNew = process.imageCount == 0
                     return try process.checkingResult {
-                        let reply = try reply(to: request, terms, of: file, in: process, limit)
+                        let reply = try reply(to: request, terms, of: file, in: process, limit.limited(by: terms.limits))
                         return try result(Response(reply: reply, process: process))
                     }
                 }
@@ -104,7 +104,9 @@ struct IsolatedWork: Sendable {
                 isolation.pool.count { $0.failures[format, default: 0] += 1 }
                 if limit.isCancelled { throw WebImageError.cancelled }
                 // What the earlier images left in the process may be the cause. Time is not given twice.
-                guard !wasNew, limit.deadline > DecoderProcess.now else { throw error(of: failure, terms.limits) }
+                guard !wasNew, !failure.isOfTime, limit.deadline > DecoderProcess.now else {
+                    throw error(of: failure, terms.limits, isLate: limit.deadline <= DecoderProcess.now)
+                }
             }
         }
     }
@@ -147,22 +149,18 @@ struct IsolatedWork: Sendable {
     /// The maximum wall-clock time for encoding, in seconds: an hour.
     private static let longestEncoding = 3600.0
 
-    /// The maximum wall-clock time for an image.
-    private func seconds(_ limits: DecodingLimits) -> Double {
-        let longest = isolation.configuration.secondsPerImage
-        return limits.seconds.map { min($0 * 2 + 1, longest) } ?? longest
-    }
-
-    private func error(of failure: DecoderProcess.Failure, _ limits: DecodingLimits?) -> WebImageError {
-        switch failure {
+    /// - Parameter isLate: whether the time for an image is over, with the wait for a process.
+    private func error(
+        of failure: DecoderProcess.Failure, _ limits: DecodingLimits?, isLate: Bool
+    ) -> WebImageError {
+        let timedOut = WebImageError.isolation(
+            format: format, reason: .timedOut(seconds: isolation.configuration.secondsPerImage))
+        return switch failure {
         case .cancelled, .evicted: .cancelled
-        case .noPlace: .isolation(format: format, reason: .timedOut(seconds: isolation.configuration.secondsPerImage))
+        case .noPlace: timedOut
+        case .timedOut where isLate: timedOut
         case .timedOut, .ended(SIGXCPU):
-            if let seconds = limits?.seconds {
-                .limitExceeded(reason: .processorTime(seconds: seconds))
-            } else {
-                .isolation(format: format, reason: .timedOut(seconds: isolation.configuration.secondsPerImage))
-            }
+            limits?.processorTime.map { .limitExceeded(reason: .processorTime(seconds: $0.inExactSeconds)) } ?? timedOut
         case .ended(let signal?): .isolation(format: format, reason: .crashed(signal: signal))
         case .ended(nil): .isolation(format: format, reason: .ended)
         case .invalid(let detail): .isolation(format: format, reason: .invalidReply(detail))
@@ -269,5 +267,25 @@ extension IsolatedWork {
             try data.withUnsafeMutableBytes { try response.process.read(at: part.offset, into: $0, isLast: false) }
             return data
         }
+    }
+}
+
+extension DecoderProcess.Failure {
+    /// Whether the request took too long, as it would again.
+    fileprivate var isOfTime: Bool {
+        switch self {
+        case .timedOut, .ended(SIGXCPU): true
+        default: false
+        }
+    }
+}
+
+extension WaitLimit {
+    /// Returns the limit for a request that begins now: at most twice its processor time and a second, because other processes work, too.
+    fileprivate func limited(by limits: DecodingLimits?) -> WaitLimit {
+        guard let time = limits?.processorTime else { return self }
+        var limit = self
+        limit.deadline = min(deadline, DecoderProcess.now + time.inExactSeconds * 2 + 1)
+        return limit
     }
 }

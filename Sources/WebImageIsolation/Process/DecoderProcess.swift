@@ -227,7 +227,7 @@ final class DecoderProcess: @unchecked Sendable {
     }
 
     private func setLimits(_ limits: DecodingLimits?, _ limit: WaitLimit) throws(Channel.Failure) {
-        let seconds = limits?.seconds.map { $0 < 1e9 ? UInt64(max(0, $0)) : .max }
+        let seconds = limits?.processorTime.map { UInt64(clamping: $0.components.seconds) }
         let byteCount = limits.map { UInt64(max(0, $0.memoryByteCount)) }
         // Long, because a busy machine must not lose processes.
         let milliseconds = Int32(min(10, max(0.001, limit.deadline - Self.now)) * 1000)

@@ -56,18 +56,35 @@ import WebImageTestSupport
     func stopsWhenTimeIsOver(_ name: String) throws {
         let data = try Fixture(name).data()
         var options = DecodingOptions()
-        options.limits.seconds = 1000
+        options.limits.processorTime = .seconds(1000)
         #expect(throws: Never.self) { try registry.decode(data, options: options) }
-        options.limits.seconds = 0
+        options.limits.processorTime = .seconds(0)
         #expect(throws: WebImageError.limitExceeded(reason: .processorTime(seconds: 0))) {
             try registry.decode(data, options: options)
         }
         #expect(throws: WebImageError.limitExceeded(reason: .processorTime(seconds: 0))) { try inPieces(data, options) }
     }
 
+    @Test func theTimeIsLimitedByDefault() {
+        #expect(DecodingLimits.default.processorTime == .seconds(10))
+        #expect(DecodingLimits.server.processorTime == .seconds(5))
+    }
+
+    /// A decoder of a program that checks its cancellation.
+    @Test func stopsCustomDecoders() throws {
+        let registry = CodecRegistry(decoders: [EndlessDecoder()])
+        var options = DecodingOptions()
+        options.limits.processorTime = .milliseconds(20)
+        let expected = WebImageError.limitExceeded(reason: .processorTime(seconds: 0.02))
+        #expect(throws: expected) { try registry.decode(EndlessDecoder.file, options: options) }
+        let decoder = try #require(
+            try registry.makeIncrementalDecoder(startingWith: EndlessDecoder.file, options: options))
+        #expect(throws: expected) { try decoder.finish() }
+    }
+
     @Test func limitsTheTimeOfEachFrame() throws {
         var options = DecodingOptions()
-        options.limits.seconds = 1000
+        options.limits.processorTime = .seconds(1000)
         let data = try Fixture("animated.gif").data()
         let reader = try #require(try registry.animation(of: data, options: options)).makeFrameReader()
         #expect(throws: Never.self) { try reader.frame(at: 1, cancellation: nil) }
@@ -277,5 +294,39 @@ import WebImageTestSupport
         let height = number(size, isWidth: false, byteCount: 2, largest: 16_383)
         data.replaceSubrange(start..<start + 4, with: Data(width.reversed()) + Data(height.reversed()))
         expectRefusal(data, size, largest: 16_383)
+    }
+}
+
+/// A decoder that works until it is stopped.
+private struct EndlessDecoder: ImageDecoder {
+    static let file = Data("ENDLESS".utf8)
+    let format = ImageFormat(name: "endless", mimeType: "image/endless", fileExtension: "endless")
+
+    func canDecode(_ data: Data) -> Bool { data.starts(with: Self.file) }
+
+    func info(of data: Data) throws(WebImageError) -> ImageInfo {
+        ImageInfo(format: format, size: PixelSize(width: 1, height: 1))
+    }
+
+    func decode(_ data: Data, options: DecodingOptions) throws(WebImageError) -> Image {
+        while true { try options.checkCancellation() }
+    }
+
+    func makeIncrementalDecoder(options: DecodingOptions) -> (any IncrementalImageDecoder)? {
+        Incremental(self, options)
+    }
+
+    private final class Incremental: IncrementalImageDecoder {
+        private let decoder: EndlessDecoder
+        private let options: DecodingOptions
+        let animation: (any AnimationSource)? = nil
+
+        init(_ decoder: EndlessDecoder, _ options: DecodingOptions) {
+            (self.decoder, self.options) = (decoder, options)
+        }
+
+        func append(_ bytes: Data) {}
+        func preview() -> Image? { nil }
+        func finish() throws(WebImageError) -> Image { try decoder.decode(EndlessDecoder.file, options: options) }
     }
 }

@@ -28,7 +28,6 @@ extension Fault {
     /// Sets where images are decoded.
     func isolate(_ configuration: inout WebImageManager.Configuration) throws {
         switch self {
-        case .busyFormat: configuration.codecs = CodecRegistry(decoders: [BusyDecoder()], encoders: [])
         case .complexImage:
             configuration.isolatedDecoding = try decoding(with: "webimage-decoder")
         case .crashedDecoder:
@@ -48,17 +47,5 @@ extension Fault {
             tests.lastIndex(of: "/").map { tests[...$0] + program }
         }
         return IsolatedDecoding(configuration: configuration)
-    }
-}
-
-/// PNG, as if four threads had not come back from its library. That so many are missing is told by the watchdog of the process, which
-/// other tests share: `DecodingWatchdogTests/aFormatIsRefusedWhileTooManyThreadsAreMissing` shows it.
-private struct BusyDecoder: ImageDecoder {
-    let format = ImageFormat.png
-
-    func info(of data: Data) throws(WebImageError) -> ImageInfo { try CodecRegistry().info(of: data) }
-
-    func decode(_ data: Data, options: DecodingOptions) throws(WebImageError) -> Image {
-        throw .outOfResources(reason: .decodingThreads(format: format, count: 4))
     }
 }

@@ -65,7 +65,6 @@ enum Fault: String, CaseIterable, Sendable {
     case decodingTimedOut
     case metadataTooLarge
     case decodingMemoryExceeded
-    case busyFormat
     case complexImage
     case crashedDecoder
     case missingDecoder
@@ -86,9 +85,11 @@ enum Fault: String, CaseIterable, Sendable {
             try server.write(Data(contentsOf: URL(filePath: path)), to: name)
         }
         try server.write(Data([0x89] + Array("PNG\r\n\u{1A}\nsegfault".utf8)), to: "crash.png")
-        let groups = String(repeating: "<g>", count: 300) + String(repeating: "</g>", count: 300)
+        let filter = "<filter id='f'><feTurbulence baseFrequency='0.05' numOctaves='1000'/></filter>"
+        let drawing = "\(filter)<rect width='1500' height='1500' filter='url(#f)'/>"
         try server.write(
-            Data("<svg xmlns='http://www.w3.org/2000/svg' width='9' height='9'>\(groups)</svg>".utf8), to: "deep.svg")
+            Data("<svg xmlns='http://www.w3.org/2000/svg' width='1500' height='1500'>\(drawing)</svg>".utf8),
+            to: "slow.svg")
         return server
     }
 
@@ -199,9 +200,10 @@ extension Fault {
         case .tooManyPixels: limits.pixelCount = 1
         case .tooManyFrames: limits.frameCount = 2
         case .animationTooLarge: limits.animationByteCount = 1000
-        case .decodingTimedOut: limits.seconds = 0
+        case .decodingTimedOut: limits.processorTime = .seconds(0)
         case .metadataTooLarge: limits.metadataByteCount = 100
         case .decodingMemoryExceeded: limits.memoryByteCount = 100
+        case .complexImage: limits.processorTime = .seconds(1)
         default: break
         }
         return limits
@@ -274,11 +276,10 @@ extension Fault {
         case .webPage: try faults.url("/html")
         case .emptyBody: try faults.url("/empty")
         case .errorStatus: try faults.url("/status")
-        case .tooManyPixels, .decodingTimedOut, .decodingMemoryExceeded, .busyFormat,
-            .missingDecoder:
+        case .tooManyPixels, .decodingTimedOut, .decodingMemoryExceeded, .missingDecoder:
             try nginx.url("/solid.png")
         case .crashedDecoder: try nginx.url("/crash.png")
-        case .complexImage: try nginx.url("/deep.svg")
+        case .complexImage: try nginx.url("/slow.svg")
         case .tooManyFrames, .animationTooLarge: try nginx.url("/animated.gif")
         case .tooManyScans, .metadataTooLarge: try nginx.url("/scan-bomb.jpg")
         }
@@ -338,8 +339,7 @@ extension Fault {
             (.decodingTimedOut, .limitExceeded(.processorTime(0), _)),
             (.metadataTooLarge, .limitExceeded(.metadata(_, 100), _)),
             (.decodingMemoryExceeded, .limitExceeded(.memory(_, 100), _)),
-            (.busyFormat, .outOfResources(.decodingThreads(.png, 4), _)),
-            (.complexImage, .limitExceeded(.complexity, _)),
+            (.complexImage, .limitExceeded(.processorTime(1), _)),
             (.crashedDecoder, .isolation(.png, .crashed, _)), (.missingDecoder, .isolation(.png, .unavailable, _)):
             true
         default: false
