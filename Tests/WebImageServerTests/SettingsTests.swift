@@ -46,7 +46,7 @@ struct SettingsTests {
         "cache-size": ("500M", "500X"), "memory": ("0", "-1"), "shared": ("s3://abc/d", nil),
         "shared-timeout": ("1", "x"), "workers": ("2", "0"),
         "queue": ("0", "-1"), "timeout": ("9", "x"), "max-src-resolution": ("16.8", "x"),
-        "max-src-file-size": ("1K", "k"),
+        "max-src-file-size": ("1K", "k"), "max-decode-time": ("20", "0"),
         "max-animation-frames": ("1", "0"), "max-result-dimension": ("1", "-1"), "isolation": ("libraries", "never"),
     ]
 

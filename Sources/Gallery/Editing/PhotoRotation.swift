@@ -26,7 +26,8 @@ enum PhotoRotation {
         let info: ImageInfo
         let metadata: ImageMetadata
         do throws(WebImageError) {
-            (info, metadata) = (try registry.info(of: file), try registry.metadata(of: file))
+            info = try registry.info(of: file, limits: .ownFiles)
+            metadata = try registry.metadata(of: file, limits: .ownFiles)
         } catch { throw Refusal(description: error.userDescription) }
         guard info.format == .jpeg else { return try encodedAgain(file, info, metadata, quarters) }
         let turn = Turn(info.orientation).rotated(by: quarters)

@@ -6,15 +6,17 @@ enum FileFacts {
     /// Reads them from the bytes of a file, without decoding it.
     static func groups(of data: Data, codecs: CodecRegistry = .shared) -> [FactGroup] {
         let info: ImageInfo
-        do throws(WebImageError) { info = try codecs.info(of: data) } catch {
+        do throws(WebImageError) { info = try codecs.info(of: data, limits: .ownFiles) } catch {
             let fact = Fact("Format", error.errorDescription ?? error.description)
             return [FactGroup(title: "File", facts: [fact, Fact("Size", Amount.bytes(data.count))])]
         }
         var groups = [
-            FactGroup(title: "File", facts: file(info, try? codecs.colorProfile(of: data), byteCount: data.count))
+            FactGroup(
+                title: "File",
+                facts: file(info, try? codecs.colorProfile(of: data, limits: .ownFiles), byteCount: data.count))
         ]
         if info.frameCount > 1 || info.loopCount != nil { groups.append(animation(info)) }
-        guard let metadata = try? codecs.metadata(of: data) else { return groups }
+        guard let metadata = try? codecs.metadata(of: data, limits: .ownFiles) else { return groups }
         if let xmp = metadata.xmp { groups[0].facts.append(Fact("XMP", Amount.bytes(xmp.count))) }
         if let photograph = metadata.exif.flatMap({ EXIFFields($0) }).flatMap(photograph) {
             groups.insert(photograph, at: 0)

@@ -11,11 +11,12 @@ extension WebImageRequest {
 }
 
 extension DecodingLimits {
-    /// No limit on pixels, for files: their user has chosen them. The memory of decoding stays limited, so that larger files are decoded
-    /// at the size of the view.
+    /// No limit on pixels, and a minute, for files: their user has chosen them. The memory of decoding stays limited, so that larger files are
+    /// decoded at the size of the view.
     static let ownFiles = {
         var limits = DecodingLimits.default
         limits.pixelCount = MutablePixelBuffer.maximumDimension * MutablePixelBuffer.maximumDimension
+        limits.processorTime = processorTimeForOwnFiles
         return limits
     }()
 }

@@ -103,7 +103,7 @@ struct PhotoExport: Sendable, Equatable {
         if !processors.isEmpty { image = try image.processed(by: processors, cancellation: cancellation) }
         var options = EncodingOptions(
             quality: quality, bounds: bounds, byteLimit: byteLimit, isLossless: isLossless, cancellation: cancellation)
-        if keepsMetadata { options.metadata = try registry.metadata(of: original) }
+        if keepsMetadata { options.metadata = try registry.metadata(of: original, limits: limits) }
         return try registry.encode(image, as: format, options: options)
     }
 

@@ -170,7 +170,7 @@ import WebImageGTK
         sizeTask = Task { [weak self, session, url] in
             var size: PixelSize?
             if let data {
-                size = await DecodingQueue.run { try? CodecRegistry.shared.info(of: data).size }
+                size = await DecodingQueue.run { try? CodecRegistry.shared.info(of: data, limits: .ownFiles).size }
             } else {
                 let policy: CachePolicy = url.isFileURL ? .cacheFirst : .cacheOnly
                 let request = WebImageRequest(url, options: .ignoreDecoding, priority: .low, cachePolicy: policy)

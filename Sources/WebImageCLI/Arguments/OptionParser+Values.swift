@@ -126,10 +126,13 @@ extension OptionParser {
     }
 
     /// Parses a positive number of seconds.
-    func seconds(_ option: Option, named name: String) throws(ArgumentError) -> Duration? {
+    func seconds(
+        _ option: Option, named name: String, atMost longest: Double = 86_400
+    ) throws(ArgumentError) -> Duration? {
         guard let text = option.value else { return nil }
-        guard let seconds = Double(text), seconds > 0, seconds <= 86_400 else {
-            throw error("--\(name) takes seconds, more than 0 and at most a day, not '\(text)'")
+        guard let seconds = Double(text), seconds > 0, seconds <= longest else {
+            let most = longest == 86_400 ? "a day" : "\(Int(longest))"
+            throw error("--\(name) takes seconds, more than 0 and at most \(most), not '\(text)'")
         }
         return .seconds(seconds)
     }

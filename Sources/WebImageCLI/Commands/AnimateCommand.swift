@@ -14,7 +14,7 @@ struct AnimateCommand: Command {
     let durations: [Double]
     let loopCount: Int
     let size: SizeOptions.Request
-    let limit: PixelLimit
+    let limits: InputLimits
     let isJSON: Bool
     let isQuiet: Bool
     let codecs: CodecRegistry
@@ -43,7 +43,7 @@ struct AnimateCommand: Command {
         let processing = ProcessorOptions(in: parser)
         let encoding = EncodingRequest.Declaration(in: parser, canBeProgressive: false)
         let isolated = parser.isolatedFlag()
-        let pixels = PixelLimit.Declaration(in: parser)
+        let bounds = InputLimits.Declaration(in: parser)
         parser.group = "Reports"
         let reports = ReportOptions(in: parser, jsonHelp: "Print a JSON object")
         let operands = try parser.parse(arguments)
@@ -55,7 +55,7 @@ struct AnimateCommand: Command {
         if inputs.contains(where: \.isStandardInput) { throw parser.error("frames are files, not standard input") }
         durations = try Self.durations(duration, frameCount: inputs.count, parser)
         size = try sizing.request(from: parser).adding(processing.processors(from: parser))
-        limit = try pixels.limit(from: parser)
+        limits = try bounds.limits(from: parser)
         codecs = .forTool(isIsolated: isolated.isSet)
         var request = try encoding.request(from: parser, isResized: false)
         if request.frameNumber != nil { throw parser.error("--frame and --first-frame write no animation") }
@@ -98,7 +98,7 @@ struct AnimateCommand: Command {
             }
             let source = try await BlockingWork.run { [self] () throws(WebImageError) in
                 try StillsAnimation(
-                    files: inputs, frames: frames, loopCount: loopCount, size: size, limit: limit, codecs: codecs,
+                    files: inputs, frames: frames, loopCount: loopCount, size: size, limits: limits, codecs: codecs,
                     current: current
                 ) { bar.end($0) }
             }
@@ -117,7 +117,7 @@ struct AnimateCommand: Command {
     }
 
     private func decoding(of input: ImageInput) -> DecodingSettings {
-        DecodingSettings(input: input, limit: limit, codecs: codecs, canScale: size.canDecodeSmaller)
+        DecodingSettings(input: input, limits: limits, codecs: codecs, canScale: size.canDecodeSmaller)
     }
 
     private func print(_ report: ConversionReport) {
@@ -152,7 +152,7 @@ final class StillsAnimation: AnimationSource {
     let firstFrame: PixelBuffer
     private let files: [ImageInput]
     private let size: SizeOptions.Request
-    private let limit: PixelLimit
+    private let limits: InputLimits
     private let codecs: CodecRegistry
     private let onFrame: @Sendable (Int) -> Void
     /// The file that is decoded, which an error is about.
@@ -162,18 +162,18 @@ final class StillsAnimation: AnimationSource {
     ///
     /// - Parameter onFrame: called with the index of each frame that is decoded for encoding.
     init(
-        files: [ImageInput], frames: [AnimationFrame], loopCount: Int, size: SizeOptions.Request, limit: PixelLimit,
+        files: [ImageInput], frames: [AnimationFrame], loopCount: Int, size: SizeOptions.Request, limits: InputLimits,
         codecs: CodecRegistry, current: LockBox<ImageInput>, onFrame: @escaping @Sendable (Int) -> Void
     ) throws(WebImageError) {
         self.files = files
         self.frames = frames
         self.loopCount = loopCount
         self.size = size
-        self.limit = limit
+        self.limits = limits
         self.codecs = codecs
         self.onFrame = onFrame
         self.current = current
-        firstFrame = try Self.frame(of: files[0], size, limit, codecs)
+        firstFrame = try Self.frame(of: files[0], size, limits, codecs)
     }
 
     var frameSize: PixelSize { firstFrame.size }
@@ -183,11 +183,11 @@ final class StillsAnimation: AnimationSource {
     func makeFrameReader() -> any AnimationFrameReader { Reader(self) }
 
     private static func frame(
-        of file: ImageInput, _ size: SizeOptions.Request, _ limit: PixelLimit, _ codecs: CodecRegistry
+        of file: ImageInput, _ size: SizeOptions.Request, _ limits: InputLimits, _ codecs: CodecRegistry
     ) throws(WebImageError) -> PixelBuffer {
         let data = try FileLoader.chosenFiles.bytesBlocking(at: file.url)
         let options = DecodingOptions(
-            thumbnail: size.thumbnail, firstFrameOnly: true, damage: .refuse, limits: limit.limits(for: file))
+            thumbnail: size.thumbnail, firstFrameOnly: true, damage: .refuse, limits: limits.limits(for: file))
         return try codecs.decode(data, options: options).processed(by: size.processors, firstFrameOnly: true).pixels
     }
 
@@ -201,7 +201,7 @@ final class StillsAnimation: AnimationSource {
             if index == 0 { return animation.firstFrame }
             let file = animation.files[index]
             animation.current.withLock { $0 = file }
-            let frame = try StillsAnimation.frame(of: file, animation.size, animation.limit, animation.codecs)
+            let frame = try StillsAnimation.frame(of: file, animation.size, animation.limits, animation.codecs)
             guard frame.size == animation.frameSize else {
                 throw .invalidFrames(reason: .size(frame.size, frame: index, expected: animation.frameSize))
             }

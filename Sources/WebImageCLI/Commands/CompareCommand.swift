@@ -9,7 +9,7 @@ struct CompareCommand: Command {
 
     let inputs: [ImageInput]
     let output: ImageOutput?
-    let limit: PixelLimit
+    let limits: InputLimits
     let isJSON: Bool
     let isQuiet: Bool
     let codecs: CodecRegistry
@@ -37,7 +37,7 @@ struct CompareCommand: Command {
         let output = parser.option(
             "output", letter: "o", value: "FILE", completion: .file, help: "Write an image of the differences")
         let isolated = parser.isolatedFlag()
-        let pixels = PixelLimit.Declaration(in: parser)
+        let bounds = InputLimits.Declaration(in: parser)
         parser.group = "Reports"
         let reports = ReportOptions(
             in: parser, quietHelp: "Print errors only; the exit status tells the result",
@@ -51,7 +51,7 @@ struct CompareCommand: Command {
                 "the result is printed to standard output; name a file for the image of the differences")
         }
         inputs = try operands.map { (argument) throws(ArgumentError) in try parser.input(argument) }
-        limit = try pixels.limit(from: parser)
+        limits = try bounds.limits(from: parser)
         codecs = .forTool(isIsolated: isolated.isSet)
         var encoding = EncodingRequest()
         encoding.isRequired = true
@@ -71,7 +71,7 @@ struct CompareCommand: Command {
             var images: [Image] = []
             for input in inputs {
                 current = input
-                let request = session.request(for: input, size: SizeOptions.Request(), limit: limit)
+                let request = session.request(for: input, size: SizeOptions.Request(), limits: limits)
                 images.append(try await session.load(request).image)
             }
             let (first, second) = (images[0], images[1])
@@ -87,7 +87,7 @@ struct CompareCommand: Command {
         } catch {
             report.error = error
         }
-        let decoding = DecodingSettings(input: current, limit: limit, codecs: codecs)
+        let decoding = DecodingSettings(input: current, limits: limits, codecs: codecs)
         report.print(on: .standard, decoding: decoding, isJSON: isJSON, isQuiet: isQuiet)
         await session.finish()
         if report.error == nil, output != nil, report.comparison == nil {

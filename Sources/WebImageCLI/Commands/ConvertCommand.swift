@@ -15,7 +15,7 @@ struct ConvertCommand: Command {
     /// Whether to print a line for each written image.
     let printsLines: Bool
     let size: SizeOptions.Request
-    let limit: PixelLimit
+    let limits: InputLimits
     /// How many images are converted at once.
     let jobCount: Int
     /// The index of an image in an icon; `nil` for the best.
@@ -60,7 +60,7 @@ struct ConvertCommand: Command {
         let processing = ProcessorOptions(in: parser)
         let encoding = EncodingRequest.Declaration(in: parser, canBeProgressive: true)
         let isolated = parser.isolatedFlag()
-        let pixels = PixelLimit.Declaration(in: parser)
+        let bounds = InputLimits.Declaration(in: parser)
         parser.group = "Reports"
         let jobs = parser.option(
             "jobs", letter: "j", value: "N", help: "Convert N images at once; as many as processors by default")
@@ -85,7 +85,7 @@ struct ConvertCommand: Command {
         try parser.checkStreams(inputs: inputs.map(\.argument), output: path, printing: [("json", isJSON)])
         printsLines = path != OutputFile.standardOutput && !isJSON && !isQuiet
         size = try sizing.request(from: parser).adding(processing.processors(from: parser))
-        limit = try pixels.limit(from: parser)
+        limits = try bounds.limits(from: parser)
         jobCount = try parser.count(jobs, named: "jobs", in: 1...256) ?? PlatformThread.processorCount
         self.page = try parser.count(page, named: "page", in: 1...65_535).map { $0 - 1 }
         var request = try encoding.request(from: parser, isResized: size.changesImage)
@@ -119,17 +119,17 @@ struct ConvertCommand: Command {
         on input: ImageInput, index: Int, session: LoadingSession
     ) async -> ConversionReport {
         let start = ContinuousClock.now
-        let decoding = DecodingSettings(input: input, limit: limit, codecs: codecs, canScale: size.canDecodeSmaller)
+        let decoding = DecodingSettings(input: input, limits: limits, codecs: codecs, canScale: size.canDecodeSmaller)
         var report = ConversionReport(decoding: decoding, format: output.format)
         do throws(WebImageError) {
             try output.checkFile(index: index)
             // A gain map must follow what is done after decoding.
             let follows = output.keepsGainMaps
-            var request = session.request(for: input, size: follows ? size.decoding : size, limit: limit)
+            var request = session.request(for: input, size: follows ? size.decoding : size, limits: limits)
             if let page { request.page = page }
             let response = try await session.load(request)
             let bytes = try await session.bytes(of: response, for: request, areNeeded: output.needsBytes)
-            let steps = follows ? TrackedSteps(size.processors, limits: limit.limits(for: input)) : nil
+            let steps = follows ? TrackedSteps(size.processors, limits: limits.limits(for: input)) : nil
             let file = try await output.write(response.image, bytes: bytes, index: index, steps: steps)
             report.info = if let info = file.info { info } else { try codecs.info(of: file.data) }
             report.file = file

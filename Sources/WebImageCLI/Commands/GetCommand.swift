@@ -12,7 +12,7 @@ struct GetCommand: Command {
     let isQuiet: Bool
     let explains: Bool
     let size: SizeOptions.Request
-    let limit: PixelLimit
+    let limits: InputLimits
     let source: SourceOptions
     let output: ImageOutput?
     let codecs: CodecRegistry
@@ -57,7 +57,7 @@ struct GetCommand: Command {
             "concurrency", alias: "jobs", letter: "j", value: "N",
             help: "Number of concurrent loads; 6 by default (also --jobs)")
         let isolated = parser.isolatedFlag()
-        let pixels = PixelLimit.Declaration(in: parser)
+        let bounds = InputLimits.Declaration(in: parser)
         parser.group = "Reports"
         let explain = parser.flag("explain", help: "Explain each stage of the load")
         let quiet = parser.flag("quiet", letter: "q", help: "Print errors only")
@@ -76,7 +76,7 @@ struct GetCommand: Command {
         try parser.checkStreams(
             inputs: inputs.map(\.argument), output: output.path, printing: [("json", isJSON), ("explain", explains)])
         size = try sizing.request(from: parser)
-        limit = try pixels.limit(from: parser)
+        limits = try bounds.limits(from: parser)
         var options = try source.options(from: parser)
         options.concurrency = try parser.count(concurrency, named: "concurrency", in: 1...256) ?? options.concurrency
         self.source = options
@@ -117,18 +117,18 @@ struct GetCommand: Command {
     ) async -> LoadReport {
         let start = ContinuousClock.now
         var report = LoadReport(
-            decoding: DecodingSettings(input: input, limit: limit, codecs: codecs, canScale: size.canDecodeSmaller))
+            decoding: DecodingSettings(input: input, limits: limits, codecs: codecs, canScale: size.canDecodeSmaller))
         let trace = LockBox(LoadTrace())
         do throws(WebImageError) {
             try output?.checkFile(index: index)
-            let request = session.request(for: input, size: size, limit: limit)
+            let request = session.request(for: input, size: size, limits: limits)
             let response = try await session.load(
                 request, progress: { bar.update(index, received: $0, expected: $1) }, trace: trace)
             let data = try await session.bytes(of: response, for: request, areNeeded: output?.needsBytes ?? false)
             report.note(response, byteCount: data?.count, sourceName: input.sourceName)
             let steps =
                 output?.keepsGainMaps == true && size.processors.isEmpty
-                ? TrackedSteps([], limits: limit.limits(for: input)) : nil
+                ? TrackedSteps([], limits: limits.limits(for: input)) : nil
             report.file = try await output?.write(response.image, bytes: data, index: index, steps: steps)
         } catch {
             report.error = error

@@ -26,7 +26,7 @@ struct HashCommand: Command {
     let inputs: [ImageInput]
     let inputFailures: [WebImageError]
     let components: (x: Int, y: Int)
-    let limit: PixelLimit
+    let limits: InputLimits
     let isJSON: Bool
     let codecs: CodecRegistry
 
@@ -62,13 +62,13 @@ struct HashCommand: Command {
             "output", letter: "o", value: "FILE", completion: .file,
             help: "Write the image of --decode to FILE; - is a PNG on standard output")
         let isolated = parser.isolatedFlag()
-        let pixels = PixelLimit.Declaration(in: parser)
+        let bounds = InputLimits.Declaration(in: parser)
         parser.group = "Reports"
         let json = parser.flag("json", help: "Print one JSON object per line")
         let operands = try parser.parse(arguments)
         isJSON = json.isSet
         codecs = .forTool(isIsolated: isolated.isSet)
-        limit = try pixels.limit(from: parser)
+        limits = try bounds.limits(from: parser)
         let kind: Kind? = try parser.choice(only, named: "only")
         self.components = try Self.components(components, kind: kind, parser)
         let distance = try parser.count(similar, named: "similar", in: 0...64)
@@ -205,11 +205,11 @@ struct HashCommand: Command {
     }
 
     private nonisolated func report(on input: ImageInput, _ session: LoadingSession) async -> HashReport {
-        var report = HashReport(decoding: DecodingSettings(input: input, limit: limit, codecs: codecs))
+        var report = HashReport(decoding: DecodingSettings(input: input, limits: limits, codecs: codecs))
         do throws(WebImageError) {
             // Hashes are made of fewer pixels than that.
             let size = SizeOptions.Request(thumbnail: Thumbnail(.pixels(width: 512, height: 512)))
-            let image = try await session.load(session.request(for: input, size: size, limit: limit)).image
+            let image = try await session.load(session.request(for: input, size: size, limits: limits)).image
             let components = components
             (report.phash, report.thumbhash, report.blurhash) = try await BlockingWork.run {
                 () throws(WebImageError) in

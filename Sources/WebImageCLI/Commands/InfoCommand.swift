@@ -14,6 +14,7 @@ struct InfoCommand: Command {
     let isQuiet: Bool
     let explains: Bool
     let source: SourceOptions
+    let limits: InputLimits
     let codecs: CodecRegistry
 
     init(_ arguments: [ByteString]) throws(ArgumentError) {
@@ -39,6 +40,7 @@ struct InfoCommand: Command {
         let listing = InputOptions(in: parser)
         let source = SourceOptions.Declaration(in: parser)
         let isolated = parser.isolatedFlag()
+        let bounds = InputLimits.Declaration(in: parser, limitsPixels: false)
         parser.group = "Reports"
         let explain = parser.flag("explain", help: "Explain which process read the files, and in what sandbox")
         let reports = ReportOptions(in: parser)
@@ -58,6 +60,7 @@ struct InfoCommand: Command {
         (inputs, inputFailures) = (list.inputs, list.failures)
         try parser.checkStreams(inputs: inputs.map(\.argument), output: nil, printing: [])
         self.source = try source.options(from: parser)
+        limits = try bounds.limits(from: parser)
         codecs = .forTool(isIsolated: isolated.isSet)
     }
 
@@ -71,7 +74,7 @@ struct InfoCommand: Command {
             do throws(WebImageError) {
                 let data = try await bytes(of: input, session: session)
                 report.byteCount = data.count
-                let info = try codecs.info(of: data)
+                let info = try codecs.info(of: data, limits: limits.limits(for: input))
                 report.info = info
                 isIsolated = codecs.isIsolated(info.format)
             } catch {

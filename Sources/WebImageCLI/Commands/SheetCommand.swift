@@ -11,7 +11,7 @@ struct SheetCommand: Command {
     let output: ImageOutput
     let layout: SheetLayout
     let size: SizeOptions.Request
-    let limit: PixelLimit
+    let limits: InputLimits
     let color: Color
     let isJSON: Bool
     let isQuiet: Bool
@@ -44,7 +44,7 @@ struct SheetCommand: Command {
         let sizing = SizeOptions(in: parser)
         let encoding = EncodingRequest.Declaration(in: parser, canBeProgressive: true)
         let isolated = parser.isolatedFlag()
-        let pixels = PixelLimit.Declaration(in: parser)
+        let bounds = InputLimits.Declaration(in: parser)
         parser.group = "Reports"
         let reports = ReportOptions(in: parser, jsonHelp: "Print a JSON object")
         let operands = try parser.parse(arguments)
@@ -60,14 +60,15 @@ struct SheetCommand: Command {
             count: inputs.count, cell: cell,
             columns: try parser.count(columns, named: "columns", in: 1...1_000),
             gap: try parser.count(gap, named: "gap", in: 0...1_000) ?? 16, hasNames: !noNames.isSet)
-        let limits = DecodingLimits.default
-        guard layout.size.pixelCount <= limits.pixelCount, max(layout.size.width, layout.size.height) <= 65_535 else {
+        let sheetLimits = DecodingLimits.default
+        guard layout.size.pixelCount <= sheetLimits.pixelCount, max(layout.size.width, layout.size.height) <= 65_535
+        else {
             throw parser.error(
-                "the sheet would be \(layout.size), more than \(PixelCount(limits.pixelCount)) pixels; use a smaller --size"
+                "the sheet would be \(layout.size), more than \(PixelCount(sheetLimits.pixelCount)) pixels; use a smaller --size"
             )
         }
         color = try parser.color(paper, named: "sheet-color", mayHaveAlpha: true) ?? .white
-        limit = try pixels.limit(from: parser)
+        limits = try bounds.limits(from: parser)
         codecs = .forTool(isIsolated: isolated.isSet)
         var request = try encoding.request(from: parser, isResized: false)
         if request.frameNumber != nil || request.loopCount != nil {
@@ -94,7 +95,7 @@ struct SheetCommand: Command {
             } onResult: { index, cell in
                 bar.end(index)
                 if let error = cell.error {
-                    let decoding = DecodingSettings(input: inputs[index], limit: limit, codecs: codecs)
+                    let decoding = DecodingSettings(input: inputs[index], limits: limits, codecs: codecs)
                     console.complain(error.shellDescription(of: decoding))
                 }
                 namesFailure = namesFailure ?? cell.labelError
@@ -140,7 +141,7 @@ struct SheetCommand: Command {
     private nonisolated func cell(of input: ImageInput, labels: SheetLabels?, _ session: LoadingSession) async -> Cell {
         var cell = Cell()
         do throws(WebImageError) {
-            var request = session.request(for: input, size: size, limit: limit)
+            var request = session.request(for: input, size: size, limits: limits)
             request.options.insert(.firstFrameOnly)
             cell.image = try await session.load(request).image.pixels
         } catch {

@@ -16,6 +16,7 @@ struct ThumbnailCommand: Command {
     /// Whether a thumbnail that is there already is kept.
     private let keepsCurrent: Bool
     private let isForced: Bool
+    private let limits: InputLimits
 
     init(_ arguments: [ByteString]) throws(ArgumentError) {
         let parser = OptionParser(
@@ -33,6 +34,7 @@ struct ThumbnailCommand: Command {
                 Images are read in a separate process, and scaled while they are decoded where the format allows it.
                 """)
         let force = parser.flag("force", help: "Make the thumbnail anew, also of an image that failed before")
+        let bounds = InputLimits.Declaration(in: parser, limitsPixels: false)
         let operands = try parser.parse(arguments)
         guard operands.count == 3 else { throw parser.error("thumbnail takes an image, OUT and SIZE") }
         guard let source = ThumbnailSource(operands[0]) else {
@@ -47,6 +49,7 @@ struct ThumbnailCommand: Command {
         }
         try parser.checkStreams(inputs: [], output: operands[1], printing: [])
         (self.source, self.size, isForced) = (source, size, force.isSet)
+        limits = try bounds.limits(from: parser)
         keepsCurrent = operands[1].hasSuffix("/") || OutputFile.isDirectory(operands[1])
         guard keepsCurrent else {
             output = operands[1]
@@ -90,7 +93,8 @@ struct ThumbnailCommand: Command {
         try await BlockingWork.run { [self] () throws(WebImageError) in
             let result: ThumbnailRenderer.Result
             do throws(WebImageError) {
-                result = try ThumbnailRenderer().thumbnail(of: file, fitting: size)
+                result = try ThumbnailRenderer().thumbnail(
+                    of: file, fitting: size, limits: limits.limits(for: source.input))
             } catch {
                 // The error of the image is reported even if it cannot be remembered.
                 if error.isAboutImage { try? folder?.writeFailure(of: source, properties) }

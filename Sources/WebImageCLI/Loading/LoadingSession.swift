@@ -28,12 +28,12 @@ final class LoadingSession: Sendable {
     ///
     /// - Parameters:
     ///   - size: what is made of the image.
-    ///   - limit: the largest image that is decoded.
-    func request(for input: ImageInput, size: SizeOptions.Request, limit: PixelLimit) -> WebImageRequest {
+    ///   - limits: what is refused.
+    func request(for input: ImageInput, size: SizeOptions.Request, limits: InputLimits) -> WebImageRequest {
         var request = request(for: input)
         request.thumbnail = size.thumbnail
         request.processors = size.processors
-        request.decodingLimits = limit.limits(for: input)
+        request.decodingLimits = limits.limits(for: input)
         return request
     }
 

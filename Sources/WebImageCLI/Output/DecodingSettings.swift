@@ -5,7 +5,7 @@ internal import WebImageCore
 /// How a command decodes an input, for the advice to an error.
 struct DecodingSettings: Sendable {
     let input: ImageInput
-    let limit: PixelLimit
+    let limits: InputLimits
     let codecs: CodecRegistry
     /// Whether `--size` would reduce the memory: the command has the option, it was not given, and the image can be
     /// decoded at a size.
@@ -19,7 +19,7 @@ struct DecodingSettings: Sendable {
     func advice(forMemory byteCount: Int, allowed: Int) -> String? {
         var parts = canScale ? ["use --size to decode a smaller image"] : []
         if let limit = sufficientLimit(forMemory: byteCount, allowed: allowed, size: size) {
-            parts.append("for a file you trust: --\(PixelLimit.optionName) \(limit.sufficientLimit)")
+            parts.append("for a file you trust: --\(InputLimits.optionName) \(limit.sufficientLimit)")
         }
         let text = parts.joined(separator: "; ")
         return text.isEmpty ? nil : text.prefix(1).uppercased() + text.dropFirst() + "."
@@ -29,7 +29,7 @@ struct DecodingSettings: Sendable {
     ///
     /// - Parameter size: that of the image, if it is known.
     func sufficientLimit(forMemory byteCount: Int, allowed: Int, size: PixelSize?) -> PixelCount? {
-        let limits = limit.limits(for: input)
+        let limits = self.limits.limits(for: input)
         // Some decoders allow a part of the limit, at least half. A bound of their own is less, and no option raises it.
         guard allowed > 0, allowed >= limits.memoryByteCount / 2 else { return nil }
         let needed = Double(byteCount) * max(1, Double(limits.memoryByteCount) / Double(allowed))
@@ -37,7 +37,7 @@ struct DecodingSettings: Sendable {
         // Of a file, any number of pixels was allowed; decoders hold 2 bytes a pixel at least.
         let pixelCount =
             size?.pixelCount ?? (limits.pixelCount < PixelCount.largest ? limits.pixelCount : byteCount / 2)
-        let count = max(pixelCount, PixelLimit.count(forMemory: Int(needed.rounded(.up))))
+        let count = max(pixelCount, InputLimits.count(forMemory: Int(needed.rounded(.up))))
         // Options have round numbers.
         return count <= PixelCount.largest - 50_000_000 ? PixelCount(count) : nil
     }
@@ -45,6 +45,6 @@ struct DecodingSettings: Sendable {
     /// The size of a file, from its beginning.
     private var size: PixelSize? {
         guard input.isFile, let start = try? input.data(upTo: ImageProbe.byteLimit) else { return nil }
-        return (try? codecs.probe(start, limits: limit.limits(for: input)))?.size
+        return (try? codecs.probe(start, limits: limits.limits(for: input)))?.size
     }
 }

@@ -81,7 +81,8 @@ extension WebImageError {
         case .limitExceeded(.memory(let byteCount, let limit), _):
             decoding?.advice(forMemory: byteCount, allowed: limit)
         case .limitExceeded(.pixels(let size, _), _) where !size.hasTooLongSide:
-            "For a file you trust: --\(PixelLimit.optionName) \(PixelCount(size.pixelCount).sufficientLimit)."
+            "For a file you trust: --\(InputLimits.optionName) \(PixelCount(size.pixelCount).sufficientLimit)."
+        case .limitExceeded(.processorTime, _): "For a file you trust: a longer --\(InputLimits.timeOptionName)."
         case .invalidFrames(.size(_, _, let size)):
             "To bring all to one size: --size \(size.width)x\(size.height) --mode fill --enlarge."
         case .diskCache(_, .foreignDirectory): "Use another directory with --cache-dir."

@@ -20,30 +20,34 @@ struct ThumbnailRenderer: Sendable {
     /// Blocks the calling thread.
     ///
     /// - Throws: the errors of reading and decoding a file, and ``WebImageError/isolation(format:reason:url:)``.
-    func thumbnail(of file: Data, fitting size: ThumbnailSize) throws(WebImageError) -> Result {
-        let info = try codecs.info(of: file)
-        let image = try image(of: file, info, fitting: size)
+    func thumbnail(
+        of file: Data, fitting size: ThumbnailSize, limits: DecodingLimits
+    ) throws(WebImageError) -> Result {
+        let info = try codecs.info(of: file, limits: limits)
+        let image = try image(of: file, info, fitting: size, limits)
         return Result(png: try CodecRegistry.shared.encode(image, as: .png), size: info.size)
     }
 
-    private func image(of file: Data, _ info: ImageInfo, fitting size: ThumbnailSize) throws(WebImageError) -> Image {
+    private func image(
+        of file: Data, _ info: ImageInfo, fitting size: ThumbnailSize, _ limits: DecodingLimits
+    ) throws(WebImageError) -> Image {
+        var limits = limits
         do throws(WebImageError) {
-            return try decode(file, fitting: size, memoryByteCount: Self.byteCount(withoutFrameOf: info.size))
+            limits.memoryByteCount = Self.byteCount(withoutFrameOf: info.size)
+            return try decode(file, fitting: size, limits)
         } catch {
             // The decoders of some formats need the whole image.
             guard case .limitExceeded(.memory, _) = error else { throw error }
-            return try decode(file, fitting: size, memoryByteCount: Self.largestByteCount)
+            limits.memoryByteCount = Self.largestByteCount
+            return try decode(file, fitting: size, limits)
         }
     }
 
     private func decode(
-        _ file: Data, fitting size: ThumbnailSize, memoryByteCount: Int
+        _ file: Data, fitting size: ThumbnailSize, _ limits: DecodingLimits
     ) throws(WebImageError) -> Image {
-        var options = DecodingOptions(thumbnail: size.box, firstFrameOnly: true)
         // Memory and time are what an image of the user costs: its pixels need not be in memory at once.
-        options.limits.pixelCount = MutablePixelBuffer.maximumDimension * MutablePixelBuffer.maximumDimension
-        options.limits.memoryByteCount = memoryByteCount
-        options.limits.seconds = 60
+        let options = DecodingOptions(thumbnail: size.box, firstFrameOnly: true, limits: limits)
         return try codecs.decode(file, options: options)
     }
 

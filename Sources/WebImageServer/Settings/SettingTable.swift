@@ -223,6 +223,13 @@ extension Setting {
             let count = try SettingValue.byteCount(text)
             settings.service.limits.sourceByteCount = count == 0 ? 2 << 30 : count
         },
+        Setting(
+            name: "max-decode-time", variable: "WEBIMAGE_MAX_DECODE_TIME", value: "SECONDS", group: "Limits",
+            help: "The processor time for reading an image, 5 by default"
+        ) { settings, text throws(Invalid) in
+            let seconds = try SettingValue.fraction(text, in: 0.001...1800)
+            settings.service.limits.decoding.processorTime = .seconds(seconds)
+        },
         integer(
             "max-animation-frames", "WEBIMAGE_MAX_ANIMATION_FRAMES", \.service.limits.frameCount, 1...50_000, "Limits",
             "The maximum number of frames of an animation, 1000 by default; longer ones are refused, not cut"),

@@ -202,6 +202,7 @@ private struct UploadWork {
             thumbnail: Thumbnail(.pixels(width: 256, height: 256)), firstFrameOnly: true, allowsDamage: false,
             limits: maker.limits.decoding, cancellation: cancellation)
         let image = try maker.codecs.decode(data, options: options)
-        return (info, try maker.codecs.metadata(of: data).exif.flatMap { EXIFFields($0) }, image)
+        let exif = try maker.codecs.metadata(of: data, limits: maker.limits.decoding).exif
+        return (info, exif.flatMap { EXIFFields($0) }, image)
     }
 }

@@ -183,7 +183,7 @@ struct ResultMaker: Sendable {
     /// What the result keeps.
     private func metadata(_ recipe: Recipe, _ original: Data) throws(WebImageError) -> ImageMetadata? {
         guard !recipe.stripsMetadata || recipe.keepsCopyright else { return nil }
-        let metadata = try codecs.metadata(of: original)
+        let metadata = try codecs.metadata(of: original, limits: limits.decoding)
         return recipe.stripsMetadata ? metadata.copyright : metadata
     }
 
@@ -214,7 +214,8 @@ struct ResultMaker: Sendable {
         }
         var orientation = ImageOrientation.up
         if !recipe.isUpright {
-            let number = try codecs.metadata(of: data).exif.flatMap { EXIFFields($0) }?.orientation
+            let number = try codecs.metadata(of: data, limits: limits.decoding).exif.flatMap { EXIFFields($0) }?
+                .orientation
             orientation = number.flatMap { ImageOrientation(rawValue: $0) } ?? .up
         }
         let turn = Turn(recipe, orientation: orientation)

@@ -33,6 +33,26 @@ import WebImageTestSupport
         #expect(try await !tool.run("get", "--explain", path).output.contains("process"))
     }
 
+    /// librsvg would take minutes for either.
+    @Test(arguments: [
+        "<style>\((0..<20_000).map { "g g g rect:nth-child(\($0)){}" }.joined())</style>"
+            + "<g><g><g>\(String(repeating: "<rect/>", count: 5000))</g></g></g>",
+        "<filter id='f'><feTurbulence numOctaves='5000'/></filter><rect width='999' height='999' filter='url(#f)'/>",
+    ]) func readingEndsAfterTheTimeOfTheOption(content: String) async throws {
+        let text = "<svg xmlns='http://www.w3.org/2000/svg' width='999' height='999'>\(content)</svg>"
+        let path = try tool.write(Data(text.utf8), to: "a.svg")
+        guard try await tool.canWrite("jp2") else { return }
+        let run = try await tool.run("convert", path, "a.png", "--max-decode-time", "1")
+        #expect(
+            run.status == 1
+                && run.errors.hasSuffix(
+                    "took more than the 1.0 s of processor time allowed. For a file you trust: a longer --max-decode-time.\n"
+                ), "\(run.errors)")
+        // The size needs the style sheet, and no drawing.
+        let info = try await tool.run("info", path, "--max-decode-time", "1")
+        #expect(content.contains("style") == (info.status == 1), "\(info.errors)")
+    }
+
     @Test func isolatedFilesAreTheSame() async throws {
         let path = try tool.write(TestImage(width: 300, height: 200).data(.png), to: "a.png")
         for format in ["jpeg", "png", "webp", "gif", "bmp"] {

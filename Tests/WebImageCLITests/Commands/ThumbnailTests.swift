@@ -233,7 +233,8 @@ import WebImageTestSupport
         let isolation = IsolatedDecoding()
         let others = Set(Self.descendants)
         let large = try #require(ThumbnailSize("large"))
-        let result = try ThumbnailRenderer(isolation: isolation).thumbnail(of: file, fitting: large)
+        let result = try ThumbnailRenderer(isolation: isolation).thumbnail(
+            of: file, fitting: large, limits: InputLimits().limits(for: ImageInput(ByteString("a"))))
         #expect(result.size == size)
         let peaks = Set(Self.descendants).subtracting(others).map { ProcessMemory(of: $0).peakByteCount }
         let peak = try #require(peaks.max())

@@ -39,7 +39,7 @@ import WebImage
         ),
         (.limitExceeded(reason: .pixels(size: PixelSize(width: 65_536, height: 1), limit: 3_000)), nil),
         (.limitExceeded(reason: .frames(limit: 1)), nil), (.limitExceeded(reason: .scans(limit: 1)), nil),
-        (.limitExceeded(reason: .processorTime(seconds: 1)), nil),
+        (.limitExceeded(reason: .processorTime(seconds: 1)), "For a file you trust: a longer --max-decode-time."),
         (.diskCache(path: "/c", reason: .foreignDirectory(owner: 7)), "Use another directory with --cache-dir."),
         (.notInCache(key: "http://127.0.0.1/a.png#size"), "Use another --policy to load it."),
     ]
@@ -54,7 +54,7 @@ import WebImage
 
     private static func settings(_ name: String, count: Int? = nil, canScale: Bool = true) throws -> DecodingSettings {
         DecodingSettings(
-            input: try ImageInput(ByteString(name)), limit: PixelLimit(count: count), codecs: .shared,
+            input: try ImageInput(ByteString(name)), limits: InputLimits(count: count), codecs: .shared,
             canScale: canScale)
     }
 
@@ -85,10 +85,10 @@ import WebImage
             let limit = try #require(settings.sufficientLimit(forMemory: byteCount, allowed: allowed, size: size))
             let value = try #require(PixelCount(limit.sufficientLimit)).value
             #expect(value <= PixelCount.largest)
-            let limits = PixelLimit(count: value).limits(for: settings.input)
+            let limits = InputLimits(count: value).limits(for: settings.input)
             #expect(limits.pixelCount >= size?.pixelCount ?? count ?? byteCount / 4)
             // A decoder that allows half of the limit has half of the new one.
-            let before = settings.limit.limits(for: settings.input).memoryByteCount
+            let before = settings.limits.limits(for: settings.input).memoryByteCount
             #expect(Double(limits.memoryByteCount) * Double(allowed) / Double(before) >= Double(byteCount))
         }
     }

@@ -1,38 +1,51 @@
 internal import WebImage
 internal import WebImageCore
 
-/// The largest images that a command decodes.
+/// The limits of a command on images.
 ///
 /// Servers choose what a URL brings, so pixels are limited. Users choose files, whose pixels are not limited without the
 /// option, only the memory of decoding.
-struct PixelLimit: Sendable {
+struct InputLimits: Sendable {
     /// The declaration in a parser.
     struct Declaration {
-        private let option: OptionParser.Option
+        /// `nil` for a command that decodes no pixels, or only as many as it needs.
+        private let pixels: OptionParser.Option?
+        private let time: OptionParser.Option
 
-        init(in parser: OptionParser) {
+        init(in parser: OptionParser, limitsPixels: Bool = true) {
             parser.group = "Safety"
-            option = parser.option(
-                PixelLimit.optionName, value: "N",
-                help:
-                    "Refuse more pixels than N (such as 250M); 100M by default for URLs, and for files what 1 GiB of memory can decode"
-            )
+            pixels =
+                limitsPixels
+                ? parser.option(
+                    InputLimits.optionName, value: "N",
+                    help:
+                        "Refuse more pixels than N (such as 250M); 100M by default for URLs, and for files what 1 GiB of memory can decode"
+                ) : nil
+            time = parser.option(
+                InputLimits.timeOptionName, value: "SECONDS",
+                help: "The processor time for reading an image; 60 by default for files, 10 for URLs")
         }
 
-        func limit(from parser: OptionParser) throws(ArgumentError) -> PixelLimit {
-            guard let text = option.value else { return PixelLimit() }
+        func limits(from parser: OptionParser) throws(ArgumentError) -> InputLimits {
+            var limits = InputLimits()
+            limits.processorTime = try parser.seconds(time, named: InputLimits.timeOptionName, atMost: 1800)
+            guard let text = pixels?.value else { return limits }
             guard let count = PixelCount(text), (1...PixelCount.largest).contains(count.value) else {
                 throw parser.error(
-                    "--\(PixelLimit.optionName) takes a number of pixels such as 250M, at most 4G, not '\(text)'")
+                    "--\(InputLimits.optionName) takes a number of pixels such as 250M, at most 4G, not '\(text)'")
             }
-            return PixelLimit(count: count.value)
+            limits.count = count.value
+            return limits
         }
     }
 
     static let optionName = "max-pixels"
+    static let timeOptionName = "max-decode-time"
 
-    /// The value of the option.
+    /// The value of the option for pixels.
     var count: Int?
+    /// The value of the option for time.
+    var processorTime: Duration?
 
     /// Decoding, color conversion and rotation take 4 bytes a pixel each, and the format's decoder some more.
     private static let bytesPerPixel = 12
@@ -53,6 +66,11 @@ struct PixelLimit: Sendable {
             limits.animationByteCount = max(limits.animationByteCount, count * 4)
         } else if input.isFile || input.isStandardInput {
             limits.pixelCount = PixelCount.largest
+        }
+        if let processorTime {
+            limits.processorTime = processorTime
+        } else if input.isFile || input.isStandardInput {
+            limits.processorTime = DecodingLimits.processorTimeForOwnFiles
         }
         return limits
     }
