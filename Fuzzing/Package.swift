@@ -25,7 +25,6 @@ let package = Package(
         fuzzer("FuzzProbe"),
         fuzzer("FuzzMedia"),
         fuzzer("FuzzJPEG2000"),
-        fuzzer("FuzzSVG"),
         fuzzer("FuzzMetadata"),
         fuzzer("FuzzPixels"),
         fuzzer("FuzzProfile"),

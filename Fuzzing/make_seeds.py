@@ -48,19 +48,6 @@ elif target == "FuzzProbe":
     mapped = image[:2] + segment(0xE1, xmp % properties.encode()) + image[2:]
     item = "hdrgm:Version='1.0'><Container:Item Item:Semantic='GainMap' Item:Length='%d'/><a b=''" % len(mapped)
     write("directory.jpg", image[:2] + segment(0xE1, xmp % item.encode()) + image[2:] + mapped)
-elif target == "FuzzSVG":
-    bodies = [
-        "<g transform='scale(2)'><rect width='9' height='9' fill='url(#a)'/></g><pattern id='a' width='.1' height='1'/>",
-        "<filter id='f'><feMorphology radius='2'/><feConvolveMatrix order='3' kernelMatrix='1 1 1'/></filter><g filter='url(#f)'/>",
-        "<style><![CDATA[ .a > rect, #b { filter: url( '#f' ) } @media x { * { mask: url(#m) } } ]]></style><use href='#b'/>",
-        "<path d='M0 0l1 1a1 1 0 011 1zC1-1 2.5.5 1e1 3H4' marker-mid='url(#m)'/><text>&#x41;&lt;<tspan>b</tspan></text>",
-        "<image width='1' height='1' xlink:href='data:image/svg+xml;base64,PHN2ZyB2aWV3Qm94PSIwIDAgMSAxIi8+'/>",
-        "<!-- a --><?b?><symbol viewBox='0 0 2 2' style='opacity:.5;f\\69ll:url(#x)'/>",
-    ]
-    for number, body in enumerate(bodies):
-        text = "<?xml version='1.0'?><svg xmlns='http://www.w3.org/2000/svg' viewBox='0 0 9 9'>%s</svg>" % body
-        write("seed%d.svg" % number, text.encode())
-    write("entities.svg", b"<!DOCTYPE svg [<!ENTITY a 'b'><!-- c -->]><svg id='&a;'/>")
 elif target == "FuzzPixels":
     head = b"WIPX" + bytes([1, 1]) + struct.pack("<HLLLLdQL", 19, 2, 2, 1, 0xFFFFFFFF, 1.0, 99, 7)
     write("pixels", head.ljust(64, b"\0") + b"png\nimage/png\npng\n".ljust(64, b"\0") + bytes(range(16)))

@@ -82,7 +82,10 @@ static void close_file(cwi_file *file) {
 }
 
 static cwi_result damaged(const jp2_file *jp2, const char *otherwise) {
-    return cwi_failure(CWI_CORRUPT, jp2->memory.message.text[0] ? jp2->memory.message.text : otherwise);
+    const char *text = jp2->memory.message.text;
+    // OpenJPEG has no other way to tell.
+    if (strstr(text, "memory")) return cwi_failure(CWI_NO_MEMORY, text);
+    return cwi_failure(CWI_CORRUPT, text[0] ? text : otherwise);
 }
 
 /// Opens the codec, and reads the header of the code stream. OpenJPEG never sees the boxes around it.

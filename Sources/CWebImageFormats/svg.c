@@ -16,6 +16,8 @@ static void close_file(cwi_file *file) {
 }
 
 static cwi_result failure(GError *error, cwi_status status) {
+    // The name of cairo's status is all that librsvg tells.
+    if (error && strstr(error->message, "NoMemory")) status = CWI_NO_MEMORY;
     cwi_result result = cwi_failure(status, error ? error->message : NULL);
     if (error) g_error_free(error);
     return result;

@@ -284,24 +284,6 @@ import WebImageTestSupport
         }
     }
 
-    @Test(.enabled(if: LibraryFormat.jpegXL.isBuilt)) func layersCountLikeFrames() throws {
-        // Three layers of 8 × 8 pixels in a still image, written with libjxl.
-        let text = """
-            /wpBQCQIAgAAUABLGIsVQqnQC0QAkAAAAAAAAAAAAAgCAABQAEsYixVCufALRACQBAAAAAAAAAAACAIBAFQASxiLFcJBAV4gAoA0
-            AAAAAAAAAAAA
-            """
-        let data = try #require(Data(base64Encoded: text, options: .ignoreUnknownCharacters))
-        var options = DecodingOptions(firstFrameOnly: true)
-        options.limits.animationByteCount = 3 * 256
-        #expect(throws: Never.self) { try FormatFiles.registry.decode(data, options: options) }
-        options.limits.animationByteCount -= 1
-        #expect(throws: WebImageError.limitExceeded(reason: .animation(byteCount: 768, limit: 767))) {
-            try FormatFiles.registry.decode(data, options: options)
-        }
-        options.limits.animationByteCount = 768
-        options.limits.frameCount = 2
-        #expect(throws: WebImageError.self) { try FormatFiles.registry.decode(data, options: options) }
-    }
 }
 
 extension SIMD4<UInt8> {

@@ -356,4 +356,14 @@ import WebImageTestSupport
         #expect(try registry.info(of: data).pageCount == 1)
         #expect(try registry.decode(data).pixels[0, 0] == SIMD4(50, 50, 50, 255))
     }
+
+    @Test(.enabled(if: OtherProgram.isInstalled("/usr/bin/tiffcp"), "needs tiffcp")) func readsLZMA() throws {
+        let files = try FormatFiles()
+        var tiff = TIFFBytes(width: 40, height: 30)
+        tiff.strips = [(0..<3600).map { UInt8(truncatingIfNeeded: $0 * $0 >> 3) }]
+        try files.directory.write(tiff.data, to: "a.tif")
+        try OtherProgram.run("/usr/bin/tiffcp", ["-c", "lzma", "-r", "8", files.path("a.tif"), files.path("b.tif")])
+        let data = try Data(contentsOf: URL(filePath: files.path("b.tif")))
+        #expect(Pixels(try registry.decode(data).pixels) == Pixels(try registry.decode(tiff.data).pixels))
+    }
 }

@@ -2,6 +2,7 @@ import CodingTestSupport
 import Foundation
 import Testing
 import WebImageCore
+import WebImageTestSupport
 
 @testable import WebImageCoding
 @testable import WebImageFormats
@@ -46,13 +47,76 @@ import WebImageCore
         }
     }
 
-    @Test func refusesABombOfEntities() {
-        let entities = (1...9).map { "<!ENTITY a\($0) '\(String(repeating: "&a\($0 - 1);", count: 10))'>" }.joined()
-        let text = """
-            <!DOCTYPE svg [<!ENTITY a0 'aaaaaaaaaa'>\(entities)]>
-            <svg xmlns='http://www.w3.org/2000/svg'><text>&a9;</text></svg>
-            """
-        #expect(throws: WebImageError.self) { try LibraryDecoder(.svg).decode(Data(text.utf8), options: .init()) }
+    @Test func includesNothingExternal() throws {
+        let directory = try TemporaryDirectory()
+        try directory.write(Self.svg("id='a' width='8' height='8'"), to: "a.svg")
+        try directory.write(Data("rect { fill: red }".utf8), to: "a.css")
+        let files = [directory.url("a.svg").absoluteString, directory.path("a.svg")]
+        let style = directory.url("a.css").absoluteString
+        let contents =
+            files.map { "<use href='\($0)#a'/>" }
+            + files.map { "<xi:include xmlns:xi='http://www.w3.org/2001/XInclude' href='\($0)'/>" }
+            + ["<style>@import url(\(style));</style><rect width='8' height='8' fill='none'/>"]
+        for content in contents {
+            let image = try registry.decode(Self.svg("width='8' height='8'", content))
+            #expect(Pixels(image.pixels).bytes.allSatisfy { $0 == 0 }, "\(content)")
+        }
+        let entity = "<!DOCTYPE svg [<!ENTITY a SYSTEM '\(files[0])'>]>"
+        let text = entity + "<svg xmlns='http://www.w3.org/2000/svg' width='8' height='8'>&a;</svg>"
+        let image = try? registry.decode(Data(text.utf8))
+        #expect(image.map { Pixels($0.pixels).bytes.allSatisfy { $0 == 0 } } ?? true)
+    }
+
+    // MARK: XML
+
+    /// As drawing programs abbreviate the names of namespaces.
+    @Test func entitiesOfPlainTextAreReplaced() throws {
+        let type = "<!DOCTYPE svg [<!-- a ]> --><?b ]>?>\n<!ENTITY svg 'http://www.w3.org/2000/svg'>\n]  >"
+        let text = type + "<svg xmlns='&svg;' width='9' height='9'><rect width='9' height='9' fill='red'/></svg>"
+        #expect(try registry.decode(Data(text.utf8)).pixels[4, 4] == SIMD4(255, 0, 0, 255))
+    }
+
+    @Test(arguments: [
+        "<svg xmlns='http://www.w3.org/2000/svg'><g></svg>", "<svg ", "<svg a='1' a='2'/>", "<svg a=1/>",
+        "<svg>&</svg>",
+        "<svg><!-- </svg>", "<!DOCTYPE svg [",
+    ]) func damagedXMLIsRefused(text: String) {
+        let error = #expect(throws: WebImageError.self) { try registry.decode(Data(text.utf8)) }
+        guard case .decoding(.svg, _, _) = error else {
+            Issue.record("\(String(describing: error))")
+            return
+        }
+    }
+
+    @Test(arguments: [
+        ("<?xml version='1.0' encoding='ISO-8859-1'?>", String.Encoding.isoLatin1),
+        ("<?xml version='1.0' encoding='windows-1252'?>", .windowsCP1252), ("<?xml version='1.0'?>", .utf8),
+    ]) func encodingsAreRead(declaration: String, encoding: String.Encoding) throws {
+        let text =
+            declaration + "<svg xmlns='http://www.w3.org/2000/svg' width='9' height='9'><g id='é'/>"
+            + "<defs><rect id='ä' width='9' height='9' fill='lime'/></defs><use href='#ä'/></svg>"
+        let image = try registry.decode(try #require(text.data(using: encoding)))
+        #expect(image.pixels[4, 4] == SIMD4(0, 255, 0, 255))
+    }
+
+    @Test(arguments: [
+        "<g id='a'><use href='#a'/></g>", "<g id='a'><use href='#b'/></g><g id='b'><use href='#a'/></g>",
+        "<pattern id='a' width='9' height='9'><rect width='9' height='9' fill='url(#a)'/></pattern><rect fill='url(#a)'/>",
+        "<mask id='a' mask='url(#a)'/><rect width='1' height='1' mask='url(#a)'/>",
+    ]) func aCircleOfReferencesEnds(circle: String) throws {
+        let data = Self.svg("width='100' height='100'", "<rect width='8' height='8' fill='red'/>\(circle)")
+        #expect(try registry.decode(data).pixels[4, 4] == SIMD4(255, 0, 0, 255))
+    }
+
+    @Test func embeddedImagesAreShown() throws {
+        let pixels = try FormatFiles.painting(PixelSize(width: 8, height: 8))
+        let file = try registry.encode(Image(pixels: pixels), as: .png).base64EncodedString()
+        let image = "<image width='8' height='8' href='data:image/png;base64,\(file)'/>"
+        #expect(try registry.decode(Self.svg("width='8' height='8'", image)).pixels[4, 4] == pixels[4, 4])
+        let inner = Self.svg("width='8' height='8'", "<rect width='8' height='8' fill='blue'/>").base64EncodedString()
+        let outer = "<image width='8' height='8' href='data:image/svg+xml;base64,\(inner)'/>"
+        #expect(
+            try registry.decode(Self.svg("width='8' height='8'", outer)).pixels[4, 4] == SIMD4(0, 0, 255, 255))
     }
 
     @Test(arguments: [

@@ -14,7 +14,7 @@ struct Bomb: Sendable, CustomStringConvertible {
 
     var description: String { name }
 
-    static let all = pixels + pages + structures + drawings
+    static let all = pixels + pages + structures + drawings + libraries
 
     private static let profile = [UInt8]("a".utf8) + [0, 0]
 

@@ -69,22 +69,11 @@ private func compareStrips(of input: Data, limits: DecodingLimits) {
     do throws(WebImageError) {
         _ = try withFormats.decode(input, options: options)
     } catch .limitExceeded(.memory(let byteCount, _), _) {
-        // A quarter is the limit of the tables of tiles.
         options.limits.memoryByteCount = byteCount
     } catch { return }
     guard let strips = try? withFormats.decode(input, options: options) else { return }
     let areEqual = whole.pixels.withUnsafeBytes { whole in strips.pixels.withUnsafeBytes { whole.elementsEqual($0) } }
     if !areEqual { fatalError("other pixels in strips") }
-}
-
-/// Reads what libFuzzer made as an SVG document. What is written from it must read as itself.
-public func exerciseSVG(with bytes: UnsafePointer<UInt8>?, _ count: Int) -> CInt {
-    guard let document = try? SVGDocument(data(bytes, count), limits: .default) else { return 0 }
-    do {
-        let again = try SVGDocument(Data(document.bytes), limits: .default)
-        if again.bytes != document.bytes { fatalError("another document is read from what was written") }
-    } catch { fatalError("what was written cannot be read: \(error)") }
-    return 0
 }
 
 private func probe(_ input: Data, with registry: CodecRegistry) {

@@ -28,7 +28,7 @@ struct InputLimits: Sendable {
 
         func limits(from parser: OptionParser) throws(ArgumentError) -> InputLimits {
             var limits = InputLimits()
-            limits.processorTime = try parser.seconds(time, named: InputLimits.timeOptionName, atMost: 1800)
+            limits.processorTime = try parser.seconds(time, named: InputLimits.timeOptionName, atMost: 300)
             guard let text = pixels?.value else { return limits }
             guard let count = PixelCount(text), (1...PixelCount.largest).contains(count.value) else {
                 throw parser.error(

@@ -227,7 +227,7 @@ extension Setting {
             name: "max-decode-time", variable: "WEBIMAGE_MAX_DECODE_TIME", value: "SECONDS", group: "Limits",
             help: "The processor time for reading an image, 5 by default"
         ) { settings, text throws(Invalid) in
-            let seconds = try SettingValue.fraction(text, in: 0.001...1800)
+            let seconds = try SettingValue.fraction(text, in: 0.001...300)
             settings.service.limits.decoding.processorTime = .seconds(seconds)
         },
         integer(

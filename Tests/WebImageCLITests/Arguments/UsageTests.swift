@@ -163,8 +163,8 @@ import WebImageCore
         (["get", "--timeout", "never", "x.png"], "--idle-timeout"),
         (["get", "--idle-timeout", "0", "x.png"], "--idle-timeout"),
         (["info", "--max-time", "-1", "x.png"], "--max-time"),
-        (["info", "--max-decode-time", "0", "x.png"], "--max-decode-time takes seconds, more than 0 and at most 1800"),
-        (["convert", "--max-decode-time", "1801", "x.png", "y.png"], "at most 1800"),
+        (["info", "--max-decode-time", "0", "x.png"], "--max-decode-time takes seconds, more than 0 and at most 300"),
+        (["convert", "--max-decode-time", "301", "x.png", "y.png"], "at most 300"),
         // The last one counts, whatever it is called.
         (["get", "--timeout", "9", "--idle-timeout", "first", "x.png"], "'first'"),
         (["get", "--idle-timeout", "9", "--timeout", "last", "x.png"], "'last'"),

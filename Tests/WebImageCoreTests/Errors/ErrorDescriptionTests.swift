@@ -229,7 +229,7 @@ import WebImageCore
                 .limitExceeded(reason: .pixels(size: size, limit: number)),
                 .limitExceeded(reason: .side(width: number, height: number)),
                 .limitExceeded(reason: .memory(byteCount: number, limit: number)),
-                .outOfResources(reason: .decodingThreads(format: .png, count: number)),
+                .outOfResources(reason: .memory(byteCount: number)),
                 .encoding(format: .png, reason: .frameNumber(number, frameCount: number)),
                 .invalidFrames(reason: .durationCount(number, frameCount: number)),
                 .invalidFrames(reason: .duration(.nan, frame: number)),

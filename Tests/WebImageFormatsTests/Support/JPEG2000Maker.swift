@@ -101,52 +101,6 @@ struct JPEG2000Maker {
     }
 }
 
-/// Code streams whose headers claim whatever they like.
-struct CodestreamMaker {
-    var width = 64
-    var height = 64
-    var tile: (width: Int, height: Int)?
-    var components = [(depth: Int, dx: Int, dy: Int)](repeating: (8, 1, 1), count: 3)
-    var levels = 5
-    var layers = 1
-    /// Exponents of the sides of code blocks, less 2.
-    var block = 4
-    /// The precincts of all resolutions, as in a COD marker; `nil` for the largest.
-    var precinct: UInt8?
-    /// Markers before the first tile part, and at the start of each.
-    var mainMarkers = Data()
-    var tileMarkers = Data()
-    var tileCount = 1
-
-    var data: Data {
-        let size = tile ?? (width, height)
-        let numbers = [width, height, 0, 0, size.width, size.height, 0, 0]
-        var sizes = 0.bytes(2) + numbers.reduce(Data()) { $0 + $1.bytes(4) } + components.count.bytes(2)
-        for component in components {
-            sizes += Data([UInt8(component.depth - 1), UInt8(component.dx), UInt8(component.dy)])
-        }
-        let steps = Data([0x40]) + Data(repeating: 0x40, count: 3 * levels + 1)
-        let head = Data([0xFF, 0x4F]) + Self.marker(0x51, sizes) + style + Self.marker(0x5C, steps) + mainMarkers
-        return (0..<tileCount).reduce(head) { $0 + Self.tilePart($1, tileMarkers) } + Data([0xFF, 0xD9])
-    }
-
-    var style: Data {
-        let head = Data([precinct == nil ? 0 : 1, 0]) + layers.bytes(2)
-        let coding = Data([0, UInt8(levels), UInt8(block), UInt8(block), 0, 1])
-        return Self.marker(0x52, head + coding + (precinct.map { Data(repeating: $0, count: levels + 1) } ?? Data()))
-    }
-
-    static func marker(_ code: UInt8, _ content: Data) -> Data {
-        Data([0xFF, code]) + (content.count + 2).bytes(2) + content
-    }
-
-    static func tilePart(_ index: Int, _ markers: Data = Data(), length: Int? = nil) -> Data {
-        let content = markers + Data([0xFF, 0x93]) + Data(count: 8)
-        let head = index.bytes(2) + (length ?? 12 + content.count).bytes(4) + Data([0, 1])
-        return marker(0x90, head) + content
-    }
-}
-
 extension Int {
     /// Big-endian.
     fileprivate func bytes(_ count: Int) -> Data {
