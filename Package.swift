@@ -60,6 +60,7 @@ var products: [Product] = [
     .library(name: "WebImage", targets: ["WebImage"]),
     .library(name: "WebImageCore", targets: ["WebImageCore"]),
     .library(name: "WebImageCoding", targets: ["WebImageCoding"]),
+    .library(name: "WebImageIsolation", targets: ["WebImageIsolation"]),
     .library(name: "WebImageProcessing", targets: ["WebImageProcessing"]),
     .library(name: "WebImageCaching", targets: ["WebImageCaching"]),
     .library(name: "WebImageLoading", targets: ["WebImageLoading"]),
