@@ -325,6 +325,7 @@ struct PaletteMapper {
     private mutating func appendOrdered(
         _ pixels: PixelBuffer, left: Int, top: Int, to indices: inout [UInt8], cancellation: Cancellation?
     ) throws(WebImageError) {
+        let spread = spread
         let offsets = Self.pattern.map { (Int32($0) * 2 - 63) * spread / 128 }
         var row = top
         try pixels.forEachWordBatch(cancellation: cancellation) { words in
