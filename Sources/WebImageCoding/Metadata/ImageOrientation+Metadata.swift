@@ -1,3 +1,4 @@
+internal import Glibc
 internal import WebImageCore
 
 extension ImageOrientation {
@@ -97,8 +98,16 @@ extension RawSpan {
 
     /// The offset of the first `text` at or after `start`.
     func firstOffset(of text: StaticString, from start: Int) -> Int? {
-        let last = byteCount - text.utf8CodeUnitCount
-        guard start >= 0, start <= last, let first = text.withUTF8Buffer({ $0.first }) else { return nil }
-        return (start...last).first { byte(at: $0) == first && hasText(text, at: $0) }
+        let (length, last) = (text.utf8CodeUnitCount, byteCount - text.utf8CodeUnitCount)
+        guard start >= 0, start <= last, length > 0 else { return nil }
+        return withUnsafeBytes { bytes -> Int? in
+            guard let base = bytes.baseAddress else { return nil }
+            var offset = start
+            while offset <= last, let found = memchr(base + offset, Int32(text.utf8Start[0]), last + 1 - offset) {
+                if memcmp(found, text.utf8Start, length) == 0 { return UnsafeRawPointer(found) - base }
+                offset = UnsafeRawPointer(found) - base + 1
+            }
+            return nil
+        }
     }
 }
