@@ -92,7 +92,7 @@ package enum CheckedValue {
 
     private static let noise: [UInt8] = {
         var random = SplitMix64(seed: 0x5EED)
-        return (0..<(384 << 10) / 8).flatMap { _ in withUnsafeBytes(of: random.next()) { Array($0) } }
+        return random.bytes(count: 384 << 10)
     }()
 
     /// - Parameter byteCount: of the whole value, at most ``largestByteCount``.

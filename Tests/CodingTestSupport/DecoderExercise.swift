@@ -10,6 +10,7 @@ package struct DecoderExercise {
     package let input: Data
     /// The differences found.
     package private(set) var faults: [String] = []
+    private let generator: SmallGenerator
 
     /// Small, so that bombs take milliseconds.
     private static let limits = {
@@ -23,6 +24,7 @@ package struct DecoderExercise {
     package init(_ decoder: any ImageDecoder, input: Data) {
         self.decoder = decoder
         self.input = input
+        generator = SmallGenerator(seed: input)
     }
 
     package mutating func run() {
@@ -41,7 +43,9 @@ package struct DecoderExercise {
         if case .success(let strict) = strict {
             if strict.isPartial { faults.append("a partial image where damage is refused") }
             if case .success(let lenient) = lenient {
-                if strict.pixels.bytes != lenient.pixels.bytes { faults.append("other pixels where damage is refused") }
+                if strict.pixels.firstRow(unlike: lenient.pixels) != nil {
+                    faults.append("other pixels where damage is refused")
+                }
             } else {
                 faults.append("good where damage is refused, and only there")
             }
@@ -59,7 +63,9 @@ package struct DecoderExercise {
         do {
             try Self.leavePattern(in: size)
             let second = try decoder.decode(input, options: options)
-            if second.pixels.bytes != image.pixels.bytes { faults.append("a second decode gives other pixels") }
+            if second.pixels.firstRow(unlike: image.pixels) != nil {
+                faults.append("a second decode gives other pixels")
+            }
         } catch {
             faults.append("a second decode fails: \(error)")
         }
@@ -73,7 +79,7 @@ package struct DecoderExercise {
     private mutating func compareWithPieces(_ whole: Result<Image, WebImageError>, _ options: DecodingOptions) {
         guard let incremental = decoder.makeIncrementalDecoder(options: options) else { return }
         let pieces = Result { () throws(WebImageError) -> Image in
-            var random = SmallGenerator(seed: input)
+            var random = generator
             var offset = 0
             while offset < input.count {
                 let length = min(input.count - offset, 1 + Int(random.next() % 300))
@@ -109,11 +115,16 @@ package struct DecoderExercise {
         let frames = (0..<count).map { try? reader.frame(at: $0, cancellation: nil) }
         for index in stride(from: count - 1, through: 0, by: -3) {
             let again = try? animation.makeFrameReader().frame(at: index, cancellation: nil)
-            if again?.bytes != frames[index]?.bytes { faults.append("frame \(index) depends on those before it") }
+            if !isEqual(again, frames[index]) { faults.append("frame \(index) depends on those before it") }
         }
-        if case .success(let image) = first, let frame = frames.first ?? nil, frame.bytes != image.pixels.bytes {
+        if case .success(let image) = first, let frame = frames.first ?? nil, !isEqual(frame, image.pixels) {
             faults.append("the first frame differs")
         }
+    }
+
+    private func isEqual(_ one: PixelBuffer?, _ other: PixelBuffer?) -> Bool {
+        guard let one, let other else { return one == nil && other == nil }
+        return one.firstRow(unlike: other) == nil
     }
 }
 
@@ -121,7 +132,17 @@ package struct DecoderExercise {
 private struct SmallGenerator {
     private var state: UInt64
 
-    init(seed: Data) { state = seed.reduce(0x9E37_79B9_7F4A_7C15) { ($0 ^ UInt64($1)) &* 0x100_0000_01B3 } | 1 }
+    init(seed: Data) {
+        state = 0x9E37_79B9_7F4A_7C15
+        // Eight bytes at once, since a debug build makes a call for each step.
+        seed.withUnsafeBytes { bytes in
+            for offset in stride(from: 0, to: bytes.count - 7, by: 8) {
+                state = (state ^ bytes.loadUnaligned(fromByteOffset: offset, as: UInt64.self)) &* 0x100_0000_01B3
+            }
+            for byte in bytes.suffix(bytes.count % 8) { state = (state ^ UInt64(byte)) &* 0x100_0000_01B3 }
+        }
+        state |= 1
+    }
 
     mutating func next() -> UInt64 {
         state ^= state << 13
@@ -132,10 +153,10 @@ private struct SmallGenerator {
 }
 
 extension PixelBuffer {
-    fileprivate var bytes: [UInt8] { withUnsafeBytes { Array($0) } }
-
     fileprivate func firstRow(unlike other: PixelBuffer) -> Int? {
         guard size == other.size else { return 0 }
-        return zip(bytes, other.bytes).enumerated().first { $1.0 != $1.1 }.map { $0.offset / bytesPerRow }
+        return withUnsafeBytes { bytes in
+            other.withUnsafeBytes { bytes.firstRow(unlike: $0, byteCount: bytesPerRow) }
+        }
     }
 }

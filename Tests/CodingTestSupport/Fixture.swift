@@ -46,17 +46,43 @@ package struct Pixels: Equatable {
         self.init(size: buffer.size, bytes: buffer.withUnsafeBytes { Array($0) })
     }
 
+    package static func == (one: Pixels, other: Pixels) -> Bool {
+        guard one.size == other.size else { return false }
+        return one.bytes.withUnsafeBytes { one in other.bytes.withUnsafeBytes { one.isEqual(to: $0) } }
+    }
+
     /// The largest difference of two bytes; `nil` for different sizes.
     package func difference(from other: Pixels) -> Int? {
-        guard size == other.size, bytes.count == other.bytes.count else { return nil }
-        return zip(bytes, other.bytes).reduce(0) { max($0, abs(Int($1.0) - Int($1.1))) }
+        differences(from: other).map { counts in counts.lastIndex { $0 > 0 } ?? 0 }
     }
 
     /// Peak signal to noise ratio in decibels; above 40 differences are invisible. `nil` for different sizes.
     package func psnr(against other: Pixels) -> Double? {
+        guard let counts = differences(from: other) else { return nil }
+        let squares = counts.enumerated().reduce(0) { $0 + $1.offset * $1.offset * $1.element }
+        return squares == 0 ? .infinity : 10 * log10(255 * 255 * Double(bytes.count) / Double(squares))
+    }
+
+    /// The number of bytes that differ by 0, by 1, and so on up to 255; `nil` for different sizes.
+    private func differences(from other: Pixels) -> [Int]? {
         guard size == other.size, bytes.count == other.bytes.count else { return nil }
-        let squares = zip(bytes, other.bytes).reduce(0.0) { $0 + pow(Double($1.0) - Double($1.1), 2) }
-        return squares == 0 ? .infinity : 10 * log10(255 * 255 * Double(bytes.count) / squares)
+        var counts = [Int](repeating: 0, count: 256)
+        guard self != other else {
+            counts[0] = bytes.count
+            return counts
+        }
+        counts.withUnsafeMutableBufferPointer { counts in
+            bytes.withUnsafeBufferPointer { bytes in
+                other.bytes.withUnsafeBufferPointer { others in
+                    var index = 0
+                    while index < bytes.count {
+                        counts[abs(Int(bytes[index]) - Int(others[index]))] += 1
+                        index += 1
+                    }
+                }
+            }
+        }
+        return counts
     }
 
     package func buffer(isOpaque: Bool = false) throws -> PixelBuffer {
@@ -71,11 +97,34 @@ extension Pixels {
     package func goodRowCount(of whole: Pixels) -> Int? {
         guard size == whole.size else { return nil }
         let length = size.width * 4
-        func row(_ index: Int, of pixels: Pixels) -> ArraySlice<UInt8> {
-            pixels.bytes[index * length..<(index + 1) * length]
+        let firstOther = bytes.withUnsafeBytes { bytes in
+            whole.bytes.withUnsafeBytes { bytes.firstRow(unlike: $0, byteCount: length) }
         }
-        let count = (0..<size.height).first { row($0, of: self) != row($0, of: whole) } ?? size.height
-        return (count..<size.height).allSatisfy { row($0, of: self).allSatisfy { $0 == 0 } } ? count : nil
+        let count = firstOther ?? size.height
+        let rest = Array(bytes[(count * length)...])
+        let isClear = rest.withUnsafeBytes { rest in
+            [UInt8](repeating: 0, count: rest.count).withUnsafeBytes { rest.isEqual(to: $0) }
+        }
+        return isClear ? count : nil
+    }
+}
+
+extension UnsafeRawBufferPointer {
+    /// Whether both have the same bytes, compared with `memcmp`: in a debug build, Swift makes a call for each byte.
+    package func isEqual(to other: UnsafeRawBufferPointer) -> Bool {
+        guard count == other.count else { return false }
+        guard let start = baseAddress, let otherStart = other.baseAddress else { return true }
+        return memcmp(start, otherStart, count) == 0
+    }
+
+    /// The first row of `byteCount` bytes in which two images of the same size differ.
+    package func firstRow(unlike other: UnsafeRawBufferPointer, byteCount: Int) -> Int? {
+        guard !isEqual(to: other) else { return nil }
+        return (0..<count / byteCount).first { row in
+            let range = row * byteCount..<(row + 1) * byteCount
+            let (bytes, others) = (self[range], other[range])
+            return !UnsafeRawBufferPointer(rebasing: bytes).isEqual(to: UnsafeRawBufferPointer(rebasing: others))
+        }
     }
 }
 

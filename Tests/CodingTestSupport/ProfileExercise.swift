@@ -36,14 +36,22 @@ package struct ProfileExercise {
         if first.pixels.size != plain.pixels.size || first.isPartial { faults.append("pixels are missing") }
         if !first.pixels.isOpaque || Self.hasClearPixel(first.pixels) { faults.append("a pixel is not opaque") }
         let areEqual = first.pixels.withUnsafeBytes { first in
-            second.pixels.withUnsafeBytes { first.elementsEqual($0) }
+            second.pixels.withUnsafeBytes { first.isEqual(to: $0) }
         }
         if !areEqual { faults.append("other colors the second time") }
         return faults
     }
 
     private static func hasClearPixel(_ pixels: PixelBuffer) -> Bool {
-        pixels.withUnsafeBytes { bytes in stride(from: 3, to: bytes.count, by: 4).contains { bytes[$0] != 255 } }
+        pixels.withUnsafeBytes { bytes in
+            let all = bytes.assumingMemoryBound(to: UInt32.self)
+            var (index, common) = (0, UInt32.max)
+            while index < all.count {
+                common &= all[index]
+                index += 1
+            }
+            return UInt32(littleEndian: common) >> 24 != 255
+        }
     }
 
     /// After the first marker, in as many pieces as needed (ICC.1:2022, B.4).

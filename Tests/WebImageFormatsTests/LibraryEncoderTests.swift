@@ -37,7 +37,7 @@ import WebImageTestSupport
     @Test(arguments: FormatFiles.written) func losslessFilesHaveTheSameNoise(format: LibraryFormat) throws {
         var random = SplitMix64(seed: 5)
         for size in [PixelSize(width: 64, height: 48), PixelSize(width: 31, height: 17)] {
-            let bytes = (0..<size.pixelByteCount).map { $0 % 4 == 3 ? 255 : UInt8.random(in: 0...255, using: &random) }
+            let bytes = random.opaquePixels(count: size.pixelCount)
             let pixels = Pixels(size: size, bytes: bytes)
             var options = EncodingOptions()
             options.isLossless = true

@@ -208,11 +208,7 @@ import WebImageTestSupport
     @Test func anExcerptOfAWebPHasItsEXIF() throws {
         var random = SplitMix64(seed: 3)
         var buffer = try MutablePixelBuffer(width: 400, height: 300)
-        buffer.withUnsafeMutableBytes { bytes in
-            for index in bytes.indices {
-                bytes[index] = index % 4 == 3 ? 255 : UInt8.random(in: 0...255, using: &random)
-            }
-        }
+        buffer.withUnsafeMutableBytes { bytes in bytes.copyBytes(from: random.opaquePixels(count: bytes.count / 4)) }
         let noise = Image(pixels: buffer.freeze(isOpaque: true))
         let options = EncodingOptions(isLossless: true).with { $0.metadata = CameraMetadata.metadata() }
         let data = try registry.encode(noise, as: .webp, options: options)

@@ -273,7 +273,7 @@ func meanDifference(_ first: PixelBuffer, _ second: PixelBuffer) -> Double {
         var random = SplitMix64(seed: 25)
         var validCount = 0
         for round in 0..<250 {
-            let header = (0..<5).map { _ in UInt8.random(in: 0...255, using: &random) }
+            let header = random.bytes(count: 5)
             for count in round % 3 == 0 ? [Int.random(in: 0..<40, using: &random)] : Array(15...30) {
                 let bytes = (0..<count).map { $0 < 5 ? header[$0] : UInt8.random(in: 0...255, using: &random) }
                 guard let hash = try? ThumbHash(bytes: bytes) else { continue }

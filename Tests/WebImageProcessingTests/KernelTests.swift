@@ -17,7 +17,7 @@ import WebImageTestSupport
             self.width = width
             self.height = height
             stride = width * 4 + gap
-            var bytes = (0..<stride * height).map { _ in UInt8.random(in: 0...255, using: &generator) }
+            var bytes = generator.bytes(count: stride * height)
             bytes.withUnsafeMutableBufferPointer { bytes in
                 guard let start = bytes.baseAddress else { return }
                 for row in 0..<height { cwi_premultiply(start + row * (width * 4 + gap), width) }
@@ -124,7 +124,7 @@ import WebImageTestSupport
         for count in [1, 2, 7, 33, 1000] {
             let above = Noise(width: count, height: 1, gap: 0, using: &generator).bytes
             let below = Noise(width: count, height: 1, gap: 0, using: &generator).bytes
-            let mask = (0..<count).map { _ in UInt8.random(in: 0...255, using: &generator) }
+            let mask = generator.bytes(count: count)
             let border = mask.map { UInt8.random(in: 0...$0, using: &generator) }
             var masked = [UInt8](repeating: 1, count: count * 4)
             cwi_mask(above, mask, &masked, count)
@@ -152,7 +152,7 @@ import WebImageTestSupport
     @Test func swapsRedAndBlue() {
         var random = SplitMix64(seed: 4)
         for count in [0, 1, 3, 7, 8, 9, 31, 64, 1_001] {
-            let source = (0..<count * 4 + 1).map { _ in UInt8.random(in: 0...255, using: &random) }
+            let source = random.bytes(count: count * 4 + 1)
             var swapped = source
             cwi_swap_red_and_blue(source, &swapped, count)
             let expected = (0..<count).flatMap { index in [2, 1, 0, 3].map { source[index * 4 + $0] } }

@@ -64,8 +64,13 @@ public final class FaultServer: Sendable {
 
     /// The bytes of its `/bytes` and of every body it cuts.
     public static func pattern(_ size: Int) -> Data {
-        Data((0..<size).map { UInt8(truncatingIfNeeded: $0 * 31 + $0 / 251) })
+        var data = Data(capacity: size)
+        while data.count < size { data += period.prefix(size - data.count) }
+        return data
     }
+
+    /// After 251 × 256 bytes both terms repeat.
+    private static let period = (0..<251 * 256).map { UInt8(truncatingIfNeeded: $0 * 31 + $0 / 251) }
 
     private static func readPorts(from process: ChildProcess) throws -> [Int] {
         let ports = process.readLine().split(separator: " ").compactMap { Int($0) }

@@ -60,11 +60,7 @@ import WebImageTestSupport
     private func noise() throws -> Image {
         var random = SplitMix64(seed: 1)
         var pixels = try MutablePixelBuffer(width: 64, height: 64)
-        pixels.withUnsafeMutableBytes { bytes in
-            for index in bytes.indices {
-                bytes[index] = index % 4 == 3 ? 255 : UInt8.random(in: 0...255, using: &random)
-            }
-        }
+        pixels.withUnsafeMutableBytes { bytes in bytes.copyBytes(from: random.opaquePixels(count: bytes.count / 4)) }
         return Image(pixels: pixels.freeze(isOpaque: true))
     }
 

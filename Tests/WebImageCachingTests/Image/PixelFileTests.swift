@@ -12,11 +12,7 @@ import WebImageTestSupport
     private func noise(_ width: Int, _ height: Int) throws -> Image {
         var generator = SplitMix64(seed: 7)
         var pixels = try MutablePixelBuffer(width: width, height: height)
-        pixels.withUnsafeMutableBytes { bytes in
-            for index in bytes.indices {
-                bytes[index] = index % 4 == 3 ? 255 : UInt8.random(in: 0...255, using: &generator)
-            }
-        }
+        pixels.withUnsafeMutableBytes { bytes in bytes.copyBytes(from: generator.opaquePixels(count: bytes.count / 4)) }
         return Image(pixels: pixels.freeze(isOpaque: true))
     }
 

@@ -50,7 +50,7 @@ import WebImageTestSupport
         var colors = (UInt8.min...UInt8.max).flatMap { level in
             [level, level, level, 255, level, 0, 0, 255, 0, level, 0, 255, 0, 0, level, 255] as [UInt8]
         }
-        for _ in 0..<20_000 { colors += (0..<3).map { _ in UInt8.random(in: 0...255, using: &generator) } + [255] }
+        for _ in 0..<20_000 { colors += generator.bytes(count: 3) + [255] }
         return colors
     }()
 

@@ -95,7 +95,7 @@ import WebImageTestSupport
         let start = try fixture.data().prefix(12)
         var generator = SplitMix64(seed: 42)
         for count in 1...200 {
-            let data = start + Data((0..<count).map { _ in UInt8.random(in: 0...255, using: &generator) })
+            let data = start + Data(generator.bytes(count: count))
             #expect(throws: WebImageError.self) { try registry.decode(data) }
             _ = try? registry.info(of: data)
         }
@@ -212,7 +212,7 @@ import WebImageTestSupport
     func survivesNoiseAfterASignature(_ signature: [UInt8]) throws {
         var random = SplitMix64(seed: 6)
         for length in 0..<60 {
-            let noise = (0..<length * 8).map { _ in UInt8.random(in: 0...255, using: &random) }
+            let noise = random.bytes(count: length * 8)
             #expect(try faults(Data(signature + noise + [0, 0, 0, 0, 0, 0, 0, 0, 0, 0])) == [])
         }
     }

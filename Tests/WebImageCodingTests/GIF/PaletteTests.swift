@@ -24,7 +24,7 @@ import WebImageTestSupport
         for limit in [2, 3, 16, 17, 256] {
             for dithering in EncodingOptions.Dithering.allCases {
                 let copy = try gif(of: photo(), dithering, colorLimit: limit)
-                let colors = Set(stride(from: 0, to: copy.bytes.count, by: 4).map { Array(copy.bytes[$0..<$0 + 4]) })
+                let colors = copy.bytes.withUnsafeBytes { Set($0.assumingMemoryBound(to: UInt32.self)) }
                 #expect(colors.count <= limit && colors.count > limit / 2, "\(limit), \(dithering)")
             }
         }

@@ -47,7 +47,7 @@ import WebImageTestSupport
     @Test(arguments: [(1, 1), (5, 3), (64, 40), (101, 7)], [true, false])
     func writesFilesThatLibpngReads(size: (Int, Int), isOpaque: Bool) throws {
         var generator = SplitMix64(seed: 8)
-        var bytes = (0..<size.0 * size.1 * 4).map { _ in UInt8.random(in: 0...255, using: &generator) }
+        var bytes = generator.bytes(count: size.0 * size.1 * 4)
         if isOpaque { for alpha in stride(from: 3, to: bytes.count, by: 4) { bytes[alpha] = 255 } }
         cwi_premultiply(&bytes, bytes.count / 4)
         let pixels = Pixels(size: PixelSize(width: size.0, height: size.1), bytes: bytes)
@@ -83,7 +83,7 @@ import WebImageTestSupport
         var generator = SplitMix64(seed: UInt64(filter) * 10 + UInt64(bytesPerPixel))
         for width in Array(1...20) + [63, 64, 65, 201] {
             let count = width * bytesPerPixel
-            let samples = (0..<count * 2).map { _ in UInt8.random(in: 0...255, using: &generator) }
+            let samples = generator.bytes(count: count * 2)
             let filtered = PNGWriter.filtered(
                 samples, rowByteCount: count, bytesPerPixel: bytesPerPixel, filter: { _ in filter })
             let source = Array(filtered.suffix(count))
@@ -109,7 +109,7 @@ import WebImageTestSupport
     @Test(arguments: Array(0...40) + [100])
     func spreadsOtherPixelsToFourBytes(count: Int) {
         var generator = SplitMix64(seed: UInt64(count))
-        let bytes = (0..<count * 3).map { _ in UInt8.random(in: 0...255, using: &generator) }
+        let bytes = generator.bytes(count: count * 3)
         let palette = (0..<256).map { _ in UInt32.random(in: 0 ... .max, using: &generator) }
         func spread(_ kernel: (inout [UInt8]) -> Void) -> [UInt8] {
             var pixels = [UInt8](repeating: 99, count: count * 4 + 4)

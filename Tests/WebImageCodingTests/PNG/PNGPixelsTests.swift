@@ -19,7 +19,7 @@ import WebImageTestSupport
 
     private static func samples(_ count: Int, seed: Int) -> [UInt8] {
         var generator = SplitMix64(seed: UInt64(seed))
-        return (0..<count).map { _ in UInt8.random(in: 0...255, using: &generator) }
+        return generator.bytes(count: count)
     }
 
     /// Premultiplied RGBA of 8-bit samples.

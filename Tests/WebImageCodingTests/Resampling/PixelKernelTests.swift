@@ -10,7 +10,7 @@ import WebImageCore
 @Suite(.timeLimit(.minutes(3))) struct PixelKernelTests {
     private func noise(pixelCount: Int, seed: UInt64 = 5) -> [UInt8] {
         var generator = SplitMix64(seed: seed)
-        return (0..<pixelCount * 4).map { _ in UInt8.random(in: 0...255, using: &generator) }
+        return generator.bytes(count: pixelCount * 4)
     }
 
     /// Colors 0 to 255 with every alpha.

@@ -11,7 +11,7 @@ import WebImageTestSupport
 @Suite(.timeLimit(.minutes(3))) struct ResamplingTests {
     private func noise(_ width: Int, _ height: Int, isOpaque: Bool = false) throws -> Pixels {
         var generator = SplitMix64(seed: 9)
-        var bytes = (0..<width * height * 4).map { _ in UInt8.random(in: 0...255, using: &generator) }
+        var bytes = generator.bytes(count: width * height * 4)
         if isOpaque { for alpha in stride(from: 3, to: bytes.count, by: 4) { bytes[alpha] = 255 } }
         cwi_premultiply(&bytes, width * height)
         return Pixels(size: PixelSize(width: width, height: height), bytes: bytes)

@@ -18,7 +18,7 @@ import WebImageTestSupport
     ])
     func makesThePixelsOfTheWholeImage(_ from: PixelSize, _ to: PixelSize) throws {
         var random = SplitMix64(seed: 3)
-        var bytes = (0..<from.pixelCount * 4).map { _ in UInt8.random(in: 0...255, using: &random) }
+        var bytes = random.bytes(count: from.pixelCount * 4)
         for pixel in stride(from: 0, to: bytes.count, by: 4) {
             for channel in 0..<3 { bytes[pixel + channel] = min(bytes[pixel + channel], bytes[pixel + 3]) }
         }

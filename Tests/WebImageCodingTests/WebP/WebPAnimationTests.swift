@@ -100,7 +100,7 @@ import WebImageTestSupport
         var generator = SplitMix64(seed: 5)
         let noise = Pixels(
             size: PixelSize(width: 32, height: 160),
-            bytes: (0..<32 * 160 * 4).map { $0 % 4 == 3 ? 255 : UInt8.random(in: 0...255, using: &generator) })
+            bytes: generator.opaquePixels(count: 32 * 160))
         let still = try WebPEncoder().encode(Image(pixels: noise.buffer(isOpaque: true)), options: EncodingOptions())
         // 32 times 160 pixels, for 100 ms.
         let header: [UInt8] = [0, 0, 0, 0, 0, 0, 31, 0, 0, 159, 0, 0, 100, 0, 0, 0]

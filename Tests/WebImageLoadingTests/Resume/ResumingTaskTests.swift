@@ -250,7 +250,7 @@ import WebImageTestSupport
     func everyBodyIsExactlyOneTheServerHas(seed: UInt64) async throws {
         let bodies = (0..<3).map { version in
             var random = SplitMix64(seed: seed * 100 + UInt64(version))
-            return Data((0..<400_000 + version * 1000).map { _ in UInt8.random(in: 0...255, using: &random) })
+            return Data(random.bytes(count: 400_000 + version * 1000))
         }
         let server = LockBox(Server(random: SplitMix64(seed: seed)))
         let fixture = try ResumeFixture(script: { transfer in

@@ -211,12 +211,7 @@ enum Noise {
     static func png(byteCountAtLeast byteCount: Int) throws -> Data {
         var random = SplitMix64(seed: UInt64(byteCount))
         var pixels = try MutablePixelBuffer(width: 256, height: byteCount / 768 + 1)
-        pixels.withUnsafeMutableBytes { bytes in
-            for offset in stride(from: 0, to: bytes.count, by: 4) {
-                let value = UInt32(truncatingIfNeeded: random.next())
-                bytes.storeBytes(of: value | 0xFF00_0000, toByteOffset: offset, as: UInt32.self)
-            }
-        }
+        pixels.withUnsafeMutableBytes { bytes in bytes.copyBytes(from: random.opaquePixels(count: bytes.count / 4)) }
         return try CodecRegistry.shared.encode(Image(pixels: pixels.freeze(isOpaque: true)), as: .png)
     }
 }

@@ -25,11 +25,7 @@ import WebImageTestSupport
     private func noisePNG(_ size: PixelSize) throws -> Data {
         var random = SplitMix64(seed: 1)
         var pixels = try MutablePixelBuffer(width: size.width, height: size.height)
-        pixels.withUnsafeMutableBytes { bytes in
-            for index in bytes.indices {
-                bytes[index] = index % 4 == 3 ? 255 : UInt8.random(in: 0...255, using: &random)
-            }
-        }
+        pixels.withUnsafeMutableBytes { bytes in bytes.copyBytes(from: random.opaquePixels(count: bytes.count / 4)) }
         return try PNGEncoder().encode(Image(pixels: pixels.freeze(isOpaque: true)), options: EncodingOptions())
     }
 
