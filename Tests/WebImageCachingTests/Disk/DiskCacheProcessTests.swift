@@ -243,8 +243,9 @@ import WebImageTestSupport
 
 /// Processes that use one directory and are killed with SIGKILL at random moments.
 @Suite(.timeLimit(.minutes(3))) struct DiskCacheKillTests {
-    /// Two hundred times, in two directories at once. Each time all keys are looked up; each tenth time the cache is
-    /// trimmed before, after which the directory must hold nothing that the cache does not know.
+    /// Sixty times, and two hundred for a release, in two directories at once. Each time all keys are looked up; each
+    /// tenth time the cache is trimmed before, after which the directory must hold nothing that the cache does not
+    /// know.
     @Test(.timeLimit(.minutes(5)))
     func everyEntryIsCompleteAndNoneIsLostWhenTheWriterIsKilled() async throws {
         try await withThrowingTaskGroup { group in
@@ -258,7 +259,7 @@ import WebImageTestSupport
     private func killWriters(fixture: DiskFixture, seed: UInt64) async throws {
         var random = SplitMix64(seed: seed)
         var ledger = ChangeLedger()
-        for round in 1...100 {
+        for round in 1...ReleaseChecks.choose(30, forRelease: 100) {
             let writer = try CacheWriterProcess.changing(fixture.directory, owner: "writer", seed: round, count: 0)
             // One in ten is killed while it opens the index.
             let count = Int.random(in: 0..<10, using: &random) == 0 ? 0 : Int.random(in: 1..<50, using: &random)

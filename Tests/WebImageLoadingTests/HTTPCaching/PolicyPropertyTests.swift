@@ -6,6 +6,7 @@ import WebImageTestSupport
 /// Invariants for random requests and responses.
 @Suite(.timeLimit(.minutes(3))) struct PolicyPropertyTests {
     private var random = SplitMix64(seed: 9111)
+    private static let roundCount = ReleaseChecks.choose(2_000, forRelease: 10_000)
 
     private static let responseDirectives = [
         "max-age=0", "max-age=10", "max-age=1000", "max-age=x", "no-cache", "no-cache=\"X-A\"", "no-store", "private",
@@ -50,7 +51,7 @@ import WebImageTestSupport
 
     @Test mutating func neverServesWhatIsStaleAsFreshNorWhatAnotherRequestGot() {
         var servedCount = 0
-        for _ in 0..<8_000 {
+        for _ in 0..<Self.roundCount {
             let (first, _) = randomResponse()
             let (second, _) = randomResponse()
             let stored = [first, second]
@@ -81,13 +82,13 @@ import WebImageTestSupport
             default: Issue.record("served because \(reason)")
             }
         }
-        #expect(servedCount > 400, "the test covers something")
+        #expect(servedCount > 100, "the test covers something")
     }
 
     /// The short path for memory hits agrees with the rules.
     @Test mutating func aFreshPeriodIsWhenPlainRequestsAreServedAsFresh() {
         var freshCount = 0
-        for _ in 0..<2500 {
+        for _ in 0..<Self.roundCount / 3 {
             let (response, _) = randomResponse()
             let period = HTTPCachePolicy.freshPeriod(of: response)
             for _ in 0..<8 {
@@ -101,11 +102,11 @@ import WebImageTestSupport
                 if isFresh { freshCount += 1 }
             }
         }
-        #expect(freshCount > 500, "the test covers something")
+        #expect(freshCount > 150, "the test covers something")
     }
 
     @Test mutating func neverStoresWhatIsForbidden() {
-        for _ in 0..<8_000 {
+        for _ in 0..<Self.roundCount {
             let (response, _) = randomResponse()
             let request = randomRequest()
             let storability = HTTPCachePolicy.storability(
@@ -118,7 +119,7 @@ import WebImageTestSupport
     }
 
     @Test mutating func asksNoServerForOnlyIfCached() {
-        for _ in 0..<5000 {
+        for _ in 0..<Self.roundCount / 2 {
             let (response, _) = randomResponse()
             var request = randomRequest()
             request.headers.append(HTTPField(name: "Cache-Control", value: "only-if-cached"))
@@ -141,7 +142,7 @@ import WebImageTestSupport
         let names = [
             "Cache-Control", "Expires", "Date", "Age", "Vary", "ETag", "Last-Modified", "Connection", "Pragma",
         ]
-        for _ in 0..<5000 {
+        for _ in 0..<Self.roundCount / 2 {
             let headers = names.map { HTTPField(name: $0, value: text(&random)) }
             let request = HTTPCachePolicy.Request(headers: names.map { HTTPField(name: $0, value: text(&random)) })
             let response = StoredResponse(

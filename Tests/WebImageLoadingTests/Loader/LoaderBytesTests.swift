@@ -33,7 +33,7 @@ import WebImageTestSupport
 
     @Test func aFileWaitsForItsReader() async throws {
         let directory = try TemporaryDirectory()
-        let size = 200 << 20
+        let size = 40 << 20
         #expect(makeSparseFile(directory.path("sparse"), byteCount: size))
         let other = try directory.write(FaultServer.pattern(4 << 20), to: "other")
         let loader = WatchedFileLoader()
@@ -90,7 +90,7 @@ import WebImageTestSupport
     /// Over plain HTTP/1.1, and over HTTP/2, where the others share the connection.
     @Test(arguments: [false, true]) func aSlowReaderTakesNoMemoryAndDelaysNoOtherLoad(isSecure: Bool) async throws {
         // Far more than either allowance.
-        let size = isSecure ? 400 << 20 : 200 << 20
+        let size = isSecure ? 320 << 20 : 120 << 20
         let nginx = try NGINXServer(certificates: isSecure ? [.valid] : [])
         #expect(makeSparseFile(nginx.root + "/sparse", byteCount: size))
         try nginx.write(FaultServer.pattern(5000), to: "small.png")
@@ -103,14 +103,14 @@ import WebImageTestSupport
         }
         // Less than the slow reader takes: a limit that did not rest would end the load.
         var request = LoaderRequest(url: url)
-        request.idleTimeout = .seconds(2)
+        request.idleTimeout = .seconds(1)
 
         let bytes = try await downloader.bytes(for: request)
         var iterator = bytes.makeAsyncIterator()
         var received = try await iterator.next()?.count ?? 0
         let before = residentByteCount()
         var peak = before
-        for _ in 0..<20 {
+        for _ in 0..<10 {
             // Meanwhile others come and go, for longer than the reader's transfer could be idle.
             let deadline = ContinuousClock.now + .milliseconds(120)
             while ContinuousClock.now < deadline {
@@ -146,13 +146,13 @@ import WebImageTestSupport
         let faults = try SharedServers.faults.get()
         let downloader = ImageDownloader.forTests { $0.requestModifier = { $0 } }
         var request = LoaderRequest(url: try faults.url("/redirect/paused?to=/bytes/paused?size=100000"))
-        request.idleTimeout = .seconds(2)
+        request.idleTimeout = .seconds(1)
         let load = downloader.record(request)
         load.task.pause()
         try await load.recording.waitForResponse()
         #expect(load.recording.byteCount == 0)
         // Longer than its idle limit, which must rest.
-        let deadline = ContinuousClock.now + .milliseconds(2400)
+        let deadline = ContinuousClock.now + .milliseconds(1200)
         while ContinuousClock.now < deadline { _ = try await downloader.body(faults.url("/bytes/beside?size=9")) }
         #expect(load.recording.byteCount == 0)
         load.task.resume()
@@ -161,13 +161,13 @@ import WebImageTestSupport
 
     @Test func theIdleLimitAppliesAgainAfterAPause() async throws {
         let faults = try SharedServers.faults.get()
-        let downloader = ImageDownloader.forTests { $0.idleTimeout = .seconds(2) }
+        let downloader = ImageDownloader.forTests { $0.idleTimeout = .seconds(1) }
         let url = try faults.url("/stall-body/resumed?size=10000&sent=5000")
         let load = downloader.record(url)
         try await load.recording.waitForFirstBytes()
         load.task.pause()
         load.task.resume()
-        #expect(try await load.recording.error() == .timedOut(seconds: 2, url: url))
+        #expect(try await load.recording.error() == .timedOut(seconds: 1, url: url))
     }
 
     @Test func aStormOfPausesAndResumesEndsEachLoadExactlyOnce() async throws {

@@ -9,7 +9,8 @@ import WebImageTestSupport
 /// 100,000.
 @Suite(.timeLimit(.minutes(10))) struct StressTests {
     private static let requestCount =
-        getenv("WEBIMAGE_STRESS_REQUESTS").flatMap { Int(String(cString: $0)) } ?? 5000
+        getenv("WEBIMAGE_STRESS_REQUESTS").flatMap { Int(String(cString: $0)) }
+        ?? ReleaseChecks.choose(2_000, forRelease: 5_000)
     private static let seed: UInt64 = 20_261_120
 
     @Test func everyRequestEndsOnceWithTheRightBytesAndNothingLeaks() async throws {

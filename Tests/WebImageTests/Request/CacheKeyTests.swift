@@ -118,7 +118,7 @@ import WebImage
         func key(_ picture: String) throws -> ImageCacheKey {
             WebImageRequest(try #require(URL(string: "data:image/png;base64," + picture))).cacheKey
         }
-        let long = String(repeating: "A", count: 1_000_000)
+        let long = String(repeating: "A", count: 100_000)
         #expect(try key(long).description.utf8.count < 200)
         #expect(try key(long).description.hasPrefix("data:image/png;base64,AAAA"))
         #expect(try key(long + "AAAA") != key(long + "AAAB"))

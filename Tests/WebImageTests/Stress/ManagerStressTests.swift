@@ -10,7 +10,8 @@ import WebImageTestSupport
 /// names a seed that failed, to see it again. What is asked is the same for a seed in each run; in which order the
 /// threads come to it is not.
 @Suite(.timeLimit(.minutes(10))) struct ManagerStressTests {
-    private static let requestCount = number("WEBIMAGE_STRESS_REQUESTS") ?? 10_000
+    private static let requestCount =
+        number("WEBIMAGE_STRESS_REQUESTS") ?? ReleaseChecks.choose(4_000, forRelease: 10_000)
     private static let seeds: [UInt64] = number("WEBIMAGE_STRESS_SEED").map { [UInt64($0)] } ?? [1, 2, 3, 4]
     private static let burstSize = 250
 
