@@ -47,8 +47,9 @@ struct DeepColorTests {
     private func makeTIFF() throws -> Data {
         let levels = [0, 64, 128, 200, 255]
         var tiff = TIFFBytes(width: width, height: height, bits: 16)
-        let row = (0..<width).flatMap { x in
-            [x / 25, x / 5 % 5, x % 5].flatMap { tiff.number(levels[$0] * 257, 2) }
+        let row = (0..<width).flatMap { (x: Int) -> [UInt8] in
+            let indices: [Int] = [x / 25, x / 5 % 5, x % 5]
+            return indices.flatMap { tiff.number(levels[$0] * 257, 2) }
         }
         tiff.strips = [Array(repeatElement(row, count: height).joined())]
         tiff.entries = [(34675, 7, try profile().bytes.map(Int.init))]

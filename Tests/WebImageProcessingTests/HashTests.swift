@@ -48,9 +48,8 @@ import WebImageTestSupport
         let hash = try BlurHash("LlMF%n00%#MwS|WCWEM{R*bbWBbH")
         #expect(hash.components == (4, 3))
         let average = hash.averageColor
-        #expect(
-            [average.red, average.green, average.blue].map { Int(($0 * 255).rounded()) }
-                == [193, 154, 138])
+        let channels: [Double] = [average.red, average.green, average.blue]
+        #expect(channels.map { ($0 * 255).rounded() } == [193, 154, 138])
         #expect(average.alpha == 1)
     }
 

@@ -54,15 +54,21 @@ public struct PerceptualHash: Sendable, Hashable {
 
     /// The cosine transform of the 8 by 8 lowest frequencies, in rows.
     private static func waves(of lumas: [Double]) -> [Double] {
-        let cosines = (0..<waveSide).map { wave in
-            (0..<pixelSide).map { cos(.pi * Double(wave) * (Double($0) + 0.5) / Double(pixelSide)) }
+        // The types are written out because finding them takes the compiler most of a second.
+        let cosines = (0..<waveSide).map { (wave: Int) -> [Double] in
+            (0..<pixelSide).map { (x: Int) -> Double in cos(.pi * Double(wave) * (Double(x) + 0.5) / Double(pixelSide))
+            }
         }
         // Of each row, the waves across.
-        let rows = (0..<pixelSide).map { y in
-            cosines.map { cosine in (0..<pixelSide).reduce(0.0) { $0 + lumas[y * pixelSide + $1] * cosine[$1] } }
+        let rows = (0..<pixelSide).map { (y: Int) -> [Double] in
+            cosines.map { (cosine: [Double]) -> Double in
+                (0..<pixelSide).reduce(0.0) { $0 + lumas[y * pixelSide + $1] * cosine[$1] }
+            }
         }
-        return cosines.flatMap { cosine in
-            (0..<waveSide).map { across in (0..<pixelSide).reduce(0.0) { $0 + rows[$1][across] * cosine[$1] } }
+        return cosines.flatMap { (cosine: [Double]) -> [Double] in
+            (0..<waveSide).map { (across: Int) -> Double in
+                (0..<pixelSide).reduce(0.0) { $0 + rows[$1][across] * cosine[$1] }
+            }
         }
     }
 }

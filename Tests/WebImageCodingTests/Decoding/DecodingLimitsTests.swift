@@ -101,8 +101,9 @@ import WebImageTestSupport
         case .jpeg: data.insert(contentsOf: [0xFF, 0xE5] + PNGWriter.number(2002, byteCount: 2) + text, at: 2)
         case .png: data.insert(contentsOf: PNGWriter.chunk("tEXt", text), at: 33)
         case .gif:
-            data.insert(
-                contentsOf: [0x21, 0xFE] + (0..<8).flatMap { _ in [250] + text.prefix(250) } + [0], at: data.count - 1)
+            let block = Data([250]) + text.prefix(250)
+            let blocks = (0..<8).reduce(Data([0x21, 0xFE])) { blocks, _ in blocks + block }
+            data.insert(contentsOf: blocks + Data([0]), at: data.count - 1)
         default:
             data.appendWebPChunk("TEXT", text)
             data.setRIFFLength()
@@ -217,7 +218,7 @@ import WebImageTestSupport
         let plain = solidGIF(width: Self.size.width, height: Self.size.height)
         var data = plain.dropLast(2)
         var random = SplitMix64(seed: 8)
-        for _ in 0..<4000 { data += [255] + (0..<255).map { _ in UInt8.random(in: 0...255, using: &random) } }
+        for _ in 0..<4000 { data += [255] + random.bytes(count: 255) }
         data += [0, 0x3B]
         let checkpoints = Checkpoints()
         let image = try registry.decode(data, options: DecodingOptions(cancellation: checkpoints.cancellation))

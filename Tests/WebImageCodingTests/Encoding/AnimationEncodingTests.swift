@@ -57,7 +57,11 @@ import WebImageTestSupport
     @Test func keeps256ColorsOfAFrameInGIF() throws {
         let size = PixelSize(width: 16, height: 16)
         func frame(_ shift: Int) -> Pixels {
-            Pixels(size: size, bytes: (0..<256).flatMap { [UInt8(($0 + shift) & 0xFF), UInt8($0 / 2), 7, 255] })
+            Pixels(
+                size: size,
+                bytes: (0..<256).flatMap { (place: Int) -> [UInt8] in
+                    [UInt8(truncatingIfNeeded: place + shift), UInt8(place / 2), 7, 255]
+                })
         }
         var second = frame(0)
         second.bytes[0] = 200

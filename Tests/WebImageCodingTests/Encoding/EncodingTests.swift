@@ -131,9 +131,10 @@ import WebImageCore
 @Suite(.timeLimit(.minutes(3))) struct PartEncodingTests {
     @Test(arguments: [ImageFormat.png, .jpeg, .webp], [true, false])
     func areEncodedLikeCopies(format: ImageFormat, isOpaque: Bool) throws {
-        let bytes = (0..<60 * 40).flatMap { index -> [UInt8] in
+        let bytes = (0..<60 * 40).flatMap { (index: Int) -> [UInt8] in
             let alpha = isOpaque ? 255 : index % 256
-            return [UInt8(index % 60 * 4 * alpha / 255), UInt8(index / 60 * 6 * alpha / 255), 0, UInt8(alpha)]
+            let (red, green) = (index % 60 * 4 * alpha / 255, index / 60 * 6 * alpha / 255)
+            return [UInt8(red), UInt8(green), 0, UInt8(alpha)]
         }
         let whole = try Pixels(size: PixelSize(width: 60, height: 40), bytes: bytes).buffer(isOpaque: isOpaque)
         let part = try #require(try whole.cropped(to: PixelRect(x: 5, y: 3, width: 51, height: 35)))

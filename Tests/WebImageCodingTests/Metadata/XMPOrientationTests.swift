@@ -76,7 +76,7 @@ import WebImageCore
     @Test func readsTheChunkOfAWebP() throws {
         var content = packet("tiff:Orientation=\"8\"")
         if content.count % 2 == 1 { content.append(0x20) }
-        let length = (0..<4).map { UInt8(content.count >> (8 * $0) & 0xFF) }
+        let length = Data(littleEndian: content.count, byteCount: 4)
         var data = try Fixture("lossless-alpha.webp").data()
         data += Data("XMP ".utf8) + length + content
         data.setRIFFLength()

@@ -258,7 +258,7 @@ import WebImageCore
             _ = try registry.encode(image, as: .png)
             #expect(registry.acceptHeaders["Accept"] == "image/png,image/*;q=0.8,*/*;q=0.5")
         }
-        #expect(made.withLock { $0.decoders == 1 && $0.encoders == 1 })
+        #expect(made.withLock { $0 } == (1, 1))
         // What is registered later in either of them is seen.
         source.register(GIFDecoder())
         #expect(registry.readableFormats == [.gif, .png])

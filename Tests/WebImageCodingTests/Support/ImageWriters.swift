@@ -226,6 +226,10 @@ extension Data {
         return chunks
     }
 
+    init(littleEndian number: Int, byteCount: Int) {
+        self.init((0..<byteCount).map { (place: Int) -> UInt8 in UInt8(truncatingIfNeeded: number >> (place * 8)) })
+    }
+
     static func webpChunk(_ name: String, _ content: some Collection<UInt8>) -> Data {
         var chunk = Data()
         chunk.appendWebPChunk(name, content)
@@ -234,7 +238,7 @@ extension Data {
 
     mutating func appendWebPChunk(_ name: String, _ content: some Collection<UInt8>) {
         append(contentsOf: name.utf8)
-        append(contentsOf: (0..<4).map { UInt8(content.count >> (8 * $0) & 0xFF) })
+        append(Data(littleEndian: content.count, byteCount: 4))
         append(contentsOf: content)
         if content.count % 2 == 1 { append(0) }
     }
@@ -242,6 +246,6 @@ extension Data {
     /// Sets the length in a WebP's header.
     mutating func setRIFFLength() {
         let length = count - 8
-        replaceSubrange(4..<8, with: (0..<4).map { UInt8(length >> (8 * $0) & 0xFF) })
+        replaceSubrange(4..<8, with: Data(littleEndian: length, byteCount: 4))
     }
 }

@@ -121,7 +121,7 @@ enum LargeImage {
     /// A lossless WebP with this many frames, each of which covers the canvas.
     static func animatedWebP(frameCount: Int) -> Data {
         let image = Data.webpChunk("VP8L", losslessChunk())
-        let sides = [size.width - 1, size.height - 1].flatMap { side in (0..<3).map { UInt8(side >> (8 * $0) & 0xFF) } }
+        let sides = Data(littleEndian: size.width - 1, byteCount: 3) + Data(littleEndian: size.height - 1, byteCount: 3)
         let frame = Data([0, 0, 0, 0, 0, 0]) + sides + [100, 0, 0, 2] + image
         return riff(
             [("VP8X", Data([2, 0, 0, 0]) + sides), ("ANIM", Data([0, 0, 0, 0, 0, 0]))]

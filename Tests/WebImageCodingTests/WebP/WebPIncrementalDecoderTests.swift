@@ -53,7 +53,7 @@ import WebImageTestSupport
         var generator = SplitMix64(seed: 3)
         let noise = Pixels(
             size: PixelSize(width: 64, height: 160),
-            bytes: (0..<64 * 160 * 4).map { $0 % 4 == 3 ? 255 : UInt8.random(in: 0...255, using: &generator) })
+            bytes: generator.opaquePixels(count: 64 * 160))
         let data = try WebPEncoder().encode(Image(pixels: noise.buffer(isOpaque: true)), options: EncodingOptions())
         let whole = Pixels(try decode(data).pixels)
         let decoder = makeDecoder()
@@ -112,12 +112,12 @@ import WebImageTestSupport
         var generator = SplitMix64(seed: 5)
         let noise = Pixels(
             size: PixelSize(width: 64, height: 64),
-            bytes: (0..<64 * 64 * 4).map { $0 % 4 == 3 ? 255 : UInt8.random(in: 0...255, using: &generator) })
+            bytes: generator.opaquePixels(count: 64 * 64))
         var data = try WebPEncoder().encode(
             Image(pixels: noise.buffer(isOpaque: true)), options: EncodingOptions(isLossless: true))
         let chunk = try #require(data.webpChunks.first { $0.name == "VP8L" }).range
         func setLength(_ length: Int, at offset: Int) {
-            data.replaceSubrange(offset..<offset + 4, with: (0..<4).map { UInt8(length >> (8 * $0) & 0xFF) })
+            data.replaceSubrange(offset..<offset + 4, with: Data(littleEndian: length, byteCount: 4))
         }
         let length = (chunk.count - 8 - 40) & ~1
         setLength(length, at: chunk.lowerBound + 4)
@@ -229,7 +229,7 @@ import WebImageTestSupport
         var generator = SplitMix64(seed: 4)
         let noise = Pixels(
             size: PixelSize(width: 96, height: 480),
-            bytes: (0..<96 * 480 * 4).map { $0 % 4 == 3 ? 255 : UInt8.random(in: 0...255, using: &generator) })
+            bytes: generator.opaquePixels(count: 96 * 480))
         var data = try WebPEncoder().encode(Image(pixels: noise.buffer(isOpaque: true)), options: EncodingOptions())
         let honest = Checkpoints()
         let whole = try decode(data, DecodingOptions(cancellation: honest.cancellation))

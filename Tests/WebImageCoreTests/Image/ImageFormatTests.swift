@@ -3,18 +3,19 @@ import Testing
 import WebImageCore
 
 @Suite(.timeLimit(.minutes(3))) struct ImageFormatTests {
-    @Test(arguments: [
-        ([0xFF, 0xD8, 0xFF, 0xE0], ImageFormat.jpeg),
-        ([0x89, 0x50, 0x4E, 0x47, 0x0D, 0x0A, 0x1A, 0x0A, 0, 0], .png),
-        (Array("GIF87a".utf8), .gif),
-        (Array("GIF89a...".utf8), .gif),
-        (Array("RIFF\u{1}\u{2}\u{3}\u{4}WEBPVP8 ".utf8), .webp),
-        (Array("BM".utf8) + [9, 9, 9, 9, 0, 0, 0, 0, 54, 0, 0, 0, 40, 0, 0, 0], .bmp),
-        ([0, 0, 1, 0, 1, 0], .ico), ([0, 0, 2, 0, 9, 0], .ico),
-        (Array("icns\0\0\u{1}\0".utf8), .icns),
-        (Array("P6 1 1".utf8), .pnm), (Array("P7\nWIDTH".utf8), .pnm),
-        (Array("qoif".utf8), .qoi),
-    ])
+    @Test(
+        arguments: [
+            ([0xFF, 0xD8, 0xFF, 0xE0], ImageFormat.jpeg),
+            ([0x89, 0x50, 0x4E, 0x47, 0x0D, 0x0A, 0x1A, 0x0A, 0, 0], .png),
+            (Array("GIF87a".utf8), .gif),
+            (Array("GIF89a...".utf8), .gif),
+            (Array("RIFF\u{1}\u{2}\u{3}\u{4}WEBPVP8 ".utf8), .webp),
+            (Array("BM".utf8) + [9, 9, 9, 9, 0, 0, 0, 0, 54, 0, 0, 0, 40, 0, 0, 0], .bmp),
+            ([0, 0, 1, 0, 1, 0], .ico), ([0, 0, 2, 0, 9, 0], .ico),
+            (Array("icns\0\0\u{1}\0".utf8), .icns),
+            (Array("P6 1 1".utf8), .pnm), (Array("P7\nWIDTH".utf8), .pnm),
+            (Array("qoif".utf8), .qoi),
+        ] as [([UInt8], ImageFormat)])
     func recognizesFormatsByTheirFirstBytes(bytes: [UInt8], format: ImageFormat) {
         #expect(ImageFormat(signatureOf: Data(bytes)) == format)
     }

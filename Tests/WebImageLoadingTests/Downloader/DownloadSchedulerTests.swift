@@ -132,7 +132,7 @@ import WebImageTestSupport
             try await limited.waitForToken(after: .microseconds(12_500))
             #expect(limited.started.count == count)
         }
-        #expect(limited.started == (0..<30).map(String.init))
+        #expect(limited.started == (0..<30).map { "\($0)" })
         #expect(limited.clock.sleeperCount == 0)
     }
 
