@@ -49,6 +49,9 @@ osd data = $directory/osd
 ms bind ipv6 = false
 mon data avail crit = 1
 mon data avail warn = 2
+# A change of the map counts at once. By default it waits for others for a second, and ten follow each other when the store starts.
+paxos propose interval = 0.01
+paxos min wait = 0.01
 [osd]
 osd class dir = $classes
 osd objectstore = memstore

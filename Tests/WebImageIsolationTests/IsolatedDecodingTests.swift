@@ -1,6 +1,7 @@
 import CodingTestSupport
 import Dispatch
 import FoundationEssentials
+import Glibc
 import Testing
 import WebImageCoding
 import WebImageCore
@@ -25,14 +26,20 @@ import WebImageTestSupport
     /// An image with all kinds of pixels.
     static func image(_ size: PixelSize, alpha: Bool = false, shift: Int = 0) throws -> Image {
         var pixels = try MutablePixelBuffer(width: size.width, height: size.height)
+        // The pixels repeat.
+        let period = 4096
         pixels.withUnsafeMutableBytes { bytes in
-            for index in 0..<size.pixelCount {
+            for index in 0..<min(period, size.pixelCount) {
                 let opacity = alpha ? UInt8(truncatingIfNeeded: index) : 255
                 for channel in 0..<3 {
                     let value = UInt8(truncatingIfNeeded: (index &+ shift) &* (channel + 3) >> 4)
                     bytes[index * 4 + channel] = min(value, opacity)
                 }
                 bytes[index * 4 + 3] = opacity
+            }
+            guard let start = bytes.baseAddress else { return }
+            for index in stride(from: period, to: size.pixelCount, by: period) {
+                memcpy(start + index * 4, start, min(period, size.pixelCount - index) * 4)
             }
         }
         return Image(pixels: pixels.freeze(isOpaque: !alpha))
@@ -366,10 +373,7 @@ import WebImageTestSupport
 extension PixelBuffer {
     func isEqual(to other: PixelBuffer) -> Bool {
         size == other.size
-            && (0..<height).allSatisfy { y in
-                UnsafeRawBufferPointer(start: row(y), count: width * 4)
-                    .elementsEqual(UnsafeRawBufferPointer(start: other.row(y), count: width * 4))
-            }
+            && (0..<height).allSatisfy { memcmp(row($0), other.row($0), width * 4) == 0 }
     }
 
     /// Whether a pixel is not transparent.

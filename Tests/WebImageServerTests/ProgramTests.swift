@@ -131,7 +131,11 @@ struct ProgramTests {
         proxy.executableURL = nginx
         proxy.arguments = ["-p", directory.path, "-c", directory.path("nginx.conf")]
         try proxy.run()
-        defer { proxy.terminate() }
+        // It removes files in the directory when it ends.
+        defer {
+            proxy.terminate()
+            proxy.waitUntilExit()
+        }
         func status(_ path: String) async throws -> Int {
             var client: RawClient?
             // It listens a moment after its start.

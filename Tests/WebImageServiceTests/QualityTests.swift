@@ -9,18 +9,19 @@ import WebImageTestSupport
 @Suite(.timeLimit(.minutes(2)))
 struct QualityTests {
     /// Waves of growing frequency with some noise, which compress neither well nor badly.
-    private static func photograph() throws -> Image {
-        var pixels = try MutablePixelBuffer(width: 320, height: 240)
+    private static let photograph = Result {
+        let (width, height) = (240, 180)
+        var pixels = try MutablePixelBuffer(width: width, height: height)
         var state = UInt64(1)
         let stride = pixels.bytesPerRow
         pixels.withUnsafeMutableBytes { bytes in
-            for y in 0..<240 {
-                for x in 0..<320 {
+            for y in 0..<height {
+                for x in 0..<width {
                     state = state &* 6_364_136_223_846_793_005 &+ 1_442_695_040_888_963_407
                     let noise = Double(state >> 60) - 8
-                    let wave = sin(Double(x * x) / 900 + Double(y) / 20)
+                    let wave = sin(Double(x * x) / 500 + Double(y) / 15)
                     for component in 0..<3 {
-                        let value = 128 + 80 * wave * cos(Double(component + y) / 40) + noise
+                        let value = 128 + 80 * wave * cos(Double(component + y) / 30) + noise
                         bytes[y * stride + x * 4 + component] = UInt8(min(max(value, 0), 255))
                     }
                     bytes[y * stride + x * 4 + 3] = 255
@@ -30,11 +31,13 @@ struct QualityTests {
         return Image(pixels: pixels.freeze(isOpaque: true))
     }
 
+    private static let file = Result { try CodecRegistry.shared.encode(photograph.get(), as: .png) }
+
     private let directory: TemporaryDirectory
 
     init() throws {
         directory = try TemporaryDirectory()
-        try directory.write(CodecRegistry.shared.encode(Self.photograph(), as: .png), to: "a.png")
+        try directory.write(Self.file.get(), to: "a.png")
     }
 
     private func fixture(_ change: (inout ImageService.Configuration) -> Void = { _ in }) throws -> ServiceFixture {
@@ -45,7 +48,7 @@ struct QualityTests {
     }
 
     private func dissimilarity(_ answer: ServiceAnswer) throws -> Double {
-        try (1 - ImageComparison(Self.photograph(), answer.image).structuralSimilarity) / 2
+        try (1 - ImageComparison(Self.photograph.get(), answer.image).structuralSimilarity) / 2
     }
 
     @Test(arguments: ["jpg", "webp"], [0.005, 0.02, 0.06])
@@ -139,8 +142,8 @@ struct QualityTests {
     @Test func anAnimationIsMeasuredByItsFirstFrame() async throws {
         let fixture = try fixture()
         var animation = EncodableAnimation()
-        animation.append(try Self.photograph())
-        animation.append(try ServiceFixture.picture(width: 320, height: 240))
+        animation.append(try Self.photograph.get())
+        animation.append(try ServiceFixture.picture(width: 240, height: 180))
         try directory.write(CodecRegistry.shared.encode(animation, as: .gif), to: "a.gif")
         let answer = try await fixture.get("/aq:dssim:0.03/plain/local:///a.gif@webp")
         #expect(answer.status == 200)

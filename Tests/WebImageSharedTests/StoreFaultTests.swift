@@ -320,7 +320,7 @@ struct OpenStackTests: FleetSuite {
         try await cache.forEachEntry(withNames: false) { entry in
             totals.withLock { totals in
                 totals.count += 1
-                if totals.count % 10_000 == 0 {
+                if totals.count % 5000 == 0 {
                     totals.peak = max(totals.peak, (try? Self.residentByteCount()) ?? .max)
                 }
             }
@@ -328,14 +328,15 @@ struct OpenStackTests: FleetSuite {
         let totalsAtEnd = totals.withLock { $0 }
         print("listed \(totalsAtEnd.count) in \(start.duration(to: .now)), \((totalsAtEnd.peak - before) >> 20) MiB")
         #expect(totalsAtEnd.count == count)
-        // A page is 0.3 MB.
-        #expect(totalsAtEnd.peak - before < 64 << 20)
+        // A page is 0.3 MB, and of all pages, 30 MB would be kept for 100,000 objects.
+        #expect(totalsAtEnd.peak - before < max(4 << 20, count * 80))
     }
 
     @Test(.timeLimit(.minutes(2))) func listsManyObjectsInLittleMemory() async throws {
-        let server = try ListingServer(count: 100_000)
+        let count = ReleaseChecks.areRequested ? 100_000 : 20_000
+        let server = try ListingServer(count: count)
         try await expectList(
-            S3Location("s3://bucket/p?endpoint=http://127.0.0.1:\(server.port)", environment: [:]), nil, count: 100_000)
+            S3Location("s3://bucket/p?endpoint=http://127.0.0.1:\(server.port)", environment: [:]), nil, count: count)
     }
 
     /// `WEBIMAGE_STORE_OBJECTS=100000` writes that many first, which takes minutes.

@@ -142,11 +142,7 @@ struct ServerDirectory {
     let path: String
 
     init(for server: String) throws {
-        var template = Array("/tmp/webimage-\(server)-XXXXXX".utf8CString)
-        guard mkdtemp(&template) != nil else { throw TestServerError("no temporary directory: errno \(errno)") }
-        path = template.withUnsafeBufferPointer {
-            String(decoding: $0.dropLast().map { UInt8(bitPattern: $0) }, as: UTF8.self)
-        }
+        path = try makeTemporaryDirectory(in: systemTemporaryDirectory, named: "webimage-\(server)-XXXXXX")
     }
 }
 

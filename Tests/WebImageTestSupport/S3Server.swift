@@ -2,7 +2,7 @@ import FoundationEssentials
 import Glibc
 import WebImageCore
 
-/// A real S3 store on 127.0.0.1: Ceph's radosgw, see `Tests/Servers/s3_server.sh`. It starts in about ten seconds.
+/// A real S3 store on 127.0.0.1: Ceph's radosgw, see `Tests/Servers/s3_server.sh`. It starts in about two seconds.
 public final class S3Server: Sendable {
     /// Where it listens.
     public let port: Int
@@ -56,7 +56,7 @@ public final class S3Server: Sendable {
     }
 }
 
-/// A real S3 store without conditional writes on 127.0.0.1: OpenStack Swift, see `Tests/Servers/swift_store.sh`.
+/// A real S3 store without conditional writes on 127.0.0.1: OpenStack Swift, see `Tests/Servers/swift_store.py`.
 public final class OpenStackServer: Sendable {
     /// Where it listens.
     public let port: Int
@@ -73,7 +73,7 @@ public final class OpenStackServer: Sendable {
     public init() throws {
         let directory = try ServerDirectory(for: "openstack").path
         port = try LoopbackRequest.unusedPort()
-        process = try ChildProcess(["bash", TestServers.path("swift_store.sh"), directory, "\(port)"])
+        process = try ChildProcess(["/usr/bin/python3", TestServers.path("swift_store.py"), directory, "\(port)"])
         guard process.readLine() == "ready" else { throw TestServerError("OpenStack Swift does not start") }
     }
 }

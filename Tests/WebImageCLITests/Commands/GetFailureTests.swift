@@ -13,28 +13,35 @@ import WebImageTestSupport
     }
 
     /// Expects that `address` fails with `code`, is named on standard error, and leaves no file and no entry.
-    private func expectFailure(_ address: String, code: Int) async throws {
+    private static func expectFailure(_ address: String, code: Int, of tool: Tool) async throws {
         let run = try await tool.run("get", "--json", "--timeout", "2", address, "-o", "out.png")
-        #expect(run.status == 1)
+        #expect(run.status == 1, "\(address)")
         let object = try run.object(LoadObject.self)
         #expect(object.url == address)
-        #expect(object.source == "none")
-        let error = try #require(object.error)
-        #expect(error.code == code, "\(error)")
-        #expect(run.errors.contains(error.message))
-        #expect([object.format, object.path] == [nil, nil])
-        #expect(tool.names(in: ".").allSatisfy { !$0.hasPrefix("out.png") })
+        #expect(object.source == "none", "\(address)")
+        let error = try #require(object.error, "\(address)")
+        #expect(error.code == code, "\(address): \(error)")
+        #expect(run.errors.contains(error.message), "\(address)")
+        #expect([object.format, object.path] == [nil, nil], "\(address)")
+        #expect(tool.names(in: ".").allSatisfy { !$0.hasPrefix("out.png") }, "\(address)")
         let stats = try await tool.run("cache", "stats", "--json")
-        #expect(try stats.errors.contains("there is no cache") || stats.object(StatsObject.self).entries == 0)
+        #expect(
+            try stats.errors.contains("there is no cache") || stats.object(StatsObject.self).entries == 0, "\(address)")
     }
 
-    @Test(arguments: [
-        ("/status/a?code=404", 200), ("/status/a?code=500", 200), ("/html/a", 300), ("/empty/a", 205),
-        ("/cut-body/a", 204), ("/cut-chunked/a", 204), ("/short-length/a?size=100&sent=50", 204),
-        ("/redirect-loop/a", 203), ("/stall-headers/a", 202), ("/stall-body/a", 202), ("/bytes/a", 300),
-    ])
-    func reportsServerErrors(path: String, code: Int) async throws {
-        try await expectFailure(faults.url(path).absoluteString, code: code)
+    private func expectFailure(_ address: String, code: Int) async throws {
+        try await Self.expectFailure(address, code: code, of: tool)
+    }
+
+    @Test func reportsServerErrors() async throws {
+        let errors = [
+            ("/status/a?code=404", 200), ("/status/a?code=500", 200), ("/html/a", 300), ("/empty/a", 205),
+            ("/cut-body/a", 204), ("/cut-chunked/a", 204), ("/short-length/a?size=100&sent=50", 204),
+            ("/redirect-loop/a", 203), ("/stall-headers/a", 202), ("/stall-body/a", 202), ("/bytes/a", 300),
+        ]
+        _ = try await errors.concurrentMap { [faults] path, code in
+            try await Self.expectFailure(faults.url(path).absoluteString, code: code, of: Tool())
+        }
     }
 
     @Test func retriesAsOftenAsRequested() async throws {
@@ -45,17 +52,18 @@ import WebImageTestSupport
         #expect(requests["/status/never"] == 1 && requests["/status/once"] == 2)
     }
 
-    @Test(arguments: [
-        (["get", "--max-time", "1"], "/drip/max-time?size=1000", "--max-time"),
-        (["info", "--max-time", "1"], "/drip/max-time?size=1000", "--max-time"),
-        (["get", "--idle-timeout", "1"], "/stall-body/idle", "--idle-timeout"),
-        (["info", "--idle-timeout", "1", "--max-time", "60"], "/stall-body/idle", "--idle-timeout"),
-    ])
-    func keepsToTheTimeLimits(arguments: [String], path: String, option: String) async throws {
-        let address = try faults.url(path).absoluteString
-        let run = try await tool.run(arguments + [address])
-        #expect(run.status == 1)
-        #expect(run.errors.contains("1.0 s") && run.errors.contains(option), "\(run.errors)")
+    @Test func keepsToTheTimeLimits() async throws {
+        let limits = [
+            (["get", "--max-time", "1"], "/drip/max-time?size=1000", "--max-time"),
+            (["info", "--max-time", "1"], "/drip/max-time?size=1000", "--max-time"),
+            (["get", "--idle-timeout", "1"], "/stall-body/idle", "--idle-timeout"),
+            (["info", "--idle-timeout", "1", "--max-time", "60"], "/stall-body/idle", "--idle-timeout"),
+        ]
+        _ = try await limits.concurrentMap { [faults] arguments, path, option in
+            let run = try await Tool().run(arguments + [faults.url(path).absoluteString])
+            #expect(run.status == 1, "\(arguments)")
+            #expect(run.errors.contains("1.0 s") && run.errors.contains(option), "\(arguments): \(run.errors)")
+        }
     }
 
     @Test func reportsAHostThatCannotBeReached() async throws {
@@ -83,20 +91,23 @@ import WebImageTestSupport
     }
 
     /// Nothing is loaded, not even the valid ones.
-    @Test(arguments: [
-        "http://", "http:///a.png", "http://exa mple/a.png", "http://h:99999/a.png", "http://h:port/a.png",
-        "http://[::1/a.png", "https:/127.0.0.1/a.png", "http:a.png", "127.0.0.1:80/a.png", "", "data:image/png",
-        "file://elsewhere/a.png",
-    ])
-    func aMalformedURLIsAnInvalidArgument(address: String) async throws {
+    @Test func aMalformedURLIsAnInvalidArgument() async throws {
         let valid = try faults.url("/bytes/valid?size=10").absoluteString
-        for command in ["get", "info"] {
-            for arguments in [[address], [valid, address, "--json"]] {
-                let run = try await tool.run([command] + arguments)
-                #expect(run.status == 2 && run.output.isEmpty)
-                #expect(run.errors.hasSuffix("\nwebimage: See 'webimage \(command) --help'.\n"))
-                #expect(run.errors.contains("no URL was given") || run.errors.contains(address), "\(run.errors)")
+        let addresses = [
+            "http://", "http:///a.png", "http://exa mple/a.png", "http://h:99999/a.png", "http://h:port/a.png",
+            "http://[::1/a.png", "https:/127.0.0.1/a.png", "http:a.png", "127.0.0.1:80/a.png", "", "data:image/png",
+            "file://elsewhere/a.png",
+        ]
+        let cases = addresses.flatMap { address in
+            ["get", "info"].flatMap { command in
+                [[address], [valid, address, "--json"]].map { (command, $0, address) }
             }
+        }
+        _ = try await cases.concurrentMap { [tool] command, arguments, address in
+            let run = try await tool.run([command] + arguments)
+            #expect(run.status == 2 && run.output.isEmpty, "\(command) \(arguments)")
+            #expect(run.errors.hasSuffix("\nwebimage: See 'webimage \(command) --help'.\n"), "\(arguments)")
+            #expect(run.errors.contains("no URL was given") || run.errors.contains(address), "\(run.errors)")
         }
         #expect(try await faults.statistics().requests["/bytes/valid"] == nil)
     }

@@ -16,10 +16,13 @@ import WebImageTestSupport
         ("jp2", "jp2"), ("heic", "heic"), ("jxl", "jxl"), ("avif", "avif"),
     ]
 
+    /// The help that names the formats.
+    private static let written = Task { try await Tool().run("convert", "--help").output }
+
     /// Every pair of formats that can be written, and one that can only be read.
     @Test(arguments: formats.map(\.name) + ["pnm"])
     func theExtensionNamesTheFormat(from: String) async throws {
-        let written = try await tool.run("convert", "--help").output
+        let written = try await Self.written.value
         if from == "pnm" {
             _ = try tool.write(Data("P6 16 12 255\n".utf8) + Data(repeating: 99, count: 16 * 12 * 3), to: "in")
         } else {
@@ -29,13 +32,14 @@ import WebImageTestSupport
             #expect(run.status == 0, "\(run.errors)")
         }
         let original = try tool.contents(of: "in")
-        for (format, fileExtension) in Self.formats where written.contains(format) {
-            let run = try await tool.run("get", "in", "-o", "out.\(fileExtension)")
+        let outputs = Self.formats.filter { written.contains($0.name) }.map { ($0.name, "out.\($0.fileExtension)") }
+        let runs = try await outputs.concurrentMap { [tool] in try await tool.run("get", "in", "-o", $0.1) }
+        let infos = try await tool.run(["info", "--json"] + outputs.map(\.1)).objects(InfoObject.self)
+        #expect(infos.count == outputs.count)
+        for ((format, output), (run, info)) in zip(outputs, zip(runs, infos)) {
             #expect(run.status == 0 && run.errors.isEmpty, "\(from) to \(format): \(run.errors)")
-            let info = try await tool.run("info", "--json", "out.\(fileExtension)").object(InfoObject.self)
             #expect(info.format == format && info.width == 16 && info.height == 12, "\(from) to \(format)")
-            #expect(
-                try (tool.contents(of: "out.\(fileExtension)") == original) == (from == format), "\(from) to \(format)")
+            #expect(try (tool.contents(of: output) == original) == (from == format), "\(from) to \(format)")
         }
     }
 
