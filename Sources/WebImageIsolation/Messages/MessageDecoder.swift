@@ -60,6 +60,9 @@ package final class MessageDecoder {
                 try text()
             } else if type == Data.self {
                 Data(try content())
+            } else if type == Duration.self {
+                // Beyond these, a duration has no such number.
+                Duration.seconds(min(max(0, try double()), 1e9))
             } else if type == ImageFormat.self {
                 try format()
             } else {

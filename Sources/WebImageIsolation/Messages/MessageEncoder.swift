@@ -42,6 +42,7 @@ package final class MessageEncoder {
         case let value as UInt8: append([value], .byte)
         case let value as String: write(text: value, .length)
         case let value as Data: write(content: value, .length)
+        case let value as Duration: try write(value.inExactSeconds)
         case let value as ImageFormat: write(text: value.name, .name)
         default: try value.encode(to: self)
         }
