@@ -92,7 +92,8 @@ struct IsolatedWork: Sendable {
                     try check(process.report)
                     wasNew = process.imageCount == 0
                     return try process.checkingResult {
-                        let reply = try reply(to: request, terms, of: file, in: process, limit.limited(by: terms.limits))
+                        let reply = try reply(
+                            to: request, terms, of: file, in: process, limit.limited(by: terms.limits))
                         return try result(Response(reply: reply, process: process))
                     }
                 }
