@@ -130,7 +130,9 @@ import WebImageCore
                 let outcome = process.outcome(Script(at: request, actions), cancellation: cancellation)
                 result.withLock { $0 = outcome }
             }
-            while process.isolation.pool.busyCount == 0, result.withLock({ $0 == nil }) { await Task.yield() }
+            while !Task.isCancelled, process.isolation.pool.busyCount == 0, result.withLock({ $0 == nil }) {
+                await Task.yield()
+            }
             cancellation.cancel()
             while result.withLock({ $0 == nil }), !Task.isCancelled { await Task.yield() }
             guard case .failure(let error as WebImageError) = result.withLock({ $0 }), error == .cancelled else {

@@ -220,7 +220,7 @@ import Testing
 }
 
 /// Memory and messages that a program and its decoder processes share.
-@Suite struct SharedDescriptorTests {
+@Suite(.timeLimit(.minutes(3))) struct SharedDescriptorTests {
     @Test func memoryIsSealedForGood() throws {
         let memory = cwi_memory_create(4096)
         defer { close(memory) }
