@@ -8,7 +8,7 @@ package struct Sent<Options: SentOptions>: Codable, Sendable {
     package init(_ options: Options) { self.options = options }
 
     package init(from decoder: any Decoder) throws {
-        options = Options()
+        options = Options.unsent
         var container = try decoder.unkeyedContainer()
         for property in Options.sentProperties { try property.decode(&options, &container) }
     }
@@ -20,7 +20,8 @@ package struct Sent<Options: SentOptions>: Codable, Sendable {
 }
 
 package protocol SentOptions: Sendable {
-    init()
+    /// Those whose properties a message replaces. No initializer: it would take the place of one with defaults.
+    static var unsent: Self { get }
     /// What a process needs of them.
     static var sentProperties: [SentProperty<Self>] { get }
 }
@@ -45,7 +46,7 @@ package struct SentProperty<Options> {
 }
 
 extension DecodingOptions: SentOptions {
-    package init() { self.init(scale: 1) }
+    package static var unsent: Self { Self() }
 
     package static var sentProperties: [SentProperty<Self>] {
         [
@@ -56,7 +57,7 @@ extension DecodingOptions: SentOptions {
 }
 
 extension EncodingOptions: SentOptions {
-    package init() { self.init(quality: 1) }
+    package static var unsent: Self { Self() }
 
     /// Without what ``CodecRegistry`` does itself: bounds, a limit on bytes, and gain maps.
     package static var sentProperties: [SentProperty<Self>] {
