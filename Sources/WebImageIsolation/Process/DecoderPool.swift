@@ -73,8 +73,6 @@ final class DecoderPool: Sendable {
 
     var counters: IsolatedDecoding.Counters { state.withLock { $0.counters } }
     var latestReport: SandboxReport? { state.withLock { $0.latestReport } }
-    /// Why the last start of a process failed; `nil` if it did not.
-    var failure: UnavailableDecoder? { state.withLock { $0.failure?.0 } }
     var idleCount: Int { state.withLock { $0.idle.count } }
     var busyCount: Int { state.withLock { $0.busyCount } }
     var slowCount: Int { state.withLock { $0.slowCount } }
@@ -171,7 +169,7 @@ final class DecoderPool: Sendable {
         }
         for waiter in served { waiter.semaphore.signal() }
         for _ in 0..<startCount {
-            if !ProcessStarter.shared.start({ [weak self] in self?.addProcess() }) {
+            if !PlatformThread.start(name: "webimage-start", { [weak self] in self?.addProcess() }) {
                 noteStart(.failure(UnavailableDecoder("the system has no thread")))
             }
         }
