@@ -120,52 +120,45 @@ import WebImageTestSupport
 
     // MARK: Layers
 
-    /// A decoder without a sandbox.
-    private func openDecoder(in directory: TemporaryDirectory) throws -> IsolatedDecoding {
-        var configuration = IsolatedDecoding.Configuration(decoder: "MisbehavingDecoder")
-        let file = directory.url("OpenDecoder")
-        try FileManager.default.copyItem(at: URL(filePath: try #require(configuration.path)), to: file)
-        configuration.path = file.path
-        return IsolatedDecoding(configuration: configuration)
-    }
-
     @Test func missingLayersThatAreDemandedAreAnError() throws {
-        let directory = try TemporaryDirectory()
-        let isolation = try openDecoder(in: directory)
-        let file = MisbehaviorTests.file("fine")
-        #expect(throws: Never.self) { try CodecRegistry().isolated(by: .allFormats, in: isolation).decode(file) }
-        let demanding = CodecRegistry().isolated(
-            by: .allFormats.requiring([.systemCallFilter]).requiring([.landlock]), in: isolation)
-        // A further policy takes no demand away.
-        for registry in [demanding, demanding.isolated(by: .libraryFormats)] {
-            let error = #expect(throws: WebImageError.self) { try registry.decode(file) }
-            guard case .isolation(.png, .missingLayers(let layers), _) = error else {
-                Issue.record("\(String(describing: error))")
-                continue
+        try IsolatedDecoding.withoutSandbox { isolation in
+            let file = MisbehaviorTests.file("fine")
+            #expect(throws: Never.self) { try CodecRegistry().isolated(by: .allFormats, in: isolation).decode(file) }
+            let demanding = CodecRegistry().isolated(
+                by: .allFormats.requiring([.systemCallFilter]).requiring([.landlock]), in: isolation)
+            // A further policy takes no demand away.
+            for registry in [demanding, demanding.isolated(by: .libraryFormats)] {
+                let error = #expect(throws: WebImageError.self) { try registry.decode(file) }
+                guard case .isolation(.png, .missingLayers(let layers), _) = error else {
+                    Issue.record("\(String(describing: error))")
+                    continue
+                }
+                #expect(Set(layers) == [SandboxLayer.systemCallFilter.rawValue, SandboxLayer.landlock.rawValue])
             }
-            #expect(Set(layers) == [SandboxLayer.systemCallFilter.rawValue, SandboxLayer.landlock.rawValue])
         }
     }
 
     @Test func formatsOfThisProcessNeedNoLayers() throws {
-        let directory = try TemporaryDirectory()
-        let registry = CodecRegistry.shared.isolated(
-            by: .libraryFormats.requiring([.systemCallFilter]), in: try openDecoder(in: directory))
-        let file = try registry.encode(IsolatedDecodingTests.image(PixelSize(width: 2, height: 2)), as: .png)
-        #expect(throws: Never.self) { try registry.decode(file) }
+        try IsolatedDecoding.withoutSandbox { isolation in
+            let registry = CodecRegistry.shared.isolated(
+                by: .libraryFormats.requiring([.systemCallFilter]), in: isolation)
+            let file = try registry.encode(IsolatedDecodingTests.image(PixelSize(width: 2, height: 2)), as: .png)
+            #expect(throws: Never.self) { try registry.decode(file) }
+        }
     }
 
     #if WEBIMAGE_FORMATS
         @Test func formatsOfLibrariesNeedLayersToo() throws {
-            let directory = try TemporaryDirectory()
-            let registry = CodecRegistry.shared.isolated(
-                by: .libraryFormats.requiring([.systemCallFilter]), in: try openDecoder(in: directory))
-            let expected = WebImageError.isolation(
-                format: .avif, reason: .missingLayers([SandboxLayer.systemCallFilter.rawValue]))
-            let image = try IsolatedDecodingTests.image(PixelSize(width: 2, height: 2))
-            let file = try CodecRegistry.shared.encode(image, as: .avif)
-            #expect(throws: expected) { try registry.decode(file) }
-            #expect(throws: expected) { try registry.encode(image, as: .avif) }
+            try IsolatedDecoding.withoutSandbox { isolation in
+                let registry = CodecRegistry.shared.isolated(
+                    by: .libraryFormats.requiring([.systemCallFilter]), in: isolation)
+                let expected = WebImageError.isolation(
+                    format: .avif, reason: .missingLayers([SandboxLayer.systemCallFilter.rawValue]))
+                let image = try IsolatedDecodingTests.image(PixelSize(width: 2, height: 2))
+                let file = try CodecRegistry.shared.encode(image, as: .avif)
+                #expect(throws: expected) { try registry.decode(file) }
+                #expect(throws: expected) { try registry.encode(image, as: .avif) }
+            }
         }
 
         // MARK: The shared registry

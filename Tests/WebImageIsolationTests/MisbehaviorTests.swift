@@ -156,20 +156,15 @@ import WebImageTestSupport
 
     /// A program that cannot make any layer of a sandbox.
     @Test(arguments: SandboxLayer.allCases) func aLayerThatIsMissingAndRequiredIsAnError(layer: SandboxLayer) throws {
-        let path = try #require(isolation.configuration.path)
-        let link = path.replacing("MisbehavingDecoder", with: "\(UInt64.random(in: 0 ... .max))-OpenDecoder")
-        try #require(Glibc.link(path, link) == 0)
-        defer { unlink(link) }
-        var configuration = IsolatedDecoding.Configuration()
-        configuration.path = link
-        let open = IsolatedDecoding(configuration: configuration)
-        let codecs = CodecRegistry().isolated(by: .allFormats.requiring([layer]), in: open)
-        #expect(throws: WebImageError.isolation(format: .png, reason: .missingLayers([layer.rawValue]))) {
-            try codecs.decode(Self.file("fine"))
-        }
-        // Without the demand, and with it where the layer holds.
-        #expect(throws: Never.self) {
-            try CodecRegistry().isolated(by: .allFormats, in: open).decode(Self.file("fine"))
+        try IsolatedDecoding.withoutSandbox { open in
+            let codecs = CodecRegistry().isolated(by: .allFormats.requiring([layer]), in: open)
+            #expect(throws: WebImageError.isolation(format: .png, reason: .missingLayers([layer.rawValue]))) {
+                try codecs.decode(Self.file("fine"))
+            }
+            // Without the demand, and with it where the layer holds.
+            #expect(throws: Never.self) {
+                try CodecRegistry().isolated(by: .allFormats, in: open).decode(Self.file("fine"))
+            }
         }
         #expect(throws: Never.self) {
             try CodecRegistry().isolated(by: .allFormats.requiring([layer]), in: isolation).decode(Self.file("fine"))
@@ -238,5 +233,18 @@ extension IsolatedDecoding.Configuration {
             program.lastIndex(of: "/").map { program[...$0] + name }
         }
         change(&self)
+    }
+}
+
+extension IsolatedDecoding {
+    /// Calls `body` with processes that report no layer of a sandbox: those of `MisbehavingDecoder` under another name.
+    static func withoutSandbox(_ body: (IsolatedDecoding) throws -> Void) throws {
+        var configuration = Configuration(decoder: "MisbehavingDecoder")
+        let path = try #require(configuration.path)
+        let link = path.replacing("MisbehavingDecoder", with: "\(UInt64.random(in: 0 ... .max))-OpenDecoder")
+        try #require(Glibc.link(path, link) == 0)
+        defer { unlink(link) }
+        configuration.path = link
+        try body(IsolatedDecoding(configuration: configuration))
     }
 }
