@@ -51,15 +51,23 @@ struct QualityTests {
         try (1 - ImageComparison(Self.photograph.get(), answer.image).structuralSimilarity) / 2
     }
 
-    @Test(arguments: ["jpg", "webp"], [0.005, 0.02, 0.06])
+    @Test(arguments: ["jpg", "webp"], [0.005, 0.02, 0.035])
     func aResultMeetsTheBoundAndIsShort(format: String, bound: Double) async throws {
         let fixture = try fixture()
         let answer = try await fixture.get("/aq:dssim:\(bound):5:100:0.0005/plain/local:///a.png@\(format)")
         #expect(answer.status == 200)
         let found = try dissimilarity(answer)
         #expect(found <= bound + 0.0005, "\(found)")
-        // The next lower qualities do not meet it, as far as encoders have so many.
-        #expect(found > bound * 0.7, "\(found)")
+        // The highest quality that gives a shorter file does not meet it.
+        var (lower, upper) = (5, 100)
+        while upper - lower > 1 {
+            let middle = (lower + upper) / 2
+            let length = try await fixture.get("/q:\(middle)/plain/local:///a.png@\(format)").body.count
+            if length < answer.body.count { lower = middle } else { upper = middle }
+        }
+        let shorter = try await fixture.get("/q:\(lower)/plain/local:///a.png@\(format)")
+        #expect(shorter.body.count < answer.body.count)
+        #expect(try dissimilarity(shorter) > bound)
     }
 
     @Test func theBestFormatIsTheShortestWithinTheBound() async throws {
