@@ -93,13 +93,15 @@ run_tests = $(limited) swift test --skip-build --no-parallel
 # Tests that compute take half of the time, those that wait for servers, programs and windows the other half, so they run at the same
 # time. The latter take precedence.
 computing_tests := WebImage(Core|Coding|Formats|Processing|Drawing|Caching|Animation)Tests\.
-program_tests := WebImage(CLI|Isolation|Server|Service)Tests\.
+program_tests := WebImage(CLI|Server|Service)Tests\.
+isolation_tests := WebImageIsolationTests\.
 test_options = --skip-build --no-parallel --ignore-lock --scratch-path $(scratch)
 run_all_tests = $(limited) \
 	nice swift test $(test_options) --disable-xctest --filter '$(computing_tests)' --- \
 	$(if $(has_views),swift test $(test_options) --disable-swift-testing ---) \
 	swift test $(test_options) --disable-xctest --filter '$(program_tests)' --- \
-	swift test $(test_options) --disable-xctest --skip '$(computing_tests)|$(program_tests)'
+	swift test $(test_options) --disable-xctest --filter '$(isolation_tests)' --- \
+	swift test $(test_options) --disable-xctest --skip '$(computing_tests)|$(program_tests)|$(isolation_tests)'
 
 build-tests: ## Build all programs and tests for debugging.
 	@Scripts/setup build test
