@@ -37,7 +37,7 @@ import WebImageCore
         return try channel.receive(until: deadline, within: Channel.Limit(deadline: deadline))
     }
 
-    /// The reason why the next message is none.
+    /// Why the next message is invalid.
     private func failure() -> String? {
         do {
             _ = try receive()

@@ -32,7 +32,7 @@ import WebImageCore
                 "a first message", [.replyOf(try done(.ready(version: "", SandboxReport(layers: [], errors: [:]))))],
                 .error
             ),
-            ("a cancellation of nobody", [.replyOf(try done(.failure(.cancelled)))], .error),
+            ("a cancellation without a request for it", [.replyOf(try done(.failure(.cancelled)))], .error),
             ("no content", [.replyOf(Data())], .error),
             ("no packet", [.packet(Data())], .error),
             ("an empty message", [.packet(Data([0]))], .error),
@@ -78,7 +78,7 @@ import WebImageCore
                 switch result {
                 case .success: #expect(expected == .anything, "\(name) at \(request)")
                 case .failure(let error as WebImageError):
-                    // It does not wait for the deadline, and nobody has cancelled.
+                    // It does not wait for the deadline, and the request was not cancelled.
                     switch error {
                     case .isolation(.png, .timedOut, _), .cancelled: Issue.record("\(name) at \(request): \(error)")
                     default: break
@@ -93,7 +93,7 @@ import WebImageCore
         await process.end(before)
     }
 
-    /// It would take the processor, or the thread that waits, for ever.
+    /// It would take the processor, or the thread that waits, endlessly.
     @Test(arguments: [
         [Script.Action.sleep], [.work], [.stop], [.packet(full(1)), .sleep], [.closeChannel],
         [.again([.receive])],

@@ -189,7 +189,7 @@ extension WebImageManager.Configuration {
     ///
     /// It loads only http and https URLs from the public internet, and no files. The limits on time and size are those
     /// of ``ImageDownloader/Configuration/server``. All formats are decoded in processes of the program `webimage-decoder`, without which nothing
-    /// is decoded. One of these processes is always ready. A decode has 256 MiB of memory and 10 s of processor time.
+    /// is decoded. One of these processes is always ready. A decode has 256 MiB of memory and 5 s of processor time.
     ///
     /// All these configurations share one downloader and one cache. The cache is separate from ``ImageCache/shared``,
     /// so that users cannot get images that the program itself has loaded from elsewhere.

@@ -141,7 +141,7 @@ public struct DecodingLimits: Codable, Sendable, Hashable {
     /// metadata; 10 s by default. `nil` means no limit. Exceeding it throws ``WebImageError/LimitFailure/processorTime(seconds:)``.
     ///
     /// Decoders of this package and custom ones stop at the next check of ``DecodingOptions/cancellation``. A custom decoder that never
-    /// checks it is not stopped. A decoder process is ended by the kernel, up to 2 s later, and the time of all its threads counts. It is
+    /// checks it is not stopped, and frames of its animations have no limit. A decoder process is ended by the kernel, up to 2 s later, and the time of all its threads counts. It is
     /// also ended after twice this time and a second by the clock, waiting included.
     public var processorTime: Duration?
 

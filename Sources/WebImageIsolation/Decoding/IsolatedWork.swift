@@ -134,7 +134,7 @@ struct IsolatedWork: Sendable {
     private func success(_ reply: DecoderReply, _ limit: WaitLimit) throws -> DecoderReply {
         guard case .failure(let failure) = reply else { return reply }
         let error = failure.error
-        if error == .cancelled, !limit.isCancelled { throw InvalidMessage("nobody has cancelled") }
+        if error == .cancelled, !limit.isCancelled { throw InvalidMessage("it was not cancelled") }
         throw error
     }
 

@@ -36,7 +36,7 @@ final class DecoderProcess: @unchecked Sendable {
     /// Whether it has left its place to another; under the pool's lock.
     var isSlow = false
     private(set) var hasLowPriority = false
-    /// Whether it was ended because nobody waits for its image any more.
+    /// Whether it was ended because its request was cancelled.
     private(set) var wasCancelled = false
 
     /// Why a request has no reply.
