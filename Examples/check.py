@@ -35,6 +35,27 @@ def expect(actual, expected):
     assert actual == expected, f"{actual} is not {expected}"
 
 
+def check_failure(program, status, *arguments):
+    """It ends with a message and without a crash."""
+    command = [programs / program, *map(str, arguments)]
+    result = subprocess.run(command, cwd=scratch, timeout=60, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+    assert result.returncode == status and 0 < len(result.stdout.splitlines()) < 3, (command, result)
+
+
+def check_failures(origin):
+    for program in ("Thumbnailer", "FolderCache", "ArchiveLoader"):
+        check_failure(program, 1 if program == "Thumbnailer" else 2)
+    for url in (f"{origin}/none.png", "nonsense", "http://127.0.0.1:1/a.png"):
+        check_failure("Thumbnailer", 1, url)
+        check_failure("FolderCache", 1, "folder", url)
+    check_failure("ArchiveLoader", 1, "none.tar")
+    if (programs / "ContactSheet").exists():
+        check_failure("ContactSheet", 2)
+        check_failure("ContactSheet", 1, "none/sheet.jpg", PHOTOGRAPH)
+        for program in ("ImageWindow", "PhotoPile", "Feed"):
+            check_failure(program, 2)
+
+
 def check_thumbnailer():
     run("Thumbnailer", PHOTOGRAPH.as_uri())
     image = Image.open(scratch / "Garden-small.jpg")
@@ -110,6 +131,7 @@ check_archive_loader()
 server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), functools.partial(FolderHandler, directory=str(scratch)))
 threading.Thread(target=server.serve_forever, daemon=True).start()
 check_folder_cache(f"http://127.0.0.1:{server.server_port}")
+check_failures(f"http://127.0.0.1:{server.server_port}")
 check_image_gateway()
 if (programs / "ContactSheet").exists():
     check_contact_sheet()

@@ -5,7 +5,7 @@ import WebImageDrawing
 /// `ContactSheet SHEET.jpg FILE|URL…` draws thumbnails of images on a sheet, each above its name.
 @main
 enum Program {
-    static func main() async throws {
+    static func main() async {
         guard CommandLine.arguments.count > 2 else {
             print("Usage: ContactSheet SHEET.jpg FILE|URL…")
             exit(2)
@@ -13,8 +13,13 @@ enum Program {
         let urls = CommandLine.arguments.dropFirst(2).map { text in
             URL(string: text).flatMap { $0.scheme == nil ? nil : $0 } ?? URL(fileURLWithPath: text)
         }
-        let jpeg = try CodecRegistry.shared.encode(sheet(of: urls, await thumbnails(of: urls)), as: .jpeg)
-        try jpeg.write(to: URL(fileURLWithPath: CommandLine.arguments[1]))
+        do {
+            let jpeg = try CodecRegistry.shared.encode(sheet(of: urls, await thumbnails(of: urls)), as: .jpeg)
+            try jpeg.write(to: URL(fileURLWithPath: CommandLine.arguments[1]))
+        } catch {
+            print(error.localizedDescription)
+            exit(1)
+        }
     }
 
     /// The side of a thumbnail in pixels, and that of its cell.

@@ -5,7 +5,17 @@ import WebImageService
 /// Answers one request, which a web server describes as a CGI program's (RFC 3875).
 @main
 enum Program {
-    static func main() async throws {
+    static func main() async {
+        do {
+            try await answer()
+        } catch {
+            // The CGI server logs it.
+            try? FileHandle.standardError.write(contentsOf: Data("ImageGateway: \(error)\n".utf8))
+            exit(1)
+        }
+    }
+
+    static func answer() async throws {
         let environment = ProcessInfo.processInfo.environment
         var configuration = ImageService.Configuration()
         configuration.folder = environment["IMAGE_FOLDER"].map { URL(filePath: $0, directoryHint: .isDirectory) }

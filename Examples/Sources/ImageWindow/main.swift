@@ -1,12 +1,19 @@
-import CGTK  // GTK's headers; any Swift binding of GTK 4 will do
+import CGTK  // GTK's headers
 import Foundation
 import WebImageGTK
 
+guard CommandLine.arguments.count == 2 else {
+    print("Usage: ImageWindow URL")
+    exit(2)
+}
 gtk_init()
 let picture = WebPicture()
-picture.setImage(URL(string: CommandLine.arguments.last ?? ""), placeholder: .color(.black), options: .fadeIn)
+picture.setImage(CommandLine.arguments[1], placeholder: .color(.black), options: .fadeIn) { result in
+    if case .failure(let error) = result { print(error) }
+}
 let widget = gtk_window_new()
 let window = UnsafeMutableRawPointer(widget)?.assumingMemoryBound(to: GtkWindow.self)
+gtk_window_set_title(window, "Image")
 gtk_window_set_default_size(window, 800, 500)
 gtk_window_set_child(window, picture.widget)
 gtk_window_present(window)

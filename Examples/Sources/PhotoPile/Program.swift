@@ -1,10 +1,15 @@
 import CGTK
+import Foundation
 import WebImageGTK
 
 /// `PhotoPile URL…` shows photographs as a pile.
 @main
 enum Program {
     @MainActor static func main() {
+        guard CommandLine.arguments.count > 1 else {
+            print("Usage: PhotoPile URL…")
+            exit(2)
+        }
         gtk_init()
         let pile = PhotoPile(Array(CommandLine.arguments.dropFirst()))
         let widget = gtk_window_new()

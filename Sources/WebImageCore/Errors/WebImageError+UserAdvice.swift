@@ -4,6 +4,7 @@ extension WebImageError {
     package var userAdvice: String? {
         switch self {
         case .invalidRequest(.unsupportedScheme, _): "Use an https, http, file or data URL, or a path."
+        case .blocked(.host, _): nil
         case .blocked(.insecureRedirect, _): "If you trust the network, load the redirect's target."
         case .blocked(.failedBefore, _): "Try again in some minutes."
         case .httpStatus(401, _): nil
