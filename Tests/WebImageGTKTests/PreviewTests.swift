@@ -49,7 +49,8 @@ final class PicturePreviewTests: GTKTestCase {
             defer { window.close() }
             window.show(picture)
             let url = try fixture.url("film")
-            let file = try film(frameCount: 10, duration: 0.02)
+            // The last frame stays until it is seen, on a busy machine too.
+            let file = try film(frameCount: 10, duration: 0.02, lastDuration: 100)
             picture.setImage(url, loadOptions: .progressive, manager: fixture.manager)
             let load = fixture.loader.lastLoad(of: url)
             load?.begin(expectedByteCount: Int64(file.count))
@@ -196,11 +197,14 @@ private func rows(_ count: Int) throws -> Image {
 }
 
 /// An animation of so many frames, each of another grey, as GIF.
-func film(frameCount: Int, duration: Double, width: Int = 40) throws -> Data {
+func film(frameCount: Int, duration: Double, lastDuration: Double? = nil, width: Int = 40) throws -> Data {
     var animation = EncodableAnimation()
     for number in 0..<frameCount {
         let value = UInt8(number * 200 / frameCount + 20)
-        animation.append(try Swatch(red: value, green: value, blue: value, width: width).image(), duration: duration)
+        let isLast = number == frameCount - 1
+        animation.append(
+            try Swatch(red: value, green: value, blue: value, width: width).image(),
+            duration: isLast ? lastDuration ?? duration : duration)
     }
     return try CodecRegistry.shared.encode(animation, as: .gif)
 }
