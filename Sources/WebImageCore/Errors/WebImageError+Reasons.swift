@@ -39,8 +39,6 @@ extension WebImageError.BlockReason {
 
     var advice: String? {
         switch self {
-        case .host(let host):
-            "If you trust it, allow it: AddressPolicy.allowedNetworks has exceptions, such as 127.0.0.0/8. \(Self.sharedManager(host))"
         case .host:
             "If you trust the server, add its network to allowedNetworks of the AddressPolicy, or use a manager without a policy."
         case .insecureRedirect: "Allow downgrades if you trust the network."
