@@ -49,9 +49,6 @@ G_BEGIN_DECLS
  * @WEB_IMAGE_ERROR_INVALID_FRAMES: the frames cannot form an animation
  * @WEB_IMAGE_ERROR_TOO_MUCH_MEMORY: decoding takes more memory than allowed
  * @WEB_IMAGE_ERROR_NO_PAGE: the file has no such page
- * @WEB_IMAGE_ERROR_NO_DECODING_THREAD: too many decodes have run over their time limit
- * @WEB_IMAGE_ERROR_NOT_ISOLATED: the format is decoded only in a process of its own
- * @WEB_IMAGE_ERROR_TOO_COMPLEX: the image is too complex to draw
  * @WEB_IMAGE_ERROR_PROCESSING: a processor failed, or a text describes none
  * @WEB_IMAGE_ERROR_DRAWING: a drawing failed
  * @WEB_IMAGE_ERROR_ISOLATION: the process that decodes failed
@@ -110,9 +107,6 @@ typedef enum {
     WEB_IMAGE_ERROR_INVALID_FRAMES = 311,
     WEB_IMAGE_ERROR_TOO_MUCH_MEMORY = 312,
     WEB_IMAGE_ERROR_NO_PAGE = 313,
-    WEB_IMAGE_ERROR_NO_DECODING_THREAD = 314,
-    WEB_IMAGE_ERROR_NOT_ISOLATED = 315,
-    WEB_IMAGE_ERROR_TOO_COMPLEX = 316,
     WEB_IMAGE_ERROR_PROCESSING = 320,
     WEB_IMAGE_ERROR_DRAWING = 322,
     WEB_IMAGE_ERROR_ISOLATION = 330,
