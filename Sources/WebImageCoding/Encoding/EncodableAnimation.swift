@@ -67,7 +67,7 @@ public struct EncodableAnimation: Sendable {
     /// Appends an encoded image in any format that `registry` reads, or the first frame of an animated one. It is
     /// decoded when the animation is encoded; data mapped from a file takes no memory until then.
     ///
-    /// - Parameter duration: in seconds; as in ``append(_:duration:)``.
+    /// - Parameter duration: in seconds; as in ``append(_:duration:)-(Data,_)``.
     public mutating func append(_ data: Data, duration: Double, registry: CodecRegistry) {
         frames.append(Frame(duration: duration, content: .data(data, registry)))
     }
