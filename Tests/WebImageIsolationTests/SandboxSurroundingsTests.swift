@@ -80,6 +80,8 @@ import Testing
     @Test(arguments: ["plain", "groups docker", "nobody flatpak"]) func itHasNoPrivileges(situations: String) throws {
         guard geteuid() == 0 || situations == "plain" else { return }
         let probe = try SandboxProbe(situations)
+        // The supervisor drops its privileges before it does anything for the program.
+        #expect(probe.limit(memoryByteCount: 1 << 20))
         for process in [try probe.innerPid(), Int(probe.process.pid)] {
             let status = try status(of: process)
             for name in ["CapInh", "CapPrm", "CapEff", "CapAmb"] {
@@ -140,6 +142,7 @@ import Testing
     @Test func theSupervisorHoldsOnlyItsControl() throws {
         guard geteuid() == 0 else { return }
         let probe = try SandboxProbe()
+        #expect(probe.limit(memoryByteCount: 1 << 20))
         guard let supervisor = entries("/proc/\(probe.process.pid)/fd"),
             let inner = entries("/proc/\(try probe.innerPid())/fd")
         else {
@@ -215,6 +218,8 @@ import Testing
         let threads = try #require(entries("/proc/\(process)/task"))
         #expect(threads.count > 32)
         #expect(threads.allSatisfy { getpriority(target, id_t($0) ?? 0) == 19 })
+        // SCHED_IDLE: a waking thread of another process need not wait for the end of a slice.
+        #expect(threads.allSatisfy { sched_getscheduler(pid_t($0) ?? 0) == 5 })
         #expect(getpriority(target, id_t(probe.process.pid)) == getpriority(target, 0))
     }
 }
