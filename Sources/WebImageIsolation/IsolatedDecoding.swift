@@ -99,6 +99,19 @@ public final class IsolatedDecoding: Sendable {
     /// Whether there is a program to start.
     var hasProgram: Bool { (try? configuration.location.path()) != nil }
 
+    /// The number of images that have taken longer than ``Configuration/slowPeriod``, and are not done.
+    package var slowImageCount: Int { pool.slowImageCount }
+
+    /// Calls `body` after ``slowImageCount`` has grown, on any thread, until the observer is removed.
+    package func observeSlowImages(by observer: AnyObject, _ body: @escaping @Sendable () -> Void) {
+        pool.state.withLock { $0.slowImageObservers[ObjectIdentifier(observer)] = body }
+    }
+
+    /// Ends the calls for an observer.
+    package func removeSlowImageObserver(_ observer: AnyObject) {
+        _ = pool.state.withLock { $0.slowImageObservers.removeValue(forKey: ObjectIdentifier(observer)) }
+    }
+
     /// Starts a process if the configuration keeps one ready. Does not wait for it.
     package func prepare() { pool.changeState { _ in } }
 

@@ -152,7 +152,8 @@ extension ImageService {
         public var encodingCount = 24
         /// The time for a request; 30 s by default.
         public var time: Duration = .seconds(30)
-        /// The results that are made at a time; by default four for each processor, most of which wait for their sources.
+        /// The results that are made at a time; by default four for each processor, most of which wait for their sources. Images whose decoding takes
+        /// longer than 0.3 s do not count, up to ``queueLength`` of them.
         public var workCount = 4 * PlatformThread.processorCount
         /// The results that may wait for those; 256 by default. Beyond it, requests are refused with 429.
         public var queueLength = 256

@@ -116,7 +116,8 @@ public final class ImageService: Sendable {
         results = ResultStore(
             memory: MemoryCache(costLimit: configuration.memoryByteCount), disk: configuration.disk,
             shared: configuration.shared,
-            places: WorkPlaces(placeCount: limits.workCount, queueLength: limits.queueLength),
+            places: WorkPlaces(
+                placeCount: limits.workCount, queueLength: limits.queueLength, isolation: images.isolatedDecoding),
             lookUps: WorkPlaces(placeCount: waitingCount, queueLength: 0), work: work,
             now: configuration.now, settings: { maker.settings(of: $0) }, make: { await maker.result(of: $0) })
     }

@@ -226,4 +226,42 @@ struct HostileTests {
         try await fixture.serve("/a.png", width: 100, height: 100)
         #expect(try await fixture.get("/w:4/plain/{}/a.png").status == 413)
     }
+
+    private static let readsDrawings =
+        (try? CodecRegistry.shared.info(of: Data("<svg xmlns='http://www.w3.org/2000/svg' width='1' height='1'/>".utf8)))
+        != nil
+
+    /// Drawings that take long wait for each other, and leave the places of the service to others.
+    @Test(.enabled(if: readsDrawings, "webimage-decoder was built without SVG"))
+    func imagesThatTakeLongDoNotHoldAllPlaces() async throws {
+        let rules = (0..<20_000).map { "g g g g g g rect:nth-child(\($0)){fill:red}" }.joined()
+        let groups = (String(repeating: "<g>", count: 10), String(repeating: "</g>", count: 10))
+        let shapes = String(repeating: "<rect/>", count: 5000)
+        let drawing = """
+            <svg xmlns="http://www.w3.org/2000/svg" width="100" height="100"><style>\(rules)</style>\(groups.0)\(shapes)\(groups.1)</svg>
+            """
+        let directory = try TemporaryDirectory()
+        try directory.write(Data(drawing.utf8), to: "slow.svg")
+        let image = try CodecRegistry.shared.encode(ServiceFixture.picture(width: 40, height: 30), as: .png)
+        try directory.write(image, to: "a.png")
+        let service = try ServiceFixture {
+            $0.folder = URL(filePath: directory.path, directoryHint: .isDirectory)
+            $0.limits.workCount = 2
+        }
+        func timeouts() -> Int? { IsolatedDecoding.shared.blockingStatus.counters.failures[.svg] }
+        let before = timeouts()
+        let bombs = (1...4).map { width in
+            Task { try await service.get("/rs:fit:\(width):9/plain/local:///slow.svg@png").status }
+        }
+        // They have the only two places.
+        while service.service.counters.waiting < 2, !Task.isCancelled { await Task.yield() }
+        #expect(try await service.get("/rs:fit:20:20/plain/local:///a.png@jpg").status == 200)
+        // They still work: each has the processor for seconds, and one has it at a time.
+        #expect(service.service.counters.running + service.service.counters.waiting == 4)
+        // Without clients it ends, also while it reads the size.
+        for bomb in bombs { bomb.cancel() }
+        for bomb in bombs { _ = try await bomb.value }
+        await service.service.stop()
+        #expect(timeouts() == before && IsolatedDecoding.shared.slowImageCount == 0)
+    }
 }

@@ -383,7 +383,7 @@ extension Pipeline {
         of data: Data, _ context: LoadContext, options: DecodingOptions
     ) throws(WebImageError) -> (image: Image, info: ImageInfo?) {
         if context.request.options.contains(.ignoreDecoding) {
-            let info = try codecs.info(of: data, limits: options.limits)
+            let info = try codecs.info(of: data, limits: options.limits, cancellation: options.cancellation)
             try options.limits.check(info.size)
             return (try Self.placeholder(for: data, info), info)
         }

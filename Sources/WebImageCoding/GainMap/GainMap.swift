@@ -77,7 +77,8 @@ extension CodecRegistry {
         of data: Data, _ info: ImageInfo, options: DecodingOptions
     ) throws(WebImageError) -> GainMap? {
         guard info.hasGainMap, info.frameCount == 1, !info.isHDR,
-            let decoder = decoder(of: info.format)?.limited(to: options.limits) as? any GainMapDecoder
+            let decoder = decoder(of: info.format)?
+                .limited(to: options.limits, cancellation: options.cancellation) as? any GainMapDecoder
         else { return nil }
         do throws(WebImageError) {
             guard let stored = try decoder.gainMap(of: data), stored.metadata.brightens else { return nil }

@@ -173,10 +173,12 @@ public final class CodecRegistry: Sendable {
     ///   ``WebImageError/decoding(format:reason:url:)``.
     public func info(of data: Data) throws(WebImageError) -> ImageInfo { try info(of: data, limits: .default) }
 
-    /// Reads the same within the limits on time and memory of a decoder process.
-    package func info(of data: Data, limits: DecodingLimits) throws(WebImageError) -> ImageInfo {
+    /// Reads the same within the limits on time and memory of a decoder process, until it is cancelled.
+    package func info(
+        of data: Data, limits: DecodingLimits, cancellation: Cancellation? = nil
+    ) throws(WebImageError) -> ImageInfo {
         try firstResult(for: data) { (decoder, _) throws(WebImageError) in
-            try decoder.limited(to: limits).info(of: data)
+            try decoder.limited(to: limits, cancellation: cancellation).info(of: data)
         }
     }
 
@@ -188,10 +190,13 @@ public final class CodecRegistry: Sendable {
         try metadata(of: data, limits: .default)
     }
 
-    /// Reads the same within the limits on time and memory of a decoder process.
-    package func metadata(of data: Data, limits: DecodingLimits) throws(WebImageError) -> ImageMetadata {
+    /// Reads the same within the limits on time and memory of a decoder process, until it is cancelled.
+    package func metadata(
+        of data: Data, limits: DecodingLimits, cancellation: Cancellation? = nil
+    ) throws(WebImageError) -> ImageMetadata {
         try firstResult(for: data) { (decoder, _) throws(WebImageError) in
-            try (decoder.limited(to: limits) as? any MetadataDecoder)?.metadata(of: data) ?? ImageMetadata()
+            let decoder = decoder.limited(to: limits, cancellation: cancellation) as? any MetadataDecoder
+            return try decoder?.metadata(of: data) ?? ImageMetadata()
         }
     }
 
@@ -203,7 +208,7 @@ public final class CodecRegistry: Sendable {
         of data: Data, limits: DecodingLimits = .default
     ) throws(WebImageError) -> ColorProfile? {
         try firstResult(for: data) { (decoder, _) throws(WebImageError) in
-            try (decoder.limited(to: limits) as? any ProfileDecoder)?.colorProfile(of: data)
+            try (decoder.limited(to: limits, cancellation: nil) as? any ProfileDecoder)?.colorProfile(of: data)
         }
     }
 
@@ -264,7 +269,7 @@ public final class CodecRegistry: Sendable {
         for decoder in contents.candidates.lazy.map(\.decoder) where decoder.canDecode(prefix) {
             do {
                 // Unlike decoding, a decoder without an answer passes the bytes on.
-                guard let probe = try decoder.limited(to: limits).probe(prefix) else { continue }
+                guard let probe = try decoder.limited(to: limits, cancellation: nil).probe(prefix) else { continue }
                 try limits.check(probe.size)
                 return probe
             } catch .decoding(_, .unsupported, _) {

@@ -113,8 +113,9 @@ package protocol AnimationEncoder: ImageEncoder {
 
 /// A decoder that also reads a file's beginning, and animations without decoding a frame.
 package protocol ProbingDecoder: ImageDecoder {
-    /// Returns the decoder with other limits on the time and the memory for everything but pixels, if it works in another process.
-    func limited(to limits: DecodingLimits) -> Self
+    /// Returns the decoder with other limits on the time and the memory for everything but pixels, and with what cancels it, if it works in
+    /// another process.
+    func limited(to limits: DecodingLimits, cancellation: Cancellation?) -> Self
 
     /// Returns what the first bytes of a file tell; `nil` if they are too few, or if the first MiB does not contain the
     /// size.
@@ -144,13 +145,13 @@ package protocol ProbingIncrementalDecoder: IncrementalImageDecoder {
 }
 
 extension ProbingDecoder {
-    package func limited(to limits: DecodingLimits) -> Self { self }
+    package func limited(to limits: DecodingLimits, cancellation: Cancellation?) -> Self { self }
 }
 
 // Custom decoders have none of these.
 extension ImageDecoder {
-    package func limited(to limits: DecodingLimits) -> any ImageDecoder {
-        (self as? any ProbingDecoder)?.limited(to: limits) ?? self
+    package func limited(to limits: DecodingLimits, cancellation: Cancellation?) -> any ImageDecoder {
+        (self as? any ProbingDecoder)?.limited(to: limits, cancellation: cancellation) ?? self
     }
 
     package func probe(_ prefix: Data) throws(WebImageError) -> ImageProbe? {

@@ -6,7 +6,7 @@ internal import WebImageCore
 struct IsolatedDecoder: ExternalCodec, ProbingDecoder, MetadataDecoder, ProfileDecoder, GainMapDecoder {
     private let work: IsolatedWork
     /// For everything but pixels.
-    private var limits = DecodingLimits.default
+    private var terms = IsolatedWork.Terms(.default)
 
     init(_ format: ImageFormat, isolation: IsolatedDecoding, policy: IsolationPolicy) {
         self.init(IsolatedWork(isolation: isolation, format: format, policy: policy))
@@ -20,9 +20,9 @@ struct IsolatedDecoder: ExternalCodec, ProbingDecoder, MetadataDecoder, ProfileD
 
     var format: ImageFormat { work.format }
 
-    func limited(to limits: DecodingLimits) -> IsolatedDecoder {
+    func limited(to limits: DecodingLimits, cancellation: Cancellation?) -> IsolatedDecoder {
         var decoder = self
-        decoder.limits = limits
+        decoder.terms = IsolatedWork.Terms(limits, cancellation: cancellation)
         return decoder
     }
 
@@ -30,7 +30,7 @@ struct IsolatedDecoder: ExternalCodec, ProbingDecoder, MetadataDecoder, ProfileD
 
     func info(of data: Data) throws(WebImageError) -> ImageInfo {
         try work.isolated { () throws in
-            try work.response(ProcessRequest(.info(format), input: work.input(data)), .init(limits)) { response in
+            try work.response(ProcessRequest(.info(format), input: work.input(data)), terms) { response in
                 guard case .info(let info) = response.reply, info.format == format else {
                     throw InvalidMessage("no info")
                 }
@@ -44,7 +44,7 @@ struct IsolatedDecoder: ExternalCodec, ProbingDecoder, MetadataDecoder, ProfileD
             let prefix = prefix.prefix(ImageProbe.byteLimit)
             guard !prefix.isEmpty else { return nil }
             let request = ProcessRequest(.probe(format), input: try work.input(prefix))
-            return try work.response(request, .init(limits)) { response in
+            return try work.response(request, terms) { response in
                 guard case .probe(let probe) = response.reply, probe?.format ?? format == format else {
                     throw InvalidMessage("no probe")
                 }
@@ -79,7 +79,7 @@ struct IsolatedDecoder: ExternalCodec, ProbingDecoder, MetadataDecoder, ProfileD
 
     private func parts(_ request: DecoderRequest, count: Int, of data: Data) throws -> [Data?] {
         let request = ProcessRequest(request, input: try work.input(data), outputByteCount: data.count + (1 << 20))
-        return try work.response(request, .init(limits)) { try work.parts($0, count: count) }
+        return try work.response(request, terms) { try work.parts($0, count: count) }
     }
 
     func decode(_ data: Data, options: DecodingOptions) throws(WebImageError) -> Image {

@@ -33,6 +33,12 @@ final class DecoderPool: Sendable {
         var overdue: [DecoderProcess] = []
         /// The number of processes that have to leave their place, and have not yet.
         var evictedCount = 0
+        /// The number of images that wait for a slow place.
+        var slowWaitingCount = 0
+        /// The number of images that take long: in slow places, before them, or with none to go to.
+        var slowImageCount: Int { slowCount + overdue.count + evictedCount + slowWaitingCount }
+        /// Called after ``slowImageCount`` has grown.
+        var slowImageObservers: [ObjectIdentifier: @Sendable () -> Void] = [:]
         /// Those that wait for the thread that leased them; they do not count as busy.
         var suspended: [DecoderProcess] = []
         var waiting = PriorityQueue<Waiter>()
@@ -76,6 +82,7 @@ final class DecoderPool: Sendable {
     var idleCount: Int { state.withLock { $0.idle.count } }
     var busyCount: Int { state.withLock { $0.busyCount } }
     var slowCount: Int { state.withLock { $0.slowCount } }
+    var slowImageCount: Int { state.withLock { $0.slowImageCount } }
     var waitingCount: Int { state.withLock { $0.waiting.count } }
     private var slowLimit: Int { max(1, configuration.processCount / 2) }
 
@@ -131,7 +138,9 @@ final class DecoderPool: Sendable {
         _ wanted: DecoderProcess?, _ priority: LoadPriority, _ place: Place, _ limit: WaitLimit
     ) throws -> DecoderProcess {
         leaveParent()
+        defer { if place == .slow { state.withLock { $0.slowWaitingCount -= 1 } } }
         let waiter = changeState { state in
+            if place == .slow { state.slowWaitingCount += 1 }
             state.lastPosition += 1
             let waiter = Waiter(wanted: wanted, priority: priority, place: place, position: state.lastPosition)
             enqueue(waiter, &state)
@@ -162,12 +171,14 @@ final class DecoderPool: Sendable {
 
     /// Changes the state, and gives what is free to those that wait.
     @discardableResult func changeState<Result>(_ change: (inout State) -> Result) -> Result {
-        let (result, served, startCount) = state.withLock { state in
+        let (result, served, startCount, observers) = state.withLock { state in
+            let slowImageCount = state.slowImageCount
             let result = change(&state)
             let (served, startCount) = serve(&state)
-            return (result, served, startCount)
+            return (result, served, startCount, state.slowImageCount > slowImageCount ? state.slowImageObservers : [:])
         }
         for waiter in served { waiter.semaphore.signal() }
+        for observer in observers.values { observer() }
         for _ in 0..<startCount {
             if !PlatformThread.start(name: "webimage-start", { [weak self] in self?.addProcess() }) {
                 noteStart(.failure(UnavailableDecoder("the system has no thread")))

@@ -196,13 +196,14 @@ private struct UploadWork {
     }
 
     private func description() throws(WebImageError) -> (ImageInfo, EXIFFields?, Image) {
-        let info = try maker.info(of: data)
+        let info = try maker.info(of: data, cancellation)
         // Decoding all of it shows damage, wherever it is.
         let options = DecodingOptions(
             thumbnail: Thumbnail(.pixels(width: 256, height: 256)), firstFrameOnly: true, allowsDamage: false,
             limits: maker.limits.decoding, cancellation: cancellation)
         let image = try maker.codecs.decode(data, options: options)
-        let exif = try maker.codecs.metadata(of: data, limits: maker.limits.decoding).exif
-        return (info, exif.flatMap { EXIFFields($0) }, image)
+        let metadata = try maker.codecs.metadata(
+            of: data, limits: maker.limits.decoding, cancellation: cancellation)
+        return (info, metadata.exif.flatMap { EXIFFields($0) }, image)
     }
 }

@@ -51,7 +51,9 @@ struct ImageDescription: Sendable, Hashable {
         var output = Output(
             format: info.format.name, mimeType: info.format.mimeType, width: info.size.width, height: info.size.height,
             byteCount: data.count, frameCount: info.frameCount, hasAlpha: info.hasAlpha)
-        let fields = try codecs.metadata(of: data, limits: limits).exif.flatMap { EXIFFields($0) }
+        let fields = try codecs.metadata(of: data, limits: limits, cancellation: cancellation).exif.flatMap {
+            EXIFFields($0)
+        }
         output.orientation = fields?.orientation ?? 1
         if exif { output.exif = fields.map(Self.texts) ?? [:] }
         if needsPixels {

@@ -142,7 +142,7 @@ struct ResultMaker: Sendable {
 
     private func file(_ order: Order, _ source: Source, _ cancellation: Cancellation) throws(Refusal) -> File {
         do throws(WebImageError) {
-            let info = try info(of: source.data)
+            let info = try info(of: source.data, cancellation)
             guard let description = order.key.info else {
                 return try file(order.recipe, order.formats, source.data, info, cancellation)
             }
@@ -176,20 +176,22 @@ struct ResultMaker: Sendable {
         let encoding = ResultEncoding(
             maker: self, recipe: recipe, image: image,
             gainMap: mayHaveGainMap ? try gainMap(of: data, info, for: image, geometry, cancellation) : nil,
-            metadata: try metadata(recipe, data), cancellation: cancellation)
+            metadata: try metadata(recipe, data, cancellation), cancellation: cancellation)
         return try encoding.file(candidates, info.format)
     }
 
     /// What the result keeps.
-    private func metadata(_ recipe: Recipe, _ original: Data) throws(WebImageError) -> ImageMetadata? {
+    private func metadata(
+        _ recipe: Recipe, _ original: Data, _ cancellation: Cancellation
+    ) throws(WebImageError) -> ImageMetadata? {
         guard !recipe.stripsMetadata || recipe.keepsCopyright else { return nil }
-        let metadata = try codecs.metadata(of: original, limits: limits.decoding)
+        let metadata = try codecs.metadata(of: original, limits: limits.decoding, cancellation: cancellation)
         return recipe.stripsMetadata ? metadata.copyright : metadata
     }
 
     /// What the header of a file says, if it is within the limits.
-    func info(of data: Data) throws(WebImageError) -> ImageInfo {
-        let info = try codecs.info(of: data, limits: limits.decoding)
+    func info(of data: Data, _ cancellation: Cancellation) throws(WebImageError) -> ImageInfo {
+        let info = try codecs.info(of: data, limits: limits.decoding, cancellation: cancellation)
         guard info.size.pixelCount <= limits.decoding.pixelCount else {
             throw .limitExceeded(reason: .pixels(size: info.size, limit: limits.decoding.pixelCount))
         }
@@ -214,8 +216,8 @@ struct ResultMaker: Sendable {
         }
         var orientation = ImageOrientation.up
         if !recipe.isUpright {
-            let number = try codecs.metadata(of: data, limits: limits.decoding).exif.flatMap { EXIFFields($0) }?
-                .orientation
+            let metadata = try codecs.metadata(of: data, limits: limits.decoding, cancellation: cancellation)
+            let number = metadata.exif.flatMap { EXIFFields($0) }?.orientation
             orientation = number.flatMap { ImageOrientation(rawValue: $0) } ?? .up
         }
         let turn = Turn(recipe, orientation: orientation)

@@ -1,6 +1,9 @@
 internal import WebImageCore
+internal import WebImageIsolation
 
 /// A limit on the results that are made at a time, and on those that wait. What is beyond both is refused at once.
+///
+/// Images that take long do not count: they wait for each other in ``IsolatedDecoding``, and a few of them would hold all places.
 final class WorkPlaces: Sendable {
     private struct State {
         var runningCount = 0
@@ -9,13 +12,21 @@ final class WorkPlaces: Sendable {
         var lastNumber = 0
     }
 
-    private let placeCount: Int
+    private let usualPlaceCount: Int
     private let queueLength: Int
+    private let isolation: IsolatedDecoding?
     private let state = Lock(State())
 
-    init(placeCount: Int, queueLength: Int) {
-        (self.placeCount, self.queueLength) = (max(1, placeCount), max(0, queueLength))
+    /// - Parameter isolation: whose slow images leave their places to as many other results, at most `queueLength`.
+    init(placeCount: Int, queueLength: Int, isolation: IsolatedDecoding? = nil) {
+        (usualPlaceCount, self.queueLength) = (max(1, placeCount), max(0, queueLength))
+        self.isolation = isolation
+        isolation?.observeSlowImages(by: self) { [weak self] in self?.admit() }
     }
+
+    deinit { isolation?.removeSlowImageObserver(self) }
+
+    private var placeCount: Int { usualPlaceCount + min(isolation?.slowImageCount ?? 0, queueLength) }
 
     var runningCount: Int { state.withLock { $0.runningCount } }
     var waitingCount: Int { state.withLock { $0.waiting.count } }
@@ -56,19 +67,19 @@ final class WorkPlaces: Sendable {
         }
         guard hasPlace else { return nil }
         let result = await body()
-        leave()
+        state.withLock { $0.runningCount -= 1 }
+        admit()
         return result
     }
 
-    /// Passes the place on.
-    private func leave() {
-        let next = state.withLock { state -> Waiter<Bool>? in
-            guard !state.waiting.isEmpty else {
-                state.runningCount -= 1
-                return nil
-            }
-            return state.waiting.removeFirst().waiter
+    /// Gives free places to those that wait.
+    private func admit() {
+        let admitted = state.withLock { state in
+            let count = min(max(0, placeCount - state.runningCount), state.waiting.count)
+            state.runningCount += count
+            defer { state.waiting.removeFirst(count) }
+            return state.waiting.prefix(count).map(\.waiter)
         }
-        next?.resume(true)
+        for waiter in admitted { waiter.resume(true) }
     }
 }
