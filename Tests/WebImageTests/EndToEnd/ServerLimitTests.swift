@@ -21,6 +21,8 @@ import WebImageTestSupport
         var settings = WebImageManager.Configuration.server
         settings.cache = ImageCache(memory: MemoryCache(costLimit: 1 << 20), disk: nil)
         settings.loaders = [downloader]
+        // A decoder with ThreadSanitizer needs more memory than its process may have.
+        settings.isolation = .libraryFormats
         let manager = WebImageManager(configuration: settings)
 
         let (errors, ended) = (LockBox<[WebImageError?]>([]), Countdown(3 * names.count))
