@@ -169,6 +169,10 @@ final class GallerySampleTests: GTKTestCase {
         XCTAssertEqual(search.photographs().map(\.name), ["LadyBird", "Sea"])
     }
 
+    func testBackgroundsOfTheUserComeFirst() {
+        XCTAssertEqual(PhotographSearch().folders.first, Trash().dataFolder + "/backgrounds")
+    }
+
     func testLandscapesReplacePhotographsWhereThereAreNone() throws {
         let photographs = PhotographSearch(folders: ["/no/such/folder"], count: 3).photographs()
         XCTAssertEqual(photographs.map(\.name), ["Landscape 1", "Landscape 2", "Landscape 3"])

@@ -1,3 +1,4 @@
+import CWebImageGTK
 import FoundationEssentials
 import WebImageGTK
 
@@ -7,10 +8,13 @@ struct Photograph: Sendable, Hashable {
     let url: URL
 }
 
-/// Finds photographs that are installed on the system, and draws landscapes where there are none.
+/// Finds photographs among the backgrounds of the user and of the system, and draws landscapes where there are none.
 struct PhotographSearch: Sendable {
-    /// The folders in which systems install backgrounds.
-    var folders = ["/usr/share/backgrounds", "/usr/share/wallpapers"]
+    /// The folder in which GNOME stores the backgrounds that a user adds, and those in which systems install backgrounds.
+    var folders = [
+        (g_get_user_data_dir().map { String(cString: $0) } ?? "") + "/backgrounds",
+        "/usr/share/backgrounds", "/usr/share/wallpapers",
+    ]
     var count = 6
 
     /// Photographs with rich colors and details, which come first. Many systems have them in a package of MATE.
