@@ -222,12 +222,20 @@ demo: ## Show photographs from a local server, first cold, then from disk.
 	@for product in webimage-decoder $(if $(has_views),Gallery,webimage); do $(build_debug) --product $$product || exit; done
 	@Demo/run $(scratch)/debug
 
+# What screenshots show, painted once.
+landscapes := .build/landscapes
+$(landscapes): Scripts/landscapes Scripts/painting.py Scripts/scenery.py
+	@Scripts/setup screenshots
+	@rm -rf $@ $@.new
+	@Scripts/landscapes $@.new && touch $@.new && mv $@.new $@
+
 SCREENSHOTS ?= .build/screenshots
-screenshots: ## Take screenshots of each page of the Gallery under Xvfb: 1280×900 and 480×700, light and dark, into SCREENSHOTS=…; QUICK=1 takes few.
+screenshots: $(landscapes) ## Take screenshots of each page of the Gallery under Xvfb: 1280×900 and 480×700, light and dark, into SCREENSHOTS=…; QUICK=1 takes few, DOCUMENTS=1 the pictures of the documents.
 	@Scripts/setup build screenshots
 	@for product in Gallery webimage-decoder; do \
 		$(if $(QUICK),$(build_debug),$(build) -c release) --product $$product || exit; done
-	@Scripts/screenshots $(scratch)/$(if $(QUICK),debug,release)/Gallery $(SCREENSHOTS) $(if $(QUICK),--quick) $(SCREENSHOT_OPTIONS)
+	@Scripts/screenshots $(scratch)/$(if $(QUICK),debug,release)/Gallery $(landscapes) \
+		$(if $(DOCUMENTS),Documentation/Images --documents,$(SCREENSHOTS) $(if $(QUICK),--quick)) $(SCREENSHOT_OPTIONS)
 
 # On an idle machine: other work changes the times.
 tasks: ## Run the 40 tasks of Documentation/Tasks.md with webimage and with other tools, and write their times into that page.
