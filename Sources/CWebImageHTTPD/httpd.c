@@ -3,6 +3,7 @@
 #include "CWebImageHTTPD.h"
 
 #include "acceptor.h"
+#include "head.h"
 
 #include <microhttpd.h>
 #include <pthread.h>
@@ -31,6 +32,8 @@ struct cwi_httpd {
 struct cwi_request {
     atomic_int reference_count;
     char *target;
+    // Where it was received.
+    uintptr_t target_place;
     char *method;
     cwi_field *fields;
     size_t field_count, field_capacity;
@@ -73,6 +76,7 @@ static void *begin(void *context, const char *target, struct MHD_Connection *con
     atomic_init(&request->reference_count, 1);
     pthread_mutex_init(&request->lock, NULL);
     request->target = strdup(target ? target : "");
+    request->target_place = (uintptr_t)target;
     request->connection = connection;
     return request;
 }
@@ -136,7 +140,7 @@ static enum MHD_Result refuse(
 static enum MHD_Result handle(
     void *context, struct MHD_Connection *connection, const char *url, const char *method, const char *version,
     const char *upload, size_t *upload_size, void **state) {
-    (void)url, (void)version, (void)upload;
+    (void)url, (void)upload;
     cwi_httpd *server = context;
     cwi_request *request = *state;
     if (!request || !request->target) return MHD_NO;
@@ -147,6 +151,9 @@ static enum MHD_Result handle(
         uint64_t *connection_number = number(connection);
         if (!connection_number || request->is_invalid || !request->method) return MHD_NO;
         request->connection_number = *connection_number;
+        cwi_request_line line = {method, request->target_place, strlen(request->target), version};
+        if (!cwi_head_is_valid(connection, request->target, line))
+            return refuse(server, request, connection, MHD_HTTP_BAD_REQUEST, "The head is not valid in HTTP/1.1.\n");
         // What has a body is no request for an image, and two lengths of one body are an attack.
         if (has_body(request))
             return refuse(server, request, connection, MHD_HTTP_BAD_REQUEST, "Requests have no body.\n");
@@ -312,8 +319,8 @@ static struct MHD_Daemon *start_worker(struct worker *worker, cwi_httpd_limits l
         NULL, NULL, handle, server, MHD_OPTION_EXTERNAL_LOGGER, hear, server, MHD_OPTION_CONNECTION_LIMIT,
         limits.connection_limit + 1, MHD_OPTION_CONNECTION_MEMORY_LIMIT, limits.head_byte_count, MHD_OPTION_CONNECTION_TIMEOUT,
         limits.idle_seconds, MHD_OPTION_NOTIFY_COMPLETED, finish, server, MHD_OPTION_NOTIFY_CONNECTION, notice, worker,
-        MHD_OPTION_URI_LOG_CALLBACK, begin, server, MHD_OPTION_UNESCAPE_CALLBACK, keep, NULL, MHD_OPTION_STRICT_FOR_CLIENT, 1,
-        MHD_OPTION_END);
+        MHD_OPTION_URI_LOG_CALLBACK, begin, server, MHD_OPTION_UNESCAPE_CALLBACK, keep, NULL, MHD_OPTION_STRICT_FOR_CLIENT,
+        cwi_head_strictness(), MHD_OPTION_END);
 }
 
 cwi_httpd *cwi_httpd_make(int socket, cwi_httpd_limits limits, cwi_httpd_callbacks callbacks) {

@@ -10,40 +10,6 @@ import WebImageTestSupport
 /// Clients that are slow, leave, or send what no client should.
 @Suite(.timeLimit(.minutes(1)))
 struct ConnectionTests {
-    /// A server whose requests a test answers.
-    private struct Fixture {
-        let server: HTTPServer
-        let place: String
-        let exchanges: AsyncStream<HTTPExchange>
-
-        init(
-            _ place: String = "127.0.0.1:0", _ change: (inout HTTPServer.Limits) -> Void = { _ in },
-            answer: (@Sendable (HTTPExchange) -> ServiceAnswer?)? = nil
-        ) throws {
-            var limits = HTTPServer.Limits()
-            change(&limits)
-            let socket = try ListeningSocket.open(place)
-            self.place = ListeningSocket.name(of: socket)
-            let (stream, sink) = AsyncStream<HTTPExchange>.makeStream()
-            exchanges = stream
-            let server = HTTPServer(sockets: [socket], limits: limits) { exchange in
-                if let answer = answer?(exchange) { exchange.send(answer, closes: false) } else { sink.yield(exchange) }
-            } onEnd: { _, _ in
-            }
-            self.server = try #require(server)
-        }
-
-        /// Throws if the server does not stop, so that the tests end.
-        func stop(within time: Duration = .seconds(5)) async throws {
-            let ended = Countdown()
-            Task {
-                await server.stop(within: time)
-                ended.signal()
-            }
-            try await ended.wait(atMost: time + .seconds(10))
-        }
-    }
-
     private static func answer(_ text: String, status: Int = 200) -> ServiceAnswer {
         ServiceAnswer(status: status, headers: [HTTPField(name: "X-Test", value: "1")], body: Data(text.utf8))
     }
@@ -53,7 +19,7 @@ struct ConnectionTests {
     @Test func requestsArriveAsTheyWereSent() async throws {
         let directory = try TemporaryDirectory()
         for place in ["127.0.0.1:0", "unix:" + directory.path("socket")] {
-            let fixture = try Fixture(place) { _ in
+            let fixture = try ServerFixture(place) { _ in
             } answer: { exchange in
                 Self.answer(
                     "\(exchange.request.method) \(exchange.request.target) \(exchange.request.headers.map { "\($0.name)=\($0.value)" })"
@@ -74,7 +40,7 @@ struct ConnectionTests {
     }
 
     @Test func answersMayComeLater() async throws {
-        let fixture = try Fixture()
+        let fixture = try ServerFixture()
         let client = try RawClient(fixture.place)
         client.send(Self.get)
         for await exchange in fixture.exchanges.prefix(1) {
@@ -91,7 +57,7 @@ struct ConnectionTests {
     }
 
     @Test func headAndUnchangedAnswersHaveNoBody() async throws {
-        let fixture = try Fixture { _ in
+        let fixture = try ServerFixture { _ in
         } answer: { exchange in
             var answer = Self.answer("", status: exchange.request.method == "HEAD" ? 200 : 304)
             answer.headers.append(HTTPField(name: "Content-Length", value: "5000"))
@@ -107,7 +73,7 @@ struct ConnectionTests {
     }
 
     @Test func aClientThatLeavesEndsItsWork() async throws {
-        let fixture = try Fixture()
+        let fixture = try ServerFixture()
         let client = try RawClient(fixture.place)
         client.send(Self.get)
         for await exchange in fixture.exchanges.prefix(1) {
@@ -123,7 +89,7 @@ struct ConnectionTests {
 
     @Test(arguments: ["", "GET / HTTP/1.1\r\n", "GET / HTTP/1.1\r\nHost: a\r\nX:", "G"])
     func aSlowHeadLosesItsConnection(beginning: String) async throws {
-        let fixture = try Fixture { $0.times.head = .milliseconds(300) }
+        let fixture = try ServerFixture { $0.times.head = .milliseconds(300) }
         let client = try RawClient(fixture.place)
         client.send(beginning)
         let start = ContinuousClock.now
@@ -133,7 +99,7 @@ struct ConnectionTests {
     }
 
     @Test func aTricklingHeadLosesItsConnection() async throws {
-        let fixture = try Fixture { $0.times.head = .milliseconds(300) }
+        let fixture = try ServerFixture { $0.times.head = .milliseconds(300) }
         let client = try RawClient(fixture.place)
         client.send("GET / HTTP/1.1\r\nHost: a\r\n")
         let trickle = Task {
@@ -145,7 +111,7 @@ struct ConnectionTests {
     }
 
     @Test func anIdleConnectionIsClosed() async throws {
-        let fixture = try Fixture {
+        let fixture = try ServerFixture {
             $0.times.idle = .milliseconds(200)
         } answer: { _ in
             Self.answer("ok")
@@ -157,7 +123,7 @@ struct ConnectionTests {
     }
 
     @Test func withoutATimeForTheNextRequestConnectionsClose() async throws {
-        let fixture = try Fixture {
+        let fixture = try ServerFixture {
             $0.times.idle = .zero
         } answer: { exchange in
             Self.answer(String(repeating: "x", count: exchange.request.target == "/long" ? 8 << 20 : 3))
@@ -173,7 +139,7 @@ struct ConnectionTests {
     }
 
     @Test func aClientThatDoesNotReadLosesItsConnection() async throws {
-        let fixture = try Fixture {
+        let fixture = try ServerFixture {
             $0.times.sending = .milliseconds(300)
             $0.times.bytesPerSecond = 1 << 30
         } answer: { exchange in
@@ -192,7 +158,7 @@ struct ConnectionTests {
     }
 
     @Test func theOldestIdleConnectionMakesPlace() async throws {
-        let fixture = try Fixture {
+        let fixture = try ServerFixture {
             $0.connectionCount = 4
         } answer: { _ in
             Self.answer("ok")
@@ -239,7 +205,7 @@ struct ConnectionTests {
     @Test(arguments: refused.keys.sorted())
     func whatNoClientSendsIsRefused(name: String) async throws {
         let (request, statuses) = try #require(Self.refused[name])
-        let fixture = try Fixture {
+        let fixture = try ServerFixture {
             $0.times.head = .seconds(1)
         } answer: { _ in
             Self.answer("ok")
@@ -287,7 +253,7 @@ struct ConnectionTests {
     /// Bodies are whole and in order, whether they are copied or read while they are sent.
     @Test func longBodiesArrive() async throws {
         let text = (0..<200_000).map { "\($0) " }.joined()
-        let fixture = try Fixture { _ in
+        let fixture = try ServerFixture { _ in
         } answer: { exchange in
             let body = Data(text.utf8).prefix(Int(exchange.request.target.dropFirst()) ?? 0).dropFirst(1)
             return ServiceAnswer(status: 200, headers: [], body: body)
@@ -305,7 +271,7 @@ struct ConnectionTests {
     @Test func slowClientsTakeNoCopyOfTheBody() async throws {
         let body = Self.answer(String(repeating: "x", count: 16 << 20))
         let sent = LockBox(0)
-        let fixture = try Fixture { _ in
+        let fixture = try ServerFixture { _ in
         } answer: { _ in
             sent.withLock { $0 += 1 }
             return body
@@ -325,7 +291,7 @@ struct ConnectionTests {
         let (first, second) = (
             Self.answer(String(repeating: "x", count: 8 << 20)), String(repeating: "y", count: 8 << 20)
         )
-        let fixture = try Fixture {
+        let fixture = try ServerFixture {
             $0.sendingByteCount = 12 << 20
         } answer: { exchange in
             switch exchange.request.target {
@@ -365,7 +331,7 @@ struct ConnectionTests {
 
     /// libmicrohttpd ends the process if a connection is suspended while it stops.
     @Test func noRequestBeginsAfterTheLastAnswer() async throws {
-        let fixture = try Fixture()
+        let fixture = try ServerFixture()
         let client = try RawClient(fixture.place)
         client.send(Self.get)
         for await exchange in fixture.exchanges.prefix(1) { exchange.send(Self.answer("first"), closes: false) }
@@ -382,7 +348,7 @@ struct ConnectionTests {
     @Test func stoppingWaitsForAnswers() async throws {
         let directory = try TemporaryDirectory()
         for place in ["127.0.0.1:0", "unix:" + directory.path("socket")] {
-            let fixture = try Fixture(place)
+            let fixture = try ServerFixture(place)
             let client = try RawClient(fixture.place)
             client.send(Self.get)
             for await exchange in fixture.exchanges.prefix(1) {
@@ -422,7 +388,7 @@ struct ConnectionTests {
     }
 
     @Test func connectionsBeyondTheLimitWait() async throws {
-        let fixture = try Fixture { $0.connectionCount = 4 }
+        let fixture = try ServerFixture { $0.connectionCount = 4 }
         // Some more are accepted than count, so that one can make place. None does while its request is in progress.
         let acceptedCount = 4 + 16
         var (clients, waiting) = ([RawClient](), [HTTPExchange]())
@@ -448,7 +414,7 @@ struct ConnectionTests {
     }
 
     @Test func workThatDoesNotEndIsGivenUp() async throws {
-        let fixture = try Fixture()
+        let fixture = try ServerFixture()
         let client = try RawClient(fixture.place)
         client.send(Self.get)
         for await exchange in fixture.exchanges.prefix(1) {
@@ -459,7 +425,7 @@ struct ConnectionTests {
     }
 
     @Test func workThatIgnoresTheEndDoesNotDelayIt() async throws {
-        let fixture = try Fixture()
+        let fixture = try ServerFixture()
         let client = try RawClient(fixture.place)
         client.send(Self.get)
         for await exchange in fixture.exchanges.prefix(1) {
@@ -472,7 +438,7 @@ struct ConnectionTests {
     }
 
     @Test func aClientThatDoesNotReadDoesNotDelayTheStop() async throws {
-        let fixture = try Fixture { _ in
+        let fixture = try ServerFixture { _ in
         } answer: { _ in
             Self.answer(String(repeating: "x", count: 32 << 20))
         }

@@ -13,7 +13,7 @@ struct AccessLog: Sendable {
         let time = Date().formatted(.iso8601)
         let seconds = exchange.start.duration(to: .now) / .seconds(1)
         let line =
-            "\(time) \(exchange.request.method) \(Self.quoted(exchange.request.target)) \(answer.status) \(answer.body.count) "
+            "\(time) \(Self.escaped(exchange.request.method)) \(Self.quoted(exchange.request.target)) \(answer.status) \(answer.body.count) "
             + "\((seconds * 1000).rounded() / 1000) \(Self.quoted(answer.header("Cache-Status") ?? "-")) "
             + "\(Self.quoted(exchange.request.headers.last { $0.isNamed("User-Agent") }?.value ?? "-"))"
             + (isSent ? "" : " aborted") + "\n"
@@ -21,19 +21,21 @@ struct AccessLog: Sendable {
         _ = write(STDOUT_FILENO, bytes, bytes.count)
     }
 
-    /// A client's text could otherwise look like another line.
-    private static func quoted(_ text: String) -> String {
-        var quoted = "\""
+    private static func quoted(_ text: String) -> String { "\"" + escaped(text, isQuoted: true) + "\"" }
+
+    /// A client's text could otherwise look like another line, or like other parts of its line.
+    private static func escaped(_ text: String, isQuoted: Bool = false) -> String {
+        var escaped = ""
         for scalar in text.unicodeScalars.prefix(2048) {
             switch scalar {
-            case "\"", "\\": quoted += "\\" + String(scalar)
+            case "\"", "\\": escaped += "\\" + String(scalar)
             case _
-            where scalar.value < 0x20 || (0x7F...0x9F).contains(scalar.value)
+            where scalar.value < 0x20 || scalar == " " && !isQuoted || (0x7F...0x9F).contains(scalar.value)
                 || scalar.properties.generalCategory == .format:
-                quoted += "\\u{\(String(scalar.value, radix: 16))}"
-            default: quoted.unicodeScalars.append(scalar)
+                escaped += "\\u{\(String(scalar.value, radix: 16))}"
+            default: escaped.unicodeScalars.append(scalar)
             }
         }
-        return quoted + "\""
+        return escaped
     }
 }
