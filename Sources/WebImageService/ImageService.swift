@@ -127,6 +127,7 @@ public final class ImageService: Sendable {
         _ configuration: Configuration, _ sources: SourcePolicy
     ) -> WebImageManager.Configuration {
         var images = configuration.images
+        images.servesSeveralUsers = true
         let limit = configuration.limits.sourceByteCount
         images.loaders = ImageLoaderGroup(
             images.loaders.loaders.map { loader in

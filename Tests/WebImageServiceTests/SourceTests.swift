@@ -93,6 +93,47 @@ struct SourceTests {
         #expect(again?.contains("hit") == (seconds > 0), "\(again ?? "")")
     }
 
+    // MARK: Sources for one user
+
+    /// What a server has made for one client is neither stored nor given to another one.
+    @Test(arguments: ["private", "private, max-age=600", "max-age=600, PRIVATE", "no-store"])
+    func privateSourcesAreLoadedForEachRequest(control: String) async throws {
+        let directory = try TemporaryDirectory()
+        let disk = DiskCache(
+            configuration: DiskCache.Configuration(directory: URL(filePath: directory.path("originals"))))
+        let fixture = try ServiceFixture {
+            $0.images.cache = ImageCache(disk: disk)
+            $0.disk = ServiceFixture.disk(in: directory)
+        }
+        for width in [8, 16] {
+            try await fixture.serve("/own.png", width: width, height: 8, "Cache-Control: \(control)")
+            let answer = try await fixture.get("/plain/{}/own.png@png")
+            #expect(try answer.size == [width, 8] && answer.header("Cache-Control") == "no-store")
+            await disk.flush()
+        }
+        #expect(await disk.entries().isEmpty)
+        // Other options are another result of the same original.
+        #expect(try await fixture.get("/w:4/plain/{}/own.png@png").status == 200)
+        #expect(try await fixture.origin.requests().count { $0.path == "/own.png" } == 3)
+    }
+
+    /// A manager of one user may have stored it in the same cache.
+    @Test(arguments: ["private, max-age=600", "max-age=600, s-maxage=0"])
+    func whatIsFreshForOneUserOnlyIsNotUsed(control: String) async throws {
+        let directory = try TemporaryDirectory()
+        let cache = ImageCache(
+            disk: DiskCache(
+                configuration: DiskCache.Configuration(directory: URL(filePath: directory.path("originals")))))
+        let fixture = try ServiceFixture { $0.images.cache = cache }
+        try await fixture.serve("/own.png", width: 8, height: 8, "Cache-Control: \(control)")
+        var configuration = ServiceFixture.configuration.images
+        configuration.cache = cache
+        let url = try fixture.origin.url("/own.png")
+        _ = try await WebImageManager(configuration: configuration).data(for: WebImageRequest(url, cachePolicy: .http))
+        #expect(try await fixture.get("/plain/{}/own.png").status == 200)
+        #expect(try await fixture.origin.requests().count { $0.path == "/own.png" } == 2)
+    }
+
     // MARK: Folders
 
     @Test func theRootIsAFolder() async throws {

@@ -95,6 +95,9 @@ extension WebImageManager {
         /// Whether a larger image in memory is scaled down for a request for a smaller one, and a smaller one is the
         /// preview of a larger; `true` by default.
         package var reusesVariants = true
+        /// Whether stored responses answer requests of several users, so that those for one user (`Cache-Control: private`) are neither stored nor
+        /// used, and `s-maxage` counts.
+        package var servesSeveralUsers = false
         /// The minimum time between two previews of one file; 0.2 s by default, and twice that for blurred previews.
         /// The time is longer if a preview takes more than a fifth of it to make.
         public var previewInterval: Duration = .milliseconds(200)

@@ -10,6 +10,7 @@ extension PipelineConfiguration {
             minimumProgressInterval: configuration.minimumProgressInterval, bodyStorage: configuration.bodyStorage,
             resumesTransfers: configuration.resumesTransfers, environment: configuration.environment,
             now: configuration.now, reusesVariants: configuration.reusesVariants,
+            servesSeveralUsers: configuration.servesSeveralUsers,
             previewInterval: configuration.previewInterval, log: configuration.log,
             willCache: configuration.willCache)
     }

@@ -138,5 +138,5 @@ extension StoredResponse {
 }
 
 extension HTTPCachePolicy.StorageObstacle {
-    var forbidsDisk: Bool { self == .requestNoStore || self == .responseNoStore }
+    var forbidsDisk: Bool { [.requestNoStore, .responseNoStore, .responsePrivate].contains(self) }
 }

@@ -211,7 +211,7 @@ extension Pipeline {
         }
         return AnswerRules(
             policy: context.request.cachePolicy, sent: sent, usesCookieJar: context.request.handlesCookies,
-            requiresImage: context.call == nil)
+            requiresImage: context.call == nil, isShared: configuration.servesSeveralUsers)
     }
 
     /// The request of a loader, with what the codecs accept.

@@ -20,6 +20,7 @@ struct PipelineConfiguration: Sendable {
     var environment: LoadEnvironment
     var now: @Sendable () -> Date
     var reusesVariants: Bool
+    var servesSeveralUsers: Bool
     var previewInterval: Duration
     var log: (@Sendable (_ level: WebImageLogLevel, _ message: () -> String) -> Void)?
     var willCache: (@Sendable (_ image: Image, _ request: WebImageRequest) -> Image?)?

@@ -233,6 +233,8 @@ extension HTTPCachePolicy {
         case method(String)
         case requestNoStore
         case responseNoStore
+        /// The response is for one user, and the cache for several.
+        case responsePrivate
         /// An informational response, a part, or one whose meaning is not known here although that matters.
         case status(Int)
         case variesByAnything
@@ -372,6 +374,7 @@ extension HTTPCachePolicy.StorageObstacle: CustomStringConvertible {
         case .method(let method): "responses to \(method) are not stored"
         case .requestNoStore: "the request forbids it (no-store)"
         case .responseNoStore: "the server forbids it (no-store)"
+        case .responsePrivate: "it is for one user (private)"
         case .status(let code): "responses with status \(code) are not stored"
         case .variesByAnything: "it varies by things that cannot be compared (Vary: *)"
         case .noLifetime(let code):

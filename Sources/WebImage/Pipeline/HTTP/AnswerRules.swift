@@ -14,6 +14,8 @@ struct AnswerRules: Sendable {
     let usesCookieJar: Bool
     /// Whether the request is for an image. A stored response with an error status is not one.
     let requiresImage: Bool
+    /// Whether the cache is for several users, and follows the rules of HTTP for those (RFC 9111, 5.2.2).
+    let isShared: Bool
 
     var request: HTTPCachePolicy.Request { sent.value }
 
@@ -64,7 +66,8 @@ struct AnswerRules: Sendable {
         _ stored: [StoredResponse?], _ request: HTTPCachePolicy.Request, _ now: Date
     ) -> HTTPCachePolicy.Decision {
         let indices = stored.indices.filter { isReusable(stored[$0]) }
-        let decision = HTTPCachePolicy.decide(request, stored: indices.compactMap { stored[$0] }, now: now)
+        let known = indices.compactMap { isShared ? stored[$0]?.forSharedCache : stored[$0] }
+        let decision = HTTPCachePolicy.decide(request, stored: known, now: now)
         switch decision {
         case .serve(let index, let reason): return .serve(index: indices[index], because: reason)
         case .serveAndRevalidate(let index, let revalidation, let reason):
@@ -80,6 +83,7 @@ struct AnswerRules: Sendable {
     private func isReusable(_ response: StoredResponse?) -> Bool {
         guard let response, response.isReusable else { return false }
         if response.isRewritten, !requiresImage { return false }
+        if isShared, response.cacheControl.has(.isPrivate) { return false }
         if usesCookieJar, response.varyNames.contains("cookie") { return false }
         // For an image, the head of an error is enough.
         return !response.lacksBody || requiresImage && !(200..<300).contains(response.statusCode)
@@ -215,6 +219,7 @@ extension AnswerRules {
         let storability = HTTPCachePolicy.storability(
             of: request, statusCode: response.statusCode, headers: response.headers)
         if case .notStorable(let obstacle) = storability { return obstacle }
+        if isShared, response.cacheControl.has(.isPrivate) { return .responsePrivate }
         return nil
     }
 }
