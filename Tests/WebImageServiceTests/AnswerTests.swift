@@ -246,6 +246,21 @@ struct AnswerTests {
         #expect(post.status == 405 && post.header("Allow") == "GET, HEAD")
     }
 
+    /// An SVG is a document in a browser: what it contains must not run, load or send anything, also in a part of the answer.
+    @Test(arguments: ["/raw:1", "/skp:svg", "/raw:1/att:1"])
+    func documentsOfSourcesHaveNoRights(options: String) async throws {
+        let fixture = try await self.fixture()
+        let svg = "<svg xmlns='http://www.w3.org/2000/svg' width='8' height='8'><script>alert(1)</script></svg>"
+        try await fixture.origin.answer("/a.svg", "Content-Type: image/svg+xml\n", body: Data(svg.utf8))
+        for headers in [[:], ["Range": "bytes=0-9"]] {
+            let answer = try await fixture.get("\(options)/plain/{}/a.svg", headers)
+            #expect(answer.header("Content-Type") == "image/svg+xml" && answer.bytes.first == UInt8(ascii: "<"))
+            #expect(
+                answer.header("Content-Security-Policy") == "default-src 'none'; style-src 'unsafe-inline'; sandbox")
+            #expect(answer.header("X-Content-Type-Options") == "nosniff")
+        }
+    }
+
     // MARK: Lifetimes and names
 
     @Test func lifetimesAreStated() async throws {

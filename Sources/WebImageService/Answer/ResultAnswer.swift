@@ -30,8 +30,8 @@ struct ResultAnswer {
         var own: [HTTPField] = [HTTPField(name: "Content-Type", value: result.head.contentType)]
         own.add("Content-Disposition", disposition)
         own.add("X-Content-Type-Options", "nosniff")
-        // Documents in some formats can contain programs.
-        own.add("Content-Security-Policy", "script-src 'none'")
+        // A browser shows an SVG as a document, which can contain programs, forms, and addresses of other servers.
+        own.add("Content-Security-Policy", "default-src 'none'; style-src 'unsafe-inline'; sandbox")
         own.add("Accept-Ranges", "bytes")
         var range = 0..<count
         switch status == 200 ? requestedRange : .whole {
