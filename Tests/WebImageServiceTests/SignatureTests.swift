@@ -68,6 +68,54 @@ struct SignatureTests {
         #expect(throws: Refusal.forbiddenSignature) { try check.check(right, of: path + "0") }
     }
 
+    /// The last character has bits that are not of the signature, and some decoders ignore what is behind it.
+    @Test func aSignatureHasOneText() throws {
+        let own = try key()
+        for byteCount in [32, 31, 16, 8] {
+            let check = SignatureCheck(keys: [own], byteCount: byteCount, trusted: [])
+            let right = own.signature(of: "/a", byteCount: byteCount)
+            let characters = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_+/="
+            #expect(
+                characters.filter { (try? check.check(right.dropLast() + String($0), of: "/a")) != nil }
+                    == String(right.suffix(1)))
+            for more in ["=", "==", "===", " ", "\n", "%3D", "A", "."] {
+                #expect(throws: Refusal.forbiddenSignature) { try check.check(right + more, of: "/a") }
+            }
+        }
+        // This one has both characters that other alphabets have others for.
+        let path = try #require(
+            (0..<1000).map { "/w:\($0)" }.first {
+                own.signature(of: $0).contains("-") && own.signature(of: $0).contains("_")
+            })
+        let (check, right) = (SignatureCheck(keys: [own], byteCount: 32, trusted: []), own.signature(of: path))
+        try check.check(right, of: path)
+        for other in [right.replacing("-", with: "+"), right.replacing("_", with: "/")] {
+            #expect(throws: Refusal.forbiddenSignature) { try check.check(other, of: path) }
+        }
+    }
+
+    /// A signature of an image is not one of its description, nor the other way around.
+    @Test func aSignatureIsForOnePurpose() async throws {
+        let own = try key()
+        let fixture = try ServiceFixture { $0.keys = [own] }
+        try await fixture.serve("/a.png", width: 8, height: 8)
+        let path = try "/plain/" + fixture.origin.url("/a.png").absoluteString
+        func status(_ target: String) async -> Int {
+            await fixture.service.answer(to: ServiceRequest(target: target)).status
+        }
+        let (image, description) = (own.signature(of: path), own.signature(of: "/info" + path))
+        #expect(await status("/\(image)\(path)") == 200)
+        #expect(await status("/info/\(description)\(path)") == 200)
+        for target in [
+            "/\(description)\(path)", "/\(description)/info\(path)", "/info/\(image)\(path)", "/info/_\(path)",
+            "/_\(path)",
+        ] {
+            let found = await status(target)
+            #expect([400, 403].contains(found), "\(target)")
+        }
+        #expect(await status("/info/_\(path)") == 403)
+    }
+
     @Test func aTruncatedSignatureHasExactlyItsLength() throws {
         let own = try key()
         let check = SignatureCheck(keys: [own], byteCount: 8, trusted: [])

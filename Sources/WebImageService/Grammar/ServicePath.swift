@@ -1,14 +1,16 @@
 /// A target divided into its parts.
 ///
-///     /prefix/info/SIGNATURE/option:argument/…/plain/SOURCE@extension
-///                           └──────────── signed ─────────────────┘
+///     /prefix/SIGNATURE/option:argument/…/plain/SOURCE@extension
+///                      └──────────── signed ───────────────────┘
+///     /prefix/info/SIGNATURE/option:argument/…/plain/SOURCE
+///            └───┴──────────┴──────── signed ─────────────┘
 struct ServicePath {
     /// Whether the image is described instead of sent.
     let isInfo: Bool
     let signature: String
-    /// What the signature is for; begins with a slash.
+    /// What the signature is for; begins with a slash, and for a description with `/info`, so that no signature is for both.
     let signed: String
-    /// The parts of ``signed``, between slashes.
+    /// The parts behind the signature, between slashes.
     let parts: [Substring]
 
     /// The longest target, in bytes.
@@ -31,8 +33,9 @@ struct ServicePath {
             throw Refusal(404, "The path has no source. It is /SIGNATURE/OPTIONS/SOURCE.")
         }
         signature = String(rest[..<end])
-        signed = Self.withSlashesOfSchemes(String(rest[end...]))
-        parts = signed.dropFirst().split(separator: "/", omittingEmptySubsequences: false)
+        let described = Self.withSlashesOfSchemes(String(rest[end...]))
+        signed = isInfo ? "/info" + described : described
+        parts = described.dropFirst().split(separator: "/", omittingEmptySubsequences: false)
     }
 
     /// Proxies reduce `//` to `/`: of a plain source's scheme, it is restored.

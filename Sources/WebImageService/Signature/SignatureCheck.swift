@@ -14,6 +14,8 @@ struct SignatureCheck: Sendable {
         guard !keys.isEmpty else { return }
         if trusted.contains(where: { $0.hasSameBytes(as: signature) }) { return }
         guard let bytes = Base64.bytes(in: signature), bytes.count == byteCount,
+            // One text for each signature, so that caches and logs know it by its text.
+            Base64.urlText(of: bytes).hasSameBytes(as: signature),
             keys.reduce(false, { $1.accepts(bytes, of: path) || $0 })
         else { throw .forbiddenSignature }
     }

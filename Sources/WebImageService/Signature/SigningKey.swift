@@ -26,7 +26,7 @@ public struct SigningKey: Sendable, CustomStringConvertible, CustomReflectable {
     /// without padding.
     ///
     /// - Parameters:
-    ///   - path: what is behind the signature in a URL; begins with a slash.
+    ///   - path: what is behind the signature in a URL; begins with a slash. For a description, `/info` and what is behind the signature.
     ///   - byteCount: the length of the signature before it is encoded, 1 to 32; 32 by default.
     public func signature(of path: String, byteCount: Int = 32) -> String {
         Base64.urlText(of: code(of: path).prefix(min(max(byteCount, 1), 32)))
