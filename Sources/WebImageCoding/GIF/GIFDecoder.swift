@@ -24,7 +24,7 @@ package struct GIFDecoder: ProbingDecoder {
         try options.withTimeLimit { (options) throws(WebImageError) in
             let file = try finishedFile(data, limits: options.limits)
             let plan = try DecodingPlan(storedSize: file.checkedSize(), options: options)
-            let frame = try file.checkedFirstFrame(options.damage)
+            let frame = try file.checkedFirstFrame(options)
             try options.limits.check(frame.size)
             return try options.withMemory(file.firstByteCount(plan: plan)) { (share) throws(WebImageError) in
                 let first = try GIFFrameDecoder(frame, limits: options.limits)
@@ -37,7 +37,7 @@ package struct GIFDecoder: ProbingDecoder {
     package func animation(of data: Data, options: DecodingOptions) throws(WebImageError) -> (any AnimationSource)? {
         let file = try finishedFile(data, limits: options.limits)
         let plan = try DecodingPlan(storedSize: file.checkedSize(), options: options)
-        _ = try file.checkedFirstFrame(options.damage)
+        _ = try file.checkedFirstFrame(options)
         guard let file = GIFAnimationFile(file, options: options), file.parts.count > 1 else { return nil }
         return try ComposedAnimation(file, plan: plan)
     }
@@ -100,9 +100,10 @@ extension GIFFile {
             hasAlpha: hasAlpha)
     }
 
-    /// Returns the first frame of a finished file.
-    func checkedFirstFrame(_ damageAllowed: DecodingOptions.Damage) throws(WebImageError) -> GIFFrame {
-        if let damage, damageAllowed == .refuse || frames.isEmpty { throw damage }
+    /// Returns the first frame of a finished file. Damage behind it is no reason to refuse it, if it alone is requested.
+    func checkedFirstFrame(_ options: DecodingOptions) throws(WebImageError) -> GIFFrame {
+        let isEnough = options.firstFrameOnly && frames.first?.isWhole == true
+        if let damage, options.damage == .refuse && !isEnough || frames.isEmpty { throw damage }
         guard let frame = frames.first else { throw .decoding(format: .gif, reason: .corrupt("no frame")) }
         return frame
     }

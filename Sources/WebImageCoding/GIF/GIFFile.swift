@@ -269,7 +269,7 @@ struct GIFFrame: Sendable {
     let top: Int
     let size: PixelSize
     let isInterlaced: Bool
-    /// Three bytes per color; local or global.
+    /// Three bytes per color; local or global. `nil` if there is none.
     var palette: Data?
     let duration: Double
     let transparentIndex: UInt8?
@@ -293,10 +293,9 @@ struct GIFFrame: Sendable {
 
     /// Whether every possible index has an opaque color.
     private var isOpaque: Bool {
-        guard transparentIndex == nil, let palette, let minimumCodeSize = codes.first, minimumCodeSize <= 8 else {
-            return false
-        }
-        return palette.count >= 3 << minimumCodeSize
+        guard transparentIndex == nil, let minimumCodeSize = codes.first else { return false }
+        guard let palette else { return true }
+        return palette.count >= 3 << min(minimumCodeSize, 8)
     }
 
     /// The graphic control extension of the next frame.

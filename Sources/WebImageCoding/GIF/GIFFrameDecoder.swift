@@ -17,7 +17,6 @@ final class GIFFrameDecoder {
         }
         try limits.check(frame.size)
         guard let minimumCodeSize = frame.codes.first else { throw .decoding(format: .gif, reason: .truncated) }
-        guard frame.palette != nil else { throw .decoding(format: .gif, reason: .corrupt("no palette")) }
         self.frame = frame
         // Not kept, since their memory may still grow.
         self.frame.codes = Data()
@@ -144,10 +143,10 @@ final class GIFFrameDecoder {
     }
 
     /// The pixel for each index, red in the lowest byte. The transparent index and those beyond the palette are
-    /// transparent.
+    /// transparent. Without a palette, of the frame or of the file, indices are gray levels.
     private var colors: [UInt32] {
         var colors = [UInt32](repeating: 0, count: 256)
-        guard let palette = frame.palette else { return colors }
+        let palette = frame.palette ?? Self.grayPalette
         let data = palette.bytes
         for index in 0..<min(256, data.byteCount / 3) {
             guard let color = data.integer(at: index * 3, count: 3, isBigEndian: false) else { continue }
@@ -158,6 +157,7 @@ final class GIFFrameDecoder {
     }
 
     private static let pixelsBetweenChecks = 1 << 18
+    private static let grayPalette = Data((0...UInt8.max).flatMap { [$0, $0, $0] })
 }
 
 /// The order of stored rows; interlaced frames have four passes (GIF 89a, appendix E).

@@ -68,7 +68,7 @@ final class GIFIncrementalDecoder: ProbingIncrementalDecoder {
         file.finish()
         let size = try file.checkedSize()
         if plan == nil { plan = try DecodingPlan(storedSize: size, options: options) }
-        let frame = try file.checkedFirstFrame(options.damage)
+        let frame = try file.checkedFirstFrame(options)
         guard let plan else { preconditionFailure("it was made above") }
         if let share {
             self.share = nil

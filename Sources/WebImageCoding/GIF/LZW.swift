@@ -1,7 +1,8 @@
 internal import WebImageCore
 
 /// Decompresses GIF's variant of LZW as its bytes arrive: codes grow from `minimumCodeSize + 1` to 12 bits, lowest bit
-/// first.
+/// first. Some programs write minimum code sizes above 8. Of a code for an index above 255, the low 8 bits count, as in
+/// browsers.
 ///
 /// A code stands for a string of palette indices: the previous code's string and the first index of the next. Both are
 /// adjacent in the output already, so a table entry is a position there, and decoding a code is one copy:
@@ -46,9 +47,9 @@ final class LZWDecoder {
         var length: UInt32
     }
 
-    /// - Parameter minimumCodeSize: 1 to 8.
+    /// - Parameter minimumCodeSize: 1 to 11, so that the clear code fits in 12 bits.
     init(minimumCodeSize: UInt8, capacity: Int) throws(WebImageError) {
-        guard (1...8).contains(minimumCodeSize) else {
+        guard (1...11).contains(minimumCodeSize) else {
             throw .decoding(format: .gif, reason: .corrupt("LZW codes of \(minimumCodeSize) bits"))
         }
         precondition(capacity <= UInt32.max, "\(capacity) indices")

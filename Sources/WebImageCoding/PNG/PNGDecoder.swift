@@ -117,7 +117,7 @@ final class PNGReading {
     func image(
         continuing stream: PNGStreamDecoder? = nil, share: DecodingShare? = nil
     ) throws(WebImageError) -> Image {
-        if plan.options.damage == .refuse, let failure { throw failure }
+        if plan.options.damage == .refuse, let failure, !hasRequestedFrame { throw failure }
         if let share { return try image(continuing: stream, in: share) }
         return try plan.options.withMemory(firstByteCount) { (share) throws(WebImageError) in
             try image(continuing: stream, in: share)
@@ -170,6 +170,9 @@ final class PNGReading {
             return nil
         }
     }
+
+    /// Whether the file has the one frame of an animation that is requested, so that damage behind it does not matter.
+    private var hasRequestedFrame: Bool { plan.options.firstFrameOnly && frames != nil }
 
     /// Why the file is incomplete or damaged.
     private var failure: WebImageError? {

@@ -47,7 +47,9 @@ package struct WebPDecoder: ProbingDecoder {
         let file = try WebPFile(reading: data.bytes, frameLimit: options.limits.frameCount)
         let plan = try DecodingPlan(file, in: data.bytes, options: options)
         if !file.isComplete(at: data.count) {
-            if options.damage == .refuse { throw .decoding(format: .webp, reason: .truncated) }
+            // Damage behind the first frame is no reason to refuse it, if it alone is requested.
+            let isEnough = options.firstFrameOnly && !file.frames.isEmpty
+            if options.damage == .refuse, !isEnough { throw .decoding(format: .webp, reason: .truncated) }
         } else if file.isAnimation, file.frames.isEmpty {
             throw .decoding(format: .webp, reason: .corrupt("an animation without a complete frame"))
         }

@@ -74,6 +74,48 @@ import WebImageTestSupport
             try registry.decode(data.dropLast() + [0x00], options: options)
         }
     }
+
+    @Test func damageBehindTheFirstFrameDoesNotMatterIfItAloneIsRequested() throws {
+        let data = try Fixture("animated.gif").data()
+        let whole = try registry.decode(data).pixels
+        let options = DecodingOptions(firstFrameOnly: true, damage: .refuse)
+        let files: [Data] = [data.dropLast(), data.dropLast(40), data.dropLast() + [0x00]]
+        for damaged in files {
+            for image in try [
+                registry.decode(damaged, options: options),
+                GIFIncrementalDecoder(options: options).decode(damaged, inPiecesOf: 97),
+            ] {
+                #expect(Pixels(image.pixels) == Pixels(whole))
+                #expect(image.isPartial && image.animation == nil)
+            }
+        }
+        #expect(throws: WebImageError.self) { try registry.decode(data.prefix(40), options: options) }
+    }
+
+    /// 32×32 pixels of 256 colors, or gray levels.
+    private func gif(minimumCodeSize: Int, hasPalette: Bool = true) throws -> Data {
+        let indices = (0..<1024).map { UInt8(truncatingIfNeeded: $0 * 7 + $0 / 32) }
+        var data = Data("GIF89a".utf8) + [32, 0, 32, 0, hasPalette ? 0xF7 : 0x70, 0, 0]
+        if hasPalette { for index in 0...UInt8.max { data += [index, 255 - index, index / 2] } }
+        data += [0x2C, 0, 0, 0, 0, 32, 0, 32, 0, 0]
+        return try data + LZWEncoder.packed(indices, minimumCodeSize: minimumCodeSize, cancellation: nil) + [0x3B]
+    }
+
+    @Test(arguments: [9, 10, 11]) func decodesCodesOfMoreBitsThanAnIndexHas(minimumCodeSize: Int) throws {
+        let image = try registry.decode(
+            gif(minimumCodeSize: minimumCodeSize), options: DecodingOptions(damage: .refuse))
+        #expect(try Pixels(image.pixels) == Pixels(registry.decode(gif(minimumCodeSize: 8)).pixels))
+        #expect(image.pixels[1, 0] == SIMD4(7, 248, 3, 255))
+        #expect(image.pixels.isOpaque)
+    }
+
+    @Test func showsIndicesWithoutAPaletteAsGrayLevels() throws {
+        let data = try gif(minimumCodeSize: 8, hasPalette: false)
+        let image = try registry.decode(data, options: DecodingOptions(damage: .refuse))
+        #expect(image.pixels[0, 0] == SIMD4(0, 0, 0, 255) && image.pixels[31, 31] == SIMD4(24, 24, 24, 255))
+        #expect(image.pixels.isOpaque)
+        #expect(try !registry.info(of: data).hasAlpha)
+    }
 }
 
 /// All frames of a GIF, as ImageMagick and gif2webp compose them; see Tests/Fixtures/gif_animations.py.

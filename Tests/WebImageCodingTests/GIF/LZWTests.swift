@@ -8,7 +8,7 @@ import WebImageTestSupport
     @Test func decompressesAnyBytesLikeASimpleDecoder() throws {
         var generator = SplitMix64(seed: 21)
         for round in 0..<500 {
-            let minimumCodeSize = UInt8.random(in: 1...8, using: &generator)
+            let minimumCodeSize = UInt8.random(in: 1...11, using: &generator)
             let capacity = Int.random(in: 1...3000, using: &generator)
             let bytes =
                 round.isMultiple(of: 2)
@@ -29,7 +29,7 @@ import WebImageTestSupport
         }
     }
 
-    @Test(arguments: [0, 9, 12, 255] as [UInt8])
+    @Test(arguments: [0, 12, 255] as [UInt8])
     func refusesInvalidCodeSizes(_ size: UInt8) {
         #expect(throws: (any Error).self) { _ = try LZWDecoder(minimumCodeSize: size, capacity: 1) }
     }
@@ -72,7 +72,7 @@ private enum PlainLZW {
         var (size, position) = (0, 0)
         var previous: [UInt8]?
         func reset() {
-            table = (0..<clear).map { [UInt8($0)] } + [[], []]
+            table = (0..<clear).map { [UInt8(truncatingIfNeeded: $0)] } + [[], []]
             size = minimumCodeSize + 1
             previous = nil
         }

@@ -252,5 +252,8 @@ import WebImageCore
         #expect(throws: WebImageError.decoding(format: .png, reason: .truncated)) {
             try decoder.decode(data, options: DecodingOptions(damage: .refuse))
         }
+        let first = try decoder.decode(data, options: DecodingOptions(firstFrameOnly: true, damage: .refuse))
+        #expect(Pixels(first.pixels) == Pixels(image.pixels))
+        #expect(first.isPartial)
     }
 }

@@ -149,6 +149,17 @@ import WebImageTestSupport
         }
     }
 
+    @Test func damageBehindTheFirstFrameDoesNotMatterIfItAloneIsRequested() throws {
+        let data = try Fixture("animated-parts.webp").data()
+        let options = DecodingOptions(firstFrameOnly: true, damage: .refuse)
+        let image = try decoder.decode(data.dropLast(4), options: options)
+        #expect(Pixels(image.pixels) == Pixels(try decoder.decode(data, options: options).pixels))
+        #expect(image.isPartial)
+        #expect(throws: WebImageError.decoding(format: .webp, reason: .truncated)) {
+            try decoder.decode(data.prefix(100), options: options)
+        }
+    }
+
     @Test func refusesFramesOutsideTheCanvas() throws {
         let original = try Fixture("animated-parts.webp").data()
         let second = original.webpChunks.filter { $0.name == "ANMF" }[1].range
