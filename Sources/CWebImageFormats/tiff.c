@@ -168,6 +168,8 @@ static bool is_usual(const tiff_page *page, bool has_ink_profile) {
     bool has_bytes = page->depth == 8, has_colors = page->channel_count >= cwi_tiff_color_count(page);
     if (page->photometric == PHOTOMETRIC_LOGL || page->photometric == PHOTOMETRIC_LOGLUV) return true;
     if ((page->format != SAMPLEFORMAT_UINT && page->format != SAMPLEFORMAT_VOID) || !has_colors) return false;
+    // libtiff drops the alpha beside the indices of a palette.
+    if (page->photometric == PHOTOMETRIC_PALETTE && cwi_tiff_has_alpha(page)) return false;
     switch (page->photometric) {
     case PHOTOMETRIC_MINISBLACK:
     case PHOTOMETRIC_MINISWHITE:
@@ -206,8 +208,7 @@ static cwi_result read_info(tiff_file *tiff) {
     info->depth = page->depth;
     info->orientation = orientation >= 1 && orientation <= 8 ? orientation : 1;
     info->is_gray = page->photometric == PHOTOMETRIC_MINISBLACK || page->photometric == PHOTOMETRIC_MINISWHITE;
-    info->has_alpha = page->has_alpha_tag && page->channel_count > cwi_tiff_color_count(page) &&
-                      page->photometric != PHOTOMETRIC_PALETTE;
+    info->has_alpha = cwi_tiff_has_alpha(page);
     // A profile of CIELab's has no meaning for the RGB that it is converted to.
     if (!cwi_tiff_is_lab(page) && TIFFGetField(tiff->tiff, TIFFTAG_ICCPROFILE, &profile_length, &profile)) {
         info->profile = profile;

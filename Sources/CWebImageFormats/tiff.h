@@ -55,6 +55,9 @@ bool cwi_tiff_is_lab(const tiff_page *page);
 /// The number of colors: 1, 3 or 4.
 int cwi_tiff_color_count(const tiff_page *page);
 
+/// Whether the first sample behind the colors is alpha. Beside a palette's indices, a sample without a kind is not.
+bool cwi_tiff_has_alpha(const tiff_page *page);
+
 /// Reads a page to 16 bits a channel: straight RGBA, or inverted CMYK if `is_ink`. Blocks that cannot be read stay zero.
 ///
 /// - stops: whether to stop at a block that cannot be read.

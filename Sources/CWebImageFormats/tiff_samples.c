@@ -101,6 +101,11 @@ int cwi_tiff_color_count(const tiff_page *page) {
     }
 }
 
+bool cwi_tiff_has_alpha(const tiff_page *page) {
+    if (!page->has_alpha_tag || page->channel_count <= cwi_tiff_color_count(page)) return false;
+    return page->photometric != PHOTOMETRIC_PALETTE || page->alpha_kind != EXTRASAMPLE_UNSPECIFIED;
+}
+
 bool cwi_tiff_is_lab(const tiff_page *page) {
     return page->photometric == PHOTOMETRIC_CIELAB || page->photometric == PHOTOMETRIC_ICCLAB ||
            page->photometric == PHOTOMETRIC_ITULAB;
@@ -235,6 +240,44 @@ static uint64_t row_length_of_plane(const tiff_page *page, int plane) {
     return (samples * page->depth + 7) / 8;
 }
 
+/// Adds to each sample the one before it in its row, as the predictor of horizontal differences wants. libtiff takes the rows of all
+/// planes for as long as the first one's, and so adds across the ends of rows of chroma.
+static void undo_differences(const tiff_page *page, int plane, uint8_t *block, size_t length) {
+    size_t size = page->depth / 8, row = (size_t)row_length_of_plane(page, plane);
+    for (size_t start = 0; start + row <= length; start += row) {
+        for (size_t place = start + size; place < start + row; place += size) {
+            uint8_t *sample = block + place;
+            const uint8_t *previous = sample - size;
+            if (size == 1) {
+                sample[0] = (uint8_t)(sample[0] + previous[0]);
+            } else if (size == 2) {
+                uint16_t sum, last;
+                memcpy(&sum, sample, sizeof sum);
+                memcpy(&last, previous, sizeof last);
+                sum = (uint16_t)(sum + last);
+                memcpy(sample, &sum, sizeof sum);
+            } else {
+                uint32_t sum, last;
+                memcpy(&sum, sample, sizeof sum);
+                memcpy(&last, previous, sizeof last);
+                sum += last;
+                memcpy(sample, &sum, sizeof sum);
+            }
+        }
+    }
+}
+
+/// Takes the predictor over from libtiff, before it reads a block; false if there is none.
+static bool take_differences(TIFF *tiff, const tiff_page *page) {
+    bool is_subsampled = page->is_planar && page->photometric == PHOTOMETRIC_YCBCR &&
+                         (page->horizontal_subsampling > 1 || page->vertical_subsampling > 1);
+    uint16_t predictor = PREDICTOR_NONE;
+    if (!is_subsampled || !TIFFGetField(tiff, TIFFTAG_PREDICTOR, &predictor)) return false;
+    bool has_size = page->depth == 8 || page->depth == 16 || page->depth == 32;
+    if (predictor != PREDICTOR_HORIZONTAL || !has_size) return false;
+    return TIFFSetField(tiff, TIFFTAG_PREDICTOR, PREDICTOR_NONE);
+}
+
 /// The bytes of a block in a plane; all that libtiff has, where no samples are missing.
 static tmsize_t length_of_block(const tiff_page *page, int plane, uint32_t rows, tmsize_t capacity) {
     uint32_t across, down;
@@ -305,12 +348,15 @@ uint64_t cwi_tiff_read_samples(
     tiff_page scaled = *page;
     if (page->is_lossless_jpeg) scaled.depth = 16;
     tiff_colors colors = {.page = &scaled, .is_ink = is_ink, .color_count = cwi_tiff_color_count(page)};
-    colors.has_alpha = page->has_alpha_tag && page->channel_count > colors.color_count;
-    colors.is_associated = colors.has_alpha && page->alpha_kind != EXTRASAMPLE_UNASSALPHA;
+    colors.has_alpha = cwi_tiff_has_alpha(page);
+    // A palette has the colors of all pixels, however transparent they are.
+    colors.is_associated = colors.has_alpha && page->alpha_kind != EXTRASAMPLE_UNASSALPHA &&
+                           page->photometric != PHOTOMETRIC_PALETTE;
     *first = 0;
     if (page->photometric == PHOTOMETRIC_PALETTE && !read_palette(tiff, &colors)) return page->block_count;
     if (page->photometric == PHOTOMETRIC_YCBCR && !read_ycbcr(tiff, &colors)) return page->block_count;
     if (cwi_tiff_is_lab(page) && !make_encoded(&colors)) return page->block_count;
+    bool has_differences = take_differences(tiff, page);
     tmsize_t capacity = page->is_tiled ? TIFFTileSize(tiff) : TIFFStripSize(tiff);
     if (page->is_lossless_jpeg)
         capacity = (tmsize_t)page->block_width * page->block_height * (page->is_planar ? 1 : page->channel_count) * 2;
@@ -338,6 +384,7 @@ uint64_t cwi_tiff_read_samples(
                     if (damaged_count++ == 0) *first = index;
                     is_whole = false;
                 } else {
+                    if (has_differences) undo_differences(page, plane, block, (size_t)length);
                     unpack(&colors, block, (size_t)length, plane, columns, rows, place);
                 }
             }

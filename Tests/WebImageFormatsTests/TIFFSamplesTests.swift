@@ -242,6 +242,57 @@ import WebImageTestSupport
         }
     }
 
+    /// The predictor adds up each row of chroma, which is shorter than the image's.
+    @Test(arguments: [[2, 2], [4, 4], [2, 1], [1, 2]], [8, 16])
+    func readsPlanesOfYCbCrWithHorizontalDifferences(factors: [Int], bits: Int) throws {
+        let (width, height) = (37, 11)
+        for isBigEndian in [false, true] {
+            var plain = TIFFBytes(width: width, height: height, bits: bits, photometric: 6, isPlanar: true)
+            plain.isBigEndian = isBigEndian
+            plain.entries = [(530, 3, factors)]
+            var compressed = plain
+            compressed.compression = 8
+            compressed.entries.append((317, 3, [2]))
+            for plane in 0..<3 {
+                let columns = plane == 0 ? width : (width + factors[0] - 1) / factors[0]
+                let rows = plane == 0 ? height : (height + factors[1] - 1) / factors[1]
+                let samples = (0..<rows).map { y in
+                    (0..<columns).map { x in (x * 5 + y * 11 + plane * 40) % 200 << (bits - 8) }
+                }
+                let differences = samples.map { row in
+                    row.indices.map { $0 == 0 ? row[0] : (row[$0] - row[$0 - 1]) & (1 << bits - 1) }
+                }
+                func bytes(_ rows: [[Int]]) -> [UInt8] { rows.flatMap { $0.flatMap { plain.number($0, bits / 8) } } }
+                plain.strips.append(bytes(samples))
+                compressed.strips.append(TIFFBytes.deflated(bytes(differences)))
+            }
+            let options = DecodingOptions(damage: .refuse)
+            let pixels = try registry.decode(compressed.data, options: options).pixels
+            #expect(try Pixels(pixels) == Pixels(registry.decode(plain.data, options: options).pixels))
+        }
+    }
+
+    @Test(arguments: [0, 1, 2], [8, 16]) func readsTheAlphaBesideAPalette(kind: Int, bits: Int) throws {
+        var tiff = TIFFBytes(width: 3, height: 1, bits: bits, channels: 2, photometric: 3)
+        let columns = [[65535, 0, 32896], [0, 65535, 32896], [0, 0, 65535]]
+        let palette = columns.flatMap { $0 + Array(repeating: 0, count: 1 << bits - 3) }
+        tiff.entries = [(320, 3, palette), (338, 3, [kind])]
+        tiff.strips = [
+            [0, 255, 1, 0, 2, 128].enumerated().flatMap { index, value in
+                tiff.number(index % 2 == 0 || bits == 8 ? value : value * 257, bits / 8)
+            }
+        ]
+        let pixels = try registry.decode(tiff.data).pixels
+        guard kind > 0 else {
+            // A sample without a meaning.
+            #expect(pixels[1, 0] == SIMD4(0, 255, 0, 255) && pixels[2, 0] == SIMD4(128, 128, 255, 255))
+            return
+        }
+        #expect(try registry.info(of: tiff.data).hasAlpha)
+        #expect(pixels[0, 0] == SIMD4(255, 0, 0, 255) && pixels[1, 0] == .zero)
+        #expect(pixels[2, 0].w == 128 && (63...65).contains(pixels[2, 0].x) && pixels[2, 0].z == 128)
+    }
+
     @Test(
         .enabled(if: OtherProgram.isInstalled(OtherProgram.imageMagick), "needs ImageMagick"),
         arguments: [10, 12, 14, 32])

@@ -44,6 +44,18 @@ struct TIFFBytes {
         return isBigEndian ? bytes.reversed() : bytes
     }
 
+    /// A zlib stream of one stored block, of fewer than 65,536 bytes.
+    static func deflated(_ bytes: [UInt8]) -> [UInt8] {
+        let length = [UInt8(bytes.count & 255), UInt8(bytes.count >> 8)]
+        var (sum, sums) = (1, 0)
+        for byte in bytes {
+            sum = (sum + Int(byte)) % 65521
+            sums = (sums + sum) % 65521
+        }
+        let check = [sums >> 8, sums & 255, sum >> 8, sum & 255].map { UInt8($0) }
+        return [0x78, 0x01, 0x01] + length + length.map { ~$0 } + bytes + check
+    }
+
     /// The file: header, strips, directory, and values that are longer than an entry.
     var data: Data {
         var body: [UInt8] = []
