@@ -2,7 +2,8 @@ package import FoundationEssentials
 internal import WebImageCore
 
 /// What EXIF tells about how a photograph was taken (CIPA DC-008). Every value is as the file has it, and `nil` if it is
-/// missing or invalid.
+/// missing or invalid, or if a number that must be positive is 0: many cameras write that for a value that they do not
+/// know.
 package struct EXIFFields: Sendable, Hashable {
     /// The make and the model.
     package var camera: String?
@@ -53,11 +54,15 @@ package struct EXIFFields: Sendable, Hashable {
         let (lensMake, lensModel) = (details.text(Tag.lensMake), details.text(Tag.lensModel))
         lens = lensModel ?? lensMake
         date = details.text(Tag.originalDate) ?? date
-        exposureTime = details.fraction(Tag.exposureTime)
-        aperture = details.fraction(Tag.aperture)
-        sensitivity = details.integer(Tag.sensitivity)
-        focalLength = details.fraction(Tag.focalLength)
-        focalLengthOnFilm = details.integer(Tag.focalLengthOnFilm)
+        exposureTime = Self.positive(details.fraction(Tag.exposureTime))
+        aperture = Self.positive(details.fraction(Tag.aperture))
+        sensitivity = Self.positive(details.integer(Tag.sensitivity))
+        focalLength = Self.positive(details.fraction(Tag.focalLength))
+        focalLengthOnFilm = Self.positive(details.integer(Tag.focalLengthOnFilm))
+    }
+
+    private static func positive<Number: Numeric & Comparable>(_ number: Number?) -> Number? {
+        number.flatMap { $0 > 0 ? $0 : nil }
     }
 
     private enum Tag {
@@ -108,14 +113,22 @@ package struct EXIFFields: Sendable, Hashable {
             return words.isEmpty ? nil : String(words.joined(separator: " ").prefix(128))
         }
 
-        /// An unsigned fraction, the one at an index if there are several; `nil` for a denominator of 0.
+        /// A fraction, the one at an index if there are several; `nil` for a denominator of 0, and for a negative fraction.
+        ///
+        /// Fractions are unsigned by EXIF, but some cameras write signed ones.
         func fraction(_ tag: Int, at index: Int = 0) -> Double? {
-            guard let entry = entry(tag), entry.type == 5, entry.count > index else { return nil }
+            guard let entry = entry(tag), entry.type == 5 || entry.type == 10, entry.count > index else { return nil }
+            func number(at offset: Int) -> Int? {
+                layout.integer(at: offset, count: 4, in: bytes.span.bytes).map {
+                    entry.type == 10 ? Int(Int32(truncatingIfNeeded: $0)) : $0
+                }
+            }
             let start = entry.value.lowerBound + index * 8
-            guard let numerator = layout.integer(at: start, count: 4, in: bytes.span.bytes),
-                let denominator = layout.integer(at: start + 4, count: 4, in: bytes.span.bytes), denominator > 0
-            else { return nil }
-            return Double(numerator) / Double(denominator)
+            guard let numerator = number(at: start), let denominator = number(at: start + 4), denominator != 0 else {
+                return nil
+            }
+            let fraction = Double(numerator) / Double(denominator)
+            return fraction >= 0 ? fraction : nil
         }
 
         /// The place in a directory of GPS values.

@@ -167,10 +167,11 @@ private struct EXIFEditor {
         removeThumbnail(behindDirectoryAt: main, of: &bytes)
     }
 
-    /// Returns whether the directory has the number.
+    /// Returns whether the directory has the number, signed or not.
     @discardableResult
     private func set(_ tag: Int, to number: Int, inDirectoryAt offset: Int, of bytes: inout [UInt8]) -> Bool {
-        guard let entry = layout.entry(tag, inDirectoryAt: offset, of: bytes.span.bytes), [3, 4].contains(entry.type),
+        guard let entry = layout.entry(tag, inDirectoryAt: offset, of: bytes.span.bytes),
+            [3, 4, 8, 9].contains(entry.type),
             entry.count == 1
         else { return false }
         put(number, count: TIFFLayout.byteCount(ofType: entry.type), at: entry.value.lowerBound, in: &bytes)

@@ -47,9 +47,9 @@ import Testing
         static func fraction(_ top: Int, _ bottom: Int) -> Value {
             fractions([(top, bottom)])
         }
-        static func fractions(_ parts: [(Int, Int)]) -> Value {
+        static func fractions(_ parts: [(Int, Int)], isSigned: Bool = false) -> Value {
             Value(
-                type: 5, count: parts.count,
+                type: isSigned ? 10 : 5, count: parts.count,
                 bytes: parts.flatMap { $0.0.littleEndianBytes(4) + $0.1.littleEndianBytes(4) })
         }
     }
@@ -85,6 +85,33 @@ import Testing
             ])
         let coordinates = try #require(EXIFFields(exif)?.coordinates)
         #expect(abs(coordinates.latitude - latitude) < 1e-9 && abs(coordinates.longitude - longitude) < 1e-9)
+    }
+
+    /// As telephones of Nokia write them.
+    @Test func readsPlacesInSignedFractions() throws {
+        func place(_ degrees: Int) throws -> EXIFFields.Coordinates? {
+            let gps: [Int: Value] = [
+                1: .text("N"), 2: .fractions([(degrees, 1), (11, 1), (240, 10)], isSigned: true), 3: .text("E"),
+                4: .fractions([(-16, -1), (22, 1), (0, 1)], isSigned: true),
+            ]
+            return try #require(EXIFFields(exif([:], gps: gps))).coordinates
+        }
+        let coordinates = try #require(try place(48))
+        #expect(abs(coordinates.latitude - 48.19) < 1e-9 && abs(coordinates.longitude - (16 + 22.0 / 60)) < 1e-9)
+        #expect(try place(-48) == nil)
+    }
+
+    @Test func zeroIsAnUnknownValue() throws {
+        let fields = try #require(
+            EXIFFields(
+                exif(
+                    [:],
+                    details: [
+                        0x829A: .fraction(0, 1), 0x829D: .fraction(0, 10), 0x8827: .short(0), 0x920A: .fraction(0, 1),
+                        0xA405: .short(0),
+                    ])))
+        #expect(fields.exposureTime == nil && fields.aperture == nil && fields.sensitivity == nil)
+        #expect(fields.focalLength == nil && fields.focalLengthOnFilm == nil)
     }
 
     @Test func aPlaceThatIsNotOnEarthIsMissing() throws {

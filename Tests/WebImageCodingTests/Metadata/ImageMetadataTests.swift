@@ -155,6 +155,18 @@ import WebImageTestSupport
         }
     }
 
+    /// As some programs write them: EXIF's sizes are unsigned.
+    @Test(arguments: [8, 9] as [UInt8]) func aSizeInSignedNumbersIsThatOfTheImage(type: UInt8) throws {
+        var exif = CameraMetadata.exif(isBigEndian: false)
+        for tag in [0x02, 0x03] as [UInt8] {
+            let entry = try #require(exif.firstRange(of: Data([tag, 0xA0, 4, 0])))
+            exif[entry.lowerBound + 2] = type
+        }
+        let described = try ImageMetadata(exif: exif).describing(PixelSize(width: 40, height: 30), as: .png)
+        let numbers = CameraMetadata.numbers(of: described)
+        #expect(numbers["width"] == 40 && numbers["height"] == 30)
+    }
+
     @Test func metadataOfAFormatWithoutAnyIsEmpty() throws {
         let data = try registry.encode(try image(), as: .bmp)
         #expect(try registry.metadata(of: data) == ImageMetadata())
