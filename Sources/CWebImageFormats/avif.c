@@ -169,12 +169,15 @@ static avifResult set_metadata(avifImage *image, const cwi_encoding *encoding) {
     if (encoding->exif_length) result = avifImageSetMetadataExif(image, encoding->exif, encoding->exif_length);
     if (result == AVIF_RESULT_OK && encoding->xmp_length)
         result = avifImageSetMetadataXMP(image, encoding->xmp, encoding->xmp_length);
+    if (result == AVIF_RESULT_OK && encoding->profile_length)
+        result = avifImageSetProfileICC(image, encoding->profile, encoding->profile_length);
     // Setting Exif applies its orientation, which the pixels have already.
     image->transformFlags = AVIF_TRANSFORM_NONE;
     return result;
 #else
     if (encoding->exif_length) avifImageSetMetadataExif(image, encoding->exif, encoding->exif_length);
     if (encoding->xmp_length) avifImageSetMetadataXMP(image, encoding->xmp, encoding->xmp_length);
+    if (encoding->profile_length) avifImageSetProfileICC(image, encoding->profile, encoding->profile_length);
     return AVIF_RESULT_OK;
 #endif
 }
@@ -191,6 +194,10 @@ static cwi_result add(cwi_encoder *encoder, const uint8_t *pixels, size_t stride
     image->matrixCoefficients =
         encoding->is_lossless ? AVIF_MATRIX_COEFFICIENTS_IDENTITY : AVIF_MATRIX_COEFFICIENTS_BT601;
     image->yuvRange = AVIF_RANGE_FULL;
+    if (encoding->profile_length) {
+        image->colorPrimaries = AVIF_COLOR_PRIMARIES_UNSPECIFIED;
+        image->transferCharacteristics = AVIF_TRANSFER_CHARACTERISTICS_UNSPECIFIED;
+    }
     avifRGBImage rgb;
     avifRGBImageSetDefaults(&rgb, image);
     rgb.format = AVIF_RGB_FORMAT_RGBA;

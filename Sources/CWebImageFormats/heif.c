@@ -232,6 +232,8 @@ static struct heif_error encode(cwi_heif_encoder *heif, struct heif_image *image
         heif_image_set_nclx_color_profile(image, nclx);
         if (options->version >= 4) options->output_nclx_profile = nclx;
     }
+    if (encoding->profile_length)
+        heif_image_set_raw_color_profile(image, "prof", encoding->profile, encoding->profile_length);
     struct heif_image_handle *handle = NULL;
     struct heif_error error = heif_context_encode_image(heif->context, image, heif->library, options, &handle);
     if (!error.code && encoding->exif_length)

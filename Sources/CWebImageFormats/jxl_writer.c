@@ -124,7 +124,10 @@ static cwi_result set_up(jxl_encoder *jxl) {
     if (JxlEncoderSetBasicInfo(library, &basics) != JXL_ENC_SUCCESS) return broken();
     JxlColorEncoding colors;
     JxlColorEncodingSetToSRGB(&colors, JXL_FALSE);
-    if (JxlEncoderSetColorEncoding(library, &colors) != JXL_ENC_SUCCESS) return broken();
+    JxlEncoderStatus is_colored = encoding->profile_length
+                                      ? JxlEncoderSetICCProfile(library, encoding->profile, encoding->profile_length)
+                                      : JxlEncoderSetColorEncoding(library, &colors);
+    if (is_colored != JXL_ENC_SUCCESS) return broken();
     jxl->settings = JxlEncoderFrameSettingsCreate(library, NULL);
     if (!jxl->settings) return cwi_failure(CWI_NO_MEMORY, NULL);
     JxlEncoderStatus status = is_lossless ? JxlEncoderSetFrameLossless(jxl->settings, JXL_TRUE)

@@ -109,7 +109,8 @@ private final class LibraryFrameReader: AnimationFrameReader {
             data.withUnsafeBytes { memory.copyMemory(from: $0) }
             bytes = memory
         }
-        let file = try LibraryFile(library, bytes: UnsafeRawBufferPointer(memory), limits: options.limits)
+        let file = try LibraryFile(
+            library, bytes: UnsafeRawBufferPointer(memory), limits: options.limits, keepsColors: options.keepsColors)
         let made = (file, try file.plan(options))
         open = made
         return made

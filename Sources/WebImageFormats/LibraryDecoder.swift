@@ -76,7 +76,8 @@ struct LibraryDecoder: ProbingDecoder, MetadataDecoder {
     func animation(of data: Data, options: DecodingOptions) throws(WebImageError) -> (any AnimationSource)? {
         try data.withBytes { (bytes) throws(WebImageError) in
             try LibraryAnimation(
-                LibraryFile(library, bytes: bytes, limits: options.limits), data, options: options)
+                LibraryFile(library, bytes: bytes, limits: options.limits, keepsColors: options.keepsColors), data,
+                options: options)
         }
     }
 
@@ -86,7 +87,7 @@ struct LibraryDecoder: ProbingDecoder, MetadataDecoder {
             return try data.withBytes { (bytes) throws(WebImageError) in
                 let file = try LibraryFile(
                     library, bytes: bytes, limits: options.limits, page: options.page,
-                    threadCount: options.idleProcessorCount)
+                    threadCount: options.idleProcessorCount, keepsColors: options.keepsColors)
                 guard !options.firstFrameOnly, options.page == nil,
                     let animation = try LibraryAnimation(file, data, options: options)
                 else { return try still(file, bytes, options: options) }
@@ -122,7 +123,7 @@ struct LibraryDecoder: ProbingDecoder, MetadataDecoder {
             // An embedded thumbnail may be enough.
             file = try LibraryFile(
                 library, bytes: bytes, limits: options.limits, page: options.page, wantedSize: plan.targetSize,
-                threadCount: options.idleProcessorCount)
+                threadCount: options.idleProcessorCount, keepsColors: options.keepsColors)
             let size = plan.targetSize
             if file.size != plan.storedSize {
                 plan = try DecodingPlan(

@@ -59,9 +59,9 @@ private final class LibraryWriter {
     private let handle: OpaquePointer
     private let cancellation: Cancellation?
     private let metadata: ImageMetadata?
-    /// For a TIFF: the other formats name their color space.
+    /// For a TIFF: the others get it with the pixels, or name their color space.
     private let profile: [UInt8]?
-    /// EXIF and XMP, to which the library has pointers.
+    /// EXIF, XMP and the profile, to which the library has pointers.
     private let metadataBytes: UnsafeMutableBufferPointer<UInt8>
 
     init(
@@ -80,19 +80,24 @@ private final class LibraryWriter {
         encoding.thread_count = Int32(DecodingQueue.threadCount(forEachOf: 1))
         encoding.frame_count = Int32(clamping: frameCount)
         encoding.loop_count = Int32(clamping: max(0, loopCount))
-        let metadata = try options.metadata?.describing(size, as: library.format)
+        let metadata = try options.metadata?.describing(size, as: library.format, isSRGB: options.colorProfile == nil)
         let (exif, xmp) = library == .tiff ? (nil, nil) : (metadata?.exif, metadata?.xmp)
+        let profileBytes = library == .tiff ? [] : options.colorProfile?.bytes ?? []
         let metadataBytes = UnsafeMutableBufferPointer<UInt8>.allocate(
-            capacity: (exif?.count ?? 0) + (xmp?.count ?? 0))
-        _ = metadataBytes.initialize(fromContentsOf: Array((exif ?? Data()) + (xmp ?? Data())))
+            capacity: (exif?.count ?? 0) + (xmp?.count ?? 0) + profileBytes.count)
+        _ = metadataBytes.initialize(fromContentsOf: Array((exif ?? Data()) + (xmp ?? Data())) + profileBytes)
         if let exif, let start = metadataBytes.baseAddress {
             (encoding.exif, encoding.exif_length) = (UnsafePointer(start), exif.count)
         }
         if let xmp, let start = metadataBytes.baseAddress {
             (encoding.xmp, encoding.xmp_length) = (UnsafePointer(start + (exif?.count ?? 0)), xmp.count)
         }
+        if !profileBytes.isEmpty, let start = metadataBytes.baseAddress {
+            let offset = (exif?.count ?? 0) + (xmp?.count ?? 0)
+            (encoding.profile, encoding.profile_length) = (UnsafePointer(start + offset), profileBytes.count)
+        }
         (self.metadata, self.metadataBytes) = (metadata, metadataBytes)
-        profile = options.writesColorProfile ? ImageMetadata.sRGBProfile : nil
+        profile = options.writtenProfile
         var handle: OpaquePointer?
         let result = cwi_encoder_open(library.library, &encoding, &handle)
         try result.check(encoding: library.format, size: size)

@@ -14,13 +14,16 @@ final class LibraryFile {
     private let limits: DecodingLimits
     /// The headers of a JPEG 2000.
     private let jpeg2000: JPEG2000File?
+    /// See ``DecodingOptions/keepsColors``.
+    private let keepsColors: Bool
     /// The file that was made for the library.
     private let media: LibraryMedia?
 
     /// - Parameter bytes: must exist as long as this object does.
     init(
         _ format: LibraryFormat, bytes: UnsafeRawBufferPointer, limits: DecodingLimits, page: Int? = nil,
-        wantedSize: PixelSize? = nil, threadCount: Int = 1, isPrefix: Bool = false, readsMetadata: Bool = false
+        wantedSize: PixelSize? = nil, threadCount: Int = 1, isPrefix: Bool = false, readsMetadata: Bool = false,
+        keepsColors: Bool = false
     ) throws(WebImageError) {
         let media =
             format.hasMediaBoxes
@@ -61,6 +64,7 @@ final class LibraryFile {
         self.limits = limits
         self.jpeg2000 = jpeg2000
         self.media = media
+        self.keepsColors = keepsColors
         info = cwi_file_get_info(handle).pointee
         pageCount = media?.pageCount ?? Int(info.page_count)
     }
@@ -121,8 +125,9 @@ final class LibraryFile {
             storedEXIF: data(info.exif, info.exif_length), xmp: data(info.xmp, info.xmp_length))
     }
 
-    var colors: ColorEncoding {
-        if let profile { return .profile(profile) }
+    /// What colors are converted from.
+    private var colors: ColorEncoding {
+        if let profile { return keepsColors && profile.model == .rgb ? .sRGB : .profile(profile) }
         return Self.colors(primaries: info.primaries, transfer: info.transfer)
     }
 

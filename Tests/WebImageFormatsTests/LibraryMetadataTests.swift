@@ -50,6 +50,22 @@ import WebImageTestSupport
         #expect((Pixels(try registry.decode(data).pixels).difference(from: other) ?? 255) <= tolerance)
     }
 
+    @Test(arguments: FormatFiles.written.filter { $0 != .jpeg2000 })
+    func keepsAProfileWithItsColors(format: LibraryFormat) throws {
+        let p3 = try Data(
+            contentsOf: Fixture.directory.deletingLastPathComponent().appending(path: "color/p3.jpg"))
+        let profile = try #require(try registry.keptProfile(of: p3))
+        var decoding = DecodingOptions()
+        decoding.keepsColors = true
+        let kept = try registry.decode(p3, options: decoding)
+        let options = EncodingOptions(quality: 1, isLossless: true).with { $0.colorProfile = profile }
+        let file = try registry.encode(kept, as: format.format, options: options)
+        #expect(try registry.keptProfile(of: file)?.bytes == profile.bytes)
+        let (again, shown) = try (registry.decode(file, options: decoding), registry.decode(file))
+        #expect(try #require(Pixels(again.pixels).psnr(against: Pixels(kept.pixels))) > 40)
+        #expect(try #require(Pixels(shown.pixels).psnr(against: Pixels(registry.decode(p3).pixels))) > 40)
+    }
+
     @Test(arguments: FormatFiles.written) func anEmptyOneWritesTheOrientation(format: LibraryFormat) throws {
         let metadata = try registry.metadata(of: encoded(format, ImageMetadata()))
         #expect(CameraMetadata.numbers(of: metadata)["orientation"] == 1)

@@ -213,6 +213,9 @@ typedef struct {
     /// Metadata, or NULL; not of TIFF. It must exist until the encoder is closed.
     const uint8_t *exif, *xmp;
     size_t exif_length, xmp_length;
+    /// The color profile of the pixels, or NULL for sRGB; of AVIF, HEIC and JPEG XL. It must exist as long.
+    const uint8_t *profile;
+    size_t profile_length;
 } cwi_encoding;
 
 typedef struct cwi_encoder cwi_encoder;

@@ -177,6 +177,7 @@ final class LoadContext: Sendable {
             limits: request.box?.details.decodingLimits ?? pipeline.configuration.decodingLimits,
             cancellation: cancellation)
         options.page = request.page
+        options.keepsColors = request.keepsColors
         return options
     }
 }

@@ -41,6 +41,7 @@ struct RequestDetails: Sendable {
     var decodedByteLimit: Int?
     var page: Int?
     var allowsDamage: Bool?
+    var keepsColors = false
 
     var callbackQueue: (any CallbackQueue)?
     var userInfo: [String: any Sendable] = [:]

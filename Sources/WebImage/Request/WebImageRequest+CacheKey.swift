@@ -106,6 +106,7 @@ extension WebImageRequest {
         if scale != 1 { add("scale=\(scale)") }
         if let limit = pixelByteLimit { add("bytes=\(limit)") }
         if let page { add("page=\(page)") }
+        if keepsColors { add("colors=kept") }
         if !processors.isEmpty {
             let identifier = ProcessorChain(processors).identifier
             if identifier != .identity { add("processors=\(identifier)") }
@@ -131,7 +132,8 @@ extension WebImageRequest {
 
     /// Whether it is for all pixels of the original, unprocessed. The scale may differ.
     var needsWholeImage: Bool {
-        thumbnail?.isBounded != true && pixelByteLimit == nil && page == nil && !options.contains(.firstFrameOnly)
+        thumbnail?.isBounded != true && pixelByteLimit == nil && page == nil && !keepsColors
+            && !options.contains(.firstFrameOnly)
             && (processors.isEmpty || ProcessorChain(processors).identifier == .identity)
     }
 

@@ -247,6 +247,12 @@ extension WebImageRequest {
         set { changeDetails { $0.allowsDamage = newValue } }
     }
 
+    /// Whether the image keeps the colors of its profile; see ``DecodingOptions/keepsColors``.
+    package var keepsColors: Bool {
+        get { box?.details.keepsColors == true }
+        set { changeDetails { $0.keepsColors = newValue } }
+    }
+
     /// Whether processors change animations, each frame when it is shown; `nil`, the default, is `true`.
     public var transformsAnimations: Bool? {
         get { details.transformsAnimations }

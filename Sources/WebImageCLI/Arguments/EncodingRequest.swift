@@ -29,6 +29,13 @@ struct EncodingRequest: Sendable {
             || !limitedOptions.isEmpty
     }
 
+    /// Whether images are decoded with the colors of their profile, which the file gets. `nil` as the format is that of the
+    /// image, or PNG.
+    var keepsColors: Bool { metadata == .all && format.map(Self.profileFormats.contains) != false }
+
+    /// The formats whose files get a color profile.
+    private static let profileFormats: Set<ImageFormat> = [.jpeg, .png, .webp, .avif, .heic, .jpegXL, .tiff]
+
     /// Throws a usage error for an option that `format` does not support.
     func check(for format: ImageFormat, parser: OptionParser) throws(ArgumentError) {
         guard let option = limitedOptions.first(where: { !$0.formats.contains(format) }) else { return }
@@ -64,6 +71,13 @@ struct EncodingRequest: Sendable {
         case .all: options.metadata = try original.map { data throws(WebImageError) in try codecs.metadata(of: data) }
         }
         var image = image
+        if keepsColors, let original, let profile = try codecs.keptProfile(of: original) {
+            if Self.profileFormats.contains(format) {
+                options.colorProfile = profile
+            } else {
+                image = try image.convertedToSRGB(from: profile)
+            }
+        }
         if let steps {
             let source = frameNumber == nil && GainMap.formats.contains(format) ? original : nil
             (image, options.gainMap) = try steps.result(of: image, original: source, codecs: codecs)
@@ -85,6 +99,14 @@ struct EncodingRequest: Sendable {
         }
         guard let animation = image.animation else { return image }
         return Image(pixels: try animation.makeFrameReader().frame(at: number - 1, cancellation: nil))
+    }
+}
+
+extension Image {
+    /// Returns an image without an animation, with colors of the profile in sRGB.
+    fileprivate func convertedToSRGB(from profile: ColorProfile) throws(WebImageError) -> Image {
+        let pixels = try ColorConversion(from: .profile(profile)).convertedToSRGB(pixels)
+        return Image(pixels: pixels, scale: scale, format: format)
     }
 }
 
@@ -123,7 +145,7 @@ extension EncodingRequest {
             metadata = parser.option(
                 "metadata", words: MetadataChoice.allCases.map(\.rawValue),
                 help:
-                    "Keep no metadata (default), write orientation and an sRGB profile, or keep all EXIF and XMP, and gain maps"
+                    "Keep no metadata (default), write orientation and an sRGB profile, or keep all EXIF, XMP, color profiles and gain maps"
             )
             strip = parser.flag("strip", help: "Keep no metadata, as --metadata none")
             background = parser.option(

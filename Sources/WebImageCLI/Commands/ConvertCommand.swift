@@ -37,7 +37,8 @@ struct ConvertCommand: Command {
                 Animations stay animated in GIF, PNG, WebP, AVIF and JPEG XL, with their durations; other formats get
                 the first frame. --crop cuts from the original, --trim follows, then --size, then --rotate, --flip, --grayscale, --tint,
                 --blur and --round, for every frame of an animation. Without --enlarge nothing is enlarged. The result is sRGB, upright, and without metadata
-                unless --metadata keeps it. --metadata all also keeps a gain map in JPEG and AVIF, which --crop, --trim, --size, --rotate
+                unless --metadata keeps it. --metadata all also keeps the colors of an RGB profile with the profile, except in GIF, BMP, ICO and
+                JPEG 2000, which are sRGB, and a gain map in JPEG and AVIF, which --crop, --trim, --size, --rotate
                 by quarters and --flip change like the image; other options drop it. An option that OUT's format does not support is an error; with DIR and
                 without --format it has no effect.
 
@@ -127,6 +128,7 @@ struct ConvertCommand: Command {
             let follows = output.keepsGainMaps
             var request = session.request(for: input, size: follows ? size.decoding : size, limits: limits)
             if let page { request.page = page }
+            request.keepsColors = output.keepsColors
             let response = try await session.load(request)
             let bytes = try await session.bytes(of: response, for: request, areNeeded: output.needsBytes)
             let steps = follows ? TrackedSteps(size.processors, limits: limits.limits(for: input)) : nil

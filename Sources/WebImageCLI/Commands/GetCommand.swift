@@ -121,7 +121,8 @@ struct GetCommand: Command {
         let trace = LockBox(LoadTrace())
         do throws(WebImageError) {
             try output?.checkFile(index: index)
-            let request = session.request(for: input, size: size, limits: limits)
+            var request = session.request(for: input, size: size, limits: limits)
+            request.keepsColors = output?.keepsColors == true
             let response = try await session.load(
                 request, progress: { bar.update(index, received: $0, expected: $1) }, trace: trace)
             let data = try await session.bytes(of: response, for: request, areNeeded: output?.needsBytes ?? false)

@@ -144,6 +144,9 @@ struct ImageOutput: Sendable {
     /// Whether gain maps are kept: the steps after decoding are for ``write(_:bytes:index:steps:)`` then.
     var keepsGainMaps: Bool { encoding.metadata == .all }
 
+    /// Whether images are loaded with the colors of their profiles.
+    var keepsColors: Bool { encoding.keepsColors }
+
     /// Encodes and writes an image on a thread that may block.
     ///
     /// - Parameters:

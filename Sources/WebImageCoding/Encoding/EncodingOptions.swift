@@ -51,8 +51,7 @@ public struct EncodingOptions: Sendable {
     ///
     /// Pixels are upright sRGB, so what is written says so: the orientation is 1, the color space is sRGB, and the size is
     /// the file's, in EXIF and XMP. An empty ``ImageMetadata`` writes only the orientation. Pass
-    /// ``CodecRegistry/metadata(of:)`` of the original file to keep all but its thumbnail and what describes a gain map. An
-    /// original color profile cannot be kept, because its colors were converted.
+    /// ``CodecRegistry/metadata(of:)`` of the original file to keep all but its thumbnail and what describes a gain map.
     public var metadata: ImageMetadata?
     /// Whether JPEG, WebP and TIFF get a color profile of sRGB. `false` by default: programs take files without one for
     /// sRGB. The other formats name their color space.
@@ -60,6 +59,9 @@ public struct EncodingOptions: Sendable {
     /// Polled while encoding; set it to stop.
     public var cancellation: Cancellation?
 
+    /// The profile whose colors the pixels have, which JPEG, PNG, WebP, AVIF, HEIC, JPEG XL and TIFF get. `nil`, the
+    /// default, for pixels in sRGB. EXIF and XMP keep their color space then.
+    package var colorProfile: ColorProfile?
     /// Whether a JPEG gets optimized Huffman codes: a little shorter, for a second pass. Progressive ones always do.
     package var optimizesHuffmanCodes = false
     /// The color resolution of a JPEG.
@@ -112,6 +114,11 @@ public struct EncodingOptions: Sendable {
         case .webp, .avif, .heic, .jpegXL, .jpeg2000: !isLossless
         default: true
         }
+    }
+
+    /// The profile that a file gets where its format does not name sRGB otherwise.
+    package var writtenProfile: [UInt8]? {
+        colorProfile?.bytes ?? (writesColorProfile ? ImageMetadata.sRGBProfile : nil)
     }
 
     static let defaultQuality = 0.85

@@ -90,7 +90,8 @@ extension JPEGDecoder: GainMapDecoder {
         guard let metadata, let image = plain(file, as: header.orientation) else { return nil }
         let colors =
             metadata.usesBaseColors
-            ? header.colorConversion(in: data).isIdentity ? nil : header.colorProfile(in: data)
+            ? ColorConversion(from: header.colorEncoding(in: data), model: header.colorModel).isIdentity
+                ? nil : header.colorProfile(in: data)
             : own.colorProfile(in: file.bytes)
         return StoredGainMap(
             file: image, metadata: metadata, colors: colors.map(GainMap.Colors.profile), encoding: encoding)

@@ -76,6 +76,9 @@ extension IconDecoder {
     }
 
     private func decode(_ entry: IconEntry, in data: Data, options: DecodingOptions) throws(WebImageError) -> Image {
+        // Nothing tells the profile of an image inside.
+        var options = options
+        options.keepsColors = false
         guard let bytes = data.part(entry.range) else { throw format.truncated }
         var image: Image
         switch entry.content {

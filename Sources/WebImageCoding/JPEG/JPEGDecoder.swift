@@ -82,7 +82,8 @@ extension DecodingPlan {
     init(_ header: JPEGHeader, of data: RawSpan, options: DecodingOptions) throws(WebImageError) {
         try options.limits.check(metadataByteCount: header.byteCount)
         try self.init(
-            storedSize: header.size, orientation: header.orientation, colors: header.colorConversion(in: data),
+            storedSize: header.size, orientation: header.orientation,
+            colors: ColorConversion(from: options.source(header.colorEncoding(in: data)), model: header.colorModel),
             options: options)
     }
 

@@ -175,10 +175,7 @@ extension JPEGHeader {
     /// Whether there is at least a piece of a color profile.
     var hasColorProfile: Bool { !profileSegments.isEmpty }
 
-    /// Returns the conversion of its colors to sRGB.
-    func colorConversion(in data: RawSpan) -> ColorConversion {
-        ColorConversion(from: colorProfile(in: data).map(ColorEncoding.profile) ?? .sRGB, model: colorModel)
-    }
+    func colorEncoding(in data: RawSpan) -> ColorEncoding { colorProfile(in: data).map(ColorEncoding.profile) ?? .sRGB }
 
     /// The color model after YCbCr and YCCK are converted.
     var colorModel: ColorModel {

@@ -14,8 +14,8 @@ struct LosslessJPEG {
     init(_ header: JPEGHeader, of data: RawSpan, options: DecodingOptions) throws(WebImageError) {
         try options.limits.check(metadataByteCount: header.byteCount)
         plan = try DecodingPlan(storedSize: header.size, orientation: header.orientation, options: options)
-        let encoding = header.colorProfile(in: data).map(ColorEncoding.profile) ?? .sRGB
-        conversion = DeepColorConversion(from: encoding, model: header.colorModel)
+        conversion = DeepColorConversion(
+            from: options.source(header.colorEncoding(in: data)), model: header.colorModel)
     }
 
     func image(_ data: RawSpan) throws(WebImageError) -> Image {

@@ -39,13 +39,13 @@ extension EncodingOptions {
     func addingMetadata(
         to file: Data, _ size: PixelSize, as format: ImageFormat
     ) throws(WebImageError) -> Data {
-        let metadata = try metadata?.describing(size, as: format)
-        guard metadata != nil || writesColorProfile else { return file }
+        let metadata = try metadata?.describing(size, as: format, isSRGB: colorProfile == nil)
+        let profile = writtenProfile
+        guard metadata != nil || profile != nil else { return file }
         let added = metadata ?? ImageMetadata()
-        let profile = writesColorProfile ? ImageMetadata.sRGBProfile : nil
         switch format {
         case .jpeg: return try added.added(toJPEG: file, profile: profile)
-        case .png: return added.added(toPNG: file)
+        case .png: return try added.added(toPNG: file, profile: colorProfile?.bytes)
         case .webp: return try added.added(toWebP: file, size, profile: profile)
         default: return file
         }
@@ -59,10 +59,27 @@ extension ImageMetadata {
         var result = Data(file.prefix(end))
         if let exif { result.append(try Self.segment(0xE1, TIFFLayout.prefix, exif)) }
         if let xmp { result.append(try Self.segment(0xE1, JPEGHeader.xmpSignature, xmp)) }
-        // The first of one piece.
-        if let profile { result.append(try Self.segment(0xE2, JPEGHeader.profileSignature, Data([1, 1] + profile))) }
+        for segment in try Self.profileSegments(profile ?? []) { result.append(segment) }
         result.append(file.dropFirst(end))
         return result
+    }
+
+    /// Each has its number, from 1, and the number of all (ICC.1:2022, B.4).
+    private static func profileSegments(_ profile: [UInt8]) throws(WebImageError) -> [Data] {
+        let signature = JPEGHeader.profileSignature
+        let length = Int(UInt16.max) - 2 - signature.utf8CodeUnitCount - 2
+        let count = (profile.count + length - 1) / length
+        guard count <= UInt8.max else {
+            throw .encoding(
+                format: .jpeg,
+                reason: .metadataTooLong(byteCount: profile.count, limit: length * Int(UInt8.max)))
+        }
+        var segments: [Data] = []
+        for index in 0..<count {
+            let piece = profile[index * length..<min((index + 1) * length, profile.count)]
+            segments.append(try segment(0xE2, signature, Data([UInt8(index + 1), UInt8(count)] + piece)))
+        }
+        return segments
     }
 
     /// Returns a JPEG with this EXIF and XMP in place of its own, or behind JFIF's segment. Everything else stays byte by byte, also what
@@ -120,16 +137,22 @@ extension ImageMetadata {
             + content
     }
 
-    /// Puts chunks behind the header. All PNG of ours say that they are sRGB.
-    fileprivate func added(toPNG file: Data) -> Data {
+    /// Puts chunks behind the header. All PNG of ours say that they are sRGB, in the first chunk; a profile replaces that.
+    fileprivate func added(toPNG file: Data, profile: [UInt8]?) throws(WebImageError) -> Data {
         var result = PNGFileWriter(Data(file.prefix(Self.pngHeaderByteCount)))
+        var rest = file.dropFirst(Self.pngHeaderByteCount)
+        if let profile {
+            if file.bytes.hasText("sRGB", at: Self.pngHeaderByteCount + 4) { rest = rest.dropFirst(13) }
+            // A name, and no compression method but zlib's.
+            result.append(.profile, Array("ICC profile".utf8) + [0, 0], try PNGFastEncoder.deflated(profile))
+        }
         if let exif { result.append(.exif, [], exif) }
         if let xmp {
             let keyword = PNGHeader.xmpKeyword.withUTF8Buffer { Array($0) }
             // No compression method, no language, no translated keyword.
             result.append(.text, keyword + [0, 0, 0], xmp)
         }
-        result.append(file.dropFirst(Self.pngHeaderByteCount))
+        result.append(rest)
         return result.data
     }
 

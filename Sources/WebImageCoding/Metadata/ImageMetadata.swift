@@ -39,22 +39,25 @@ extension ImageMetadata {
     /// is from. Without EXIF there will be one with nothing but the orientation. The properties of a gain map, which is
     /// not written, are left out of XMP.
     ///
+    /// - Parameter isSRGB: `false` for pixels that keep the colors of the original's profile.
     /// - Throws: ``WebImageError/EncodingFailure/invalidMetadata`` if the EXIF has no header.
-    package func describing(_ size: PixelSize, as format: ImageFormat) throws(WebImageError) -> ImageMetadata {
+    package func describing(
+        _ size: PixelSize, as format: ImageFormat, isSRGB: Bool = true
+    ) throws(WebImageError) -> ImageMetadata {
         var result = self
         if let exif {
             var bytes = Array(exif)
             guard let layout = TIFFLayout(bytes.span.bytes) else {
                 throw .encoding(format: format, reason: .invalidMetadata)
             }
-            EXIFEditor(layout).describe(size, colorSpace: 1, in: &bytes)
+            EXIFEditor(layout).describe(size, colorSpace: isSRGB ? 1 : nil, in: &bytes)
             result.exif = Data(bytes)
         } else {
             result.exif = Self.exif(.up)
         }
         result.xmp = xmp.flatMap { xmp in
             Self.packet(
-                xmp, setting: Self.properties(of: size) + [(.exif, "ColorSpace", "1")],
+                xmp, setting: Self.properties(of: size) + (isSRGB ? [(.exif, "ColorSpace", "1")] : []),
                 removing: [.gainMap, .container, .containerItem])
         }
         return result

@@ -3,7 +3,8 @@ package import WebImageCore
 
 /// A decoder that reads the embedded color profile without decoding.
 package protocol ProfileDecoder: ImageDecoder {
-    /// Returns the profile of a file; `nil` without one that can be read.
+    /// Returns the profile of a file; `nil` without one that can be read, and where the file describes its colors
+    /// otherwise, too.
     ///
     /// - Throws: ``WebImageError/decoding(format:reason:url:)``.
     func colorProfile(of data: Data) throws(WebImageError) -> ColorProfile?
@@ -17,7 +18,7 @@ extension JPEGDecoder: ProfileDecoder {
 
 extension PNGDecoder: ProfileDecoder {
     package func colorProfile(of data: Data) throws(WebImageError) -> ColorProfile? {
-        try PNGHeader(reading: data.bytes).colors.profile(in: data.bytes)
+        try PNGHeader(reading: data.bytes).colors.countingProfile(in: data.bytes)
     }
 }
 

@@ -80,10 +80,9 @@ final class PNGReading {
         try options.limits.check(metadataByteCount: file.metadataByteCount)
         if !options.firstFrameOnly { try options.limits.check(frameCount: file.animation?.frames.count ?? 1) }
         var file = file
-        let profileByteLimit = options.limits.metadataByteCount
         try options.limits.check(header.size)
         if header.bitDepth == 16,
-            let conversion = header.colors.deepConversion(in: data.bytes, profileByteLimit: profileByteLimit)
+            let conversion = header.colors.deepConversion(in: data.bytes, options: options)
         {
             file.convert(by: conversion)
         }
@@ -93,7 +92,7 @@ final class PNGReading {
         plan = try DecodingPlan(
             storedSize: header.size, orientation: header.orientation,
             colors: isConverted
-                ? .none : header.colors.conversion(in: data.bytes, profileByteLimit: profileByteLimit),
+                ? .none : header.colors.conversion(in: data.bytes, options: options),
             options: options)
     }
 

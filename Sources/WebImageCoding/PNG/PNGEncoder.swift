@@ -176,6 +176,19 @@ struct PNGFastEncoder {
         return Data(bytes: stream, count: count)
     }
 
+    /// Returns a zlib stream of short data.
+    static func deflated(_ bytes: [UInt8]) throws(WebImageError) -> Data {
+        guard let compressor = libdeflate_alloc_compressor(6) else {
+            throw .outOfResources(reason: .memory(byteCount: bytes.count))
+        }
+        defer { libdeflate_free_compressor(compressor) }
+        var stream = Data(count: libdeflate_zlib_compress_bound(compressor, bytes.count))
+        let count = stream.withUnsafeMutableBytes {
+            libdeflate_zlib_compress(compressor, bytes, bytes.count, $0.baseAddress, $0.count)
+        }
+        return stream.prefix(count)
+    }
+
     private var filteredByteCount: Int { (rowByteCount + 1) * pixels.height }
 
     /// 5 megapixels without alpha.

@@ -133,15 +133,23 @@ struct PNGColors {
         return model == .gray ? .gamma(exponent) : .primaries(primaries, .gamma(1 / exponent))
     }
 
-    func conversion(in data: RawSpan, profileByteLimit: Int) -> ColorConversion {
-        ColorConversion(from: encoding(in: data, profileByteLimit: profileByteLimit), model: model)
+    func conversion(in data: RawSpan, options: DecodingOptions) -> ColorConversion {
+        ColorConversion(from: source(in: data, options: options), model: model)
     }
 
     /// The conversion of 16 bits; `nil` if colors stay as they are.
-    func deepConversion(in data: RawSpan, profileByteLimit: Int) -> DeepColorConversion? {
-        let conversion = DeepColorConversion(
-            from: encoding(in: data, profileByteLimit: profileByteLimit), model: model)
+    func deepConversion(in data: RawSpan, options: DecodingOptions) -> DeepColorConversion? {
+        let conversion = DeepColorConversion(from: source(in: data, options: options), model: model)
         return conversion.isIdentity ? nil : conversion
+    }
+
+    private func source(in data: RawSpan, options: DecodingOptions) -> ColorEncoding {
+        options.source(encoding(in: data, profileByteLimit: options.limits.metadataByteCount))
+    }
+
+    /// The profile that colors are converted from; `nil` if something else tells what they are.
+    func countingProfile(in data: RawSpan) -> ColorProfile? {
+        if case .profile(let profile) = encoding(in: data) { profile } else { nil }
     }
 
     /// White, red, green and blue, x and y of each, times 100,000.

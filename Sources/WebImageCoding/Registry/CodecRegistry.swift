@@ -212,6 +212,16 @@ public final class CodecRegistry: Sendable {
         }
     }
 
+    /// Returns the profile whose colors an image has that was decoded with ``DecodingOptions/keepsColors``; `nil` for
+    /// sRGB.
+    ///
+    /// - Throws: the errors of ``info(of:)``.
+    package func keptProfile(
+        of data: Data, limits: DecodingLimits = .default
+    ) throws(WebImageError) -> ColorProfile? {
+        try colorProfile(of: data, limits: limits).flatMap { $0.model == .rgb ? $0 : nil }
+    }
+
     /// Decodes `data`. Blocks the calling thread.
     ///
     /// - Throws: ``WebImageError/unrecognizedFormat(contentType:leadingBytes:url:)`` and the errors of

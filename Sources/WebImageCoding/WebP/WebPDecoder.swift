@@ -201,7 +201,8 @@ extension DecodingPlan {
     init(_ file: WebPFile, in data: RawSpan, options: DecodingOptions) throws(WebImageError) {
         try options.limits.check(metadataByteCount: file.metadataByteCount)
         try self.init(
-            storedSize: file.size, orientation: file.orientation, colors: file.colorConversion(in: data),
+            storedSize: file.size, orientation: file.orientation,
+            colors: ColorConversion(from: options.source(file.colorEncoding(in: data))),
             options: options)
     }
 

@@ -146,9 +146,7 @@ extension WebPFile {
     var hasColorProfile: Bool { profile != nil }
 
     /// Returns the conversion of its colors to sRGB.
-    func colorConversion(in data: RawSpan) -> ColorConversion {
-        ColorConversion(from: colorProfile(in: data).map(ColorEncoding.profile) ?? .sRGB)
-    }
+    func colorEncoding(in data: RawSpan) -> ColorEncoding { colorProfile(in: data).map(ColorEncoding.profile) ?? .sRGB }
 
     /// Returns the profile if it is complete and valid.
     func colorProfile(in data: RawSpan) -> ColorProfile? {

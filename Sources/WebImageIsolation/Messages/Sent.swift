@@ -52,6 +52,7 @@ extension DecodingOptions: SentOptions {
         [
             SentProperty(\.thumbnail), SentProperty(\.page), SentProperty(\.byteLimit), SentProperty(\.scale),
             SentProperty(\.firstFrameOnly), SentProperty(\.allowsDamage), SentProperty(\.limits),
+            SentProperty(\.keepsColors),
         ]
     }
 }
@@ -67,7 +68,12 @@ extension EncodingOptions: SentOptions {
             SentProperty(\.optimizesHuffmanCodes), SentProperty(\.framing), SentProperty(\.pngLevel),
             SentProperty(\.webPEffort), SentProperty(\.speed), SentProperty(\.colorLimit), SentProperty(\.chroma),
             SentProperty(\.pngFilter), SentProperty(\.dithering), SentProperty(\.palette), SentProperty(\.iconSides),
-            SentProperty(\.metadata),
+            SentProperty(\.metadata), SentProperty(\.profileBytes),
         ]
+    }
+
+    private var profileBytes: [UInt8]? {
+        get { colorProfile?.bytes }
+        set { colorProfile = newValue.flatMap { ColorProfile($0) } }
     }
 }

@@ -10,6 +10,48 @@ import WebImageCore
 @Suite(.timeLimit(.minutes(3))) struct EmbeddedProfileTests {
     private let profile = ProfileBytes.display(.displayP3, curve: sRGBCurve).bytes
 
+    // MARK: Kept colors
+
+    /// A photograph in Display P3 keeps its stored colors, and is the same image as converted to sRGB before.
+    @Test(arguments: [ImageFormat.jpeg, .png, .webp], [1, 70_000])
+    func keepsTheColorsAndTheProfile(format: ImageFormat, profileByteCount: Int) throws {
+        var profile = profile
+        // Longer than a segment of a JPEG.
+        profile += [UInt8](repeating: 7, count: max(0, profileByteCount - profile.count))
+        profile.replaceSubrange(0..<4, with: number(profile.count, count: 4))
+        let pieces = stride(from: 0, to: profile.count, by: 60_000).map {
+            Array(profile[$0..<min($0 + 60_000, profile.count)])
+        }
+        let original = try jpeg(pieces.enumerated().map { (UInt8($0 + 1), UInt8(pieces.count), $1) })
+        let registry = CodecRegistry()
+        var decoding = DecodingOptions()
+        decoding.keepsColors = true
+        let kept = try registry.decode(original, options: decoding)
+        #expect(try Pixels(kept.pixels) == Pixels(registry.decode(Fixture("baseline-444.jpg").data()).pixels))
+        var options = EncodingOptions(quality: 1, isLossless: true)
+        options.colorProfile = try registry.keptProfile(of: original)
+        options.metadata = CameraMetadata.metadata()
+        let file = try registry.encode(kept, as: format, options: options)
+        #expect(try registry.colorProfile(of: file)?.bytes == profile)
+        // The color space is still what the camera wrote.
+        #expect(try CameraMetadata.numbers(of: registry.metadata(of: file))["colorSpace"] == 0xFFFF)
+        let (converted, expected) = try (registry.decode(file), registry.decode(original))
+        #expect(try #require(Pixels(converted.pixels).psnr(against: Pixels(expected.pixels))) > 45)
+        #expect(try #require(Pixels(kept.pixels).psnr(against: Pixels(expected.pixels))) < 40)
+    }
+
+    @Test func anInkProfileAndCodePointsAreNotKept() throws {
+        let press = try Data(
+            contentsOf: Fixture.directory.deletingLastPathComponent().appending(path: "color/press.jpg"))
+        var options = DecodingOptions()
+        options.keepsColors = true
+        #expect(try CodecRegistry().keptProfile(of: press) == nil)
+        let (kept, converted) = try (
+            CodecRegistry().decode(press, options: options), CodecRegistry().decode(press)
+        )
+        #expect(Pixels(kept.pixels) == Pixels(converted.pixels))
+    }
+
     // MARK: JPEG
 
     private func jpeg(_ pieces: [(number: UInt8, count: UInt8, bytes: [UInt8])]) throws -> Data {

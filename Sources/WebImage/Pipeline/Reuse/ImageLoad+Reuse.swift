@@ -16,7 +16,7 @@ extension ImageLoad {
     /// reported as a preview.
     func reuseLarger() -> Bool {
         guard pipeline.configuration.reusesVariants, context.queriesMemory, context.request.pixelByteLimit == nil,
-            context.request.page == nil, pipeline.mayHaveVariants(of: context)
+            context.request.page == nil, !context.request.keepsColors, pipeline.mayHaveVariants(of: context)
         else { return false }
         let watches = [cache.watch(context.key), pipeline.originals.watch(context.key.original)]
         let found = pipeline.variantsInMemory(of: context).filter { pipeline.mayAnswer($0.image, context) }
@@ -90,7 +90,8 @@ extension Pipeline {
     /// Notes an image that memory holds now. A loaded original needs no note: its key follows from that of a variant.
     func noteVariant(_ image: Image?, _ context: LoadContext) {
         guard configuration.reusesVariants, let image, image.animation == nil, context.request.processors.isEmpty,
-            context.request.page == nil, context.key.variant != nil || image.provenance == nil
+            context.request.page == nil, !context.request.keepsColors,
+            context.key.variant != nil || image.provenance == nil
         else { return }
         let options = context.request.options
         variants.note(
