@@ -1,4 +1,5 @@
 import FoundationEssentials
+import Glibc
 import Testing
 import WebImageCoding
 import WebImageCore
@@ -68,5 +69,18 @@ import WebImageTestSupport
         for reader in readers { _ = try reader.frame(at: 2, cancellation: nil) }
         #expect(isolation.files.count == 1)
         withExtendedLifetime(readers) {}
+    }
+
+    @Test func aFileInPlaceIsSharedAsItIs() throws {
+        let directory = try TemporaryDirectory()
+        try directory.write(file, to: "file")
+        let descriptor = open(directory.path("file"), O_RDONLY)
+        defer { close(descriptor) }
+        let mapped = try #require(MappedFile.data(of: descriptor, byteCount: file.count))
+        let memory = try SharedFiles().memory(of: mapped)
+        #expect(try bytes(memory) == file)
+        var (original, shared) = (stat(), stat())
+        #expect(fstat(descriptor, &original) == 0 && fstat(memory.descriptor, &shared) == 0)
+        #expect(original.st_ino == shared.st_ino && original.st_dev == shared.st_dev)
     }
 }

@@ -2,6 +2,7 @@
 #define CWEBIMAGE_SYSTEM_H
 
 #include <stdbool.h>
+#include <stddef.h>
 
 // GNU functions that Swift's Glibc module does not show.
 
@@ -31,5 +32,12 @@ int cwi_has_default_route(void);
 /// Opens a descriptor that can be read when routes or links may have changed. It does not block; -1 and errno where that
 /// fails.
 int cwi_open_route_events(void);
+
+/// Maps the first bytes of a file. Where the file has become shorter, or cannot be read, there are zeros: the process does not end with
+/// SIGBUS, for which a handler is installed with the first mapping. NULL without address space, and for more than 64 files at once.
+void *cwi_map_file(int descriptor, size_t length);
+
+/// Takes back what `cwi_map_file` returned.
+void cwi_unmap_file(void *start, size_t length);
 
 #endif

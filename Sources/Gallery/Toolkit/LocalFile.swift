@@ -1,5 +1,6 @@
 import FoundationEssentials
 import Glibc
+import WebImageGTK
 
 /// What is read of a file without reading all of it. Each function blocks the thread.
 enum LocalFile {
@@ -14,6 +15,20 @@ enum LocalFile {
     private static func status(_ file: URL) -> stat? {
         var status = stat()
         return stat(file.path(percentEncoded: false), &status) == 0 ? status : nil
+    }
+
+    /// Returns the bytes of a regular file; `nil` if it cannot be read. A long one is read where it is.
+    static func content(_ file: URL, _ cancellation: Cancellation) -> Data? {
+        let path = file.path(percentEncoded: false)
+        let descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
+        guard descriptor >= 0 else { return nil }
+        defer { close(descriptor) }
+        var status = stat()
+        // Not a pipe, which must not be read twice.
+        guard fstat(descriptor, &status) == 0, status.st_mode & S_IFMT == S_IFREG else { return nil }
+        let byteCount = Int(status.st_size)
+        if byteCount > 8 << 20, let data = MappedFile.data(of: descriptor, byteCount: byteCount) { return data }
+        return try? Data(contentsOfFile: "/proc/self/fd/\(descriptor)", cancellation: cancellation)
     }
 
     /// Returns the first bytes of a file; `nil` if it has none. Does not wait for a pipe.

@@ -3,9 +3,6 @@ internal import FoundationEssentials
 internal import WebImage
 
 extension FileLoader {
-    /// Users choose files, so they may have any length.
-    static let chosenFiles = FileLoader(maximumByteCount: .max)
-
     /// Returns the bytes of a file. Those of a long one take no memory.
     func bytes(at url: URL) async throws(WebImageError) -> Data {
         let result: Result<Data, WebImageError> = await withCheckedContinuation { continuation in

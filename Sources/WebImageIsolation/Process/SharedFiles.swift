@@ -1,7 +1,7 @@
 internal import FoundationEssentials
 internal import WebImageCore
 
-/// The files that are in shared memory. All operations on the same bytes use one copy, which exists as long as one of them.
+/// The files that are in shared memory. A file that is read in place is shared as it is. All operations on the same bytes use one copy, which exists as long as one of them.
 ///
 ///     decode ──┐
 ///     info ────┼─▶ copy of the bytes ─▶ processes
@@ -23,6 +23,7 @@ final class SharedFiles: Sendable {
     ///
     /// - Throws: the system's error number.
     func memory(of file: Data) throws(RegularFile.Failure) -> SharedMemory {
+        if let mapped = MappedFile.file(of: file) { return try SharedMemory(copyOf: mapped.descriptor) }
         let memory = file.withUnsafeBytes { bytes in
             Result { () throws(RegularFile.Failure) in
                 guard bytes.count >= Self.leastByteCount else { return try SharedMemory(constant: bytes) }

@@ -19,6 +19,8 @@ package final class BodyCollector: Sendable {
         /// Retained once it was returned. `Data` mutates memory in place if it has the only reference, but this memory
         /// has other readers.
         var wholeBody: Data?
+        /// Whether the buffer has a file in place, which takes no memory.
+        var isMapped = false
     }
 
     /// A body that is being written to a file.
@@ -84,6 +86,11 @@ package final class BodyCollector: Sendable {
     package func append(_ bytes: Data) -> Int {
         let (byteCount, addedByteCount, startsWriting) = state.withLock { state -> (Int, Int, Bool) in
             state.byteCount += bytes.count
+            if state.byteCount == bytes.count, MappedFile.file(of: bytes) != nil {
+                (state.spool, state.buffer, state.isMapped) = (nil, BodyBuffer(capacity: 0), true)
+                state.buffer.append(bytes)
+                return (state.byteCount, 0, false)
+            }
             var addedByteCount = bytes.count
             if state.spool == nil {
                 guard state.byteCount > storage.memoryByteLimit else {
@@ -106,8 +113,8 @@ package final class BodyCollector: Sendable {
         return byteCount
     }
 
-    /// Whether the body is in a file, or being written to one.
-    package var isInFile: Bool { state.withLock { $0.spool != nil } }
+    /// Whether the body is in a file, or is being written to one.
+    package var isInFile: Bool { state.withLock { $0.spool != nil || $0.isMapped } }
 
     /// The number of bytes received.
     package var byteCount: Int { state.withLock { $0.byteCount } }

@@ -15,10 +15,24 @@ package final class FileLoader: ImageLoader {
     /// Two, so that a slow file (on a network mount) does not block all others.
     private static let queue = WorkQueue(label: "webimage-file", threadCount: 2)
 
+    /// Longer files are read in place; others are copied to memory, where nothing changes them.
+    static let copiedByteCount: Int64 = 8 << 20
+
+    /// Whether long files are read in place, as ``MappedFile`` does, instead of being copied.
+    private let readsInPlace: Bool
+
     /// Creates a loader.
     ///
-    /// - Parameter maximumByteCount: 200 MiB by default, as for the downloader; `.max` where users choose files.
-    package init(maximumByteCount: Int64 = unrecognizedByteCount) { self.maximumByteCount = maximumByteCount }
+    /// - Parameters:
+    ///   - maximumByteCount: 200 MiB by default, as for the downloader; `.max` where users choose files.
+    ///   - readsInPlace: whether long files are not copied. It is for programs: a handler for SIGBUS is installed.
+    package init(maximumByteCount: Int64 = unrecognizedByteCount, readsInPlace: Bool = false) {
+        self.maximumByteCount = maximumByteCount
+        self.readsInPlace = readsInPlace
+    }
+
+    /// Loads the files that the user of a program chooses: they may have any length, and are read in place.
+    package static let chosenFiles = FileLoader(maximumByteCount: .max, readsInPlace: true)
 
     /// Whether the scheme is `file`.
     package func canLoad(_ url: URL) -> Bool { url.hasScheme("file") }
@@ -38,7 +52,8 @@ package final class FileLoader: ImageLoader {
         _ request: LoaderRequest, priority: LoadPriority, handler: @escaping @Sendable (LoaderEvent) -> Void
     ) -> any LoaderTask {
         let reading = FileReading(
-            request, limit: maximumByteCount, priority: priority, queue: Self.queue, handler: handler)
+            request, limit: maximumByteCount, readsInPlace: readsInPlace, priority: priority, queue: Self.queue,
+            handler: handler)
         reading.start()
         return reading
     }
@@ -70,13 +85,16 @@ final class FileReading: PausableTask {
 
     private let request: LoaderRequest
     private let maximumByteCount: Int64
+    private let readsInPlace: Bool
     private let queue: WorkQueue
     private let state: Lock<State>
 
     init(
-        _ request: LoaderRequest, limit: Int64, priority: LoadPriority, queue: WorkQueue, handler: @escaping Handler
+        _ request: LoaderRequest, limit: Int64, readsInPlace: Bool, priority: LoadPriority, queue: WorkQueue,
+        handler: @escaping Handler
     ) {
         self.request = request
+        self.readsInPlace = readsInPlace
         self.queue = queue
         maximumByteCount = limit
         state = Lock(State(handler: handler, priority: priority))
@@ -132,7 +150,9 @@ final class FileReading: PausableTask {
             while request.method == .get, !file.isAtEnd {
                 guard try continues(from: file) else { return }
                 let isFirst = file.readByteCount == 0
-                let piece = try file.readPiece(atMost: Self.pieceByteCount)
+                let isInPlace = isFirst && readsInPlace && file.byteCount > FileLoader.copiedByteCount
+                let mapped = isInPlace ? file.mapped() : nil
+                let piece = if let mapped { mapped } else { try file.readPiece(atMost: Self.pieceByteCount) }
                 guard !piece.isEmpty else {
                     throw .invalidResponse(
                         reason: .truncated(expected: file.byteCount, received: file.readByteCount), url: url)
@@ -240,6 +260,15 @@ struct OpenFile: Sendable {
         guard readCount >= 0 else { throw .file(path: path, errno: errno) }
         readByteCount += Int64(readCount)
         return piece.prefix(readCount)
+    }
+
+    /// Returns all bytes in place; `nil` if they cannot be mapped.
+    mutating func mapped() -> Data? {
+        guard let count = Int(exactly: byteCount), let data = MappedFile.data(of: descriptor, byteCount: count) else {
+            return nil
+        }
+        readByteCount = byteCount
+        return data
     }
 
     private static func checkIsRegular(_ status: stat, path: String) throws(WebImageError) {

@@ -112,6 +112,61 @@ import WebImageTestSupport
         #expect(recording.byteCount == 0, "nothing is copied")
     }
 
+    /// The first bytes that a loader delivers, as they are.
+    private func firstPiece(_ loader: FileLoader, _ url: URL) async throws -> Data {
+        let piece = LockBox(Data())
+        await withCheckedContinuation { continuation in
+            _ = loader.load(LoaderRequest(url: url), priority: .normal) { event in
+                switch event {
+                case .bytes(let bytes): piece.withLock { if $0.isEmpty { $0 = bytes } }
+                case .finished: continuation.resume()
+                default: break
+                }
+            }
+        }
+        return piece.withLock { $0 }
+    }
+
+    @Test func aLongFileThatAUserChoosesIsReadInPlace() async throws {
+        let start = Data([0xFF, 0xD8, 0xFF, 0xE0])
+        let url = try directory.write(start, to: "long.jpg")
+        try #require(truncate(directory.path("long.jpg"), 300 << 20) == 0)
+        let body = try await firstPiece(FileLoader.chosenFiles, url)
+        #expect(body.count == 300 << 20 && body.prefix(5) == start + [0])
+        #expect(MappedFile.file(of: body) != nil)
+        #expect(MappedFile.file(of: body.prefix(4)) == nil, "other bytes than those of the file")
+        // Other programs have no handler for SIGBUS.
+        try #require(truncate(directory.path("long.jpg"), 9 << 20) == 0)
+        #expect(MappedFile.file(of: try await firstPiece(loader, url)) == nil)
+        #expect(MappedFile.file(of: try await firstPiece(FileLoader.chosenFiles, url)) != nil)
+        // What is shorter is in memory, where nothing changes it.
+        try #require(truncate(directory.path("long.jpg"), 8 << 20) == 0)
+        #expect(MappedFile.file(of: try await firstPiece(FileLoader.chosenFiles, url)) == nil)
+    }
+
+    @Test func aFileThatIsShortenedWhileItIsReadEndsInZeros() async throws {
+        let url = try directory.write(Data(repeating: 7, count: 9 << 20), to: "short.jpg")
+        let body = try await firstPiece(FileLoader.chosenFiles, url)
+        try #require(truncate(directory.path("short.jpg"), 4096) == 0)
+        #expect(body.first == 7 && body[4095] == 7)
+        #expect(body[4096] == 0 && body.last == 0)
+        #expect(body.allSatisfy { $0 == 0 || $0 == 7 })
+    }
+
+    @Test func aFileInPlaceIsNoTemporaryFile() async throws {
+        let url = try directory.write(Data(repeating: 7, count: 9 << 20), to: "long.jpg")
+        let body = try await firstPiece(FileLoader.chosenFiles, url)
+        let missing = URL(filePath: directory.path("missing"), directoryHint: .isDirectory)
+        let collector = BodyCollector(BodyStorage(memoryByteLimit: 1 << 20, temporaryDirectory: missing))
+        collector.begin(LoaderResponse(url: url, expectedByteCount: Int64(body.count)))
+        collector.append(body)
+        #expect(collector.isInFile && collector.prefix(3) == body.prefix(3))
+        let result = await withCheckedContinuation { continuation in
+            collector.end { continuation.resume(returning: $0) }
+        }
+        #expect(MappedFile.file(of: try result.get()) != nil)
+    }
+
     @Test(arguments: ["file://elsewhere/a.png", "file:///a%00b"]) func refusesURLsThatAreNoLocalPath(text: String)
         async throws
     {
