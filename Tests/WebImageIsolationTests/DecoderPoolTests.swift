@@ -22,6 +22,20 @@ import WebImageTestSupport
         registry = CodecRegistry().isolated(by: .allFormats, in: isolation)
     }
 
+    @Test func aProcessThatIsNotReadyInTimeIsNotCalledMissing() throws {
+        let directory = try TemporaryDirectory()
+        try directory.write(Data("#!/bin/sh\nexec sleep 60\n".utf8), to: "slow")
+        chmod(directory.path("slow"), 0o755)
+        let failure = #expect(throws: UnavailableDecoder.self) {
+            _ = try DecoderProcess(
+                path: directory.path("slow"), slowPeriod: .seconds(1), startPeriod: .milliseconds(50))
+        }
+        #expect(failure?.failure == .startTimedOut(seconds: 0.05))
+        let error = WebImageError.isolation(format: .tiff, reason: .startTimedOut(seconds: 10))
+        #expect(error.userAdvice == "The machine may have too much work. Try again.")
+        #expect(error.description.contains("its process was not ready within 10.0 s"))
+    }
+
     /// Decodes a file that makes the process do what `word` says, on a thread of its own.
     private func decode(
         _ word: String, _ cancellation: Cancellation? = nil

@@ -80,7 +80,7 @@ extension WebImageError {
         case .invalidURL, .invalidRequest, .blocked(.redirect, _), .blocked(.insecureRedirect, _), .invalidResponse,
             .unrecognizedFormat, .decoding, .limitExceeded, .invalidFrames:
             true
-        case .isolation(_, .unavailable, _), .isolation(_, .missingLayers, _): false
+        case .isolation(_, .unavailable, _), .isolation(_, .startTimedOut, _), .isolation(_, .missingLayers, _): false
         case .isolation: true
         case .httpStatus(let code, _): code < 500 && ![408, 425, 429].contains(code)
         default: false

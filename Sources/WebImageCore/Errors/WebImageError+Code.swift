@@ -28,7 +28,7 @@ extension WebImageError {
         case .encoding: 302
         case .limitExceeded(let reason, _): reason.code
         case .invalidFrames: 311
-        case .isolation(_, .unavailable, _), .isolation(_, .missingLayers, _): 331
+        case .isolation(_, .unavailable, _), .isolation(_, .startTimedOut, _), .isolation(_, .missingLayers, _): 331
         case .isolation: 330
         case .processing("drawing", _, _): 322
         case .processing: 320

@@ -87,6 +87,7 @@ extension WebImageError: LocalizedError, CustomStringConvertible {
             isWebPage
                 ? "Check the address, and whether the page requires a login."
                 : "Check the address, or register a decoder for the format."
+        case .decoding(_, .truncated, let url?) where url.isFileURL: "Copy the file again from where it came."
         case .decoding(_, let reason, _): reason.advice
         case .limitExceeded(let reason, _): reason.advice
         case .encoding(_, let reason): reason.advice

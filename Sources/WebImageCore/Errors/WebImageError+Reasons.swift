@@ -233,13 +233,14 @@ extension WebImageError.EncodingFailure {
 }
 
 extension WebImageError.IsolationFailure {
-    var problem: String {
+    package var problem: String {
         switch self {
         case .crashed(let signal): "its process was ended by \(Self.name(ofSignal: signal))"
         case .ended: "its process ended in the middle of the image"
         case .timedOut(let seconds): "its process did not finish within \(seconds) s"
         case .invalidReply(let detail): "its process returned an invalid result (\(detail))"
         case .unavailable(let detail): "no process can be started: \(detail)"
+        case .startTimedOut(let seconds): "its process was not ready within \(seconds) s"
         case .missingLayers(let layers): "its sandbox has no \(layers.sorted().joined(separator: ", no "))"
         }
     }
@@ -253,6 +254,7 @@ extension WebImageError.IsolationFailure {
             Add .product(name: "webimage-decoder", package: "swift-web-image") to the dependencies of the program's target, which builds \
             webimage-decoder beside it, install it, or set IsolatedDecoding.Configuration.path.
             """
+        case .startTimedOut: "The machine may have too much work. Try again."
         case .missingLayers: "Require fewer layers, or allow this program to make namespaces."
         }
     }

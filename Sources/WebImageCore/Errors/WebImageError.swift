@@ -245,6 +245,8 @@ public indirect enum WebImageError: Error, Sendable, Equatable {
         case invalidReply(String)
         /// No process can be started, for this reason.
         case unavailable(String)
+        /// A process was started, and was not ready within this wall-clock time, as on a machine with too much work.
+        case startTimedOut(seconds: Double)
         /// The process has no sandbox with these layers, which are required.
         case missingLayers([String])
     }

@@ -68,7 +68,7 @@ struct IsolatedWork: Sendable {
             throw error
         } catch {
             throw .isolation(
-                format: format, reason: .unavailable((error as? UnavailableDecoder)?.reason ?? "\(error)"))
+                format: format, reason: (error as? UnavailableDecoder)?.failure ?? .unavailable("\(error)"))
         }
     }
 
@@ -174,9 +174,10 @@ struct IsolatedWork: Sendable {
         throw .isolation(format: format, reason: .missingLayers(missing.map(\.rawValue)))
     }
 
-    /// Returns a file as the input of a request. The longest are in memory that all processes share.
+    /// Returns a file as the input of a request. The longest are in memory that all processes share, those in place are where they are.
     func input(_ data: Data) throws(UnavailableDecoder) -> RequestInput {
-        data.count <= KeptMemory.leastByteCount ? .bytes(data) : .memory(try memory(of: data))
+        let isShort = data.count <= KeptMemory.leastByteCount && MappedFile.file(of: data) == nil
+        return isShort ? .bytes(data) : .memory(try memory(of: data))
     }
 
     /// Returns memory with a file, which a process keeps for as long as it has the file open.

@@ -57,9 +57,13 @@ final class DecoderProcess: @unchecked Sendable {
 
     /// Starts a process and waits until it is in its sandbox.
     ///
-    /// - Parameter slowPeriod: after how long a request takes long.
+    /// - Parameters:
+    ///   - slowPeriod: after how long a request takes long.
+    ///   - startPeriod: how long to wait for the process.
     /// - Throws: why there is none.
-    init(path: String, slowPeriod: Duration) throws(UnavailableDecoder) {
+    init(
+        path: String, slowPeriod: Duration, startPeriod: Duration = DecoderProcess.startPeriod
+    ) throws(UnavailableDecoder) {
         self.slowPeriod = slowPeriod.inExactSeconds
         guard let interruption = Interruption() else {
             throw UnavailableDecoder("there are no descriptors (\(WebImageError.systemMessage(errno)))")
@@ -72,9 +76,9 @@ final class DecoderProcess: @unchecked Sendable {
         }
         channel = Channel(descriptor: process.channel)
         do {
-            let deadline = Self.now + Self.startSeconds
+            let deadline = Self.now + startPeriod.inExactSeconds
             guard let message = try channel.receive(until: deadline, within: Channel.Limit(deadline: deadline)) else {
-                throw UnavailableDecoder("\(path) does not respond")
+                throw UnavailableDecoder(after: startPeriod)
             }
             guard case .ready(let version, let report) = try DecoderReply(message, to: 0) else {
                 throw UnavailableDecoder("\(path) is no decoder of this library")
@@ -100,7 +104,7 @@ final class DecoderProcess: @unchecked Sendable {
     deinit { if !hasEnded { end() } }
 
     /// Long, because a busy machine must not lose isolation.
-    private static let startSeconds = 10.0
+    private static let startPeriod = Duration.seconds(10)
     /// The time for a process to end by itself after its channel has closed: it has crashed.
     private static let exitMilliseconds: Int32 = 200
     /// The time for a process to answer after its request was cancelled.
@@ -363,9 +367,20 @@ final class DecoderProcess: @unchecked Sendable {
 
 /// Why no decoder process can be had.
 struct UnavailableDecoder: Error, Sendable {
-    let reason: String
+    let failure: WebImageError.IsolationFailure
 
-    init(_ reason: String) { self.reason = reason }
+    init(_ reason: String) { failure = .unavailable(reason) }
+
+    /// A process was not ready in time.
+    init(after period: Duration) { failure = .startTimedOut(seconds: period.inExactSeconds) }
+
+    /// The sentence about it, without its end.
+    var reason: String {
+        switch failure {
+        case .unavailable(let reason): reason
+        default: failure.problem
+        }
+    }
 
     init(sharingMemory failure: RegularFile.Failure) {
         self.init("memory cannot be shared (\(WebImageError.systemMessage(failure.errno)))")

@@ -45,6 +45,7 @@ extension Refusal {
         case .decoding(_, .unsupported, _), .decoding(_, .noDecoder, _):
             self.init(415, "The source is not a supported image.")
         case .decoding: self.init(422, "The source is damaged.")
+        case .isolation(_, .startTimedOut, _): self.init(503, "The service has too much work.", retryAfter: 1)
         case .isolation(_, .unavailable, _), .isolation(_, .missingLayers, _):
             self.init(500, "The service cannot decode images.")
         case .isolation: self.init(422, "The source cannot be decoded safely.")
