@@ -106,12 +106,21 @@ struct AnswerNote: Sendable {
     /// The validators that were sent.
     let conditions: [HTTPField]
 
+    /// What came in a transfer that was resumed, in bytes; `nil` for all others. Its response has the status of the whole.
+    private var received: Int64? {
+        guard let exchange = metrics?.exchanges.last, exchange.statusCode == 206, statusCode != 206 else { return nil }
+        return exchange.bodyByteCount
+    }
+
     fileprivate var words: String {
         var words =
             conditions.isEmpty
             ? "" : "sent " + conditions.map { "\($0.name): \($0.value)" }.joined(separator: ", ") + "; "
         switch byteCount {
-        case .success(let count): words += statusCode.map { "status \($0), \(count) bytes" } ?? "\(count) bytes"
+        case .success(let count):
+            words +=
+                received.map { "resumed with status 206, \($0) of \(count) bytes" }
+                ?? statusCode.map { "status \($0), \(count) bytes" } ?? "\(count) bytes"
         // Error descriptions are complete sentences, and nothing more is known about a connection that failed.
         case .failure(let error): return words + error.description
         }

@@ -47,6 +47,12 @@ import WebImageTestSupport
         let next = makeManager()
         let response = try await next.response(for: request)
         #expect(response.origin == .remote)
+        let transfer = try #require(response.metrics?.exchanges.last)
+        #expect(transfer.statusCode == 206 && transfer.bodyByteCount < picture.count)
+        #expect(
+            response.trace.description.contains(
+                "resumed with status 206, \(transfer.bodyByteCount) of \(picture.count) bytes"),
+            "\(response.trace)")
         await next.imageCache.disk?.flush()
         #expect(await next.imageCache.disk?.data(for: request.cacheKey.source) == picture)
         let log = try await server.accessLog()
