@@ -28,7 +28,7 @@ struct ThumbnailCommand: Command {
                 never enlarged.
 
                 If OUT is a directory, such as ~/.cache/thumbnails, the file is OUT/large/MD5.png, where MD5 is that of
-                the URI. A thumbnail of the image as it is now is kept. There, and if OUT is the path of such a file,
+                the URI. With the name of a size, an OUT without an extension is made a directory if there is nothing. A thumbnail of the image as it is now is kept. There, and if OUT is the path of such a file,
                 images that cannot be decoded are remembered in OUT/fail until they change.
 
                 Images are read in a separate process, and scaled while they are decoded where the format allows it.
@@ -50,7 +50,11 @@ struct ThumbnailCommand: Command {
         try parser.checkStreams(inputs: [], output: operands[1], printing: [])
         (self.source, self.size, isForced) = (source, size, force.isSet)
         limits = try bounds.limits(from: parser)
-        keepsCurrent = operands[1].hasSuffix("/") || OutputFile.isDirectory(operands[1])
+        // A size of the standard is for its folders, unless OUT names a file.
+        let namesFolder =
+            ThumbnailSize.names.contains(operands[2].description) && !OutputFile.exists(operands[1])
+            && operands[1].fileExtension == nil
+        keepsCurrent = operands[1].hasSuffix("/") || OutputFile.isDirectory(operands[1]) || namesFolder
         guard keepsCurrent else {
             output = operands[1]
             folder = ThumbnailFolder(containing: output, of: source)
@@ -108,8 +112,9 @@ struct ThumbnailCommand: Command {
                 try ThumbnailFolder.write(thumbnail, to: output)
                 folder.removeFailure(of: source)
             } else {
-                // Thumbnail services read from the temporary file that they have opened.
-                try OutputFile.write(thumbnail, to: output, isPrivate: true, isInPlace: true)
+                // Thumbnail services read from the temporary file that they have opened, and wait for this process.
+                if !output.directory.isEmpty { try OutputFile.createDirectory(output.directory) }
+                try OutputFile.write(thumbnail, to: output, isPrivate: true, isInPlace: true, waitsForReader: false)
             }
         }
     }
@@ -120,7 +125,7 @@ extension WebImageError {
     fileprivate var isAboutImage: Bool {
         switch self {
         case .unrecognizedFormat, .decoding, .limitExceeded: true
-        case .isolation(_, .unavailable, _), .isolation(_, .missingLayers, _): false
+        case .isolation(_, .unavailable, _), .isolation(_, .startTimedOut, _), .isolation(_, .missingLayers, _): false
         case .isolation: true
         default: false
         }

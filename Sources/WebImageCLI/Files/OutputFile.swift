@@ -20,21 +20,23 @@ enum OutputFile {
     /// - Parameters:
     ///   - replaces: whether to replace an existing file; otherwise writing fails with `EEXIST`.
     ///   - isPrivate: whether only the owner may read the file, even if others could read a replaced one.
+    ///   - waitsForReader: whether a pipe that nothing reads is waited for; otherwise writing fails with `ENXIO`.
     ///   - isInPlace: whether an existing file is overwritten instead of replaced, because another process has it open.
     /// - Throws: ``WebImageError/file(path:errno:)``.
     static func write(
-        _ data: Data, to path: ByteString, replaces: Bool = true, isPrivate: Bool = false, isInPlace: Bool = false
+        _ data: Data, to path: ByteString, replaces: Bool = true, isPrivate: Bool = false, isInPlace: Bool = false,
+        waitsForReader: Bool = true
     ) throws(WebImageError) {
         if path == standardOutput { return Console.standard.print(bytes: data) }
         let mode = mode(of: path)
         switch mode.map({ $0 & S_IFMT }) {
         case S_IFREG where !replaces: throw .file(path: path.description, errno: EEXIST)
-        case S_IFREG where isInPlace: try append(data, to: path, clears: true, permissions: isPrivate ? 0o600 : nil)
+        case S_IFREG where isInPlace: try append(data, to: path, flags: O_TRUNC, permissions: isPrivate ? 0o600 : nil)
         case nil, S_IFREG:
             let permissions = isPrivate ? 0o600 : mode.map { $0 & 0o777 }
             try replace(resolved(path), permissions: permissions, with: data, mayExist: replaces)
         case S_IFDIR: throw .file(path: path.description, errno: EISDIR)
-        default: try append(data, to: path)
+        default: try append(data, to: path, flags: waitsForReader ? 0 : O_NONBLOCK)
         }
     }
 
@@ -145,9 +147,9 @@ enum OutputFile {
 
     /// Writes to a device, or to what is left of a file.
     private static func append(
-        _ data: Data, to path: ByteString, clears: Bool = false, permissions: mode_t? = nil
+        _ data: Data, to path: ByteString, flags: Int32, permissions: mode_t? = nil
     ) throws(WebImageError) {
-        let descriptor = path.withCString { open($0, O_WRONLY | O_CLOEXEC | (clears ? O_TRUNC : 0)) }
+        let descriptor = path.withCString { open($0, O_WRONLY | O_CLOEXEC | flags) }
         guard descriptor >= 0 else { throw .file(path: path.description, errno: errno) }
         defer { close(descriptor) }
         if let permissions { fchmod(descriptor, permissions) }

@@ -51,7 +51,7 @@ struct ThumbnailFolder: Sendable {
         if let slash = path.bytes.lastIndex(of: UInt8(ascii: "/")), slash > 0 {
             try OutputFile.createDirectory(ByteString(path.bytes[..<slash]), permissions: 0o700)
         }
-        try OutputFile.write(file, to: path, isPrivate: true)
+        try OutputFile.write(file, to: path, isPrivate: true, waitsForReader: false)
     }
 
     /// Returns the bytes of a file before its pixels, or all; empty if it cannot be read.

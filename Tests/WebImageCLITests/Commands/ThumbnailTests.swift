@@ -247,4 +247,40 @@ import WebImageTestSupport
         func below(_ process: Int32) -> [Int32] { ChildProcesses.of(process).flatMap { [$0] + below($0) } }
         return below(getpid())
     }
+
+    @Test(arguments: ["pipe 64", "thumbnails/ large"]) func aPipeThatNothingReadsIsNotWaitedFor(operands: String)
+        async throws
+    {
+        let path = try tool.write(TestImage().data(.png), to: "a.png")
+        let name = try await name(ofURI: "file://" + path)
+        let run = try await tool.run(
+            script: """
+                mkfifo pipe; mkdir -p thumbnails/large; mkfifo thumbnails/large/\(name)
+                timeout 20 "$tool" thumbnail a.png \(operands)
+                """)
+        #expect(run.status == 1 && run.errors.hasSuffix("Nothing reads from it.\n"), "\(run.status) \(run.errors)")
+    }
+
+    @Test func aPipeThatIsReadGetsTheThumbnail() async throws {
+        _ = try tool.write(TestImage().data(.png), to: "a.png")
+        let run = try await tool.run(
+            script: "mkfifo pipe; cat pipe > out.png & exec 3>pipe; \"$tool\" thumbnail a.png pipe 32; exec 3>&-; wait")
+        #expect(run.errors.isEmpty, "\(run.errors)")
+        #expect(
+            try CodecRegistry.shared.info(of: tool.contents(of: "out.png")).size == PixelSize(width: 32, height: 24))
+    }
+
+    @Test func foldersOfTheOutputAreMade() async throws {
+        let path = try tool.write(TestImage().data(.png), to: "a.png")
+        #expect(try await tool.run("thumbnail", path, "new/deep/out.png", "32").status == 0)
+        #expect(tool.names(in: "new/deep") == ["out.png"])
+        let run = try await tool.run("thumbnail", path, "cache/thumbnails", "large")
+        #expect(run.status == 0, "\(run.errors)")
+        #expect(tool.names(in: "cache/thumbnails/large") == [try await name(ofURI: "file://" + path)])
+        // A number, or a name with an extension, is for a file.
+        #expect(try await tool.run("thumbnail", path, "file", "256").status == 0)
+        #expect(try await tool.run("thumbnail", path, "b.png", "large").status == 0)
+        #expect(try CodecRegistry.shared.info(of: tool.contents(of: "file")).format == .png)
+        #expect(try CodecRegistry.shared.info(of: tool.contents(of: "b.png")).format == .png)
+    }
 }
