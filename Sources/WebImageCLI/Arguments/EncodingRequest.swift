@@ -15,6 +15,8 @@ struct EncodingRequest: Sendable {
     var loopCount: Int?
     /// The number of the only frame to write, starting at 1.
     var frameNumber: Int?
+    /// Whether each frame is written into a file of its own.
+    var splitsFrames = false
     /// What is kept of the original's EXIF and XMP.
     var metadata = MetadataChoice.none
     /// What encodes.
@@ -25,7 +27,7 @@ struct EncodingRequest: Sendable {
     /// Whether the image has to be encoded, instead of writing the original bytes.
     var isNeeded: Bool {
         isRequired || format != nil || hasQuality || isResized || byteLimit != nil || loopCount != nil
-            || frameNumber != nil
+            || frameNumber != nil || splitsFrames
             || !limitedOptions.isEmpty
     }
 
@@ -187,7 +189,11 @@ extension EncodingRequest {
             loop = parser.option(
                 "loop", value: "N", help: "Play an animation N times; 0 is forever; unchanged by default")
             wholeFrames = parser.flag("whole-frames", help: "Write complete frames instead of only the changes")
-            frame = parser.option("frame", value: "N", help: "Write only the Nth frame, counting from 1")
+            frame = parser.option(
+                "frame", value: "N|all",
+                help:
+                    "Write only the Nth frame, counting from 1, or with 'convert' each into a file whose name has {index}"
+            )
             firstFrame = parser.flag("first-frame", help: "Write only the first frame")
             names = parser.syntax.options[first...].map(\.name)
         }
@@ -267,12 +273,15 @@ extension EncodingRequest {
         ) throws(ArgumentError) {
             request.loopCount = try parser.count(loop, named: "loop", in: 0...65_535)
             request.options.framing = wholeFrames.isSet ? .whole : .changes
-            request.frameNumber = try parser.count(frame, named: "frame", in: 1...1_000_000_000)
+            request.splitsFrames = frame.value == "all"
+            if !request.splitsFrames {
+                request.frameNumber = try parser.count(frame, named: "frame", in: 1...1_000_000_000)
+            }
             if firstFrame.isSet {
                 if frame.value != nil { throw parser.error("--frame and --first-frame cannot be used together") }
                 request.frameNumber = 1
             }
-            if request.frameNumber != nil, loop.value != nil || wholeFrames.isSet {
+            if request.frameNumber != nil || request.splitsFrames, loop.value != nil || wholeFrames.isSet {
                 throw parser.error("--loop and --whole-frames need an animation, not a single frame")
             }
         }

@@ -11,6 +11,8 @@ struct InputLimits: Sendable {
         /// `nil` for a command that decodes no pixels, or only as many as it needs.
         private let pixels: OptionParser.Option?
         private let time: OptionParser.Option
+        /// Where pixels are decoded.
+        private let damage: OptionParser.Flag?
 
         init(in parser: OptionParser, limitsPixels: Bool = true) {
             parser.group = "Safety"
@@ -24,10 +26,18 @@ struct InputLimits: Sendable {
             time = parser.option(
                 InputLimits.timeOptionName, value: "SECONDS",
                 help: "The processor time for reading an image; 60 by default for files, 10 for URLs")
+            damage =
+                limitsPixels
+                ? parser.flag(
+                    InputLimits.damageOptionName,
+                    help: "Take what there is of incomplete and damaged images, with a warning; the rest is transparent"
+                )
+                : nil
         }
 
         func limits(from parser: OptionParser) throws(ArgumentError) -> InputLimits {
             var limits = InputLimits()
+            limits.damage = damage.map { $0.isSet ? .allowed : .refused } ?? .notDecoded
             limits.processorTime = try parser.seconds(time, named: InputLimits.timeOptionName, atMost: 300)
             guard let text = pixels?.value else { return limits }
             guard let count = PixelCount(text), (1...PixelCount.largest).contains(count.value) else {
@@ -39,6 +49,14 @@ struct InputLimits: Sendable {
         }
     }
 
+    /// What becomes of damaged images.
+    enum Damage: Sendable {
+        /// The command has no option for them.
+        case notDecoded
+        case refused, allowed
+    }
+
+    static let damageOptionName = "allow-damage"
     static let optionName = "max-pixels"
     static let timeOptionName = "max-decode-time"
 
@@ -46,6 +64,7 @@ struct InputLimits: Sendable {
     var count: Int?
     /// The value of the option for time.
     var processorTime: Duration?
+    var damage = Damage.notDecoded
 
     /// Decoding, color conversion and rotation take 4 bytes a pixel each, and the format's decoder some more.
     private static let bytesPerPixel = 12

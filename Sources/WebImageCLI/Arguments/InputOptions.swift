@@ -20,7 +20,9 @@ struct InputOptions {
             "recursive", letter: "r", help: "Take all images in folders, and in the folders in them")
         list = parser.option(
             "from-file", value: "LIST", completion: .file,
-            help: "Also take the inputs that LIST names, one per line or ended by NUL; '-' is standard input")
+            help:
+                "Also take the inputs that LIST names, one per line (not those that begin with #) or ended by NUL; '-' is standard input"
+        )
     }
 
     /// Whether the inputs may be other than the operands.
@@ -83,7 +85,7 @@ struct InputOptions {
             let separator = bytes.contains(0) ? 0 : UInt8(ascii: "\n")
             let found = bytes.split(separator: separator).map { line in
                 ByteString(separator == 0 || line.last != UInt8(ascii: "\r") ? line : line.dropLast())
-            }
+            }.filter { separator == 0 || !$0.hasPrefix("#") }
             if found.contains(ImageInput.standardInput) {
                 throw parser.error("'-' in a list is no file; a file with this name is './-'")
             }

@@ -58,7 +58,9 @@ struct AnimateCommand: Command {
         limits = try bounds.limits(from: parser)
         codecs = .forTool(isIsolated: isolated.isSet)
         var request = try encoding.request(from: parser, isResized: false)
-        if request.frameNumber != nil { throw parser.error("--frame and --first-frame write no animation") }
+        if request.frameNumber != nil || request.splitsFrames {
+            throw parser.error("--frame and --first-frame write no animation")
+        }
         if request.metadata == .all { throw parser.error("an animation keeps no metadata of its frames") }
         request.isRequired = true
         request.codecs = codecs
@@ -187,7 +189,9 @@ final class StillsAnimation: AnimationSource {
     ) throws(WebImageError) -> PixelBuffer {
         let data = try FileLoader.chosenFiles.bytesBlocking(at: file.url)
         let options = DecodingOptions(
-            thumbnail: size.thumbnail, firstFrameOnly: true, damage: .refuse, limits: limits.limits(for: file))
+            thumbnail: size.thumbnail, firstFrameOnly: true,
+            damage: limits.damage == .allowed ? .showGoodPart : .refuse,
+            limits: limits.limits(for: file))
         return try codecs.decode(data, options: options).processed(by: size.processors, firstFrameOnly: true).pixels
     }
 

@@ -26,13 +26,14 @@ struct ConvertCommand: Command {
         let parser = OptionParser(
             command: Self.name, summary: Self.summary, operands: "IN OUT | IN… --output DIR|NAME", completion: .file,
             details: """
-                The format is that of --format, or else of OUT's extension. With DIR each image keeps its format, or
-                becomes PNG if that format cannot be written. OUT is written completely or not at all, and can be IN.
+                The format is that of --format, or else of OUT's extension. With DIR and '-' each image keeps its format,
+                or becomes PNG if that format cannot be written. OUT is written completely or not at all, and can be IN.
                 With DIR the files have the names of the inputs, and no input is replaced. '-' is standard input and
                 output. Folders are read with --recursive, and DIR then has the same folders.
 
                 NAME can have {name} and {folder} of the input, {width} and {height} of the result, {format} (the
-                extension) and {index} (the number of the input), as in 'small/{name}-{width}.{format}'.
+                extension) and {index} (the number of the input), as in 'small/{name}-{width}.{format}'. With --frame all
+                each frame of an animation is a file, and {index} the number of the frame, as in '{name}-{index}.png'.
 
                 Animations stay animated in GIF, PNG, WebP, AVIF and JPEG XL, with their durations; other formats get
                 the first frame. --crop cuts from the original, --trim follows, then --size, then --rotate, --flip, --grayscale, --tint,
@@ -43,7 +44,7 @@ struct ConvertCommand: Command {
                 without --format it has no effect.
 
                 --json prints an object for each image: input, path, format, width, height, frames, bytes, milliseconds,
-                warning (null, or why the file is not what its name says), error (null, or code and message).
+                warning (null, or why the file is not what its name says or the image is incomplete), error (null, or code and message).
                 """)
         let listing = InputOptions(in: parser)
         parser.group = "Output"
@@ -96,7 +97,7 @@ struct ConvertCommand: Command {
         output = try ImageOutput(
             path: path, inputs: inputs, encoding: request, replaces: !noClobber.isSet,
             mayReplaceInput: true, parser: parser)
-        guard output.choosesNames || output.format != nil else {
+        guard output.choosesNames || output.format != nil || output.isStandardOutput else {
             throw parser.error("'\(path)' has no known extension; use --format \(ImageFormat.writableNames)")
         }
     }
@@ -106,19 +107,22 @@ struct ConvertCommand: Command {
         let bar = ProgressBar(count: inputs.count, console: .standard, isHidden: isQuiet || inputs.count == 1)
         var status = ExitStatus.success
         await runConcurrently(over: inputs.indices, atMost: jobCount) { [self] index in
-            await report(on: inputs[index], index: index, session: session)
-        } onResult: { index, report in
+            await reports(on: inputs[index], index: index, session: session)
+        } onResult: { index, reports in
             bar.end(index)
-            report.print(on: .standard, isJSON: isJSON, isQuiet: isQuiet, printsLine: printsLines)
-            if report.error != nil { status = .failure }
+            for report in reports {
+                report.print(on: .standard, isJSON: isJSON, isQuiet: isQuiet, printsLine: printsLines)
+                if report.error != nil { status = .failure }
+            }
         }
         bar.clear()
         return status
     }
 
-    private nonisolated func report(
+    /// Converts an image; returns a report for each file.
+    private nonisolated func reports(
         on input: ImageInput, index: Int, session: LoadingSession
-    ) async -> ConversionReport {
+    ) async -> [ConversionReport] {
         let start = ContinuousClock.now
         let decoding = DecodingSettings(input: input, limits: limits, codecs: codecs, canScale: size.canDecodeSmaller)
         var report = ConversionReport(decoding: decoding, format: output.format)
@@ -131,6 +135,17 @@ struct ConvertCommand: Command {
             request.keepsColors = output.keepsColors
             let response = try await session.load(request)
             let bytes = try await session.bytes(of: response, for: request, areNeeded: output.needsBytes)
+            report.damage = decoding.warning(about: response.image)
+            if output.splitsFrames {
+                var reports: [ConversionReport] = []
+                for file in try await output.writeFrames(of: response.image, bytes: bytes, index: index) {
+                    report.file = file
+                    report.info = if let info = file.info { info } else { try codecs.info(of: file.data) }
+                    report.duration = ContinuousClock.now - start
+                    reports.append(report)
+                }
+                return reports
+            }
             let steps = follows ? TrackedSteps(size.processors, limits: limits.limits(for: input)) : nil
             let file = try await output.write(response.image, bytes: bytes, index: index, steps: steps)
             report.info = if let info = file.info { info } else { try codecs.info(of: file.data) }
@@ -139,7 +154,7 @@ struct ConvertCommand: Command {
             report.error = error
         }
         report.duration = ContinuousClock.now - start
-        return report
+        return [report]
     }
 }
 
@@ -152,6 +167,8 @@ struct ConversionReport: Sendable {
     var info: ImageInfo?
     var file: ImageOutput.WrittenFile?
     var duration = Duration.zero
+    /// What is missing in the image.
+    var damage: String?
     var error: WebImageError?
 
     init(decoding: DecodingSettings, format: ImageFormat?) {
@@ -161,11 +178,13 @@ struct ConversionReport: Sendable {
 
     var input: ImageInput { decoding.input }
 
+    private var warning: String? { damage ?? file?.warning }
+
     @MainActor
     func print(on console: Console, isJSON: Bool, isQuiet: Bool, printsLine: Bool) {
         if isJSON { console.print(json) }
         if let error { console.complain(error.shellDescription(of: decoding)) }
-        if !isQuiet, let warning = file?.warning { console.complain("warning: \(warning)") }
+        if !isQuiet, let warning { console.complain("warning: \(warning)") }
         if error == nil, printsLine { console.print(line) }
     }
 
@@ -184,7 +203,7 @@ struct ConversionReport: Sendable {
             ("format", .optional((info?.format ?? format)?.name)),
             ("width", .optional(info?.size.width)), ("height", .optional(info?.size.height)),
             ("frames", .optional(info?.frameCount)), ("bytes", .optional(file?.data.count)),
-            ("milliseconds", .decimal(duration.milliseconds)), ("warning", .optional(file?.warning)),
+            ("milliseconds", .decimal(duration.milliseconds)), ("warning", .optional(warning)),
             ("error", error.map { $0.json(of: decoding) } ?? .null),
         ]
         return JSON(paths + facts)

@@ -24,7 +24,7 @@ struct GetCommand: Command {
                 Prints a line for each image as soon as it is loaded, not in the order of the arguments. With --json
                 the line is an object: url, source (memory, disk, network, file, data, stdin or none), format, width,
                 height, frames, bytes (of the original file), milliseconds, path, warning (null, or why the file is not
-                what its name says), error (null, or code and message). '-' is standard input, and with --output
+                what its name says or the image is incomplete), error (null, or code and message). '-' is standard input, and with --output
                 standard output.
 
                 --output FILE writes the format that FILE's extension names: the original bytes if they have that
@@ -82,6 +82,7 @@ struct GetCommand: Command {
         self.source = options
         codecs = .forTool(isIsolated: isolated.isSet)
         var encoding = try encodingOptions.request(from: parser, isResized: size.changesImage)
+        if encoding.splitsFrames { throw parser.error("--frame all is for 'webimage convert'") }
         encoding.codecs = codecs
         if let path = output.path {
             self.output = try ImageOutput(
@@ -127,6 +128,7 @@ struct GetCommand: Command {
                 request, progress: { bar.update(index, received: $0, expected: $1) }, trace: trace)
             let data = try await session.bytes(of: response, for: request, areNeeded: output?.needsBytes ?? false)
             report.note(response, byteCount: data?.count, sourceName: input.sourceName)
+            report.damage = report.decoding.warning(about: response.image)
             let steps =
                 output?.keepsGainMaps == true && size.processors.isEmpty
                 ? TrackedSteps([], limits: limits.limits(for: input)) : nil
@@ -152,6 +154,8 @@ struct LoadReport: Sendable {
     var duration = Duration.zero
     /// The written file, if any.
     var file: ImageOutput.WrittenFile?
+    /// What is missing in the image.
+    var damage: String?
     var error: WebImageError?
     /// The trace of the load, if it is to be printed.
     var trace: LoadTrace?
@@ -159,6 +163,8 @@ struct LoadReport: Sendable {
     init(decoding: DecodingSettings) { self.decoding = decoding }
 
     var input: ImageInput { decoding.input }
+
+    private var warning: String? { damage ?? file?.warning }
 
     mutating func note(_ response: WebImageResponse, byteCount: Int?, sourceName: String) {
         source =
@@ -178,7 +184,7 @@ struct LoadReport: Sendable {
         if isJSON { console.print(json) }
         if let error { console.complain(error.shellDescription(of: decoding)) }
         if isQuiet { return }
-        if let warning = file?.warning { console.complain("warning: \(warning)") }
+        if let warning { console.complain("warning: \(warning)") }
         if !printsLine { return }
         if error == nil, !isJSON { console.print(line) }
         if !isJSON, let trace { for entry in trace.entries { console.print("  \(entry)") } }
@@ -200,7 +206,7 @@ struct LoadReport: Sendable {
         ]
         facts += JSON.fields(path: file?.path)
         facts += [
-            ("warning", .optional(file?.warning)),
+            ("warning", .optional(warning)),
             ("error", error.map { $0.json(of: decoding) } ?? .null),
         ]
         if let trace { facts.append(("trace", trace.json)) }

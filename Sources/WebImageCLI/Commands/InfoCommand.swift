@@ -24,11 +24,12 @@ struct InfoCommand: Command {
                 Prints a line for each image, in the order of the arguments. With --json the line is an object: url,
                 format, type (MIME), width, height (upright, in pixels), pages (images in an icon or TIFF), frames,
                 loopCount (0 is forever, null is not animated), durations (milliseconds), bitDepth (of a channel), hdr,
-                gainMap, alpha, orientation (EXIF, 1 to 8), colorProfile, colorProfileName (null without a name), bytes,
-                error (null, or code and message).
+                gainMap, alpha, orientation (EXIF, 1 to 8), colorProfile, colorProfileName (null without a name), exif (null,
+                or camera, lens, date, exposureTime in seconds, aperture, iso, focalLength and focalLengthOnFilm in
+                millimeters, software, latitude and longitude in degrees), bytes, error (null, or code and message).
 
                 --csv prints the same as a table (RFC 4180) with a line of names: file, format, type, width, height and so
-                on to colorProfile (its name), bytes, error (its message), without durations. It is for spreadsheets.
+                on to colorProfile (its name), bytes, error (its message), without durations and exif. It is for spreadsheets.
 
                 --explain prints which process read each file, and what its sandbox keeps out; with --json this is in
                 isolation: isolated (whether it was another process), program, problem (why there is none), layers,
@@ -77,6 +78,12 @@ struct InfoCommand: Command {
                 let info = try codecs.info(of: data, limits: limits.limits(for: input))
                 report.info = info
                 isIsolated = codecs.isIsolated(info.format)
+                if isJSON {
+                    // A file without readable EXIF is an image all the same.
+                    report.exif = (try? codecs.metadata(of: data, limits: limits.limits(for: input)))?.exif.flatMap {
+                        EXIFFields($0)
+                    }
+                }
             } catch {
                 report.error = error
                 status = .failure
@@ -105,6 +112,7 @@ struct InfoReport {
     let input: ImageInput
     var info: ImageInfo?
     var byteCount: Int?
+    var exif: EXIFFields?
     var error: WebImageError?
     /// How the file was read, if it is to be printed.
     var isolation: IsolationReport?
@@ -178,10 +186,24 @@ struct InfoReport {
             ("gainMap", info.map { .bool($0.hasGainMap) } ?? .null),
             ("alpha", info.map { .bool($0.hasAlpha) } ?? .null), ("orientation", .optional(info?.orientation.rawValue)),
             ("colorProfile", info.map { .bool($0.hasColorProfile) } ?? .null),
-            ("colorProfileName", .optional(info?.colorProfileName)), ("bytes", .optional(byteCount)),
+            ("colorProfileName", .optional(info?.colorProfileName)), ("exif", exif?.json ?? .null),
+            ("bytes", .optional(byteCount)),
             ("error", error.map { $0.json(about: input.argument.description) } ?? .null),
         ]
         if let isolation { fields.append(("isolation", isolation.json)) }
         return JSON(fields)
+    }
+}
+
+extension EXIFFields {
+    fileprivate var json: JSON {
+        func number(_ value: Double?) -> JSON { value.map(JSON.precise) ?? .null }
+        return [
+            "camera": .optional(camera), "lens": .optional(lens), "date": .optional(date),
+            "exposureTime": number(exposureTime), "aperture": number(aperture), "iso": .optional(sensitivity),
+            "focalLength": number(focalLength), "focalLengthOnFilm": .optional(focalLengthOnFilm),
+            "software": .optional(software), "latitude": number(coordinates?.latitude),
+            "longitude": number(coordinates?.longitude),
+        ]
     }
 }

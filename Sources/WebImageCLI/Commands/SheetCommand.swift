@@ -71,7 +71,7 @@ struct SheetCommand: Command {
         limits = try bounds.limits(from: parser)
         codecs = .forTool(isIsolated: isolated.isSet)
         var request = try encoding.request(from: parser, isResized: false)
-        if request.frameNumber != nil || request.loopCount != nil {
+        if request.frameNumber != nil || request.splitsFrames || request.loopCount != nil {
             throw parser.error("a sheet is no animation")
         }
         if request.metadata == .all { throw parser.error("a sheet keeps no metadata of its images") }

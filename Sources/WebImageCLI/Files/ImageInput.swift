@@ -76,8 +76,13 @@ struct ImageInput: Sendable {
             ? argument.description : CredentialRedaction.removingUserInformation(fromURL: argument.description)
     }
 
-    /// The name in messages. A `data:` URL is shortened, since it contains its file.
+    /// The name in messages. A `data:` URL is shortened, since it contains its file, and `user:password@` is left out.
     static func displayName(of text: String) -> String {
+        if !hasScheme(text), let end = text.prefix(while: { $0 != "/" }).lastIndex(of: "@"),
+            text[..<end].contains(":"), access(text, F_OK) != 0
+        {
+            return String(text[text.index(after: end)...])
+        }
         if text.utf8.count > 128, text.prefixMatch(of: /\s*[Dd][Aa][Tt][Aa]:/) != nil { return text.prefix(64) + "…" }
         return text == standardInput.description
             ? StandardInput.name : CredentialRedaction.removingUserInformation(fromURL: text)
@@ -94,10 +99,10 @@ struct ImageInput: Sendable {
     }
 
     /// Whether a text without a scheme is more likely a URL than a path: `127.0.0.1:8080/a.jpg`, `localhost/a.jpg`,
-    /// `www.example.org`, `https:/host`.
+    /// `www.example.org`, `user:password@host`, `https:/host`.
     private static func namesHost(_ text: String) -> Bool {
         let address =
-            /(https?:.*|localhost|www\..+|[0-9]+(\.[0-9]+){3}|[^\/.:]+(\.[^\/.:]+)*\.(com|net|org|example))(:[0-9]+)?|[^\/:]+:[0-9]+/
+            /([^\/:@]+:[^\/]*@.+|https?:.*|localhost|www\..+|[0-9]+(\.[0-9]+){3}|[^\/.:]+(\.[^\/.:]+)*\.(com|net|org|example))(:[0-9]+)?|[^\/:]+:[0-9]+/
         return text.prefix { $0 != "/" }.wholeMatch(of: address) != nil
     }
 

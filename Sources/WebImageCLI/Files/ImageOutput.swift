@@ -52,7 +52,13 @@ struct ImageOutput: Sendable {
         keepsOriginal = !encoding.isNeeded
         isFormatGiven = encoding.format != nil
         var encoding = encoding
+        if encoding.splitsFrames, template?.distinguishesFrames != true {
+            throw parser.error("--frame all writes several files: name them with {index}, as in '{name}-{index}.png'")
+        }
         if let template {
+            if encoding.splitsFrames, inputs.count > 1, !template.hasName {
+                throw parser.error("frames of several images need {name} and {index} in '\(path)'")
+            }
             if inputs.count > 1, !template.distinguishesInputs {
                 throw parser.error("several images need {name} or {index} in '\(path)'")
             }
@@ -118,6 +124,9 @@ struct ImageOutput: Sendable {
         return true
     }
 
+    /// Whether each frame is a file.
+    var splitsFrames: Bool { encoding.splitsFrames }
+
     /// Whether the image goes to standard output.
     var isStandardOutput: Bool {
         if case .file(OutputFile.standardOutput) = target { return true }
@@ -158,14 +167,38 @@ struct ImageOutput: Sendable {
     ) async throws(WebImageError) -> WrittenFile {
         try await BlockingWork.run { () throws(WebImageError) in
             let (data, format) = try content(of: image, bytes: bytes, steps: steps)
-            let (path, info) = try path(for: format, data, index: index)
-            // `get DIR/a.png --size 100x100 -o DIR` must not overwrite the original.
-            guard !OutputFile.exists(path) || !inputFiles.contains(where: { OutputFile.isSameFile($0, path) }) else {
-                throw .file(path: path.description, errno: EEXIST)
-            }
-            try OutputFile.write(data, to: path, replaces: replaces)
-            return WrittenFile(path: path, data: data, info: info, warning: warning(about: path, format: format))
+            return try write(data, as: format, index: index)
         }
+    }
+
+    /// Writes each frame of an image into a file of its own, like ``write(_:bytes:index:steps:)``.
+    func writeFrames(of image: Image, bytes: Data?, index: Int) async throws(WebImageError) -> [WrittenFile] {
+        try await BlockingWork.run { () throws(WebImageError) in
+            let format = encoding.format(for: image)
+            var still = encoding
+            still.format = format
+            let (count, reader) = (image.animation?.frameCount ?? 1, image.animation?.makeFrameReader())
+            var files: [WrittenFile] = []
+            for number in 1...count {
+                let frame =
+                    if let reader { Image(pixels: try reader.frame(at: number - 1, cancellation: nil)) } else { image }
+                let data = try still.encode(frame, original: bytes)
+                files.append(try write(data, as: format, index: index, frame: (number, count)))
+            }
+            return files
+        }
+    }
+
+    private func write(
+        _ data: Data, as format: ImageFormat?, index: Int, frame: (number: Int, count: Int)? = nil
+    ) throws(WebImageError) -> WrittenFile {
+        let (path, info) = try path(for: format, data, index: index, frame: frame)
+        // `get DIR/a.png --size 100x100 -o DIR` must not overwrite the original.
+        guard !OutputFile.exists(path) || !inputFiles.contains(where: { OutputFile.isSameFile($0, path) }) else {
+            throw .file(path: path.description, errno: EEXIST)
+        }
+        try OutputFile.write(data, to: path, replaces: replaces)
+        return WrittenFile(path: path, data: data, info: info, warning: warning(about: path, format: format))
     }
 
     /// Returns the bytes to write, and their format: the original ones if they have the wanted format and no option
@@ -179,8 +212,9 @@ struct ImageOutput: Sendable {
         return (try encoding.encode(image, original: bytes, steps: steps), encoding.format(for: image))
     }
 
+    /// - Parameter frame: the number of the frame in the file, counting from 1, and how many there are; `nil` for an image.
     private func path(
-        for format: ImageFormat?, _ data: Data, index: Int
+        for format: ImageFormat?, _ data: Data, index: Int, frame: (number: Int, count: Int)? = nil
     ) throws(WebImageError) -> (ByteString, ImageInfo?) {
         switch target {
         case .file(let path):
@@ -191,9 +225,10 @@ struct ImageOutput: Sendable {
             return (path, nil)
         case .template(let template, let names):
             let info = template.needsSize ? try encoding.codecs.info(of: data) : nil
+            let (number, count) = frame ?? (index + 1, inputs.count)
             let path = template.path(
                 name: names[index], folder: inputs[index].folder, size: info?.size, format: format ?? .png,
-                index: index + 1, count: inputs.count)
+                index: number, count: count)
             guard written.withLock({ $0.insert(path).inserted }) else {
                 throw .file(path: path.description, errno: EEXIST)
             }
@@ -222,7 +257,7 @@ struct ImageOutput: Sendable {
 
 extension ByteString {
     /// What precedes the last slash; `/` if that is the first byte, empty without one.
-    fileprivate var directory: ByteString {
+    var directory: ByteString {
         guard let slash = bytes.lastIndex(of: UInt8(ascii: "/")) else { return ByteString("") }
         return ByteString(bytes[..<max(1, slash)])
     }

@@ -12,7 +12,7 @@ struct OutputTemplate: Sendable, Equatable {
         case width, height
         /// The extension of the written format.
         case format
-        /// The number of the input, counting from 1, with leading zeros.
+        /// The number of the input, or of the frame where each is a file, counting from 1, with leading zeros.
         case index
     }
 
@@ -59,6 +59,8 @@ struct OutputTemplate: Sendable, Equatable {
 
     /// Whether several inputs have several names.
     var distinguishesInputs: Bool { has(.name) || has(.index) }
+    var distinguishesFrames: Bool { has(.index) }
+    var hasName: Bool { has(.name) }
     var usesFolder: Bool { has(.folder) }
     /// Whether the size of the written image is part of the name.
     var needsSize: Bool { has(.width) || has(.height) }

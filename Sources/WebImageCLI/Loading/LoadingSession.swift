@@ -34,6 +34,7 @@ final class LoadingSession: Sendable {
         request.thumbnail = size.thumbnail
         request.processors = size.processors
         request.decodingLimits = limits.limits(for: input)
+        request.allowsDamage = limits.damage == .allowed
         return request
     }
 

@@ -82,11 +82,15 @@ extension WebImageError {
             decoding?.advice(forMemory: byteCount, allowed: limit)
         case .limitExceeded(.pixels(let size, _), _) where !size.hasTooLongSide:
             "For a file you trust: --\(InputLimits.optionName) \(PixelCount(size.pixelCount).sufficientLimit)."
+        case .decoding(_, .truncated, _) where decoding?.limits.damage == .refused,
+            .decoding(_, .corrupt, _) where decoding?.limits.damage == .refused:
+            "To take what there is of it: --\(InputLimits.damageOptionName)."
         case .limitExceeded(.processorTime, _): "For a file you trust: a longer --\(InputLimits.timeOptionName)."
         case .invalidFrames(.size(_, _, let size)):
             "To bring all to one size: --size \(size.width)x\(size.height) --mode fill --enlarge."
         case .diskCache(_, .foreignDirectory): "Use another directory with --cache-dir."
         case .notInCache: "Use another --policy to load it."
+        case .file(_, ENXIO): "Nothing reads from it."
         case .file(StandardInput.name, EFBIG):
             "From it come at most \(ByteCount(StandardInput.byteLimit).short). Write it to a file, which may be longer, and name that."
         default: userAdvice

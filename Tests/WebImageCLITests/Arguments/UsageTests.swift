@@ -120,7 +120,6 @@ import WebImageCore
         (["get", "a.png", "b.png", "-o", "-"], "one image"),
         (["get", "a.png", "-o", "-", "--json"], "--json"),
         (["get", "a.png", "-o", "-", "--explain"], "--explain"),
-        (["convert", "a.png", "-"], "--format"),
         (["convert", "a.png", "-", "--format", "png", "--json"], "--json"),
         (["convert", "-o", "d"], "no file"),
         (["convert", "a.png", "b.png", "c.png"], "--output DIR"),

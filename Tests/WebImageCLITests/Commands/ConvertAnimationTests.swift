@@ -134,4 +134,35 @@ import WebImage
         #expect(try info("out.webp").frameCount == 3)
         #expect(try info("out.webp").loopCount == 2)
     }
+
+    @Test func eachFrameIsAFile() async throws {
+        let input = try tool.write(animation(), to: "in.png")
+        let run = try await tool.run(
+            "convert", "--json", input, "--frame", "all", "--size", "32x", "-o", "out/{name}-{index}.jpg")
+        #expect(run.status == 0, "\(run.errors)")
+        #expect(tool.names(in: "out") == ["in-1.jpg", "in-2.jpg", "in-3.jpg"])
+        let objects = try run.objects(ConversionObject.self)
+        #expect(objects.map(\.path) == ["out/in-1.jpg", "out/in-2.jpg", "out/in-3.jpg"])
+        #expect(objects.allSatisfy { $0.width == 32 && $0.frames == 1 && $0.input == input })
+        for number in 1...3 {
+            let frame = try CodecRegistry.shared.decode(tool.contents(of: "out/in-\(number).jpg"))
+            #expect(
+                try await tool.run("convert", input, "one.jpg", "--frame", "\(number)", "--size", "32x").status == 0)
+            #expect(largestDifference(frame, try CodecRegistry.shared.decode(tool.contents(of: "one.jpg"))) == 0)
+        }
+    }
+
+    @Test(arguments: [
+        (["convert", "in.png", "--frame", "all", "-o", "out.png"], "{index}"),
+        (["convert", "in.png", "--frame", "all", "-o", "{name}.png"], "{index}"),
+        (["convert", "in.png", "in.png", "--frame", "all", "-o", "{index}.png"], "{name}"),
+        (["get", "in.png", "--frame", "all", "-o", "{name}-{index}.png"], "webimage convert"),
+        (["animate", "in.png", "--frame", "all", "-o", "a.png"], "no animation"),
+        (["convert", "in.png", "--frame", "all", "--loop", "2", "-o", "{index}.png"], "single frame"),
+    ])
+    func namesOfFramesMustDiffer(arguments: [String], words: String) async throws {
+        _ = try tool.write(animation(), to: "in.png")
+        let run = try await tool.run(arguments)
+        #expect(run.status == 2 && run.errors.contains(words), "\(run.errors)")
+    }
 }

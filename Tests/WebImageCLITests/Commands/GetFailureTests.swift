@@ -186,4 +186,19 @@ import WebImageTestSupport
         #expect(try next.object(LoadObject.self).source == "disk")
         #expect(next.errors.isEmpty)
     }
+
+    @Test(arguments: [
+        "user:secret@host/a.jpg", "user:secret@example.org/a.jpg", "user:sec:ret@host", "user:@host/a.jpg",
+        "user:p@secret@host/a.jpg",
+    ])
+    func aHostWithAPasswordIsNoFile(text: String) async throws {
+        for arguments in [["get", text], ["info", "--json", text], ["convert", text, "out.png"]] {
+            let run = try await tool.run(arguments)
+            #expect(run.status == 2, "\(run.errors)")
+            #expect(!(run.errors + run.output).contains("sec"), "\(run.errors)\(run.output)")
+        }
+        // A file may have such a name.
+        _ = try tool.write(TestImage().data(.png), to: "a:b@c.png")
+        #expect(try await tool.run("info", "a:b@c.png").status == 0)
+    }
 }

@@ -99,4 +99,34 @@ import WebImageTestSupport
         #expect(objects.map(\.url) == [text, tool.path("missing"), imagePath])
         #expect(run.errors.split(separator: "\n").count == 2)
     }
+
+    @Test func tellsWhatTheCameraNoted() async throws {
+        // Little-endian: the camera, "Rig", an exposure of 1/125 s, f/2.8, ISO 200.
+        func entry(_ tag: UInt16, _ type: UInt16, _ count: UInt32, _ value: UInt32) -> [UInt8] {
+            [tag, type].flatMap { [UInt8($0 & 0xFF), UInt8($0 >> 8)] }
+                + [count, value].flatMap { number in (0..<4).map { UInt8(number >> ($0 * 8) & 0xFF) } }
+        }
+        func number(_ value: UInt32) -> [UInt8] { (0..<4).map { UInt8(value >> ($0 * 8) & 0xFF) } }
+        var exif: [UInt8] = [0x49, 0x49, 0x2A, 0, 8, 0, 0, 0, 2, 0]
+        exif += entry(0x110, 2, 4, 0x00_67_69_52) + entry(0x8769, 4, 1, 38) + number(0)
+        exif += [3, 0] + entry(0x829A, 5, 1, 80) + entry(0x829D, 5, 1, 88) + entry(0x8827, 3, 1, 200) + number(0)
+        exif += [1, 125, 28, 10].flatMap(number)
+        var options = EncodingOptions()
+        options.metadata = ImageMetadata(exif: Data(exif))
+        let path = try tool.write(
+            CodecRegistry.shared.encode(TestImage().image(), as: .jpeg, options: options), to: "a.jpg")
+        struct Object: Decodable {
+            struct EXIF: Decodable {
+                var camera: String?
+                var exposureTime, aperture, latitude: Double?
+                var iso: Int?
+            }
+            var exif: EXIF?
+        }
+        let found = try #require(try await tool.run("info", "--json", path).object(Object.self).exif)
+        #expect(found.camera == "Rig" && found.exposureTime == 0.008 && found.aperture == 2.8 && found.iso == 200)
+        #expect(found.latitude == nil)
+        _ = try tool.write(TestImage().data(.png), to: "b.png")
+        #expect(try await tool.run("info", "--json", "b.png").object(Object.self).exif == nil)
+    }
 }

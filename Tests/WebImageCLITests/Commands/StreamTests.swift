@@ -199,4 +199,13 @@ import WebImageTestSupport
         }
         #expect(try tool.contents(of: "a.png") == data)
     }
+
+    @Test(arguments: ["jpeg", "webp", "bmp"]) func standardOutputKeepsTheFormatOfTheInput(format: String) async throws {
+        let input = try tool.write(
+            CodecRegistry.shared.encode(TestImage().image(), as: try #require(ImageFormat(named: format))), to: "in")
+        let run = try await tool.run("convert", "-", "-", "--size", "32x", input: input)
+        #expect(run.status == 0, "\(run.errors)")
+        let info = try CodecRegistry.shared.info(of: run.outputData)
+        #expect(info.format.name == format && info.size == PixelSize(width: 32, height: 24))
+    }
 }

@@ -186,4 +186,14 @@ import WebImageCore
             #expect(try CodecRegistry.shared.metadata(of: tool.contents(of: "out.jpg")).xmp == kept)
         }
     }
+
+    @Test func aLineOfAListThatBeginsWithAHashIsAComment() async throws {
+        _ = try tool.write(TestImage().data(.png), to: "#a.png")
+        _ = try tool.write(Data("# mine\n#a.png\nin/2.png\n./#a.png\n".utf8), to: "list.txt")
+        let run = try await tool.run("info", "--json", "--from-file", "list.txt")
+        #expect(try run.objects(InfoObject.self).map(\.url) == ["in/2.png", "./#a.png"], "\(run.errors)")
+        // Programs that end names with NUL write no comments.
+        _ = try tool.write(Data("#a.png\0".utf8), to: "names")
+        #expect(try await tool.run("info", "--json", "--from-file", "names").object(InfoObject.self).url == "#a.png")
+    }
 }
