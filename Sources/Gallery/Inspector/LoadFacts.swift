@@ -5,13 +5,18 @@ import WebImageGTK
 /// The facts of a load, as groups for the inspector.
 enum LoadFacts {
     /// The result in one line: where the image came from, its size, the bytes and the time.
-    static func summary(of record: LoadRecord) -> String {
+    ///
+    /// - Parameter size: that of the image in its file, in pixels; `nil` while it is unknown. The load may have been for a smaller one.
+    static func summary(of record: LoadRecord, size: PixelSize? = nil) -> String {
         let duration = Amount.duration(record.date.timeIntervalSince(record.start))
         if record.error != nil { return "Failed after \(duration)" }
         var parts = [origin(of: record)]
-        if let size = record.size { parts.append("\(size.width) × \(size.height) pixels") }
+        if let size = size ?? (record.isReduced ? nil : record.size) {
+            parts.append("\(size.width) × \(size.height) pixels")
+        }
         if record.byteCount > 0 { parts.append(Amount.bytes(record.byteCount)) }
         parts.append(duration)
+        if record.isIncomplete { parts.append("Incomplete") }
         return parts.joined(separator: " · ")
     }
 

@@ -10,6 +10,8 @@ struct LoadInspection: Sendable {
     var transfer: (record: LoadRecord, transfer: LoadTransfer)?
     var entry: CacheEntry?
     var file: [FactGroup] = []
+    /// The size of the image in its file, in pixels; `nil` while it is unknown.
+    var size: PixelSize?
 
     init(of url: URL, in records: [LoadRecord]) {
         self.url = url
@@ -21,6 +23,9 @@ struct LoadInspection: Sendable {
             break
         }
     }
+
+    /// The result of the newest load in one line; `nil` if there was none.
+    var summary: String? { record.map { LoadFacts.summary(of: $0, size: size) } }
 
     var timeline: TraceTimeline? { record.map { TraceTimeline($0.trace, transfers: $0.transfers) } }
 
@@ -48,7 +53,8 @@ struct LoadInspection: Sendable {
     func text(now: Date) -> String {
         var parts = [url.locationText] + [photograph?.text].compactMap(\.self)
         if let record {
-            parts.append("\(LoadFacts.summary(of: record)), \(DateText.text(record.date)), policy \(record.policy)")
+            parts.append(
+                "\(LoadFacts.summary(of: record, size: size)), \(DateText.text(record.date)), policy \(record.policy)")
             parts.append(record.trace.description)
             if let failure = LoadFacts.failure(record.error, attempts: record.attempts) { parts.append(failure.text) }
         }
@@ -71,20 +77,28 @@ struct LoadInspection: Sendable {
 
 /// Reads the original bytes of an image where they are, and what their header tells.
 enum OriginalReader {
+    /// What the header of a file tells.
+    struct Finding: Sendable {
+        let groups: [FactGroup]
+        /// The size of the image, in pixels; `nil` if the file is no image.
+        let size: PixelSize?
+
+        init(_ data: Data) {
+            groups = FileFacts.groups(of: data)
+            size = try? CodecRegistry.shared.info(of: data, limits: .ownFiles).size
+        }
+    }
+
     /// Returns `nil` if the bytes are neither in a file, nor in the URL, nor in the cache.
-    static func facts(of url: URL, _ key: ImageCacheKey, in manager: WebImageManager) async -> [FactGroup]? {
+    static func finding(_ url: URL, _ key: ImageCacheKey, in manager: WebImageManager) async -> Finding? {
         if url.isFileURL {
-            let path = url.path(percentEncoded: false)
-            return await WorkQueue.files.run { cancellation in
-                // Not a pipe, which must not be read twice.
-                (try? Data(contentsOfFile: path, cancellation: cancellation)).map { FileFacts.groups(of: $0) }
-            }
+            return await WorkQueue.files.run { LocalFile.content(url, $0).map(Finding.init) }
         }
         let data =
             url.isData
             ? try? await manager.data(for: WebImageRequest(url)).data
             : await manager.configuration.cache.data(for: key.original, in: .disk)?.data
         guard let data else { return nil }
-        return await WorkQueue.files.run { _ in FileFacts.groups(of: data) }
+        return await WorkQueue.files.run { _ in Finding(data) }
     }
 }

@@ -52,7 +52,13 @@ import WebImageGTK
         let close = ObjectPointer.iconButton("window-close-symbolic", "Close the inspector") { [weak self] in
             self?.onClose()
         }
-        adw_header_bar_pack_end(header.opaque, close.widget)
+        let menu = ObjectPointer.menuButton(
+            "view-more-symbolic", "Menu for developers",
+            .menu([
+                [("Learn the library", "win.page-learn"), ("Statistics of loads", "win.page-statistics")],
+                [("Clear caches", "win.clear-caches")],
+            ]))
+        for part in [close, menu] { adw_header_bar_pack_end(header.opaque, part.widget) }
         let empty = ObjectPointer(adw_status_page_new()).set("icon-name", "dialog-information-symbolic")
             .set("title", "No image selected").set("description", "Select an image to see how it was loaded.")
         empty.style("compact")
@@ -140,19 +146,21 @@ import WebImageGTK
         var inspection = LoadInspection(of: url, in: session.loads.records)
         // Until it is read again.
         if let former = self.inspection, former.url == url {
-            (inspection.entry, inspection.file) = (former.entry, former.file)
+            (inspection.entry, inspection.file, inspection.size) = (former.entry, former.file, former.size)
         }
         present(inspection)
         reading?.cancel()
         let key = inspection.record?.cacheKey ?? WebImageRequest(url).cacheKey
         reading = Task { [weak self, session] in
             let entry = await CacheEntry(for: key, in: session.cache)
-            let file = await OriginalReader.facts(of: url, key, in: session.manager)
+            let file = await OriginalReader.finding(url, key, in: session.manager)
             guard !Task.isCancelled, let self, self.url == url, isOnScreen else { return }
             // The trace may have grown meanwhile.
             inspection = LoadInspection(of: url, in: session.loads.records)
             inspection.entry = entry
-            inspection.file = file ?? [FactGroup(title: "File", description: "The original file is not in the cache.")]
+            inspection.size = file?.size
+            inspection.file =
+                file?.groups ?? [FactGroup(title: "File", description: "The original file is not in the cache.")]
             present(inspection)
             reading = nil
         }
@@ -164,7 +172,7 @@ import WebImageGTK
         name.text = inspection.url.displayName
         address.text = inspection.url.locationText
         // Lines break between the parts.
-        summary.text = (record.map(LoadFacts.summary) ?? "Not loaded yet").split(separator: " · ")
+        summary.text = (inspection.summary ?? "Not loaded yet").split(separator: " · ")
             .map { $0.replacing(" ", with: "\u{A0}") }.joined(separator: "\u{A0}· ")
         let isRemote = !inspection.url.isFileURL
         for button in reloadButtons {

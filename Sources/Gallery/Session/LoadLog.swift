@@ -36,6 +36,10 @@ struct LoadRecord: Sendable {
     let attempts: [LoadAttempt]
     /// The size of the image that was delivered, in pixels.
     let size: PixelSize?
+    /// Whether that is smaller than the image of the file.
+    let isReduced: Bool
+    /// Whether the file is incomplete or damaged, so that only a part of it was delivered.
+    let isIncomplete: Bool
     let format: ImageFormat?
     /// The size of the file in bytes; 0 for images from memory.
     let byteCount: Int
@@ -54,9 +58,12 @@ struct LoadRecord: Sendable {
             (size, format) = (
                 response.info?.size ?? response.image.pixels.size, response.info?.format ?? response.image.format
             )
+            isReduced = response.info == nil && response.image.isThumbnail
+            isIncomplete = response.info == nil && response.image.isPartial
             byteCount = response.data?.count ?? 0
         case .failure(let error):
             (source, self.error, metrics, size, format, byteCount) = (.failed, error, nil, nil, nil, 0)
+            (isReduced, isIncomplete) = (false, false)
         }
     }
 
@@ -130,6 +137,8 @@ struct LoadRecord: Sendable {
             if operation.request.cachePolicy == .cacheOnly, operation.request.options.contains(.ignoreDecoding) {
                 return
             }
+            // The image is on display, in less detail.
+            if operation.request.decodedByteLimit != nil, case .failure(.limitExceeded) = result { return }
             let record = LoadRecord(operation, result)
             let sample = LoadSample(record)
             entries.withLock { entries in

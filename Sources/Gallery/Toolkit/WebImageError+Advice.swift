@@ -19,6 +19,8 @@ extension WebImageError {
         case .file(_, let number): String(cString: strerror(number))
         case .unrecognizedFormat: "Not an image"
         case .decoding(let format, .corrupt, _): "Damaged \(format.title)"
+        case .decoding(let format, .truncated, _): "Incomplete \(format.title)"
+        case .decoding(let format, .noDecoder, _): "\(format.title) is not supported"
         case .decoding(let format, _, _): "\(format.title) of an unknown kind"
         case .limitExceeded: "Too large"
         case .outOfResources: "Not enough memory"

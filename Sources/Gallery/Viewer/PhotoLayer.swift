@@ -16,8 +16,8 @@ import WebImageGTK
         case paused
     }
 
-    /// The maximum memory for the pixels of an image that is zoomed in. Larger images are decoded at a smaller size.
-    static let fullByteLimit = 160 << 20
+    /// The maximum memory for the pixels of an image that is zoomed in. Larger images are decoded at a smaller size. Changed in tests only.
+    static var fullByteLimit = 160 << 20
 
     let url: URL
     let picture: WebPaintable
@@ -25,6 +25,8 @@ import WebImageGTK
     private(set) var geometry: ZoomGeometry
     /// The size of the file's image, in pixels; `nil` while it is unknown.
     private(set) var pixelSize: PixelSize?
+    /// Whether the image on display is only a part of its file, which is incomplete or damaged.
+    private(set) var isIncomplete = false
     /// Whether the image itself has been on display, not only a preview of it.
     private(set) var hasLoaded = false
     private let session: GallerySession
@@ -131,7 +133,7 @@ import WebImageGTK
     private func loadDidEnd(_ result: Result<WebImageResponse, WebImageError>) {
         guard case .success(let response) = result else { return }
         let image = response.image
-        hasLoaded = true
+        (hasLoaded, isIncomplete) = (true, image.isPartial)
         if image.isThumbnail {
             if pixelSize == nil { guessSize(from: image) }
             findSize(response.data)
@@ -145,6 +147,7 @@ import WebImageGTK
         }
         scheduleDetail()
         onRedraw()
+        if isIncomplete { onStateChange() }
     }
 
     // MARK: Size
@@ -256,6 +259,8 @@ import WebImageGTK
             if !response.image.isThumbnail { setSize(response.image.pixels.size) }
             onRedraw()
         case .failure(.cancelled): break
+        // Its format is not decoded at a smaller size. The image at the size of the viewer stays.
+        case .failure(.limitExceeded): break
         case .failure(let error): onLaterFailure(error)
         }
         onStateChange()
@@ -267,6 +272,16 @@ import WebImageGTK
     }
 
     private func keepFrame() { keptFrame = picture.player.map { ($0.currentFrameIndex, $0.isPlaying) } }
+
+    /// The share of the pixels in each direction, where the image is too large to have all in memory, and is shown larger than what it
+    /// has; `nil` otherwise.
+    var detail: Double? {
+        guard needsFull, fullLoad == nil, case .loaded = state, let pixelSize, let image = full?.image ?? picture.image,
+            image.isThumbnail, pixelSize.width > 0
+        else { return nil }
+        let share = Double(image.width) / Double(pixelSize.width)
+        return geometry.scale > share * 1.005 ? share : nil
+    }
 
     /// Whether a load is in progress or about to start.
     var isBusy: Bool {

@@ -40,9 +40,12 @@ import WebImageGTK
         for part in [keepButton, zoomLabel, stopButton, fullScreenButton] + buttons { part.style("flat") }
     }
 
-    /// - Parameter scale: `nil` while it is unknown.
-    func showZoom(_ scale: Double?) {
-        let text = scale.map { "\(Int(($0 * 100).rounded())) %" } ?? "Fit"
+    /// - Parameters:
+    ///   - scale: `nil` while it is unknown.
+    ///   - detail: the share of the pixels that are shown; `nil` for all that the scale needs.
+    func showZoom(_ scale: Double?, detail: Double? = nil) {
+        let percent = { (share: Double) in "\(Int((share * 100).rounded())) %" }
+        let text = (scale.map(percent) ?? "Fit") + (detail.map { ", in the detail of \(percent($0))" } ?? "")
         if zoomLabel.text != text { zoomLabel.text = text }
         zoomLabel.setAccessibleLabel("Zoom \(text). Fit or 100 %")
     }
