@@ -74,6 +74,17 @@ final class GalleryAccessibilityTests: GTKTestCase {
         }
     }
 
+    func testAButtonWithAMnemonicHasItsTitleOnce() throws {
+        try XCTSkipUnless(Self.hasTestBackEnd, "needs GTK's test back end: GTK_A11Y=test")
+        MainActor.assumeIsolated {
+            let button = ObjectPointer.button("_Try again") {}
+            g_object_ref_sink(button.address)
+            defer { g_object_unref(button.address) }
+            XCTAssertEqual(gtk_test_accessible_has_property(button.opaque, GTK_ACCESSIBLE_PROPERTY_LABEL), 0)
+            XCTAssertNotEqual(gtk_test_accessible_has_relation(button.opaque, GTK_ACCESSIBLE_RELATION_LABELLED_BY), 0)
+        }
+    }
+
     func testTabReachesEveryControl() throws {
         try MainActor.assumeIsolated {
             for findings in try Self.findings() { XCTAssertEqual(findings.withoutKeyboard, [], findings.page) }

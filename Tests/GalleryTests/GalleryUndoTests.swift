@@ -188,4 +188,18 @@ final class GalleryUndoTests: GTKTestCase {
             pump("the last one") { undone == [-1] }
         }
     }
+
+    func testTheViewerShowsThePhotographThatIsBack() throws {
+        try WindowFixture.with(["a.png", "b.png", "c.png"]) { fixture in
+            fixture.open()
+            fixture.window.view(1, isAnimated: false)
+            pump("the viewer") { fixture.window.isSettled }
+            fixture.run("viewer-trash")
+            pump("the trash") { fixture.names == ["a.png", "c.png"] }
+            XCTAssertEqual(fixture.window.shownViewer?.currentURL?.lastPathComponent, "c.png")
+            fixture.run("undo")
+            pump("the file") { fixture.names == ["a.png", "b.png", "c.png"] }
+            XCTAssertEqual(fixture.window.shownViewer?.currentURL?.lastPathComponent, "b.png")
+        }
+    }
 }

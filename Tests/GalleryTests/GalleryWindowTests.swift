@@ -105,4 +105,87 @@ final class GalleryWindowTests: GTKTestCase {
             pumpUntilIdle()
         }
     }
+
+    @MainActor private static func title(of window: GalleryWindow) -> String? {
+        gtk_window_get_title(window.widget.as()).map { String(cString: $0) }
+    }
+
+    func testTheTitleOfTheWindowIsTheNameOfTheImage() throws {
+        try WindowFixture.withImages { fixture in
+            let window = fixture.window
+            XCTAssertEqual(Self.title(of: window), "Gallery")
+            window.view(1, isAnimated: false)
+            pump("the viewer") { window.isSettled }
+            XCTAssertEqual(Self.title(of: window), "1.png – Gallery")
+            fixture.run("viewer-next")
+            XCTAssertEqual(Self.title(of: window), "2.png – Gallery")
+            fixture.run("viewer-back")
+            pump("the grid") { window.shownPage == "photos" && window.isSettled }
+            XCTAssertEqual(Self.title(of: window), "Gallery")
+        }
+    }
+
+    func testTheFocusReturnsToTheImagesFromTheirMenu() throws {
+        try WindowFixture.withImages { fixture in
+            let window = fixture.window
+            window.photos.grid.setCurrent(1, focusing: true)
+            fixture.run("image-menu")
+            var popover: UnsafeMutablePointer<GtkWidget>?
+            pump("the menu") {
+                var next = gtk_widget_get_first_child(window.photos.widget.widget)
+                while let child = next {
+                    if ObjectPointer(child).isInstance(of: gtk_popover_get_type()) { popover = child }
+                    next = gtk_widget_get_next_sibling(child)
+                }
+                return popover.map { gtk_widget_get_mapped($0) != 0 } ?? false
+            }
+            gtk_popover_popdown(ObjectPointer(try XCTUnwrap(popover)).as())
+            pumpUntilIdle()
+            let focus = try XCTUnwrap(gtk_window_get_focus(window.widget.as()))
+            let grid = window.photos.grid.widget.widget
+            XCTAssertTrue(focus == grid || gtk_widget_is_ancestor(focus, grid) != 0)
+            XCTAssertEqual(window.photos.grid.current, 1)
+        }
+    }
+
+    func testAMessageIsAboveTheButtonsOfTheViewer() throws {
+        try WindowFixture.withImages { fixture in
+            let window = fixture.window
+            fixture.session.settings.change { $0.showsFilmstrip = true }
+            window.view(1, isAnimated: false)
+            pump("the viewer") { window.isSettled }
+            let viewer = try XCTUnwrap(window.shownViewer)
+            window.showToast("b.png is in the trash")
+            @MainActor func toast() -> UnsafeMutablePointer<GtkWidget>? {
+                var next = gtk_widget_get_first_child(viewer.toasts.widget)
+                while let child = next {
+                    if String(cString: gtk_widget_get_css_name(child)) == "toast" { return child }
+                    next = gtk_widget_get_next_sibling(child)
+                }
+                return nil
+            }
+            @MainActor func bottom(_ widget: UnsafeMutablePointer<GtkWidget>, isTop: Bool = false) -> Float {
+                var bounds = graphene_rect_t()
+                _ = gtk_widget_compute_bounds(widget, window.widget.widget, &bounds)
+                return bounds.origin.y + (isTop ? 0 : bounds.size.height)
+            }
+            let bar = try XCTUnwrap(viewer.controls.parts.first { gtk_widget_get_valign($0.widget) == GTK_ALIGN_END })
+            // It slides in from below.
+            pump("the message above the buttons") {
+                toast().map { gtk_widget_get_mapped($0) != 0 && bottom($0) <= bottom(bar.widget, isTop: true) } ?? false
+            }
+        }
+    }
+
+    func testTheMenuOfTheImagesHasNothingForDevelopers() throws {
+        try WindowFixture.withImages { fixture in
+            // What the inspector's menu has instead.
+            fixture.window.view(1, isAnimated: false)
+            pump("the viewer") { fixture.window.isSettled }
+            fixture.run("page-statistics")
+            pump("the statistics") { fixture.window.shownPage == "statistics" }
+            fixture.run("clear-caches")
+            pump("the message") { fixture.toasts.last?.message == "Memory and disk cache are empty" }
+        }
+    }
 }

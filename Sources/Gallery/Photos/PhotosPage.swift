@@ -236,6 +236,11 @@ import WebImageGTK
             x: gint(bounds.origin.x), y: gint(bounds.origin.y), width: gint(bounds.size.width),
             height: gint(bounds.size.height))
         gtk_popover_set_pointing_to(popover.as(), &area)
+        // GTK moves the focus to the header otherwise. An entry may have shown another page.
+        popover.onSignal("closed") { [weak self] in
+            guard let self, gtk_widget_get_mapped(grid.widget.widget) != 0 else { return }
+            grid.focus()
+        }
         gtk_popover_popup(popover.as())
         menu = popover
     }

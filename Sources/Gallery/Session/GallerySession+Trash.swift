@@ -76,6 +76,7 @@ extension GallerySession {
         collection.rearrange(
             to: former.filter { current.contains($0) || restored.contains($0) }
                 + collection.urls.filter { !known.contains($0) })
+        if !restored.isEmpty { onReturn(restored) }
         return failures
     }
 }

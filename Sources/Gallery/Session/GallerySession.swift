@@ -14,6 +14,9 @@ import WebImageGTK
     /// Shows a short message over the window, with a button if there is something to do about it.
     var onToast: (_ message: String, _ button: ToastButton?) -> Void = { _, _ in }
 
+    /// Called when files are back from the trash, and in the collection.
+    var onReturn: (_ files: Set<URL>) -> Void = { _ in }
+
     /// The button of a message.
     struct ToastButton {
         /// With a mnemonic.
@@ -44,9 +47,11 @@ import WebImageGTK
         downloads.maximumConnectionsPerHost = settings.values.connectionsPerHost
         var configuration = WebImageManager.Configuration(cache: cache)
         configuration.loaders = ImageLoaderGroup([
-            ImageDownloader(configuration: downloads), FileLoader(maximumByteCount: .max), DataURLLoader(),
+            ImageDownloader(configuration: downloads), FileLoader.chosenFiles, DataURLLoader(),
         ])
         let log = loads.writer
+        // The rows that are there are better than none.
+        configuration.allowsDamage = true
         configuration.didFinish = { log.note($0, $1) }
         configuration.didAnswer = { log.note($0) }
         configure(&configuration)

@@ -34,6 +34,8 @@ import WebImageGTK
     /// Returns a button with a label.
     static func button(_ title: String, _ action: @escaping @MainActor () -> Void) -> ObjectPointer {
         let button = ObjectPointer(gtk_button_new_with_mnemonic(title))
+        // Its label names it. GTK adds the title with its underscore, as in "_Try again Try again".
+        button.setAccessibleLabel(nil)
         button.onSignal("clicked", action)
         return button
     }

@@ -26,6 +26,8 @@ import WebImageGTK
     private let failure = FailureView()
     let progress = ProgressIndicator()
     let savingBar = SavingBar()
+    /// Messages, above the buttons over the image.
+    let toasts = ObjectPointer(adw_toast_overlay_new())
     let filmstrip: Filmstrip
     private(set) lazy var crop = CropMode(canvas: canvas)
     private lazy var neighbors = ImagePrefetcher(manager: session.manager, maximumConcurrentCount: 2)
@@ -48,6 +50,8 @@ import WebImageGTK
     /// Called when the user opens the inspector.
     var onInspect: () -> Void = {}
     var onCurrentChange: (URL) -> Void = { _ in }
+    /// Called when the name of the image on display may have changed.
+    var onTitleChange: () -> Void = {}
     /// The actions for the window, which has them as `win.NAME`.
     private(set) lazy var actions = Self.actions { [weak self] in self }
 
@@ -82,7 +86,8 @@ import WebImageGTK
             gtk_overlay_add_overlay(overlay.opaque, part.widget)
         }
         animationControls.widget.margins(horizontal: 6).set("margin-bottom", 6).isVisible = false
-        for part in [header, overlay, animationControls.widget, filmstrip.widget] { widget.append(part) }
+        adw_toast_overlay_set_child(toasts.opaque, overlay.widget)
+        for part in [header, toasts, animationControls.widget, filmstrip.widget] { widget.append(part) }
         updateFilmstrip()
     }
 
@@ -167,7 +172,7 @@ import WebImageGTK
 
     private func present(_ layer: PhotoLayer, fading: Bool) {
         canvas.show(layer, fading: fading)
-        canvas.widget.setAccessibleLabel(layer.url.displayName)
+        updateTitle()
         updateLabelsLater()
     }
 
@@ -256,6 +261,8 @@ import WebImageGTK
         } else {
             showPage(canvas.widget)
         }
+        updateTitle()
+        updateLabelsLater()
         updateProgress()
         controls.setHasImage(layer.picture.image != nil)
         showAnimation(layer.picture)
@@ -285,7 +292,12 @@ import WebImageGTK
 
     private func updateTitle() {
         guard let index, let url = currentURL else { return }
-        title.set("title", url.displayName).set("subtitle", "\(index + 1) of \(session.collection.count)")
+        let isIncomplete = canvas.layer?.url == url && canvas.layer?.isIncomplete == true
+        let position = "\(index + 1) of \(session.collection.count)"
+        title.set("title", url.displayName)
+            .set("subtitle", isIncomplete ? "\(position) · incomplete" : position)
+        canvas.widget.setAccessibleLabel(isIncomplete ? "\(url.displayName), incomplete" : url.displayName)
+        onTitleChange()
         controls.setEnds(isFirst: index == 0, isLast: index == session.collection.count - 1)
         updateFilmstrip()
     }
@@ -307,7 +319,7 @@ import WebImageGTK
             labelCall = nil
             guard let layer = canvas.layer else { return }
             fetchNeighbors()
-            controls.showZoom(layer.pixelSize == nil ? nil : layer.geometry.scale)
+            controls.showZoom(layer.pixelSize == nil ? nil : layer.geometry.scale, detail: layer.detail)
             controls.showKeeping(layer.url.isFileURL && layer.geometry.quarterTurns != 0)
         }
     }

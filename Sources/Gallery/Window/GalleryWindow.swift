@@ -56,6 +56,7 @@ import WebImageGTK
         acceptDrops()
         GalleryStyle.add(to: gtk_widget_get_display(widget.widget))
         session.onToast = { [weak self] in self?.showToast($0, $1) }
+        session.onReturn = { [weak self] in self?.showReturned($0) }
     }
 
     isolated deinit {
@@ -111,10 +112,8 @@ import WebImageGTK
                 [("Names and dates", "win.show-names")],
                 PhotoOrder.allCases.map { ("Sort by \($0.title.lowercased())", "win.sort::\($0.rawValue)") },
                 [
-                    ("Undo", "win.undo"), ("Reload", "win.reload"), ("Clear caches", "win.clear-caches"),
-                    ("Close all images", "win.close-all"),
+                    ("Undo", "win.undo"), ("Reload", "win.reload"), ("Close all images", "win.close-all"),
                 ],
-                [("Learn the library", "win.page-learn"), ("Statistics of loads", "win.page-statistics")],
                 [
                     ("Preferences", "win.preferences"), ("Keyboard shortcuts", "win.shortcuts"),
                     ("About Gallery", "win.about"),
@@ -155,6 +154,7 @@ import WebImageGTK
         viewer.onClose = { [weak self] in self?.leaveViewer() }
         viewer.onInspect = { [weak self] in self?.toggleInspector() }
         viewer.onCurrentChange = { [weak self] _ in self?.inspectCurrent() }
+        viewer.onTitleChange = { [weak self] in self?.updateTitle() }
         adw_leaflet_append(leaflet.opaque, viewer.widget.widget)
         openedViewer = viewer
         return viewer
@@ -192,7 +192,10 @@ import WebImageGTK
 
     /// Shows a page of the command line.
     func show(_ page: GalleryWindow.Page) {
-        if page != .photos { hasSwitcher = true }
+        if page != .photos {
+            hasSwitcher = true
+            if isViewing { leaveViewer() }
+        }
         switch page {
         case .photos, .statistics: adw_view_stack_set_visible_child_name(stack.opaque, page.name)
         case .learn(let name):
@@ -215,6 +218,16 @@ import WebImageGTK
         if isAnimated { show() } else { leaflet.withoutMotion(show) }
         viewer.open(index: index)
         inspectCurrent()
+    }
+
+    /// Shows the first of the files that are back from the trash.
+    private func showReturned(_ files: Set<URL>) {
+        guard let index = session.collection.urls.firstIndex(where: files.contains) else { return }
+        if isViewing {
+            openedViewer?.open(index: index)
+        } else if shownPage == "photos" {
+            photos.grid.setCurrent(index, focusing: true)
+        }
     }
 
     private func leaveViewer() { adw_leaflet_set_visible_child(leaflet.opaque, mainPage.widget) }
@@ -363,12 +376,19 @@ import WebImageGTK
                 guard file.isFileURL else { return showToast("Only files can be renamed") }
                 dialogs.askForName(of: file) { [session] in session.rename(file, to: $0) }
             },
-            Action("clear-caches", "Clear the caches", .photos) { [weak self] in self?.clearCaches() },
+            Action("clear-caches", "Clear the caches", .general) { [weak self] in self?.clearCaches() },
             Action("close-all", "Close all images", .photos) { [weak self] in self?.photos.closeAll() },
         ] + photos.actions + PhotoViewer.actions { [weak self] in self?.openedViewer }
     }
 
+    /// The title of the window is what it shows, for the desktop's overview and for screen readers.
+    private func updateTitle() {
+        let name = isViewing ? openedViewer?.currentURL?.displayName : nil
+        gtk_window_set_title(widget.as(), name.map { "\($0) – Gallery" } ?? "Gallery")
+    }
+
     private func updateActions() {
+        updateTitle()
         let isOnPhotos = shownPage == "photos"
         let names = { (group: Action.Group) in self.actions.filter { $0.group == group }.map(\.name) }
         Action.setEnabled(names(.photos), isOnPhotos, in: widget)
@@ -391,11 +411,12 @@ import WebImageGTK
         let cache = session.cache
         Task { [weak self] in
             await cache.clear()
-            self?.showToast("Memory and disk cache are empty")
+            self?.session.showToast("Memory and disk cache are empty")
         }
     }
 
     func showToast(_ message: String, _ button: GallerySession.ToastButton? = nil) {
+        let toasts = shownViewer?.toasts ?? toasts
         guard gtk_widget_get_root(toasts.widget) != nil else { return }
         let toast = ObjectPointer(adw_toast_new(message.escapedMarkup))
         if let button {
