@@ -172,6 +172,30 @@ struct ConnectionTests {
         try await fixture.stop()
     }
 
+    /// Clients that have their answers are no reason to wait, either.
+    @Test func theOldestConnectionWithAnAnswerMakesPlace() async throws {
+        let fixture = try ServerFixture {
+            $0.connectionCount = 4
+        } answer: { _ in
+            Self.answer("ok")
+        }
+        var idle: [RawClient] = []
+        for _ in 0..<4 {
+            let client = try RawClient(fixture.place)
+            client.send(Self.get)
+            #expect(await client.read { $0.hasSuffix("ok") }.hasSuffix("ok"))
+            idle.append(client)
+        }
+        let client = try RawClient(fixture.place)
+        client.send(Self.get)
+        #expect(await client.status() == 200)
+        #expect(await idle[0].read().isEmpty)
+        // The others stay.
+        idle[3].send(Self.get)
+        #expect(await idle[3].status() == 200)
+        try await fixture.stop()
+    }
+
     /// What is sent, and the statuses of which one is the answer; 0 for none.
     private static let refused: [String: (request: String, statuses: [Int])] = [
         "a body": ("POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 3\r\n\r\nabc", [400]),
@@ -247,7 +271,7 @@ struct ConnectionTests {
             #expect(await lines.next() == line)
         }
         #expect(counted.withLock { $0 } == requests.map(\.1))
-        await server.stop(within: .seconds(5))
+        try await ServerFixture.stop(server)
     }
 
     /// Bodies are whole and in order, whether they are copied or read while they are sent.
@@ -378,12 +402,12 @@ struct ConnectionTests {
         var client = try RawClient(place)
         client.send(Self.get)
         #expect(await client.read().hasSuffix("first"))
-        await stopped.stop(within: .seconds(5))
+        try await ServerFixture.stop(stopped)
         client = try RawClient(place)
         client.send(Self.get)
         let next = try server(second, "second")
         #expect(await client.read().hasSuffix("second"))
-        await next.stop(within: .seconds(5))
+        try await ServerFixture.stop(next)
         #expect(throws: (any Error).self) { try RawClient(place) }
     }
 

@@ -28,7 +28,10 @@ struct ServerFixture {
     }
 
     /// Throws if the server does not stop, so that the tests end.
-    func stop(within time: Duration = .seconds(5)) async throws {
+    func stop(within time: Duration = .seconds(5)) async throws { try await Self.stop(server, within: time) }
+
+    /// Throws if a server does not stop.
+    static func stop(_ server: HTTPServer, within time: Duration = .seconds(5)) async throws {
         let ended = Countdown()
         Task {
             await server.stop(within: time)

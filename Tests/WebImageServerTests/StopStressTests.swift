@@ -20,7 +20,7 @@ struct StopStressTests {
             // The stop comes at another moment of the load each time.
             let load = try Load(directory, answerCount: 20 + round % 7)
             try await load.answers.wait()
-            await load.server.stop(within: .seconds(20))
+            try await ServerFixture.stop(load.server, within: .seconds(20))
             for place in load.places { #expect(throws: (any Error).self) { try RawClient(place) } }
             #expect(load.server.connections.count == 0)
             for client in load.clients {

@@ -261,6 +261,21 @@ struct AnswerTests {
         }
     }
 
+    /// A result on disk is for clients that take the same formats.
+    @Test func storedResultsAreInAFormatOfTheClient() async throws {
+        let directory = try TemporaryDirectory()
+        let disk = ServiceFixture.disk(in: directory)
+        let types = ["image/webp", nil, "image/webp", nil]
+        for (index, accepted) in types.enumerated() {
+            // A service that has nothing in memory.
+            let fixture = try await self.fixture { $0.disk = disk }
+            let answer = try await fixture.get("/w:10/plain/{}/a.png", accepted.map { ["Accept": $0] } ?? [:])
+            #expect(answer.header("Content-Type") == accepted ?? "image/png")
+            #expect(answer.header("Cache-Status")?.contains("detail=disk") == (index >= 2))
+            await disk.flush()
+        }
+    }
+
     // MARK: Lifetimes and names
 
     @Test func lifetimesAreStated() async throws {
@@ -334,6 +349,29 @@ struct AnswerTests {
             $0.fallbackStatus = nil
         }
         #expect(try await honest.get("/w:10/plain/{}/gone").status == 404)
+    }
+
+    /// A fallback would hide that something is not allowed, or that the service has no time.
+    @Test func aFallbackStandsForNoOtherErrors() async throws {
+        let others: [Refusal] = [
+            .forbiddenSource, .forbiddenSignature, .forbiddenRequest, .invalid(""), .expired, .timedOut, .overloaded,
+            .stopping,
+            .busy, .abandoned, Refusal(405, ""), Refusal(414, ""), Refusal(500, ""),
+        ]
+        for refusal in others { #expect(!refusal.isAboutSource, "\(refusal)") }
+        for status in [404, 413, 415, 422, 502, 504] { #expect(Refusal(status, "").isAboutSource, "\(status)") }
+        let image = try CodecRegistry.shared.encode(ServiceFixture.picture(width: 100, height: 100), as: .png)
+        let address = try Self.origin.get().url("/photos/").absoluteString
+        for status in [200, nil] {
+            let fixture = try await self.fixture {
+                $0.fallback = image
+                $0.fallbackStatus = status
+                $0.allowedSources = [address]
+            }
+            try await fixture.origin.answer("/photos/leaves", status: 302, "Location: /a.png")
+            let answer = try await fixture.get("/w:10/plain/{}/photos/leaves")
+            #expect(answer.status == 403 && answer.header("Content-Type") == "text/plain; charset=utf-8")
+        }
     }
 
     @Test func aFallbackIsAnsweredAsOtherResults() async throws {

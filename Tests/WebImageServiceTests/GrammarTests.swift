@@ -94,7 +94,10 @@ struct GrammarTests {
     @Test(arguments: [
         "w:-1", "w:65536", "w:99999999999999999999", "w:1e9", "w:0x10", "w:nan", "w:1:2", "rs:cover:1:1",
         "rs:fit:1:1:2",
-        "dpr:0", "dpr:inf", "z:-1", "g:xx", "g:fp:2:0", "g:fp:1", "g:sm:1:1", "c:-1:1", "t:-1", "t:256", "t:1:zzz",
+        "dpr:0", "dpr:inf", "dpr:0x1", "dpr:1e0", "dpr:+1", "dpr: 1", "bl:0x10", "bl:nan", "bl:-nan", "bl:infinity",
+        "z:0x1p0", "c:0x10:10",
+        "w:inf", "w: 1", "h:0x10", "z:-1", "g:xx", "g:fp:2:0", "g:fp:1", "g:sm:1:1", "c:-1:1", "t:-1", "t:256",
+        "t:1:zzz",
         "t::ff00ff", "t:::1", "aq::2",
         "pd:-1", "rot:45", "bg:256:0:0", "bg:12", "bg:1:2", "bl:-1", "sh:1000", "pix:99999", "wm:2", "wm:1:xx",
         "q:101", "fq:webp", "fq:xyz:1", "mb:-1", "f:exe", "f:heic", "skp:xyz", "exp:abc", "fn:%zz", "ar:2", "el:yes",

@@ -143,6 +143,26 @@ struct SourceTests {
         #expect(try await fixture.get("/plain/local://\(directory.path("a.png"))").status == 200)
     }
 
+    /// A folder whose name begins with that of the service's is another one.
+    @Test func linksDoNotLeaveTheFolder() async throws {
+        let directory = try TemporaryDirectory()
+        try directory.write(try Self.png(), to: "photos/a.png")
+        try directory.write(try Self.png(), to: "photos-private/b.png")
+        for (link, target) in [
+            ("inside", "a.png"), ("out", "../photos-private/b.png"), ("above", ".."), ("beside", "../photos-private"),
+        ] {
+            try FileManager.default.createSymbolicLink(
+                atPath: directory.path("photos/\(link)"), withDestinationPath: target)
+        }
+        for name in ["photos", "photos/"] {
+            let fixture = try fixture { $0.folder = URL(filePath: directory.path(name)) }
+            #expect(try await fixture.get("/plain/local:///inside").status == 200)
+            for path in ["out", "above/photos-private/b.png", "beside/b.png"] {
+                #expect(try await fixture.get("/plain/local:///\(path)").status == 404, "\(path)")
+            }
+        }
+    }
+
     @Test func aFolderMayAppearLater() async throws {
         let directory = try TemporaryDirectory()
         let fixture = try fixture { $0.folder = URL(filePath: directory.path("photos"), directoryHint: .isDirectory) }
@@ -241,6 +261,31 @@ struct SourceTests {
         // Keys of caches are stored as they are.
         let entries = await disk.entries()
         #expect(entries.count == 3 && entries.allSatisfy { !$0.key.contains("KEY") })
+    }
+
+    /// The same bucket and key of another store has other results, also in a cache of both.
+    @Test func resultsAreKeptByTheirStore() async throws {
+        let directory = try TemporaryDirectory()
+        let disk = ServiceFixture.disk(in: directory)
+        func size(_ origin: OriginServer) async throws -> [Int] {
+            let location = try S3Location("s3://any?endpoint=http://127.0.0.1:\(origin.port)&region=r&style=path")
+            let fixture = try ServiceFixture(origin) {
+                $0.disk = disk
+                $0.store = location
+                $0.storeCredential = nil
+            }
+            let size = try await fixture.get("/plain/s3://bucket/a.png@png").size
+            await disk.flush()
+            return size
+        }
+        let (first, second) = (try OriginServer(), try OriginServer())
+        for (origin, width) in [(first, 8), (second, 16)] {
+            try await origin.answer("/bucket/a.png", "Cache-Control: max-age=600", body: Self.png(width: width))
+        }
+        #expect(try await size(first) == [8, 8])
+        #expect(try await size(second) == [16, 8])
+        #expect(try await size(first) == [8, 8])
+        #expect(await disk.entries().count == 2)
     }
 
     @Test func aQueryNamesAVersionOfAnObject() async throws {
