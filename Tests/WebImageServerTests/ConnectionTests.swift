@@ -103,7 +103,7 @@ struct ConnectionTests {
         let client = try RawClient(fixture.place)
         client.send("GET / HTTP/1.1\r\nHost: a\r\n")
         let trickle = Task {
-            while client.send("X: a\r\n"), !Task.isCancelled { try await Task.sleep(for: .milliseconds(20)) }
+            while !Task.isCancelled, client.send("X: a\r\n") { try await Task.sleep(for: .milliseconds(20)) }
         }
         _ = await client.read()
         trickle.cancel()

@@ -48,13 +48,24 @@ final class RawClient: Sendable {
     func shut() { shutdown(descriptor, Int32(SHUT_RDWR)) }
 
     /// Reads until the server closes the connection, or `isEnough`. It is an issue if nothing comes for 20 s. Does not block a cooperative
-    /// thread.
-    func read(until isEnough: @escaping @Sendable (String) -> Bool = { _ in false }) async -> String {
-        let (text, isSilent) = await withCheckedContinuation { continuation in
+    /// thread, and ends when the task is cancelled, such as at the time limit of a test.
+    func read(until isEnough: (@Sendable (String) -> Bool)? = nil) async -> String {
+        let (text, isSilent) = await withTaskCancellationHandler {
+            await reading(until: isEnough)
+        } onCancel: {
+            shut()
+        }
+        if isSilent { Issue.record("The server neither sends nor closes the connection.") }
+        return text
+    }
+
+    private func reading(until isEnough: (@Sendable (String) -> Bool)?) async -> (text: String, isSilent: Bool) {
+        await withCheckedContinuation { continuation in
             let isStarted = PlatformThread.start(name: "test-client") { [self] in
                 var (all, buffer) = ([UInt8](), [UInt8](repeating: 0, count: 65_536))
                 var isSilent = false
-                while !isEnough(String(decoding: all, as: UTF8.self)) {
+                // A long text without a condition is decoded once, at its end.
+                while isEnough?(String(decoding: all, as: UTF8.self)) != true {
                     let count = recv(descriptor, &buffer, buffer.count, 0)
                     isSilent = count < 0 && errno == EAGAIN
                     guard count > 0 else { break }
@@ -64,8 +75,6 @@ final class RawClient: Sendable {
             }
             if !isStarted { continuation.resume(returning: ("no thread", false)) }
         }
-        if isSilent { Issue.record("The server neither sends nor closes the connection.") }
-        return text
     }
 
     /// The status of the first answer, and whether the connection was closed after it.
