@@ -157,6 +157,8 @@ static enum MHD_Result handle(
         // What has a body is no request for an image, and two lengths of one body are an attack.
         if (has_body(request))
             return refuse(server, request, connection, MHD_HTTP_BAD_REQUEST, "Requests have no body.\n");
+        // What a browser asks before another request.
+        if (strcmp(method, "OPTIONS") == 0) return MHD_YES;
         if (strcmp(method, "GET") != 0 && strcmp(method, "HEAD") != 0)
             return refuse(server, request, connection, MHD_HTTP_METHOD_NOT_ALLOWED, "Only GET and HEAD are supported.\n");
         return MHD_YES;

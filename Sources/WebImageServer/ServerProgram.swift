@@ -45,6 +45,7 @@ enum ServerProgram {
 
         let (metrics, log) = (ServerMetrics(), AccessLog(isEnabled: settings.logsRequests))
         let isStopping = LockBox(false)
+        let crossOrigin = CrossOrigin(origin: settings.allowedOrigin)
         let bearer = BearerCheck(secret: settings.secret)
         let pages = ServerPages(service: service, metrics: metrics, bearer: bearer) { isStopping.withLock { $0 } }
         var sockets = ListeningSocket.inherited(environment)
@@ -57,8 +58,10 @@ enum ServerProgram {
                 // A client that is still there did not give the work up: the end of the time for stopping did.
                 let isGivenUp = answer.status == 499 && isStopping.withLock { $0 }
                 exchange.send(
-                    isGivenUp ? .stopping(exchange.request) : answer, closes: closes || isStopping.withLock { $0 })
+                    crossOrigin.added(to: isGivenUp ? .stopping(exchange.request) : answer),
+                    closes: closes || isStopping.withLock { $0 })
             }
+            if let answer = crossOrigin.answer(to: exchange.request) { return send(answer) }
             if let answer = pages.answer(to: exchange.request) { return send(answer) }
             switch service.begin(exchange.request) {
             case .answer(let answer): send(answer)

@@ -37,13 +37,20 @@ extension ImageService {
         /// Whether paths have names of presets instead of options, and those of `/info` no options; `false` by default.
         public var allowsOnlyPresets = false
 
+        /// What is between the arguments of options, `:` by default; also in ``presets``.
+        public var argumentSeparator = ":"
+        /// Whether paths may lower ``limits`` for their results, with options such as `max_src_resolution`; `false` by default.
+        public var allowsLimitOptions = false
+        /// Whether sources in base64 end with a file name, which means nothing; `false` by default.
+        public var hasFileNames = false
+
         // MARK: Sources
 
         /// The beginnings of allowed sources, such as `https://*.example.com/photos/` or `s3://bucket/`, where `*` stands for any
         /// characters but slashes. Hosts are whole ones, and a port is a part of them. Redirects must lead to allowed sources, too. Without
         /// one, the default, everything is allowed that can be loaded.
         public var allowedSources: [String] = []
-        /// What all sources begin with, so that paths need not contain it; empty by default.
+        /// What all sources begin with, so that paths need not contain it, but may; empty by default.
         public var baseURL = ""
         /// The folder of `local:///` sources; `nil`, the default, refuses them.
         public var folder: URL?

@@ -95,7 +95,8 @@ public final class ImageService: Sendable {
             signatures: SignatureCheck(
                 keys: configuration.keys, byteCount: min(max(configuration.signatureByteCount, 1), 32),
                 trusted: configuration.trustedSignatures),
-            sources: sources, baseURL: configuration.baseURL, offeredFormats: configuration.offeredFormats,
+            sources: sources, baseURL: configuration.baseURL, hasFileNames: configuration.hasFileNames,
+            offeredFormats: configuration.offeredFormats,
             usesClientHints: configuration.usesClientHints, options: options)
         let images = configuration.images
         let maker = ResultMaker(

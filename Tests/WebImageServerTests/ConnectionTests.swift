@@ -214,7 +214,6 @@ struct ConnectionTests {
         "no text": ("\u{1}\u{2}\u{3}\r\n\r\n", [0, 400, 501, 505]),
         "an unknown version": ("GET / HTTP/9.9\r\nHost: a\r\n\r\n", [0, 400, 505]),
         "a tunnel": ("CONNECT a:1 HTTP/1.1\r\nHost: a\r\n\r\n", [400, 405]),
-        "options": ("OPTIONS * HTTP/1.1\r\nHost: a\r\n\r\n", [405]),
         "many fields": (
             "GET / HTTP/1.1\r\nHost: a\r\n" + String(repeating: "X: y\r\n", count: 20_000) + "\r\n", [431]
         ),

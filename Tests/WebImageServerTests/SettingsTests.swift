@@ -29,6 +29,8 @@ struct SettingsTests {
         "secret": ("open sesame", nil), "max-redirects": ("0", "-1"), "unsigned": ("true", "x"),
         "path-prefix": ("/i", nil), "presets": ("a=w:1,b=h:2", "w:1"),
         "presets-path": ("FILE", "/none"),
+        "arguments-separator": ("--", ""), "base64-file-name": ("true", "x"), "limit-options": ("true", "x"),
+        "allow-origin": ("*", nil),
         "only-presets": ("1", "2"), "client-hints": ("t", "u"), "allowed-sources": ("https://a/", nil),
         "base-url": ("https://a/", nil),
         "local-root": ("/tmp", nil), "s3": ("true", "x"), "s3-endpoint": ("https://a", nil), "s3-region": ("r", nil),

@@ -22,6 +22,12 @@ struct GeometryTests {
         ("c:100:100", "100x100"), ("c:0.5:0.5/w:100", "100x50"), ("c:1000:0", "400x200"),
         ("c:100:100/rs:fill:50:20", "50x20"),
         ("", "400x200"), ("w:1/h:1", "1x1"),
+        // A side that is 0 stays.
+        ("rs:fill-down:800:0", "400x200"), ("rs:fill-down:0:800", "400x200"), ("rs:fill-down:1000:400", "400x160"),
+        ("rs:fill-down:800:800:1", "800x800"),
+        // On a canvas, a density below 1 makes everything smaller, also a source that is smaller than it.
+        ("rs:fit:800:800:0:1/dpr:0.5", "400x400"), ("rs:fill:800:300/dpr:0.6", "400x200"),
+        ("rs:fill:200:150/dpr:0.6", "120x90"), ("pd:5/dpr:0.5", "204x104"), ("c:100.9:50.9", "100x50"),
     ])
     func sizesFollowFromTheSource(options: String, size: String) throws {
         var reader = OptionReader(presets: Presets([:], isOnlySource: false))
@@ -73,7 +79,7 @@ struct GeometryTests {
     }
 
     @Test(arguments: [
-        ("nowe", 0, 0), ("no", 30, 0), ("noea", 60, 0), ("we", 0, 15), ("ce", 30, 15), ("ea", 60, 15),
+        ("nowe", 0, 0), ("no", 30, 0), ("noea", 60, 0), ("we", 0, 16), ("ce", 30, 16), ("ea", 60, 16),
         ("sowe", 0, 30), ("so", 30, 30), ("soea", 60, 30),
     ])
     func sidesPlaceWhatIsInside(side: String, x: Int, y: Int) throws {

@@ -100,13 +100,43 @@ struct GrammarTests {
         "t:1:zzz",
         "t::ff00ff", "t:::1", "aq::2",
         "pd:-1", "rot:45", "bg:256:0:0", "bg:12", "bg:1:2", "bl:-1", "sh:1000", "pix:99999", "wm:2", "wm:1:xx",
-        "q:101", "fq:webp", "fq:xyz:1", "mb:-1", "f:exe", "f:heic", "skp:xyz", "exp:abc", "fn:%zz", "ar:2", "el:yes",
+        "q:101", "fq:webp", "fq:xyz:1", "mb:-1", "f:exe", "f:svg", "skp:xyz", "ph:1", "preserve_hdr:true", "ph:x",
+        "exp:abc", "fn:%zz", "ar:2", "el:yes",
         "nope:1", "obj:face", "style:1", "ex:1:sm", "unsharp:1", "enc:1", "🙂:1", "w:１０",
     ])
     func whatCannotBeDoneIsRefused(option: String) {
         #expect(throws: Refusal.self) { try recipe(option) }
         let status = #expect(throws: Refusal.self) { try recipe(option) }?.status
         #expect(status == 400)
+    }
+
+    /// Where the service allows it, a path may lower its limits.
+    @Test func limitsAreOptionsIfAllowed() throws {
+        var configuration = ImageService.Configuration()
+        configuration.allowsLimitOptions = true
+        var reader = OptionReader(presets: Presets([:], isOnlySource: false), configuration)
+        for option in ["msr:1.5", "msfs:1000", "maf:3", "mafr:0.5", "mrd:20"] { try reader.read(option[...]) }
+        let limits = ImageService.Limits().lowered(to: reader.recipe.limits)
+        #expect(limits.decoding.pixelCount == 1_500_000 && limits.sourceByteCount == 1000 && limits.frameCount == 3)
+        #expect(reader.recipe.limits.framePixelCount == 500_000 && limits.resultSide == 20)
+        for option in ["msr:0", "msfs:0", "maf:0", "mafr:0", "mrd:0"] { try reader.read(option[...]) }
+        #expect(reader.recipe == Recipe())
+        // None raises one.
+        for option in ["msr:9000", "msfs:1000000000", "maf:100000", "mrd:60000"] { try reader.read(option[...]) }
+        let raised = ImageService.Limits().lowered(to: reader.recipe.limits)
+        #expect(raised == ImageService.Limits())
+        for option in ["msr:1", "max_src_file_size:1", "maf:1", "mafr:1", "mrd:1"] {
+            #expect(throws: Refusal(403, "Paths may not change limits.")) { try self.recipe(option) }
+        }
+    }
+
+    @Test func argumentsHaveAnySeparator() throws {
+        var configuration = ImageService.Configuration()
+        configuration.argumentSeparator = "--"
+        let presets = Presets(["small": "rs--fill--20--10"], isOnlySource: false)
+        var reader = OptionReader(presets: presets, configuration)
+        #expect(try reader.readOptions(["pr--small", "q--50", "a:b", "c"]) == 2)
+        #expect(reader.recipe.width == 20 && reader.recipe.quality == 50)
     }
 
     @Test func laterOptionsReplaceEarlierOnes() throws {
@@ -167,12 +197,34 @@ struct GrammarTests {
         }
     }
 
+    @Test func sourcesHaveSpacesAndTheBaseOnce() throws {
+        func url(_ text: String, baseURL: String = "", hasFileName: Bool = false) throws -> String {
+            try SourceText(
+                text.split(separator: "/", omittingEmptySubsequences: false)[...], baseURL: baseURL,
+                hasFileName: hasFileName
+            ).url
+        }
+        #expect(try url("plain/https://a/b%20c.jpg") == "https://a/b c.jpg")
+        let base = "https://a/"
+        #expect(try url("plain/b.jpg", baseURL: base) == "https://a/b.jpg")
+        #expect(try url("plain/https://a/b.jpg", baseURL: base) == "https://a/b.jpg")
+        #expect(try url("aHR0cHM6Ly9hL2I/photo.jpg", hasFileName: true) == "https://a/b")
+        #expect(try url("aHR0cHM6Ly9hL2I", hasFileName: true) == "https://a/b")
+        #expect(throws: Refusal.self) { try url("aHR0cHM6Ly9hL2I/photo.jpg") }
+        for text in ["-/plain/https://a/b.jpg", "-/plain/https://a/b"] {
+            #expect(throws: Refusal.invalid("'-' is not an option.")) { try url(text) }
+        }
+    }
+
     @Test func theSignatureCoversWhatIsBehindIt() throws {
         let path = try ServicePath("/images/info/abc/exif:1/plain/https:/example.org/a?x=1", prefix: "/images")
         #expect(path.isInfo && path.signature == "abc" && path.parts.first == "exif:1")
         // A proxy has merged the slashes.
         #expect(path.signed == "/info/exif:1/plain/https://example.org/a")
         #expect(try ServicePath("/s/plain/local:/a.jpg", prefix: "").signed == "/plain/local:///a.jpg")
+        // A proxy has encoded colons, but not those of the source.
+        #expect(try ServicePath("/s/w%3A10/plain/a%3Ab", prefix: "").signed == "/w:10/plain/a%3Ab")
+        #expect(try ServicePath("/s/w%3A10/h:5/YWJj", prefix: "").parts == ["w:10", "h:5", "YWJj"])
         for target in ["", "/", "/abc", "/other/abc/plain/a", "images/a/b", "/images/a b/c", "/images/a\u{7F}/c"] {
             #expect(throws: Refusal.self, "\(target)") { try ServicePath(target, prefix: "/images") }
         }

@@ -67,6 +67,17 @@ struct PixelTests {
         }
     }
 
+    /// As in imgproxy, transparent borders are trimmed as magenta.
+    @Test func transparentBordersAreTrimmed() async throws {
+        let fixture = try await self.fixture()
+        let framed = try ServiceFixture.picture(width: 40, height: 40)
+            .processed(by: [.inset(top: -5, left: -10, bottom: -15, right: -20, color: .clear)], cancellation: nil)
+        try await fixture.origin.answer("/clear.png", body: CodecRegistry.shared.encode(framed, as: .png))
+        for (options, size) in [("t:10:ff00ff", [40, 40]), ("t:10", [40, 40]), ("t:10:fff", [70, 60])] {
+            #expect(try await fixture.get("/\(options)/plain/{}/clear.png@png").size == size, "\(options)")
+        }
+    }
+
     @Test func filesAreTurnedUprightUnlessToldOtherwise() async throws {
         let fixture = try await self.fixture()
         let jpeg = try CodecRegistry.shared.encode(ServiceFixture.picture(width: 80, height: 40), as: .jpeg)
@@ -105,10 +116,12 @@ struct PixelTests {
         #expect(try await letters("wm:1:nowe", [(1, 1), (10, 1), (78, 38)]) == "KRW")
         #expect(try await letters("wm:1:soea:2:2", [(77, 37), (79, 39), (68, 38)]) == "KWW")
         #expect(try await letters("wm:1:ce:0:0:1", [(40, 2), (40, 38), (2, 2)]) == "KKR")
-        #expect(try await letters("wm:1:re:8:8", [(1, 1), (17, 17), (9, 1), (1, 9)]) == "KKRR")
-        // Gaps are shares of the result below 1, and have its density.
-        #expect(try await letters("wm:1:re:0.1:0.2", [(15, 15), (17, 17), (9, 1), (1, 9)]) == "RKRR")
-        #expect(try await letters("w:40/dpr:2/wm:1:re:4:4", [(15, 15), (17, 1), (23, 1), (25, 1)]) == "KRRK")
+        // A tile is in the center, with the gap around it.
+        let tile = [(36, 16), (43, 23), (35, 20), (44, 20), (40, 15), (40, 24), (52, 20), (20, 20)]
+        #expect(try await letters("wm:1:re:8:8", tile) == "KKBWGWKK")
+        // Gaps are shares of the result below 1, and have its density; tiles have not.
+        #expect(try await letters("wm:1:re:0.1:0.2", tile) == "KKBWGWKK")
+        #expect(try await letters("w:40/dpr:2/wm:1:re:4:4", tile) == "KKBWGWKK")
         #expect(try await letters("wm:0", [(40, 20)]) != "K")
         // The service's opacity is multiplied.
         let light = try await self.fixture { configuration in

@@ -163,6 +163,34 @@ struct SourceTests {
         }
     }
 
+    @Test func namesHaveSpaces() async throws {
+        let directory = try TemporaryDirectory()
+        try directory.write(try Self.png(), to: "photos/a b.png")
+        let origin = try Self.origin.get()
+        let location = try S3Location("s3://any?endpoint=http://127.0.0.1:\(origin.port)&region=r&style=path")
+        let fixture = try fixture {
+            $0.folder = URL(filePath: directory.path("photos"))
+            $0.store = location
+            $0.storeCredential = nil
+        }
+        try await origin.answer("/bucket/a%20b.png", body: try Self.png())
+        try await origin.answer("/http/a%20b.png", body: try Self.png())
+        for source in ["local:///a%20b.png", "s3://bucket/a%20b.png", "{}/http/a%20b.png", "local:///a%2520b.png"] {
+            #expect(try await fixture.get("/plain/\(source)@png").status == 200, "\(source)")
+        }
+    }
+
+    @Test func pathsMayLowerLimits() async throws {
+        let fixture = try fixture { $0.allowsLimitOptions = true }
+        try await fixture.serve("/limits.png", width: 100, height: 50)
+        for (options, status) in [
+            ("msr:0.005", 200), ("msr:0.004", 413), ("msfs:10", 413), ("msfs:100000", 200), ("maf:1", 200),
+            ("mafr:0.001", 200),
+        ] { #expect(try await fixture.get("/\(options)/plain/{}/limits.png@png").status == status, "\(options)") }
+        #expect(try await fixture.get("/mrd:20/plain/{}/limits.png@png").size == [20, 10])
+        #expect(try await self.fixture().get("/mrd:20/plain/{}/limits.png@png").status == 403)
+    }
+
     @Test func aFolderMayAppearLater() async throws {
         let directory = try TemporaryDirectory()
         let fixture = try fixture { $0.folder = URL(filePath: directory.path("photos"), directoryHint: .isDirectory) }

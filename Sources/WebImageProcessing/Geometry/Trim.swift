@@ -9,17 +9,19 @@ struct TrimProcessor: Processor {
     var color: Color?
     /// Whether as much is removed at the left as at the right, and at the top as at the bottom.
     var symmetry = TrimSymmetry()
+    /// What is seen through translucent pixels when colors are compared; `nil` compares premultiplied components and alpha.
+    var matte: Color?
 
     /// Such as `trim(tolerance:10)`.
     var identifier: ProcessorIdentifier {
-        guard color != nil || symmetry != TrimSymmetry() else {
+        guard color != nil || symmetry != TrimSymmetry() || matte != nil else {
             return ProcessorIdentifier("trim", values: ["tolerance": tolerance])
         }
         return ProcessorIdentifier(
             "trim",
             values: [
                 "tolerance": tolerance, "color": color, "equalSides": symmetry.horizontal,
-                "equalEnds": symmetry.vertical,
+                "equalEnds": symmetry.vertical, "matte": matte,
             ])
     }
 
@@ -49,12 +51,13 @@ struct TrimProcessor: Processor {
 
     /// Returns the smallest rectangle with everything that differs from the border's color; `nil` if nothing does.
     private func content(of pixels: PixelBuffer, cancellation: Cancellation?) throws(WebImageError) -> PixelRect? {
-        let border =
-            color.map { color in
-                let pixel = color.premultipliedPixel
-                return SIMD4<Int16>(
-                    Int16(pixel & 255), Int16(pixel >> 8 & 255), Int16(pixel >> 16 & 255), Int16(pixel >> 24))
-            } ?? SIMD4<Int16>(truncatingIfNeeded: pixels[0, 0])
+        let matte = matte.map(Self.components)
+        func seen(_ pixel: SIMD4<Int16>) -> SIMD4<Int16> {
+            guard let matte, pixel.w < 255 else { return pixel }
+            let rest = SIMD4<Int32>(truncatingIfNeeded: matte) &* Int32(255 - pixel.w) &+ 127
+            return pixel &+ SIMD4<Int16>(truncatingIfNeeded: rest / 255)
+        }
+        let border = color.map(Self.components) ?? seen(SIMD4<Int16>(truncatingIfNeeded: pixels[0, 0]))
         let limit = SIMD4<Int16>(repeating: Int16(tolerance))
         let width = pixels.width
         var (left, right, top, bottom) = (width, -1, pixels.height, -1)
@@ -62,7 +65,8 @@ struct TrimProcessor: Processor {
             try cancellation?.check()
             let row = UnsafeRawPointer(pixels.row(y))
             func differs(_ x: Int) -> Bool {
-                let pixel = SIMD4<Int16>(truncatingIfNeeded: row.load(fromByteOffset: x * 4, as: SIMD4<UInt8>.self))
+                let pixel = seen(
+                    SIMD4<Int16>(truncatingIfNeeded: row.load(fromByteOffset: x * 4, as: SIMD4<UInt8>.self)))
                 let difference = pixel &- border
                 return any(difference .> limit) || any(difference .< (0 &- limit))
             }
@@ -73,6 +77,11 @@ struct TrimProcessor: Processor {
         }
         guard right >= 0 else { return nil }
         return PixelRect(x: left, y: top, width: right - left + 1, height: bottom - top + 1)
+    }
+
+    private static func components(of color: Color) -> SIMD4<Int16> {
+        let pixel = color.premultipliedPixel
+        return SIMD4<Int16>(Int16(pixel & 255), Int16(pixel >> 8 & 255), Int16(pixel >> 16 & 255), Int16(pixel >> 24))
     }
 }
 
@@ -113,7 +122,8 @@ extension ImageProcessor {
     ///   - tolerance: the largest difference of a component, 0 to 255.
     ///   - color: the border's color; by default that of the top left pixel.
     ///   - symmetry: which borders are removed equally on both sides; none by default.
+    ///   - matte: what is seen through translucent pixels when colors are compared; by default transparency counts instead.
     package static func trim(
-        tolerance: Int = 10, color: Color? = nil, symmetry: TrimSymmetry = TrimSymmetry()
-    ) -> Self { Self(TrimProcessor(tolerance: tolerance, color: color, symmetry: symmetry)) }
+        tolerance: Int = 10, color: Color? = nil, symmetry: TrimSymmetry = TrimSymmetry(), matte: Color? = nil
+    ) -> Self { Self(TrimProcessor(tolerance: tolerance, color: color, symmetry: symmetry, matte: matte)) }
 }

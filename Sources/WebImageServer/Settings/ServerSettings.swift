@@ -20,6 +20,8 @@ struct ServerSettings: Sendable {
     var allowsUnsigned = false
     /// That all requests have; empty for none.
     var secret = ""
+    /// Of `Access-Control-Allow-Origin`; empty for none.
+    var allowedOrigin = ""
     var usesStore = false
     var storeEndpoint = "", storeRegion = ""
     var offers: Set<ImageFormat> = [.avif, .webp]

@@ -73,6 +73,22 @@ extension Setting {
         flag(
             "only-presets", "IMGPROXY_ONLY_PRESETS", \.service.allowsOnlyPresets, "URLs",
             "Take names of presets in place of options"),
+        Setting(
+            name: "arguments-separator", variable: "IMGPROXY_ARGUMENTS_SEPARATOR", value: "TEXT", group: "URLs",
+            help: "What is between the arguments of options, also in presets; ':' by default"
+        ) { settings, text throws(Invalid) in
+            guard !text.isEmpty, !text.contains("/") else { throw Invalid("is a text without slashes, not '\(text)'") }
+            settings.service.argumentSeparator = text
+        },
+        flag(
+            "base64-file-name", "IMGPROXY_BASE64_URL_INCLUDES_FILENAME", \.service.hasFileNames, "URLs",
+            "Ignore the last part of base64 sources, which is a file name"),
+        flag(
+            "limit-options", "IMGPROXY_ALLOW_SECURITY_OPTIONS", \.service.allowsLimitOptions, "URLs",
+            "Allow options that lower limits, such as max_src_resolution"),
+        text(
+            "allow-origin", "IMGPROXY_ALLOW_ORIGIN", \.allowedOrigin, "ORIGIN", "URLs",
+            "The origin whose scripts may read answers, or * for all (CORS); none by default"),
         flag(
             "client-hints", "IMGPROXY_ENABLE_CLIENT_HINTS", \.service.usesClientHints, "URLs",
             "Use the width and the density that clients name where the path names none"),

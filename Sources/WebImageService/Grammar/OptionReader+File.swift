@@ -72,6 +72,17 @@ extension OptionReader {
         (["strip_color_profile", "scp"], flag(\.stripsProfile)),
         (["gain_map", "gm"], flag(\.keepsGainMap)),
         (
+            ["preserve_hdr", "ph"],
+            { reader, arguments throws(Refusal) in
+                try arguments.checkCount(1...1)
+                guard try arguments.flag(0) != true else {
+                    throw .invalid(
+                        "Results have 8 bits for each component; gain maps of HDR photographs are kept without 'preserve_hdr'."
+                    )
+                }
+            }
+        ),
+        (
             ["cachebuster", "cb"],
             { reader, arguments throws(Refusal) in
                 try arguments.checkCount(1...1)

@@ -7,6 +7,9 @@ struct OptionReader {
     let presets: Presets
     /// What the option `autoquality` changes.
     let qualityBound: ImageService.QualityBound
+    /// What is between the arguments of an option.
+    let separator: String
+    let allowsLimits: Bool
     /// The presets that are being read, so that none contains itself.
     private var openPresets: [String] = []
 
@@ -14,6 +17,8 @@ struct OptionReader {
         self.presets = presets
         qualityBound = configuration.qualityBound ?? configuration.optionQualityBound
         recipe.qualityBound = configuration.qualityBound
+        separator = configuration.argumentSeparator.isEmpty ? ":" : configuration.argumentSeparator
+        allowsLimits = configuration.allowsLimitOptions
     }
 
     /// Reads the options at the beginning of the parts. Returns how many there are: the source is behind them.
@@ -21,11 +26,11 @@ struct OptionReader {
         if presets.isOnlySource {
             // The first part names presets.
             guard let names = parts.first, parts.count > 1 else { throw .invalid("The path has no source.") }
-            try apply(presets: names.split(separator: ":", omittingEmptySubsequences: false))
+            try apply(presets: names.split(separator: separator, omittingEmptySubsequences: false))
             return 1
         }
         var count = 0
-        while count < parts.count, parts[count] != "plain", parts[count].contains(":") {
+        while count < parts.count, parts[count] != "plain", parts[count].contains(separator) {
             try read(parts[count])
             count += 1
         }
@@ -34,7 +39,7 @@ struct OptionReader {
 
     /// Reads an option with its arguments.
     mutating func read(_ text: Substring) throws(Refusal) {
-        let words = text.split(separator: ":", omittingEmptySubsequences: false)
+        let words = text.split(separator: separator, omittingEmptySubsequences: false)
         let arguments = OptionArguments(String(words[0]), words.dropFirst())
         guard let option = Self.options[arguments.name] else {
             throw .invalid("There is no option '\(arguments.name)'.")
@@ -60,7 +65,7 @@ struct OptionReader {
     /// All options by their names. An option that is not here is refused.
     static let options: [String: Option] = {
         var all: [String: Option] = [:]
-        for (names, option) in sizeOptions + pixelOptions + fileOptions {
+        for (names, option) in sizeOptions + pixelOptions + fileOptions + limitOptions {
             for name in names { all[name] = option }
         }
         return all

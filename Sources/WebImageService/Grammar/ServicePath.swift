@@ -33,9 +33,15 @@ struct ServicePath {
             throw Refusal(404, "The path has no source. It is /SIGNATURE/OPTIONS/SOURCE.")
         }
         signature = String(rest[..<end])
-        let described = Self.withSlashesOfSchemes(String(rest[end...]))
+        let described = Self.withSlashesOfSchemes(Self.withColons(String(rest[end...])))
         signed = isInfo ? "/info" + described : described
         parts = described.dropFirst().split(separator: "/", omittingEmptySubsequences: false)
+    }
+
+    /// Proxies encode colons: in options, they are restored.
+    private static func withColons(_ path: String) -> String {
+        let end = path.firstRange(of: "/plain/")?.lowerBound ?? path.endIndex
+        return String(path[..<end].replacing("%3A", with: ":") + path[end...])
     }
 
     /// Proxies reduce `//` to `/`: of a plain source's scheme, it is restored.

@@ -4,11 +4,11 @@ internal import WebImageCore
 enum OutputFormats {
     private static let byName: [String: ImageFormat] = [
         "jpg": .jpeg, "jpeg": .jpeg, "png": .png, "webp": .webp, "avif": .avif, "jxl": .jpegXL, "gif": .gif,
-        "ico": .ico, "bmp": .bmp, "tiff": .tiff, "tif": .tiff,
+        "heic": .heic, "ico": .ico, "bmp": .bmp, "tiff": .tiff, "tif": .tiff,
     ]
 
     /// The formats of sources that are never written, by the names that URLs have for them.
-    static let sourceOnly: [String: ImageFormat] = ["svg": .svg, "heic": .heic]
+    static let sourceOnly: [String: ImageFormat] = ["svg": .svg]
 
     /// Returns the format that a URL names, such as `jpg`; `nil` for one that is not written.
     static func named(_ name: String) -> ImageFormat? { byName[name] }

@@ -34,7 +34,7 @@ struct Placement: Sendable, Hashable {
 
     /// Returns an offset in pixels: below 1, it is a share of a length.
     static func distance(_ offset: Double, of length: Int, density: Double) -> Int {
-        Int((abs(offset) >= 1 ? offset * density : offset * Double(length)).rounded())
+        Int((abs(offset) >= 1 ? offset * density : offset * Double(length)).rounded(.toNearestOrEven))
     }
 
     private func position(
@@ -48,9 +48,11 @@ struct Placement: Sendable, Hashable {
         case .side(let x, let y):
             let share = PointPair(x: x, y: y)[keyPath: axis]
             // From the right and from below, distances count inwards.
-            start = Int((Double(space) * share).rounded()) + (share == 1 ? -distance : distance)
+            // As in imgproxy, the center of an odd space is the even number, and behind the middle of an even one.
+            let side = share == 0.5 ? Int((Double(space + 1) / 2).rounded(.toNearestOrEven)) : share == 1 ? space : 0
+            start = side + (share == 1 ? -distance : distance)
         case .focus(let x, let y):
-            start = Int((Double(outer) * PointPair(x: x, y: y)[keyPath: axis]).rounded()) - inner / 2
+            start = Int((Double(outer) * PointPair(x: x, y: y)[keyPath: axis]).rounded(.toNearestOrEven)) - inner / 2
         case .smart: start = space / 2
         }
         let range = mayLeave ? (1 - inner)...max(1 - inner, outer - 1) : min(space, 0)...max(space, 0)

@@ -42,6 +42,12 @@ struct Recipe: Sendable, Hashable {
         var scale = 0.0
     }
 
+    /// Limits below those of the service; `nil` for these.
+    struct Limits: Sendable, Hashable {
+        var pixelCount, framePixelCount: Int?
+        var sourceByteCount, frameCount, resultSide: Int?
+    }
+
     enum Output: Sendable, Hashable {
         case format(ImageFormat)
         /// The shortest file among the formats that the client takes.
@@ -74,6 +80,8 @@ struct Recipe: Sendable, Hashable {
     var pixelSize = 0
     var watermark: Watermark?
     var usesEmbeddedThumbnail = false
+
+    var limits = Limits()
 
     // File.
     /// `nil` for that of the client's choice, or of the source.

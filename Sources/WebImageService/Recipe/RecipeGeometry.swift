@@ -33,27 +33,13 @@ struct RecipeGeometry {
     private init(_ recipe: Recipe, source: PixelSize, factor: Double) {
         crop = Self.crop(recipe.crop, of: source)
         let wanted = Self.scale(recipe, of: crop)
-        var (across, down) = (wanted.x, wanted.y)
-        var density = recipe.density ?? 1
-        let larger = max(across, down)
-        if !recipe.enlarges, larger > 1 {
-            (across, down) = (across / larger, down / larger)
-            density = max(density / larger, min(density, 1))
-        }
-        func raise(_ length: Int, _ minimum: Int, _ scale: inout Double, _ other: inout Double) {
-            let needed = Double(minimum) * density / Double(length)
-            guard minimum > 0, scale < needed else { return }
-            (scale, other) = (needed, other * needed / scale)
-        }
-        raise(crop.width, recipe.minWidth, &across, &down)
-        raise(crop.height, recipe.minHeight, &down, &across)
-        (across, down, density) = (across * factor, down * factor, density * factor)
+        let (across, down, density) = (wanted.x * factor, wanted.y * factor, wanted.density * factor)
         self.density = density
         scaled = PixelSize(width: Self.length(crop.width, across), height: Self.length(crop.height, down))
         let box = PixelSize(
             width: recipe.width > 0 ? Self.length(recipe.width, recipe.zoomX * density) : 0,
             height: recipe.height > 0 ? Self.length(recipe.height, recipe.zoomY * density) : 0)
-        kept = Self.kept(of: scaled, in: box, isDownOnly: recipe.resizing == .fillDown)
+        kept = Self.kept(of: scaled, in: box, isDownOnly: recipe.resizing == .fillDown && !recipe.enlarges)
         var size = kept
         if recipe.extension != nil {
             size = PixelSize(width: max(size.width, box.width), height: max(size.height, box.height))
@@ -61,7 +47,7 @@ struct RecipeGeometry {
         extended = size
         if recipe.ratioExtension != nil { size = Self.extended(size, toProportionsOf: box) }
         proportioned = size
-        func scaledPadding(_ side: Int) -> Int { Int((Double(side) * density).rounded()) }
+        func scaledPadding(_ side: Int) -> Int { Int((Double(side) * density).rounded(.toNearestOrEven)) }
         padding = Recipe.Padding(
             top: scaledPadding(recipe.padding.top), right: scaledPadding(recipe.padding.right),
             bottom: scaledPadding(recipe.padding.bottom), left: scaledPadding(recipe.padding.left))
@@ -84,18 +70,17 @@ struct RecipeGeometry {
 
     private static func crop(_ crop: Recipe.Crop?, of source: PixelSize) -> PixelSize {
         func length(_ part: Double, _ whole: Int) -> Int {
-            part == 0 ? whole : min(whole, max(1, Int((part < 1 ? part * Double(whole) : part).rounded())))
+            part == 0 ? whole : min(whole, part < 1 ? max(1, Int((part * Double(whole)).rounded())) : Int(part))
         }
         guard let crop else { return source }
         return PixelSize(width: length(crop.width, source.width), height: length(crop.height, source.height))
     }
 
-    /// The factors for the sides, before limits.
-    private static func scale(_ recipe: Recipe, of size: PixelSize) -> (x: Double, y: Double) {
+    /// The factors for the sides, and how many pixels then stand for one that the URL names.
+    private static func scale(_ recipe: Recipe, of size: PixelSize) -> (x: Double, y: Double, density: Double) {
         let across = recipe.width > 0 ? Double(recipe.width) / Double(size.width) : nil
         let down = recipe.height > 0 ? Double(recipe.height) / Double(size.height) : nil
         let isSameDirection = (size.width >= size.height) == (recipe.width >= recipe.height)
-        let density = recipe.density ?? 1
         let factors: (x: Double, y: Double) =
             switch (across, down) {
             case (nil, nil): (1, 1)
@@ -112,18 +97,41 @@ struct RecipeGeometry {
                 case .auto, .fit: (min(across, down), min(across, down))
                 }
             }
-        return (factors.x * recipe.zoomX * density, factors.y * recipe.zoomY * density)
+        var (x, y, density) = (factors.x * recipe.zoomX, factors.y * recipe.zoomY, recipe.density ?? 1)
+        if !recipe.enlarges {
+            let larger = max(x, y)
+            if larger > 1 {
+                (x, y) = (x / larger, y / larger)
+                // The source is smaller than wanted, so that a density below 1 need not make it smaller still. On a canvas it does: the
+                // composition stays.
+                if recipe.extension == nil { density *= larger }
+            }
+            density = min(density, 1 / max(x, y))
+        }
+        func raise(_ length: Int, _ minimum: Int, _ scale: inout Double, _ other: inout Double) {
+            let needed = Double(minimum) / Double(length)
+            guard minimum > 0, scale < needed else { return }
+            (scale, other) = (needed, other * needed / scale)
+        }
+        raise(size.width, recipe.minWidth, &x, &y)
+        raise(size.height, recipe.minHeight, &y, &x)
+        return (x * density, y * density, density)
     }
 
     /// - Parameter isDownOnly: whether the box shrinks with its proportions, if the image is smaller.
     private static func kept(of size: PixelSize, in box: PixelSize, isDownOnly: Bool) -> PixelSize {
-        var box = PixelSize(
+        var part = PixelSize(
             width: box.width > 0 ? box.width : size.width, height: box.height > 0 ? box.height : size.height)
-        let factor = max(Double(box.width) / Double(size.width), Double(box.height) / Double(size.height))
-        if isDownOnly, factor > 1 {
-            box = PixelSize(width: length(box.width, 1 / factor), height: length(box.height, 1 / factor))
+        // A side that is not named does not shrink.
+        let (across, down) = (Double(box.width) / Double(size.width), Double(box.height) / Double(size.height))
+        if isDownOnly, across > down, across > 1 {
+            part.width = size.width
+            if box.height > 0 { part.height = length(box.height, 1 / across) }
+        } else if isDownOnly, down > across, down > 1 {
+            part.height = size.height
+            if box.width > 0 { part.width = length(box.width, 1 / down) }
         }
-        return PixelSize(width: min(size.width, box.width), height: min(size.height, box.height))
+        return PixelSize(width: min(size.width, part.width), height: min(size.height, part.height))
     }
 
     private static func extended(_ size: PixelSize, toProportionsOf box: PixelSize) -> PixelSize {

@@ -72,16 +72,9 @@ struct RecipeSteps {
     }
 
     private mutating func addEffects() {
-        if recipe.blur > 0 { processors.append(.blur(radius: 2 * recipe.blur)) }
+        if recipe.blur > 0 { processors.append(.gaussianBlur(deviation: recipe.blur)) }
         if recipe.sharpening > 0 { processors.append(.sharpen(deviation: recipe.sharpening)) }
-        if recipe.pixelSize > 1 {
-            let size = geometry.kept
-            func blocks(_ length: Int) -> Int { (length + recipe.pixelSize - 1) / recipe.pixelSize }
-            processors.append(
-                .resize(
-                    to: .pixels(width: blocks(size.width), height: blocks(size.height)), mode: .stretch, filter: .fast))
-            processors.append(.resize(to: Self.target(size), mode: .stretch, filter: .nearest))
-        }
+        if recipe.pixelSize > 1 { processors.append(.pixelate(side: recipe.pixelSize)) }
     }
 
     private mutating func addCanvas(_ extension: Recipe.Extension?, from size: PixelSize, to canvas: PixelSize) {
@@ -130,10 +123,11 @@ extension Recipe.Watermark {
     /// Returns the size at which a mark is drawn.
     func size(of natural: PixelSize, on geometry: RecipeGeometry) -> PixelSize {
         let canvas = geometry.padded
+        // A share of the result, or its own size at each density.
+        func side(_ length: Int) -> Double { max(1, (scale * Double(length)).rounded(.toNearestOrEven)) }
         let factor =
             scale > 0
-            ? scale * min(Double(canvas.width) / Double(natural.width), Double(canvas.height) / Double(natural.height))
-            : geometry.density
+            ? min(side(canvas.width) / Double(natural.width), side(canvas.height) / Double(natural.height)) : 1
         return PixelSize(
             width: max(1, Int((Double(natural.width) * factor).rounded())),
             height: max(1, Int((Double(natural.height) * factor).rounded())))
@@ -141,26 +135,40 @@ extension Recipe.Watermark {
 }
 
 extension PixelBuffer {
-    /// Returns an image of a size that is covered with these pixels, and gaps between them.
+    /// Returns an image of a size that is covered with these pixels, and gaps between them. A tile is in its center, with half of the gaps on
+    /// each side.
     fileprivate func tiled(
         over canvas: PixelSize, gapX: Int, gapY: Int, cancellation: Cancellation?
     ) throws(WebImageError) -> PixelBuffer {
         var output = try MutablePixelBuffer(width: canvas.width, height: canvas.height)
         let (stepX, stepY) = (width + gapX, height + gapY)
+        let (startX, startY) = (
+            Self.start(canvas.width, step: stepX, gap: gapX), Self.start(canvas.height, step: stepY, gap: gapY)
+        )
         let bytesPerRow = output.bytesPerRow
         try output.withUnsafeMutableBytes { (bytes) throws(WebImageError) in
             for y in 0..<canvas.height {
                 try cancellation?.check()
                 let line = UnsafeMutableRawBufferPointer(rebasing: bytes[y * bytesPerRow..<(y + 1) * bytesPerRow])
                 line.initializeMemory(as: UInt8.self, repeating: 0)
-                guard y % stepY < height else { continue }
-                for x in stride(from: 0, to: canvas.width, by: stepX) {
-                    let count = min(width, canvas.width - x) * 4
-                    UnsafeMutableRawBufferPointer(rebasing: line[(x * 4)..<(x * 4 + count)])
-                        .copyMemory(from: UnsafeRawBufferPointer(start: row(y % stepY), count: count))
+                let ownY = (y - startY) % stepY
+                guard ownY < height else { continue }
+                for x in stride(from: startX, to: canvas.width, by: stepX) {
+                    let (first, end) = (max(x, 0), min(x + width, canvas.width))
+                    guard first < end else { continue }
+                    UnsafeMutableRawBufferPointer(rebasing: line[(first * 4)..<(end * 4)])
+                        .copyMemory(
+                            from: UnsafeRawBufferPointer(start: row(ownY) + (first - x) * 4, count: (end - first) * 4))
                 }
             }
         }
         return output.freeze(isOpaque: false)
+    }
+
+    /// Returns where the first tile begins, at or before 0. An odd number of tiles is centered.
+    private static func start(_ length: Int, step: Int, gap: Int) -> Int {
+        let count = (length + step - 1) / step | 1
+        let start = gap / 2 - (count * step - length) / 2
+        return start > 0 ? start - step : start
     }
 }

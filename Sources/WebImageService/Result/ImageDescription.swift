@@ -13,8 +13,8 @@ struct ImageDescription: Sendable, Hashable {
     var cacheBuster = KeyText("")
 
     /// Reads an option.
-    mutating func read(_ text: Substring, _ delivery: inout Delivery) throws(Refusal) {
-        let words = text.split(separator: ":", omittingEmptySubsequences: false)
+    mutating func read(_ text: Substring, separator: String, _ delivery: inout Delivery) throws(Refusal) {
+        let words = text.split(separator: separator, omittingEmptySubsequences: false)
         let arguments = OptionArguments(String(words[0]), words.dropFirst())
         try arguments.checkCount(1...1)
         func flag() throws(Refusal) -> Bool { try arguments.flag(0) ?? false }

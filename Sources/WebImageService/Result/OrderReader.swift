@@ -7,6 +7,8 @@ struct OrderReader: Sendable {
     let signatures: SignatureCheck
     let sources: SourcePolicy
     let baseURL: String
+    /// Whether the last part of a base64 source is a file name, which means nothing.
+    let hasFileNames: Bool
     let offeredFormats: [ImageFormat]
     let usesClientHints: Bool
     /// With the default preset.
@@ -22,7 +24,7 @@ struct OrderReader: Sendable {
 
         var reader = options
         let count = try reader.readOptions(path.parts)
-        let source = try SourceText(path.parts.dropFirst(count), baseURL: baseURL)
+        let source = try SourceText(path.parts.dropFirst(count), baseURL: baseURL, hasFileName: hasFileNames)
         if !source.extension.isEmpty { try reader.setOutput(named: source.extension) }
         try check(reader.delivery, now)
 
@@ -57,13 +59,13 @@ struct OrderReader: Sendable {
 
     private func description(_ path: ServicePath, _ now: Date) throws(Refusal) -> Order {
         var (description, count, delivery) = (ImageDescription(), 0, Delivery())
-        while count < path.parts.count, path.parts[count] != "plain", path.parts[count].contains(":") {
+        while count < path.parts.count, path.parts[count] != "plain", path.parts[count].contains(options.separator) {
             // There are no presets for descriptions.
             guard !options.presets.isOnlySource else { throw .invalid("Only presets are allowed, not options.") }
-            try description.read(path.parts[count], &delivery)
+            try description.read(path.parts[count], separator: options.separator, &delivery)
             count += 1
         }
-        let source = try SourceText(path.parts.dropFirst(count), baseURL: baseURL)
+        let source = try SourceText(path.parts.dropFirst(count), baseURL: baseURL, hasFileName: hasFileNames)
         guard source.extension.isEmpty else { throw .invalid("A description has no format.") }
         try check(delivery, now)
         return Order(

@@ -50,7 +50,7 @@ struct ResultEncoding {
         return Candidate(data: try encoded(image, format, quality ?? standardQuality(of: format)))
     }
 
-    private static let lossyFormats: Set<ImageFormat> = [.jpeg, .webp, .avif, .jpegXL]
+    private static let lossyFormats: Set<ImageFormat> = [.jpeg, .webp, .avif, .heic, .jpegXL]
 
     private func standardQuality(of format: ImageFormat) -> Int {
         maker.formatQualities[format] ?? OutputFormats.standardQuality(of: format, otherwise: maker.quality)

@@ -11,7 +11,7 @@ struct ResultMaker: Sendable {
     let manager: WebImageManager
     /// Decodes what clients can choose.
     let codecs: CodecRegistry
-    let limits: ImageService.Limits
+    var limits: ImageService.Limits
     let quality: Int
     let formatQualities: [ImageFormat: Int]
     /// In seconds.
@@ -140,10 +140,32 @@ struct ResultMaker: Sendable {
         init(json: Data) { (data, contentType, fileExtension) = (json, "application/json", "json") }
     }
 
+    /// With the limits of a recipe.
+    private func lowered(to own: Recipe.Limits) -> ResultMaker {
+        var maker = self
+        maker.limits = limits.lowered(to: own)
+        return maker
+    }
+
     private func file(_ order: Order, _ source: Source, _ cancellation: Cancellation) throws(Refusal) -> File {
+        guard order.recipe.limits == Recipe.Limits() else {
+            guard source.data.count <= limits.lowered(to: order.recipe.limits).sourceByteCount else {
+                throw Refusal(413, "The source is longer than allowed.")
+            }
+            return try lowered(to: order.recipe.limits).checkedFile(order, source, cancellation)
+        }
+        return try checkedFile(order, source, cancellation)
+    }
+
+    private func checkedFile(
+        _ order: Order, _ source: Source, _ cancellation: Cancellation
+    ) throws(Refusal) -> File {
         do throws(WebImageError) {
             let info = try info(of: source.data, cancellation)
             guard let description = order.key.info else {
+                if info.frameCount > 1, let limit = order.recipe.limits.framePixelCount, info.size.pixelCount > limit {
+                    throw .limitExceeded(reason: .pixels(size: info.size, limit: limit))
+                }
                 return try file(order.recipe, order.formats, source.data, info, cancellation)
             }
             return File(
@@ -235,7 +257,9 @@ struct ResultMaker: Sendable {
         var image = try codecs.decode(data, options: options)
         if let trim = recipe.trim {
             image = try image.processed(
-                by: [.trim(tolerance: trim.tolerance, color: trim.color, symmetry: trim.symmetry)], tracking: &shown,
+                by: [
+                    .trim(tolerance: trim.tolerance, color: trim.color, symmetry: trim.symmetry, matte: Self.trimMatte)
+                ], tracking: &shown,
                 cancellation: cancellation)
             size = image.pixels.size
             geometry = RecipeGeometry(recipe, source: turn.applied(to: size), sideLimit: limits.resultSide)
@@ -250,6 +274,9 @@ struct ResultMaker: Sendable {
         image = try image.processed(by: steps.processors, tracking: &shown, cancellation: cancellation)
         return (image, shown)
     }
+
+    /// What imgproxy puts behind transparent borders: they are trimmed as `ff00ff`.
+    private static let trimMatte = Color(red: 1, green: 0, blue: 1)
 
     /// Whether a result can have several frames.
     private func mayBeAnimated(_ recipe: Recipe) -> Bool {
