@@ -1,15 +1,21 @@
 // swift-tools-version: 6.2
 
+import Foundation
 import PackageDescription
 
 // WEBIMAGE_WITHOUT=gtk,map,drawing,formats,server leaves out the products that need GTK, libshumate, cairo and pango, the libraries of
 // further formats, or libmicrohttpd, so that a server builds without them. Without gtk there is no map either. Instead of `formats`, single ones can be
 // named.
-let formatLibraries: [(name: String, package: String, libraries: [String], module: String)] = [
-    ("avif", "libavif-dev", ["avif"], "libavif"), ("heif", "libheif-dev", ["heif"], "libheif"),
-    ("jxl", "libjxl-dev", ["jxl", "jxl_threads"], "libjxl libjxl_threads"),
-    ("tiff", "libtiff-dev", ["tiff"], "libtiff-4"),
-    ("jp2", "libopenjp2-7-dev", ["openjp2"], "libopenjp2"), ("svg", "librsvg2-dev", ["fontconfig"], "librsvg-2.0"),
+let formatLibraries: [(name: String, package: String, libraries: [String], flags: String?)] = [
+    ("avif", "libavif-dev", ["avif"], flags("libavif", header: "avif/avif.h")),
+    ("heif", "libheif-dev", ["heif"], flags("libheif", header: "libheif/heif.h")),
+    ("jxl", "libjxl-dev", ["jxl", "jxl_threads"], flags("libjxl libjxl_threads", header: "jxl/decode.h")),
+    ("tiff", "libtiff-dev", ["tiff"], flags("libtiff-4", header: "tiffio.h")),
+    ("jp2", "libopenjp2-7-dev", ["openjp2"], "libopenjp2"),
+    (
+        "svg", "librsvg2-dev", ["fontconfig"],
+        flags("librsvg-2.0", header: "librsvg-2.0/librsvg/rsvg.h", folders: ["rsvg"])
+    ),
 ]
 let optionalParts = ["gtk", "map", "drawing", "formats", "server"] + formatLibraries.map(\.name)
 let leftOut = Set((Context.environment["WEBIMAGE_WITHOUT"] ?? "").split(separator: ",").map(String.init))
@@ -22,6 +28,7 @@ let hasDrawing = !leftOut.contains("drawing")
 let hasServer = !leftOut.contains("server")
 let builtFormats = leftOut.contains("formats") ? [] : formatLibraries.filter { !leftOut.contains($0.name) }
 let hasFormats = !builtFormats.isEmpty
+let formatFlags = builtFormats.compactMap(\.flags).joined(separator: " ")
 let hasAllFormats = builtFormats.count == formatLibraries.count
 let missingFormats = formatLibraries.filter { format in !builtFormats.contains { $0.name == format.name } }
 
@@ -45,6 +52,29 @@ let settings: [SwiftSetting] =
         .enableUpcomingFeature("NonisolatedNonsendingByDefault"),
     ]
     + (isSanitizingThreads ? [.define("WEBIMAGE_TSAN")] : [])
+
+/// The flags for a library's headers, as the modules of pkg-config, or as files of Packaging/libraries.
+///
+/// SwiftPM refuses flags such as -pthread, -msse2 and -DAVIF_DLL of the libraries' own files, with a warning in each build, also of packages that
+/// depend on this one. They are not needed: where the headers are in the usual place, only the folders are named, if headers are not in one that
+/// compilers know anyway. Otherwise, and with `PKG_CONFIG_PATH`, pkg-config tells where they are.
+///
+/// - Parameter folders: the files of Packaging/libraries.
+func flags(_ modules: String, header: String, folders: [String] = []) -> String? {
+    let places = ["/usr/include", "/usr/include/x86_64-linux-gnu", "/usr/include/aarch64-linux-gnu"]
+    let isUsual = places.contains { FileManager.default.fileExists(atPath: "\($0)/\(header)") }
+    // SwiftPM separates names by spaces.
+    guard isUsual, Context.environment["PKG_CONFIG_PATH"] == nil, !Context.packageDirectory.contains(" ") else {
+        return modules
+    }
+    let files = folders.map { "\(Context.packageDirectory)/Packaging/libraries/\($0).pc" }
+    return files.isEmpty ? nil : files.joined(separator: " ")
+}
+
+/// A library's module in Swift.
+func system(_ name: String, _ packages: [String], _ flags: String?, path: String? = nil) -> Target {
+    .systemLibrary(name: name, path: path, pkgConfig: flags, providers: [.apt(packages)])
+}
 
 func library(_ name: String, _ dependencies: [Target.Dependency]) -> Target {
     .target(name: name, dependencies: dependencies, swiftSettings: settings)
@@ -84,13 +114,13 @@ var targets: [Target] = [
     .target(name: "CWebImagePNG", linkerSettings: [.linkedLibrary("png16")]),
     .target(name: "CWebImageCurl"),
     .target(name: "CWebImageKernels"),
-    .systemLibrary(name: "CWebImageWebP", pkgConfig: "libwebp", providers: [.apt(["libwebp-dev"])]),
-    .systemLibrary(name: "CWebImageDeflate", pkgConfig: "libdeflate", providers: [.apt(["libdeflate-dev"])]),
-    .systemLibrary(name: "CWebImageISAL", pkgConfig: "libisal", providers: [.apt(["libisal-dev"])]),
-    .systemLibrary(name: "CWebImageLZ4", pkgConfig: "liblz4", providers: [.apt(["liblz4-dev"])]),
-    .systemLibrary(name: "CWebImageLCMS", pkgConfig: "lcms2", providers: [.apt(["liblcms2-dev"])]),
-    .systemLibrary(name: "CWebImageSQLite", pkgConfig: "sqlite3", providers: [.apt(["libsqlite3-dev"])]),
-    .systemLibrary(name: "CWebImageGLib", pkgConfig: "glib-2.0", providers: [.apt(["libglib2.0-dev"])]),
+    system("CWebImageWebP", ["libwebp-dev"], flags("libwebp", header: "webp/decode.h")),
+    system("CWebImageDeflate", ["libdeflate-dev"], flags("libdeflate", header: "libdeflate.h")),
+    system("CWebImageISAL", ["libisal-dev"], flags("libisal", header: "isa-l.h")),
+    system("CWebImageLZ4", ["liblz4-dev"], flags("liblz4", header: "lz4.h")),
+    system("CWebImageLCMS", ["liblcms2-dev"], flags("lcms2", header: "lcms2.h")),
+    system("CWebImageSQLite", ["libsqlite3-dev"], flags("sqlite3", header: "sqlite3.h")),
+    system("CWebImageGLib", ["libglib2.0-dev"], "glib-2.0"),
 
     // The library, lowest first: each target sees only those above it in this list.
     library("WebImageCore", ["CWebImageLock", "CWebImageSystem"]),
@@ -208,9 +238,7 @@ if added == "fuzzing" {
 
 if hasFormats {
     targets += [
-        .systemLibrary(
-            name: "CWebImageFormatLibraries", pkgConfig: builtFormats.map(\.module).joined(separator: " "),
-            providers: [.apt(builtFormats.map(\.package))]),
+        system("CWebImageFormatLibraries", builtFormats.map(\.package), formatFlags.isEmpty ? nil : formatFlags),
         .target(
             name: "CWebImageFormats", dependencies: ["CWebImageFormatLibraries", "CWebImageJPEG"],
             cSettings: missingFormats.map { .define("CWI_WITHOUT_\($0.name.uppercased())") },
@@ -237,8 +265,9 @@ if hasServer {
 if hasDrawing {
     products.append(.library(name: "WebImageDrawing", targets: ["WebImageDrawing"]))
     targets += [
-        .systemLibrary(
-            name: "CWebImageCairo", pkgConfig: "pangocairo", providers: [.apt(["libcairo2-dev", "libpango1.0-dev"])]),
+        system(
+            "CWebImageCairo", ["libcairo2-dev", "libpango1.0-dev"],
+            flags("pangocairo", header: "pango-1.0/pango/pangocairo.h", folders: ["pango"])),
         library(
             "WebImageDrawing",
             ["WebImageCore", "WebImageCoding", "WebImageProcessing", "CWebImageCairo", "CWebImageKernels"]),
@@ -254,15 +283,17 @@ if hasViews {
         .executable(name: "Gallery", targets: ["GalleryProgram"]),
     ]
     targets += [
-        .systemLibrary(name: "CWebImageGTK", pkgConfig: "gtk4", providers: [.apt(["libgtk-4-dev"])]),
+        system(
+            "CWebImageGTK", ["libgtk-4-dev"], flags("gtk4", header: "gtk-4.0/gtk/gtk.h", folders: ["gtk", "pango"])),
         library("WebImageGTK", ["WebImage", "WebImageMainLoop", "CWebImageGTK"]),
         .target(
             name: "CWebImageGObject", dependencies: ["CWebImageGTK"],
             cSettings: [.define("G_LOG_DOMAIN", to: "\"WebImage\""), .headerSearchPath("include")]),
         // libwebimage-gtk: classes in C over functions that Swift implements.
         library("WebImageGObject", ["WebImageGTK", "WebImage", "WebImageShared", "CWebImageGObject", "CWebImageGTK"]),
-        .systemLibrary(
-            name: "CWebImageAdwaita", pkgConfig: "libadwaita-1", providers: [.apt(["libadwaita-1-dev"])]),
+        system(
+            "CWebImageAdwaita", ["libadwaita-1-dev"],
+            flags("libadwaita-1", header: "libadwaita-1/adwaita.h", folders: ["adwaita", "gtk", "pango"])),
         .target(name: "CGallery", linkerSettings: [.linkedLibrary("jpeg")]),
         // A library, so that tests and benchmarks can use its parts.
         .target(
@@ -295,7 +326,9 @@ if hasViews {
 if hasMap {
     products.append(.library(name: "WebImageMap", targets: ["WebImageMap"]))
     targets += [
-        .systemLibrary(name: "CWebImageShumate", pkgConfig: "shumate-1.0", providers: [.apt(["libshumate-dev"])]),
+        system(
+            "CWebImageShumate", ["libshumate-dev"],
+            flags("shumate-1.0", header: "shumate-1.0/shumate/shumate.h", folders: ["shumate", "gtk", "pango"])),
         library("WebImageMap", ["WebImageGTK", "CWebImageGTK", "CWebImageShumate"]),
         tests("WebImageMapTests", ["WebImageMap", "CWebImageGTK", "CWebImageShumate", "GTKTestSupport"]),
     ]
