@@ -28,8 +28,7 @@ import WebImageTestSupport
         try registry.gainMap(of: data, registry.info(of: data), options: DecodingOptions())
     }
 
-    @Test(arguments: [LibraryFormat.avif, .heic]) func finds(format: LibraryFormat) throws {
-        guard format.isBuilt else { return }
+    @Test(arguments: [LibraryFormat.avif, .heic].filter(\.isBuilt)) func finds(format: LibraryFormat) throws {
         let (image, mapFile) = try parts(format)
         let data = try #require(ToneMappedFile(image: image, map: mapFile)).data()
         #expect(try registry.info(of: data).hasGainMap && !registry.info(of: image).hasGainMap)
@@ -42,8 +41,7 @@ import WebImageTestSupport
     }
 
     /// The map's file says that its pixels are PQ, which is not converted.
-    @Test func aMapHasNoColors() throws {
-        guard LibraryFormat.avif.isBuilt else { return }
+    @Test(.enabled(if: LibraryFormat.avif.isBuilt, "needs libavif")) func aMapHasNoColors() throws {
         let (image, mapFile) = try parts(.avif)
         let plain = try #require(ToneMappedFile(image: image, map: mapFile))
         var strange = plain
@@ -52,8 +50,7 @@ import WebImageTestSupport
         #expect(first != nil && first.map { Pixels($0.pixels) } == second.map { Pixels($0.pixels) })
     }
 
-    @Test func theColorsOfTheBrighterImageAreKept() throws {
-        guard LibraryFormat.avif.isBuilt else { return }
+    @Test(.enabled(if: LibraryFormat.avif.isBuilt, "needs libavif")) func theColorsOfTheBrighterImageAreKept() throws {
         try files.make(.avif, "image", from: files.png("image.png", size: Self.size))
         try files.make(.avif, "map", from: files.png("map.png", size: Self.mapSize))
         var file = try #require(ToneMappedFile(image: files.data("image"), map: files.data("map")))
@@ -64,8 +61,7 @@ import WebImageTestSupport
         #expect(!map.metadata.usesBaseColors && map.metadata.channels.count == 3)
     }
 
-    @Test func writesWhatIsReadAgain() throws {
-        guard LibraryFormat.avif.isBuilt else { return }
+    @Test(.enabled(if: LibraryFormat.avif.isBuilt, "needs libavif")) func writesWhatIsReadAgain() throws {
         let (image, mapFile) = try parts(.avif)
         let file = try #require(ToneMappedFile(image: image, map: mapFile))
         let map = try #require(try self.map(in: file.data()))
@@ -88,8 +84,7 @@ import WebImageTestSupport
         #expect(try registry.probe(data.prefix(1_500))?.size == Self.size)
     }
 
-    @Test func theAlternativesAreInOrder() throws {
-        guard LibraryFormat.avif.isBuilt else { return }
+    @Test(.enabled(if: LibraryFormat.avif.isBuilt, "needs libavif")) func theAlternativesAreInOrder() throws {
         let map = GainMap(
             pixels: try GainMapFiles.picture(width: 32, height: 24).pixels,
             metadata: try #require(GainMapMetadata(iso: GainMapFiles.iso())), imageSize: Self.size)
@@ -113,8 +108,7 @@ import WebImageTestSupport
         #expect(try registry.info(of: stored.file).size == PixelSize(width: 32, height: 24))
     }
 
-    @Test func appleMapsAreFound() throws {
-        guard LibraryFormat.heic.isBuilt else { return }
+    @Test(.enabled(if: LibraryFormat.heic.isBuilt, "needs libheif")) func appleMapsAreFound() throws {
         let (image, mapFile) = try parts(.heic)
         var file = try #require(ToneMappedFile(image: image, map: mapFile))
         file.appleXMP = """
@@ -130,8 +124,7 @@ import WebImageTestSupport
 
     // MARK: Damage
 
-    @Test func whatIsNoMapIsNone() throws {
-        guard LibraryFormat.avif.isBuilt else { return }
+    @Test(.enabled(if: LibraryFormat.avif.isBuilt, "needs libavif")) func whatIsNoMapIsNone() throws {
         let (image, mapFile) = try parts(.avif)
         let good = try #require(ToneMappedFile(image: image, map: mapFile))
         var broken: [ToneMappedFile] = []
@@ -154,8 +147,7 @@ import WebImageTestSupport
         }
     }
 
-    @Test func everyCutIsHarmless() throws {
-        guard LibraryFormat.avif.isBuilt else { return }
+    @Test(.enabled(if: LibraryFormat.avif.isBuilt, "needs libavif")) func everyCutIsHarmless() throws {
         let (image, mapFile) = try parts(.avif)
         let data = try #require(ToneMappedFile(image: image, map: mapFile)).data()
         let decoder = LibraryDecoder(.avif)
@@ -165,8 +157,8 @@ import WebImageTestSupport
         }
     }
 
-    @Test func everyChangedByteOfTheTablesIsHarmless() throws {
-        guard LibraryFormat.avif.isBuilt else { return }
+    @Test(.enabled(if: LibraryFormat.avif.isBuilt, "needs libavif")) func everyChangedByteOfTheTablesIsHarmless() throws
+    {
         let (image, mapFile) = try parts(.avif)
         let data = try #require(ToneMappedFile(image: image, map: mapFile)).data()
         let meta = try #require(data.box("meta")).range
@@ -180,8 +172,7 @@ import WebImageTestSupport
         }
     }
 
-    @Test func damagedFilesOfAnEncoderGetNoMap() throws {
-        guard LibraryFormat.avif.isBuilt else { return }
+    @Test(.enabled(if: LibraryFormat.avif.isBuilt, "needs libavif")) func damagedFilesOfAnEncoderGetNoMap() throws {
         let (image, mapFile) = try parts(.avif)
         let map = GainMap(
             pixels: try GainMapFiles.picture(width: 16, height: 12).pixels,

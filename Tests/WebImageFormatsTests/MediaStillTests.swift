@@ -23,8 +23,7 @@ import WebImageTestSupport
     // MARK: Grids
 
     /// libavif before 1.0 finds three of the four cells, if two are the same.
-    @Test func aCellMayBeUsedRepeatedly() throws {
-        guard LibraryFormat.avif.isBuilt else { return }
+    @Test(.enabled(if: LibraryFormat.avif.isBuilt, "needs libavif")) func aCellMayBeUsedRepeatedly() throws {
         let single = try made(.avif)
         let file = try #require(ItemFile(single))
         let image = try registry.decode(file.grid(rows: 2, columns: 3, cell: Self.cell))
@@ -37,8 +36,8 @@ import WebImageTestSupport
     }
 
     /// The decoders of libavif before 1.0 live as long as the file: 1,600 cells had 3,206 threads.
-    @Test func cellsHaveNoMoreThreadsThanProcessors() throws {
-        guard LibraryFormat.avif.isBuilt else { return }
+    @Test(.enabled(if: LibraryFormat.avif.isBuilt, "needs libavif")) func cellsHaveNoMoreThreadsThanProcessors() throws
+    {
         let grid = try #require(ItemFile(try made(.avif))).grid(rows: 10, columns: 10, cell: Self.cell)
         try grid.withBytes { (bytes) throws(WebImageError) in
             let file = try LibraryFile(.avif, bytes: bytes, limits: .default, threadCount: 4)
@@ -56,8 +55,8 @@ import WebImageTestSupport
         }
     }
 
-    @Test(arguments: [(40, 40), (128, 128)]) func aGridOfTooManyCellsIsRefused(rows: Int, columns: Int) throws {
-        guard LibraryFormat.avif.isBuilt else { return }
+    @Test(.enabled(if: LibraryFormat.avif.isBuilt, "needs libavif"), arguments: [(40, 40), (128, 128)])
+    func aGridOfTooManyCellsIsRefused(rows: Int, columns: Int) throws {
         let data = try #require(ItemFile(try made(.avif))).grid(rows: rows, columns: columns, cell: Self.cell)
         for call in [{ _ = try registry.info(of: data) }, { _ = try registry.decode(data) }] {
             let error = #expect(throws: WebImageError.self) { try call() }
@@ -69,8 +68,7 @@ import WebImageTestSupport
         }
     }
 
-    @Test func aGridOfItselfIsRefused() throws {
-        guard LibraryFormat.avif.isBuilt else { return }
+    @Test(.enabled(if: LibraryFormat.avif.isBuilt, "needs libavif")) func aGridOfItselfIsRefused() throws {
         var file = try #require(ItemFile(try made(.avif)))
         let payload = file.add([0, 0, 0, 1, 0, 128, 0, 64])
         let size = file.addSize(PixelSize(width: 128, height: 64))
@@ -84,8 +82,9 @@ import WebImageTestSupport
         #expect(throws: WebImageError.self) { try registry.decode(data) }
     }
 
-    @Test func itemsThatAreLargerThanTheFileAreRefused() throws {
-        guard LibraryFormat.avif.isBuilt else { return }
+    @Test(.enabled(if: LibraryFormat.avif.isBuilt, "needs libavif")) func itemsThatAreLargerThanTheFileAreRefused()
+        throws
+    {
         var file = try #require(ItemFile(try made(.avif)))
         let filler = file.add([UInt8](repeating: 7, count: 1 << 16))
         let data = file.write { writer in
@@ -182,8 +181,7 @@ import WebImageTestSupport
 
     // MARK: Files that not every version reads
 
-    @Test func alphaNeedsNoSize() throws {
-        guard LibraryFormat.avif.isBuilt else { return }
+    @Test(.enabled(if: LibraryFormat.avif.isBuilt, "needs libavif")) func alphaNeedsNoSize() throws {
         let data = try made(.avif, hasAlpha: true)
         let file = try #require(ItemFile(data))
         let alpha = try #require(file.alpha)
@@ -199,8 +197,7 @@ import WebImageTestSupport
     }
 
     /// libavif before 1.0 shows such a grid without alpha.
-    @Test func theCellsOfAGridMayHaveAlpha() throws {
-        guard LibraryFormat.avif.isBuilt else { return }
+    @Test(.enabled(if: LibraryFormat.avif.isBuilt, "needs libavif")) func theCellsOfAGridMayHaveAlpha() throws {
         let data = try made(.avif, hasAlpha: true)
         var file = try #require(ItemFile(data))
         let alpha = try #require(file.alpha)
@@ -227,8 +224,8 @@ import WebImageTestSupport
     }
 
     /// A box without a length ends where the file does.
-    @Test(arguments: [true, false]) func dataMayBeBesideTheItems(hasLength: Bool) throws {
-        guard LibraryFormat.avif.isBuilt else { return }
+    @Test(.enabled(if: LibraryFormat.avif.isBuilt, "needs libavif"), arguments: [true, false])
+    func dataMayBeBesideTheItems(hasLength: Bool) throws {
         let data = try made(.avif)
         let file = try #require(ItemFile(data))
         let extent = try #require(file.table.items[file.primary]?.extents.first)
@@ -253,8 +250,8 @@ import WebImageTestSupport
         #expect(try registry.info(of: changed).size == Self.cell)
     }
 
-    @Test func anExtentWithoutLengthEndsWithTheFile() throws {
-        guard LibraryFormat.avif.isBuilt else { return }
+    @Test(.enabled(if: LibraryFormat.avif.isBuilt, "needs libavif")) func anExtentWithoutLengthEndsWithTheFile() throws
+    {
         let data = try made(.avif)
         let file = try #require(ItemFile(data))
         #expect(file.table.items[file.primary]?.extents.first?.upperBound == data.count)
@@ -264,8 +261,7 @@ import WebImageTestSupport
     }
 
     /// libavif before 1.1 refuses a track without a size.
-    @Test func soundDoesNotMatter() throws {
-        guard LibraryFormat.avif.isBuilt else { return }
+    @Test(.enabled(if: LibraryFormat.avif.isBuilt, "needs libavif")) func soundDoesNotMatter() throws {
         let frames = try (0..<3).map { try files.png("\($0).png", size: Self.cell) }
         try OtherProgram.run("/usr/bin/avifenc", ["-s", "9"] + frames + [files.path("sequence")])
         let data = try files.data("sequence")

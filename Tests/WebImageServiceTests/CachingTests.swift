@@ -300,8 +300,8 @@ struct CachingTests {
     }
 
     /// AVIF is encoded in another process, which has to end, too.
-    @Test func anEncodeInAnotherProcessStopsWhenNoClientWaits() async throws {
-        guard CodecRegistry.shared.canEncode(.avif) else { return }
+    @Test(.enabled(if: CodecRegistry.shared.canEncode(.avif), "needs libavif"))
+    func anEncodeInAnotherProcessStopsWhenNoClientWaits() async throws {
         let (encoder, directory) = (ObservedEncoder(.shared), try TemporaryDirectory())
         // It takes seconds.
         try directory.write(PhotographNoise.jpeg(side: 2000), to: "noise.jpg")

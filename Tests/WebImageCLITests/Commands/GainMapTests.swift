@@ -57,10 +57,10 @@ import WebImageCoding
         #expect(try map(in: "out.jpg")?.pixels.size == size(8, 6))
     }
 
-    @Test func avifKeepsIt() async throws {
+    @Test(.enabled(if: CodecRegistry.shared.canEncode(.avif), "needs libavif")) func avifKeepsIt() async throws {
         let input = try tool.write(GainMapFiles.ultraHDR(), to: "in.jpg")
         let run = try await tool.run("convert", input, "a.avif", "--metadata", "all")
-        guard run.status == 0 else { return #expect(run.errors.contains("avif")) }
+        #expect(run.status == 0, "\(run.errors)")
         #expect(try await tool.run("info", "a.avif").output.contains("gain map"))
         #expect(try await tool.run("convert", "a.avif", "b.jpg", "--metadata", "all", "--rotate", "270").status == 0)
         let map = try #require(try map(in: "b.jpg"))

@@ -48,10 +48,11 @@ import WebImageCoding
         #expect(try registry.colorProfile(of: tool.contents(of: "out.png")) == registry.colorProfile(of: original))
     }
 
-    @Test func aFormatWithoutProfilesIsSRGB() async throws {
+    @Test(.enabled(if: CodecRegistry.shared.canEncode(.jpeg2000), "needs OpenJPEG"))
+    func aFormatWithoutProfilesIsSRGB() async throws {
         let input = try tool.write(original, to: "in.jpg")
         let run = try await tool.run("convert", input, "out.jp2", "--metadata", "all", "--lossless")
-        guard run.status == 0 else { return #expect(run.errors.contains("jp2") || run.errors.contains("jpeg2000")) }
+        #expect(run.status == 0, "\(run.errors)")
         #expect(try await tool.run("convert", input, "srgb.png").status == 0)
         #expect(try decoded("out.jp2") == decoded("srgb.png"))
     }
