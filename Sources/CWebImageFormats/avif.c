@@ -184,8 +184,8 @@ static avifResult set_metadata(avifImage *image, const cwi_encoding *encoding) {
 
 static cwi_result add(cwi_encoder *encoder, const uint8_t *pixels, size_t stride, int milliseconds) {
     const cwi_encoding *encoding = &encoder->encoding;
-    avifPixelFormat format = encoding->is_lossless || encoding->quality >= 90 ? AVIF_PIXEL_FORMAT_YUV444
-                                                                              : AVIF_PIXEL_FORMAT_YUV420;
+    avifPixelFormat format = encoding->is_lossless || encoding->has_full_chroma ? AVIF_PIXEL_FORMAT_YUV444
+                                                                               : AVIF_PIXEL_FORMAT_YUV420;
     avifImage *image = avifImageCreate(encoding->width, encoding->height, 8, format);
     if (!image) return cwi_failure(CWI_NO_MEMORY, NULL);
     // sRGB. RGB is kept exactly only without a conversion to YCbCr.

@@ -310,7 +310,7 @@ cwi_result cwi_encode_heif(const cwi_encoding *encoding, cwi_encoder **encoder) 
     }
     heif_encoder_set_lossy_quality(heif->library, (int)encoding->quality);
     // An option of x265's plug-in; another has none.
-    bool keeps_colors = encoding->is_lossless || encoding->quality >= 90;
+    bool keeps_colors = encoding->is_lossless || encoding->has_full_chroma;
     if (keeps_colors) error = heif_encoder_set_parameter_string(heif->library, "chroma", "444");
     if (encoding->is_lossless && !error.code) error = heif_encoder_set_lossless(heif->library, 1);
     if (encoding->is_lossless && error.code) {

@@ -137,9 +137,11 @@ static cwi_result set_up(jxl_encoder *jxl) {
     if (encoding->has_alpha && !is_lossless)
         JxlEncoderSetExtraChannelDistance(jxl->settings, 0, distance(encoding->alpha_quality));
 #endif
-    // libjxl's efforts are 1, the fastest, to 9.
-    int effort = encoding->speed > 9 ? 1 : encoding->speed < 1 ? 9 : 10 - encoding->speed;
-    JxlEncoderFrameSettingsSetOption(jxl->settings, JXL_ENC_FRAME_SETTING_EFFORT, effort);
+    // libjxl's efforts are 1, the fastest, to 9. Without loss, those below 7 make drawings longer than a PNG.
+    static const int lossy_efforts[11] = {9, 9, 8, 7, 6, 5, 4, 3, 2, 1, 1};
+    static const int lossless_efforts[11] = {9, 9, 8, 8, 7, 7, 7, 7, 5, 3, 1};
+    const int *efforts = is_lossless ? lossless_efforts : lossy_efforts;
+    JxlEncoderFrameSettingsSetOption(jxl->settings, JXL_ENC_FRAME_SETTING_EFFORT, efforts[encoding->speed]);
     bool has_metadata = add_box(library, "Exif", encoding->exif, encoding->exif_length, 4) &&
                         add_box(library, "xml ", encoding->xmp, encoding->xmp_length, 0);
     if (!has_metadata) return broken();

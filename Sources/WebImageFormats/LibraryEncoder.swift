@@ -74,7 +74,8 @@ private final class LibraryWriter {
         encoding.height = UInt32(size.height)
         encoding.has_alpha = hasAlpha
         encoding.is_lossless = options.isLossless
-        encoding.quality = (options.quality * 100).rounded()
+        encoding.quality = options.libraryQuality(of: library.format).rounded()
+        encoding.has_full_chroma = options.hasFullChroma
         encoding.alpha_quality = (options.alphaQuality * 100).rounded()
         encoding.speed = Int32(options.speed)
         encoding.thread_count = Int32(DecodingQueue.threadCount(forEachOf: 1))

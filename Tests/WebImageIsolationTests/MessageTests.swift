@@ -58,11 +58,12 @@ import WebImageCore
         var options = DecodingOptions(
             thumbnail: Thumbnail(.pixels(width: 7, height: 0), mode: .aspectFill), scale: 2, firstFrameOnly: true,
             allowsDamage: false)
-        options.page = 3
+        (options.page, options.keepsColors) = (3, true)
         options.limits.memoryByteCount = .max
         options.limits.processorTime = .seconds(7.5)
         let result = try received(Sent(options), from: .program).options
         #expect(result.thumbnail == options.thumbnail && result.page == 3 && result.byteLimit == nil)
+        #expect(result.keepsColors && DecodingOptions.unsent.keepsColors == false)
         #expect(result.scale == 2 && result.firstFrameOnly && !result.allowsDamage && result.limits == options.limits)
         var encoding = EncodingOptions(quality: 0.3, background: .black, isProgressive: true)
         encoding.iconSides = [16, 32]
@@ -71,9 +72,11 @@ import WebImageCore
         (encoding.chroma, encoding.pngFilter, encoding.dithering) = (.quartered, .paeth, .ordered)
         (encoding.palette, encoding.framing, encoding.alphaQuality) = (.global, .whole, 0.5)
         (encoding.writesColorProfile, encoding.optimizesHuffmanCodes) = (true, true)
+        (encoding.qualityScale, encoding.colorProfile) = (.library, ColorProfile(ImageMetadata.sRGBProfile))
         let sent = try received(Sent(encoding), from: .program).options
         #expect(try MessageEncoder.bytes(of: Sent(sent)) == MessageEncoder.bytes(of: Sent(encoding)))
         #expect(sent.metadata == encoding.metadata && sent.iconSides == [16, 32] && sent.chroma == .quartered)
+        #expect(sent.qualityScale == .library && sent.colorProfile == encoding.colorProfile && sent.colorProfile != nil)
         #expect(sent.colorLimit == 17 && sent.framing == .whole && sent.isProgressive && !sent.isLossless)
     }
 

@@ -202,8 +202,10 @@ typedef struct {
     uint32_t width, height;
     bool has_alpha;
     bool is_lossless;
-    /// 0 to 100.
+    /// 0 to 100, as the format's library has it.
     double quality, alpha_quality;
+    /// Whether lossy AVIF and HEIC have colors of full resolution.
+    bool has_full_chroma;
     /// 0 is the slowest, 10 the fastest.
     int speed;
     int thread_count;

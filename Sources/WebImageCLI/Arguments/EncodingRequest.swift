@@ -166,7 +166,11 @@ extension EncodingRequest {
                 help: "PNG filter: adaptive (default), none, sub, up, average or paeth")
 
             parser.group = "WebP, AVIF, HEIC, JPEG XL and TIFF"
-            effort = parser.option("effort", value: "0…6", help: "Compression effort of WebP; 4 by default")
+            effort = parser.option(
+                "effort", value: "0…6",
+                help:
+                    "Compression effort of WebP and PNG, where 5 and 6 also search for the best way to store colors; 4 by default"
+            )
             speed = parser.option(
                 "speed", value: "0…10",
                 help: "Speed of AVIF, HEIC, JPEG XL and TIFF, 10 is fastest; 7 by default")
@@ -215,7 +219,7 @@ extension EncodingRequest {
             note("chroma", chroma.value != nil, .jpeg)
             note("level", level.value != nil, .png)
             note("filter", filter.value != nil, .png)
-            note("effort", effort.value != nil, .webp)
+            note("effort", effort.value != nil, .webp, .png)
             note("alpha-quality", alphaQuality.value != nil, .webp, .avif)
             note("icon-sizes", iconSizes.value != nil, .ico)
             note("dither", dithering.value != nil, .gif)
@@ -258,7 +262,11 @@ extension EncodingRequest {
             options.pngLevel = try parser.count(level, named: "level", in: 0...12) ?? options.pngLevel
             options.pngFilter = try parser.choice(filter, named: "filter") ?? .adaptive
             options.isLossless = lossless.isSet
-            options.webPEffort = try parser.count(effort, named: "effort", in: 0...6) ?? options.webPEffort
+            if let effort = try parser.count(effort, named: "effort", in: 0...6) {
+                options.webPEffort = effort
+                if level.value == nil { options.pngLevel = [1, 2, 3, 4, 6, 9, 12][effort] }
+                options.searchesPNG = effort > 4
+            }
             options.speed = try parser.count(speed, named: "speed", in: 0...10) ?? options.speed
             options.alphaQuality = try parser.percentage(alphaQuality, named: "alpha-quality") ?? 1
             options.dithering = try parser.choice(dithering, named: "dither") ?? .floydSteinberg

@@ -9,6 +9,9 @@ public import WebImageCore
 public struct EncodingOptions: Sendable {
     /// The quality of JPEG, of lossy WebP, AVIF, HEIC, JPEG XL and JPEG 2000, 0 (smallest) to 1 (best); clamped. 0.85
     /// by default, at which a JPEG shows no loss at normal distance.
+    ///
+    /// This is libjpeg's scale, and the other formats but JPEG 2000 look about the same at the same number. The libraries'
+    /// own numbers do not: 0.85 is about 0.8 of libaom and 0.5 of x265.
     public var quality: Double {
         didSet { quality = Self.clamped(quality, default: Self.defaultQuality) }
     }
@@ -62,6 +65,8 @@ public struct EncodingOptions: Sendable {
     /// The profile whose colors the pixels have, which JPEG, PNG, WebP, AVIF, HEIC, JPEG XL and TIFF get. `nil`, the
     /// default, for pixels in sRGB. EXIF and XMP keep their color space then.
     package var colorProfile: ColorProfile?
+    /// What ``quality`` means. Services that take the numbers of libraries have ``QualityScale/library``.
+    package var qualityScale = QualityScale.look
     /// Whether a JPEG gets optimized Huffman codes: a little shorter, for a second pass. Progressive ones always do.
     package var optimizesHuffmanCodes = false
     /// The color resolution of a JPEG.
@@ -69,6 +74,9 @@ public struct EncodingOptions: Sendable {
     /// What makes the image brighter on an HDR display, in a JPEG or AVIF. The other formats, animations, and a JPEG of transparent pixels
     /// do not get it, and neither does a file that would be longer than ``byteLimit`` with it.
     package var gainMap: GainMap?
+    /// Whether a still PNG gets a palette if it has at most 256 colors, and otherwise the shorter of two filters: several
+    /// times slower.
+    package var searchesPNG = false
     /// The filter of PNG rows.
     package var pngFilter = PNGFilter.adaptive
     /// The quality of transparency in a lossy WebP, 0 to 1; clamped. 1, the default, is lossless.

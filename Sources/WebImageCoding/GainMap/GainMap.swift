@@ -119,6 +119,7 @@ extension CodecRegistry {
         (own.isLossless, own.speed, own.optimizesHuffmanCodes) = (
             options.isLossless, options.speed, options.optimizesHuffmanCodes
         )
+        own.qualityScale = options.qualityScale
         own.chroma = map.isGray ? .gray : .full
         let mapFile = try encoder.encode(Image(pixels: map.pixels), options: own)
         return encoder.format == .jpeg

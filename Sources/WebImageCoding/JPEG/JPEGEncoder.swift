@@ -67,7 +67,7 @@ extension cwi_jpeg_encoder_settings {
     fileprivate init(_ options: EncodingOptions) {
         let (columns, rows): (Int32, Int32) =
             switch options.chroma {
-            case .automatic: options.quality < 0.9 ? (2, 2) : (1, 1)
+            case .automatic: options.hasFullChroma ? (1, 1) : (2, 2)
             case .full, .gray: (1, 1)
             case .halved: (2, 1)
             case .quartered: (2, 2)

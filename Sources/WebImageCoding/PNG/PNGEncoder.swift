@@ -19,6 +19,36 @@ package struct PNGEncoder: AnimationEncoder {
 
     package func encode(_ image: Image, options: EncodingOptions) throws(WebImageError) -> Data {
         let pixels = image.pixels
+        if options.searchesPNG { return try shortest(pixels, options: options) }
+        return try plain(pixels, options: options)
+    }
+
+    /// Returns the shortest of a few files: with a palette, if there are few colors, or without a filter, or with any.
+    private func shortest(_ pixels: PixelBuffer, options: EncodingOptions) throws(WebImageError) -> Data {
+        if let palette = try PNGPalette(pixels, cancellation: options.cancellation) {
+            var file = PNGFileWriter()
+            file.appendHeader(PNGLayout(size: pixels.size, bitDepth: palette.bitDepth, colorType: .palette))
+            file.append(.palette, palette.content)
+            if !palette.transparency.isEmpty { file.append(.transparency, palette.transparency) }
+            let rows = palette.rows
+            // The highest levels take seconds for more.
+            let level = rows.count > 16 << 20 ? min(options.pngLevel, 9) : options.pngLevel
+            file.append(.data, [], try PNGFastEncoder.deflated(rows, level: Int32(level)))
+            let short = try options.addingMetadata(to: file.finish(), pixels.size, as: .png)
+            guard pixels.size.pixelCount <= Self.smallPixelCount else { return short }
+            let whole = try plain(pixels, options: options)
+            return whole.count < short.count ? whole : short
+        }
+        let any = try plain(pixels, options: options)
+        guard options.pngFilter == .adaptive else { return any }
+        let none = try plain(pixels, options: options.with { $0.pngFilter = .none })
+        return none.count < any.count ? none : any
+    }
+
+    /// Up to here, a palette may be longer than what it saves.
+    private static let smallPixelCount = 1 << 16
+
+    private func plain(_ pixels: PixelBuffer, options: EncodingOptions) throws(WebImageError) -> Data {
         guard let encoder = PNGFastEncoder(pixels, hasAlpha: !pixels.isOpaque, options: options) else {
             let file = try encodeRowByRow(pixels, hasAlpha: !pixels.isOpaque, options: options)
             return try options.addingMetadata(to: file, pixels.size, as: .png)
@@ -176,9 +206,9 @@ struct PNGFastEncoder {
         return Data(bytes: stream, count: count)
     }
 
-    /// Returns a zlib stream of short data.
-    static func deflated(_ bytes: [UInt8]) throws(WebImageError) -> Data {
-        guard let compressor = libdeflate_alloc_compressor(6) else {
+    /// Returns a zlib stream.
+    static func deflated(_ bytes: [UInt8], level: Int32 = 6) throws(WebImageError) -> Data {
+        guard let compressor = libdeflate_alloc_compressor(level) else {
             throw .outOfResources(reason: .memory(byteCount: bytes.count))
         }
         defer { libdeflate_free_compressor(compressor) }
@@ -208,7 +238,12 @@ struct PNGFileWriter {
 
     /// 8 bits a channel, sRGB with perceptual intent.
     mutating func appendHeader(of size: PixelSize, hasAlpha: Bool) {
-        append(.header, PNGLayout(size: size, colorType: hasAlpha ? .rgba : .rgb).content)
+        appendHeader(PNGLayout(size: size, colorType: hasAlpha ? .rgba : .rgb))
+    }
+
+    /// sRGB with perceptual intent.
+    mutating func appendHeader(_ layout: PNGLayout) {
+        append(.header, layout.content)
         append(.sRGB, [0])
     }
 

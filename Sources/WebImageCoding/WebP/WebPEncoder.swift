@@ -12,7 +12,7 @@ package struct WebPEncoder: AnimationEncoder {
 
     package var format: ImageFormat { .webp }
 
-    /// Maps ``EncodingOptions/quality`` to libwebp's 0 to 100.
+    /// Maps ``EncodingOptions/quality`` to libwebp's 0 to 100; see ``EncodingOptions/libraryQuality(of:)``.
     package func encode(_ image: Image, options: EncodingOptions) throws(WebImageError) -> Data {
         let file = try WebPImageEncoder(options: options).encode(image.pixels)
         return try options.addingMetadata(to: file, image.pixels.size, as: .webp)
@@ -57,7 +57,7 @@ struct WebPImageEncoder {
         cancellation = options.cancellation
         guard WebPConfigInit(&config) != 0 else { throw Self.wrongVersion }
         config.method = Int32(options.webPEffort)
-        config.quality = Float(options.quality * 100)
+        config.quality = Float(options.libraryQuality(of: .webp))
         if options.isLossless {
             config.lossless = 1
             // For lossless images this is an effort; these pairs are close to libwebp's presets.

@@ -63,11 +63,13 @@ extension EncodingOptions: SentOptions {
     /// Without what ``CodecRegistry`` does itself: bounds, a limit on bytes, and gain maps.
     package static var sentProperties: [SentProperty<Self>] {
         [
-            SentProperty(\.quality), SentProperty(\.background), SentProperty(\.alphaQuality),
+            SentProperty(\.quality), SentProperty(\.qualityScale), SentProperty(\.background),
+            SentProperty(\.alphaQuality),
             SentProperty(\.isProgressive), SentProperty(\.isLossless), SentProperty(\.writesColorProfile),
             SentProperty(\.optimizesHuffmanCodes), SentProperty(\.framing), SentProperty(\.pngLevel),
             SentProperty(\.webPEffort), SentProperty(\.speed), SentProperty(\.colorLimit), SentProperty(\.chroma),
-            SentProperty(\.pngFilter), SentProperty(\.dithering), SentProperty(\.palette), SentProperty(\.iconSides),
+            SentProperty(\.pngFilter), SentProperty(\.searchesPNG), SentProperty(\.dithering), SentProperty(\.palette),
+            SentProperty(\.iconSides),
             SentProperty(\.metadata), SentProperty(\.profileBytes),
         ]
     }

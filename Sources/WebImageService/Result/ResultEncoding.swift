@@ -100,6 +100,8 @@ struct ResultEncoding {
         var options = EncodingOptions(
             quality: Double(quality) / 100, background: recipe.background ?? .white, byteLimit: byteLimit,
             cancellation: cancellation)
+        // As in imgproxy.
+        options.qualityScale = .library
         // A client waits.
         if format == .avif || format == .jpegXL { options.speed = 8 }
         options.writesColorProfile = !recipe.stripsProfile

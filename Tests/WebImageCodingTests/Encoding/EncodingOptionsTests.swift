@@ -27,6 +27,25 @@ import WebImageCore
         #expect(try Pixels(registry.decode(progressive).pixels) == Pixels(registry.decode(baseline).pixels))
     }
 
+    @Test(arguments: [ImageFormat.webp, .avif, .heic, .jpegXL])
+    func aHigherQualityIsAHigherNumberOfEachLibrary(format: ImageFormat) {
+        let numbers = (0...100).map { EncodingOptions(quality: Double($0) / 100).libraryQuality(of: format) }
+        #expect(zip(numbers, numbers.dropFirst()).allSatisfy { $0 < $1 })
+        #expect(numbers.first == 0 && numbers.last == 100)
+    }
+
+    @Test func numbersOfALibraryAreNotChanged() throws {
+        for format in [ImageFormat.jpeg, .webp, .avif, .heic, .jpegXL, .jpeg2000] {
+            let options = EncodingOptions(quality: 0.63).with { $0.qualityScale = .library }
+            #expect(options.libraryQuality(of: format) == 63)
+        }
+        #expect(EncodingOptions(quality: 0.63).libraryQuality(of: .jpeg) == 63)
+        let (look, library) = try (
+            encode(.webp) { $0.quality = 0.5 }, encode(.webp) { ($0.quality, $0.qualityScale) = (0.5, .library) }
+        )
+        #expect(look.count > library.count)
+    }
+
     @Test func optimizesHuffmanCodes() throws {
         let standard = try encode(.jpeg) { _ in }
         let optimized = try encode(.jpeg) { $0.optimizesHuffmanCodes = true }
@@ -50,6 +69,42 @@ import WebImageCore
             sizes.append(data.count)
         }
         #expect(sizes == sizes.sorted(by: >) && Set(sizes).count == 4)
+    }
+
+    @Test(arguments: [1, 2, 3, 16, 17, 256, 257], [false, true])
+    func aSearchStoresFewColorsInAPalette(colorCount: Int, isOpaque: Bool) throws {
+        // An odd width, so that the last byte of a row is not full.
+        var buffer = try MutablePixelBuffer(width: 37, height: 29)
+        buffer.withUnsafeMutableBytes { bytes in
+            for index in 0..<37 * 29 {
+                let color = index * 31 % colorCount
+                let alpha = isOpaque || color % 3 > 0 ? 255 : color % 2 * 128
+                let channels = [color & 255, color * 7 & 255, color >> 8 * 40].map { $0 * alpha / 255 } + [alpha]
+                for channel in 0..<4 { bytes[index * 4 + channel] = UInt8(channels[channel]) }
+            }
+        }
+        let image = Image(pixels: buffer.freeze(isOpaque: isOpaque))
+        let plain = try encode(.png, image) { _ in }
+        let found = try encode(.png, image) { ($0.searchesPNG, $0.metadata) = (true, ImageMetadata()) }
+        #expect(try Pixels(registry.decode(found).pixels) == Pixels(registry.decode(plain).pixels))
+        let hasPalette = found.range(of: Data("PLTE".utf8)) != nil
+        #expect(hasPalette == (colorCount <= 256 || !isOpaque && Set(plainColors(image)).count <= 256))
+        if hasPalette { #expect(found[24] == (colorCount <= 2 ? 1 : colorCount <= 3 ? 2 : found[24])) }
+        #expect(colorCount == 1 || found.count < plain.count + 100)
+    }
+
+    private func plainColors(_ image: Image) -> [SIMD4<UInt8>] {
+        (0..<image.height).flatMap { y in (0..<image.width).map { x in image.pixels[x, y] } }
+    }
+
+    @Test func aSearchTakesTheShorterFilter() throws {
+        let image = try photo()
+        let found = try encode(.png, image) { $0.searchesPNG = true }
+        let both = try [EncodingOptions.PNGFilter.adaptive, .none].map { filter in
+            try encode(.png, image) { $0.pngFilter = filter }.count
+        }
+        #expect(found.count == both.min())
+        #expect(try Pixels(registry.decode(found).pixels) == Pixels(image.pixels))
     }
 
     @Test(arguments: [(EncodingOptions.PNGFilter.none, 0 as UInt8), (.sub, 1), (.up, 2), (.average, 3), (.paeth, 4)])
