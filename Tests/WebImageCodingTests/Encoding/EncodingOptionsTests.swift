@@ -73,10 +73,10 @@ import WebImageCore
 
     @Test(arguments: [1, 2, 3, 16, 17, 256, 257], [false, true])
     func aSearchStoresFewColorsInAPalette(colorCount: Int, isOpaque: Bool) throws {
-        // An odd width, so that the last byte of a row is not full.
-        var buffer = try MutablePixelBuffer(width: 37, height: 29)
+        // An odd width, so that the last byte of a row is not full, and too many pixels for a comparison with RGB.
+        var buffer = try MutablePixelBuffer(width: 301, height: 220)
         buffer.withUnsafeMutableBytes { bytes in
-            for index in 0..<37 * 29 {
+            for index in 0..<301 * 220 {
                 let color = index * 31 % colorCount
                 let alpha = isOpaque || color % 3 > 0 ? 255 : color % 2 * 128
                 let channels = [color & 255, color * 7 & 255, color >> 8 * 40].map { $0 * alpha / 255 } + [alpha]
@@ -90,7 +90,6 @@ import WebImageCore
         let hasPalette = found.range(of: Data("PLTE".utf8)) != nil
         #expect(hasPalette == (colorCount <= 256 || !isOpaque && Set(plainColors(image)).count <= 256))
         if hasPalette { #expect(found[24] == (colorCount <= 2 ? 1 : colorCount <= 3 ? 2 : found[24])) }
-        #expect(colorCount == 1 || found.count < plain.count + 100)
     }
 
     private func plainColors(_ image: Image) -> [SIMD4<UInt8>] {
