@@ -1,4 +1,4 @@
 import Gallery
 import Glibc
 
-exit(GalleryApplication.main(CommandLine.arguments))
+exit(GalleryApplication.main(GalleryApplication.commandLine))

@@ -32,6 +32,13 @@ import WebImageGTK
         }
     }
 
+    /// The arguments of the process. Those that are not UTF-8 are `file:` URLs.
+    package static var commandLine: [String] {
+        (0..<Int(CommandLine.argc)).compactMap { index in
+            CommandLine.unsafeArgv[index].map { ByteString(cString: $0).location }
+        }
+    }
+
     /// Runs until the window is closed or the screenshot is saved.
     ///
     /// - Returns: the exit status.

@@ -34,10 +34,10 @@ struct FolderScanner: Sendable {
     /// - Parameter cancellation: stops the scan at the next entry of a folder.
     /// - Returns: the error number if the folder itself cannot be read.
     func scan(
-        _ folder: String, _ cancellation: Cancellation, _ body: (_ folder: String, _ images: [URL]) -> Void
+        _ folder: ByteString, _ cancellation: Cancellation, _ body: (_ folder: String, _ images: [URL]) -> Void
     ) -> Int32? {
-        let end = folder.reversed().drop { $0 == "/" }.count
-        let folder = end == 0 ? folder : String(folder.prefix(end))
+        let end = folder.bytes.reversed().drop { $0 == UInt8(ascii: "/") }.count
+        let folder = end == 0 ? folder : ByteString(folder.bytes.prefix(end))
         var pending = [folder]
         while let path = pending.popLast() {
             guard let content = content(of: path, cancellation) else {
@@ -46,57 +46,58 @@ struct FolderScanner: Sendable {
                 continue
             }
             guard !cancellation.isCancelled else { return nil }
-            body(URL(filePath: path, directoryHint: .isDirectory).path(percentEncoded: false), content.images)
+            body((path.hasSuffix("/") ? path : path + "/").description, content.images)
             pending += content.folders.reversed()
         }
         return nil
     }
 
     /// Returns the images and folders directly in a folder, each in that order; `nil` with an error number if it cannot be read.
-    private func content(of path: String, _ cancellation: Cancellation) -> (images: [URL], folders: [String])? {
-        guard let directory = opendir(path) else { return nil }
+    private func content(of path: ByteString, _ cancellation: Cancellation) -> (images: [URL], folders: [ByteString])? {
+        guard let directory = path.withCString({ opendir($0) }) else { return nil }
         defer { closedir(directory) }
-        var (files, folders): ([String], [String]) = ([], [])
+        let prefix = path.hasSuffix("/") ? path : path + "/"
+        var (files, folders): ([ByteString], [ByteString]) = ([], [])
         while !cancellation.isCancelled, let entry = readdir(directory) {
             let name = withUnsafePointer(to: &entry.pointee.d_name) {
-                $0.withMemoryRebound(to: CChar.self, capacity: 256) { String(cString: $0) }
+                $0.withMemoryRebound(to: CChar.self, capacity: 256) { ByteString(cString: $0) }
             }
             guard !name.hasPrefix(".") else { continue }
-            switch kind(of: entry.pointee, at: path + "/" + name) {
+            switch kind(of: entry.pointee, at: prefix + name) {
             case .folder: folders.append(name)
-            case .file where isImage(named: name): files.append(name)
+            case .file where isImage(named: name.description): files.append(name)
             case .file, .other: break
             }
         }
         return (
-            Self.inNaturalOrder(files).map { URL(filePath: path + "/" + $0) },
-            Self.inNaturalOrder(folders).map { path + "/" + $0 }
+            Self.inNaturalOrder(files).map { URL(file: prefix + $0) },
+            Self.inNaturalOrder(folders).map { prefix + $0 }
         )
     }
 
     /// Returns the images directly in a folder, in the order of names, with files among them that are known to be images whatever
     /// their names are. Blocks the thread.
-    func images(in folder: String, and known: [URL], _ cancellation: Cancellation) -> [URL] {
+    func images(in folder: ByteString, and known: [URL], _ cancellation: Cancellation) -> [URL] {
         var files = Dictionary(
-            (content(of: folder, cancellation)?.images ?? []).map { ($0.lastPathComponent, $0) },
+            (content(of: folder, cancellation)?.images ?? []).map { ($0.fileName, $0) },
             uniquingKeysWith: { first, _ in first })
         // As they were opened: the texts may have another form.
         for file in known
-        where files[file.lastPathComponent] != nil || access(file.path(percentEncoded: false), F_OK) == 0 {
-            files[file.lastPathComponent] = file
+        where files[file.fileName] != nil || file.filePath.withCString({ access($0, F_OK) }) == 0 {
+            files[file.fileName] = file
         }
         return Self.inNaturalOrder(Array(files.keys)).compactMap { files[$0] }
     }
 
     private enum Kind { case file, folder, other }
 
-    private func kind(of entry: dirent, at path: String) -> Kind {
+    private func kind(of entry: dirent, at path: ByteString) -> Kind {
         switch Int(entry.d_type) {
         case Int(DT_REG): return .file
         case Int(DT_DIR): return .folder
         case Int(DT_LNK), Int(DT_UNKNOWN):
             var status = stat()
-            guard stat(path, &status) == 0 else { return .other }
+            guard path.withCString({ stat($0, &status) }) == 0 else { return .other }
             switch status.st_mode & S_IFMT {
             case S_IFREG: return .file
             case S_IFDIR where Int(entry.d_type) == Int(DT_UNKNOWN): return .folder
@@ -113,13 +114,22 @@ struct FolderScanner: Sendable {
         return Array(String(cString: key).utf8)
     }
 
-    private static func inNaturalOrder(_ names: [String]) -> [String] {
-        names.map { (key: orderKey(of: $0), name: $0) }
+    private static func inNaturalOrder(_ names: [ByteString]) -> [ByteString] {
+        names.map { (key: orderKey(of: $0.description), name: $0) }
             .sorted { $0.key.lexicographicallyPrecedes($1.key) }.map(\.name)
     }
 }
 
 extension URL {
     /// The path of the folder of a file, with a slash at the end.
-    var folderPath: String { deletingLastPathComponent().path(percentEncoded: false) }
+    var folderPath: String { folder.description }
+
+    /// The same as the system has it.
+    var folder: ByteString {
+        let path = filePath.bytes
+        return ByteString(path[..<((path.lastIndex(of: UInt8(ascii: "/")) ?? -1) + 1)])
+    }
+
+    /// The name of a file as the system has it.
+    fileprivate var fileName: ByteString { ByteString(filePath.bytes.dropFirst(folder.bytes.count)) }
 }

@@ -22,7 +22,7 @@ struct LocationList: Sendable {
             .compactMap { line in
                 guard line.contains("://") else { return URL(filePath: LocationReader.expanded(line)) }
                 return URL(string: line).map { url in
-                    url.isFileURL ? URL(filePath: LocationReader.expanded(url.path(percentEncoded: false))) : url
+                    url.isFileURL ? LocationReader.path(of: line).map { URL(file: $0) } ?? url : url
                 }
             }
     }

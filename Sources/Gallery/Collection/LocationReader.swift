@@ -50,8 +50,7 @@ struct LocationReader: Sendable {
 
     /// Returns the images directly in the folder of a file, and files among them that are known to be images.
     func images(beside file: URL, and known: [URL]) async -> [URL] {
-        let path = file.folderPath
-        let folder = path.count > 1 && path.hasSuffix("/") ? String(path.dropLast()) : path
+        let folder = file.folder
         return await WorkQueue.files.run { cancellation in scanner.images(in: folder, and: known, cancellation) }
     }
 
@@ -66,13 +65,15 @@ struct LocationReader: Sendable {
 
     // MARK: Files
 
-    private func readLocal(_ path: String, _ cancellation: Cancellation, _ report: Report) throws(Failure) {
+    private func readLocal(_ file: ByteString, _ cancellation: Cancellation, _ report: Report) throws(Failure) {
         guard !cancellation.isCancelled else { return }
         var status = stat()
-        guard stat(path, &status) == 0 else { throw .unreadable(path: path, errorNumber: errno) }
+        // For messages, and for lists and pages.
+        let path = file.description
+        guard file.withCString({ stat($0, &status) }) == 0 else { throw .unreadable(path: path, errorNumber: errno) }
         guard status.st_mode & S_IFMT != S_IFDIR else {
             var isEmpty = true
-            let failure = scanner.scan(path, cancellation) { folder, images in
+            let failure = scanner.scan(file, cancellation) { folder, images in
                 if !images.isEmpty { isEmpty = false }
                 report(Finding(images: images, folder: folder))
             }
@@ -82,7 +83,7 @@ struct LocationReader: Sendable {
         }
         let isList = ["txt", "list", "urls"].contains { path.lowercased().hasSuffix("." + $0) }
         let isPage = ["html", "htm", "xhtml"].contains { path.lowercased().hasSuffix("." + $0) }
-        guard isList || isPage else { return report(Finding(images: [URL(filePath: path)])) }
+        guard isList || isPage else { return report(Finding(images: [URL(file: file)])) }
         let urls: [URL]
         do throws(WebImageError) {
             urls =
@@ -95,10 +96,10 @@ struct LocationReader: Sendable {
     }
 
     /// Returns the path of a location that is not on a server; `nil` if it is no path.
-    static func path(of location: String) -> String? {
+    static func path(of location: String) -> ByteString? {
         let text = location.trimmed
         return text.hasPrefix("file:")
-            ? URL(string: text).map { expanded($0.path(percentEncoded: false)) } : expanded(text)
+            ? URL(string: text).map { canonical($0.filePath) } : ByteString(expanded(text))
     }
 
     /// Returns the absolute path, without `~`, `.` and `..`: that of files which have changed is. Links stay.
@@ -106,9 +107,15 @@ struct LocationReader: Sendable {
         let isInHome = path == "~" || path.hasPrefix("~/")
         let home = isInHome ? ProcessInfo.processInfo.environment["HOME"] : nil
         let path = home.map { $0 + path.dropFirst() } ?? path
-        guard let canonical = g_canonicalize_filename(path, nil) else { return path }
-        defer { g_free(canonical) }
-        return String(cString: canonical)
+        return canonical(ByteString(path)).description
+    }
+
+    private static func canonical(_ path: ByteString) -> ByteString {
+        path.withCString { text in
+            guard let canonical = g_canonicalize_filename(text, nil) else { return path }
+            defer { g_free(canonical) }
+            return ByteString(cString: canonical)
+        }
     }
 
     // MARK: Servers

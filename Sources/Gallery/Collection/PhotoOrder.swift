@@ -60,7 +60,7 @@ enum PhotoOrder: String, Codable, CaseIterable, Sendable {
 
     /// The folders and the name, each with a mark that puts files first.
     private static func nameKey(_ file: URL) -> [[UInt8]]? {
-        let parts = file.path(percentEncoded: false).split(separator: "/").map(String.init)
+        let parts = file.filePath.description.split(separator: "/").map(String.init)
         return parts.enumerated().map { index, part in
             [index == parts.count - 1 ? 1 : 2] + FolderScanner.orderKey(of: part)
         }

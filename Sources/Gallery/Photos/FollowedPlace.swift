@@ -109,6 +109,7 @@ struct FollowedPlace: Sendable {
 
     /// Whether there is no such file. A file system that does not answer has lost none.
     private static func isMissing(_ url: URL) -> Bool {
-        url.isFileURL && access(url.path(percentEncoded: false), F_OK) != 0 && [ENOENT, ENOTDIR].contains(errno)
+        url.isFileURL && url.filePath.withCString { access($0, F_OK) } != 0
+            && [ENOENT, ENOTDIR].contains(errno)
     }
 }

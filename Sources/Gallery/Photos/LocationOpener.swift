@@ -145,7 +145,7 @@ struct OpenRequest: Sendable {
                     guard reading === self.current, reading.imageCount == 1,
                         let url = self.session.collection.urls.first,
                         self.session.collection.count == 1,
-                        !url.isFileURL || LocationReader.path(of: location).map({ URL(filePath: $0) }) == url
+                        !url.isFileURL || LocationReader.path(of: location).map({ URL(file: $0) }) == url
                     else { return continuation.resume(returning: nil) }
                     self.onImage()
                     if url.isFileURL { reading.file = url }

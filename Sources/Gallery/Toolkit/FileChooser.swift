@@ -26,6 +26,11 @@ import WebImageGTK
     static func location(ofFile file: OpaquePointer) -> String {
         guard let text = g_file_get_path(file) ?? g_file_get_uri(file) else { return "" }
         defer { g_free(text) }
-        return String(cString: text)
+        return ByteString(cString: text).location
     }
+}
+
+extension ByteString {
+    /// The location as a text: a path that is not UTF-8 is a `file:` URL.
+    var location: String { text ?? fileURL.absoluteString }
 }

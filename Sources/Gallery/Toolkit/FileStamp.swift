@@ -22,5 +22,9 @@ struct FileStamp: Sendable, Hashable {
     }
 
     /// Like the initializer above, for a file URL.
-    init?(of file: URL) { self.init(path: file.path(percentEncoded: false)) }
+    init?(of file: URL) {
+        var status = stat()
+        guard file.filePath.withCString({ stat($0, &status) }) == 0 else { return nil }
+        self.init(status)
+    }
 }

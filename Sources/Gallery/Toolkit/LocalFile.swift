@@ -14,13 +14,12 @@ enum LocalFile {
 
     private static func status(_ file: URL) -> stat? {
         var status = stat()
-        return stat(file.path(percentEncoded: false), &status) == 0 ? status : nil
+        return file.filePath.withCString { stat($0, &status) } == 0 ? status : nil
     }
 
     /// Returns the bytes of a regular file; `nil` if it cannot be read. A long one is read where it is.
     static func content(_ file: URL, _ cancellation: Cancellation) -> Data? {
-        let path = file.path(percentEncoded: false)
-        let descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
+        let descriptor = file.filePath.withCString { open($0, O_RDONLY | O_CLOEXEC | O_NONBLOCK) }
         guard descriptor >= 0 else { return nil }
         defer { close(descriptor) }
         var status = stat()
@@ -33,7 +32,7 @@ enum LocalFile {
 
     /// Returns the first bytes of a file; `nil` if it has none. Does not wait for a pipe.
     static func prefix(_ file: URL, byteCount: Int) -> Data? {
-        let descriptor = open(file.path(percentEncoded: false), O_RDONLY | O_CLOEXEC | O_NONBLOCK)
+        let descriptor = file.filePath.withCString { open($0, O_RDONLY | O_CLOEXEC | O_NONBLOCK) }
         guard descriptor >= 0 else { return nil }
         defer { close(descriptor) }
         var bytes = [UInt8](repeating: 0, count: byteCount)

@@ -6,7 +6,8 @@ extension URL {
     /// The name for users: a file's name, or the host.
     var displayName: String {
         guard !isData else { return "Image data" }
-        let name = path(percentEncoded: false).split(separator: "/").last.map(String.init) ?? ""
+        let path = isFileURL ? filePath.description : path(percentEncoded: false)
+        let name = path.split(separator: "/").last.map(String.init) ?? ""
         return name.isEmpty ? host() ?? displayText : name
     }
 
@@ -17,7 +18,13 @@ extension URL {
     }
 
     /// The path of a file, as users write it; otherwise ``displayText``.
-    var locationText: String { isFileURL ? path(percentEncoded: false) : displayText }
+    var locationText: String { isFileURL ? filePath.description : displayText }
+
+    /// The path of a file as the system has it: bytes, which Foundation knows only if they are UTF-8.
+    var filePath: ByteString { ByteString(fileURL: self) ?? ByteString(path(percentEncoded: false)) }
+
+    /// Creates the URL of a file. A path in UTF-8 is as Foundation codes it.
+    init(file path: ByteString) { self = path.text.map { URL(filePath: $0) } ?? path.fileURL }
 
     /// Whether the URL contains the file.
     var isData: Bool { scheme?.lowercased() == "data" }
