@@ -28,7 +28,7 @@ Benchmarks_groups := $(filter-out $(TransportBenchmarks_groups) $(GTKBenchmarks_
 benchmarks := $(foreach program,$(programs),$(if $(GROUP),$(if $($(program)_groups),$(program)),$(program)))
 peers := $(if $(filter TransportBenchmarks,$(benchmarks)),URLSessionClient) $(if $(filter GTKBenchmarks,$(benchmarks)),webimage-decoder)
 
-.PHONY: help setup build gobject check-gobject install uninstall check-install deb check-deb build-tests test test-renderer stress mutations build-tsan test-tsan test-asan options-off trace build-time release-checks fuzz lint format pictures bench demo screenshots tasks examples fleet docs snippets products test-install clean
+.PHONY: help setup build gobject check-gobject install uninstall check-install deb check-deb build-tests test test-renderer stress mutations build-tsan test-tsan test-asan options-off faults trace build-time release-checks fuzz lint format pictures bench demo screenshots tasks examples fleet docs snippets products test-install clean
 
 help: ## List these targets.
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' Makefile | expand -t 15
@@ -168,6 +168,10 @@ options-off: ## Disable each option and hook in turn, and check that its tests f
 	@Scripts/setup build test
 	@Scripts/options-off $(NAME)
 
+faults: ## Plant each fault of Tests/Faults in a copy, and print those that no test notices; NAME=… selects some, QUICK=1 plants every tenth.
+	@Scripts/setup build test introspection
+	@Scripts/faults $(NAME)
+
 trace: ## Count what one setImage crosses and takes: types, files, threads, allocations, locks.
 	@Scripts/setup build trace
 	@Scripts/trace-set-image
@@ -187,6 +191,7 @@ release-checks: ## Run the checks of a release, which take hours: sanitizers, fu
 	$(MAKE) mutations
 	$(MAKE) fleet
 	$(MAKE) options-off
+	$(MAKE) faults QUICK=1
 	$(MAKE) check-gobject
 	$(MAKE) check-deb
 	$(MAKE) test WEBIMAGE_WITHOUT=gtk,drawing,formats FILTER='WebImage(Isolation|Shared|CLI|)Tests\.'
