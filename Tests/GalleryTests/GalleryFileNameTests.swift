@@ -44,6 +44,14 @@ final class GalleryFileNameTests: GTKTestCase {
         }
     }
 
+    func testItIsTheFileThatGoesToTheTrash() throws {
+        try WindowFixture.with(["0.png"]) { fixture in
+            let file = try Self.rename(in: fixture.folder)
+            try Trash().remove(URL(file: file))
+            XCTAssertNotEqual(file.withCString { access($0, F_OK) }, 0)
+        }
+    }
+
     func testAPathThatIsUTF8StaysAText() {
         XCTAssertEqual(ByteString("/home/ä.png").location, "/home/ä.png")
         XCTAssertEqual(ByteString([0x2F, 0xFF]).location, "file:///%FF")

@@ -20,7 +20,8 @@ struct Trash: Sendable {
 
     /// Moves a file to the trash. Blocks the thread.
     func remove(_ file: URL) throws(Failure) {
-        let object = g_file_new_for_path(file.path(percentEncoded: false))
+        // Its bytes, since Foundation has an empty path for some, which would be the working directory.
+        let object = file.filePath.withCString { g_file_new_for_path($0) }
         defer { g_object_unref(UnsafeMutableRawPointer(object)) }
         var error: UnsafeMutablePointer<GError>?
         guard g_file_trash(object, nil, &error) == 0 else { return }

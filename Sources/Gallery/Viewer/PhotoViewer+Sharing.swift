@@ -117,7 +117,7 @@ extension PhotoViewer {
             defer { g_bytes_unref(bytes) }
             return gdk_content_provider_new_for_bytes("text/uri-list", bytes)
         }
-        var files: [OpaquePointer?] = [g_file_new_for_path(url.path(percentEncoded: false))]
+        var files: [OpaquePointer?] = [url.filePath.withCString { g_file_new_for_path($0) }]
         defer { for file in files { file.map { g_object_unref(ObjectPointer($0).address) } } }
         var value = GValue()
         g_value_init(&value, gdk_file_list_get_type())
@@ -154,7 +154,7 @@ extension PhotoViewer {
     func openWith() {
         guard let url = currentURL, let root else { return }
         guard url.isFileURL else { return launchDefault(url) }
-        let file = ObjectPointer(g_file_new_for_path(url.path(percentEncoded: false)))
+        let file = ObjectPointer(url.filePath.withCString { g_file_new_for_path($0) })
         defer { g_object_unref(file.address) }
         let dialog = ObjectPointer(web_image_app_chooser_new(root.as(), file.opaque))
         gtk_window_set_title(dialog.as(), "Open with")

@@ -147,7 +147,8 @@ import WebImageGTK
             web_image_file_chooser_new("Save as", parent.as(), GTK_FILE_CHOOSER_ACTION_SAVE, "_Save", "_Cancel"))
         web_image_file_chooser_set_name(chooser.opaque, export.fileName(for: url, original: originalFormat))
         if url.isFileURL {
-            let folder = ObjectPointer(g_file_new_for_path(url.deletingLastPathComponent().path(percentEncoded: false)))
+            let folder = ObjectPointer(
+                url.deletingLastPathComponent().filePath.withCString { g_file_new_for_path($0) })
             web_image_file_chooser_set_folder(chooser.opaque, folder.opaque)
             g_object_unref(folder.address)
         }
