@@ -227,10 +227,12 @@ public final class ImageService: Sendable {
             totals.refusals += 1
         }
         // The source may work again soon.
-        return ResultAnswer(
+        var answer = ResultAnswer(
             request: request, order: order, result: result, origin: found.origin, now: configuration.now(),
             status: configuration.fallbackStatus ?? refusal.status, longestLifetime: 60
         ).answer
+        answer.reason = refusal.detail
+        return answer
     }
 
     private func refused(_ refusal: Refusal, _ request: ServiceRequest) -> ServiceAnswer {

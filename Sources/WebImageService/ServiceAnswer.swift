@@ -12,6 +12,9 @@ public struct ServiceAnswer: Sendable {
     /// Of a 304, the length of the result, for servers that write a length in any case.
     package var unsentByteCount = 0
 
+    /// Why the source failed, for the log; `nil` if it did not.
+    package var reason: String?
+
     package init(status: Int, headers: [HTTPField], body: Data = Data()) {
         (self.status, self.headers, self.body) = (status, headers, Body(body))
     }

@@ -63,6 +63,35 @@ struct ProgramTests {
         #expect(log.contains { $0.contains("GET \"/_/w:32/plain/local:///a.png@jpg\" 200 ") })
     }
 
+    /// As a terminal sends it that closes.
+    @Test func itGoesOnAfterAHangUp() async throws {
+        let server = try ServerProcess(["--unsigned", "--bind=127.0.0.1:0", "--log-requests=false"])
+        let port = try await server.port
+        for _ in 0..<3 {
+            kill(server.identifier, SIGHUP)
+            #expect(try await LoopbackRequest.get("/health", port: port).status == 200)
+        }
+        #expect(try await server.stop().status == 0)
+    }
+
+    /// The client gets the same sentence for all of them.
+    @Test func theLogSaysWhyASourceFailed() async throws {
+        let server = try ServerProcess(["--unsigned", "--bind=127.0.0.1:0", "--allow-loopback"])
+        let port = try await server.port
+        let (closed, plain) = (try LoopbackRequest.unusedPort(), try OriginServer())
+        var bodies: Set<String> = []
+        for source in ["http://127.0.0.1:\(closed)/refused", "https://127.0.0.1:\(plain.port)/tls"] {
+            let answer = try await LoopbackRequest.get("/_/w:1/plain/\(source)", port: port)
+            #expect(answer.status == 502)
+            bodies.insert(String(decoding: answer.body, as: UTF8.self))
+        }
+        let log = try await server.stop().output.split(separator: "\n").filter { $0.contains(" 502 ") }
+        #expect(bodies == ["The source's server cannot be reached.\n"] && log.count == 2)
+        #expect(log.first?.contains("connect") == true && log.last?.contains("connect to server") == false, "\(log)")
+        #expect(
+            Set(log.map { $0.split(separator: "\"").last ?? "" }).count == 2 && log.allSatisfy { $0.hasSuffix("\"") })
+    }
+
     /// Connections wait while no file can be opened.
     @Test func itServesAgainAfterTooManyOpenFiles() async throws {
         let server = try ServerProcess(

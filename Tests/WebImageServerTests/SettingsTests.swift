@@ -89,8 +89,8 @@ struct SettingsTests {
             ])
         #expect(found.settings.service.quality == 30 && found.settings.service.limits.workCount == 4)
         #expect(found.settings.service.lifetime == .seconds(60) && found.settings.allowsUnsigned)
-        #expect(found.warnings == ["IMGPROXY_FOO is not supported, and is ignored"])
-        for text in ["IMGPROXY_FOO=1", "quality", "IMGPROXY_QUALITY=x"] {
+        #expect(found.warnings == ["IMGPROXY_FOO is ignored: there is no such setting"])
+        for text in ["quality", "IMGPROXY_QUALITY=x"] {
             try directory.write(Data(("\n" + text).utf8), to: "bad.conf")
             let failure = #expect(throws: StartFailure.self) {
                 try settings(["--config", directory.path("bad.conf")])
@@ -113,7 +113,10 @@ struct SettingsTests {
         #expect(found.settings.service.limits.sourceByteCount == 2 << 30)
         // There it cuts animations, here it would refuse them.
         #expect(found.settings.service.limits.frameCount == 1000)
-        #expect(found.warnings == ["IMGPROXY_MAX_ANIMATION_FRAMES is not supported, and is ignored"])
+        #expect(
+            found.warnings == [
+                "IMGPROXY_MAX_ANIMATION_FRAMES is ignored: it cuts animations; WEBIMAGE_MAX_ANIMATION_FRAMES refuses longer ones"
+            ])
     }
 
     private static let harmless = [
@@ -144,8 +147,81 @@ struct SettingsTests {
         // These restrict nothing.
         for harmless in [""] + (Self.harmless[name] ?? []) {
             let warnings = try settings(environment: [name: harmless]).warnings
-            #expect(warnings == ["\(name) is not supported, and is ignored"])
+            #expect(warnings == ["\(name) is ignored: there is no such setting"])
         }
+    }
+
+    /// All variables of imgproxy 4.0 without a part of its paid version.
+    private static let variablesOfImgproxy = """
+        ABS_ALLOWED_BUCKETS ABS_DENIED_BUCKETS ABS_ENDPOINT ABS_KEY ABS_NAME AIRBRAKE_ENVIRONMENT AIRBRAKE_PROJECT_ID
+        AIRBRAKE_PROJECT_KEY ALLOWED_PROCESSING_OPTIONS ALLOWED_SOURCES ALLOW_LINK_LOCAL_SOURCE_ADDRESSES
+        ALLOW_LOOPBACK_SOURCE_ADDRESSES ALLOW_ORIGIN ALLOW_PRIVATE_SOURCE_ADDRESSES ALLOW_SECURITY_OPTIONS ALWAYS_RASTERIZE_SVG
+        ARGUMENTS_SEPARATOR AUTO_AVIF AUTO_JXL AUTO_ROTATE AUTO_WEBP AVIF_SPEED BASE64_URL_INCLUDES_FILENAME BASE_URL BIND
+        BUGSNAG_KEY BUGSNAG_STAGE CACHE_CONTROL_PASSTHROUGH CLIENT_KEEP_ALIVE_TIMEOUT CLOUD_WATCH_NAMESPACE CLOUD_WATCH_REGION
+        CLOUD_WATCH_SERVICE_NAME COOKIE_BASE_URL COOKIE_PASSTHROUGH COOKIE_PASSTHROUGH_ALL DATADOG_ENABLE
+        DATADOG_ENABLE_ADDITIONAL_METRICS DATADOG_PROPAGATE_EXTERNAL DEVELOPMENT_ERRORS_MODE DISABLE_SHRINK_ON_LOAD
+        DOWNLOAD_TIMEOUT ENABLE_CLIENT_HINTS ENABLE_DEBUG_HEADERS ENFORCE_AVIF ENFORCE_JXL ENFORCE_THUMBNAIL ENFORCE_WEBP
+        ENV_AWS_SECRET_ID ENV_AWS_SECRET_REGION ENV_AWS_SECRET_VERSION_ID ENV_AWS_SECRET_VERSION_STAGE
+        ENV_AWS_SSM_PARAMETERS_PATH ENV_AWS_SSM_PARAMETERS_REGION ENV_GCP_KEY ENV_GCP_SECRET_ID ENV_GCP_SECRET_PROJECT_ID
+        ENV_GCP_SECRET_VERSION_ID ENV_LOCAL_FILE_PATH ETAG_BUSTER FAIL_ON_DEPRECATION FALLBACK_IMAGE_DATA
+        FALLBACK_IMAGE_HTTP_CODE FALLBACK_IMAGE_PATH FALLBACK_IMAGE_TTL FALLBACK_IMAGE_URL FORMAT_QUALITY FREE_MEMORY_INTERVAL
+        GCS_ALLOWED_BUCKETS GCS_DENIED_BUCKETS GCS_ENDPOINT GCS_KEY GRACEFUL_STOP_TIMEOUT HEALTH_CHECK_PATH HONEYBADGER_ENV
+        HONEYBADGER_KEY IGNORE_SSL_VERIFICATION JPEG_PROGRESSIVE JXL_EFFORT KEEP_ALIVE_TIMEOUT KEEP_COPYRIGHT KEY
+        LAST_MODIFIED_BUSTER LOCAL_FILESYSTEM_ROOT LOG_FORMAT LOG_LEVEL LOG_MEM_STATS MAX_ANIMATION_FRAMES
+        MAX_ANIMATION_FRAME_RESOLUTION MAX_CLIENTS MAX_REDIRECTS MAX_RESULT_DIMENSION MAX_SRC_FILE_SIZE MAX_SRC_RESOLUTION
+        NETWORK NEW_RELIC_APP_NAME NEW_RELIC_KEY NEW_RELIC_LABELS NEW_RELIC_PROPAGATE_EXTERNAL ONLY_PRESETS
+        OPEN_TELEMETRY_CLIENT_CERT OPEN_TELEMETRY_CLIENT_KEY OPEN_TELEMETRY_ENABLE OPEN_TELEMETRY_ENABLE_LOGS
+        OPEN_TELEMETRY_ENABLE_METRICS OPEN_TELEMETRY_LOGGER_NAME OPEN_TELEMETRY_PROPAGATE_EXTERNAL OPEN_TELEMETRY_SERVER_CERT
+        OPEN_TELEMETRY_TRACE_ID_GENERATOR PATH_PREFIX PNG_INTERLACED PNG_QUANTIZATION_COLORS PNG_QUANTIZE PNG_UNLIMITED
+        PPROF_BIND PREFERRED_FORMATS PRESERVE_HDR PRESETS PRESETS_PATH PRESETS_SEPARATOR PROMETHEUS_BIND PROMETHEUS_NAMESPACE
+        QUALITY READ_REQUEST_TIMEOUT REPORT_DOWNLOADING_ERRORS REPORT_IO_ERRORS REQUESTS_QUEUE_SIZE S3_ACCESS_POINTS
+        S3_ALLOWED_BUCKETS S3_ASSUME_ROLE_ARN S3_ASSUME_ROLE_EXTERNAL_ID S3_DENIED_BUCKETS S3_ENDPOINT
+        S3_ENDPOINT_USE_PATH_STYLE S3_REGION S3_USE_DECRYPTION_CLIENT SALT SANITIZE_SVG SECRET SENTRY_DSN SENTRY_ENVIRONMENT
+        SENTRY_RELEASE SET_CANONICAL_HEADER SIGNATURE_SIZE SKIP_PROCESSING_FORMATS SOURCE_URL_QUERY_SEPARATOR SO_REUSEPORT
+        STRIP_COLOR_PROFILE STRIP_METADATA SVG_UNLIMITED SWIFT_ALLOWED_BUCKETS SWIFT_API_KEY SWIFT_AUTH_URL SWIFT_AUTH_VERSION
+        SWIFT_CONNECT_TIMEOUT_SECONDS SWIFT_DENIED_BUCKETS SWIFT_DOMAIN SWIFT_TENANT SWIFT_TIMEOUT_SECONDS SWIFT_USERNAME
+        SYSLOG_ADDRESS SYSLOG_ENABLE SYSLOG_LEVEL SYSLOG_NETWORK SYSLOG_TAG TIFF_UNLIMITED TIMEOUT TRUSTED_SIGNATURES TTL
+        URL_REPLACEMENTS USER_AGENT USE_ABS USE_ETAG USE_GCS USE_LAST_MODIFIED USE_LINEAR_COLORSPACE USE_S3 USE_SWIFT
+        VIPS_CACHE_TRACE VIPS_LEAK_CHECK WATERMARK_DATA WATERMARK_OPACITY WATERMARK_PATH WATERMARK_URL WEBP_EFFORT WEBP_PRESET
+        WORKERS WRITE_RESPONSE_TIMEOUT
+        """.split(whereSeparator: \.isWhitespace).map { "IMGPROXY_" + $0 }
+
+    /// Each is a setting, a restriction that ends the start, or named with a reason, and the same in a file and in the environment.
+    @Test func everyVariableOfImgproxyIsTakenOrExplained() throws {
+        let directory = try TemporaryDirectory()
+        let settings = Set(Setting.all.map(\.variable))
+        for name in Self.variablesOfImgproxy where !settings.contains(name) {
+            try directory.write(Data("\(name)=1\n".utf8), to: "server.conf")
+            func outcome(_ arguments: [String], _ environment: [String: String]) -> String {
+                do {
+                    return try self.settings(arguments, environment: environment).warnings.joined()
+                } catch {
+                    return "\(error)"
+                }
+            }
+            let text = outcome([], [name: "1"])
+            let inFile = outcome(["--config", directory.path("server.conf")], [:])
+            #expect(inFile.hasSuffix(text) && !text.isEmpty, "\(text) \(inFile)")
+            #expect(!text.contains("no such setting"), "\(text)")
+        }
+    }
+
+    @Test func unknownVariablesAreReported() throws {
+        let directory = try TemporaryDirectory()
+        try directory.write(Data("IMGPROXY_NOPE=1\nWEBIMAGE_NOPE=2\nnope=3\n".utf8), to: "server.conf")
+        let path = directory.path("server.conf")
+        #expect(
+            try settings(["--config", path]).warnings == [
+                "\(path):1: IMGPROXY_NOPE is ignored: there is no such setting",
+                "\(path):2: WEBIMAGE_NOPE is ignored: there is no such setting",
+                "\(path):3: nope is ignored: there is no such setting",
+            ])
+        let environment = ["IMGPROXY_NOPE": "1", "WEBIMAGE_NOPE": "2", "nope": "3", "WEBIMAGE_SHARED_SECRET": "x"]
+        #expect(
+            try settings(environment: environment).warnings == [
+                "IMGPROXY_NOPE is ignored: there is no such setting",
+                "WEBIMAGE_NOPE is ignored: there is no such setting",
+            ])
     }
 
     @Test func redirectsHaveALimit() throws {

@@ -1,4 +1,5 @@
 import Foundation
+import Glibc
 import Testing
 import WebImage
 import WebImageTestSupport
@@ -274,6 +275,15 @@ struct AnswerTests {
             #expect(answer.header("Cache-Status")?.contains("detail=disk") == (index >= 2))
             await disk.flush()
         }
+    }
+
+    /// The kernel ends a decoder for the memory of a machine, which says nothing about the image.
+    @Test func aDecoderWithoutMemoryIsNoDamage() {
+        let short = Refusal(WebImageError.isolation(format: .avif, reason: .crashed(signal: SIGKILL)))
+        let answer = short.answer(hasBody: true)
+        #expect(answer.status == 503 && answer.header("Retry-After") == "2" && answer.reason?.isEmpty == false)
+        #expect(Refusal(WebImageError.isolation(format: .avif, reason: .crashed(signal: SIGSEGV))).status == 422)
+        #expect(Refusal(WebImageError.cancelled).detail == nil)
     }
 
     // MARK: Lifetimes and names

@@ -2,7 +2,7 @@ internal import FoundationEssentials
 internal import Glibc
 internal import WebImageLoading
 
-/// Prints a line for each request.
+/// Prints a line for each request, with the reason if its source failed.
 ///
 ///     2026-11-27T01:02:03Z GET "/sig/w:10/plain/…" 200 1234 0.012 "webimage; hit; ttl=60; detail=memory" "agent"
 struct AccessLog: Sendable {
@@ -16,7 +16,7 @@ struct AccessLog: Sendable {
             "\(time) \(Self.escaped(exchange.request.method)) \(Self.quoted(exchange.request.target)) \(answer.status) \(answer.body.count) "
             + "\((seconds * 1000).rounded() / 1000) \(Self.quoted(answer.header("Cache-Status") ?? "-")) "
             + "\(Self.quoted(exchange.request.headers.last { $0.isNamed("User-Agent") }?.value ?? "-"))"
-            + (isSent ? "" : " aborted") + "\n"
+            + (answer.reason.map { " " + Self.quoted($0) } ?? "") + (isSent ? "" : " aborted") + "\n"
         let bytes = Array(line.utf8)
         _ = write(STDOUT_FILENO, bytes, bytes.count)
     }

@@ -1,6 +1,6 @@
 internal import Glibc
 
-/// SIGTERM and SIGINT, which end the program once all answers are sent.
+/// SIGTERM and SIGINT, which end the program once all answers are sent. SIGHUP is ignored.
 struct Signals {
     private var set = sigset_t()
 
@@ -11,6 +11,8 @@ struct Signals {
         sigaddset(&set, SIGINT)
         pthread_sigmask(SIG_BLOCK, &set, nil)
         signal(SIGPIPE, SIG_IGN)
+        // A terminal that closes, or a tool that means other servers by it: settings are read at the start only.
+        signal(SIGHUP, SIG_IGN)
     }
 
     func wait() {

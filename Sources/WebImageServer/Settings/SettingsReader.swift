@@ -14,9 +14,8 @@ struct SettingsReader {
             guard let value = environment[name] else { continue }
             if let setting = Setting.all.first(where: { $0.variable == name }) {
                 try apply(setting, value, named: name)
-            } else if name.hasPrefix("IMGPROXY_") {
-                try UnsupportedRestriction.check(name, value)
-                warnings.append("\(name) is not supported, and is ignored")
+            } else if Self.isSetting(name) {
+                try note(unknown: name, value)
             }
         }
         for option in options where option.name != "config" {
@@ -43,11 +42,25 @@ struct SettingsReader {
                 value = value.dropFirst().dropLast()
             }
             guard let setting = Setting.all.first(where: { $0.variable == name }) else {
-                try UnsupportedRestriction.check(name, String(value))
-                throw StartFailure(description: "\(place): there is no setting \(name)")
+                try note(unknown: name, String(value), place: place + ": ")
+                continue
             }
             try apply(setting, String(value), named: "\(place): \(name)")
         }
+    }
+
+    /// Variables that another program reads.
+    private static let others = ["WEBIMAGE_CONFIG", "WEBIMAGE_SHARED_SECRET", "WEBIMAGE_DECODER"]
+
+    /// Whether a variable of the environment looks like one of this server.
+    private static func isSetting(_ name: String) -> Bool {
+        name.hasPrefix("IMGPROXY_") || name.hasPrefix("WEBIMAGE_") && !others.contains(name)
+    }
+
+    /// The same for a file and for the environment: what would restrict clients ends the start, other variables are reported.
+    private mutating func note(unknown name: String, _ value: String, place: String = "") throws(StartFailure) {
+        try UnsupportedRestriction.check(name, value)
+        warnings.append(place + UnsupportedVariable.warning(name))
     }
 
     private mutating func apply(_ setting: Setting, _ value: String, named name: String) throws(StartFailure) {

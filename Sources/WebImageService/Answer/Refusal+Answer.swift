@@ -17,7 +17,9 @@ extension Refusal {
         fields.add("Cache-Control", status == 404 && self != .expired ? "public, max-age=60" : "no-store")
         if status == 405 { fields.add("Allow", "GET, HEAD") }
         if let retryAfter { fields.add("Retry-After", "\(retryAfter)") }
-        return ServiceAnswer(status: status, headers: fields, body: hasBody ? body : Data())
+        var answer = ServiceAnswer(status: status, headers: fields, body: hasBody ? body : Data())
+        answer.reason = detail
+        return answer
     }
 }
 

@@ -6,6 +6,8 @@ struct Refusal: Error, Sendable, Equatable {
     let text: String
     /// In seconds, for a client that should send the request again; `nil` if that is of no use.
     var retryAfter: Int?
+    /// The error behind it, for the log. Clients do not get it: it says what the service can reach.
+    var detail: String?
 
     init(_ status: Int, _ text: String, retryAfter: Int? = nil) {
         (self.status, self.text, self.retryAfter) = (status, text, retryAfter)
@@ -30,6 +32,11 @@ struct Refusal: Error, Sendable, Equatable {
 extension Refusal {
     /// The status for an error of the library. `Documentation/Guides.docc/ImageService.md` has the table.
     init(_ error: WebImageError) {
+        self.init(named: error)
+        if self != .abandoned { detail = error.description }
+    }
+
+    private init(named error: WebImageError) {
         switch error {
         case .cancelled: self = .abandoned
         case .invalidURL, .invalidRequest: self = .invalid("The source is not a URL that can be loaded.")
@@ -48,6 +55,9 @@ extension Refusal {
         case .isolation(_, .startTimedOut, _): self.init(503, "The service has too much work.", retryAfter: 1)
         case .isolation(_, .unavailable, _), .isolation(_, .missingLayers, _):
             self.init(500, "The service cannot decode images.")
+        // The kernel ends a process when memory is short; the image may be good.
+        case .isolation(_, .crashed(signal: 9), _):
+            self.init(503, "The service is short of memory.", retryAfter: 2)
         case .isolation: self.init(422, "The source cannot be decoded safely.")
         case .limitExceeded(.processorTime, _): self.init(422, "The source takes too long to decode.")
         case .limitExceeded: self.init(413, "The source exceeds a limit.")
