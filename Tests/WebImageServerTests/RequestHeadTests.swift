@@ -66,8 +66,8 @@ struct RequestHeadTests {
         client.send(head + "GET /second HTTP/1.1\r\nHost: a\r\nX: \(String(repeating: "x", count: 70))\r\n\r\n")
         let text = await client.read()
         #expect(text.isEmpty || text.hasPrefix("HTTP/1.1 400 "), "\(text)")
-        // libmicrohttpd closes this one at once.
-        #expect(!text.isEmpty || problem == "no method", "\(text)")
+        // libmicrohttpd closes the first at once, and from 1.0 on the second.
+        #expect(!text.isEmpty || ["no method", "NUL in the target"].contains(problem), "\(text)")
         #expect(text.components(separatedBy: "\r\nContent-Length: ").count <= 2 && !text.contains("/second"), "\(text)")
         try await fixture.stop()
     }
