@@ -110,10 +110,11 @@ cwi_result cwi_open_avif(
     decoder->imageCountLimit = limits.frame_count;
     // As in browsers. Exif has an orientation that does not count, and a thumbnail.
     decoder->strictFlags = AVIF_STRICT_ENABLED & ~(AVIF_STRICT_CLAP_VALID | AVIF_STRICT_PIXI_REQUIRED);
-    avifDecoderSetSource(decoder, choice.is_sequence ? AVIF_DECODER_SOURCE_TRACKS : AVIF_DECODER_SOURCE_PRIMARY_ITEM);
+    avifResult result = avifDecoderSetSource(
+        decoder, choice.is_sequence ? AVIF_DECODER_SOURCE_TRACKS : AVIF_DECODER_SOURCE_PRIMARY_ITEM);
     decoder->ignoreExif = !choice.reads_metadata;
     decoder->ignoreXMP = !choice.reads_metadata;
-    avifResult result = avifDecoderSetIOMemory(decoder, bytes, length);
+    if (result == AVIF_RESULT_OK) result = avifDecoderSetIOMemory(decoder, bytes, length);
     if (result == AVIF_RESULT_OK) result = avifDecoderParse(decoder);
     if (result != AVIF_RESULT_OK) {
         cwi_result error = failure(result, &decoder->diag);
