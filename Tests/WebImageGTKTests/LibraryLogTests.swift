@@ -19,7 +19,7 @@ final class LibraryLogTests: GTKTestCase {
 
     func testAFailedAssertionFailsTheTest() {
         failures = []
-        gtk_widget_show(nil)
+        gtk_widget_set_visible(nil, 1)
         let noted = failures ?? []
         failures = nil
         XCTAssertEqual(noted.count, 1)
