@@ -147,6 +147,7 @@ struct ConnectionTests {
         }
         let slow = try RawClient(fixture.place)
         slow.send("GET /long HTTP/1.1\r\nHost: a\r\n\r\n")
+        while fixture.server.connections.count == 0, !Task.isCancelled { await Task.yield() }
         // Others are served meanwhile.
         let other = try RawClient(fixture.place)
         other.send(Self.get)

@@ -85,8 +85,9 @@ enum Fault: String, CaseIterable, Sendable {
             try server.write(Data(contentsOf: URL(filePath: path)), to: name)
         }
         try server.write(Data([0x89] + Array("PNG\r\n\u{1A}\nsegfault".utf8)), to: "crash.png")
-        let filter = "<filter id='f'><feTurbulence baseFrequency='0.05' numOctaves='1000'/></filter>"
-        let drawing = "\(filter)<rect width='1500' height='1500' filter='url(#f)'/>"
+        let filter = "<filter id='f'><feGaussianBlur stdDeviation='50'/></filter>"
+        let rectangle = "<rect width='1500' height='1500' filter='url(#f)'/>"
+        let drawing = filter + String(repeating: rectangle, count: 5000)
         try server.write(
             Data("<svg xmlns='http://www.w3.org/2000/svg' width='1500' height='1500'>\(drawing)</svg>".utf8),
             to: "slow.svg")
