@@ -35,8 +35,8 @@ import WebImageTestSupport
 
     /// librsvg would take minutes for either.
     @Test(arguments: [
-        "<style>\((0..<20_000).map { "g g g rect:nth-child(\($0)){}" }.joined())</style>"
-            + "<g><g><g>\(String(repeating: "<rect/>", count: 5000))</g></g></g>",
+        "<style>\((0..<20_000).map { "g g g g g g rect:nth-child(\($0)){}" }.joined())</style>"
+            + "\(String(repeating: "<g>", count: 10))\(String(repeating: "<rect/>", count: 5000))\(String(repeating: "</g>", count: 10))",
         "<filter id='f'><feGaussianBlur stdDeviation='50'/></filter>"
             + String(repeating: "<rect width='999' height='999' filter='url(#f)'/>", count: 5000),
     ]) func readingEndsAfterTheTimeOfTheOption(content: String) async throws {
