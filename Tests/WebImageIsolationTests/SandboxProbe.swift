@@ -16,6 +16,16 @@ final class SandboxProbe {
 
     struct Failure: Error, CustomStringConvertible { let description: String }
 
+    /// Whether the tests run in a chroot, where the kernel makes no user namespace and does not exchange the root. `false` if they cannot know.
+    static let isInChroot: Bool = {
+        var (own, first) = (stat(), stat())
+        guard stat("/", &own) == 0, stat("/proc/1/root/", &first) == 0 else { return false }
+        return own.st_dev != first.st_dev || own.st_ino != first.st_ino
+    }()
+
+    /// The situation without `/proc`, which a chroot cannot unmount for one process only.
+    static let withoutProc = isInChroot ? [] : ["no-proc"]
+
     /// Starts a process in some situations, which enters its sandbox.
     init(_ situations: String = "plain") throws {
         let path = try #require(IsolatedDecoding.Configuration(decoder: "SandboxProbe").path)
