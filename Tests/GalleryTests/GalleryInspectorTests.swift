@@ -311,6 +311,27 @@ final class GalleryInspectorTests: GTKTestCase {
         return texts
     }
 
+    /// A cell of the grid loads a smaller image.
+    func testTheHeadlineHasTheSizeOfTheFile() throws {
+        try withFixture { fixture in
+            let image = try Image(
+                color: Color(red: 1, green: 0, blue: 0), size: PointSize(width: 400, height: 300))
+            try fixture.server.write(try CodecRegistry.shared.encode(image, as: .png), to: "large.png")
+            let url = try fixture.server.url("/large.png")
+            // The second comes from memory, where nothing is known of the file.
+            for count in 1...2 {
+                _ = fixture.session.manager.load(
+                    WebImageRequest(url, thumbnail: Thumbnail(.pixels(width: 40, height: 30))))
+                pump("the load") { fixture.session.loads.records.count == count }
+            }
+            XCTAssertEqual(fixture.session.loads.records.last?.isReduced, true)
+            fixture.show(url)
+            pump("the headline") {
+                Self.texts(fixture.inspector.widget.widget).contains { $0.contains("400\u{A0}×\u{A0}300\u{A0}pixels") }
+            }
+        }
+    }
+
     func testBeginsWithTheNameAndThePhotograph() throws {
         try withFixture { fixture in
             try FileManager.default.createDirectory(at: fixture.folder, withIntermediateDirectories: true)

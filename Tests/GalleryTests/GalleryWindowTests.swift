@@ -177,11 +177,50 @@ final class GalleryWindowTests: GTKTestCase {
         }
     }
 
-    func testTheMenuOfTheImagesHasNothingForDevelopers() throws {
+    /// The actions of a menu, of its sections and submenus.
+    @MainActor private static func actions(of menu: UnsafeMutablePointer<GMenuModel>) -> Set<String> {
+        var actions: Set<String> = []
+        for index in 0..<g_menu_model_get_n_items(menu) {
+            if let value = g_menu_model_get_item_attribute_value(menu, index, G_MENU_ATTRIBUTE_ACTION, nil) {
+                if let text = g_variant_get_string(value, nil) { actions.insert(String(cString: text)) }
+                g_variant_unref(value)
+            }
+            for name in [G_MENU_LINK_SECTION, G_MENU_LINK_SUBMENU] {
+                guard let link = g_menu_model_get_item_link(menu, index, name) else { continue }
+                actions.formUnion(Self.actions(of: link))
+                g_object_unref(link)
+            }
+        }
+        return actions
+    }
+
+    /// The actions of all menus of buttons in a widget.
+    @MainActor private static func menuActions(in widget: UnsafeMutablePointer<GtkWidget>) -> Set<String> {
+        var actions: Set<String> = []
+        let object = ObjectPointer(widget)
+        if object.isInstance(of: gtk_menu_button_get_type()), let menu = gtk_menu_button_get_menu_model(object.opaque) {
+            actions = Self.actions(of: menu)
+        }
+        var next = gtk_widget_get_first_child(widget)
+        while let child = next {
+            actions.formUnion(menuActions(in: child))
+            next = gtk_widget_get_next_sibling(child)
+        }
+        return actions
+    }
+
+    func testOnlyTheMenuOfTheInspectorIsForDevelopers() throws {
         try WindowFixture.withImages { fixture in
-            // What the inspector's menu has instead.
+            let forDevelopers: Set<String> = ["win.page-learn", "win.page-statistics", "win.clear-caches"]
             fixture.window.view(1, isAnimated: false)
             pump("the viewer") { fixture.window.isSettled }
+            let actions = Self.menuActions(in: fixture.window.widget.widget)
+            XCTAssertTrue(actions.isSuperset(of: ["win.preferences", "win.viewer-trash"]), "\(actions)")
+            XCTAssertTrue(actions.isDisjoint(with: forDevelopers), "\(actions)")
+            fixture.run("inspector")
+            pumpUntilIdle()
+            XCTAssertEqual(
+                Self.menuActions(in: fixture.window.widget.widget).subtracting(actions), forDevelopers)
             fixture.run("page-statistics")
             pump("the statistics") { fixture.window.shownPage == "statistics" }
             fixture.run("clear-caches")
