@@ -95,9 +95,9 @@ extension WebImageManager {
         /// Whether a larger image in memory is scaled down for a request for a smaller one, and a smaller one is the
         /// preview of a larger; `true` by default.
         package var reusesVariants = true
-        /// Whether stored responses answer requests of several users, so that those for one user (`Cache-Control: private`) are neither stored nor
-        /// used, and `s-maxage` counts.
-        package var servesSeveralUsers = false
+        /// Whether stored responses answer requests of several users: with ``CachePolicy/http``, those for one user
+        /// (`Cache-Control: private`) are neither stored nor used, and `s-maxage` counts. `false` by default, and `true` in ``server``.
+        public var servesSeveralUsers = false
         /// The minimum time between two previews of one file; 0.2 s by default, and twice that for blurred previews.
         /// The time is longer if a preview takes more than a fifth of it to make.
         public var previewInterval: Duration = .milliseconds(200)
@@ -194,11 +194,14 @@ extension WebImageManager.Configuration {
     /// of ``ImageDownloader/Configuration/server``. All formats are decoded in processes of the program `webimage-decoder`, without which nothing
     /// is decoded. One of these processes is always ready. A decode has 256 MiB of memory and 5 s of processor time.
     ///
+    /// A response for one user (`Cache-Control: private`) answers no other, where the policy is ``CachePolicy/http``.
+    ///
     /// All these configurations share one downloader and one cache. The cache is separate from ``ImageCache/shared``,
     /// so that users cannot get images that the program itself has loaded from elsewhere.
     public static var server: Self {
         var configuration = Self(
             cache: serverCache, loaders: ImageLoaderGroup([serverDownloader]), decodingLimits: .server)
+        configuration.servesSeveralUsers = true
         configuration.isolation = .allFormats
         configuration.isolatedDecoding = serverDecoding
         return configuration
