@@ -24,8 +24,9 @@ public final class IsolatedDecoding: Sendable {
         /// The path of `webimage-decoder`. `nil`, the default, looks beside the program, in `../libexec/webimage` and
         /// `../lib/webimage` from there, and in the system's folders for such programs. `PATH` is never searched.
         public var path: String?
-        /// The maximum number of processes at once; by default one per processor, at most 4.
-        public var processCount = min(PlatformThread.processorCount, 4)
+        /// The maximum number of processes at once; by default one per processor and per 256 MiB of the memory that the program may use, at
+        /// most 4.
+        public var processCount = defaultProcessCount(memoryByteCount: AvailableMemory.totalBytes())
         /// How long a process is kept without work; 30 s by default.
         public var idlePeriod = Duration.seconds(30)
         /// After how many images a process is replaced, so that what one of them left behind does not last; 1,000 by default.
@@ -43,6 +44,10 @@ public final class IsolatedDecoding: Sendable {
         public init() {}
 
         var location: DecoderLocation { DecoderLocation(explicit: path) }
+
+        static func defaultProcessCount(memoryByteCount: Int) -> Int {
+            max(1, min(PlatformThread.processorCount, 4, memoryByteCount / (256 << 20)))
+        }
     }
 
     /// What decoder processes did.

@@ -93,8 +93,8 @@ extension ImageService {
         public var lifetime: Duration = .seconds(31_536_000)
         /// Whether the lifetime of a source, if its server states one, is also the longest of its results; `false` by default.
         public var usesSourceLifetime = false
-        /// The limit on results in memory, in bytes; 64 MiB by default.
-        public var memoryByteCount = 64 << 20
+        /// The limit on results in memory, in bytes; 64 MiB by default, at most an eighth of the memory that the process may use.
+        public var memoryByteCount = min(64 << 20, AvailableMemory.totalBytes() / 8)
         /// The cache of results on disk; `nil`, the default, stores none. Results made with another quality, lifetime, watermark or place of
         /// sources are not used.
         public var disk: DiskCache?
@@ -132,6 +132,8 @@ extension ImageService {
 
     /// The limits of a service. What exceeds one is refused with a status of 4xx.
     ///
+    /// Some are lower for a process that may use less than 2 GiB of memory: an image and a result get a share of it.
+    ///
     /// ```swift
     /// var configuration = ImageService.Configuration()
     /// configuration.limits.resultSide = 4096
@@ -139,33 +141,45 @@ extension ImageService {
     /// ```
     public struct Limits: Sendable, Hashable {
         /// The longest source or upload in bytes; 50 MiB by default. Downloads beyond it stop.
-        public var sourceByteCount = 50 << 20
+        public var sourceByteCount: Int
         /// The most bytes of all uploads together, from their arrival until their files are made; 256 MiB by default. More are refused with
         /// 429, and a longer upload as too long.
-        public var uploadByteCount = 256 << 20
+        public var uploadByteCount: Int
         /// The time for loading a source, and for the bytes of an upload; 20 s by default.
         public var transferTime: Duration = .seconds(20)
-        /// The limits for decoding; by default those of servers.
-        public var decoding = DecodingLimits.server
+        /// The limits for decoding; by default those of servers, with 256 MiB of memory for an image.
+        public var decoding: DecodingLimits
         /// The most frames of an animation; 1,000 by default.
         public var frameCount = 1000
         /// The longest side of a result in pixels, to which larger ones are scaled down; 8192 by default, 0 for any.
         public var resultSide = 8192
         /// The most pixels of a result; 40 million by default.
-        public var resultPixelCount = 40_000_000
+        public var resultPixelCount: Int
         /// The longest result in bytes; 64 MiB by default.
-        public var resultByteCount = 64 << 20
+        public var resultByteCount: Int
         /// The most encodes for one result, for which ``Configuration/qualityBound`` or the format `best` takes several; 24 by default.
         public var encodingCount = 24
         /// The time for a request; 30 s by default.
         public var time: Duration = .seconds(30)
         /// The results that are made at a time; by default four for each processor, most of which wait for their sources. Images whose decoding takes
         /// longer than 0.3 s do not count, up to ``queueLength`` of them.
-        public var workCount = 4 * PlatformThread.processorCount
+        public var workCount: Int
         /// The results that may wait for those; 256 by default. Beyond it, requests are refused with 429.
         public var queueLength = 256
 
-        /// Creates the default limits.
-        public init() {}
+        /// Creates the default limits for the memory that the process may use: of its control group, as in containers, or of the machine.
+        public init() { self.init(memoryByteCount: AvailableMemory.totalBytes()) }
+
+        /// Creates the default limits for that much memory. Below 2 GiB, those that take memory are lower.
+        public init(memoryByteCount: Int) {
+            let eighth = memoryByteCount / 8
+            sourceByteCount = min(50 << 20, eighth)
+            uploadByteCount = min(256 << 20, eighth)
+            decoding = .server
+            decoding.memoryByteCount = min(decoding.memoryByteCount, memoryByteCount / 5)
+            resultPixelCount = min(40_000_000, eighth / 4)
+            resultByteCount = min(64 << 20, eighth)
+            workCount = max(1, min(4 * PlatformThread.processorCount, memoryByteCount / (64 << 20)))
+        }
     }
 }

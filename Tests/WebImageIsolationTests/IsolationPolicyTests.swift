@@ -12,6 +12,15 @@ import WebImageTestSupport
 @Suite(.timeLimit(.minutes(3))) struct IsolationPolicyTests {
     private static let missing = IsolatedDecoding(configuration: .init(decoder: "missing-decoder"))
 
+    /// As of a control group.
+    @Test func theNumberOfProcessesFollowsTheMemory() {
+        func count(_ mebibytes: Int) -> Int {
+            IsolatedDecoding.Configuration.defaultProcessCount(memoryByteCount: mebibytes << 20)
+        }
+        #expect(count(0) == 1 && count(200) == 1 && count(600) <= 2)
+        #expect(count(1 << 20) == min(PlatformThread.processorCount, 4))
+    }
+
     // MARK: Without a process
 
     /// Fails the test if the program decodes or encodes itself.
@@ -206,7 +215,12 @@ import WebImageTestSupport
             #expect(throws: WebImageError.encoding(format: .heic, reason: .noEncoder)) {
                 try registry.encode(image, as: .heic)
             }
-            guard IsolatedDecodingTests.local.canEncode(.heic) else { return }
+        }
+
+        @Test(.enabled(if: IsolatedDecodingTests.local.canEncode(.heic), "libheif has no encoder here"))
+        func HEICIsEncodedOnceRegistered() throws {
+            let registry = CodecRegistry.shared.isolated(by: .libraryFormats)
+            let image = try IsolatedDecodingTests.image(PixelSize(width: 64, height: 64))
             registry.registerHEICEncoder()
             #expect(try registry.info(of: registry.encode(image, as: .heic)).format == .heic)
         }

@@ -24,13 +24,19 @@ final class ServerProcess: Sendable {
         let process = Process()
     }
 
-    /// - Parameter openFileLimit: of the process; the system's by default.
-    init(_ arguments: [String], environment: [String: String] = [:], openFileLimit: Int? = nil) throws {
+    /// - Parameters:
+    ///   - openFileLimit: of the process; the system's by default.
+    ///   - controlGroup: the folder of the group that the process joins; that of the tests by default.
+    init(
+        _ arguments: [String], environment: [String: String] = [:], openFileLimit: Int? = nil,
+        controlGroup: String? = nil
+    ) throws {
         scratch = try TemporaryDirectory()
         let (process, output) = (box.process, Pipe())
         let limit = openFileLimit.map { "ulimit -n \($0); " } ?? ""
+        let entry = controlGroup.map { "echo $$ >'\($0)/cgroup.procs'; " } ?? ""
         process.executableURL = URL(filePath: "/bin/sh")
-        process.arguments = ["-c", limit + "exec \"$0\" \"$@\"", try Self.executable.path] + arguments
+        process.arguments = ["-c", limit + entry + "exec \"$0\" \"$@\"", try Self.executable.path] + arguments
         process.environment = environment
         process.standardInput = FileHandle.nullDevice
         process.standardOutput = output

@@ -13,7 +13,7 @@ final class HTTPServer: @unchecked Sendable {
         var connectionCount = 1024
         var headByteCount = 32 << 10
         /// For all bodies in memory that are being sent and that are not copied. What exceeds it gets 503.
-        var sendingByteCount = 256 << 20
+        var sendingByteCount = min(256 << 20, AvailableMemory.totalBytes() / 8)
         var times = ConnectionTable.Times()
     }
 

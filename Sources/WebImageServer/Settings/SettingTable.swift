@@ -200,7 +200,7 @@ extension Setting {
             "cache-size", "WEBIMAGE_CACHE_SIZE", \.cacheByteCount, "Caches", "The size of that folder, 2G by default"),
         bytes(
             "memory", "WEBIMAGE_MEMORY", \.service.memoryByteCount, "Caches",
-            "The limit on results in memory, 64M by default"),
+            "The limit on results in memory, 64M by default, at most an eighth of the memory that the server may use"),
         Setting(
             name: "shared", variable: "WEBIMAGE_SHARED", value: "S3URL", group: "Caches",
             help:
@@ -216,7 +216,8 @@ extension Setting {
     private static let limits: [Setting] = [
         integer(
             "workers", "IMGPROXY_WORKERS", \.service.limits.workCount, 1...1000, "Limits",
-            "Results that are made at a time; four for each processor by default, most of which wait for their sources"),
+            "Results that are made at a time; four for each processor and one for 64M of memory at most by default; most wait for their sources"
+        ),
         Setting(
             name: "queue", variable: "IMGPROXY_REQUESTS_QUEUE_SIZE", value: "N", group: "Limits",
             help: "Results that may wait, 256 by default; beyond it, requests get 429. 0 for the maximum, 100,000"
