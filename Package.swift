@@ -378,6 +378,12 @@ if added == "benchmarks", hasViews {
     ]
 }
 
+// Sources has five folders, the wings; each has a page that says what it is.
+for target in targets where target.path == nil && target.type != .test {
+    let paths = ["Core", "Decoder", "GTK", "Service", "Apps"].map { "Sources/\($0)/\(target.name)" }
+    target.path = paths.first { FileManager.default.fileExists(atPath: "\(Context.packageDirectory)/\($0)") }
+}
+
 // WEBIMAGE_TESTS=WebImageTests,… builds no other tests: `make test-asan` and `make test-tsan` set it, which build all anew.
 let builtTests = Set((Context.environment["WEBIMAGE_TESTS"] ?? "").split(separator: ",").map(String.init))
 if !builtTests.isEmpty {

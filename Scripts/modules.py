@@ -63,7 +63,7 @@ def build(roots, scratch=None):
 
 def clang_flags(folder):
     """The flags with which the compiler finds the C modules that our modules import internally."""
-    maps = [*ROOT.glob("Sources/C*/module.modulemap"), *folder.glob("C*.build/module.modulemap")]
+    maps = [*ROOT.glob("Sources/*/C*/module.modulemap"), *folder.glob("C*.build/module.modulemap")]
     flags = [f"-fmodule-map-file={path}" for path in maps]
     packages = ["gtk4", "shumate-1.0", "pangocairo", "libwebp", "libdeflate", "libisal", "lcms2", "sqlite3", "glib-2.0"]
     for package in packages:

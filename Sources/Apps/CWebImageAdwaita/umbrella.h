@@ -1,5 +1,5 @@
 // GTK's types belong to its own module, so that both modules have the same.
-#include "../CWebImageGTK/umbrella.h"
+#include "../../GTK/CWebImageGTK/umbrella.h"
 
 // Later versions deprecate what the oldest supported one, 1.2, needs.
 #define ADW_DISABLE_DEPRECATION_WARNINGS

@@ -6,7 +6,7 @@ import WebImageTestSupport
 
 /// A server in a control group with little memory, as in a container.
 @Suite(.timeLimit(.minutes(3)))
-struct MemoryLimitTests {
+struct ControlGroupTests {
     /// A control group of its own, which the system removes when its processes have ended.
     private final class MemoryGroup {
         let folder: String
