@@ -106,6 +106,27 @@ import WebImageCore
         #expect(try Pixels(registry.decode(found).pixels) == Pixels(image.pixels))
     }
 
+    /// A smooth gradient of few colors.
+    @Test func aSearchFiltersIndicesWhereThatIsShorter() throws {
+        var buffer = try MutablePixelBuffer(width: 400, height: 300)
+        buffer.withUnsafeMutableBytes { bytes in
+            for index in 0..<400 * 300 {
+                let (x, y) = (index % 400, index / 400)
+                let light = UInt8(clamping: 128 + Int(100 * sin(Double(x * x + 3 * y * y) / 40_000)))
+                for channel in 0..<3 { bytes[index * 4 + channel] = light }
+                bytes[index * 4 + 3] = 255
+            }
+        }
+        let image = Image(pixels: buffer.freeze(isOpaque: true))
+        let palette = try #require(try PNGPalette(image.pixels, cancellation: nil))
+        let filtered = try #require(palette.filteredRows)
+        let found = try encode(.png, image) { ($0.searchesPNG, $0.metadata) = (true, ImageMetadata()) }
+        let (plain, short) = (try PNGFastEncoder.deflated(palette.rows), try PNGFastEncoder.deflated(filtered))
+        #expect(short.count < plain.count / 2)
+        #expect(found.range(of: Data("PLTE".utf8)) != nil && found.range(of: short) != nil)
+        #expect(try Pixels(registry.decode(found).pixels) == Pixels(image.pixels))
+    }
+
     @Test(arguments: [(EncodingOptions.PNGFilter.none, 0 as UInt8), (.sub, 1), (.up, 2), (.average, 3), (.paeth, 4)])
     func filtersEveryRowAsRequested(filter: EncodingOptions.PNGFilter, number: UInt8) throws {
         let image = try photo()

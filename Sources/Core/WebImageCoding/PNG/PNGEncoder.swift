@@ -23,7 +23,7 @@ package struct PNGEncoder: AnimationEncoder {
         return try plain(pixels, options: options)
     }
 
-    /// Returns the shortest of a few files: with a palette, if there are few colors, or without a filter, or with any.
+    /// Returns the shortest of a few files: with a palette, if there are few colors, each without a filter or with any.
     private func shortest(_ pixels: PixelBuffer, options: EncodingOptions) throws(WebImageError) -> Data {
         if let palette = try PNGPalette(pixels, cancellation: options.cancellation) {
             var file = PNGFileWriter()
@@ -33,7 +33,13 @@ package struct PNGEncoder: AnimationEncoder {
             let rows = palette.rows
             // The highest levels take seconds for more.
             let level = rows.count > 16 << 20 ? min(options.pngLevel, 9) : options.pngLevel
-            file.append(.data, [], try PNGFastEncoder.deflated(rows, level: Int32(level)))
+            var stream = try PNGFastEncoder.deflated(rows, level: Int32(level))
+            if let filtered = palette.filteredRows {
+                try options.cancellation?.check()
+                let other = try PNGFastEncoder.deflated(filtered, level: Int32(level))
+                if other.count < stream.count { stream = other }
+            }
+            file.append(.data, [], stream)
             let short = try options.addingMetadata(to: file.finish(), pixels.size, as: .png)
             guard pixels.size.pixelCount <= Self.smallPixelCount else { return short }
             let whole = try plain(pixels, options: options)

@@ -1,3 +1,4 @@
+internal import CWebImageKernels
 internal import WebImageCore
 
 /// The colors of an image that has at most 256, so that a PNG can store an index for each pixel: exact, and a third of RGB
@@ -69,7 +70,33 @@ struct PNGPalette {
     /// The content of tRNS; empty if all colors are opaque.
     var transparency: [UInt8] { colors.map { UInt8($0 >> 24) }.prefix { $0 < 255 } }
 
-    /// Rows of packed indices, each behind the filter's number 0. Filters seldom shorten indices.
+    /// The rows of whole bytes, each behind the number of the filter that leaves the smallest differences: those of smooth gradients are shorter
+    /// than without; `nil` for packed indices, whose differences are no smaller.
+    var filteredRows: [UInt8]? {
+        guard bitDepth == 8 else { return nil }
+        var filtered = [UInt8](repeating: 0, count: (size.width + 1) * size.height)
+        // The row above the first, and the kernel's scratch space.
+        let blank = [UInt8](repeating: 0, count: size.width)
+        var scratch = blank
+        filtered.withUnsafeMutableBufferPointer { output in
+            indices.withUnsafeBufferPointer { indices in
+                blank.withUnsafeBufferPointer { blank in
+                    guard let output = output.baseAddress, let first = indices.baseAddress,
+                        let blank = blank.baseAddress
+                    else { return }
+                    for y in 0..<size.height {
+                        let row = first + y * size.width
+                        cwi_png_filter(
+                            row, y == 0 ? blank : row - size.width, output + y * (size.width + 1), &scratch, size.width,
+                            1)
+                    }
+                }
+            }
+        }
+        return filtered
+    }
+
+    /// Rows of packed indices, each behind the filter's number 0.
     var rows: [UInt8] {
         let perByte = 8 / bitDepth
         let rowByteCount = (size.width + perByte - 1) / perByte + 1
