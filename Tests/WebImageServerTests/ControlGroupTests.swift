@@ -14,15 +14,13 @@ struct ControlGroupTests {
         init?(byteLimit: Int) {
             let name = "webimage-test-\(getpid())-\(UInt32.random(in: 0 ... .max))"
             let places = [("/sys/fs/cgroup/memory/", "memory.limit_in_bytes"), ("/sys/fs/cgroup/", "memory.max")]
-            for (parent, file) in places where access(parent + "cgroup.procs", W_OK) == 0 {
-                folder = parent + name
-                guard mkdir(folder, 0o755) == 0 else { continue }
-                guard let limit = FileHandle(forWritingAtPath: "\(folder)/\(file)") else {
-                    rmdir(folder)
-                    continue
+            for (parent, file) in places where mkdir(parent + name, 0o755) == 0 {
+                if let limit = FileHandle(forWritingAtPath: parent + name + "/" + file) {
+                    limit.write(Data("\(byteLimit)".utf8))
+                    folder = parent + name
+                    return
                 }
-                limit.write(Data("\(byteLimit)".utf8))
-                return
+                rmdir(parent + name)
             }
             return nil
         }
