@@ -169,7 +169,7 @@ extension Pipeline {
         if context.acceptsAnyAge, !image.mayDependOnRequest { return true }
         let record = image.provenance as? ResponseRecord
         if context.request.cachePolicy == .http, context.request.headers.isEmpty,
-            record?.isPlainlyFresh(at: now) == true
+            record?.isPlainlyFresh(at: now, isShared: configuration.servesSeveralUsers) == true
         {
             return true
         }

@@ -17,7 +17,7 @@ final class ResponseRecord: ImageProvenance {
     private struct State {
         var response: StoredResponse? { didSet { knownFreshPeriod = nil } }
         /// Computed once, at the first use: neither storing a response nor a later hit in memory parses header fields.
-        private var knownFreshPeriod: Range<Date>??
+        private var knownFreshPeriod: (isShared: Bool, period: Range<Date>?)?
         /// Identifies the bytes, if that is known.
         var mark: BytesMark?
         /// Identifies bytes that are not stored.
@@ -25,13 +25,15 @@ final class ResponseRecord: ImageProvenance {
 
         init(_ response: StoredResponse?) { self.response = response }
 
-        mutating func freshPeriod() -> Range<Date>? {
-            if let knownFreshPeriod { return knownFreshPeriod }
+        mutating func freshPeriod(isShared: Bool) -> Range<Date>? {
+            if let knownFreshPeriod, knownFreshPeriod.isShared == isShared { return knownFreshPeriod.period }
             var period: Range<Date>?
-            if let response, response.isReusable, !response.lacksBody {
-                period = HTTPCachePolicy.freshPeriod(of: response)
+            if let response, response.isReusable, !response.lacksBody,
+                !isShared || !response.cacheControl.has(.isPrivate)
+            {
+                period = HTTPCachePolicy.freshPeriod(of: isShared ? response.forSharedCache : response)
             }
-            knownFreshPeriod = .some(period)
+            knownFreshPeriod = (isShared, period)
             return period
         }
     }
@@ -75,7 +77,11 @@ final class ResponseRecord: ImageProvenance {
 
     /// Returns whether HTTP allows it to answer every request without header fields of its own. `false` may also mean
     /// that this needs a closer look.
-    func isPlainlyFresh(at time: Date) -> Bool { state.withLock { $0.freshPeriod()?.contains(time) ?? false } }
+    ///
+    /// - Parameter isShared: whether the answers are for several users.
+    func isPlainlyFresh(at time: Date, isShared: Bool) -> Bool {
+        state.withLock { $0.freshPeriod(isShared: isShared)?.contains(time) ?? false }
+    }
 
     /// Updates the response after the server has confirmed the same body.
     func update(_ response: StoredResponse) {
