@@ -6,13 +6,16 @@
 #include <linux/filter.h>
 #include <linux/landlock.h>
 #include <linux/seccomp.h>
+#include <sched.h>
 #include <stddef.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/mount.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
 #include <sys/uio.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 int host_refuse_namespaces(void) {
@@ -40,6 +43,22 @@ int host_allow_only_reading(void) {
     if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0) return errno;
     return syscall(SYS_landlock_restrict_self, rules, 0) == 0 ? 0 : errno;
 }
+
+/// Calls a function in a child.
+static bool is_possible(bool (*act)(void)) {
+    pid_t child = fork();
+    if (child == 0) _exit(act() ? 0 : 1);
+    int status = 0;
+    return child > 0 && waitpid(child, &status, 0) == child && WIFEXITED(status) && WEXITSTATUS(status) == 0;
+}
+
+static bool make_user_namespace(void) { return unshare(CLONE_NEWUSER) == 0; }
+
+static bool make_root_private(void) { return unshare(CLONE_NEWNS) != 0 || mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) == 0; }
+
+bool host_has_user_namespaces(void) { return is_possible(make_user_namespace); }
+
+bool host_root_is_mount(void) { return is_possible(make_root_private); }
 
 int host_open_process(int pid) { return (int)syscall(SYS_pidfd_open, pid, 0); }
 

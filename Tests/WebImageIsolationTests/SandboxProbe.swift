@@ -1,3 +1,4 @@
+import CIsolationHost
 import CWebImageIsolation
 import Glibc
 import Testing
@@ -16,15 +17,12 @@ final class SandboxProbe {
 
     struct Failure: Error, CustomStringConvertible { let description: String }
 
-    /// Whether the tests run in a chroot, where the kernel makes no user namespace and does not exchange the root. `false` if they cannot know.
-    static let isInChroot: Bool = {
-        var (own, first) = (stat(), stat())
-        guard stat("/", &own) == 0, stat("/proc/1/root/", &first) == 0 else { return false }
-        return own.st_dev != first.st_dev || own.st_ino != first.st_ino
-    }()
+    /// What the kernel gives where the tests run: in a chroot it makes no user namespace, and exchanges no root that is a folder.
+    static let hasUserNamespaces = host_has_user_namespaces()
+    static let rootIsMount = host_root_is_mount()
 
-    /// The situation without `/proc`, which a chroot cannot unmount for one process only.
-    static let withoutProc = isInChroot ? [] : ["no-proc"]
+    /// The situation without `/proc`, which is unmounted for one process where the root is a mount.
+    static let withoutProc = rootIsMount ? ["no-proc"] : []
 
     /// Starts a process in some situations, which enters its sandbox.
     init(_ situations: String = "plain") throws {

@@ -53,14 +53,14 @@ import Testing
             ("user", .userNamespace), ("net", .networkNamespace), ("ipc", .ipcNamespace), ("pid", .processNamespace),
             ("mnt", .emptyFileSystem),
         ]
-        // In a chroot it has a mount namespace, and not an empty root in it.
-        for (name, layer) in namespaces where layer != .emptyFileSystem || !SandboxProbe.isInChroot {
+        // Where the root cannot be exchanged, the process has a mount namespace nevertheless.
+        for (name, layer) in namespaces where layer != .emptyFileSystem || SandboxProbe.rootIsMount {
             let (own, other) = (link("/proc/self/ns/\(name)"), link("/proc/\(process)/ns/\(name)"))
             #expect((own != other) == probe.layers.contains(layer), "\(name) \(situations)")
         }
     }
 
-    @Test(.enabled(if: !SandboxProbe.isInChroot, "the kernel does not exchange the root of a chroot"))
+    @Test(.enabled(if: SandboxProbe.rootIsMount, "the kernel does not exchange a root that is a folder"))
     func itsRootIsEmptyAndCannotBeWritten() throws {
         guard geteuid() == 0 else { return }
         let probe = try SandboxProbe()
