@@ -17,21 +17,21 @@ final class FileMoveTests: XCTestCase {
     func testAFileMovesAndReplacesNone() throws {
         for (name, move) in Self.ways {
             let folder = try TemporaryFolder()
-            let file = try folder.write("a", Data("a".utf8)).path
-            let other = try folder.write("b", Data("b".utf8)).path
+            let file = ByteString(try folder.write("a", Data("a".utf8)).path)
+            let other = ByteString(try folder.write("b", Data("b".utf8)).path)
             XCTAssertEqual(move(file, to: other), EEXIST, name)
-            XCTAssertEqual(try String(contentsOfFile: other, encoding: .utf8), "b", name)
-            XCTAssertNil(move(file, to: folder.path + "/c"), name)
+            XCTAssertEqual(try String(contentsOfFile: other.description, encoding: .utf8), "b", name)
+            XCTAssertNil(move(file, to: ByteString(folder.path + "/c")), name)
             XCTAssertEqual(try FileManager.default.contentsOfDirectory(atPath: folder.path).sorted(), ["b", "c"], name)
-            XCTAssertEqual(move(file, to: folder.path + "/d"), ENOENT, name)
+            XCTAssertEqual(move(file, to: ByteString(folder.path + "/d")), ENOENT, name)
         }
     }
 
     func testANameThatDiffersInCaseOnlyIsTakenThroughAnother() throws {
         let folder = try TemporaryFolder()
-        let file = try folder.write("a", Data("a".utf8)).path
+        let file = ByteString(try folder.write("a", Data("a".utf8)).path)
         // This name too finds the file, as on a file system that does not tell upper from lower case.
-        let sameFile = folder.path + "/./a"
+        let sameFile = ByteString(folder.path + "/./a")
         let calls = Calls()
         let move = FileMove(renameToUnusedName: { file, place in
             calls.add(place)
@@ -46,24 +46,24 @@ final class FileMoveTests: XCTestCase {
 
     func testAMoveThatFailsLeavesNoSecondName() throws {
         let folder = try TemporaryFolder()
-        let file = try folder.write("a", Data("a".utf8)).path
+        let file = ByteString(try folder.write("a", Data("a".utf8)).path)
         let move = FileMove(
-            renameToUnusedName: { _, _ in EPERM }, unlink: { $0 == file ? EPERM : Glibc.unlink($0) })
-        XCTAssertEqual(move(file, to: folder.path + "/b"), EPERM)
+            renameToUnusedName: { _, _ in EPERM }, unlink: { $0 == file ? EPERM : FileMove().unlink($0) })
+        XCTAssertEqual(move(file, to: ByteString(folder.path + "/b")), EPERM)
         XCTAssertEqual(try FileManager.default.contentsOfDirectory(atPath: folder.path), ["a"])
     }
 
     func testAnotherLinkToTheFileIsNotReplaced() throws {
         let folder = try TemporaryFolder()
-        let file = try folder.write("a", Data("a".utf8)).path
-        XCTAssertEqual(link(file, folder.path + "/A"), 0)
-        XCTAssertEqual(FileMove()(file, to: folder.path + "/A"), EEXIST)
+        let file = ByteString(try folder.write("a", Data("a".utf8)).path)
+        XCTAssertEqual(file.withCString { link($0, folder.path + "/A") }, 0)
+        XCTAssertEqual(FileMove()(file, to: ByteString(folder.path + "/A")), EEXIST)
         XCTAssertEqual(try FileManager.default.contentsOfDirectory(atPath: folder.path).sorted(), ["A", "a"])
     }
 
     private final class Calls: Sendable {
-        private let box = LockBox<[String]>([])
-        var places: [String] { box.withLock { $0 } }
-        func add(_ place: String) { box.withLock { $0.append(place) } }
+        private let box = LockBox<[ByteString]>([])
+        var places: [ByteString] { box.withLock { $0 } }
+        func add(_ place: ByteString) { box.withLock { $0.append(place) } }
     }
 }

@@ -13,7 +13,9 @@ final class GalleryFollowingTests: GTKTestCase {
             let follower = fixture.window.photos.opener.follower
             let folder = fixture.folder.appending(path: "new/inside")
             try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
-            pump("the empty folders") { follower.watchedFolders.contains(folder.path + "/") && !follower.isBusy }
+            pump("the empty folders") {
+                follower.watchedFolders.contains(ByteString(folder.path + "/")) && !follower.isBusy
+            }
             try fixture.write("new/inside/b.png", red: 3)
             pump("the file") { fixture.names == ["a.png", "b.png"] }
         }
@@ -115,7 +117,7 @@ final class GalleryFollowingTests: GTKTestCase {
         try WindowFixture.with(["one/a.png", "two/b.png"]) { fixture in
             fixture.open("one")
             fixture.open("two")
-            let folder = fixture.folder.path + "/two/"
+            let folder = ByteString(fixture.folder.path + "/two/")
             XCTAssertEqual(fixture.window.photos.opener.follower.watchedFolders, [folder])
             fixture.window.photos.closeAll()
             XCTAssertEqual(fixture.window.photos.opener.follower.watchedFolders, [])

@@ -69,7 +69,7 @@ struct GalleryArguments {
 
     private mutating func apply(_ values: [String: String]) throws(Refusal) {
         if let path = values["list"] {
-            do { list = try LocationList(path: path) } catch {
+            do { list = try LocationList(path: ByteString(path)) } catch {
                 throw Refusal(reason: "the list cannot be read: \(error.userDescription)")
             }
         }

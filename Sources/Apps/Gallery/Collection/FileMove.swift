@@ -1,5 +1,6 @@
 import CGallery
 import Glibc
+import WebImageGTK
 
 /// Moves a file to another place on its file system, unless there is a file.
 ///
@@ -7,16 +8,18 @@ import Glibc
 /// where links are missing too, as on some network drives, the check and the move are two steps.
 struct FileMove: Sendable {
     /// Moves a file unless there is one. Returns the error number; 0 on success.
-    var renameToUnusedName: @Sendable (_ file: String, _ place: String) -> Int32 = { file, place in
-        gallery_rename_to_unused_name(file, place)
+    var renameToUnusedName: @Sendable (_ file: ByteString, _ place: ByteString) -> Int32 = { file, place in
+        file.withCString { file in place.withCString { gallery_rename_to_unused_name(file, $0) } }
     }
     /// Gives a file another name beside its own. Returns the error number; 0 on success.
-    var link: @Sendable (_ file: String, _ place: String) -> Int32 = { Glibc.link($0, $1) == 0 ? 0 : errno }
+    var link: @Sendable (_ file: ByteString, _ place: ByteString) -> Int32 = { file, place in
+        file.withCString { file in place.withCString { Glibc.link(file, $0) == 0 ? 0 : errno } }
+    }
     /// Removes a name of a file. Returns the error number; 0 on success.
-    var unlink: @Sendable (_ file: String) -> Int32 = { Glibc.unlink($0) == 0 ? 0 : errno }
+    var unlink: @Sendable (_ file: ByteString) -> Int32 = { $0.withCString { Glibc.unlink($0) == 0 ? 0 : errno } }
 
     /// Returns the error number; `nil` if the file was moved. Blocks the thread.
-    func callAsFunction(_ file: String, to place: String) -> Int32? {
+    func callAsFunction(_ file: ByteString, to place: ByteString) -> Int32? {
         guard let failure = move(file, place) else { return nil }
         guard failure == EEXIST, Self.isSameFile(file, place) else { return failure }
         // The names differ in upper and lower case only, which this file system does not tell apart.
@@ -27,7 +30,7 @@ struct FileMove: Sendable {
         return failure
     }
 
-    private func move(_ file: String, _ place: String) -> Int32? {
+    private func move(_ file: ByteString, _ place: ByteString) -> Int32? {
         var failure = renameToUnusedName(file, place)
         if Self.meansMissing.contains(failure) {
             failure = link(file, place)
@@ -39,17 +42,20 @@ struct FileMove: Sendable {
             }
         }
         guard Self.meansMissing.contains(failure) else { return failure == 0 ? nil : failure }
-        guard access(place, F_OK) != 0 else { return EEXIST }
-        return rename(file, place) == 0 ? nil : errno
+        guard place.withCString({ access($0, F_OK) }) != 0 else { return EEXIST }
+        return file.withCString { file in place.withCString { rename(file, $0) == 0 ? nil : errno } }
     }
 
     /// What calls say that the kernel or the file system does not have.
     private static let meansMissing: Set<Int32> = [ENOSYS, EINVAL, EPERM, ENOTSUP]
 
     /// Whether both names are those of one file, by default one without other links.
-    private static func isSameFile(_ file: String, _ place: String, linkCounts: ClosedRange<nlink_t> = 1...1) -> Bool {
+    private static func isSameFile(
+        _ file: ByteString, _ place: ByteString, linkCounts: ClosedRange<nlink_t> = 1...1
+    ) -> Bool {
         var (first, second) = (stat(), stat())
-        return lstat(file, &first) == 0 && lstat(place, &second) == 0 && first.st_dev == second.st_dev
+        return file.withCString { lstat($0, &first) } == 0 && place.withCString { lstat($0, &second) } == 0
+            && first.st_dev == second.st_dev
             && first.st_ino == second.st_ino && linkCounts.contains(first.st_nlink)
     }
 }

@@ -28,13 +28,13 @@ struct FolderScanner: Sendable {
         return extensions.contains(name[name.index(after: dot)...].lowercased())
     }
 
-    /// Calls `body` with each folder, as ``URL/folderPath`` has it, and the images directly in it, which may be none, in the order that
+    /// Calls `body` with each folder, as ``URL/folder`` has it, and the images directly in it, which may be none, in the order that
     /// users expect of names: 2 before 10. Blocks the thread.
     ///
     /// - Parameter cancellation: stops the scan at the next entry of a folder.
     /// - Returns: the error number if the folder itself cannot be read.
     func scan(
-        _ folder: ByteString, _ cancellation: Cancellation, _ body: (_ folder: String, _ images: [URL]) -> Void
+        _ folder: ByteString, _ cancellation: Cancellation, _ body: (_ folder: ByteString, _ images: [URL]) -> Void
     ) -> Int32? {
         let end = folder.bytes.reversed().drop { $0 == UInt8(ascii: "/") }.count
         let folder = end == 0 ? folder : ByteString(folder.bytes.prefix(end))
@@ -46,7 +46,7 @@ struct FolderScanner: Sendable {
                 continue
             }
             guard !cancellation.isCancelled else { return nil }
-            body((path.hasSuffix("/") ? path : path + "/").description, content.images)
+            body(path.hasSuffix("/") ? path : path + "/", content.images)
             pending += content.folders.reversed()
         }
         return nil
@@ -118,18 +118,4 @@ struct FolderScanner: Sendable {
         names.map { (key: orderKey(of: $0.description), name: $0) }
             .sorted { $0.key.lexicographicallyPrecedes($1.key) }.map(\.name)
     }
-}
-
-extension URL {
-    /// The path of the folder of a file, with a slash at the end.
-    var folderPath: String { folder.description }
-
-    /// The same as the system has it.
-    var folder: ByteString {
-        let path = filePath.bytes
-        return ByteString(path[..<((path.lastIndex(of: UInt8(ascii: "/")) ?? -1) + 1)])
-    }
-
-    /// The name of a file as the system has it.
-    fileprivate var fileName: ByteString { ByteString(filePath.bytes.dropFirst(folder.bytes.count)) }
 }

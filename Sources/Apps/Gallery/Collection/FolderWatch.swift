@@ -5,43 +5,44 @@ import WebImageGTK
 /// Reports changes of the files in folders, until it is released.
 @MainActor final class FolderWatch {
     /// By the path of their folder.
-    private var monitors: [String: ObjectPointer] = [:]
+    private var monitors: [ByteString: ObjectPointer] = [:]
     /// Those that are watched.
-    var folders: Set<String> { Set(monitors.keys) }
+    var folders: Set<ByteString> { Set(monitors.keys) }
     /// How many folders are left out.
     private(set) var leftOutCount = 0
-    private var changed: Set<String> = []
+    private var changed: Set<ByteString> = []
     private var pause: MainLoopCall?
     /// Called with the paths of files whose content has changed, and when any have appeared, left or got another name. Changes shortly
     /// after each other are reported together.
-    private let onChange: @MainActor (_ changed: Set<String>) -> Void
+    private let onChange: @MainActor (_ changed: Set<ByteString>) -> Void
 
     /// An import or a copy makes many changes: 0.3 s without another one end them.
     private static let pauseMilliseconds: UInt32 = 300
     /// The kernel limits the watches of a user, to 8,192 on small machines.
     static let folderLimit = 1_024
 
-    init(onChange: @escaping @MainActor (_ changed: Set<String>) -> Void) { self.onChange = onChange }
+    init(onChange: @escaping @MainActor (_ changed: Set<ByteString>) -> Void) { self.onChange = onChange }
 
     isolated deinit { for monitor in monitors.values { Self.end(monitor) } }
 
     /// Watches these folders and no others, the first by their paths if there are too many. Those that are watched already stay so.
     ///
     /// - Returns: whether folders are watched now that were not before.
-    func watch(_ folders: Set<String>) -> Bool {
+    func watch(_ folders: Set<ByteString>) -> Bool {
         for (folder, monitor) in monitors where !folders.contains(folder) {
             Self.end(monitor)
             monitors[folder] = nil
         }
         let formerCount = monitors.count
-        let new = folders.subtracting(monitors.keys).sorted().prefix(max(0, Self.folderLimit - formerCount))
+        let new = folders.subtracting(monitors.keys)
+            .sorted { $0.bytes.lexicographicallyPrecedes($1.bytes) }.prefix(max(0, Self.folderLimit - formerCount))
         for folder in new { monitors[folder] = makeMonitor(of: folder) }
         leftOutCount = folders.count - monitors.count
         return monitors.count > formerCount
     }
 
-    private func makeMonitor(of folder: String) -> ObjectPointer? {
-        let file = g_file_new_for_path(folder)
+    private func makeMonitor(of folder: ByteString) -> ObjectPointer? {
+        let file = folder.withCString { g_file_new_for_path($0) }
         defer { g_object_unref(UnsafeMutableRawPointer(file)) }
         guard let monitor = g_file_monitor_directory(file, G_FILE_MONITOR_WATCH_MOVES, nil, nil) else { return nil }
         let pointer = ObjectPointer(monitor)
@@ -73,18 +74,18 @@ import WebImageGTK
 
 /// What a `GFileMonitor` tells.
 private struct FileEvent: Sendable {
-    let path: String
+    let path: ByteString
     /// The new path of a file with another name.
-    let otherPath: String?
+    let otherPath: ByteString?
     let kind: GFileMonitorEvent
 
     init(_ file: OpaquePointer?, _ other: OpaquePointer?, _ kind: GFileMonitorEvent) {
-        func path(_ file: OpaquePointer?) -> String? {
+        func path(_ file: OpaquePointer?) -> ByteString? {
             guard let file, let path = g_file_get_path(file) else { return nil }
             defer { g_free(path) }
-            return String(cString: path)
+            return ByteString(cString: path)
         }
-        (self.path, otherPath, self.kind) = (path(file) ?? "", path(other), kind)
+        (self.path, otherPath, self.kind) = (path(file) ?? ByteString(""), path(other), kind)
     }
 }
 

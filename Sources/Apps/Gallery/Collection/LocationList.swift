@@ -10,9 +10,9 @@ struct LocationList: Sendable {
     init(name: String, text: String) { (self.name, self.text) = (name, text) }
 
     /// Reads a file, also a pipe such as that of `<(find …)`, which can be read only once. Blocks the calling thread.
-    init(path: String) throws(WebImageError) {
+    init(path: ByteString) throws(WebImageError) {
         let data = try Data(contentsOfFile: path, allowsStreams: true)
-        self.init(name: path, text: String(decoding: data, as: UTF8.self))
+        self.init(name: path.description, text: String(decoding: data, as: UTF8.self))
     }
 
     /// The images, in order.

@@ -14,8 +14,8 @@ struct LocationReader: Sendable {
     struct Finding: Sendable {
         /// Empty for a folder that has only others.
         let images: [URL]
-        /// The folder that was read, as ``URL/folderPath`` has it; `nil` if the images are not those of a folder.
-        var folder: String?
+        /// The folder that was read, as ``URL/folder`` has it; `nil` if the images are not those of a folder.
+        var folder: ByteString?
     }
 
     typealias Report = @Sendable (Finding) -> Void
@@ -68,7 +68,7 @@ struct LocationReader: Sendable {
     private func readLocal(_ file: ByteString, _ cancellation: Cancellation, _ report: Report) throws(Failure) {
         guard !cancellation.isCancelled else { return }
         var status = stat()
-        // For messages, and for lists and pages.
+        // For messages.
         let path = file.description
         guard file.withCString({ stat($0, &status) }) == 0 else { throw .unreadable(path: path, errorNumber: errno) }
         guard status.st_mode & S_IFMT != S_IFDIR else {
@@ -88,8 +88,8 @@ struct LocationReader: Sendable {
         do throws(WebImageError) {
             urls =
                 isPage
-                ? images(in: try Data(contentsOfFile: path, cancellation: cancellation), of: URL(filePath: path))
-                : try LocationList(path: path).urls
+                ? images(in: try Data(contentsOfFile: file, cancellation: cancellation), of: URL(file: file))
+                : try LocationList(path: file).urls
         } catch { throw .load(error) }
         guard !urls.isEmpty else { throw .noImages(path) }
         report(Finding(images: urls))

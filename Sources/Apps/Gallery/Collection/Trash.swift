@@ -30,8 +30,8 @@ struct Trash: Sendable {
 
     /// Moves the file that was removed last from this place back to it. Blocks the thread.
     func restore(_ file: URL) throws(Failure) {
-        let path = file.path(percentEncoded: false)
-        let paths: Set<String> = [path, Self.resolved(path)]
+        let path = file.filePath
+        let paths: Set<ByteString> = [path, Self.resolved(path)]
         let found = folders(for: Self.resolved(path)).flatMap { entries(of: paths, in: $0) }
         guard let entry = found.max(by: { $0.date < $1.date }) else {
             throw Failure(description: "\(file.displayName) is no longer in the trash.")
@@ -40,73 +40,66 @@ struct Trash: Sendable {
         if let failure = FileMove()(entry.content, to: path) {
             throw Failure(description: "\(file.displayName): \(String(cString: strerror(failure)))")
         }
-        unlink(entry.info)
+        _ = entry.info.withCString { unlink($0) }
     }
 
     private struct Entry {
-        let content: String
-        let info: String
+        let content: ByteString
+        let info: ByteString
         /// As text, which sorts by time.
         let date: String
     }
 
     /// The folders that a file's trash may be in, with the path that the places in it are relative to.
-    private func folders(for path: String) -> [(trash: String, root: String?)] {
+    private func folders(for path: ByteString) -> [(trash: ByteString, root: ByteString?)] {
         let user = String(getuid())
         let root = Self.fileSystemRoot(of: path)
-        let prefix = root == "/" ? "" : root
         return [
-            (dataFolder + "/Trash", nil), (prefix + "/.Trash/" + user, root), (prefix + "/.Trash-" + user, root),
+            (ByteString(dataFolder + "/Trash"), nil), (root + ".Trash/\(user)", root), (root + ".Trash-\(user)", root),
         ]
     }
 
     /// Returns the path without links to folders. GIO writes this one for files that are not on the file system of the home directory.
-    private static func resolved(_ path: String) -> String {
-        guard let slash = path.lastIndex(of: "/"),
-            let folder = realpath(slash == path.startIndex ? "/" : String(path[..<slash]), nil)
-        else { return path }
+    private static func resolved(_ path: ByteString) -> ByteString {
+        guard let folder = path.folder.withCString({ realpath($0, nil) }) else { return path }
         defer { free(folder) }
-        let text = String(cString: folder)
-        return (text == "/" ? "" : text) + path[slash...]
+        return asFolder(ByteString(cString: folder)) + path.fileName
     }
 
-    /// The highest folder on the same file system.
+    private static func asFolder(_ path: ByteString) -> ByteString { path.hasSuffix("/") ? path : path + "/" }
+
+    /// The highest folder on the same file system, with a slash at the end.
     ///
     /// - Parameter path: a path without links to folders.
-    private static func fileSystemRoot(of path: String) -> String {
-        var (folder, status) = (path, stat())
+    private static func fileSystemRoot(of path: ByteString) -> ByteString {
+        var (root, parent, status) = (path.folder, path.folder, stat())
         var device: dev_t?
-        while let slash = folder.lastIndex(of: "/") {
-            let parent = slash == folder.startIndex ? "/" : String(folder[..<slash])
-            guard stat(parent, &status) == 0 else { return folder }
-            if let device, status.st_dev != device { return folder }
-            device = status.st_dev
-            guard parent != "/" else { return "/" }
-            folder = parent
+        while parent.withCString({ stat($0, &status) }) == 0, device == nil || status.st_dev == device {
+            (root, device) = (parent, status.st_dev)
+            parent = ByteString(parent.bytes.dropLast()).folder
         }
-        return "/"
+        return root
     }
 
-    private func entries(of paths: Set<String>, in folder: (trash: String, root: String?)) -> [Entry] {
-        guard let directory = opendir(folder.trash + "/info") else { return [] }
+    private func entries(of paths: Set<ByteString>, in folder: (trash: ByteString, root: ByteString?)) -> [Entry] {
+        guard let directory = (folder.trash + "/info").withCString({ opendir($0) }) else { return [] }
         defer { closedir(directory) }
         var entries: [Entry] = []
         while let item = readdir(directory) {
             let name = withUnsafePointer(to: &item.pointee.d_name) {
-                $0.withMemoryRebound(to: CChar.self, capacity: 256) { String(cString: $0) }
+                $0.withMemoryRebound(to: CChar.self, capacity: 256) { ByteString(cString: $0) }
             }
             let suffix = ".trashinfo"
             guard name.hasSuffix(suffix) else { continue }
             let info = folder.trash + "/info/" + name
-            guard let text = try? String(decoding: Data(contentsOf: URL(filePath: info)), as: UTF8.self),
+            guard let text = (try? Data(contentsOfFile: info)).map({ String(decoding: $0, as: UTF8.self) }),
                 let place = Self.value(of: "Path", in: text).flatMap(Self.unescaped),
                 let date = Self.value(of: "DeletionDate", in: text)
             else { continue }
-            let original =
-                place.hasPrefix("/") ? place : (folder.root.map { $0 == "/" ? "/" : $0 + "/" } ?? "/") + place
+            let original = place.hasPrefix("/") ? place : (folder.root ?? ByteString("/")) + place
             guard paths.contains(original) else { continue }
-            entries.append(
-                Entry(content: folder.trash + "/files/" + name.dropLast(suffix.count), info: info, date: date))
+            let content = folder.trash + "/files/" + ByteString(name.bytes.dropLast(suffix.utf8.count))
+            entries.append(Entry(content: content, info: info, date: date))
         }
         return entries
     }
@@ -117,9 +110,9 @@ struct Trash: Sendable {
         }
     }
 
-    private static func unescaped(_ text: String) -> String? {
+    private static func unescaped(_ text: String) -> ByteString? {
         guard let bytes = g_uri_unescape_string(text, nil) else { return nil }
         defer { g_free(bytes) }
-        return String(cString: bytes)
+        return ByteString(cString: bytes)
     }
 }

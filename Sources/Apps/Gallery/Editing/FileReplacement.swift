@@ -26,15 +26,15 @@ struct FileReplacement: Sendable {
     }
 
     /// The file, without links.
-    let path: String
+    let path: ByteString
     private let status: stat
 
     init(of file: URL) throws(Failure) {
-        guard let resolved = realpath(file.path(percentEncoded: false), nil) else { throw .system(errno) }
+        guard let resolved = file.filePath.withCString({ realpath($0, nil) }) else { throw .system(errno) }
         defer { free(resolved) }
         var status = stat()
         guard stat(resolved, &status) == 0 else { throw .system(errno) }
-        (path, self.status) = (String(cString: resolved), status)
+        (path, self.status) = (ByteString(cString: resolved), status)
     }
 
     /// What the file was like when this value was made.
@@ -48,11 +48,10 @@ struct FileReplacement: Sendable {
         guard isCurrent else { throw .changed }
         guard status.st_nlink == 1 else { throw .hasOtherNames }
         // Renaming needs write access to the folder only. A write-protected file is not replaced.
-        guard access(path, W_OK) == 0 else { throw .system(errno) }
-        let name = path.split(separator: "/").last ?? ""
+        guard path.withCString({ access($0, W_OK) }) == 0 else { throw .system(errno) }
         // Short: the file's own name may be as long as names can be.
-        let draft = String(path.dropLast(name.count)) + ".gallery-\(UInt32.random(in: .min ... .max))"
-        let descriptor = open(draft, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
+        let draft = path.folder + ".gallery-\(UInt32.random(in: .min ... .max))"
+        let descriptor = draft.withCString { open($0, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o600) }
         guard descriptor >= 0 else { throw .system(errno) }
         do throws(Failure) {
             do throws(Failure) {
@@ -66,9 +65,11 @@ struct FileReplacement: Sendable {
             guard close(descriptor) == 0 else { throw .system(errno) }
             // The reading, the rotation and the writing take long enough for other programs.
             guard isCurrent else { throw .changed }
-            guard rename(draft, path) == 0 else { throw .system(errno) }
+            guard draft.withCString({ draft in path.withCString { rename(draft, $0) } }) == 0 else {
+                throw .system(errno)
+            }
         } catch {
-            unlink(draft)
+            _ = draft.withCString { unlink($0) }
             throw error
         }
     }
@@ -87,7 +88,7 @@ struct FileReplacement: Sendable {
         if draft.st_mode & 0o7777 != permissions {
             guard fchmod(descriptor, permissions) == 0 else { throw .system(errno) }
         }
-        let failure = gallery_copy_attributes(path, descriptor)
+        let failure = path.withCString { gallery_copy_attributes($0, descriptor) }
         guard failure == 0 else { throw .system(failure) }
     }
 

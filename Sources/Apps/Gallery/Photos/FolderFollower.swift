@@ -28,8 +28,8 @@ import WebImageGTK
     /// Whether images are being read or put into order.
     var isBusy: Bool { work != nil || check != nil }
 
-    /// As ``URL/folderPath`` has them.
-    var watchedFolders: Set<String> { watch?.folders ?? [] }
+    /// As ``URL/folder`` has them.
+    var watchedFolders: Set<ByteString> { watch?.folders ?? [] }
 
     /// How many folders are not watched, because there are too many.
     var leftOutCount: Int { watch?.leftOutCount ?? 0 }
@@ -56,7 +56,7 @@ import WebImageGTK
     }
 
     /// Reads all folders again if one has changed. Most have not, and a large tree takes long.
-    private func readAgain(ifChanged folders: Set<String>, since start: Date) {
+    private func readAgain(ifChanged folders: Set<ByteString>, since start: Date) {
         guard !folders.isEmpty else { return }
         let former = check
         check = Task { [weak self] in
@@ -65,7 +65,7 @@ import WebImageGTK
             let hasChanged = await WorkQueue.files.run { cancellation in
                 folders.contains { folder in
                     !cancellation.isCancelled
-                        && (LocalFile.modified(URL(filePath: folder)).map { $0 > start - 2 } ?? true)
+                        && (LocalFile.modified(URL(file: folder)).map { $0 > start - 2 } ?? true)
                 }
             }
             guard !Task.isCancelled, let self else { return }
@@ -87,7 +87,7 @@ import WebImageGTK
     private func watchFolders() -> Bool {
         // Those without an image, too: the next image may be in them.
         var folders = Set(places.flatMap(\.folders))
-        for url in session.collection.urls where url.isFileURL { folders.insert(url.folderPath) }
+        for url in session.collection.urls where url.isFileURL { folders.insert(url.folder) }
         let watch = watch ?? FolderWatch { [weak self] in self?.filesDidChange($0) }
         self.watch = watch
         defer { onWatchChange() }
@@ -95,8 +95,8 @@ import WebImageGTK
     }
 
     /// - Parameter changed: the paths of files whose content has changed.
-    private func filesDidChange(_ changed: Set<String>) {
-        let files = Set(changed.map { URL(filePath: $0) }.filter(session.collection.contains))
+    private func filesDidChange(_ changed: Set<ByteString>) {
+        let files = Set(changed.map { URL(file: $0) }.filter(session.collection.contains))
         if !files.isEmpty {
             Task { [session] in
                 // What the program has written is shown already.

@@ -13,13 +13,13 @@ struct FollowedPlace: Sendable {
     }
 
     let extent: Extent
-    /// The folders that were read, as ``URL/folderPath`` has them.
-    fileprivate(set) var folders: Set<String>
+    /// The folders that were read, as ``URL/folder`` has them.
+    fileprivate(set) var folders: Set<ByteString>
 
-    init(_ extent: Extent, folders: Set<String>) { (self.extent, self.folders) = (extent, folders) }
+    init(_ extent: Extent, folders: Set<ByteString>) { (self.extent, self.folders) = (extent, folders) }
 
     /// The folder of a file, without those inside it.
-    init(beside file: URL) { self.init(.folder(beside: file), folders: [file.folderPath]) }
+    init(beside file: URL) { self.init(.folder(beside: file), folders: [file.folder]) }
 
     /// What folders have now.
     struct Reading: Sendable {
@@ -35,7 +35,7 @@ struct FollowedPlace: Sendable {
     /// - Parameter images: those of the collection.
     static func read(_ places: [FollowedPlace], again images: [URL], _ reader: LocationReader) async -> Reading {
         var (places, found) = (places, [[URL]?]())
-        var owners: [String: Int] = [:]
+        var owners: [ByteString: Int] = [:]
         for (index, place) in places.enumerated() {
             for folder in place.folders where owners[folder] == nil { owners[folder] = index }
         }
@@ -51,12 +51,12 @@ struct FollowedPlace: Sendable {
     /// Returns the images and the folders; `nil` if the folder cannot be read.
     private func read(
         known: [URL], _ reader: LocationReader
-    ) async -> (images: [URL], folders: Set<String>)? {
+    ) async -> (images: [URL], folders: Set<ByteString>)? {
         switch extent {
         case .folder(let file):
             return (await reader.images(beside: file, and: known.filter { contains($0) }), folders)
         case .tree(let location):
-            let result = LockBox<(images: [URL], folders: Set<String>)>(([], []))
+            let result = LockBox<(images: [URL], folders: Set<ByteString>)>(([], []))
             do throws(LocationReader.Failure) {
                 try await reader.read(location) { finding in
                     result.withLock { result in
@@ -73,19 +73,19 @@ struct FollowedPlace: Sendable {
         }
     }
 
-    private func contains(_ url: URL) -> Bool { url.isFileURL && folders.contains(url.folderPath) }
+    private func contains(_ url: URL) -> Bool { url.isFileURL && folders.contains(url.folder) }
 
     /// Puts the images that were found where those of their folder were. Blocks the thread.
     ///
     /// - Parameters:
     ///   - found: the images of each folder; `nil` if it could not be read.
     ///   - owners: the index of the place of each folder.
-    private static func merge(_ found: [[URL]?], with images: [URL], _ owners: [String: Int]) -> [URL] {
+    private static func merge(_ found: [[URL]?], with images: [URL], _ owners: [ByteString: Int]) -> [URL] {
         // The places in the order of their first images, and the images that follow each: -1 for those before the first.
         var (sequence, own, others): ([Int], [Int: [URL]], [Int: [URL]]) = ([], [:], [:])
         var last = -1
         for image in images {
-            if image.isFileURL, let owner = owners[image.folderPath] {
+            if image.isFileURL, let owner = owners[image.folder] {
                 if own[owner] == nil { sequence.append(owner) }
                 own[owner, default: []].append(image)
                 last = owner

@@ -98,7 +98,7 @@ struct OpenRequest: Sendable {
                 }
             }
             for location in request.locations where !Task.isCancelled {
-                let folders = LockBox<Set<String>>([])
+                let folders = LockBox<Set<ByteString>>([])
                 do {
                     try await reader.read(location) { finding in
                         if let folder = finding.folder { folders.withLock { _ = $0.insert(folder) } }

@@ -6,15 +6,15 @@ extension GallerySession {
     /// Gives a file another name in its folder, and in the collection.
     func rename(_ file: URL, to name: String) {
         let name = name.trimmed
-        guard name != file.lastPathComponent else { return }
+        guard name != file.displayName else { return }
         guard !name.isEmpty, !name.contains("/"), name != ".", name != ".." else {
             return showToast("“\(name)” cannot be the name of a file")
         }
-        let renamed = file.deletingLastPathComponent().appending(path: name)
+        let renamed = URL(file: file.folder + name)
         fileChanges.run([file]) { [self] in
             let (failure, stamps) = await WorkQueue.files.run { _ in
                 let former = FileStamp(of: file)
-                let failure = FileMove()(file.path(percentEncoded: false), to: renamed.path(percentEncoded: false))
+                let failure = FileMove()(file.filePath, to: renamed.filePath)
                 return (failure, (former, FileStamp(of: renamed)))
             }
             if let failure {

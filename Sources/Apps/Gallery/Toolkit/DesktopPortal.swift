@@ -33,7 +33,7 @@ struct DesktopPortal: Sendable {
     private static let path = "/org/freedesktop/portal/desktop"
 
     /// Shows an image file as the desktop's background, after a preview in which the user agrees.
-    func setWallpaper(_ file: String) async throws(Failure) {
+    func setWallpaper(_ file: ByteString) async throws(Failure) {
         try await call("org.freedesktop.portal.Wallpaper", "SetWallpaperFile", file) { token in
             // No parent window, the file's handle, options.
             "('', handle 0, {'handle_token': <'\(token)'>, 'show-preview': <true>, 'set-on': <'background'>})"
@@ -46,7 +46,7 @@ struct DesktopPortal: Sendable {
     ///
     /// - Parameter arguments: returns them as GVariant's text, for the token of the request.
     private func call(
-        _ interface: String, _ method: String, _ file: String, _ arguments: @escaping @Sendable (String) -> String
+        _ interface: String, _ method: String, _ file: ByteString, _ arguments: @escaping @Sendable (String) -> String
     ) async throws(Failure) {
         let result: Result<Void, Failure> = await withCheckedContinuation { continuation in
             WorkQueue.files.submit { [busAddress] in
@@ -61,7 +61,7 @@ struct DesktopPortal: Sendable {
 
     /// Sends the message, and has `answer` get the response. Blocks the thread.
     private static func send(
-        _ interface: String, _ method: String, _ file: String, _ arguments: (String) -> String, _ address: String?,
+        _ interface: String, _ method: String, _ file: ByteString, _ arguments: (String) -> String, _ address: String?,
         _ answer: Answer
     ) throws(Failure) {
         let connection = try connect(address)
@@ -70,7 +70,7 @@ struct DesktopPortal: Sendable {
         defer { g_object_unref(connection.address) }
         let token = "gallery\(UInt32.random(in: .min ... .max))"
         try answer.subscribe(connection, token)
-        let descriptor = open(file, O_RDONLY | O_CLOEXEC)
+        let descriptor = file.withCString { open($0, O_RDONLY | O_CLOEXEC) }
         guard descriptor >= 0 else { throw .failed(String(cString: strerror(errno))) }
         defer { close(descriptor) }
         let files = g_unix_fd_list_new()

@@ -1,5 +1,6 @@
 import FoundationEssentials
 import Glibc
+import WebImageGTK
 
 /// Tells whether a file has changed: which file it is, its size, and when it was changed last.
 struct FileStamp: Sendable, Hashable {
@@ -15,16 +16,12 @@ struct FileStamp: Sendable, Hashable {
     }
 
     /// `nil` with an error number if the file cannot be found. Follows links. Blocks the thread.
-    init?(path: String) {
+    init?(path: ByteString) {
         var status = stat()
-        guard stat(path, &status) == 0 else { return nil }
+        guard path.withCString({ stat($0, &status) }) == 0 else { return nil }
         self.init(status)
     }
 
     /// Like the initializer above, for a file URL.
-    init?(of file: URL) {
-        var status = stat()
-        guard file.filePath.withCString({ stat($0, &status) }) == 0 else { return nil }
-        self.init(status)
-    }
+    init?(of file: URL) { self.init(path: file.filePath) }
 }

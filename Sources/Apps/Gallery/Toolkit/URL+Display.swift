@@ -20,12 +20,6 @@ extension URL {
     /// The path of a file, as users write it; otherwise ``displayText``.
     var locationText: String { isFileURL ? filePath.description : displayText }
 
-    /// The path of a file as the system has it: bytes, which Foundation knows only if they are UTF-8.
-    var filePath: ByteString { ByteString(fileURL: self) ?? ByteString(path(percentEncoded: false)) }
-
-    /// Creates the URL of a file. A path in UTF-8 is as Foundation codes it.
-    init(file path: ByteString) { self = path.text.map { URL(filePath: $0) } ?? path.fileURL }
-
     /// Whether the URL contains the file.
     var isData: Bool { scheme?.lowercased() == "data" }
 

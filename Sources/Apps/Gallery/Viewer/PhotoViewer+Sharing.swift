@@ -93,8 +93,10 @@ extension PhotoViewer {
 
     func copyLink() {
         guard let url = currentURL else { return }
-        Clipboard.copy(url.isFileURL ? url.path(percentEncoded: false) : url.absoluteString, of: widget)
-        session.showToast(url.isFileURL ? "Path copied" : "Link copied")
+        // A text cannot have a path that is not UTF-8.
+        let path = url.isFileURL ? url.filePath.text : nil
+        Clipboard.copy(path ?? url.absoluteString, of: widget)
+        session.showToast(path == nil ? "Link copied" : "Path copied")
     }
 
     /// Returns an image as a texture and as its location, for the clipboard or a drag. The caller owns the provider.

@@ -14,15 +14,15 @@ extension PhotoViewer {
         // Others are not known to all desktops.
         if format != .jpeg, format != .png { export.format = .jpeg }
         do throws(PhotoExport.Failure) {
-            let file = try await Self.wallpaperFile(of: url, export, session.manager)
+            let (file, folder) = try await Self.wallpaperFile(of: url, export, session.manager)
             do throws(DesktopPortal.Failure) {
-                try await portal.setWallpaper(file.path)
+                try await portal.setWallpaper(file.filePath)
                 session.showToast("\(url.displayName) is the wallpaper")
             } catch .cancelled {
             } catch {
                 session.showToast("The wallpaper was not set: \(error)")
             }
-            if let folder = file.folder { await WorkQueue.files.run { _ in Self.remove(file.path, folder) } }
+            if let folder { await WorkQueue.files.run { _ in Self.remove(file, folder) } }
         } catch {
             session.showToast("The wallpaper was not set: \(error)")
         }
@@ -31,19 +31,16 @@ extension PhotoViewer {
     /// Returns the file itself, or a copy in a folder that is to be removed. The desktop makes a copy of its own.
     private static func wallpaperFile(
         of url: URL, _ export: PhotoExport, _ manager: WebImageManager
-    ) async throws(PhotoExport.Failure) -> (path: String, folder: String?) {
-        if url.isFileURL, export.format == nil, export.quarterTurns == 0 {
-            return (url.path(percentEncoded: false), nil)
-        }
+    ) async throws(PhotoExport.Failure) -> (file: URL, folder: String?) {
+        if url.isFileURL, export.format == nil, export.quarterTurns == 0 { return (url, nil) }
         let folder = await WorkQueue.files.run { _ in makeFolder() }
         guard let folder else { throw .file("No temporary folder can be made") }
-        let path = folder + "/wallpaper"
-        do throws(PhotoExport.Failure) { try await export.write(url, to: URL(filePath: path), manager: manager) } catch
-        {
-            await WorkQueue.files.run { _ in remove(path, folder) }
+        let file = URL(filePath: folder + "/wallpaper")
+        do throws(PhotoExport.Failure) { try await export.write(url, to: file, manager: manager) } catch {
+            await WorkQueue.files.run { _ in remove(file, folder) }
             throw error
         }
-        return (path, folder)
+        return (file, folder)
     }
 
     private nonisolated static func makeFolder() -> String? {
@@ -52,8 +49,8 @@ extension PhotoViewer {
         return mkdtemp(&pattern).map { String(cString: $0) }
     }
 
-    private nonisolated static func remove(_ path: String, _ folder: String) {
-        unlink(path)
+    private nonisolated static func remove(_ file: URL, _ folder: String) {
+        _ = file.filePath.withCString { unlink($0) }
         rmdir(folder)
     }
 }

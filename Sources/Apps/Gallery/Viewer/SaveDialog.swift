@@ -148,7 +148,7 @@ import WebImageGTK
         web_image_file_chooser_set_name(chooser.opaque, export.fileName(for: url, original: originalFormat))
         if url.isFileURL {
             let folder = ObjectPointer(
-                url.deletingLastPathComponent().filePath.withCString { g_file_new_for_path($0) })
+                url.folder.withCString { g_file_new_for_path($0) })
             web_image_file_chooser_set_folder(chooser.opaque, folder.opaque)
             g_object_unref(folder.address)
         }

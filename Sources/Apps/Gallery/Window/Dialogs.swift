@@ -37,7 +37,7 @@ import WebImageGTK
 
     /// Asks for the new name of a file.
     func askForName(of file: URL, _ body: @escaping @MainActor (String) -> Void) {
-        let name = file.lastPathComponent
+        let name = file.displayName
         let entry = ask("Rename", "The new name of \(file.displayName)", "Name", "_Rename", body).set("text", name)
         // The ending stays, if the user just writes.
         let stem = name.lastIndex(of: ".").map { name[..<$0].unicodeScalars.count } ?? -1

@@ -11,11 +11,13 @@ extension Data {
     ///     file is read.
     ///   - cancellation: checked before each part of a megabyte.
     package init(
-        contentsOfFile path: String, upTo limit: Int = .max, allowsStreams: Bool = false,
+        contentsOfFile file: ByteString, upTo limit: Int = .max, allowsStreams: Bool = false,
         cancellation: Cancellation? = nil
     ) throws(WebImageError) {
+        // For errors.
+        let path = file.description
         // Nonblocking, so that opening a pipe that is refused does not wait for a writer.
-        let descriptor = open(path, O_RDONLY | O_CLOEXEC | (allowsStreams ? 0 : O_NONBLOCK))
+        let descriptor = file.withCString { open($0, O_RDONLY | O_CLOEXEC | (allowsStreams ? 0 : O_NONBLOCK)) }
         guard descriptor >= 0 else { throw .file(path: path, errno: errno) }
         defer { close(descriptor) }
         var status = stat()
@@ -39,6 +41,15 @@ extension Data {
             if count == 0 { break }
         }
         self = bytes.release()
+    }
+
+    /// Like the initializer above, for a path in UTF-8.
+    package init(
+        contentsOfFile path: String, upTo limit: Int = .max, allowsStreams: Bool = false,
+        cancellation: Cancellation? = nil
+    ) throws(WebImageError) {
+        try self.init(
+            contentsOfFile: ByteString(path), upTo: limit, allowsStreams: allowsStreams, cancellation: cancellation)
     }
 }
 

@@ -15,24 +15,26 @@ package enum EXIFExcerpt {
     /// - Parameter cancellation: stops the reading at the next chunk or box.
     /// - Throws: ``WebImageError/file(path:errno:)`` and ``WebImageError/cancelled``.
     package static func read(
-        _ path: String, _ cancellation: Cancellation = Cancellation()
+        _ file: ByteString, _ cancellation: Cancellation = Cancellation()
     ) throws(WebImageError) -> Data {
+        // For errors.
+        let path = file.description
         // Nonblocking, so that opening a pipe does not wait for a writer.
-        let descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
+        let descriptor = file.withCString { open($0, O_RDONLY | O_CLOEXEC | O_NONBLOCK) }
         guard descriptor >= 0 else { throw .file(path: path, errno: errno) }
         defer { close(descriptor) }
         var status = stat()
         guard fstat(descriptor, &status) == 0 else { throw .file(path: path, errno: errno) }
         guard status.st_mode & S_IFMT == S_IFREG else { throw .file(path: path, errno: EOPNOTSUPP) }
-        let file = Source(descriptor: descriptor, byteCount: Int(status.st_size))
-        guard let start = file.bytes(at: 0, count: startByteCount) else {
-            throw .file(path: path, errno: file.byteCount == 0 ? ENODATA : EIO)
+        let source = Source(descriptor: descriptor, byteCount: Int(status.st_size))
+        guard let start = source.bytes(at: 0, count: startByteCount) else {
+            throw .file(path: path, errno: source.byteCount == 0 ? ENODATA : EIO)
         }
-        guard start.count < file.byteCount else { return start }
+        guard start.count < source.byteCount else { return start }
         if start.bytes.hasText("RIFF", at: 0), start.bytes.hasText("WEBP", at: 8) {
-            return try chunks(of: file, start, cancellation) ?? start
+            return try chunks(of: source, start, cancellation) ?? start
         }
-        return start.bytes.hasText("ftyp", at: 4) ? try items(of: file, cancellation) ?? start : start
+        return start.bytes.hasText("ftyp", at: 4) ? try items(of: source, cancellation) ?? start : start
     }
 
     /// Where most formats have EXIF.
