@@ -152,7 +152,9 @@ final class GalleryCropTests: GTKTestCase {
             fixture.open(urls)
             fixture.settle()
             fixture.run("crop")
+            XCTAssertTrue(fixture.viewer.crop.isActive)
             fixture.run("next")
+            XCTAssertEqual(fixture.viewer.index, 1)
             XCTAssertFalse(fixture.viewer.crop.isActive)
         }
     }

@@ -330,6 +330,9 @@ final class GalleryPageTests: GTKTestCase {
                 defer { fixture.close() }
                 XCTAssertTrue(page.isComplete)
                 XCTAssertGreaterThan(page.slots.count, 10)
+                // Those out of sight are idle, which is complete, too.
+                let loadedCount = page.slots.count { if case .loaded = $0.loadState { true } else { false } }
+                XCTAssertGreaterThan(loadedCount, 5)
             }
         }
     }

@@ -79,14 +79,32 @@ final class GalleryWindowTests: GTKTestCase {
         }
     }
 
+    /// How many places of pages have none.
+    @MainActor private static func emptyBinCount(in widget: UnsafeMutablePointer<GtkWidget>) -> Int {
+        var count = 0
+        let pointer = ObjectPointer(widget)
+        if pointer.isInstance(of: adw_bin_get_type()), adw_bin_get_child(pointer.as()) == nil { count += 1 }
+        var next = gtk_widget_get_first_child(widget)
+        while let child = next {
+            count += emptyBinCount(in: child)
+            next = gtk_widget_get_next_sibling(child)
+        }
+        return count
+    }
+
     func testPartsAreMadeWhenTheyAreShown() throws {
         try WindowFixture.withImages { fixture in
             let window = fixture.window
-            for page in [GalleryWindow.Page.statistics, .learn(nil), .photos] {
+            XCTAssertEqual(Self.emptyBinCount(in: window.widget.widget), 2)
+            for (page, emptyCount) in [(GalleryWindow.Page.statistics, 1), (.learn(nil), 0), (.photos, 0)] {
                 window.show(page)
                 pump(page.name) { window.isSettled }
                 XCTAssertEqual(window.shownPage, page.name)
+                XCTAssertEqual(Self.emptyBinCount(in: window.widget.widget), emptyCount, page.name)
             }
+            XCTAssertNil(adw_flap_get_flap(window.flap.opaque))
+            window.inspect()
+            XCTAssertNotNil(adw_flap_get_flap(window.flap.opaque))
         }
     }
 
@@ -99,10 +117,12 @@ final class GalleryWindowTests: GTKTestCase {
             pump("the request") { loader.lastLoad(of: url) != nil }
             window.view(3)
             gtk_window_destroy(window.widget.as())
-            loader.lastLoad(of: url)?.answer(.red)
+            try XCTUnwrap(loader.lastLoad(of: url)).answer(.red)
             // The fixture takes the window's messages.
             window.showToast("late")
             pumpUntilIdle()
+            pump("the end of all loads") { !fixture.session.manager.isRunning }
+            XCTAssertNotNil(fixture.session.loads.record(of: url), "the load has ended")
         }
     }
 

@@ -139,6 +139,7 @@ final class WebButtonTests: GTKTestCase {
             window.close()
             XCTAssertNil(weakButton)
             pump("six cancels") { outcomes.errors.count == 6 }
+            XCTAssertFalse(fixture.loader.loads.isEmpty)
             XCTAssertTrue(fixture.loader.loads.allSatisfy(\.isCancelled))
         }
     }

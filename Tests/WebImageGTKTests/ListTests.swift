@@ -12,6 +12,7 @@ final class WebPictureFactoryTests: GTKTestCase {
             let list = swatches.makeGrid(rowCount: 100_000)
             defer { list.window.close() }
             XCTAssertFalse(list.pictures.isEmpty)
+            XCTAssertGreaterThan(list.visibleCells.count, 4)
             XCTAssertTrue(list.visibleCells.allSatisfy { $0.picture.loadState != .idle })
 
             // Slowly, quickly, and at once to the other end.
