@@ -40,14 +40,13 @@ import Testing
         }
     }
 
-    @Test(arguments: ["plain", "nobody", "no-user-namespace"]) func itHasItsOwnNamespaces(situations: String) throws {
-        // The links of such a process are readable with CAP_SYS_PTRACE only.
-        guard geteuid() == 0 else { return }
+    /// The links of such a process are readable with CAP_SYS_PTRACE only.
+    @Test(.enabled(if: geteuid() == 0, "needs root"), arguments: ["plain", "nobody", "no-user-namespace"])
+    func itHasItsOwnNamespaces(situations: String) throws {
         let probe = try SandboxProbe(situations)
         let process = try probe.innerPid()
         guard link("/proc/\(process)/ns/net") != nil else {
-            Issue.record("links of other processes cannot be read here", severity: .warning)
-            return
+            try Test.cancel("links of other processes cannot be read here")
         }
         let namespaces: [(String, SandboxLayer)] = [
             ("user", .userNamespace), ("net", .networkNamespace), ("ipc", .ipcNamespace), ("pid", .processNamespace),
@@ -60,15 +59,15 @@ import Testing
         }
     }
 
-    @Test(.enabled(if: SandboxProbe.rootIsMount, "the kernel does not exchange a root that is a folder"))
+    @Test(
+        .enabled(if: SandboxProbe.rootIsMount, "the kernel does not exchange a root that is a folder"),
+        .enabled(if: geteuid() == 0, "needs root"))
     func itsRootIsEmptyAndCannotBeWritten() throws {
-        guard geteuid() == 0 else { return }
         let probe = try SandboxProbe()
         let process = try probe.innerPid()
         #expect(probe.layers.contains(.emptyFileSystem))
         guard let names = entries("/proc/\(process)/root/") else {
-            Issue.record("the root of other processes cannot be read here", severity: .warning)
-            return
+            try Test.cancel("the root of other processes cannot be read here")
         }
         #expect(names.isEmpty)
         var (root, folder) = (stat(), stat())
@@ -80,7 +79,7 @@ import Testing
     }
 
     @Test(arguments: ["plain", "groups docker", "nobody flatpak"]) func itHasNoPrivileges(situations: String) throws {
-        guard geteuid() == 0 || situations == "plain" else { return }
+        guard geteuid() == 0 || situations == "plain" else { try Test.cancel("needs root") }
         let probe = try SandboxProbe(situations)
         // The supervisor drops its privileges before it does anything for the program.
         #expect(probe.limit(memoryByteCount: 1 << 20))
@@ -107,7 +106,7 @@ import Testing
     @Test(arguments: ["plain", "docker"] + SandboxProbe.withoutProc) func itsResourcesAreLimited(situations: String)
         throws
     {
-        guard geteuid() == 0 || situations == "plain" else { return }
+        guard geteuid() == 0 || situations == "plain" else { try Test.cancel("needs root") }
         let probe = try SandboxProbe(situations)
         let lines = try SandboxProbe.contents("/proc/\(try probe.innerPid())/limits").split(separator: "\n").dropFirst()
         let limits: [String: [Int]] = lines.reduce(into: [:]) { limits, line in
@@ -151,15 +150,13 @@ import Testing
         #expect(probe.inheritance["group"] == ["own"])
     }
 
-    @Test func theSupervisorHoldsOnlyItsControl() throws {
-        guard geteuid() == 0 else { return }
+    @Test(.enabled(if: geteuid() == 0, "needs root")) func theSupervisorHoldsOnlyItsControl() throws {
         let probe = try SandboxProbe()
         #expect(probe.limit(memoryByteCount: 1 << 20))
         guard let supervisor = entries("/proc/\(probe.process.pid)/fd"),
             let inner = entries("/proc/\(try probe.innerPid())/fd")
         else {
-            Issue.record("descriptors of other processes cannot be read here", severity: .warning)
-            return
+            try Test.cancel("descriptors of other processes cannot be read here")
         }
         #expect(supervisor == ["4"])
         // The last three are the probe's own.
@@ -176,7 +173,7 @@ import Testing
 
     @Test(arguments: ["plain", "no-new-namespaces", "nobody no-new-namespaces"])
     func itEndsWithTheProgram(situations: String) throws {
-        guard geteuid() == 0 || situations == "plain" else { return }
+        guard geteuid() == 0 || situations == "plain" else { try Test.cancel("needs root") }
         let path = try #require(IsolatedDecoding.Configuration(decoder: "SandboxProbe").path)
         let stream = try #require(popen("exec \(path) --program \"\(situations)\"", "re"))
         defer { pclose(stream) }
@@ -197,7 +194,7 @@ import Testing
     }
 
     @Test(arguments: ["plain", "no-new-namespaces"]) func itEndsWithItsSupervisor(situations: String) throws {
-        guard geteuid() == 0 || situations == "plain" else { return }
+        guard geteuid() == 0 || situations == "plain" else { try Test.cancel("needs root") }
         let probe = try SandboxProbe(situations)
         _ = try probe.lines("ignore")
         let inner = host_open_process(Int32(try probe.innerPid()))
@@ -208,7 +205,7 @@ import Testing
     }
 
     @Test(arguments: ["plain", "no-new-namespaces"]) func theSupervisorEndsAsTheProcessDoes(situations: String) throws {
-        guard geteuid() == 0 || situations == "plain" else { return }
+        guard geteuid() == 0 || situations == "plain" else { try Test.cancel("needs root") }
         let probe = try SandboxProbe(situations)
         try probe.send("crash")
         #expect(try probe.receive() == nil)
@@ -217,7 +214,7 @@ import Testing
     }
 
     @Test(arguments: ["plain", "docker", "nobody flatpak"]) func itsPriorityIsLowered(situations: String) throws {
-        guard geteuid() == 0 || situations == "plain" else { return }
+        guard geteuid() == 0 || situations == "plain" else { try Test.cancel("needs root") }
         let probe = try SandboxProbe(situations)
         _ = try probe.lines("threads")
         let process = try probe.innerPid()

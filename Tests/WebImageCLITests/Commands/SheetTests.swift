@@ -43,9 +43,8 @@ import WebImageCore
         #expect(run.output.hasPrefix("1 image: "), "\(run.output)\(run.errors)")
     }
 
-    @Test func drawsNamesBelow() async throws {
-        // Programs with other formats have SVG as well.
-        guard try await tool.canWrite("avif") else { return }
+    /// Programs with other formats have SVG as well.
+    @Test(Tool.canWrite(.avif)) func drawsNamesBelow() async throws {
         let image = try await sheet("--columns", "5", "--gap", "10")
         let height = SheetLayout(
             count: 5, cell: PixelSize(width: 64, height: 48), columns: 5, gap: 10, hasNames: true

@@ -163,13 +163,10 @@ import WebImageTestSupport
         #expect(tool.names(in: "") == ["a.jpg"])
     }
 
-    @Test func withoutTheDecoderNothingIsDecodedNorRemembered() async throws {
+    @Test(.enabled(if: !RunningTool.isDecoderInstalled, "webimage-decoder is installed"))
+    func withoutTheDecoderNothingIsDecodedNorRemembered() async throws {
         let program = tool.path("webimage")
         try FileManager.default.copyItem(atPath: RunningTool.program.path, toPath: program)
-        let installed = ["/usr/local/libexec/webimage", "/usr/libexec/webimage"]
-        guard !installed.contains(where: { FileManager.default.fileExists(atPath: "\($0)/webimage-decoder") }) else {
-            return
-        }
         let path = try tool.write(TestImage().data(.png), to: "a.png")
         let run = try await tool.run(program: [program, "thumbnail", path, "thumbnails/", "normal"])
         #expect(run.status == 1 && run.errors.contains("webimage-decoder is not in "))
@@ -220,8 +217,7 @@ import WebImageTestSupport
         try checkPeak(of: file, size)
     }
 
-    @Test func aLargeJPEG2000IsNeverInMemoryAsAWhole() async throws {
-        guard try await tool.canWrite("jp2") else { return }
+    @Test(Tool.canWrite(.jpeg2000)) func aLargeJPEG2000IsNeverInMemoryAsAWhole() async throws {
         let size = PixelSize(width: 6000, height: 4500)
         let bitmap = try tool.write(Self.bitmap(.pnm, size), to: "a.pbm")
         #expect(try await tool.run("convert", bitmap, "a.jp2").status == 0)

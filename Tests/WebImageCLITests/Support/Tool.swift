@@ -1,5 +1,6 @@
 import Foundation
-import WebImageCore
+import Testing
+import WebImage
 import WebImageTestSupport
 
 /// The built `webimage`, run with its own home directory.
@@ -51,16 +52,18 @@ final class Tool: Sendable {
         try await run(program: ["/bin/bash", "-c", "tool=$1\n" + script, "bash", RunningTool.program.path])
     }
 
-    /// Runs it as a user who owns nothing until it exits. `nil` where that is not possible.
-    func run(asStranger arguments: [String]) async throws -> ToolRun? {
+    /// Runs it as a user who owns nothing until it exits; see ``canBeAStranger``.
+    func run(asStranger arguments: [String]) async throws -> ToolRun {
         guard geteuid() == 0 else { return try await run(arguments) }
-        let launcher = ["/usr/bin/setpriv", "--reuid=65534", "--regid=65534", "--clear-groups"]
-        func start(_ arguments: [String]) throws -> RunningTool {
-            try RunningTool(arguments, launcher: launcher, home: directory.path, workingDirectory: "/")
-        }
-        guard try await start(["--version"]).wait().status == 0 else { return nil }
-        return try await start(arguments).wait()
+        let tool = try RunningTool(
+            arguments, launcher: Self.strangersLauncher, home: directory.path, workingDirectory: "/")
+        return try await tool.wait()
     }
+
+    private static let strangersLauncher = ["/usr/bin/setpriv", "--reuid=65534", "--regid=65534", "--clear-groups"]
+
+    /// Whether the tool can run as a user who owns nothing: the rights may be missing, or the folder of the tool be closed.
+    static let canBeAStranger = geteuid() != 0 || exits(strangersLauncher + [RunningTool.program.path, "--version"])
 
     /// Runs it under strace until it exits. The trace contains the network calls of all threads.
     func runTracingNetwork(_ arguments: String...) async throws -> (run: ToolRun, trace: String) {
@@ -73,18 +76,25 @@ final class Tool: Sendable {
     }
 
     /// Whether strace is installed and may trace other processes.
-    static let canTrace: Bool = {
+    static let canTrace = exits(["/usr/bin/strace", "-o", "/dev/null", "/bin/true"])
+
+    /// Runs a program, and returns whether its status is 0.
+    private static func exits(_ command: [String]) -> Bool {
         let process = Process()
-        process.executableURL = URL(filePath: "/usr/bin/strace")
-        process.arguments = ["-o", "/dev/null", "/bin/true"]
-        process.standardError = FileHandle.nullDevice
+        process.executableURL = URL(filePath: command[0])
+        process.arguments = Array(command.dropFirst())
+        (process.standardOutput, process.standardError) = (FileHandle.nullDevice, FileHandle.nullDevice)
         guard (try? process.run()) != nil else { return false }
         process.waitUntilExit()
         return process.terminationStatus == 0
-    }()
+    }
 
-    /// Whether it was built with a format, by its name.
-    func canWrite(_ format: String) async throws -> Bool { try await run("convert", "--help").output.contains(format) }
+    /// The trait of tests that need formats of libraries, with which the tool may be built.
+    static func canWrite(_ formats: ImageFormat...) -> ConditionTrait {
+        .enabled(
+            if: formats.allSatisfy { CodecRegistry.shared.canEncode($0) },
+            "needs \(formats.map(\.name).joined(separator: " and "))")
+    }
 
     /// Writes a file into ``directory`` and returns its path.
     func write(_ data: Data, to name: String) throws -> String {
@@ -203,6 +213,11 @@ final class RunningTool: Sendable {
             let handle = FileHandle(forWritingAtPath: path)
         else { throw ToolError("\(path) cannot be written") }
         return handle
+    }
+
+    /// Whether `webimage-decoder` is where programs find it that have none beside them.
+    static let isDecoderInstalled = ["/usr/local/libexec/webimage", "/usr/libexec/webimage"].contains {
+        FileManager.default.fileExists(atPath: "\($0)/webimage-decoder")
     }
 
     /// Beside the test program.

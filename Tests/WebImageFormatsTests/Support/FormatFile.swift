@@ -109,4 +109,6 @@ struct FormatFiles {
 
     static let made = LibraryFormat.allCases.filter { $0.isBuilt && ($0 != .heic || canWriteHEIC) }
     static let written = made.filter { $0 != .svg }
+    /// Those with the boxes of ISO's media files.
+    static let media = made.filter { $0 == .avif || $0 == .heic }
 }
