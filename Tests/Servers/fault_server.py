@@ -31,6 +31,7 @@ path names the behaviour, the rest is free, so that each test can count its own 
     /endless-headers/...          header fields until the client goes
     /large-header/...?size=N      one field of N bytes, then as /bytes?size=10
     /many-headers/...?count=N     N fields, then as /bytes?size=10
+    /old/...                      10 bytes over HTTP/1.0
     /not-http/...  /bad-status/...  another protocol's greeting; a status line without a number
     /not-modified/...             304 to whatever was asked
     /gzip-bomb/...?size=N         N zeros, gzip-coded, whatever was asked for; its length is that of the coded bytes
@@ -329,6 +330,10 @@ class Exchange:
         self.send(b"SSH-2.0-OpenSSH_9.2p1 Debian-2\r\n")
         return False
 
+    def old(self):
+        self.send(b"HTTP/1.0 200 OK\r\nContent-Type: image/png\r\nContent-Length: 10\r\n\r\n" + pattern(10))
+        return False
+
     def bad_status(self):
         self.send(b"HTTP/1.1 fine\r\nContent-Length: 10\r\n\r\n" + pattern(10))
         return False
@@ -471,7 +476,7 @@ BEHAVIOURS = {
     "bytes", "empty", "no_content", "html", "status", "echo", "mirror", "redirect", "redirect_loop", "redirect_chain", "held",
     "cut_body", "short_length", "cut_headers", "reset", "reset_body", "stall_headers", "stall_body", "drip", "chunked",
     "cut_chunked", "endless", "huge_length", "reset_headers", "endless_chunked", "endless_headers", "large_header",
-    "many_headers", "not_http", "bad_status", "not_modified", "gzip_bomb", "digest", "send_answer",
+    "many_headers", "not_http", "old", "bad_status", "not_modified", "gzip_bomb", "digest", "send_answer",
     "short_picture", "drip_head", "informational", "flaky", "coded_transfer", "endless_trailers", "ranges",
 }
 

@@ -6,6 +6,7 @@
 #   ca           the authority; trusted only where a test says so
 #   valid        for 127.0.0.1, localhost and a few names below it
 #   expired      the same, but its time has passed
+#   not-yet-valid  the same, but its time has not begun
 #   wrong-host   for another server
 #   self-signed  for the right server, without an authority
 #
@@ -51,6 +52,7 @@ yesterday=$(date -u -d yesterday +%Y%m%d%H%M%SZ)
 tomorrow=$(date -u -d tomorrow +%Y%m%d%H%M%SZ)
 issue valid "$names" "$yesterday" "$tomorrow"
 issue expired "$names" 20200101000000Z 20200201000000Z
+issue not-yet-valid "$names" "$tomorrow" "$(date -u -d '2 days' +%Y%m%d%H%M%SZ)"
 issue wrong-host DNS:other.example "$yesterday" "$tomorrow"
 key self-signed
 openssl req -new -x509 -key self-signed.key -days 1 -subj /CN=self-signed -addext "subjectAltName = $names" \

@@ -73,6 +73,42 @@ import WebImageTestSupport
         #expect(fixture.player.droppedFrameCount == 0)
     }
 
+    /// The limits that programs set are those of all players that have no pools of their own.
+    @Test func theLimitsOfPlayersAreThoseOfTheSharedPools() async throws {
+        defer { (AnimationPlayer.frameByteLimit, AnimationPlayer.animationByteLimit) = (nil, .max) }
+        AnimationPlayer.frameByteLimit = 1 << 20
+        #expect(AnimationPlayer.frameByteLimit == 1 << 20 && AnimationPlayer.animationByteLimit == .max)
+        let clock = ManualTimerClock()
+        let player = AnimationPlayer(try AnimatedImage(NumberedSource(30)), clock: clock)
+        #expect(player.cachedFrameCount == 0)
+        player.play()
+        while player.cachedFrameCount < 30, !Task.isCancelled {
+            clock.advance(by: .milliseconds(100))
+            await Task.yield()
+        }
+        AnimationPlayer.animationByteLimit = 10 * frame
+        #expect(player.cachedFrameCount == 10)
+        AnimationPlayer.frameByteLimit = 5 * frame
+        #expect(player.cachedFrameCount == 5)
+    }
+
+    @Test func removedFramesAreDecodedAgain() throws {
+        let source = NumberedSource(30)
+        let fixture = try PlayerFixture(source)
+        fixture.player.play()
+        fixture.advance(40)
+        #expect(fixture.player.cachedFrameCount == 30)
+        _ = fixture.frames()
+        let decodedCount = source.log.asked.count
+        fixture.player.removeCachedFrames()
+        #expect(fixture.player.cachedFrameCount < 3)
+        fixture.advance(40)
+        #expect(fixture.player.cachedFrameCount == 30)
+        #expect(source.log.asked.count >= decodedCount + 27)
+        #expect(fixture.frames() == (41...80).map { $0 % 30 })
+        #expect(fixture.player.droppedFrameCount == 0)
+    }
+
     @Test func aLowerLimitTakesEffectImmediately() throws {
         let fixture = try PlayerFixture(NumberedSource(30))
         fixture.player.play()

@@ -108,6 +108,24 @@ import WebImageTestSupport
         #expect((0..<10).map { image.pixels[$0, 0].w > 0 } == [1, 0, 1, 1, 0, 1, 1, 0, 1, 1].map { $0 == 1 })
     }
 
+    /// Half the width before the first point: the middle and a corner of the end.
+    @Test(arguments: [(LineCap.butt, [false, false]), (.round, [true, false]), (.square, [true, true])])
+    func linesEndAsTheirCapSays(cap: LineCap, isDrawn: [Bool]) throws {
+        var line = Path()
+        line.move(to: Point(x: 20, y: 5))
+        line.line(to: Point(x: 40, y: 5))
+        let image = try Image(size: PointSize(width: 60, height: 10)) { context in
+            context.stroke(line, with: .color(.black), width: 10, cap: cap)
+        }
+        #expect([5, 0].map { image.pixels[15, $0].w > 200 } == isDrawn)
+        #expect(image.pixels[14, 5].w == 0 && image.pixels[20, 0].w == 255)
+        guard cap == .butt else { return }
+        let standard = try Image(size: PointSize(width: 60, height: 10)) { context in
+            context.stroke(line, with: .color(.black), width: 10)
+        }
+        #expect(bytes(of: standard) == bytes(of: image))
+    }
+
     @Test func drawsImagesWithTheirColors() throws {
         let input = try Image(size: PointSize(width: 2, height: 1)) { context in
             context.fill(Path(PointRect(x: 0, y: 0, width: 1, height: 1)), with: .color(red))

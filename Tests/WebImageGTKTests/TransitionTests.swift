@@ -80,6 +80,24 @@ final class TransitionDrawingTests: XCTestCase {
         }
     }
 
+    func testACustomTransitionDrawsEachImageWhereItIsToldTo() throws {
+        try MainActor.assumeIsolated {
+            let halves = ImageTransition(draw: { frame in
+                frame.drawOld()
+                frame.moved(x: 10, y: 0) { frame.drawNew() }
+            })
+            let drawing = try draw(halves, at: 0.5)
+            XCTAssertEqual(drawing[9, 20], Swatch.red.pixel)
+            XCTAssertEqual(drawing[11, 20], Swatch.blue.pixel)
+            // The old image covers the new one where it is drawn last.
+            let others = ImageTransition(draw: { frame in
+                frame.drawNew()
+                frame.drawOld()
+            })
+            XCTAssertEqual(try draw(others, at: 0.5)[11, 20], Swatch.red.pixel)
+        }
+    }
+
     func testEveryTransitionBeginsWithTheOldImageAndEndsWithTheNew() throws {
         try MainActor.assumeIsolated {
             let all: [ImageTransition] =

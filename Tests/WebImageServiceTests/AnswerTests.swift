@@ -19,6 +19,29 @@ struct AnswerTests {
         return fixture
     }
 
+    // MARK: Paths
+
+    @Test(arguments: [("", "", true), ("", "/images", false), ("/images", "/images", true), ("/images", "", false)])
+    func pathsBeginWithThePrefix(prefix: String, start: String, isFound: Bool) async throws {
+        let fixture = try await fixture { $0.pathPrefix = prefix }
+        let source = try fixture.origin.url("/a.png").absoluteString
+        for target in ["\(start)/_/w:20/plain/\(source)", "\(start)/info/_/plain/\(source)"] {
+            let answer = await fixture.service.answer(to: ServiceRequest(target: target))
+            #expect((answer.status == 200) == isFound, "\(target): \(answer.status)")
+        }
+    }
+
+    @Test(arguments: [true, false]) func encodedSourcesMayEndWithAFileName(hasFileNames: Bool) async throws {
+        let fixture = try await fixture { $0.hasFileNames = hasFileNames }
+        let source = try Data(fixture.origin.url("/a.png").absoluteString.utf8).base64EncodedString()
+            .replacing("+", with: "-").replacing("/", with: "_")
+        #expect(try await fixture.get("/w:20/\(source)").status == 200)
+        for target in ["/_/w:20/\(source)/photo.jpg", "/info/_/\(source)/photo.jpg"] {
+            let answer = await fixture.service.answer(to: ServiceRequest(target: target))
+            #expect((answer.status == 200) == hasFileNames, "\(target): \(answer.text)")
+        }
+    }
+
     // MARK: Formats
 
     @Test(arguments: [

@@ -147,6 +147,30 @@ struct QualityTests {
         #expect((4...7).contains(all), "\(all)")
     }
 
+    /// A result may exceed the bound by it, and the first that differs no more ends the search.
+    @Test func theAllowedErrorEndsTheSearch() async throws {
+        let counter = CountingEncoder()
+        func encodes(_ allowedError: Double, _ path: String = "/cb:1") async throws -> Int {
+            let before = counter.count
+            let fixture = try fixture { configuration in
+                let codecs = CodecRegistry()
+                codecs.register(counter)
+                configuration.images.codecs = codecs
+                var bound = ImageService.QualityBound(dissimilarity: 0.01)
+                (bound.allowedError, bound.qualities) = (allowedError, 1...100)
+                configuration.qualityBound = bound
+                configuration.offeredFormats = []
+            }
+            #expect(try await fixture.get("\(path)/plain/local:///a.png@jpg").status == 200)
+            return counter.count - before
+        }
+        #expect(try await encodes(1) == 1)
+        #expect(try await encodes(0) > 3)
+        // A path that names none has that of the configuration.
+        #expect(try await encodes(1, "/aq:dssim:0.01:1:100") == 1)
+        #expect(try await encodes(1, "/aq:dssim:0.01:1:100:0") > 3)
+    }
+
     @Test func anAnimationIsMeasuredByItsFirstFrame() async throws {
         let fixture = try fixture()
         var animation = EncodableAnimation()

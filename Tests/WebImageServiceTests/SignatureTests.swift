@@ -116,6 +116,37 @@ struct SignatureTests {
         #expect(await status("/info/_\(path)") == 403)
     }
 
+    /// The lengths are 1 to 32.
+    @Test(arguments: [(32, 32), (8, 8), (33, 32), (0, 1)])
+    func theServiceAcceptsSignaturesOfItsLengthAndTrustedTexts(setting: Int, byteCount: Int) async throws {
+        let own = try key()
+        let fixture = try ServiceFixture {
+            $0.keys = [own]
+            $0.signatureByteCount = setting
+            $0.trustedSignatures = ["letmein", "other"]
+        }
+        try await fixture.serve("/a.png", width: 8, height: 8)
+        let path = try "/plain/" + fixture.origin.url("/a.png").absoluteString
+        func status(_ signature: String) async -> Int {
+            await fixture.service.answer(to: ServiceRequest(target: "/\(signature)\(path)")).status
+        }
+        for signature in [own.signature(of: path, byteCount: byteCount), "letmein", "other"] {
+            #expect(await status(signature) == 200, "\(signature)")
+        }
+        for signature in [own.signature(of: path, byteCount: byteCount == 32 ? 31 : byteCount + 1), "letmein2", "_"] {
+            #expect(await status(signature) == 403, "\(signature)")
+        }
+    }
+
+    @Test func noTextIsTrustedByDefault() async throws {
+        let own = try key()
+        let fixture = try ServiceFixture { $0.keys = [own] }
+        for signature in ["letmein", "unsafe", "insecure"] {
+            let answer = await fixture.service.answer(to: ServiceRequest(target: "/\(signature)/plain/local:///a.png"))
+            #expect(answer.status == 403, "\(signature)")
+        }
+    }
+
     @Test func aTruncatedSignatureHasExactlyItsLength() throws {
         let own = try key()
         let check = SignatureCheck(keys: [own], byteCount: 8, trusted: [])

@@ -236,6 +236,45 @@ struct FleetTests: FleetSuite {
         #expect(await second.data(for: key, in: .disk) == nil)
     }
 
+    /// A body of exactly the limit is stored, one byte more is not.
+    @Test(arguments: [0, 1]) func bodiesUpToTheLimitAreStored(excess: Int) async throws {
+        let body = try Self.picture()
+        var configuration = configuration()
+        configuration.objectByteLimit = body.count - excess
+        let cache = SharedImageCache(configuration)
+        try await origin.answer("/a", "Cache-Control: max-age=600", body: body)
+        #expect(try await load("/a", on: cache).data == body)
+        await cache.flush()
+        #expect(try await storedBody("/a") == (excess == 0 ? body : nil))
+        let key = ImageCacheKey(source: "https://a/b")
+        await cache.store(nil, data: body, for: key, in: .all, attributes: DiskCache.Attributes())
+        await cache.flush()
+        #expect(
+            await SharedImageCache(self.configuration()).data(for: key, in: .disk)?.data == (excess == 0 ? body : nil))
+    }
+
+    /// An object has up to 1 MiB besides its body.
+    @Test(arguments: [(2 << 20, true), (1 << 20, false)])
+    func longerObjectsAreNotRead(limit: Int, isFound: Bool) async throws {
+        let (key, data) = (ImageCacheKey(source: "https://a/b"), Data(count: 2 << 20))
+        let first = SharedImageCache(configuration())
+        await first.store(nil, data: data, for: key, in: .all, attributes: DiskCache.Attributes())
+        await first.flush()
+        var configuration = configuration()
+        configuration.objectByteLimit = limit
+        #expect(await SharedImageCache(configuration).data(for: key, in: .disk)?.data == (isFound ? data : nil))
+    }
+
+    @Test(arguments: [(100, 1, 0), (99, 0, 1)])
+    func writesBeyondTheLimitAreDropped(limit: Int, writes: Int, droppedWrites: Int) async throws {
+        var configuration = configuration()
+        configuration.pendingByteLimit = limit
+        let cache = SharedImageCache(configuration)
+        cache.store.write(SharedObject(.value, name: "a", content: Data(count: 100)))
+        await cache.flush()
+        #expect((cache.counters.writes, cache.counters.droppedWrites) == (writes, droppedWrites))
+    }
+
     @Test func cancellingEndsTheLoad() async throws {
         try await origin.answer("/a", "Cache-Control: max-age=600", body: Self.picture())
         let cache = SharedImageCache(configuration())

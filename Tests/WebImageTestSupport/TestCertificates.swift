@@ -9,6 +9,8 @@ public struct TestCertificates: Sendable {
         case valid
         /// As ``valid``, but its time has passed.
         case expired
+        /// As ``valid``, but its time has not begun.
+        case notYetValid = "not-yet-valid"
         /// For `other.example`.
         case wrongHost = "wrong-host"
         /// For the right names, signed by itself.

@@ -228,6 +228,15 @@ import WebImageTestSupport
         #expect(user.names(in: ".").isEmpty)
     }
 
+    @Test(arguments: [("", ".cache"), ("relative", ".cache"), ("HOME/other", "other")])
+    func theCacheIsInTheHomeDirectoryUnlessAnAbsolutePathIsSet(variable: String, folder: String) async throws {
+        let user = try Tool()
+        let value = variable.replacing("HOME", with: user.directory.path)
+        let command = ["/usr/bin/env", "XDG_CACHE_HOME=\(value)", RunningTool.program.path]
+        let run = try await user.run(program: command + ["cache", "stats"])
+        #expect(run.errors.contains("\(user.path("\(folder)/webimage/images")): there is no cache"), "\(run.errors)")
+    }
+
     @Test func failsIfTheDirectoryIsUnusable() async throws {
         let blocked = try tool.write(Data("x".utf8), to: "blocked")
         let run = try await tool.run("cache", "stats", "--cache-dir", blocked)

@@ -33,6 +33,17 @@ import WebImageTestSupport
         #expect(fixture.valueFiles.count == 1)
     }
 
+    @Test func theDefaultDirectoryHasTheNameOfTheProgram() throws {
+        let program = try #require(CommandLine.arguments.first?.split(separator: "/").last)
+        let (own, other) = (
+            DiskCache.Configuration.defaultDirectory(), DiskCache.Configuration.defaultDirectory(application: "a b")
+        )
+        #expect(own.pathComponents.suffix(2) == [String(program), "images"])
+        #expect(other.pathComponents.suffix(2) == ["a b", "images"])
+        #expect(own.pathComponents.dropLast(2) == other.pathComponents.dropLast(2))
+        #expect(DiskCache.Configuration().directory == own)
+    }
+
     @Test func onlyTheOwnerCanAccessTheDirectory() async {
         let cache = fixture.cache()
         await cache.storeNow(Data(30_000, of: 1), for: "key")

@@ -70,6 +70,26 @@ import WebImageTestSupport
         #expect(await cache.image(for: key)?.image?.width == 2)
     }
 
+    @Test func oneClosureReplacesAllOthers() async throws {
+        try folder.write(try solidPNG(1, 1), to: "one")
+        let one = folder.path("one")
+        let closure: @Sendable (ImageCacheKey) -> String? = { $0.variant == nil ? one : nil }
+        let cache = fixture.cache { configuration in
+            configuration.bundled = [.directory(URL(filePath: folder.path)), BundledImages { _ in "/nowhere" }]
+            configuration.bundledPath = closure
+        }
+        #expect(await cache.image(for: key)?.image?.width == 1)
+        #expect(await cache.tier(holding: fixture.thumbnailKey) == nil)
+        #expect(cache.configuration.bundledPath?(key) == one)
+        // Without one, there are none.
+        let other = fixture.cache { configuration in
+            configuration.bundledPath = closure
+            configuration.bundledPath = nil
+        }
+        #expect(await other.image(for: key) == nil)
+        #expect(other.configuration.bundledPath == nil)
+    }
+
     @Test func aDamagedFileIsReportedOnceAndKept() async throws {
         try folder.write(try solidPNG().prefix(60), to: "example.org/a.png")
         let cache = cache()

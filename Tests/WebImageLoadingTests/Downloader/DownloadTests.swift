@@ -194,6 +194,13 @@ import WebImageTestSupport
         #expect(metrics.queueDuration <= metrics.totalDuration)
     }
 
+    @Test func reportsHTTP1_0() async throws {
+        let server = try FaultServer()
+        let recording = ImageDownloader.forTests().record(try server.url("/old/a")).recording
+        #expect(try await recording.body() == FaultServer.pattern(10))
+        #expect(recording.metrics?.exchanges.map(\.httpVersion) == [.http1_0])
+    }
+
     @Test func reportsTLSAndHTTP2() async throws {
         let nginx = try NGINXServer(certificates: [.valid])
         try nginx.write(FaultServer.pattern(5000), to: "small.png")

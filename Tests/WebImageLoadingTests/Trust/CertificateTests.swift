@@ -38,13 +38,19 @@ import WebImageTestSupport
         let url = try Self.server.get().secureURL("/a.png")
         #expect(try await Self.downloader().body(url) == FaultServer.pattern(100))
         let pem = try Data(contentsOf: URL(filePath: try TestCertificates.shared.get().authority))
-        let downloader = try Self.downloader { $0.authorities = .pem(pem) }
-        #expect(try await downloader.body(url) == FaultServer.pattern(100))
+        var configuration = ImageDownloader.Configuration()
+        (configuration.proxy, configuration.certificateAuthorities) = (.none, pem)
+        #expect(configuration.certificateAuthorities == pem)
+        #expect(try await ImageDownloader(configuration: configuration).body(url) == FaultServer.pattern(100))
+        // They are those of the system again.
+        configuration.certificateAuthorities = nil
+        let error = try await ImageDownloader(configuration: configuration).error(url)
+        #expect(error == .certificate(reason: .unknownIssuer, url: url))
     }
 
     @Test(arguments: [
-        (TestCertificates.Name.expired, WebImageError.CertificateFailure.expired), (.wrongHost, .wrongHost),
-        (.selfSigned, .selfSigned),
+        (TestCertificates.Name.expired, WebImageError.CertificateFailure.expired), (.notYetValid, .notYetValid),
+        (.wrongHost, .wrongHost), (.selfSigned, .selfSigned),
     ])
     func eachFaultHasItsOwnError(name: TestCertificates.Name, reason: WebImageError.CertificateFailure) async throws {
         let server = try Self.server.get()

@@ -127,6 +127,16 @@ import WebImageTestSupport
         #expect(list.urls.isEmpty)
     }
 
+    @Test(arguments: [(Duration.zero, false), (.seconds(300), true)])
+    func theManagerBlocksForItsDuration(duration: Duration, isBlocked: Bool) async throws {
+        let fixture = try ManagerFixture { $0.blockDuration = duration }
+        let notFound = self.notFound
+        await #expect(throws: notFound) {
+            try await fixture.load(WebImageRequest(url).ignoringFailedURLs) { $0.end(.failure(notFound)) }
+        }
+        #expect(fixture.manager.isBlocked(url) == isBlocked)
+    }
+
     @Test func isBounded() throws {
         let list = BlockList(duration: .seconds(300))
         for number in 0...BlockList.limit { list.add(try ManagerFixture.url("\(number)"), notFound) }

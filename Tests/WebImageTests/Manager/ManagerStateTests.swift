@@ -1,3 +1,4 @@
+import Dispatch
 import FoundationEssentials
 import Testing
 import WebImage
@@ -91,6 +92,24 @@ import WebImageTestSupport
         #expect(operations[0].state == .running)
         #expect(fixture.loader.loadCount == 4)
         fixture.manager.cancelAll()
+    }
+
+    @Test func countsTheDecodesThatWait() async throws {
+        let (end, started) = (DispatchSemaphore(value: 0), Countdown(DecodingQueue.shared.threadCount))
+        for _ in 0..<DecodingQueue.shared.threadCount {
+            DecodingQueue.shared.submit(priority: .veryHigh) {
+                started.signal()
+                end.wait()
+            }
+        }
+        try await started.wait()
+        let before = fixture.manager.counters.decodingQueueDepth
+        let ended = Countdown(3)
+        for _ in 0..<3 { DecodingQueue.shared.submit { ended.signal() } }
+        #expect(fixture.manager.counters.decodingQueueDepth == before + 3)
+        for _ in 0..<DecodingQueue.shared.threadCount { end.signal() }
+        try await ended.wait()
+        #expect(fixture.manager.counters.decodingQueueDepth <= before)
     }
 
     @Test func managersDoNotDisturbEachOther() async throws {

@@ -273,6 +273,27 @@ import WebImageTestSupport
         #expect(decoder.decodeCount == 2)
     }
 
+    /// The age is since the last use; the originals stay.
+    @Test(arguments: [(nil as Double?, 1), (3600, 1), (0, 2)])
+    func pixelsThatAreTooOldAreMadeAgain(ageLimit: Double?, decodeCount: Int) async throws {
+        let codecs = CodecRegistry()
+        codecs.register(decoder)
+        var caching = ImageCache.Configuration()
+        caching.pixelAgeLimit = ageLimit
+        let cache = ImageCache(
+            memory: MemoryCache(costLimit: 64 << 20), disk: DiskCache(in: fixture.directory), configuration: caching)
+        let manager = WebImageManager(
+            configuration: WebImageManager.Configuration(cache: cache, loaders: [fixture.loader], codecs: codecs))
+        async let response = manager.response(for: request)
+        try await fixture.nextLoad().answer(SolidPicture(7).png())
+        _ = try await response
+        await cache.flushPixels()
+        await cache.disk?.flush()
+        cache.memory.removeAll()
+        #expect(try await manager.response(for: request).origin == .diskCache)
+        #expect(decoder.decodeCount == decodeCount)
+    }
+
     @Test func nothingIsStoredWithoutALimit() async throws {
         var configuration = ImageCache.Configuration()
         configuration.pixelByteLimit = 0
