@@ -13,7 +13,8 @@ let formatLibraries: [(name: String, package: String, libraries: [String], flags
     ("tiff", "libtiff-dev", ["tiff"], flags("libtiff-4", header: "tiffio.h")),
     ("jp2", "libopenjp2-7-dev", ["openjp2"], "libopenjp2"),
     (
-        "svg", "librsvg2-dev", ["fontconfig"],
+        // Loaded by processes that draw SVG, and not linked.
+        "svg", "librsvg2-dev", [],
         flags("librsvg-2.0", header: "librsvg-2.0/librsvg/rsvg.h", folders: ["rsvg"])
     ),
 ]
@@ -341,7 +342,8 @@ if added == "benchmarks" {
             path: "Benchmarks/CWebImageBenchmarkPeers",
             exclude: hasAllFormats ? [] : ["formats.c"],
             linkerSettings: (["jpeg", "png16", "webp", "webpdemux", "gif", "lmdb", "spng"]
-                + (hasAllFormats ? formatLibraries.flatMap(\.libraries) : [])).map { .linkedLibrary($0) }),
+                + (hasAllFormats
+                    ? formatLibraries.flatMap(\.libraries) + ["rsvg-2", "cairo", "gobject-2.0", "glib-2.0"] : [])).map { .linkedLibrary($0) }),
         // What the programs share: their tables, processes that are measured, and the files that clients of servers load.
         .target(name: "BenchmarkSupport", path: "Benchmarks/BenchmarkSupport", swiftSettings: settings),
         .executableTarget(

@@ -16,7 +16,7 @@ import WebImageCore
 
         init() throws {
             let path = try #require(IsolatedDecoding.Configuration(decoder: "webimage-decoder").path)
-            try #require(cwi_decoder_start(path, &process) == 0)
+            try #require(cwi_decoder_start(path, false, &process) == 0)
             channel = Channel(descriptor: process.channel)
             guard case .ready = try reply() else {
                 Issue.record("no first message")
@@ -65,6 +65,25 @@ import WebImageCore
         }
         #expect(info.size == PixelSize(width: 6000, height: 6000))
     }
+
+    #if WEBIMAGE_FORMATS
+        /// As on a machine without it: this process cannot load librsvg any more.
+        @Test func withoutLibrsvgOnlySVGIsAnError() throws {
+            guard IsolatedDecodingTests.local.decoder(of: .svg) != nil else { return }
+            try connection.send(.info(.svg), [memory(Bomb.svg(16, "<rect width='9' height='9'/>"))])
+            guard case .failure(let failure) = try connection.reply() else {
+                Issue.record("no failure")
+                return
+            }
+            #expect(failure.error.description.contains("a library that cannot be loaded (librsvg-2.so.2"))
+            let file = try CodecRegistry().encode(IsolatedDecodingTests.image(PixelSize(width: 6, height: 4)), as: .png)
+            try connection.send(.info(.png), [memory(file)])
+            guard case .info = try connection.reply() else {
+                Issue.record("no info")
+                return
+            }
+        }
+    #endif
 
     @Test func theFileOpenForLongestIsClosedForAnother() throws {
         let file = try memory(CodecRegistry().encode(IsolatedDecodingTests.animation(), as: .gif))

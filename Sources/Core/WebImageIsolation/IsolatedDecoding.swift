@@ -25,7 +25,8 @@ public final class IsolatedDecoding: Sendable {
         /// `../lib/webimage` from there, and in the system's folders for such programs. `PATH` is never searched.
         public var path: String?
         /// The maximum number of processes at once; by default one per processor and per 256 MiB of the memory that the program may use, at
-        /// most 4.
+        /// most 4. Those that draw SVG, which work on nothing else, count, too: with one process, each change between SVG and other formats
+        /// starts another.
         public var processCount = defaultProcessCount(memoryByteCount: AvailableMemory.totalBytes())
         /// How long a process is kept without work; 30 s by default.
         public var idlePeriod = Duration.seconds(30)

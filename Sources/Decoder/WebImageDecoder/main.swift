@@ -28,7 +28,7 @@ guard CommandLine.arguments.dropFirst() == ["--serve"] || CommandLine.arguments.
 
 #if WEBIMAGE_FORMATS
     let registry = CodecRegistry.inProcess()
-    CodecRegistry.prepareForSandbox { path in cwi_sandbox_offer(path) }
+    CodecRegistry.prepareForSandbox(drawsSVG: DecoderKind.ofThisProcess == .svg) { path in cwi_sandbox_offer(path) }
 #else
     let registry = CodecRegistry()
 #endif

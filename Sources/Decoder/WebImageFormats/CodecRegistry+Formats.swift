@@ -28,6 +28,10 @@ extension CodecRegistry {
 
     /// Loads what the libraries otherwise load later, for a process that will be unable to open files.
     ///
-    /// - Parameter offer: gets the paths of the files that the libraries open even then.
-    package static func prepareForSandbox(offer: @convention(c) (UnsafePointer<CChar>?) -> Void) { cwi_prepare(offer) }
+    /// - Parameters:
+    ///   - drawsSVG: whether it decodes SVG, or all other formats.
+    ///   - offer: gets the paths of the files that the libraries open even then.
+    package static func prepareForSandbox(drawsSVG: Bool, offer: @convention(c) (UnsafePointer<CChar>?) -> Void) {
+        cwi_prepare(drawsSVG, offer)
+    }
 }

@@ -86,8 +86,8 @@ struct IsolatedWork: Sendable {
         while true {
             do {
                 return try isolation.pool.withProcess(
-                    file?.process, priority: terms.priority, place: place, mayLeavePlace: terms.limits != nil,
-                    within: limit
+                    file?.process, kind: DecoderKind(for: format), priority: terms.priority, place: place,
+                    mayLeavePlace: terms.limits != nil, within: limit
                 ) { process in
                     try check(process.report)
                     wasNew = process.imageCount == 0

@@ -27,28 +27,27 @@ extension DecoderPool {
     /// `nil` if none is left.
     private func clean() -> Duration? {
         let now = SystemTimerClock.shared.now
-        let (ended, tired) = state.withLock { state -> ([DecoderProcess], [DecoderProcess]) in
+        let (ended, tired) = changeState { state -> ([DecoderProcess], [DecoderProcess]) in
             guard state.owner == getpid() else { return ([], []) }
-            let isEnding = { [period = configuration.idlePeriod] (process: DecoderProcess) in
-                process.idleSince + period <= now
+            let isEnding = {
+                [period = configuration.idlePeriod, ready = readyProcess(state)] (process: DecoderProcess) in
+                process !== ready && process.idleSince + period <= now
             }
             let isTired = { (process: DecoderProcess) in
                 !process.isRested && process.idleSince + Self.restPeriod <= now
             }
-            let kept = configuration.keepsProcessReady ? state.idle.popLast() : nil
             let ended = state.idle.filter(isEnding)
             state.idle.removeAll(where: isEnding)
-            if let kept { state.idle.append(kept) }
             return (ended, takeIdle(&state, where: isTired))
         }
         for process in ended { process.end() }
         rest(tired)
         return state.withLock { state in
             guard state.owner == getpid() else { return nil }
+            let ready = readyProcess(state)
             let idle = state.idle.compactMap { process -> Duration? in
                 if !process.isRested { return process.idleSince + Self.restPeriod - now }
-                let isKept = configuration.keepsProcessReady && process === state.idle.last
-                return isKept ? nil : process.idleSince + configuration.idlePeriod - now
+                return process === ready ? nil : process.idleSince + configuration.idlePeriod - now
             }
             let isWorking = state.busyCount + state.slowCount + state.suspended.count > 0
             guard let next = (idle + (isWorking ? [Self.restPeriod] : [])).min() else {
@@ -57,6 +56,11 @@ extension DecoderPool {
             }
             return max(next, .milliseconds(1))
         }
+    }
+
+    /// The idle process that is kept ready, if the configuration keeps one.
+    private func readyProcess(_ state: State) -> DecoderProcess? {
+        configuration.keepsProcessReady ? state.idle.last { $0.kind == .raster } : nil
     }
 
     /// Lets all processes rest that have no work now.

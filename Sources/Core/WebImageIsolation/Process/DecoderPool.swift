@@ -8,7 +8,8 @@ internal import WebImageCore
 ///     lease ──▶ the process that has the file open, or an idle one, or a new one ──▶ work ──▶ idle ──▶ ended after a while
 ///        └ all are busy: waits, the most urgent first                                  └ takes long: a slow place, or ended and tried again in one
 ///
-/// There are half as many slow places as usual ones. A caller blocks its thread, as all decoding does.
+/// Processes of both kinds share the places: an idle one of the other kind is ended for an image that needs a new one. There are half as many
+/// slow places as usual ones. A caller blocks its thread, as all decoding does.
 final class DecoderPool: Sendable {
     let configuration: IsolatedDecoding.Configuration
     let state = Lock(State())
@@ -27,8 +28,8 @@ final class DecoderPool: Sendable {
         var busyCount = 0
         /// The number of processes that work on an image that takes long.
         var slowCount = 0
-        /// The number of processes that are being started.
-        var startingCount = 0
+        /// The processes that are being started.
+        var starting: [DecoderKind] = []
         /// Those in usual places whose image takes long, because there is no slow place for them.
         var overdue: [DecoderProcess] = []
         /// The number of processes that have to leave their place, and have not yet.
@@ -51,13 +52,14 @@ final class DecoderPool: Sendable {
         var latestReport: SandboxReport?
         /// The reason, and until when no start is tried.
         var failure: (UnavailableDecoder, until: Duration)?
-        /// Whether a process that was ended has to be replaced before the next image.
-        var needsReplacement = false
+        /// The kind of a process that was ended and has to be replaced before the next image.
+        var replacement: DecoderKind?
     }
 
     final class Waiter: @unchecked Sendable {
         // `@unchecked`: the variables are used under the pool's lock.
         let semaphore = DispatchSemaphore(value: 0)
+        let kind: DecoderKind
         let wanted: DecoderProcess?
         let priority: LoadPriority
         let place: Place
@@ -65,7 +67,10 @@ final class DecoderPool: Sendable {
         var ticket: PriorityQueue<Waiter>.Ticket?
         var grant: Result<DecoderProcess, UnavailableDecoder>?
 
-        init(wanted: DecoderProcess?, priority: LoadPriority, place: Place, position: Int64) {
+        init(
+            _ kind: DecoderKind, wanted: DecoderProcess?, priority: LoadPriority, place: Place, position: Int64
+        ) {
+            self.kind = kind
             self.wanted = wanted
             self.priority = priority
             self.place = place
@@ -94,15 +99,17 @@ final class DecoderPool: Sendable {
     ///
     /// - Parameters:
     ///   - wanted: the process to use, if it has not ended.
+    ///   - kind: the kind of another one.
     ///   - place: a slow one for an image that had to leave a usual one.
     ///   - mayLeavePlace: whether it does not count as busy once it has worked for long.
     /// - Throws: ``UnavailableDecoder``, ``DecoderProcess/Failure``, and the errors of `body`.
     func withProcess<Result>(
-        _ wanted: DecoderProcess? = nil, priority: LoadPriority = .normal, place: Place = .usual,
-        mayLeavePlace: Bool = true, within limit: WaitLimit, _ body: (DecoderProcess) throws -> Result
+        _ wanted: DecoderProcess? = nil, kind: DecoderKind = .raster, priority: LoadPriority = .normal,
+        place: Place = .usual, mayLeavePlace: Bool = true, within limit: WaitLimit,
+        _ body: (DecoderProcess) throws -> Result
     ) throws -> Result {
         if place == .slow { WorkQueue.letAnotherThreadWork() }
-        let process = try lease(wanted, priority, place, limit)
+        let process = try lease(wanted, kind, priority, place, limit)
         if place == .slow {
             process.lowerPriority()
         } else if mayLeavePlace {
@@ -135,14 +142,15 @@ final class DecoderPool: Sendable {
     // MARK: Leasing
 
     private func lease(
-        _ wanted: DecoderProcess?, _ priority: LoadPriority, _ place: Place, _ limit: WaitLimit
+        _ wanted: DecoderProcess?, _ kind: DecoderKind, _ priority: LoadPriority, _ place: Place, _ limit: WaitLimit
     ) throws -> DecoderProcess {
         leaveParent()
         defer { if place == .slow { state.withLock { $0.slowWaitingCount -= 1 } } }
         let waiter = changeState { state in
             if place == .slow { state.slowWaitingCount += 1 }
             state.lastPosition += 1
-            let waiter = Waiter(wanted: wanted, priority: priority, place: place, position: state.lastPosition)
+            let waiter = Waiter(
+                kind, wanted: wanted, priority: priority, place: place, position: state.lastPosition)
             enqueue(waiter, &state)
             return waiter
         }
@@ -171,28 +179,37 @@ final class DecoderPool: Sendable {
 
     /// Changes the state, and gives what is free to those that wait.
     @discardableResult func changeState<Result>(_ change: (inout State) -> Result) -> Result {
-        let (result, served, startCount, observers) = state.withLock { state in
+        let (result, serving, observers) = state.withLock { state in
             let slowImageCount = state.slowImageCount
             let result = change(&state)
-            let (served, startCount) = serve(&state)
-            return (result, served, startCount, state.slowImageCount > slowImageCount ? state.slowImageObservers : [:])
+            let serving = serve(&state)
+            return (result, serving, state.slowImageCount > slowImageCount ? state.slowImageObservers : [:])
         }
-        for waiter in served { waiter.semaphore.signal() }
+        for waiter in serving.served { waiter.semaphore.signal() }
         for observer in observers.values { observer() }
-        for _ in 0..<startCount {
-            if !PlatformThread.start(name: "webimage-start", { [weak self] in self?.addProcess() }) {
-                noteStart(.failure(UnavailableDecoder("the system has no thread")))
+        for process in serving.ended { process.end() }
+        for kind in serving.started {
+            if !PlatformThread.start(name: "webimage-start", { [weak self] in self?.addProcess(kind) }) {
+                noteStart(of: kind, .failure(UnavailableDecoder("the system has no thread")))
             }
         }
         return result
     }
 
-    /// Returns those that have a grant now, and how many processes have to be started for others.
-    private func serve(_ state: inout State) -> (served: [Waiter], startCount: Int) {
+    /// What follows from a change.
+    private struct Serving {
+        /// Those that have a grant now.
+        var served: [Waiter] = []
+        /// Idle processes that have to end, before others are started.
+        var ended: [DecoderProcess] = []
+        var started: [DecoderKind] = []
+    }
+
+    private func serve(_ state: inout State) -> Serving {
         var (served, passed): ([Waiter], [Waiter]) = ([], [])
         // Places that are free after those that wait for the start of a process.
         var free = (usual: configuration.processCount - state.busyCount, slow: slowLimit - state.slowCount)
-        var (missingCount, crowdedCount) = (0, 0)
+        var (missing, missingSlowCount, crowdedCount) = ([DecoderKind](), 0, 0)
         let failure = state.failure.flatMap { SystemTimerClock.shared.now < $0.until ? $0.0 : nil }
         while let waiter = state.waiting.popFirst() {
             let wanted = waiter.wanted.flatMap { isReachable($0, state) ? $0 : nil }
@@ -203,12 +220,13 @@ final class DecoderPool: Sendable {
                     waiter.grant = .success(state.idle.remove(at: index))
                 }
             } else if hasPlace {
-                if let process = state.idle.popLast() {
-                    waiter.grant = .success(process)
+                if let index = state.idle.lastIndex(where: { $0.kind == waiter.kind }) {
+                    waiter.grant = .success(state.idle.remove(at: index))
                 } else if let failure {
                     waiter.grant = .failure(failure)
                 } else {
-                    missingCount += 1
+                    missing.append(waiter.kind)
+                    if waiter.place == .slow { missingSlowCount += 1 }
                 }
             } else if waiter.place == .usual {
                 crowdedCount += 1
@@ -223,13 +241,34 @@ final class DecoderPool: Sendable {
         }
         for waiter in passed { enqueue(waiter, &state) }
         evict(crowdedCount - state.evictedCount, &state)
-        let isSpareMissing =
-            state.idle.isEmpty && free.usual > 0 && failure == nil
-            && (configuration.keepsProcessReady || state.needsReplacement)
-        state.needsReplacement = false
-        let startCount = max(0, missingCount + (isSpareMissing && missingCount == 0 ? 1 : 0) - state.startingCount)
-        state.startingCount += startCount
-        return (served, startCount)
+        // No process is ended for one that no image needs yet.
+        if missing.isEmpty, failure == nil, free.usual > state.idle.count + state.starting.count,
+            let spare = state.replacement ?? (configuration.keepsProcessReady ? .raster : nil),
+            !state.idle.contains(where: { $0.kind == spare })
+        {
+            missing.append(spare)
+        }
+        state.replacement = nil
+        let placeCount = max(0, configuration.processCount - state.busyCount) + missingSlowCount
+        let (ended, started) = exchange(for: missing, placeCount: placeCount, &state)
+        return Serving(served: served, ended: ended, started: started)
+    }
+
+    /// Chooses which processes are started, besides those that already are, and the idle ones of the other kind that have to end for them: all
+    /// together, idle and starting ones have `placeCount` places.
+    private func exchange(
+        for missing: [DecoderKind], placeCount: Int, _ state: inout State
+    ) -> (ended: [DecoderProcess], started: [DecoderKind]) {
+        var started = missing
+        for kind in state.starting { if let index = started.firstIndex(of: kind) { started.remove(at: index) } }
+        if started.isEmpty { return ([], []) }
+        let surplus = state.idle.count + state.starting.count + started.count - placeCount
+        let ended = Array(state.idle.prefix(max(0, surplus)))
+        state.idle.removeFirst(ended.count)
+        // The others follow when those that nothing needs any more have started, and are ended.
+        started.removeLast(min(max(0, surplus - ended.count), started.count))
+        state.starting += started
+        return (ended, started)
     }
 
     /// Whether it is worth to wait for a process that has a file open.
@@ -239,17 +278,18 @@ final class DecoderPool: Sendable {
 
     // MARK: Starting
 
-    private func addProcess() {
+    private func addProcess(_ kind: DecoderKind) {
         noteStart(
+            of: kind,
             Result { () throws(UnavailableDecoder) in
-                try DecoderProcess(path: try configuration.location.path(), slowPeriod: configuration.slowPeriod)
+                try DecoderProcess(kind, path: try configuration.location.path(), slowPeriod: configuration.slowPeriod)
             })
     }
 
-    private func noteStart(_ result: Result<DecoderProcess, UnavailableDecoder>) {
+    private func noteStart(of kind: DecoderKind, _ result: Result<DecoderProcess, UnavailableDecoder>) {
         let clock = SystemTimerClock.shared
         changeState { state in
-            state.startingCount -= 1
+            if let index = state.starting.firstIndex(of: kind) { state.starting.remove(at: index) }
             switch result {
             case .success(let process):
                 state.counters.startedProcessCount += 1
@@ -282,7 +322,7 @@ final class DecoderPool: Sendable {
             if process.isSlow { state.slowCount -= 1 } else { state.busyCount -= 1 }
             (process.isEvicted, process.isSlow) = (false, false)
             if process.hasEnded {
-                if process.wasCancelled { state.needsReplacement = true }
+                if process.wasCancelled { state.replacement = process.kind }
             } else {
                 state.idle.append(process)
                 startCleaning(&state)

@@ -7,10 +7,11 @@ internal import WebImageCore
 /// A decoder process, as the program sees it. Used by one thread at a time, which has leased it from the ``DecoderPool``.
 final class DecoderProcess: @unchecked Sendable {
     // `@unchecked`: the pool leases it to one thread at a time. What others use is atomic, or under a lock.
-    private var process: cwi_decoder_process
+    private(set) var process: cwi_decoder_process
     private let channel: Channel
     /// Ends the wait for a reply.
     private let interruption: Interruption
+    let kind: DecoderKind
     /// What the process says about its sandbox.
     let report: SandboxReport
     /// The number of images that it has worked on.
@@ -62,15 +63,17 @@ final class DecoderProcess: @unchecked Sendable {
     ///   - startPeriod: how long to wait for the process.
     /// - Throws: why there is none.
     init(
-        path: String, slowPeriod: Duration, startPeriod: Duration = DecoderProcess.startPeriod
+        _ kind: DecoderKind = .raster, path: String, slowPeriod: Duration,
+        startPeriod: Duration = DecoderProcess.startPeriod
     ) throws(UnavailableDecoder) {
+        self.kind = kind
         self.slowPeriod = slowPeriod.inExactSeconds
         guard let interruption = Interruption() else {
             throw UnavailableDecoder("there are no descriptors (\(WebImageError.systemMessage(errno)))")
         }
         self.interruption = interruption
         var process = cwi_decoder_process()
-        let error = cwi_decoder_start(path, &process)
+        let error = cwi_decoder_start(path, kind == .svg, &process)
         guard error == 0 else {
             throw UnavailableDecoder("\(path) cannot be started (\(WebImageError.systemMessage(error)))")
         }

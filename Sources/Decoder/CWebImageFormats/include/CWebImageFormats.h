@@ -167,9 +167,9 @@ typedef struct cwi_file cwi_file;
 /// Whether the program was built with this format's library.
 bool cwi_has_format(cwi_format format);
 
-/// Loads what the libraries otherwise load from files when an image needs it, for a process that can open no files later. `offer` gets the
-/// paths of the files that they open even then: fonts.
-void cwi_prepare(void (*offer)(const char *path));
+/// Loads what the libraries otherwise load from files when an image needs it, for a process that can open no files later: librsvg for one
+/// that draws SVG, else what the others need. `offer` gets the paths of the files that librsvg opens even then: fonts.
+void cwi_prepare(bool draws_svg, void (*offer)(const char *path));
 
 /// Opens a file, and reads its header. `*file` must be closed if the status is CWI_OK.
 cwi_result cwi_file_open(
