@@ -18,6 +18,7 @@ import WebImageTestSupport
             configuration: .init(decoder: "MisbehavingDecoder") { configuration in
                 configuration.processCount = processCount
                 configuration.slowPeriod = .seconds(1000)
+                configuration.reusePeriod = .zero
                 change(&configuration)
             })
     }
@@ -80,6 +81,42 @@ import WebImageTestSupport
         await wait { seen.withLock { $0.endCount } == count }
         #expect(seen.withLock { $0.greatestCount } <= processCount)
         #expect(pool.waitingCount == 0 && pool.busyCount == 0)
+    }
+
+    /// Decodes an image of a raster format while another one holds its process, and an idle process for SVG has the other place.
+    private func decodeBesideAnother(
+        reusePeriod: Duration
+    ) async throws -> (IsolatedDecoding, DispatchSemaphore, LockBox<Bool>) {
+        let isolation = makeIsolation(processCount: 2) { $0.reusePeriod = reusePeriod }
+        for format in [ImageFormat.svg, .png] { try decode(format, in: isolation) }
+        let (release, isDone) = (DispatchSemaphore(value: 0), LockBox(false))
+        _ = PlatformThread.start(name: "holding") {
+            try? isolation.pool.withProcess(within: .minute) { _ in release.wait() }
+        }
+        await wait { isolation.pool.busyCount == 1 }
+        _ = PlatformThread.start(name: "waiting") {
+            try? decode(.png, in: isolation)
+            isDone.withLock { $0 = true }
+        }
+        return (isolation, release, isDone)
+    }
+
+    @Test func aProcessThatWorkedAMomentAgoKeepsItsPlace() async throws {
+        let (isolation, release, isDone) = try await decodeBesideAnother(reusePeriod: .seconds(1000))
+        await wait { isolation.pool.waitingCount == 1 }
+        #expect(idle(isolation).map(\.kind) == [.svg])
+        release.signal()
+        await wait { isDone.withLock { $0 } && isolation.pool.idleCount == 2 }
+        #expect(isolation.pool.counters.startedProcessCount == 2)
+    }
+
+    @Test func anImageWaitsForAProcessOfItsKindForAMomentOnly() async throws {
+        let (isolation, release, isDone) = try await decodeBesideAnother(reusePeriod: .milliseconds(1))
+        await wait { isDone.withLock { $0 } }
+        #expect(idle(isolation).map(\.kind) == [.raster])
+        #expect(isolation.pool.counters.startedProcessCount == 3)
+        release.signal()
+        await wait { isolation.pool.busyCount == 0 }
     }
 
     /// A start that nothing waits for any more keeps its place only until it is done.

@@ -187,12 +187,12 @@ import WebImageTestSupport
                 configuration.secondsPerImage = 0.2
             })
         let registry = CodecRegistry().isolated(by: .allFormats, in: isolation)
-        isolation.pool.changeState { $0.busyCount += 1 }
+        isolation.pool.changeState { $0.busy.append(.raster) }
         #expect(throws: WebImageError.isolation(format: .png, reason: .timedOut(seconds: 0.2))) {
             try registry.decode(MisbehaviorTests.file("fine"))
         }
         #expect(isolation.pool.waitingCount == 0)
-        isolation.pool.changeState { $0.busyCount -= 1 }
+        isolation.pool.changeState { $0.busy = [] }
     }
 
     @Test func aProcessIsReplacedAfterSomeImages() throws {

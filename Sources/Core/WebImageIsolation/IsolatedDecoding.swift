@@ -38,6 +38,8 @@ public final class IsolatedDecoding: Sendable {
         public var secondsPerImage = 600.0
         /// After how long an image leaves its place in ``processCount`` to another. A few images may do so at once.
         package var slowPeriod = Duration.milliseconds(300)
+        /// How long a process without work keeps its place while images of the other kind wait for one that works: about the time of a start.
+        var reusePeriod = Duration.milliseconds(50)
         /// Whether a process is started before an image needs it.
         package var keepsProcessReady = false
 

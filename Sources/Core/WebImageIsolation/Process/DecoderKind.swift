@@ -14,3 +14,10 @@ package enum DecoderKind: Sendable {
     /// The kind of the calling process, which is a decoder.
     package static var ofThisProcess: DecoderKind { cwi_decoder_draws_svg() ? .svg : .raster }
 }
+
+extension [DecoderKind] {
+    /// Removes one of this kind, if there is one.
+    mutating func removeFirst(_ kind: DecoderKind) {
+        if let index = firstIndex(of: kind) { remove(at: index) }
+    }
+}

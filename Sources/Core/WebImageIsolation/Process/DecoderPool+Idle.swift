@@ -69,7 +69,7 @@ extension DecoderPool {
     private func takeIdle(_ state: inout State, where isTaken: (DecoderProcess) -> Bool) -> [DecoderProcess] {
         let taken = state.idle.filter(isTaken)
         state.idle.removeAll(where: isTaken)
-        state.busyCount += taken.count
+        state.busy += taken.map(\.kind)
         return taken
     }
 

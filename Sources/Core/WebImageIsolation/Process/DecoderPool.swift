@@ -8,8 +8,9 @@ internal import WebImageCore
 ///     lease ──▶ the process that has the file open, or an idle one, or a new one ──▶ work ──▶ idle ──▶ ended after a while
 ///        └ all are busy: waits, the most urgent first                                  └ takes long: a slow place, or ended and tried again in one
 ///
-/// Processes of both kinds share the places: an idle one of the other kind is ended for an image that needs a new one. There are half as many
-/// slow places as usual ones. A caller blocks its thread, as all decoding does.
+/// Processes of both kinds share the places: an idle one of the other kind is ended for an image that needs a new one, but not if it worked
+/// a moment ago and the image can wait for one of its kind. There are half as many slow places as usual ones. A caller blocks its thread,
+/// as all decoding does.
 final class DecoderPool: Sendable {
     let configuration: IsolatedDecoding.Configuration
     let state = Lock(State())
@@ -24,8 +25,9 @@ final class DecoderPool: Sendable {
     struct State {
         /// Those that wait for work, the last used at the end.
         var idle: [DecoderProcess] = []
-        /// The number of processes that work, without the slow ones.
-        var busyCount = 0
+        /// The processes that work, without the slow ones.
+        var busy: [DecoderKind] = []
+        var busyCount: Int { busy.count }
         /// The number of processes that work on an image that takes long.
         var slowCount = 0
         /// The processes that are being started.
@@ -126,14 +128,14 @@ final class DecoderPool: Sendable {
         _ process: DecoderProcess, _ body: () throws(Failure) -> Result
     ) throws(Failure) -> Result {
         changeState { state in
-            state.busyCount -= 1
+            state.busy.removeFirst(process.kind)
             state.suspended.append(process)
         }
         defer {
             state.withLock { state in
                 state.suspended.removeAll { $0 === process }
                 // At once, though others may have taken its place: it has begun.
-                state.busyCount += 1
+                state.busy.append(process.kind)
             }
         }
         return try body()
@@ -162,7 +164,11 @@ final class DecoderPool: Sendable {
     ) throws -> Result<DecoderProcess, UnavailableDecoder> {
         let nanoseconds = max(0, (limit.deadline - DecoderProcess.now) * 1e9)
         let time: DispatchTime = nanoseconds < 1e18 ? .now() + .nanoseconds(Int(nanoseconds)) : .distantFuture
-        let hasTime = waiter.semaphore.wait(timeout: time) == .success
+        let reuseTime = DispatchTime.now() + .nanoseconds(Int(configuration.reusePeriod.nanoseconds))
+        let isEarly = waiter.semaphore.wait(timeout: min(reuseTime, time)) == .success
+        // A process of the other kind may have to leave its place now.
+        if !isEarly { changeState { _ in } }
+        let hasTime = isEarly || waiter.semaphore.wait(timeout: time) == .success
         let grant = state.withLock { state in
             if waiter.grant == nil, let ticket = waiter.ticket { state.waiting.remove(ticket) }
             return waiter.grant
@@ -233,7 +239,7 @@ final class DecoderPool: Sendable {
             }
             if case .success(let process) = waiter.grant {
                 process.isSlow = waiter.place == .slow
-                if process.isSlow { state.slowCount += 1 } else { state.busyCount += 1 }
+                if process.isSlow { state.slowCount += 1 } else { state.busy.append(process.kind) }
             }
             let takesPlace = wanted == nil && hasPlace || waiter.grant != nil
             if takesPlace { if waiter.place == .slow { free.slow -= 1 } else { free.usual -= 1 } }
@@ -260,9 +266,17 @@ final class DecoderPool: Sendable {
         for missing: [DecoderKind], placeCount: Int, _ state: inout State
     ) -> (ended: [DecoderProcess], started: [DecoderKind]) {
         var started = missing
-        for kind in state.starting { if let index = started.firstIndex(of: kind) { started.remove(at: index) } }
+        for kind in state.starting { started.removeFirst(kind) }
         if started.isEmpty { return ([], []) }
-        let surplus = state.idle.count + state.starting.count + started.count - placeCount
+        var surplus = state.idle.count + state.starting.count + started.count - placeCount
+        if let oldest = state.idle.first, oldest.idleSince + configuration.reusePeriod > SystemTimerClock.shared.now {
+            // It is likely to be needed again at once, and a start takes longer than most images.
+            for _ in 0..<max(0, surplus) {
+                guard let index = started.lastIndex(where: state.busy.contains) else { break }
+                started.remove(at: index)
+                surplus -= 1
+            }
+        }
         let ended = Array(state.idle.prefix(max(0, surplus)))
         state.idle.removeFirst(ended.count)
         // The others follow when those that nothing needs any more have started, and are ended.
@@ -289,7 +303,7 @@ final class DecoderPool: Sendable {
     private func noteStart(of kind: DecoderKind, _ result: Result<DecoderProcess, UnavailableDecoder>) {
         let clock = SystemTimerClock.shared
         changeState { state in
-            if let index = state.starting.firstIndex(of: kind) { state.starting.remove(at: index) }
+            state.starting.removeFirst(kind)
             switch result {
             case .success(let process):
                 state.counters.startedProcessCount += 1
@@ -319,7 +333,7 @@ final class DecoderPool: Sendable {
             guard state.owner == getpid() else { return }
             state.overdue.removeAll { $0 === process }
             if process.isEvicted { state.evictedCount -= 1 }
-            if process.isSlow { state.slowCount -= 1 } else { state.busyCount -= 1 }
+            if process.isSlow { state.slowCount -= 1 } else { state.busy.removeFirst(process.kind) }
             (process.isEvicted, process.isSlow) = (false, false)
             if process.hasEnded {
                 if process.wasCancelled { state.replacement = process.kind }
@@ -352,7 +366,7 @@ final class DecoderPool: Sendable {
             if !process.isSlow, state.slowCount < slowLimit {
                 process.isSlow = true
                 state.slowCount += 1
-                state.busyCount -= 1
+                state.busy.removeFirst(process.kind)
             } else if !process.isSlow, !process.isEvicted {
                 state.overdue.append(process)
             }
