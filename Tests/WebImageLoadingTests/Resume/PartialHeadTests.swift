@@ -85,6 +85,20 @@ import Testing
 
     @Test(
         arguments: [
+            ("bytes 400-999/1000", true), ("BYTES 400-999/1000", true), ("  bytes   400-999/1000 ", true),
+            ("", false), ("bytes", false), ("bytes */1000", false), ("bytes 400-999", false),
+            ("bytes 999-400/1000", false), ("bytes 400-999/999", false), ("bytes 400-399/400", false),
+            ("bytes -400-999/1000", false), ("bytes 400-+999/1000", false), ("items 400-999/1000", false),
+            ("bytes 400-999/1000/1000", false), ("bytes 400-999-999/1000", false), ("bytes a-b/c", false),
+            ("bytes 400-9223372036854775808/9223372036854775809", false),
+        ], [1000, nil] as [Int64?])
+    func onlyTheRangeOfTheRestContinuesTheBody(range: (text: String, isRest: Bool), byteCount: Int64?) throws {
+        let rest = try Self.response(206, [("ETag", "\"a\""), ("Content-Range", range.text)], byteCount: nil)
+        #expect((try head(byteCount: byteCount).wholeResponse(continuedBy: rest, from: 400) != nil) == range.isRest)
+    }
+
+    @Test(
+        arguments: [
             (206, "\"a\"", "bytes 401-999/1000", "image/png", 599),
             (206, "\"a\"", "bytes 0-999/1000", "image/png", 1000),
             (206, "\"a\"", "bytes 400-998/1000", "image/png", 599), (206, "\"a\"", "bytes 400-999/*", "image/png", 600),

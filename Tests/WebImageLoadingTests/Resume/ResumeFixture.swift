@@ -68,22 +68,16 @@ struct ResumeFixture {
         return transfer.range
     }
 
-    /// Waits until the disk is as the loads of that body, which have ended, left it.
-    ///
-    /// - Parameter other: whose loads they were; the fixture's own by default.
-    func settle(
-        _ url: URL? = nil, headers: [String: String] = [:], in other: PartialBodyStore? = nil
-    ) async throws {
-        let (key, store) = (try key(url, headers: headers), other ?? store)
+    /// Waits until the disk is as the loads that have ended left it.
+    func settle() async {
         await withCheckedContinuation { continuation in
-            switch store.claim(key, whenFree: { continuation.resume() }) {
-            case .held:
-                store.release(key)
-                continuation.resume()
-            case .busy: Issue.record("a load of it is under way")
-            case .waiting: break
-            }
+            PartialBodyStore.queue.submit(priority: .veryLow) { continuation.resume() }
         }
+    }
+
+    /// The size of all bodies on disk.
+    var byteCount: Int {
+        files.reduce(0) { $0 + ((try? Data(contentsOf: URL(filePath: path($1))).count) ?? 0) }
     }
 
     /// The name under which the body of that request is kept.

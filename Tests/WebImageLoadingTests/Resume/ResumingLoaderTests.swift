@@ -13,7 +13,7 @@ import WebImageTestSupport
     @Test func sendsTheFieldsOfTheWrappedLoader() throws {
         let downloader = ImageDownloader()
         let directory = try TemporaryDirectory()
-        let store = PartialBodyStore(directory: directory.url("partial"))
+        let store = PartialBodyStore(configuration: .init(directory: directory.url("partial")))
         let request = LoaderRequest(url: try #require(URL(string: "http://127.0.0.1/")), headers: ["X-Own": "1"])
         let fields = ResumingLoader(downloader, store: store).requestHeaders(for: request)
         #expect(fields == downloader.requestHeaders(for: request) && fields.count > 1)
@@ -35,7 +35,7 @@ import WebImageTestSupport
         #expect(response.expectedByteCount == 300_000)
         #expect(response.headerValue("Content-Range") == nil)
         #expect(response.headerValue("Content-Length") == "300000")
-        try await fixture.settle()
+        await fixture.settle()
         #expect(fixture.files.isEmpty, "nothing is left of a complete body")
     }
 
@@ -113,6 +113,23 @@ import WebImageTestSupport
         #expect(try await recording.body() == Self.body)
     }
 
+    @Test func anyLoaderResumesInADirectoryUpToALimit() async throws {
+        let (directory, origin) = (try TemporaryDirectory(), ScriptedOrigin())
+        let loader = origin.resuming(in: directory.url("partial"), byteLimit: 200_000)
+        let (recording, _) = loader.record(try ResumeFixture.url())
+        let transfer = try await origin.next()
+        transfer.respond(200, ["ETag": ResumeFixture.tag], byteCount: 300_000)
+        for start in stride(from: 0, to: 250_000, by: 10_000) { transfer.send(Self.body[start..<start + 10_000]) }
+        transfer.cut()
+        #expect(try await recording.error() != nil)
+        let (second, _) = loader.record(try ResumeFixture.url())
+        let next = try await origin.next()
+        let offset = try #require(next.offset)
+        #expect((1...200_000).contains(offset))
+        next.continueBody(Self.body, from: offset)
+        #expect(try await second.body() == Self.body)
+    }
+
     // MARK: Beginning anew
 
     @Test func aChangedBodyRestartsWithA200() async throws {
@@ -153,7 +170,7 @@ import WebImageTestSupport
         #expect(try await recording.body() == Self.body)
         #expect(recording.isInOrder)
         #expect(fixture.origin.requests.count == 3)
-        try await fixture.settle()
+        await fixture.settle()
         #expect(fixture.files.isEmpty)
     }
 

@@ -251,21 +251,7 @@ struct DiskDirectory: Sendable {
 
     /// - Parameter followsLinks: whether the path may be a link to a directory; if not, a link has no names.
     static func names(in path: String, followsLinks: Bool = true) -> [String] {
-        let descriptor = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC | (followsLinks ? 0 : O_NOFOLLOW))
-        guard descriptor >= 0 else { return [] }
-        guard let directory = fdopendir(descriptor) else {
-            close(descriptor)
-            return []
-        }
-        defer { closedir(directory) }
-        var names: [String] = []
-        while let entry = readdir(directory) {
-            let name = withUnsafePointer(to: &entry.pointee.d_name) { pointer in
-                pointer.withMemoryRebound(to: CChar.self, capacity: 256) { String(cString: $0) }
-            }
-            if name != ".", name != ".." { names.append(name) }
-        }
-        return names
+        Directory.names(closing: open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC | (followsLinks ? 0 : O_NOFOLLOW)))
     }
 }
 

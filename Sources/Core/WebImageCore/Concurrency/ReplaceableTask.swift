@@ -48,6 +48,9 @@ package final class ReplaceableTask: PausableTask {
         task?.cancel()
     }
 
+    /// Cancels the current task, but not those that follow it.
+    package func cancelCurrent() { state.withLock { $0.task }?.cancel() }
+
     package func setPriority(_ priority: LoadPriority) {
         let task = state.withLock { state in
             state.priority = priority

@@ -80,6 +80,27 @@ package enum RegularFile {
     }
 }
 
+/// The entries of a directory.
+package enum Directory {
+    /// Returns the names in an open directory, except `.` and `..`, and closes it; none if it cannot be read.
+    package static func names(closing descriptor: Int32) -> [String] {
+        guard descriptor >= 0 else { return [] }
+        guard let directory = fdopendir(descriptor) else {
+            close(descriptor)
+            return []
+        }
+        defer { closedir(directory) }
+        var names: [String] = []
+        while let entry = readdir(directory) {
+            let name = withUnsafePointer(to: &entry.pointee.d_name) { pointer in
+                pointer.withMemoryRebound(to: CChar.self, capacity: 256) { String(cString: $0) }
+            }
+            if name != ".", name != ".." { names.append(name) }
+        }
+        return names
+    }
+}
+
 /// A temporary file without a name. It is deleted with this object, also when the process is killed.
 package final class UnnamedFile: Sendable {
     /// The descriptor, open for reading and writing while this object exists.

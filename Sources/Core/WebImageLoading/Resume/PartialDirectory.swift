@@ -1,4 +1,6 @@
+internal import FoundationEssentials
 internal import Glibc
+internal import WebImageCore
 
 /// The directory of partial bodies. Files are accessed through its descriptor, so that the directory cannot be replaced
 /// meanwhile. Files of other users in it are never touched.
@@ -7,8 +9,6 @@ struct PartialDirectory: Sendable {
 
     /// The suffix of file names, after 64 hexadecimal digits.
     static let suffix = ".partial"
-
-    static func name(key: String) -> String { key + suffix }
 
     private static func isName(_ name: String) -> Bool {
         name.hasSuffix(suffix) && name.utf8.count == 64 + suffix.utf8.count
@@ -21,7 +21,8 @@ struct PartialDirectory: Sendable {
     func withDescriptor<Result>(creates: Bool = false, _ body: (Int32) -> Result?) -> Result? {
         var directory = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)
         if directory < 0, errno == ENOENT, creates {
-            create()
+            try? FileManager.default.createDirectory(
+                atPath: path, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
             directory = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)
         }
         guard directory >= 0 else { return nil }
@@ -32,16 +33,7 @@ struct PartialDirectory: Sendable {
         return body(directory)
     }
 
-    private func create() {
-        var made = path.hasPrefix("/") ? "/" : ""
-        for component in path.split(separator: "/") {
-            made += component
-            mkdir(made, 0o700)
-            made += "/"
-        }
-    }
-
-    /// Opens a file of the directory and locks it for this process.
+    /// Opens a file of the directory and locks it for this load.
     ///
     /// - Returns: a descriptor. `nil` if the file does not exist and `creates` is `false`, if another process or load
     ///   holds it, and if the name belongs to something that is not a regular file.
@@ -50,17 +42,34 @@ struct PartialDirectory: Sendable {
         let flags = O_RDWR | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK | (creates ? O_CREAT : 0)
         let descriptor = openat(directory, name, flags, 0o600)
         guard descriptor >= 0 else { return nil }
-        var (opened, named) = (stat(), stat())
-        // The kernel releases the lock with the last descriptor, however the process ends.
-        guard flock(descriptor, LOCK_EX | LOCK_NB) == 0, fstat(descriptor, &opened) == 0, isOurs(opened),
-            // The previous holder of the lock may have deleted the file.
-            fstatat(directory, name, &named, AT_SYMLINK_NOFOLLOW) == 0,
-            named.st_ino == opened.st_ino, named.st_dev == opened.st_dev
-        else {
+        // The kernel releases the lock with the last descriptor, however the process ends. The previous holder of the
+        // lock may have deleted the file.
+        guard flock(descriptor, LOCK_EX | LOCK_NB) == 0, isName(name, of: descriptor, in: directory) else {
             close(descriptor)
             return nil
         }
         return descriptor
+    }
+
+    /// Deletes a file whose lock is held, unless its name has been deleted already, and may belong to another one.
+    @discardableResult
+    static func remove(_ name: String, of descriptor: Int32, in directory: Int32) -> Bool {
+        isName(name, of: descriptor, in: directory) && unlinkat(directory, name, 0) == 0
+    }
+
+    /// Deletes a partial body unless a load holds it; returns whether it was deleted.
+    @discardableResult
+    static func removeUnused(_ name: String, in directory: Int32) -> Bool {
+        guard let descriptor = openLocked(name, in: directory) else { return false }
+        defer { close(descriptor) }
+        return unlinkat(directory, name, 0) == 0
+    }
+
+    private static func isName(_ name: String, of descriptor: Int32, in directory: Int32) -> Bool {
+        var (opened, named) = (stat(), stat())
+        return fstat(descriptor, &opened) == 0 && isOurs(opened)
+            && fstatat(directory, name, &named, AT_SYMLINK_NOFOLLOW) == 0
+            && named.st_ino == opened.st_ino && named.st_dev == opened.st_dev
     }
 
     /// Whether it is a regular file of this user with a single link.
@@ -68,58 +77,23 @@ struct PartialDirectory: Sendable {
         status.st_mode & S_IFMT == S_IFREG && status.st_uid == geteuid() && status.st_nlink == 1
     }
 
-    /// A partial body in the file system.
-    struct Entry {
-        let name: String
-        let byteCount: Int64
-        /// The time since the last use, in seconds. Uses set the modification time.
-        let secondsUnused: Double
-    }
-
     /// Returns the partial bodies, least recently used first.
-    func entries(in directory: Int32) -> [Entry] {
-        var now = timespec()
-        clock_gettime(CLOCK_REALTIME, &now)
-        let entries = Self.names(in: directory).compactMap { name -> Entry? in
+    func entries(in directory: Int32) -> [(name: String, byteCount: Int64, secondsUnused: Double)] {
+        // A separate descriptor, since reading moves its position.
+        Directory.names(closing: openat(directory, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC)).compactMap { name in
             var status = stat()
-            guard Self.isName(name), fstatat(directory, name, &status, AT_SYMLINK_NOFOLLOW) == 0,
-                Self.isOurs(status)
+            guard Self.isName(name), fstatat(directory, name, &status, AT_SYMLINK_NOFOLLOW) == 0, Self.isOurs(status)
             else { return nil }
-            return Entry(
-                name: name, byteCount: Int64(status.st_size), secondsUnused: status.st_mtim.seconds(until: now))
-        }
-        return entries.sorted { $0.secondsUnused > $1.secondsUnused }
-    }
-
-    /// Deletes a partial body unless a load holds it; returns whether it was deleted.
-    static func removeUnused(_ name: String, in directory: Int32) -> Bool {
-        guard let descriptor = openLocked(name, in: directory) else { return false }
-        defer { close(descriptor) }
-        return unlinkat(directory, name, 0) == 0
-    }
-
-    private static func names(in directory: Int32) -> [String] {
-        // A separate descriptor, since reading moves its position and `closedir` closes it.
-        let copy = openat(directory, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC)
-        guard copy >= 0 else { return [] }
-        guard let stream = fdopendir(copy) else {
-            close(copy)
-            return []
-        }
-        defer { closedir(stream) }
-        var names: [String] = []
-        while let entry = readdir(stream) {
-            names.append(
-                withUnsafePointer(to: &entry.pointee.d_name) { pointer in
-                    pointer.withMemoryRebound(to: CChar.self, capacity: 256) { String(cString: $0) }
-                })
-        }
-        return names
+            return (name, Int64(status.st_size), status.secondsUnused)
+        }.sorted { $0.secondsUnused > $1.secondsUnused }
     }
 }
 
-extension timespec {
-    fileprivate func seconds(until later: timespec) -> Double {
-        Double(later.tv_sec - tv_sec) + Double(later.tv_nsec - tv_nsec) / 1e9
+extension stat {
+    /// The time since the last use. Uses set the modification time.
+    var secondsUnused: Double {
+        var now = timespec()
+        clock_gettime(CLOCK_REALTIME, &now)
+        return Double(now.tv_sec - st_mtim.tv_sec) + Double(now.tv_nsec - st_mtim.tv_nsec) / 1e9
     }
 }

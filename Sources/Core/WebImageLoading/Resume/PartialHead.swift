@@ -8,7 +8,6 @@ struct PartialHead: Codable, Equatable {
     let key: String
     /// The hash of the final URL, since validators apply to one URL only.
     let location: String
-    let validator: StrongValidator
     /// The fields as received, without those about the connection, the length and cookies.
     let fields: [Field]
     /// The length of the whole body; `nil` if unknown.
@@ -22,13 +21,12 @@ struct PartialHead: Codable, Equatable {
     /// Creates the head of a resumable body; `nil` if the body cannot be resumed or must not be stored.
     init?(_ response: LoaderResponse, key: String) {
         let (headers, control) = (response.headers, CacheControl(response.headers))
-        guard response.statusCode == 200, let validator = StrongValidator(headers), !control.has(.noStore),
+        guard response.statusCode == 200, StrongValidator(headers) != nil, !control.has(.noStore),
             headers.areOfUncodedContent,
             !headers.elements(ofFieldNamed: "Accept-Ranges").contains(where: { $0.lowercased() == "none" }),
             !headers.elements(ofFieldNamed: "Vary").contains("*")
         else { return nil }
         self.key = key
-        self.validator = validator
         location = Self.location(response.url)
         fields = headers.withoutMessageFields.map { Field(name: $0.name, value: $0.value) }
         byteCount = response.expectedByteCount
@@ -38,26 +36,25 @@ struct PartialHead: Codable, Equatable {
         SHA256.hexDigest(of: Array(url.separatedFromUserInfo.url.withoutFragment.absoluteString.utf8))
     }
 
-    /// Returns the request's header fields with those that request the rest.
-    func headersForRest(from offset: Int64, over headers: [String: String]) -> [String: String] {
-        var headers = headers
-        headers["Range"] = "bytes=\(offset)-"
-        headers["If-Range"] = validator.fieldValue
-        return headers
+    /// Returns the header fields that request the rest.
+    func headersForRest(from offset: Int, over headers: [String: String]) -> [String: String] {
+        let range = ["Range": "bytes=\(offset)-", "If-Range": StrongValidator(storedFields)?.fieldValue ?? ""]
+        return headers.merging(range) { $1 }
     }
 
     /// Returns the complete response, if `response` contains exactly the rest of this body (RFC 9110, 15.3.7).
     ///
     /// - Returns: the response as if everything had been requested: status 200, the whole length, and the stored
     ///   fields, updated with those of the new response.
-    func wholeResponse(continuedBy response: LoaderResponse, from offset: Int64) -> LoaderResponse? {
+    func wholeResponse(continuedBy response: LoaderResponse, from offset: Int) -> LoaderResponse? {
         let headers = response.headers
-        let ranges = headers.values(named: "Content-Range")
-        guard response.statusCode == 206, ranges.count == 1, let range = ContentRange(ranges[0]),
-            range.first == offset, let total = range.totalByteCount, range.last == total - 1,
-            byteCount == nil || byteCount == total,
-            response.expectedByteCount == nil || response.expectedByteCount == total - offset,
-            validator.agrees(with: headers), !hasOtherDate(headers), Self.location(response.url) == location,
+        let ranges = headers.values(named: "Content-Range").map { $0.split(separator: " ").joined(separator: " ") }
+        guard response.statusCode == 206,
+            let total = byteCount ?? ranges.first?.split(separator: "/").last?.decimalNumber,
+            total > offset, ranges.map({ $0.lowercased() }) == ["bytes \(offset)-\(total - 1)/\(total)"],
+            response.expectedByteCount ?? total - Int64(offset) == total - Int64(offset),
+            let validator = StrongValidator(storedFields), validator.agrees(with: headers),
+            !hasOtherDate(headers), Self.location(response.url) == location,
             headers.areOfUncodedContent,
             headers.values(named: "Content-Type").allSatisfy({ !$0.lowercased().hasPrefix("multipart/") })
         else { return nil }
@@ -83,9 +80,25 @@ struct PartialHead: Codable, Equatable {
         // The same time can be written in three ways.
         return storedDates.count != 1 || stored.count != 1 || new.count != 1 || storedDates != newDates
     }
+}
 
-    /// Whether the continuing response still allows the body to be stored.
-    static func mayBeKept(_ response: LoaderResponse) -> Bool { !CacheControl(response.headers).has(.noStore) }
+/// The beginning of a body that was found on disk.
+struct PartialBeginning: Sendable {
+    let head: PartialHead
+    /// The bytes that need not be requested.
+    let bytes: Data
+    /// Whether the file ends with ``bytes``. Of a complete body, the last byte is requested again, since a range cannot
+    /// be empty. The response shows whether the other bytes are still valid.
+    let isExtensible: Bool
+
+    /// - Parameter bytes: all bytes of the file; `nil` is returned if they are too few or too many.
+    init?(head: PartialHead, stored bytes: Data) {
+        let used = head.byteCount.map { min(bytes.count, Int(clamping: $0 - 1)) } ?? bytes.count
+        guard used > 0, Int64(bytes.count) <= head.byteCount ?? .max else { return nil }
+        self.head = head
+        self.bytes = bytes.prefix(used)
+        isExtensible = used == bytes.count
+    }
 }
 
 extension [HTTPField] {
@@ -103,12 +116,11 @@ extension [HTTPField] {
     }
 }
 
-/// A validator that proves that two responses are parts of the same bytes (RFC 9110, 8.8.1), sent in `If-Range`.
-enum StrongValidator: Codable, Equatable {
-    /// An entity tag with its quotation marks.
-    case entityTag(String)
-    /// The date exactly as the server sent it.
-    case lastModified(String)
+/// A validator that proves that two responses are parts of the same bytes (RFC 9110, 8.8.1).
+struct StrongValidator: Equatable {
+    let fieldName: String
+    /// An entity tag with its quotation marks, or the date exactly as the server sent it: the value of `If-Range`.
+    let fieldValue: String
 
     /// Returns the strong validator of a response; `nil` for a response without a strong one.
     ///
@@ -117,14 +129,14 @@ enum StrongValidator: Codable, Equatable {
         let tags = headers.values(named: "ETag")
         guard tags.isEmpty else {
             guard tags.count == 1, let tag = EntityTag(tags[0]), !tag.isWeak else { return nil }
-            self = .entityTag(tag.opaqueTag)
+            (fieldName, fieldValue) = ("ETag", tag.opaqueTag)
             return
         }
         let (dates, times) = (headers.values(named: "Last-Modified"), headers.values(named: "Date"))
         guard dates.count == 1, times.count == 1, let modified = HTTPDate.parse(dates[0]),
             let time = HTTPDate.parse(times[0]), time.timeIntervalSince(modified) >= Self.secondsUntilDatesAreStrong
         else { return nil }
-        self = .lastModified(dates[0])
+        (fieldName, fieldValue) = ("Last-Modified", dates[0])
     }
 
     /// Files may change twice within the one-second resolution of dates. Section 8.8.2.2 considers one second
@@ -132,50 +144,9 @@ enum StrongValidator: Codable, Equatable {
     /// required a minute.
     private static let secondsUntilDatesAreStrong = 60.0
 
-    /// The value of the `If-Range` field.
-    var fieldValue: String {
-        switch self {
-        case .entityTag(let tag): tag
-        case .lastModified(let date): date
-        }
-    }
-
     /// Whether a response declares that it is part of the same bytes. A response without a validator does not, since
     /// its server may not support `If-Range`.
     func agrees(with headers: [HTTPField]) -> Bool {
-        switch self {
-        case .entityTag(let tag):
-            let tags = headers.values(named: "ETag")
-            return tags.count == 1 && EntityTag(tags[0]).map { !$0.isWeak && $0.opaqueTag == tag } ?? false
-        case .lastModified(let date):
-            return headers.values(named: "Last-Modified") == [date]
-        }
-    }
-}
-
-/// The range of a body in a partial response: `bytes 100-199/200` (RFC 9110, 14.4).
-struct ContentRange: Equatable {
-    /// The positions of the first and last byte, starting at 0.
-    let first: Int64, last: Int64
-    /// The length of the whole body; `nil` if the server does not know it.
-    let totalByteCount: Int64?
-
-    /// Parses a byte range; `nil` for other units and invalid ranges.
-    init?(_ text: String) {
-        let words = text.trimmingHTTPSpace.split(separator: " ", maxSplits: 1)
-        guard words.count == 2, words[0].lowercased() == "bytes" else { return nil }
-        let parts = String(words[1]).trimmingHTTPSpace.split(separator: "/", omittingEmptySubsequences: false)
-        guard parts.count == 2 else { return nil }
-        let ends = parts[0].split(separator: "-", omittingEmptySubsequences: false)
-        guard ends.count == 2, let first = ends[0].decimalNumber, let last = ends[1].decimalNumber, first <= last else {
-            return nil
-        }
-        if parts[1] == "*" {
-            totalByteCount = nil
-        } else {
-            guard let total = parts[1].decimalNumber, last < total else { return nil }
-            totalByteCount = total
-        }
-        (self.first, self.last) = (first, last)
+        headers.values(named: fieldName).map(\.trimmingHTTPSpace) == [fieldValue]
     }
 }

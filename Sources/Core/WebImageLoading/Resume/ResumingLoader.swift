@@ -13,7 +13,8 @@ extension ImageLoader {
     ///
     /// A custom loader must accept additional header fields (`Range`, `If-Range`), report statuses, including 206,
     /// header fields and bodies exactly as the server sends them, and add nothing to requests that makes responses
-    /// differ between users. Stored bytes are delivered on another thread than the loader's.
+    /// differ between users. Stored bytes are delivered in one piece, which is mapped from a temporary file if it is
+    /// longer than 8 MiB.
     ///
     /// At most 256 bodies are stored, for 7 days, and none while less than 256 MiB are free. There are no errors: if
     /// the directory cannot be used, nothing is stored. Several loaders and processes may share a directory.
@@ -24,7 +25,8 @@ extension ImageLoader {
     ///   - byteLimit: the maximum size of all bodies and of a single one, in bytes; 64 MiB by default. The least
     ///     recently used are deleted first.
     public func resuming(in directory: URL, byteLimit: Int64 = 64 << 20) -> any ImageLoader {
-        ResumingLoader(self, store: PartialBodyStore(directory: directory, byteLimit: byteLimit))
+        ResumingLoader(
+            self, store: PartialBodyStore(configuration: .init(directory: directory, byteLimit: byteLimit)))
     }
 }
 
@@ -53,17 +55,15 @@ package final class ResumingLoader: LoaderDecorator {
         self.store = store
     }
 
-    /// Starts a load; see ``ImageLoader/load(_:priority:handler:)``. Stored bytes are delivered on one of the store's
-    /// two threads, so the handler must not block.
+    /// Starts a load; see ``ImageLoader/load(_:priority:handler:)``. Stored bytes are delivered in one piece.
     package func load(
         _ request: LoaderRequest, priority: LoadPriority, handler: @escaping @Sendable (LoaderEvent) -> Void
     ) -> any LoaderTask {
         guard let key = scope(of: request).flatMap({ request.partialBodyKey(scope: $0) }) else {
             return base.load(request, priority: priority, handler: handler)
         }
-        let task = ResumingTask(
-            request, key: key, loader: base, store: store, priority: priority, handler: handler)
-        task.start()
+        let task = ResumingTask(request, key: key, loader: self, priority: priority, handler: handler)
+        task.start(priority)
         return task
     }
 
@@ -85,14 +85,8 @@ package protocol ResumableLoader: ImageLoader {
     /// if bodies must not be stored on disk unchanged; such loads are neither stored nor resumed.
     func resumptionScope(of request: LoaderRequest) -> String?
 
-    /// The maximum length of a body in bytes, which then also applies to resumed bodies as a whole; no limit by
-    /// default.
+    /// The maximum length of a body in bytes, which then also applies to resumed bodies as a whole.
     var maximumResponseByteCount: Int64 { get }
-}
-
-extension ResumableLoader {
-    /// No limit.
-    package var maximumResponseByteCount: Int64 { .max }
 }
 
 extension ImageDownloader: ResumableLoader {
@@ -155,6 +149,7 @@ struct PartialBodyKey: Hashable, Sendable {
 
     /// SHA-256, as 64 hexadecimal digits.
     var digest: String { SHA256.hexDigest(of: Array(text.utf8)) }
+    var fileName: String { digest + PartialDirectory.suffix }
 }
 
 /// Parts joined with their lengths, so that different lists have different texts.
