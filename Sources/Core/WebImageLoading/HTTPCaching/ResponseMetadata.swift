@@ -18,7 +18,7 @@ package import FoundationEssentials
 /// length. Reading takes one or two microseconds, less than JSON.
 package struct ResponseMetadata: Sendable, Equatable {
     package var response: StoredResponse
-    /// The slots of other responses; see ``ResponseStore``.
+    /// The slots of other responses for the same URL, which `Vary` distinguishes.
     package var alternates: [Int] = []
 
     /// The limit on responses besides the latest.
