@@ -85,17 +85,16 @@ package struct DataURL: Sendable {
     }
 }
 
-/// Base64 with white space, with or without padding (WHATWG Infra Standard, "forgiving-base64 decode").
-///
-/// Foundation's decoder accepts more: padding of any length, and none of the digits that it belongs to.
-enum Base64 {
-    /// Checks all digits and returns the number of bytes that they are.
-    static func byteCount(of text: PercentEncodedBytes) throws(WebImageError) -> Int {
+extension Base64 {
+    /// Checks text with white space, with or without padding, and returns the number of bytes that its digits are (WHATWG Infra
+    /// Standard, "forgiving-base64 decode"). Foundation's decoder accepts more: padding of any length, and none of the
+    /// digits that it belongs to.
+    fileprivate static func byteCount(of text: PercentEncodedBytes) throws(WebImageError) -> Int {
         var (digitCount, paddingCount) = (0, 0)
         for byte in text where !isWhiteSpace(byte) {
             if byte == padding {
                 paddingCount += 1
-            } else if values[Int(byte)] != nil, paddingCount == 0 {
+            } else if isDigit(byte), byte != UInt8(ascii: "-"), byte != UInt8(ascii: "_"), paddingCount == 0 {
                 digitCount += 1
             } else {
                 throw .invalidURL("data:", reason: "its base64 text has invalid characters")
@@ -104,39 +103,11 @@ enum Base64 {
         guard paddingCount == 0 || paddingCount <= 2 && (digitCount + paddingCount).isMultiple(of: 4) else {
             throw .invalidURL("data:", reason: "its base64 text has padding in the wrong place")
         }
-        guard digitCount % 4 != 1 else {
+        guard let byteCount = byteCount(ofDigits: digitCount) else {
             throw .invalidURL("data:", reason: "its base64 text ends in the middle of a byte")
         }
-        return digitCount / 4 * 3 + digitCount % 4 * 3 / 4
+        return byteCount
     }
-
-    /// - Parameter byteCount: the one of ``byteCount(of:)``.
-    static func decoded(_ text: PercentEncodedBytes, byteCount: Int) -> Data {
-        var data = Data(count: byteCount)
-        data.withUnsafeMutableBytes { (bytes: UnsafeMutableRawBufferPointer) in
-            var (bits, bitCount, count) = (UInt32(0), 0, 0)
-            for byte in text {
-                guard let value = values[Int(byte)] else { continue }
-                bits = bits << 6 | UInt32(value)
-                bitCount += 6
-                guard bitCount >= 8 else { continue }
-                bitCount -= 8
-                bytes[count] = UInt8(truncatingIfNeeded: bits >> bitCount)
-                count += 1
-            }
-        }
-        return data
-    }
-
-    private static let padding = UInt8(ascii: "=")
-
-    /// The value of each digit (RFC 4648, 4).
-    private static let values: [UInt8?] = {
-        var values = [UInt8?](repeating: nil, count: 256)
-        let digits = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/"
-        for (value, digit) in digits.utf8.enumerated() { values[Int(digit)] = UInt8(value) }
-        return values
-    }()
 
     /// Tab, line feed, form feed, carriage return, space.
     private static func isWhiteSpace(_ byte: UInt8) -> Bool {

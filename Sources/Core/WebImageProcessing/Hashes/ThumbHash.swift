@@ -77,28 +77,14 @@ public struct ThumbHash: Sendable, Hashable {
     }
 
     private static func bytes(inBase64 text: String) throws(PlaceholderHashFailure) -> [UInt8] {
-        var standard: [UInt8] = []
-        for (offset, byte) in text.utf8.enumerated() {
-            guard offset < maximumTextLength else {
-                throw .wrongLength(byteCount: text.utf8.count, expected: maximumTextLength)
-            }
-            switch byte {
-            case UInt8(ascii: "-"): standard.append(UInt8(ascii: "+"))
-            case UInt8(ascii: "_"): standard.append(UInt8(ascii: "/"))
-            case UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
-                UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "+"), UInt8(ascii: "/"), UInt8(ascii: "="):
-                standard.append(byte)
-            default: throw .invalidCharacter(offset: offset)
-            }
+        guard text.utf8.count <= maximumTextLength else {
+            throw .wrongLength(byteCount: text.utf8.count, expected: maximumTextLength)
         }
-        let digitCount = standard.firstIndex(of: UInt8(ascii: "=")) ?? standard.count
-        if standard[digitCount...].contains(where: { $0 != UInt8(ascii: "=") }) || standard.count - digitCount > 2 {
-            throw .invalidCharacter(offset: digitCount)
-        }
-        standard.removeSubrange(digitCount...)
-        standard += Array(repeating: UInt8(ascii: "="), count: (4 - digitCount % 4) % 4)
-        guard let data = Data(base64Encoded: Data(standard)) else { throw .invalidCharacter(offset: digitCount) }
-        return [UInt8](data)
+        let digitCount = text.utf8.prefix(while: Base64.isDigit).count
+        let padding = text.utf8.dropFirst(digitCount)
+        guard padding.count <= 2, padding.allSatisfy({ $0 == Base64.padding }), let bytes = Base64.bytes(in: text)
+        else { throw .invalidCharacter(offset: digitCount) }
+        return bytes
     }
 
     /// Longer than any hash in base64.
