@@ -69,6 +69,14 @@ extension URL {
     }
 }
 
+extension Credential {
+    /// A line break could begin another header, and libcurl's strings end at a NUL.
+    var isSendable: Bool {
+        let text = identity
+        return !text.unicodeScalars.contains { $0.value < 0x20 || $0.value == 0x7F }
+    }
+}
+
 /// A request for a credential by a server (401) or proxy (407).
 public struct AuthenticationChallenge: Sendable, Equatable {
     /// How a credential is sent: name and password in the clear (RFC 7617), a proof that the client knows the password

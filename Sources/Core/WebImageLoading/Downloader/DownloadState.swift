@@ -476,14 +476,6 @@ extension DownloadState {
     }
 }
 
-extension Credential {
-    /// A line break could begin another header, and libcurl's strings end at a NUL.
-    var isSendable: Bool {
-        let text = identity
-        return !text.unicodeScalars.contains { $0.value < 0x20 || $0.value == 0x7F }
-    }
-}
-
 /// What the loads of a downloader share.
 final class DownloadEnvironment: Sendable {
     let configuration: ImageDownloader.Configuration

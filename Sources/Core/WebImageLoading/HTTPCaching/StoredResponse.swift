@@ -143,3 +143,20 @@ extension [HTTPField] {
         return LanguagePreference.normalized(elements)
     }
 }
+
+extension StoredResponse {
+    /// The response with the directives that a shared cache follows in the place of those of a private one: `s-maxage`
+    /// is the lifetime, and like `proxy-revalidate` forbids to serve it stale.
+    package var forSharedCache: StoredResponse {
+        let control = cacheControl
+        var directives: [String] = []
+        if let seconds = control.seconds(.sharedMaxAge)?.value { directives.append("max-age=\(Int(seconds))") }
+        if control.has(.sharedMaxAge) || control.has(.proxyRevalidate) { directives.append("must-revalidate") }
+        guard !directives.isEmpty else { return self }
+        var response = self
+        // Of repeated directives the first counts.
+        response.headers.insert(
+            HTTPField(name: "Cache-Control", value: directives.joined(separator: ", ")), at: 0)
+        return response
+    }
+}

@@ -49,17 +49,3 @@ public struct LoaderResponse: Sendable {
         headers.last { $0.isNamed(name) }?.value
     }
 }
-
-/// One header field.
-public struct HTTPField: Sendable, Hashable {
-    /// The name as received; names are compared without regard to case.
-    public var name: String
-    /// The value without surrounding white space.
-    public var value: String
-
-    /// Creates a field.
-    public init(name: String, value: String) {
-        self.name = name
-        self.value = value
-    }
-}

@@ -1,9 +1,11 @@
+internal import FoundationEssentials
 internal import WebImageCore
+internal import WebImageLoading
 
-/// What differs for a cache that several users share (RFC 9111, 3.5, 5.2.2.7, 5.2.2.8, 5.2.2.10).
+/// What differs for a cache that several users share (RFC 9111, 3.5, 5.2.2.7).
 extension HTTPCachePolicy {
     /// Why a shared cache neither stores a response nor looks one up; ``description`` is its text.
-    package enum SharedObstacle: Sendable, Equatable {
+    enum SharedObstacle: Sendable, Equatable {
         /// Not a plain GET for the whole.
         case request
         /// The request has a user's credential or cookies.
@@ -24,7 +26,7 @@ extension HTTPCachePolicy {
     /// Responses to requests with `Authorization` could be shared if the server says so (3.5), but are not here: nothing
     /// of one user is ever shared. Nor can servers be relied on to say `private` or `Vary` for fields of their own, such
     /// as `X-Api-Key`, so any field that is not known to be harmless excludes the request.
-    package static func sharedObstacle(to request: LoaderRequest, headersSent: [HTTPField]) -> SharedObstacle? {
+    static func sharedObstacle(to request: LoaderRequest, headersSent: [HTTPField]) -> SharedObstacle? {
         let names = Set(headersSent.map { $0.name.lowercased() })
         guard request.method == .get, request.body == nil, !names.contains("range"), !request.acceptsAnyAnswer else {
             return .request
@@ -39,7 +41,7 @@ extension HTTPCachePolicy {
     }
 
     /// Returns why a response is not for a shared cache; `nil` if it may be stored.
-    package static func sharedObstacle(
+    static func sharedObstacle(
         toStoring statusCode: Int?, headers: [HTTPField], requestHeaders: [HTTPField]
     ) -> SharedObstacle? {
         guard let statusCode, statusCode == 200 else { return .status(statusCode ?? 0) }
@@ -57,7 +59,7 @@ extension HTTPCachePolicy {
 
 extension HTTPCachePolicy.SharedObstacle: CustomStringConvertible {
     /// The reason as a text for traces.
-    package var description: String {
+    var description: String {
         switch self {
         case .request: "it is no plain GET for a whole image"
         case .personalRequest: "it has a credential or cookies"
@@ -67,22 +69,5 @@ extension HTTPCachePolicy.SharedObstacle: CustomStringConvertible {
         case .status(let status): "the status is \(status)"
         case .notStorable(let obstacle): "\(obstacle)"
         }
-    }
-}
-
-extension StoredResponse {
-    /// The response with the directives that a shared cache follows in the place of those of a private one: `s-maxage`
-    /// is the lifetime, and like `proxy-revalidate` forbids to serve it stale.
-    package var forSharedCache: StoredResponse {
-        let control = cacheControl
-        var directives: [String] = []
-        if let seconds = control.seconds(.sharedMaxAge)?.value { directives.append("max-age=\(Int(seconds))") }
-        if control.has(.sharedMaxAge) || control.has(.proxyRevalidate) { directives.append("must-revalidate") }
-        guard !directives.isEmpty else { return self }
-        var response = self
-        // Of repeated directives the first counts.
-        response.headers.insert(
-            HTTPField(name: "Cache-Control", value: directives.joined(separator: ", ")), at: 0)
-        return response
     }
 }
