@@ -94,11 +94,11 @@ final class GalleryFileNameTests: GTKTestCase {
             XCTAssertTrue(fixture.window.photos.opener.follower.watchedFolders.contains(file.folder))
             let other = file.folder + ByteString([0xFF] + Array(".png".utf8))
             XCTAssertEqual(file.withCString { file in other.withCString { link(file, $0) } }, 0)
-            pump("the new file") { fixture.session.collection.urls.map(\.filePath).last == other }
+            let grid = fixture.window.photos.grid
+            pump("the new file") { grid.cell(of: URL(file: other))?.picture.image?.pixels[0, 0].x == 0 }
             let descriptor = other.withCString { open($0, O_WRONLY | O_TRUNC) }
             try FileHandle(fileDescriptor: descriptor, closeOnDealloc: true).write(
                 contentsOf: CodecRegistry.shared.encode(try picture(30, 20) { _, _ in shade(40) }, as: .png))
-            let grid = fixture.window.photos.grid
             pump("the new content") {
                 grid.cell(of: URL(file: other))?.picture.image?.pixels[0, 0] == shade(40)
             }
