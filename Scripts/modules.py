@@ -42,7 +42,7 @@ def built_roots():
 
 def flags():
     """The flags of debug builds, as in the Makefile."""
-    return os.environ.get("WEBIMAGE_DEBUG_FLAGS", "").split()
+    return os.environ.get("WEBIMAGE_DEBUG_FLAGS", "-Xswiftc -gline-tables-only").split()
 
 
 def build(roots, scratch=None):
