@@ -153,11 +153,15 @@ final class ProcessorsPageTests: GTKTestCase {
             "swiftc", "-typecheck", "-swift-version", "6", "-I", build.appending(path: "Modules").path,
             "-module-cache-path", cache,
         ]
-        for name in try FileManager.default.contentsOfDirectory(atPath: sources.path) where name.hasPrefix("C") {
+        let wings = try FileManager.default.contentsOfDirectory(at: sources, includingPropertiesForKeys: nil)
+        let targets = try wings.flatMap {
+            try FileManager.default.contentsOfDirectory(at: $0, includingPropertiesForKeys: nil)
+        }
+        for target in targets where target.lastPathComponent.hasPrefix("C") {
             for map in [
-                sources.appending(path: "\(name)/module.modulemap").path,
-                sources.appending(path: "\(name)/include/module.modulemap").path,
-                build.appending(path: "\(name).build/module.modulemap").path,
+                target.appending(path: "module.modulemap").path,
+                target.appending(path: "include/module.modulemap").path,
+                build.appending(path: "\(target.lastPathComponent).build/module.modulemap").path,
             ] where FileManager.default.fileExists(atPath: map) {
                 arguments += ["-Xcc", "-fmodule-map-file=\(map)"]
                 break
