@@ -258,7 +258,7 @@ if hasServer {
             dependencies: [
                 "WebImage", "WebImageService", "WebImageShared", "WebImageCore", "WebImageIsolation", "WebImageLoading",
                 "CommandReference", "CWebImageHTTPD",
-            ], swiftSettings: settings),
+            ], packageAccess: false, swiftSettings: settings),
         tests("WebImageServerTests", ["WebImageServer", "WebImageService", "WebImage"] + decoder),
     ]
 }

@@ -2,10 +2,11 @@ import Foundation
 import Glibc
 import Testing
 import WebImage
-import WebImageService
+import WebImageCore
 import WebImageTestSupport
 
 @testable import WebImageServer
+@testable import WebImageService
 
 /// Clients that are slow, leave, or send what no client should.
 @Suite(.timeLimit(.minutes(1)))
@@ -310,35 +311,27 @@ struct ConnectionTests {
         try await fixture.stop()
     }
 
-    /// Bodies that are in memory for clients that read slowly count once, and have a limit together.
-    @Test func clientsThatReadSlowlyTakeALimitedMemory() async throws {
-        let (first, second) = (
-            Self.answer(String(repeating: "x", count: 8 << 20)), String(repeating: "y", count: 8 << 20)
-        )
-        let fixture = try ServerFixture {
-            $0.sendingByteCount = 12 << 20
+    /// The service counts the bodies that are in memory.
+    @Test func aBodyIsReleasedWhenItsLastClientHasLeft() async throws {
+        let (text, budget) = (String(repeating: "x", count: 8 << 20), ByteBudget(byteLimit: 12 << 20))
+        let fixture = try ServerFixture { _ in
         } answer: { exchange in
-            switch exchange.request.target {
-            case "/first": first
-            case "/second": Self.answer(second)
-            default: Self.answer("ok")
-            }
+            var answer = Self.answer(text)
+            guard let body = answer.body.counted(by: budget) else { return .stopping(exchange.request) }
+            answer.body = body
+            return answer
         }
-        func client(_ target: String) throws -> RawClient {
+        func client() throws -> RawClient {
             let client = try RawClient(fixture.place)
-            client.send("GET \(target) HTTP/1.1\r\nHost: a\r\n\r\n")
+            client.send(Self.get)
             return client
         }
-        var readers = [try client("/first"), try client("/first")]
-        for reader in readers { #expect(await reader.status() == 200) }
-        let refused = try client("/second")
-        let text = await refused.read { $0.hasSuffix(".\n") }
-        #expect(text.hasPrefix("HTTP/1.1 503 ") && text.contains("Retry-After: "), "\(text.prefix(200))")
-        #expect(try await client("/short").status() == 200)
-        // Memory is free when the last client of a body has left.
+        var readers = [try client()]
+        #expect(await readers[0].status() == 200)
+        #expect(try await client().status() == 503)
         readers = []
         var status = 0
-        while status != 200, !Task.isCancelled { status = try await client("/second").status() }
+        while status != 200, !Task.isCancelled { status = try await client().status() }
         try await fixture.stop(within: .milliseconds(100))
     }
 

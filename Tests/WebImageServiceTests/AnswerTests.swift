@@ -387,7 +387,7 @@ struct AnswerTests {
     /// A fallback would hide that something is not allowed, or that the service has no time.
     @Test func aFallbackStandsForNoOtherErrors() async throws {
         let others: [Refusal] = [
-            .forbiddenSource, .forbiddenSignature, .forbiddenRequest, .invalid(""), .expired, .timedOut, .overloaded,
+            .forbiddenSource, .forbiddenSignature, .invalid(""), .expired, .timedOut, .overloaded,
             .stopping,
             .busy, .abandoned, Refusal(405, ""), Refusal(414, ""), Refusal(500, ""),
         ]

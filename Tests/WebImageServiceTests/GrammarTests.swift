@@ -115,12 +115,14 @@ struct GrammarTests {
         let limits = ImageService.Limits(memoryByteCount: 200 << 20)
         #expect(limits.decoding.memoryByteCount == 40 << 20 && limits.workCount <= 3)
         #expect(
-            [limits.sourceByteCount, limits.uploadByteCount, limits.resultByteCount] == [25 << 20, 25 << 20, 25 << 20])
+            [limits.sourceByteCount, limits.uploadByteCount, limits.sendingByteCount, limits.resultByteCount]
+                == [Int](repeating: 25 << 20, count: 4))
         #expect(limits.resultPixelCount * 4 <= 25 << 20)
         let usual = ImageService.Limits(memoryByteCount: 64 << 30)
         #expect(usual.decoding.memoryByteCount == 256 << 20 && usual.resultPixelCount == 40_000_000)
         #expect(
-            [usual.sourceByteCount, usual.uploadByteCount, usual.resultByteCount] == [50 << 20, 256 << 20, 64 << 20])
+            [usual.sourceByteCount, usual.uploadByteCount, usual.sendingByteCount, usual.resultByteCount]
+                == [50 << 20, 256 << 20, 256 << 20, 64 << 20])
         #expect(ImageService.Limits(memoryByteCount: 2 << 30).decoding == usual.decoding)
         #expect(ImageService.Limits(memoryByteCount: 0).workCount == 1)
     }

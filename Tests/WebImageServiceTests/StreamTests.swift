@@ -55,6 +55,27 @@ struct StreamTests {
         #expect(try await fixture.get(path, method: "HEAD").body.count == 0)
     }
 
+    /// Clients may read them slowly.
+    @Test func answersInMemoryHaveALimitTogether() async throws {
+        let directory = try TemporaryDirectory()
+        for name in ["a", "b"] { try directory.write(Self.noise(), to: "photos/\(name).png") }
+        let fixture = try ServiceFixture {
+            $0.folder = URL(filePath: directory.path("photos"), directoryHint: .isDirectory)
+            $0.limits.sendingByteCount = 4 << 20
+        }
+        // Bitmaps of 3 MB. An equal one takes no more memory, and a short answer none.
+        var first = [try await fixture.get("/plain/local:///a.png@bmp")]
+        first.append(try await fixture.get("/plain/local:///a.png@bmp", ["Range": "bytes=0-99999"]))
+        #expect(first.map(\.status) == [200, 206] && first[1].body.data?.count == 100_000)
+        let refused = try await fixture.get("/plain/local:///b.png@bmp")
+        #expect(refused.status == 503 && refused.header("Retry-After") == "1")
+        #expect(try await fixture.get("/w:10/plain/local:///b.png@png").status == 200)
+        #expect(try await fixture.get("/plain/local:///b.png@bmp", method: "HEAD").status == 200)
+        #expect(fixture.service.counters.refusals == 1 && fixture.service.counters.requests == 5)
+        first = []
+        #expect(try await fixture.get("/plain/local:///b.png@bmp").status == 200)
+    }
+
     @Test func shortResultsAreInMemory() async throws {
         let directory = try TemporaryDirectory()
         let fixture = try fixture(directory)

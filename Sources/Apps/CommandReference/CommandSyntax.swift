@@ -1,29 +1,37 @@
 /// The declared arguments of a program, or of a command of one. Its help, its part of the manual page and its completions are
 /// made from this.
-package struct CommandSyntax: Sendable {
+public struct CommandSyntax: Sendable {
     /// The values that a shell suggests.
-    package enum Completion: Sendable, Equatable {
+    public enum Completion: Sendable, Equatable {
         /// None: the value is free text.
         case text
+        /// One of a few words.
         case words([String])
+        /// The path of a file.
         case file
+        /// The path of a folder.
         case directory
     }
 
-    package struct Option: Sendable {
+    /// An argument that begins with dashes.
+    public struct Option: Sendable {
         /// Without the leading dashes.
-        package let name: String
+        public let name: String
         /// Another name, which the help omits.
-        package let alias: String?
-        package let letter: Character?
+        public let alias: String?
+        /// Another name of one letter, behind a single dash.
+        public let letter: Character?
         /// The placeholder of the value in the help, such as `FILE`; `nil` for a flag.
-        package let valueName: String?
-        package let completion: Completion
-        package let help: String
+        public let valueName: String?
+        /// What a shell suggests for the value.
+        public let completion: Completion
+        /// What the option does, without a period.
+        public let help: String
         /// The heading above the option in the help, which consecutive options share.
-        package let group: String
+        public let group: String
 
-        package init(
+        /// Creates a declaration.
+        public init(
             name: String, alias: String? = nil, letter: Character? = nil, valueName: String? = nil,
             completion: Completion = .text, help: String, group: String = CommandSyntax.defaultGroup
         ) {
@@ -33,31 +41,39 @@ package struct CommandSyntax: Sendable {
     }
 
     /// A word that is the first operand of a command with several actions.
-    package struct Action: Sendable {
-        package let name: String
+    public struct Action: Sendable {
+        /// The word.
+        public let name: String
         /// The arguments after the word, such as `KEY…`.
-        package let operands: String
-        package let help: String
+        public let operands: String
+        /// What the action does, without a period.
+        public let help: String
 
-        package init(name: String, operands: String, help: String) {
+        /// Creates a declaration.
+        public init(name: String, operands: String, help: String) {
             (self.name, self.operands, self.help) = (name, operands, help)
         }
     }
 
     /// The program as typed, such as `webimage`.
-    package let program: String
+    public let program: String
     /// The name after the program's; empty for a program without commands.
-    package let name: String
-    package let summary: String
+    public let name: String
+    /// What the command does, without a period.
+    public let summary: String
     /// The arguments after the options, such as `URL|FILE…`.
-    package let operands: String
-    package let operandCompletion: Completion
+    public let operands: String
+    /// What a shell suggests for the operands.
+    public let operandCompletion: Completion
     /// Text below the options in the help: paragraphs separated by empty lines.
-    package let details: String
-    package var options: [Option]
-    package var actions: [Action] = []
+    public let details: String
+    /// The options in the order of the help.
+    public var options: [Option]
+    /// The words that can be the first operand.
+    public var actions: [Action] = []
 
-    package init(
+    /// Creates a declaration without actions.
+    public init(
         program: String, name: String = "", summary: String, operands: String, operandCompletion: Completion = .text,
         details: String = "", options: [Option] = []
     ) {
@@ -67,13 +83,13 @@ package struct CommandSyntax: Sendable {
     }
 
     /// The command as typed, such as `webimage get`.
-    package var command: String { name.isEmpty ? program : "\(program) \(name)" }
+    public var command: String { name.isEmpty ? program : "\(program) \(name)" }
 
     /// The heading of options without a group.
-    package static let defaultGroup = "Options"
+    public static let defaultGroup = "Options"
 
     /// The options in the order of the help, by heading.
-    package var groups: [(heading: String, options: [Option])] {
+    public var groups: [(heading: String, options: [Option])] {
         var groups: [(heading: String, options: [Option])] = []
         for option in options {
             if groups.last?.heading != option.group { groups.append((option.group, [])) }
@@ -83,9 +99,9 @@ package struct CommandSyntax: Sendable {
     }
 
     /// The paragraphs of ``details``, each on one line.
-    package var paragraphs: [String] { Self.paragraphs(of: details) }
+    public var paragraphs: [String] { Self.paragraphs(of: details) }
 
-    package static func paragraphs(of text: String) -> [String] {
+    static func paragraphs(of text: String) -> [String] {
         text.split(separator: "\n", omittingEmptySubsequences: false).split(whereSeparator: \.isEmpty)
             .map { $0.joined(separator: " ") }
     }
@@ -93,10 +109,10 @@ package struct CommandSyntax: Sendable {
 
 extension CommandSyntax.Option {
     /// For example `-o, --output=FILE`.
-    package var usage: String { (letter.map { "-\($0), " } ?? "") + "--\(name)" + (valueName.map { "=\($0)" } ?? "") }
+    public var usage: String { (letter.map { "-\($0), " } ?? "") + "--\(name)" + (valueName.map { "=\($0)" } ?? "") }
 }
 
 extension CommandSyntax.Action {
     /// For example `remove KEY…`.
-    package var usage: String { operands.isEmpty ? name : "\(name) \(operands)" }
+    public var usage: String { operands.isEmpty ? name : "\(name) \(operands)" }
 }

@@ -1,9 +1,9 @@
 /// Formats help for a terminal of 80 columns.
-package enum HelpText {
+public enum HelpText {
     static let width = 80
 
     /// Returns the text that `--help` prints for a command.
-    package static func text(for syntax: CommandSyntax) -> String {
+    public static func text(for syntax: CommandSyntax) -> String {
         var text = "Usage:\n  \(syntax.command) [OPTION…] \(syntax.operands)\n\n\(wrapped(syntax.summary + "."))\n"
         if !syntax.actions.isEmpty { text += "\nActions:\n" + table(syntax.actions.map { ($0.usage, $0.help) }) }
         let column = column(for: syntax.options.map(\.usage))
@@ -17,7 +17,7 @@ package enum HelpText {
     /// Returns rows of two columns. A term that is too long for the first column has a line of its own.
     ///
     /// - Parameter column: where the second column begins; `nil` to make room for the terms.
-    package static func table(_ rows: [(term: String, text: String)], column: Int? = nil) -> String {
+    public static func table(_ rows: [(term: String, text: String)], column: Int? = nil) -> String {
         let column = column ?? Self.column(for: rows.map(\.term))
         let indent = String(repeating: " ", count: column)
         return rows.map { term, text in
@@ -36,7 +36,7 @@ package enum HelpText {
     /// Breaks a paragraph into lines.
     ///
     /// - Parameter indent: the beginning of each line but the first, which counts as indented.
-    package static func wrapped(_ text: String, indent: String = "") -> String {
+    public static func wrapped(_ text: String, indent: String = "") -> String {
         var lines = [""]
         for word in text.split(separator: " ") {
             let line = lines[lines.count - 1]

@@ -1,7 +1,7 @@
 internal import WebImageCore
 
 /// The page of a program in section 1 of the manual, in the `man` macros of roff.
-package struct ManualPage {
+public struct ManualPage {
     private let program: ProgramDescription
     private let commands: [CommandSyntax]
     private let origin: String
@@ -9,11 +9,12 @@ package struct ManualPage {
     /// - Parameters:
     ///   - commands: those of the program, or the syntax of a program without commands.
     ///   - origin: the command that prints the page.
-    package init(_ program: ProgramDescription, commands: [CommandSyntax], origin: String) {
+    public init(_ program: ProgramDescription, commands: [CommandSyntax], origin: String) {
         (self.program, self.commands, self.origin) = (program, commands, origin)
     }
 
-    package var text: String {
+    /// The page.
+    public var text: String {
         let name = Self.escaped(program.name)
         var page = """
             .\\" Printed by '\(origin)'.

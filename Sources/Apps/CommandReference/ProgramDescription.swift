@@ -1,19 +1,21 @@
 /// The texts about a program as a whole, for its help and its manual page.
-package struct ProgramDescription: Sendable {
-    package typealias Row = (term: String, text: String)
+public struct ProgramDescription: Sendable {
+    /// A term and what it means.
+    public typealias Row = (term: String, text: String)
 
     /// As typed.
-    package let name: String
+    public let name: String
     /// In a few words.
-    package let tagline: String
+    public let tagline: String
     /// Paragraphs separated by empty lines.
-    package let text: String
+    public let text: String
     /// The exit statuses.
-    package let statuses: [Row]
+    public let statuses: [Row]
     /// The sections of the manual page after the exit statuses.
-    package let sections: [(heading: String, rows: [Row])]
+    public let sections: [(heading: String, rows: [Row])]
 
-    package init(
+    /// Creates a description.
+    public init(
         name: String, tagline: String, text: String, statuses: [Row], sections: [(heading: String, rows: [Row])]
     ) {
         (self.name, self.tagline, self.text) = (name, tagline, text)
@@ -21,5 +23,5 @@ package struct ProgramDescription: Sendable {
     }
 
     /// The paragraphs of ``text``, each on one line.
-    package var paragraphs: [String] { CommandSyntax.paragraphs(of: text) }
+    public var paragraphs: [String] { CommandSyntax.paragraphs(of: text) }
 }

@@ -2,6 +2,7 @@ internal import CommandReference
 internal import Dispatch
 internal import FoundationEssentials
 internal import Glibc
+internal import Synchronization
 internal import WebImage
 internal import WebImageCore
 internal import WebImageIsolation
@@ -44,22 +45,22 @@ enum ServerProgram {
         let service = try ImageService(configuration)
 
         let (metrics, log) = (ServerMetrics(), AccessLog(isEnabled: settings.logsRequests))
-        let isStopping = LockBox(false)
+        let stop = StopMark()
         let crossOrigin = CrossOrigin(origin: settings.allowedOrigin)
         let bearer = BearerCheck(secret: settings.secret)
-        let pages = ServerPages(service: service, metrics: metrics, bearer: bearer) { isStopping.withLock { $0 } }
+        let pages = ServerPages(service: service, metrics: metrics, bearer: bearer) { stop.isSet }
         var sockets = ListeningSocket.inherited(environment)
         if let warning = settings.warning(inheritedCount: sockets.count) { complain(warning) }
         if sockets.isEmpty { for place in settings.places { sockets.append(try ListeningSocket.open(place)) } }
         let names = sockets.map(ListeningSocket.name)
         let server = HTTPServer(sockets: sockets, limits: settings.limits) { exchange in
-            let closes = isStopping.withLock { $0 }
+            let closes = stop.isSet
             @Sendable func send(_ answer: ServiceAnswer) {
                 // A client that is still there did not give the work up: the end of the time for stopping did.
-                let isGivenUp = answer.status == 499 && isStopping.withLock { $0 }
+                let isGivenUp = answer.status == 499 && stop.isSet
                 exchange.send(
                     crossOrigin.added(to: isGivenUp ? .stopping(exchange.request) : answer),
-                    closes: closes || isStopping.withLock { $0 })
+                    closes: closes || stop.isSet)
             }
             if let answer = crossOrigin.answer(to: exchange.request) { return send(answer) }
             if let answer = pages.answer(to: exchange.request) { return send(answer) }
@@ -83,7 +84,7 @@ enum ServerProgram {
 
         signals.wait()
         systemd.notify("STOPPING=1")
-        isStopping.withLock { $0 = true }
+        stop.set()
         wait {
             await server.stop(within: .seconds(settings.stopTime))
             await service.stop()
@@ -107,4 +108,13 @@ enum ServerProgram {
         }
         end.wait()
     }
+}
+
+/// Whether the server is stopping.
+private final class StopMark: Sendable {
+    private let mark = Atomic(false)
+
+    var isSet: Bool { mark.load(ordering: .sequentiallyConsistent) }
+
+    func set() { mark.store(true, ordering: .sequentiallyConsistent) }
 }

@@ -130,7 +130,7 @@ extension ImageService {
         public init(dissimilarity: Double = 0.02) { self.dissimilarity = dissimilarity }
     }
 
-    /// The limits of a service. What exceeds one is refused with a status of 4xx.
+    /// The limits of a service. What exceeds one is refused with a status of 4xx, but for ``sendingByteCount``.
     ///
     /// Some are lower for a process that may use less than 2 GiB of memory: an image and a result get a share of it.
     ///
@@ -157,6 +157,9 @@ extension ImageService {
         public var resultPixelCount: Int
         /// The longest result in bytes; 64 MiB by default.
         public var resultByteCount: Int
+        /// The most bytes in memory of all answers together, each body once for all its answers; 256 MiB by default. More are refused with
+        /// 503. Bodies of up to 32 KiB, and those that are read from disk, do not count.
+        public var sendingByteCount: Int
         /// The most encodes for one result, for which ``Configuration/qualityBound`` or the format `best` takes several; 24 by default.
         public var encodingCount = 24
         /// The time for a request; 30 s by default.
@@ -175,6 +178,7 @@ extension ImageService {
             let eighth = memoryByteCount / 8
             sourceByteCount = min(50 << 20, eighth)
             uploadByteCount = min(256 << 20, eighth)
+            sendingByteCount = min(256 << 20, eighth)
             decoding = .server
             decoding.memoryByteCount = min(decoding.memoryByteCount, memoryByteCount / 5)
             resultPixelCount = min(40_000_000, eighth / 4)

@@ -39,6 +39,8 @@ public final class ImageService: Sendable {
     let uploads: WorkPlaces
     /// For the bytes of uploads, from their arrival until their files are made.
     let uploadBytes: ByteBudget
+    /// For the bodies of answers, while they are there.
+    private let answerBytes: ByteBudget
     private let totals = Lock(Counters())
     /// Requests, uploads, and what they have begun.
     let work = WorkInProgress()
@@ -113,6 +115,7 @@ public final class ImageService: Sendable {
         let waitingCount = max(0, limits.workCount) + max(0, limits.queueLength)
         uploads = WorkPlaces(placeCount: waitingCount, queueLength: 0)
         uploadBytes = ByteBudget(byteLimit: limits.uploadByteCount)
+        answerBytes = ByteBudget(byteLimit: limits.sendingByteCount)
         fallbackID = configuration.fallback.map { SHA256.hexDigest(of: [UInt8]($0)) } ?? ""
         results = ResultStore(
             memory: MemoryCache(costLimit: configuration.memoryByteCount), disk: configuration.disk,
@@ -157,21 +160,24 @@ public final class ImageService: Sendable {
     }
 
     /// A request whose answer needs waiting.
-    package struct PendingAnswer: Sendable {
+    public struct PendingAnswer: Sendable {
         fileprivate let request: ServiceRequest
         fileprivate let order: Order
     }
 
-    package enum Beginning: Sendable {
+    /// What is there of an answer at once.
+    public enum Beginning: Sendable {
+        /// All of it.
         case answer(ServiceAnswer)
+        /// Nothing: ``ImageService/answer(to:)-(PendingAnswer)`` has it later.
         case pending(PendingAnswer)
     }
 
-    /// Answers a request if that needs no waiting: from memory, or because it is refused.
-    package func begin(_ request: ServiceRequest) -> Beginning {
+    /// Answers a request if that needs no waiting: from memory, or because it is refused. A server with threads of its own needs no task for such answers.
+    public func begin(_ request: ServiceRequest) -> Beginning {
         do throws(Refusal) {
             let order = try reader.order(for: request, now: configuration.now())
-            if let answer = answerFromMemory(request, order) { return .answer(answer) }
+            if let answer = try answerFromMemory(request, order) { return .answer(answer) }
             return .pending(PendingAnswer(request: request, order: order))
         } catch {
             return .answer(refused(error, request))
@@ -179,7 +185,7 @@ public final class ImageService: Sendable {
     }
 
     /// Answers a request that has begun. Cancelling the task gives it up.
-    package func answer(to pending: PendingAnswer) async -> ServiceAnswer {
+    public func answer(to pending: PendingAnswer) async -> ServiceAnswer {
         let (request, order) = (pending.request, pending.order)
         do throws(Refusal) {
             try work.beginRequest()
@@ -189,10 +195,9 @@ public final class ImageService: Sendable {
             let found = await results.answer(to: order, until: end)
             switch found.outcome {
             case .success(let result):
-                count(found.origin)
-                return answer(request, order, result, found.origin)
+                return try answer(request, order, result, found.origin)
             case .failure(let refusal):
-                if let answer = await fallback(request, order, refusal, until: end) { return answer }
+                if let answer = try await fallback(request, order, refusal, until: end) { return answer }
                 throw refusal
             }
         } catch {
@@ -200,38 +205,51 @@ public final class ImageService: Sendable {
         }
     }
 
-    private func answerFromMemory(_ request: ServiceRequest, _ order: Order) -> ServiceAnswer? {
+    private func answerFromMemory(_ request: ServiceRequest, _ order: Order) throws(Refusal) -> ServiceAnswer? {
         guard let result = results.inMemory(order.key) else { return nil }
-        count(.memory)
-        return answer(request, order, result, .memory)
+        return try answer(request, order, result, .memory)
     }
 
     private func answer(
         _ request: ServiceRequest, _ order: Order, _ result: StoredResult, _ origin: ResultStore.Origin
-    ) -> ServiceAnswer {
-        ResultAnswer(request: request, order: order, result: result, origin: origin, now: configuration.now()).answer
+    ) throws(Refusal) -> ServiceAnswer {
+        let answer = ResultAnswer(
+            request: request, order: order, result: result, origin: origin, now: configuration.now()
+        ).answer
+        let counted = try counted(answer)
+        count(origin)
+        return counted
+    }
+
+    /// Counts the memory of an answer, which clients may read slowly.
+    private func counted(_ answer: ServiceAnswer) throws(Refusal) -> ServiceAnswer {
+        guard let body = answer.body.counted(by: answerBytes) else { throw .busy }
+        var answer = answer
+        answer.body = body
+        return answer
     }
 
     /// Returns the image that stands for one that cannot be had.
     private func fallback(
         _ request: ServiceRequest, _ order: Order, _ refusal: Refusal, until end: ContinuousClock.Instant
-    ) async -> ServiceAnswer? {
+    ) async throws(Refusal) -> ServiceAnswer? {
         guard let data = configuration.fallback, refusal.isAboutSource, order.key.info == nil else { return nil }
         // It has a place, a job and the caches, as any other result.
         let order = order.replacingSource(by: data, id: fallbackID)
         let found = await results.answer(to: order, until: end)
         guard case .success(let result) = found.outcome else { return nil }
         if found.origin == .made || found.origin == .renewed { madeFallbacks.withLock { $0 += 1 } }
-        totals.withLock { totals in
-            totals.requests += 1
-            totals.refusals += 1
-        }
         // The source may work again soon.
         var answer = ResultAnswer(
             request: request, order: order, result: result, origin: found.origin, now: configuration.now(),
             status: configuration.fallbackStatus ?? refusal.status, longestLifetime: 60
         ).answer
         answer.reason = refusal.detail
+        answer = try counted(answer)
+        totals.withLock { totals in
+            totals.requests += 1
+            totals.refusals += 1
+        }
         return answer
     }
 

@@ -15,14 +15,15 @@ extension ServiceAnswer {
     /// a file descriptor and no memory. Others are in memory, once for all clients.
     public struct Body: Sendable, AsyncSequence {
         fileprivate enum Content: Sendable {
-            case memory(Bytes)
+            /// With its share of the memory that answers may take; `nil` for a short one, which takes none.
+            case memory(Bytes, ByteBudget.Share?)
             case file(StoredFile)
         }
 
         private let content: Content
         private let range: Range<Int>
 
-        init(_ data: Data) { (content, range) = (.memory(Bytes(data)), 0..<data.count) }
+        init(_ data: Data) { (content, range) = (.memory(Bytes(data), nil), 0..<data.count) }
         init(_ file: StoredFile) { (content, range) = (.file(file), 0..<file.byteCount) }
 
         private init(_ content: Content, _ range: Range<Int>) { (self.content, self.range) = (content, range) }
@@ -37,25 +38,30 @@ extension ServiceAnswer {
 
         /// The bytes, if they are in memory; `nil` if the pieces come from a file.
         public var data: Data? {
-            guard case .memory(let bytes) = content else { return nil }
+            guard case .memory(let bytes, _) = content else { return nil }
             return bytes.data[bytes.data.startIndex + range.lowerBound..<bytes.data.startIndex + range.upperBound]
         }
 
         /// Fills a buffer with the bytes at an offset; returns `false` if they cannot be read. Blocks if they are in a file.
-        package func read(_ offset: Int, into buffer: UnsafeMutableRawBufferPointer) -> Bool {
+        ///
+        /// For servers that ask for the next bytes on a thread of their own.
+        public func read(_ offset: Int, into buffer: UnsafeMutableRawBufferPointer) -> Bool {
             guard offset >= 0, buffer.count <= count - offset else { return false }
             switch content {
-            case .memory(let bytes):
+            case .memory(let bytes, _):
                 let start = bytes.data.startIndex + range.lowerBound + offset
                 return bytes.data.copyBytes(to: buffer, from: start..<start + buffer.count) == buffer.count
             case .file(let file): return file.read(at: range.lowerBound + offset, into: buffer)
             }
         }
 
-        /// Counts the memory of the body, once for all bodies that have the same; `nil` for a file, and if it does not fit.
-        package func share(of budget: ByteBudget) -> ByteBudget.Share? {
-            guard case .memory(let bytes) = content else { return nil }
-            return bytes.share(of: budget)
+        /// Shorter bodies do not count.
+        private static let uncountedByteCount = 32 << 10
+
+        /// Returns the body with its memory counted as long as it is there, once for all bodies that have the same; `nil` if it does not fit.
+        func counted(by budget: ByteBudget) -> Body? {
+            guard count > Self.uncountedByteCount, case .memory(let bytes, _) = content else { return self }
+            return bytes.share(of: budget).map { Body(.memory(bytes, $0), range) }
         }
 
         /// Starts at the first byte.

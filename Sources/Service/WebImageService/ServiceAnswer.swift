@@ -1,7 +1,7 @@
-package import FoundationEssentials
+public import FoundationEssentials
 public import WebImageLoading
 
-/// What an ``ImageService`` answers.
+/// What an ``ImageService`` answers, or a server for a page of its own.
 public struct ServiceAnswer: Sendable {
     /// The HTTP status.
     public var status: Int
@@ -9,13 +9,13 @@ public struct ServiceAnswer: Sendable {
     public var headers: [HTTPField]
     /// The body; empty for HEAD.
     public var body: Body
-    /// Of a 304, the length of the result, for servers that write a length in any case.
-    package var unsentByteCount = 0
+    /// Of a 304, the length of the result, for servers that write a length in any case; 0 for other answers.
+    public var unsentByteCount = 0
+    /// Why the source failed, for the log; `nil` if it did not. Clients must not get it: it says what the service can reach.
+    public var reason: String?
 
-    /// Why the source failed, for the log; `nil` if it did not.
-    package var reason: String?
-
-    package init(status: Int, headers: [HTTPField], body: Data = Data()) {
+    /// Creates an answer.
+    public init(status: Int, headers: [HTTPField], body: Data = Data()) {
         (self.status, self.headers, self.body) = (status, headers, Body(body))
     }
 
@@ -24,7 +24,7 @@ public struct ServiceAnswer: Sendable {
     }
 
     /// Returns the value of a field; `nil` without one.
-    package func header(_ name: String) -> String? { headers.last { $0.isNamed(name) }?.value }
+    func header(_ name: String) -> String? { headers.last { $0.isNamed(name) }?.value }
 }
 
 extension [HTTPField] {

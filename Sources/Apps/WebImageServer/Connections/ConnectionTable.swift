@@ -1,6 +1,7 @@
 internal import CWebImageHTTPD
+internal import Dispatch
 internal import Glibc
-internal import WebImageCore
+internal import Synchronization
 internal import WebImageService
 
 /// The connections of a server, each with the time at which its phase must have ended.
@@ -44,7 +45,7 @@ final class ConnectionTable: Sendable {
     private let times: Times
     private let connectionLimit: Int
     private let watchDescriptor: Int32
-    private let state = Lock(State())
+    private let state = Mutex(State())
 
     /// How often deadlines are looked at.
     private static let tick: Int32 = 250
@@ -54,7 +55,8 @@ final class ConnectionTable: Sendable {
     init(times: Times, connectionLimit: Int) {
         (self.times, self.connectionLimit) = (times, connectionLimit)
         watchDescriptor = cwi_watch_make()
-        _ = PlatformThread.start(name: "webimage-watch") { [weak self] in
+        // A serial queue has a thread of its own.
+        DispatchQueue(label: "webimage-watch").async { [weak self] in
             // Each look takes a reference of its own, so that the table can go.
             while self?.look() == true {}
         }
@@ -156,21 +158,11 @@ final class ConnectionTable: Sendable {
     /// Waits until all answers are sent, for at most `time`; then ends requests without one, and connections of clients that do not read. Work that
     /// does not end within another second is not waited for. Afterwards, no request begins.
     func drain(within time: Duration) async {
-        let clock = SystemTimerClock.shared
-        let end = clock.now + time
-        let lastTimer = clock.schedule(at: end + Self.lastTime) { [self] in
+        let timer = Task {
+            try await Task.sleep(for: time)
+            for exchange in lateExchanges() { exchange.leave() }
+            try await Task.sleep(for: Self.lastTime)
             for exchange in state.withLock({ working($0) }) { exchange.send(.stopping(exchange.request), closes: true) }
-        }
-        let timer = clock.schedule(at: end) { [self] in
-            let exchanges = state.withLock { state in
-                state.isLate = true
-                for connection in state.connections.values where connection.phase == .sending {
-                    // The server notices, and calls `finish`.
-                    shutdown(connection.descriptor, Int32(SHUT_RDWR))
-                }
-                return working(state)
-            }
-            for exchange in exchanges { exchange.leave() }
         }
         await withCheckedContinuation { continuation in
             state.withLock { state in
@@ -180,7 +172,18 @@ final class ConnectionTable: Sendable {
             resumeWaiters()
         }
         timer.cancel()
-        lastTimer.cancel()
+    }
+
+    /// Closes the connections of clients that do not read. Returns the requests without an answer.
+    private func lateExchanges() -> [HTTPExchange] {
+        state.withLock { state in
+            state.isLate = true
+            for connection in state.connections.values where connection.phase == .sending {
+                // The server notices, and calls `finish`.
+                shutdown(connection.descriptor, Int32(SHUT_RDWR))
+            }
+            return working(state)
+        }
     }
 
     private func working(_ state: State) -> [HTTPExchange] {

@@ -1,7 +1,7 @@
 internal import CWebImageHTTPD
 internal import FoundationEssentials
 internal import Glibc
-internal import WebImageCore
+internal import Synchronization
 internal import WebImageLoading
 internal import WebImageService
 
@@ -11,8 +11,6 @@ internal import WebImageService
 final class HTTPExchange: @unchecked Sendable {
     /// What all exchanges of a server have in common.
     struct Sending: Sendable {
-        /// For bodies in memory.
-        let bodies: ByteBudget
         /// Whether every connection ends with its first answer.
         let closesConnections: Bool
         /// Called before an answer is sent.
@@ -25,7 +23,7 @@ final class HTTPExchange: @unchecked Sendable {
     /// `nil` for what could not be read as a request.
     private let handle: OpaquePointer?
     private let sending: Sending
-    private let state = Lock(State())
+    private let state = Mutex(State())
 
     private struct State {
         var cancel: (@Sendable () -> Void)?
@@ -75,10 +73,8 @@ final class HTTPExchange: @unchecked Sendable {
 
     private final class Body: Sendable {
         let body: ServiceAnswer.Body
-        /// `nil` for a file.
-        let share: ByteBudget.Share?
 
-        init(_ body: ServiceAnswer.Body, _ share: ByteBudget.Share?) { (self.body, self.share) = (body, share) }
+        init(_ body: ServiceAnswer.Body) { self.body = body }
 
         static func from(_ context: UnsafeMutableRawPointer?) -> Unmanaged<Body>? {
             context.map { Unmanaged<Body>.fromOpaque($0) }
@@ -94,18 +90,12 @@ final class HTTPExchange: @unchecked Sendable {
         }
     }
 
-    /// Sends an answer, or 503 if clients are reading too much at once.
+    /// Sends an answer.
     ///
     /// - Parameter closes: whether the connection ends with it.
     func send(_ answer: ServiceAnswer, closes: Bool) {
-        guard let handle else { return }
+        guard let handle, note(answer) else { return }
         let closes = closes || sending.closesConnections
-        let isCopied = answer.body.count <= Self.copiedByteCount && answer.body.data != nil
-        let share = isCopied ? nil : answer.body.share(of: sending.bodies)
-        guard isCopied || share != nil || answer.body.data == nil else {
-            return send(.busy(request), closes: closes)
-        }
-        guard note(answer) else { return }
         var texts: [UnsafeMutablePointer<CChar>] = []
         defer { for text in texts { free(text) } }
         func copy(_ text: String) -> UnsafePointer<CChar>? {
@@ -124,13 +114,13 @@ final class HTTPExchange: @unchecked Sendable {
             return cwi_field(name: copy(field.name), value: copy(field.value))
         }
         let status = UInt32(answer.status)
-        if isCopied, let data = answer.body.data {
+        if count <= Self.copiedByteCount, let data = answer.body.data {
             data.withUnsafeBytes { bytes in
                 cwi_request_answer(
                     handle, status, fields, fields.count, bytes.baseAddress, bytes.count, nil, length, closes)
             }
         } else {
-            var reader = Body(answer.body, share).reader
+            var reader = Body(answer.body).reader
             cwi_request_answer(handle, status, fields, fields.count, nil, count, &reader, length, closes)
         }
     }

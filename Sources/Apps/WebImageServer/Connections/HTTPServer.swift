@@ -1,7 +1,7 @@
 internal import CWebImageHTTPD
+internal import Dispatch
 internal import FoundationEssentials
 internal import Glibc
-internal import WebImageCore
 internal import WebImageService
 
 /// Reads requests from sockets, and sends their answers.
@@ -9,11 +9,9 @@ internal import WebImageService
 /// `@unchecked`: the C objects are set before the first request, and used from one thread at the end.
 final class HTTPServer: @unchecked Sendable {
     struct Limits: Sendable {
-        var threadCount = max(1, min(4, PlatformThread.processorCount))
+        var threadCount = max(1, min(4, sysconf(Int32(_SC_NPROCESSORS_ONLN))))
         var connectionCount = 1024
         var headByteCount = 32 << 10
-        /// For all bodies in memory that are being sent and that are not copied. What exceeds it gets 503.
-        var sendingByteCount = min(256 << 20, AvailableMemory.totalBytes() / 8)
         var times = ConnectionTable.Times()
     }
 
@@ -38,8 +36,7 @@ final class HTTPServer: @unchecked Sendable {
     ) {
         connections = ConnectionTable(times: limits.times, connectionLimit: limits.connectionCount)
         sending = HTTPExchange.Sending(
-            bodies: ByteBudget(byteLimit: limits.sendingByteCount), closesConnections: limits.times.idle <= .zero,
-            onAnswer: onAnswer)
+            closesConnections: limits.times.idle <= .zero, onAnswer: onAnswer)
         (self.handler, self.onEnd) = (handler, onEnd)
         let settings = cwi_httpd_limits(
             thread_count: UInt32(limits.threadCount),
@@ -154,11 +151,10 @@ final class HTTPServer: @unchecked Sendable {
     /// Runs what waits for threads of the servers, so that it blocks no cooperative thread.
     private func onThread(_ body: @escaping @Sendable () -> Void) async {
         await withCheckedContinuation { continuation in
-            let run: @Sendable () -> Void = {
+            DispatchQueue(label: "webimage-stop").async {
                 body()
                 continuation.resume()
             }
-            if !PlatformThread.start(name: "webimage-stop", run) { run() }
         }
     }
 }

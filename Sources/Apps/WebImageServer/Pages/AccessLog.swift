@@ -14,11 +14,15 @@ struct AccessLog: Sendable {
         let seconds = exchange.start.duration(to: .now) / .seconds(1)
         let line =
             "\(time) \(Self.escaped(exchange.request.method)) \(Self.quoted(exchange.request.target)) \(answer.status) \(answer.body.count) "
-            + "\((seconds * 1000).rounded() / 1000) \(Self.quoted(answer.header("Cache-Status") ?? "-")) "
-            + "\(Self.quoted(exchange.request.headers.last { $0.isNamed("User-Agent") }?.value ?? "-"))"
+            + "\((seconds * 1000).rounded() / 1000) \(Self.field("Cache-Status", answer.headers)) "
+            + Self.field("User-Agent", exchange.request.headers)
             + (answer.reason.map { " " + Self.quoted($0) } ?? "") + (isSent ? "" : " aborted") + "\n"
         let bytes = Array(line.utf8)
         _ = write(STDOUT_FILENO, bytes, bytes.count)
+    }
+
+    private static func field(_ name: String, _ fields: [HTTPField]) -> String {
+        quoted(fields.last { $0.isNamed(name) }?.value ?? "-")
     }
 
     private static func quoted(_ text: String) -> String { "\"" + escaped(text, isQuoted: true) + "\"" }

@@ -1,6 +1,6 @@
 internal import FoundationEssentials
 internal import Glibc
-internal import WebImageCore
+internal import Synchronization
 internal import WebImageIsolation
 internal import WebImageService
 
@@ -16,8 +16,8 @@ final class ServerMetrics: Sendable {
 
     /// In seconds.
     fileprivate static let bounds = [0.001, 0.005, 0.01, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30]
-    private let state = Lock(State())
-    private let connectionCount = Lock<(@Sendable () -> Int)?>(nil)
+    private let state = Mutex(State())
+    private let connectionCount = Mutex<(@Sendable () -> Int)?>(nil)
 
     /// Sets where the number of connections comes from.
     func count(connections: @escaping @Sendable () -> Int) { connectionCount.withLock { $0 = connections } }

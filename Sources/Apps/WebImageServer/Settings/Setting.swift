@@ -1,6 +1,5 @@
 internal import FoundationEssentials
 internal import WebImageCore
-internal import WebImageLoading
 
 /// A setting of the server: an option of the command line, an environment variable, and a line of a file.
 struct Setting: Sendable {
@@ -49,7 +48,12 @@ enum SettingValue {
 
     /// The items between commas, without spaces around them.
     static func list(_ text: String) -> [String] {
-        text.split(separator: ",").map { String($0).trimmingHTTPSpace }.filter { !$0.isEmpty }
+        text.split(separator: ",").compactMap { item in
+            guard let first = item.firstIndex(where: { !$0.isWhitespace }),
+                let last = item.lastIndex(where: { !$0.isWhitespace })
+            else { return nil }
+            return String(item[first...last])
+        }
     }
 
     /// Qualities of lossy formats, such as `webp=79,avif=63`.

@@ -29,7 +29,7 @@ extension Setting {
             "write-response-timeout", "IMGPROXY_WRITE_RESPONSE_TIMEOUT", \.limits.times.sending, "Connections",
             "The time for a client to read an answer, besides that at 16 KiB/s, 30 by default"),
         bytes(
-            "sending-memory", "WEBIMAGE_SENDING_MEMORY", \.limits.sendingByteCount, "Connections",
+            "sending-memory", "WEBIMAGE_SENDING_MEMORY", \.service.limits.sendingByteCount, "Connections",
             "The limit on results in memory that clients are reading, 256M by default; beyond it, requests get 503. Results that are read from the disk do not count"
         ),
         integer(

@@ -105,7 +105,7 @@ extension ImageDownloader {
         /// Where the body is stored for the ``decryptor``, which needs it whole.
         package var bodyStorage = BodyStorage()
         /// How many redirects are followed for one request; 10.
-        package var maximumRedirects = 10
+        public var maximumRedirects = 10
         /// Whether an https URL may redirect to http, where a third party can read and change the response; `false`.
         public var allowsInsecureRedirects = false
         /// The credential for servers that require one, if the request has none.

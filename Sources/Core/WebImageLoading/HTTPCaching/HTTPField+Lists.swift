@@ -5,7 +5,7 @@ extension HTTPField {
     ]
 
     /// Whether it has this name. Case does not matter (RFC 9110, 5.1).
-    package func isNamed(_ name: String) -> Bool { self.name.isSameFieldName(as: name) }
+    public func isNamed(_ name: String) -> Bool { self.name.isSameFieldName(as: name) }
 }
 
 /// Fields as lists of values (RFC 9110, 5.3 and 5.6): several fields of one name count as one, with commas between.

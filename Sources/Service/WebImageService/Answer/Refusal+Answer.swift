@@ -22,20 +22,3 @@ extension Refusal {
         return answer
     }
 }
-
-extension ServiceAnswer {
-    /// The answer to a request that a stopping server does not take, or cancels.
-    package static func stopping(_ request: ServiceRequest) -> ServiceAnswer {
-        Refusal.stopping.answer(hasBody: request.method != "HEAD")
-    }
-
-    /// The answer to a request without the secret of the server.
-    package static func forbidden(_ request: ServiceRequest) -> ServiceAnswer {
-        Refusal.forbiddenRequest.answer(hasBody: request.method != "HEAD")
-    }
-
-    /// The answer in place of one that takes more memory than clients may take together.
-    package static func busy(_ request: ServiceRequest) -> ServiceAnswer {
-        Refusal.busy.answer(hasBody: request.method != "HEAD")
-    }
-}

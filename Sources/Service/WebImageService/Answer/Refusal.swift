@@ -17,7 +17,6 @@ struct Refusal: Error, Sendable, Equatable {
     static func invalid(_ text: String) -> Refusal { Refusal(400, text) }
 
     static let forbiddenSignature = Refusal(403, "The signature is not valid for this path.")
-    static let forbiddenRequest = Refusal(403, "The request needs the secret of the server in its Authorization field.")
     static let forbiddenSource = Refusal(403, "The source is not allowed.")
     static let expired = Refusal(404, "The URL has expired.")
     static let timedOut = Refusal(504, "The image was not ready in time.")
