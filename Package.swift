@@ -343,7 +343,8 @@ if added == "benchmarks" {
             exclude: hasAllFormats ? [] : ["formats.c"],
             linkerSettings: (["jpeg", "png16", "webp", "webpdemux", "gif", "lmdb", "spng"]
                 + (hasAllFormats
-                    ? formatLibraries.flatMap(\.libraries) + ["rsvg-2", "cairo", "gobject-2.0", "glib-2.0"] : [])).map { .linkedLibrary($0) }),
+                    ? formatLibraries.flatMap(\.libraries) + ["rsvg-2", "cairo", "gobject-2.0", "glib-2.0"] : []))
+                .map { .linkedLibrary($0) }),
         // What the programs share: their tables, processes that are measured, and the files that clients of servers load.
         .target(name: "BenchmarkSupport", path: "Benchmarks/BenchmarkSupport", swiftSettings: settings),
         .executableTarget(

@@ -53,6 +53,9 @@ struct Remains {
 }
 
 func remains() -> Remains {
+    // One may be starting that no image needs any more.
+    let deadline = ContinuousClock.now + .seconds(10)
+    while isolation.startingCount > 0, ContinuousClock.now < deadline { usleep(1000) }
     isolation.endIdleProcesses()
     PixelBufferPool.shared.removeAll()
     return Remains()

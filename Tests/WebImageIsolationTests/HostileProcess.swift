@@ -96,7 +96,7 @@ struct HostileProcess {
     func end(_ before: Footprint) async {
         // Nothing is kept ready any more.
         isolation.pool.changeState { $0.failure = (UnavailableDecoder("the test ends"), .seconds(1 << 40)) }
-        while !Task.isCancelled, isolation.pool.state.withLock({ $0.starting.count }) > 0 { await Task.yield() }
+        while !Task.isCancelled, isolation.startingCount > 0 { await Task.yield() }
         isolation.endIdleProcesses()
         while !Task.isCancelled, Footprint().descriptorCount > before.descriptorCount { await Task.yield() }
         let after = Footprint()

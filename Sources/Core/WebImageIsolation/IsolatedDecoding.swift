@@ -110,6 +110,9 @@ public final class IsolatedDecoding: Sendable {
     /// The number of images that have taken longer than ``Configuration/slowPeriod``, and are not done.
     package var slowImageCount: Int { pool.slowImageCount }
 
+    /// The number of processes that are being started, also for images that another process has decoded meanwhile.
+    package var startingCount: Int { pool.state.withLock { $0.starting.count } }
+
     /// Calls `body` after ``slowImageCount`` has grown, on any thread, until the observer is removed.
     package func observeSlowImages(by observer: AnyObject, _ body: @escaping @Sendable () -> Void) {
         pool.state.withLock { $0.slowImageObservers[ObjectIdentifier(observer)] = body }
