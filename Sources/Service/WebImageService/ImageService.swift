@@ -169,7 +169,7 @@ public final class ImageService: Sendable {
     public enum Beginning: Sendable {
         /// All of it.
         case answer(ServiceAnswer)
-        /// Nothing: ``ImageService/answer(to:)-(PendingAnswer)`` has it later.
+        /// Nothing: ``ImageService/answer(to:)-(ImageService.PendingAnswer)`` has it later.
         case pending(PendingAnswer)
     }
 
