@@ -1,8 +1,8 @@
 #!/usr/bin/python3
-"""swift_store.py DIRECTORY PORT: OpenStack Swift with its S3 interface (s3api), an S3 store without conditional writes, on 127.0.0.1.
+"""swift_store.py DIRECTORY: OpenStack Swift with its S3 interface (s3api), an S3 store without conditional writes, on 127.0.0.1.
 
-Uses PORT to PORT+3. All its servers are in this process, which has Swift's modules once. Prints "ready" when they listen; stops when its
-standard input ends, and removes DIRECTORY. The account's keys are testkey and testsecret.
+All its servers are in this process, which has Swift's modules once. Prints its port when they listen; stops when its standard input ends,
+and removes DIRECTORY. The account's keys are testkey and testsecret.
 """
 
 import eventlet
@@ -83,28 +83,33 @@ def write_ring(path, port):
     builder.get_ring().save(path)
 
 
-def serve(directory, kind, port, sections):
+def port_of(socket):
+    return socket.getsockname()[1]
+
+
+def serve(directory, kind, socket, sections):
     file = f"{directory}/conf/{kind}-server.conf"
-    write(file, SERVER.format(directory=directory, port=port) + sections.format(kind=kind))
-    socket = eventlet.listen(("127.0.0.1", port))
+    write(file, SERVER.format(directory=directory, port=port_of(socket)) + sections.format(kind=kind))
     application = loadapp(file, global_conf={"log_name": f"{kind}-server"})
     eventlet.spawn(
         wsgi.server, socket, application, NullLogger(), protocol=SwiftHttpProtocol, capitalize_response_headers=False)
 
 
 def main():
-    directory, port = sys.argv[1], int(sys.argv[2])
+    directory = sys.argv[1]
     try:
         for name in ["conf", "devices/d", "log", "cache"]:
             os.makedirs(f"{directory}/{name}", exist_ok=True)
         write(f"{directory}/conf/swift.conf", SWIFT)
         set_swift_dir(f"{directory}/conf")
-        for number, kind in enumerate(KINDS, 1):
-            write_ring(f"{directory}/conf/{kind}.ring.gz", port + number)
-        for number, kind in enumerate(KINDS, 1):
-            serve(directory, kind, port + number, STORAGE)
-        serve(directory, "proxy", port, PROXY)
-        print("ready", flush=True)
+        # Bound before the rings name their ports, so that no other process can take one.
+        sockets = {kind: eventlet.listen(("127.0.0.1", 0)) for kind in [*KINDS, "proxy"]}
+        for kind in KINDS:
+            write_ring(f"{directory}/conf/{kind}.ring.gz", port_of(sockets[kind]))
+        for kind in KINDS:
+            serve(directory, kind, sockets[kind], STORAGE)
+        serve(directory, "proxy", sockets["proxy"], PROXY)
+        print(port_of(sockets["proxy"]), flush=True)
         tpool.execute(sys.stdin.buffer.read)
     finally:
         shutil.rmtree(directory, ignore_errors=True)

@@ -72,9 +72,9 @@ public final class OpenStackServer: Sendable {
     /// Starts the store; it stops with its last reference or the process.
     public init() throws {
         let directory = try ServerDirectory(for: "openstack").path
-        port = try LoopbackRequest.unusedPort()
-        process = try ChildProcess(["/usr/bin/python3", TestServers.path("swift_store.py"), directory, "\(port)"])
-        guard process.readLine() == "ready" else { throw TestServerError("OpenStack Swift does not start") }
+        process = try ChildProcess(["/usr/bin/python3", TestServers.path("swift_store.py"), directory])
+        guard let port = Int(process.readLine()) else { throw TestServerError("OpenStack Swift does not start") }
+        self.port = port
     }
 }
 
