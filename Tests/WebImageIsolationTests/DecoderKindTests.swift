@@ -18,7 +18,6 @@ import WebImageTestSupport
             configuration: .init(decoder: "MisbehavingDecoder") { configuration in
                 configuration.processCount = processCount
                 configuration.slowPeriod = .seconds(1000)
-                configuration.reusePeriod = .zero
                 change(&configuration)
             })
     }
@@ -43,14 +42,11 @@ import WebImageTestSupport
         #expect(isolation.pool.counters.startedProcessCount == 2)
     }
 
-    @Test(arguments: [(ImageFormat.png, ImageFormat.svg), (.svg, .png)])
-    func anIdleProcessOfTheOtherKindLeavesItsPlace(first: ImageFormat, second: ImageFormat) throws {
+    @Test func anIdleProcessStaysBesideOneOfTheOtherKind() throws {
         let isolation = makeIsolation(processCount: 1)
-        try decode(first, in: isolation)
-        let process = try #require(idle(isolation).first)
-        try decode(second, in: isolation)
-        #expect(process.hasEnded)
-        #expect(idle(isolation).map(\.kind) == [DecoderKind(for: second)])
+        for format in [ImageFormat.png, .svg, .png, .svg] { try decode(format, in: isolation) }
+        #expect(idle(isolation).map(\.kind) == [.raster, .svg])
+        #expect(isolation.pool.counters.startedProcessCount == 2)
     }
 
     @Test(arguments: [1, 2, 3]) func bothKindsShareThePlaces(processCount: Int) async {
@@ -58,7 +54,7 @@ import WebImageTestSupport
         let pool = isolation.pool
         struct Seen {
             var processes: [DecoderProcess] = []
-            var greatestCount = 0
+            var greatestCounts = (busy: 0, ofAKind: 0)
             var endCount = 0
         }
         let seen = LockBox(Seen())
@@ -68,78 +64,20 @@ import WebImageTestSupport
                 let kind: DecoderKind = index % 3 == 0 ? .svg : .raster
                 try? pool.withProcess(kind: kind, within: .minute) { process in
                     #expect(process.kind == kind)
-                    let placeCount = pool.state.withLock { $0.busyCount + $0.idle.count + $0.starting.count }
+                    let busyCount = pool.busyCount
                     seen.withLock { seen in
                         if !seen.processes.contains(where: { $0 === process }) { seen.processes.append(process) }
-                        let livingCount = seen.processes.count { !$0.hasEnded }
-                        seen.greatestCount = max(seen.greatestCount, placeCount, livingCount)
+                        let livingCount = seen.processes.count { $0.kind == kind && !$0.hasEnded }
+                        seen.greatestCounts.busy = max(seen.greatestCounts.busy, busyCount)
+                        seen.greatestCounts.ofAKind = max(seen.greatestCounts.ofAKind, livingCount)
                     }
                 }
                 seen.withLock { $0.endCount += 1 }
             }
         }
         await wait { seen.withLock { $0.endCount } == count }
-        #expect(seen.withLock { $0.greatestCount } <= processCount)
+        #expect(seen.withLock { max($0.greatestCounts.busy, $0.greatestCounts.ofAKind) } <= processCount)
         #expect(pool.waitingCount == 0 && pool.busyCount == 0)
-    }
-
-    /// Decodes an image of a raster format while another one holds its process, and an idle process for SVG has the other place.
-    private func decodeBesideAnother(
-        reusePeriod: Duration
-    ) async throws -> (IsolatedDecoding, DispatchSemaphore, LockBox<Bool>) {
-        let isolation = makeIsolation(processCount: 2) { $0.reusePeriod = reusePeriod }
-        for format in [ImageFormat.svg, .png] { try decode(format, in: isolation) }
-        let (release, isDone) = (DispatchSemaphore(value: 0), LockBox(false))
-        _ = PlatformThread.start(name: "holding") {
-            try? isolation.pool.withProcess(within: .minute) { _ in release.wait() }
-        }
-        await wait { isolation.pool.busyCount == 1 }
-        _ = PlatformThread.start(name: "waiting") {
-            try? decode(.png, in: isolation)
-            isDone.withLock { $0 = true }
-        }
-        return (isolation, release, isDone)
-    }
-
-    @Test func aProcessThatWorkedAMomentAgoKeepsItsPlace() async throws {
-        let (isolation, release, isDone) = try await decodeBesideAnother(reusePeriod: .seconds(1000))
-        await wait { isolation.pool.waitingCount == 1 }
-        #expect(idle(isolation).map(\.kind) == [.svg])
-        release.signal()
-        await wait { isDone.withLock { $0 } && isolation.pool.idleCount == 2 }
-        #expect(isolation.pool.counters.startedProcessCount == 2)
-    }
-
-    @Test func anImageWaitsForAProcessOfItsKindForAMomentOnly() async throws {
-        let (isolation, release, isDone) = try await decodeBesideAnother(reusePeriod: .milliseconds(1))
-        await wait { isDone.withLock { $0 } }
-        #expect(idle(isolation).map(\.kind) == [.raster])
-        #expect(isolation.pool.counters.startedProcessCount == 3)
-        release.signal()
-        await wait { isolation.pool.busyCount == 0 }
-    }
-
-    /// A start that nothing waits for any more keeps its place only until it is done.
-    @Test func aStartOfTheOtherKindDoesNotTakeAPlaceForever() async {
-        let isolation = makeIsolation(processCount: 1)
-        isolation.pool.changeState { $0.starting = [.raster] }
-        let isDone = LockBox(false)
-        _ = PlatformThread.start(name: "working") {
-            try? decode(.svg, in: isolation)
-            isDone.withLock { $0 = true }
-        }
-        await wait { isolation.pool.waitingCount == 1 }
-        #expect(isolation.pool.state.withLock { $0.starting } == [.raster])
-        isolation.pool.changeState { $0.starting = [] }
-        await wait { isDone.withLock { $0 } }
-        #expect(idle(isolation).map(\.kind) == [.svg])
-    }
-
-    @Test func noProcessIsEndedForOneThatIsKeptReady() async throws {
-        let isolation = makeIsolation(processCount: 1) { $0.keepsProcessReady = true }
-        for _ in 0..<3 { try decode(.svg, in: isolation) }
-        #expect(isolation.pool.counters.startedProcessCount == 1)
-        #expect(idle(isolation).map(\.kind) == [.svg])
     }
 
     @Test func theProcessThatIsKeptReadyIsForRasterFormats() async throws {

@@ -24,9 +24,8 @@ public final class IsolatedDecoding: Sendable {
         /// The path of `webimage-decoder`. `nil`, the default, looks beside the program, in `../libexec/webimage` and
         /// `../lib/webimage` from there, and in the system's folders for such programs. `PATH` is never searched.
         public var path: String?
-        /// The maximum number of processes at once; by default one per processor and per 256 MiB of the memory that the program may use, at
-        /// most 4. Those that draw SVG, which work on nothing else, count, too: with one process, each change between SVG and other formats
-        /// starts another.
+        /// The maximum number of processes that work at once; by default one per processor and per 256 MiB of the memory that the program may
+        /// use, at most 4. Those that draw SVG work on nothing else, so as many of each kind may wait for work.
         public var processCount = defaultProcessCount(memoryByteCount: AvailableMemory.totalBytes())
         /// How long a process is kept without work; 30 s by default.
         public var idlePeriod = Duration.seconds(30)
@@ -38,8 +37,6 @@ public final class IsolatedDecoding: Sendable {
         public var secondsPerImage = 600.0
         /// After how long an image leaves its place in ``processCount`` to another. A few images may do so at once.
         package var slowPeriod = Duration.milliseconds(300)
-        /// How long a process without work keeps its place while images of the other kind wait for one that works: about the time of a start.
-        var reusePeriod = Duration.milliseconds(50)
         /// Whether a process is started before an image needs it.
         package var keepsProcessReady = false
 

@@ -60,7 +60,7 @@ extension DecoderPool {
 
     /// The idle process that is kept ready, if the configuration keeps one.
     private func readyProcess(_ state: State) -> DecoderProcess? {
-        configuration.keepsProcessReady ? state.idle.last { $0.kind == .raster } : nil
+        state.idle.last { $0.kind == readyKind }
     }
 
     /// Lets all processes rest that have no work now.

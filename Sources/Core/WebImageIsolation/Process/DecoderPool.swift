@@ -8,9 +8,8 @@ internal import WebImageCore
 ///     lease ──▶ the process that has the file open, or an idle one, or a new one ──▶ work ──▶ idle ──▶ ended after a while
 ///        └ all are busy: waits, the most urgent first                                  └ takes long: a slow place, or ended and tried again in one
 ///
-/// Processes of both kinds share the places: an idle one of the other kind is ended for an image that needs a new one, but not if it worked
-/// a moment ago and the image can wait for one of its kind. There are half as many slow places as usual ones. A caller blocks its thread,
-/// as all decoding does.
+/// Both kinds of processes share the places in which they work; idle ones have as many again for each kind. There are half as many slow
+/// places as usual ones. A caller blocks its thread, as all decoding does.
 final class DecoderPool: Sendable {
     let configuration: IsolatedDecoding.Configuration
     let state = Lock(State())
@@ -164,11 +163,7 @@ final class DecoderPool: Sendable {
     ) throws -> Result<DecoderProcess, UnavailableDecoder> {
         let nanoseconds = max(0, (limit.deadline - DecoderProcess.now) * 1e9)
         let time: DispatchTime = nanoseconds < 1e18 ? .now() + .nanoseconds(Int(nanoseconds)) : .distantFuture
-        let reuseTime = DispatchTime.now() + .nanoseconds(Int(configuration.reusePeriod.nanoseconds))
-        let isEarly = waiter.semaphore.wait(timeout: min(reuseTime, time)) == .success
-        // A process of the other kind may have to leave its place now.
-        if !isEarly { changeState { _ in } }
-        let hasTime = isEarly || waiter.semaphore.wait(timeout: time) == .success
+        let hasTime = waiter.semaphore.wait(timeout: time) == .success
         let grant = state.withLock { state in
             if waiter.grant == nil, let ticket = waiter.ticket { state.waiting.remove(ticket) }
             return waiter.grant
@@ -185,16 +180,15 @@ final class DecoderPool: Sendable {
 
     /// Changes the state, and gives what is free to those that wait.
     @discardableResult func changeState<Result>(_ change: (inout State) -> Result) -> Result {
-        let (result, serving, observers) = state.withLock { state in
+        let (result, (served, started), observers) = state.withLock { state in
             let slowImageCount = state.slowImageCount
             let result = change(&state)
             let serving = serve(&state)
             return (result, serving, state.slowImageCount > slowImageCount ? state.slowImageObservers : [:])
         }
-        for waiter in serving.served { waiter.semaphore.signal() }
+        for waiter in served { waiter.semaphore.signal() }
         for observer in observers.values { observer() }
-        for process in serving.ended { process.end() }
-        for kind in serving.started {
+        for kind in started {
             if !PlatformThread.start(name: "webimage-start", { [weak self] in self?.addProcess(kind) }) {
                 noteStart(of: kind, .failure(UnavailableDecoder("the system has no thread")))
             }
@@ -202,20 +196,12 @@ final class DecoderPool: Sendable {
         return result
     }
 
-    /// What follows from a change.
-    private struct Serving {
-        /// Those that have a grant now.
-        var served: [Waiter] = []
-        /// Idle processes that have to end, before others are started.
-        var ended: [DecoderProcess] = []
-        var started: [DecoderKind] = []
-    }
-
-    private func serve(_ state: inout State) -> Serving {
+    /// Returns those that have a grant now, and the kinds of processes to start.
+    private func serve(_ state: inout State) -> (served: [Waiter], started: [DecoderKind]) {
         var (served, passed): ([Waiter], [Waiter]) = ([], [])
         // Places that are free after those that wait for the start of a process.
         var free = (usual: configuration.processCount - state.busyCount, slow: slowLimit - state.slowCount)
-        var (missing, missingSlowCount, crowdedCount) = ([DecoderKind](), 0, 0)
+        var (missing, crowdedCount) = ([DecoderKind](), 0)
         let failure = state.failure.flatMap { SystemTimerClock.shared.now < $0.until ? $0.0 : nil }
         while let waiter = state.waiting.popFirst() {
             let wanted = waiter.wanted.flatMap { isReachable($0, state) ? $0 : nil }
@@ -232,7 +218,6 @@ final class DecoderPool: Sendable {
                     waiter.grant = .failure(failure)
                 } else {
                     missing.append(waiter.kind)
-                    if waiter.place == .slow { missingSlowCount += 1 }
                 }
             } else if waiter.place == .usual {
                 crowdedCount += 1
@@ -247,43 +232,19 @@ final class DecoderPool: Sendable {
         }
         for waiter in passed { enqueue(waiter, &state) }
         evict(crowdedCount - state.evictedCount, &state)
-        // No process is ended for one that no image needs yet.
-        if missing.isEmpty, failure == nil, free.usual > state.idle.count + state.starting.count,
-            let spare = state.replacement ?? (configuration.keepsProcessReady ? .raster : nil),
-            !state.idle.contains(where: { $0.kind == spare })
+        if failure == nil, free.usual > 0, let spare = state.replacement ?? readyKind,
+            !missing.contains(spare), !state.idle.contains(where: { $0.kind == spare })
         {
             missing.append(spare)
         }
         state.replacement = nil
-        let placeCount = max(0, configuration.processCount - state.busyCount) + missingSlowCount
-        let (ended, started) = exchange(for: missing, placeCount: placeCount, &state)
-        return Serving(served: served, ended: ended, started: started)
+        for kind in state.starting { missing.removeFirst(kind) }
+        state.starting += missing
+        return (served, missing)
     }
 
-    /// Chooses which processes are started, besides those that already are, and the idle ones of the other kind that have to end for them: all
-    /// together, idle and starting ones have `placeCount` places.
-    private func exchange(
-        for missing: [DecoderKind], placeCount: Int, _ state: inout State
-    ) -> (ended: [DecoderProcess], started: [DecoderKind]) {
-        var started = missing
-        for kind in state.starting { started.removeFirst(kind) }
-        if started.isEmpty { return ([], []) }
-        var surplus = state.idle.count + state.starting.count + started.count - placeCount
-        if let oldest = state.idle.first, oldest.idleSince + configuration.reusePeriod > SystemTimerClock.shared.now {
-            // It is likely to be needed again at once, and a start takes longer than most images.
-            for _ in 0..<max(0, surplus) {
-                guard let index = started.lastIndex(where: state.busy.contains) else { break }
-                started.remove(at: index)
-                surplus -= 1
-            }
-        }
-        let ended = Array(state.idle.prefix(max(0, surplus)))
-        state.idle.removeFirst(ended.count)
-        // The others follow when those that nothing needs any more have started, and are ended.
-        started.removeLast(min(max(0, surplus - ended.count), started.count))
-        state.starting += started
-        return (ended, started)
-    }
+    /// The kind of the process that is kept ready, if the configuration keeps one.
+    var readyKind: DecoderKind? { configuration.keepsProcessReady ? .raster : nil }
 
     /// Whether it is worth to wait for a process that has a file open.
     private func isReachable(_ process: DecoderProcess, _ state: State) -> Bool {
@@ -315,7 +276,7 @@ final class DecoderPool: Sendable {
             case .failure(let failure): state.failure = (failure, clock.now + Self.retryPeriod)
             }
         }
-        endSurplus()
+        endSurplus(of: kind)
     }
 
     /// How long a failure to start is not tried again: each try costs milliseconds, and every image would pay them.
@@ -342,15 +303,17 @@ final class DecoderPool: Sendable {
                 startCleaning(&state)
             }
         }
-        endSurplus()
+        endSurplus(of: process.kind)
     }
 
-    /// Ends idle processes whose places others have.
-    private func endSurplus() {
-        let surplus = state.withLock { state -> [DecoderProcess] in
-            let count = state.busyCount + state.idle.count - configuration.processCount
-            defer { state.idle.removeFirst(max(0, min(count, state.idle.count))) }
-            return Array(state.idle.prefix(max(0, count)))
+    /// Ends the oldest idle processes of a kind that has more processes than there are places.
+    private func endSurplus(of kind: DecoderKind) {
+        let surplus = state.withLock { state -> ArraySlice<DecoderProcess> in
+            let idle = state.idle.filter { $0.kind == kind }
+            let count = state.busy.count { $0 == kind } + idle.count - configuration.processCount
+            let surplus = idle.prefix(max(0, count))
+            state.idle.removeAll { process in surplus.contains { $0 === process } }
+            return surplus
         }
         for process in surplus { process.end() }
     }
