@@ -7,6 +7,9 @@ Each makes JPEG thumbnails of photographs, 400 to 500 pixels wide, of which no t
 and again with wrk ("stored"), from services that store results, as fast as they can and at half of that rate. Beside webimage-server,
 which decodes in other processes, are aiohttp with Pillow, and if PYTHON has the packages, aiohttp with pyvips, and thumbor. PYTHON is this
 one by default. Memory is that of all processes of a service at the end.
+
+A last table has one client of webimage-server, which waits for one thumbnail after the other, alone and beside eight clients that request
+drawings whose rules of CSS take minutes of processor time.
 """
 
 import concurrent.futures
@@ -104,6 +107,17 @@ class Service:
             byte_count = sum(task.result() for task in [pool.submit(client) for _ in range(CLIENTS)])
         return sorted(latencies), time.monotonic() - start, byte_count
 
+    def serial(self, names, widths):
+        """Requests one thumbnail of each width after the other. Returns the sorted latencies."""
+        connection, latencies = http.client.HTTPConnection("127.0.0.1", self.port, timeout=60), []
+        for width in widths:
+            began = time.monotonic()
+            status, _ = self.get(self.path(names[width % len(names)], width), connection)
+            if status != 200:
+                raise SystemExit(f"{self.name}: a thumbnail gets {status}")
+            latencies.append(time.monotonic() - began)
+        return sorted(latencies)
+
     def stored(self, name, seconds, rate=None):
         """Returns wrk's requests a second, and its latency at 99 %; at about a rate if one is given."""
         path = self.path(name, 399)
@@ -123,6 +137,45 @@ class Service:
         output = subprocess.run(command, capture_output=True, text=True).stdout
         assert "Non-2xx" not in output, output
         return float(re.search(r"Requests/sec:\s+([\d.]+)", output)[1]), re.search(r"99%\s+(\S+)", output)[1]
+
+
+def quantile(latencies, share):
+    """In milliseconds."""
+    return latencies[min(len(latencies) - 1, int(len(latencies) * share))] * 1000
+
+
+def drawing():
+    rules = "".join(f"g g g g g g rect:nth-child({number}){{fill:red}}" for number in range(20_000))
+    shapes = "<g>" * 10 + "<rect/>" * 5000 + "</g>" * 10
+    return f'<svg xmlns="http://www.w3.org/2000/svg" width="100" height="100"><style>{rules}</style>{shapes}</svg>'
+
+
+def print_fairness(service, root, names, seconds):
+    """One client, alone and beside others that take all the time they get."""
+    with open(os.path.join(root, "drawing.svg"), "w") as file:
+        file.write(drawing())
+    count, isDone, refused = 30 * seconds, threading.Event(), []
+
+    def request_drawings(number):
+        while not isDone.is_set():
+            number += CLIENTS
+            refused.append(service.get(service.path("drawing.svg", number))[0])
+
+    print(f"\n{'one client':18} {'p50 ms':>8} {'p99 ms':>8} {'ratio':>8}")
+    service.serial(names, range(100, 110))
+    alone = service.serial(names, range(400, 400 + count))
+    clients = [threading.Thread(target=request_drawings, args=(number,), daemon=True) for number in range(CLIENTS)]
+    for client in clients:
+        client.start()
+    # Each of them has a process now, or waits for one.
+    time.sleep(2)
+    beside = service.serial(names, range(400 + count, 400 + 2 * count))
+    isDone.set()
+    for name, latencies in [("alone", alone), (f"beside {CLIENTS} drawings", beside)]:
+        ratio = quantile(latencies, 0.99) / quantile(alone, 0.99)
+        print(f"{name:18} {quantile(latencies, 0.5):8.1f} {quantile(latencies, 0.99):8.1f} {ratio:8.2f}", flush=True)
+    if 200 in refused:
+        raise SystemExit("a drawing was drawn: the measurement has to take a slower one")
 
 
 def main():
@@ -160,13 +213,22 @@ def main():
                 memory = service.resident_megabytes()
                 rate, slowest = service.stored(names[0], seconds) if stores else (0, "")
                 half, paced = service.stored(names[0], seconds, rate / 2) if stores else (0, "")
-                quantile = lambda share: latencies[min(len(latencies) - 1, int(len(latencies) * share))] * 1000
                 print(
-                    f"{name:18} {len(latencies) / time_taken:8.1f} {quantile(0.5):8.1f} {quantile(0.99):8.1f} "
+                    f"{name:18} {len(latencies) / time_taken:8.1f} {quantile(latencies, 0.5):8.1f} {quantile(latencies, 0.99):8.1f} "
                     f"{byte_count / len(latencies) / 1000:8.1f} {memory:6} {rate or '':9} {slowest:>8} {half or '':9} {paced:>8}",
                     flush=True)
             finally:
                 service.stop()
+        root = os.path.join(scratch, "root")
+        os.mkdir(root)
+        for name in names:
+            shutil.copy(os.path.join(PHOTOGRAPHS, name), root)
+        command = [part.replace(PHOTOGRAPHS, root) for part in services[0][1]]
+        service = Service(services[0][0], command, *services[0][2:])
+        try:
+            print_fairness(service, root, names, seconds)
+        finally:
+            service.stop()
     finally:
         shutil.rmtree(scratch, ignore_errors=True)
 
