@@ -114,14 +114,13 @@ package final class DecodingBudget: Sendable {
     }
 
     private func wait(_ waiter: Waiter, _ cancellation: Cancellation?) throws(WebImageError) {
-        // A cancellation is a flag, so it is polled.
-        while waiter.semaphore.wait(timeout: .now() + .milliseconds(Self.pollMilliseconds)) == .timedOut {
-            do throws(WebImageError) {
-                try cancellation?.check()
-            } catch {
-                leave(waiter)
-                throw error
-            }
+        guard let cancellation else { return waiter.semaphore.wait() }
+        cancellation.withHandler({ waiter.semaphore.signal() }, { waiter.semaphore.wait() })
+        do throws(WebImageError) {
+            try cancellation.check()
+        } catch {
+            leave(waiter)
+            throw error
         }
     }
 
@@ -175,8 +174,6 @@ package final class DecodingBudget: Sendable {
     }
 
     fileprivate func endLargePreview() { state.withLock { $0.largePreviewCount -= 1 } }
-
-    private static let pollMilliseconds = 20
 }
 
 /// The memory that one decode holds of the budget; releases it on deinit. Used by one thread at a time.
