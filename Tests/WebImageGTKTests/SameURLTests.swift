@@ -80,7 +80,7 @@ final class SameURLTests: GTKTestCase {
         Setting("handlesCookies", .loadsAnew, .otherImage) { $0.handlesCookies = true },
         Setting("usesCredentialStorage", .loadsAnew, .otherImage) { $0.usesCredentialStorage = true },
         Setting("allowsInvalidCertificates", .loadsAnew, .otherImage) { $0.allowsInvalidCertificates = true },
-        Setting("ignoresFailedURLs", .sharesTransfer, .display) { $0.ignoresFailedURLs = true },
+        Setting("respectsBlockList", .sharesTransfer, .display) { $0.respectsBlockList = true },
         Setting("idleTimeout", .sharesTransfer, .display) { $0.idleTimeout = .seconds(9) },
         Setting("totalTimeout", .sharesTransfer, .display) { $0.totalTimeout = .seconds(9) },
         Setting("retryPolicy", .loadsAnew, .display) { $0.retryPolicy = RetryPolicy(maximumAttempts: 3) },

@@ -146,7 +146,7 @@ extension WebImageRequest {
     /// Returns the request without writing to the disk cache.
     var withoutStoringOnDisk: WebImageRequest { with { $0.originalCacheAccess = CacheAccess(query: .disk, store: []) } }
     /// Returns the request for the block list's sake.
-    var ignoringFailedURLs: WebImageRequest { with { $0.ignoresFailedURLs = true } }
+    var ignoringFailedURLs: WebImageRequest { with { $0.respectsBlockList = true } }
 }
 
 extension ManagerFixture {

@@ -88,7 +88,7 @@ import WebImageTestSupport
         fixture.manager.unblock(url)
         #expect(!fixture.manager.isBlocked(url))
         try await fail(WebImageRequest(url).ignoringFailedURLs, with: notFound)
-        fixture.manager.unblock()
+        fixture.manager.unblockAll()
         #expect(fixture.manager.blockedURLs.isEmpty)
     }
 

@@ -40,7 +40,7 @@ import WebImageTestSupport
         #expect(WebImageManager.shared === original)
         WebImageManager.shared = fixture.manager
         _ = try await fixture.load(WebImageRequest(url), answeringWith: SolidPicture(1))
-        let progress = await ImagePrefetcher().prefetched([WebImageRequest(url)])
+        let progress = await ImagePrefetcher().prefetch([WebImageRequest(url)])
         #expect(progress.skipped == 1)
         #expect(WebImageManager.shared.cachedImage(for: WebImageRequest(url)) != nil)
         #expect(original.cachedImage(for: WebImageRequest(url)) == nil)

@@ -19,7 +19,7 @@ import WebImageTestSupport
     @Test func usesTheSharedManagerByDefault() async throws {
         // An image that a closure returns is only in memory.
         let request = WebImageRequest(id: "PrefetchTests/shared", image: { try SolidPicture(1).image() })
-        let progress = await ImagePrefetcher().prefetched([request])
+        let progress = await ImagePrefetcher().prefetch([request])
         #expect(progress.loaded == 1)
         #expect(SolidPicture(1).matches(try #require(WebImageManager.shared.cachedImage(for: request))))
     }
@@ -41,6 +41,20 @@ import WebImageTestSupport
         #expect((last.total, last.skipped, last.loaded, last.failed) == (3, 1, 1, 1))
         #expect(last.isFinished && !last.isCancelled)
         #expect(fixture.manager.cachedImage(for: requests[1]) != nil)
+    }
+
+    @Test func loadsURLs() async throws {
+        let (prefetcher, url, ended) = (prefetcher(), try ManagerFixture.url("a"), LockBox<[PrefetchProgress]>([]))
+        let isDone = Countdown()
+        prefetcher.prefetch([url], progress: { progress in ended.withLock { $0.append(progress) } }) { _ in
+            isDone.signal()
+        }
+        try await fixture.nextLoad().answer(SolidPicture(1).png())
+        try await isDone.wait()
+        #expect(ended.withLock { $0.map(\.loaded) } == [1])
+        #expect(fixture.manager.cachedImage(for: WebImageRequest(url)) != nil)
+        let again = await prefetcher.prefetch([url])
+        #expect((again.total, again.skipped) == (1, 1))
     }
 
     /// A token that the program adds may have expired since the request was added.
@@ -71,7 +85,7 @@ import WebImageTestSupport
         let url = try ManagerFixture.url("a")
         // Two sizes of one file are one.
         let wanted = [4, 8].map { WebImageRequest(url, thumbnail: Thumbnail(.pixels(width: $0, height: $0))) }
-        async let progress = prefetcher.prefetched(wanted)
+        async let progress = prefetcher.prefetch(wanted)
         try await fixture.nextLoad().answer(SolidPicture(1).png())
         #expect(await progress.total == 1)
         #expect(await progress.loaded == 1)
@@ -100,14 +114,14 @@ import WebImageTestSupport
 
     @Test func loadsDuplicatesOnce() async throws {
         let requests = try requests("a", "a", "a")
-        async let progress = prefetcher().prefetched(requests)
+        async let progress = prefetcher().prefetch(requests)
         try await fixture.nextLoad().answer(SolidPicture(1).png())
         #expect(await progress.total == 1)
         #expect(fixture.loader.loadCount == 1)
     }
 
     @Test func completesAnEmptyBatch() async throws {
-        let progress = await prefetcher().prefetched([])
+        let progress = await prefetcher().prefetch([URL]())
         #expect(progress == PrefetchProgress(total: 0))
     }
 
@@ -175,7 +189,7 @@ import WebImageTestSupport
             fixture.cache.memory.set(picture, for: request.cacheKey, cost: 1)
             requests.append(request)
         }
-        let progress = await prefetcher().prefetched(requests)
+        let progress = await prefetcher().prefetch(requests)
         #expect(progress.skipped == 5000)
     }
 
@@ -211,7 +225,7 @@ import WebImageTestSupport
         }
         defer { answering.cancel() }
         let ends = await withTaskGroup(of: PrefetchProgress.self) { group in
-            for list in lists { group.addTask { await prefetcher.prefetched(list) } }
+            for list in lists { group.addTask { await prefetcher.prefetch(list) } }
             return await group.reduce(into: []) { $0.append($1) }
         }
         #expect(ends.allSatisfy { $0.total == 3 && $0.loaded + $0.skipped == 3 && $0.failed == 0 })
@@ -221,7 +235,7 @@ import WebImageTestSupport
     @Test func cancellingEverythingInTheManagerEndsItsBatches() async throws {
         let prefetcher = prefetcher()
         let requests = try requests("a", "b", "c")
-        async let progress = prefetcher.prefetched(requests)
+        async let progress = prefetcher.prefetch(requests)
         for _ in requests { _ = try await fixture.nextLoad() }
         fixture.manager.cancelAll()
         let end = await progress
@@ -232,7 +246,7 @@ import WebImageTestSupport
     @Test func aCancelledTaskCancelsItsBatch() async throws {
         let prefetcher = prefetcher()
         let requests = try requests("a")
-        let task = Task { await prefetcher.prefetched(requests) }
+        let task = Task { await prefetcher.prefetch(requests) }
         let load = try await fixture.nextLoad()
         task.cancel()
         try await load.cancellations.first()
@@ -278,7 +292,7 @@ import WebImageTestSupport
 
     @Test func aVisibleLoadJoinsAPrefetchAndRaisesItsPriority() async throws {
         let requests = try requests("a")
-        async let progress = prefetcher().prefetched(requests)
+        async let progress = prefetcher().prefetch(requests)
         let load = try await fixture.nextLoad()
         let results = Results()
         var visible = requests[0]

@@ -63,7 +63,7 @@ struct StressPlan {
         }
         if chance(6) { request.originalCacheAccess = .none }
         if chance(6) { request.originalCacheAccess.store = [] }
-        if chance(8) { request.ignoresFailedURLs = true }
+        if chance(8) { request.respectsBlockList = true }
         lowResolutionNumber = variant != .undecoded && chance(4) ? (number + 1) % Self.numberCount : nil
         request.lowResolutionURL = try lowResolutionNumber.map { try source.url($0) }
         self.request = request

@@ -216,7 +216,7 @@ final class StressRecord: Sendable {
             switch error {
             case .cancelled: state.withLock { $0.isCancelExpected } || plan.fate != .stays && plan.way == .events
             case .notInCache: [.cacheOnly, .offline].contains(plan.request.cachePolicy)
-            case .blocked: plan.request.ignoresFailedURLs
+            case .blocked: plan.request.respectsBlockList
             case .processing: plan.variant == .broken
             case .transport, .httpStatus, .invalidResponse(.truncated, _), .invalidResponse(.contentType, _), .decoding,
                 .unrecognizedFormat:

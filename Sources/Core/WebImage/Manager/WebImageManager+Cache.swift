@@ -97,7 +97,7 @@ extension StoredRecord? {
 
 /// The block list: URLs that are not loaded again for now.
 ///
-/// It contains the URLs of requests with ``WebImageRequest/ignoresFailedURLs`` that failed with a lasting error
+/// It contains the URLs of requests with ``WebImageRequest/respectsBlockList`` that failed with a lasting error
 /// (``Configuration/shouldBlock``). Each stays for ``Configuration/blockDuration``. The list has at most 10,000 URLs.
 extension WebImageManager {
     /// The URLs on the block list.
@@ -106,10 +106,11 @@ extension WebImageManager {
     /// Returns whether `url` is on the block list.
     package func isBlocked(_ url: URL) -> Bool { blockList.code(for: url) != nil }
 
-    /// Removes `url` from the block list; `nil`, the default, removes all URLs.
-    public func unblock(_ url: URL? = nil) {
-        if let url { blockList.remove(url) } else { blockList.removeAll() }
-    }
+    /// Removes a URL from the block list, so that the next request loads it.
+    public func unblock(_ url: URL) { blockList.remove(url) }
+
+    /// Removes all URLs from the block list.
+    public func unblockAll() { blockList.removeAll() }
 }
 
 extension WebImageManager {

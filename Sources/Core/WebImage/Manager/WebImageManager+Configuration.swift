@@ -134,7 +134,7 @@ extension WebImageManager {
         public var willCache: (@Sendable (_ image: Image, _ request: WebImageRequest) -> Image?)?
 
         /// Returns whether a URL that failed goes on the block list. It is called only for requests with
-        /// ``WebImageRequest/ignoresFailedURLs``, on the thread of the failure.
+        /// ``WebImageRequest/respectsBlockList``, on the thread of the failure.
         ///
         /// By default, URLs are blocked after errors that will happen again, as after a 404, for a body that is not an
         /// image, or for a damaged image; not after 401 and 407, nor after errors that depend on the request's own

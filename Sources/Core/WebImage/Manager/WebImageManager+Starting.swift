@@ -57,11 +57,10 @@ extension WebImageManager {
 
     /// Returns what may refuse a load after the caches have missed; `nil` if nothing can.
     private func veto(against request: WebImageRequest) -> (@Sendable () -> WebImageError?)? {
-        let respectsBlockList = request.ignoresFailedURLs
         let shouldLoad = configuration.shouldLoad
-        guard respectsBlockList || shouldLoad != nil else { return nil }
+        guard request.respectsBlockList || shouldLoad != nil else { return nil }
         return { [blockList] in
-            if respectsBlockList, let code = blockList.code(for: request.url) {
+            if request.respectsBlockList, let code = blockList.code(for: request.url) {
                 return .blocked(reason: .failedBefore(code: code), url: request.url.separatedFromUserInfo.url)
             }
             let isAllowed = shouldLoad?(request) ?? true
@@ -304,7 +303,7 @@ extension WebImageManager {
     }
 
     private func note(_ error: WebImageError, of request: WebImageRequest) {
-        guard request.ignoresFailedURLs, error != .cancelled else { return }
+        guard request.respectsBlockList, error != .cancelled else { return }
         if case .blocked(.failedBefore, _) = error { return }
         if configuration.shouldBlock?(request.url, error) ?? error.countsAgainstURL(of: request) {
             blockList.add(request.url, error)

@@ -80,7 +80,7 @@ public final class ImagePrefetcher: Sendable {
     }
 
     /// Loads a batch and returns when it has ended. Cancelling the task cancels the batch.
-    public func prefetched(_ requests: [WebImageRequest]) async -> PrefetchProgress {
+    public func prefetch(_ requests: [WebImageRequest]) async -> PrefetchProgress {
         let waiter = Waiter<PrefetchProgress>()
         let batch = prefetch(requests) { waiter.resume($0) }
         return await withTaskCancellationHandler {
@@ -89,6 +89,18 @@ public final class ImagePrefetcher: Sendable {
             batch.cancel()
         }
     }
+
+    /// Like the overload for requests, with a plain request for each URL.
+    @discardableResult
+    public func prefetch(
+        _ urls: [URL], progress: (@Sendable (PrefetchProgress) -> Void)? = nil,
+        completion: @escaping @Sendable (PrefetchProgress) -> Void
+    ) -> PrefetchBatch {
+        prefetch(urls.map { WebImageRequest($0) }, progress: progress, completion: completion)
+    }
+
+    /// Loads a batch with a plain request for each URL, and returns when it has ended. Cancelling the task cancels the batch.
+    public func prefetch(_ urls: [URL]) async -> PrefetchProgress { await prefetch(urls.map { WebImageRequest($0) }) }
 
     /// Whether the prefetcher is paused. It then starts no further loads, and loads in progress continue.
     public var isPaused: Bool {

@@ -14,7 +14,7 @@ struct RequestDetails: Sendable {
     var handlesCookies = false
     var usesCredentialStorage = false
     var allowsInvalidCertificates = false
-    var ignoresFailedURLs = false
+    var respectsBlockList = false
     var transformsAnimations: Bool?
     var transformsVectors: Bool?
     /// Whether another origin's URL led to this one; see ``LoaderRequest/isForAnotherOrigin``.

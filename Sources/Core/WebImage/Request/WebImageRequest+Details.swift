@@ -66,9 +66,9 @@ extension WebImageRequest {
     /// Whether a URL on the manager's block list fails with ``WebImageError/blocked(reason:url:)`` after the caches
     /// have missed, and whether a URL with a lasting error is added to the list; `false` by default. See
     /// ``WebImageManager/blockedURLs``. A load that succeeds removes its URL from the list.
-    public var ignoresFailedURLs: Bool {
-        get { box?.details.ignoresFailedURLs ?? false }
-        set { changeDetails { $0.ignoresFailedURLs = newValue } }
+    public var respectsBlockList: Bool {
+        get { box?.details.respectsBlockList ?? false }
+        set { changeDetails { $0.respectsBlockList = newValue } }
     }
 
     /// How long the server may send nothing; `nil`, the default, uses the loader's limit. Requests

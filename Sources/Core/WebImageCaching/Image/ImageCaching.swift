@@ -106,7 +106,7 @@ extension ImageCaching {
 
 extension ImageCaching {
     /// Returns the image from any tier.
-    package func image(for key: ImageCacheKey) async -> ImageCacheResult? { await image(for: key, in: .all) }
+    public func image(for key: ImageCacheKey) async -> ImageCacheResult? { await image(for: key, in: .all) }
 
     /// Like ``image(for:in:)``, with options. Custom caches know none, so they apply to the result.
     package func image(
@@ -131,10 +131,11 @@ extension ImageCaching {
     }
 
     /// Returns the bytes from any tier.
-    package func data(for key: ImageCacheKey) async -> ImageCacheResult? { await data(for: key, in: .all) }
+    public func data(for key: ImageCacheKey) async -> ImageCacheResult? { await data(for: key, in: .all) }
 
-    /// Stores an image, its bytes, or both, by default in memory and on disk, or only in memory for a variant.
-    package func store(
+    /// Stores an image, its bytes, or both, by default in memory and on disk, or only in memory for a variant. Returns when this is done or
+    /// has failed. An `async` function that calls `store` of an ``ImageCache`` calls this one, and so waits.
+    public func store(
         _ image: Image?, data: Data? = nil, for key: ImageCacheKey, in tiers: ImageCache.Tiers? = nil,
         attributes: DiskCache.Attributes = DiskCache.Attributes()
     ) async {
@@ -142,15 +143,15 @@ extension ImageCaching {
     }
 
     /// Whether any of the tiers has the image.
-    package func contains(_ key: ImageCacheKey, in tiers: ImageCache.Tiers = .all) async -> Bool {
+    public func contains(_ key: ImageCacheKey, in tiers: ImageCache.Tiers = .all) async -> Bool {
         await tier(holding: key, in: tiers) != nil
     }
 
     /// Removes the image from all tiers.
-    package func remove(for key: ImageCacheKey) async { await remove(for: key, from: .all) }
+    public func remove(for key: ImageCacheKey) async { await remove(for: key, from: .all) }
 
     /// Removes everything.
-    package func clear() async { await clear(.all) }
+    public func clear() async { await clear(.all) }
 }
 
 /// The result of a look-up in a cache of images.

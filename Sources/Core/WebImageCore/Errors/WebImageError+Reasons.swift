@@ -42,7 +42,7 @@ extension WebImageError.BlockReason {
         case .host:
             "If you trust the server, add its network to allowedNetworks of the AddressPolicy, or use a manager without a policy."
         case .insecureRedirect: "Allow downgrades if you trust the network."
-        case .failedBefore: "Load it without ignoresFailedURLs, or remove it from the block list."
+        case .failedBefore: "Load it without respectsBlockList, or remove it from the block list."
         default: nil
         }
     }
