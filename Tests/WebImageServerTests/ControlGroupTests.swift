@@ -81,7 +81,7 @@ struct ControlGroupTests {
         let answers = try await (0..<16).concurrentMap(width: 16) { number in
             let source = number.isMultiple(of: 3) ? "b.png" : "a.jpg"
             return try await LoopbackRequest.get(
-                "/_/w:\(number.isMultiple(of: 2) ? 2000 + number : 200 + number)/plain/local:///\(source)@webp",
+                "/_/w:\(number.isMultiple(of: 2) ? 2000 + number : 200 + number)/plain/local:///\(source)@jpg",
                 port: port, atMost: 120)
         }
         let statuses = Dictionary(grouping: answers, by: \.status).mapValues(\.count)
