@@ -113,7 +113,8 @@ var targets: [Target] = [
         name: "CWebImageSandbox", dependencies: ["CWebImageIsolation"], linkerSettings: [.linkedLibrary("seccomp")]),
     .target(name: "CWebImageJPEG", linkerSettings: [.linkedLibrary("jpeg")]),
     .target(name: "CWebImagePNG", linkerSettings: [.linkedLibrary("png16")]),
-    .target(name: "CWebImageCurl"),
+    .target(name: "CWebImageLibrary"),
+    .target(name: "CWebImageCurl", dependencies: ["CWebImageLibrary"]),
     .target(name: "CWebImageKernels"),
     system("CWebImageWebP", ["libwebp-dev"], flags("libwebp", header: "webp/decode.h")),
     system("CWebImageDeflate", ["libdeflate-dev"], flags("libdeflate", header: "libdeflate.h")),
@@ -203,7 +204,8 @@ var targets: [Target] = [
     tests(
         "WebImageIsolationTests",
         [
-            "WebImageIsolation", "WebImageCoding", "WebImage", "CWebImageIsolation", "WebImageDecoder",
+            "WebImageIsolation", "WebImageCoding", "WebImage", "CWebImageIsolation", "CWebImageLibrary",
+            "WebImageDecoder",
             "MisbehavingDecoder", "IsolationHost", "MutatedFiles", "CodingTestSupport", "SandboxProbe",
             "CIsolationHost",
         ]

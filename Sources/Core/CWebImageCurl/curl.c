@@ -7,72 +7,72 @@
 #include <time.h>
 
 CURLcode cwi_curl_set_long(CURL *easy, CURLoption option, long value) {
-    return (cwi_curl()->curl_easy_setopt)(easy, option, value);
+    return (curl_easy_setopt)(easy, option, value);
 }
 
 CURLcode cwi_curl_set_string(CURL *easy, CURLoption option, const char *value) {
-    return (cwi_curl()->curl_easy_setopt)(easy, option, value);
+    return (curl_easy_setopt)(easy, option, value);
 }
 
 CURLcode cwi_curl_set_pointer(CURL *easy, CURLoption option, void *value) {
-    return (cwi_curl()->curl_easy_setopt)(easy, option, value);
+    return (curl_easy_setopt)(easy, option, value);
 }
 
 CURLcode cwi_curl_set_offset(CURL *easy, CURLoption option, curl_off_t value) {
-    return (cwi_curl()->curl_easy_setopt)(easy, option, value);
+    return (curl_easy_setopt)(easy, option, value);
 }
 
 CURLcode cwi_curl_set_bytes(CURL *easy, CURLoption option, const void *bytes) {
-    return (cwi_curl()->curl_easy_setopt)(easy, option, bytes);
+    return (curl_easy_setopt)(easy, option, bytes);
 }
 
 CURLcode cwi_curl_set_data_callback(CURL *easy, CURLoption option, cwi_curl_data_callback callback) {
-    return (cwi_curl()->curl_easy_setopt)(easy, option, callback);
+    return (curl_easy_setopt)(easy, option, callback);
 }
 
 CURLcode cwi_curl_set_connected_callback(CURL *easy, cwi_curl_connected_callback callback) {
-    return (cwi_curl()->curl_easy_setopt)(easy, CURLOPT_PREREQFUNCTION, callback);
+    return (curl_easy_setopt)(easy, CURLOPT_PREREQFUNCTION, callback);
 }
 
 CURLcode cwi_curl_set_progress_callback(CURL *easy, curl_xferinfo_callback callback) {
-    return (cwi_curl()->curl_easy_setopt)(easy, CURLOPT_XFERINFOFUNCTION, callback);
+    return (curl_easy_setopt)(easy, CURLOPT_XFERINFOFUNCTION, callback);
 }
 
 CURLcode cwi_curl_set_open_socket_callback(CURL *easy, curl_opensocket_callback callback) {
-    return (cwi_curl()->curl_easy_setopt)(easy, CURLOPT_OPENSOCKETFUNCTION, callback);
+    return (curl_easy_setopt)(easy, CURLOPT_OPENSOCKETFUNCTION, callback);
 }
 
 CURLcode cwi_curl_set_blob(CURL *easy, CURLoption option, const void *bytes, size_t count) {
     struct curl_blob blob = {.data = (void *)bytes, .len = count, .flags = CURL_BLOB_COPY};
-    return (cwi_curl()->curl_easy_setopt)(easy, option, &blob);
+    return (curl_easy_setopt)(easy, option, &blob);
 }
 
 struct curl_slist *cwi_curl_get_list(CURL *easy, CURLINFO info) {
     struct curl_slist *list = NULL;
-    return (cwi_curl()->curl_easy_getinfo)(easy, info, &list) == CURLE_OK ? list : NULL;
+    return (curl_easy_getinfo)(easy, info, &list) == CURLE_OK ? list : NULL;
 }
 
 CURLSHcode cwi_curl_share_data(CURLSH *share, curl_lock_data data) {
-    return (cwi_curl()->curl_share_setopt)(share, CURLSHOPT_SHARE, data);
+    return (curl_share_setopt)(share, CURLSHOPT_SHARE, data);
 }
 
 long cwi_curl_get_long(CURL *easy, CURLINFO info) {
     long value = 0;
-    return (cwi_curl()->curl_easy_getinfo)(easy, info, &value) == CURLE_OK ? value : 0;
+    return (curl_easy_getinfo)(easy, info, &value) == CURLE_OK ? value : 0;
 }
 
 curl_off_t cwi_curl_get_offset(CURL *easy, CURLINFO info) {
     curl_off_t value = 0;
-    return (cwi_curl()->curl_easy_getinfo)(easy, info, &value) == CURLE_OK ? value : 0;
+    return (curl_easy_getinfo)(easy, info, &value) == CURLE_OK ? value : 0;
 }
 
 const char *cwi_curl_get_string(CURL *easy, CURLINFO info) {
     char *value = NULL;
-    return (cwi_curl()->curl_easy_getinfo)(easy, info, &value) == CURLE_OK ? value : NULL;
+    return (curl_easy_getinfo)(easy, info, &value) == CURLE_OK ? value : NULL;
 }
 
 CURLMcode cwi_curl_multi_set_long(CURLM *multi, CURLMoption option, long value) {
-    return (cwi_curl()->curl_multi_setopt)(multi, option, value);
+    return (curl_multi_setopt)(multi, option, value);
 }
 
 CURLcode cwi_curl_message_result(const CURLMsg *message) {
@@ -98,31 +98,31 @@ static pthread_once_t openssl_once = PTHREAD_ONCE_INIT;
 
 static void find_openssl(void) {
     // Only if it is the one that libcurl uses: the objects of another must not be given to it.
-    const char *(*version)(int) = (const char *(*)(int))dlsym(cwi_curl()->handle, "OpenSSL_version");
+    const char *(*version)(int) = (const char *(*)(int))dlsym(cwi_curl_library.handle, "OpenSSL_version");
     const char *used = cwi_curl_version()->ssl_version;
     const char prefix[] = "OpenSSL/";
     const int version_string = 6;  // OPENSSL_VERSION_STRING, since OpenSSL 3
     if (!version || !used || strncmp(used, prefix, strlen(prefix)) != 0) return;
     const char *number = version(version_string);
     if (strncmp(used + strlen(prefix), number, strlen(number)) != 0) return;
-    openssl.pending = (int (*)(const void *))dlsym(cwi_curl()->handle, "SSL_pending");
-    openssl.get_shutdown = (int (*)(const void *))dlsym(cwi_curl()->handle, "SSL_get_shutdown");
-    openssl.get_version = (const char *(*)(const void *))dlsym(cwi_curl()->handle, "SSL_get_version");
-    openssl.get_cipher = (const void *(*)(const void *))dlsym(cwi_curl()->handle, "SSL_get_current_cipher");
-    openssl.cipher_name = (const char *(*)(const void *))dlsym(cwi_curl()->handle, "SSL_CIPHER_get_name");
-    openssl.get_certificate = (void *(*)(const void *))dlsym(cwi_curl()->handle, "SSL_get1_peer_certificate");
-    openssl.free_certificate = (void (*)(void *))dlsym(cwi_curl()->handle, "X509_free");
-    openssl.subject = (const void *(*)(const void *))dlsym(cwi_curl()->handle, "X509_get_subject_name");
-    openssl.issuer = (const void *(*)(const void *))dlsym(cwi_curl()->handle, "X509_get_issuer_name");
-    openssl.text = (int (*)(const void *, int, char *, int))dlsym(cwi_curl()->handle, "X509_NAME_get_text_by_NID");
-    openssl.expiry = (const void *(*)(const void *))dlsym(cwi_curl()->handle, "X509_get0_notAfter");
-    openssl.to_tm = (int (*)(const void *, struct tm *))dlsym(cwi_curl()->handle, "ASN1_TIME_to_tm");
+    openssl.pending = (int (*)(const void *))dlsym(cwi_curl_library.handle, "SSL_pending");
+    openssl.get_shutdown = (int (*)(const void *))dlsym(cwi_curl_library.handle, "SSL_get_shutdown");
+    openssl.get_version = (const char *(*)(const void *))dlsym(cwi_curl_library.handle, "SSL_get_version");
+    openssl.get_cipher = (const void *(*)(const void *))dlsym(cwi_curl_library.handle, "SSL_get_current_cipher");
+    openssl.cipher_name = (const char *(*)(const void *))dlsym(cwi_curl_library.handle, "SSL_CIPHER_get_name");
+    openssl.get_certificate = (void *(*)(const void *))dlsym(cwi_curl_library.handle, "SSL_get1_peer_certificate");
+    openssl.free_certificate = (void (*)(void *))dlsym(cwi_curl_library.handle, "X509_free");
+    openssl.subject = (const void *(*)(const void *))dlsym(cwi_curl_library.handle, "X509_get_subject_name");
+    openssl.issuer = (const void *(*)(const void *))dlsym(cwi_curl_library.handle, "X509_get_issuer_name");
+    openssl.text = (int (*)(const void *, int, char *, int))dlsym(cwi_curl_library.handle, "X509_NAME_get_text_by_NID");
+    openssl.expiry = (const void *(*)(const void *))dlsym(cwi_curl_library.handle, "X509_get0_notAfter");
+    openssl.to_tm = (int (*)(const void *, struct tm *))dlsym(cwi_curl_library.handle, "ASN1_TIME_to_tm");
 }
 
 static const void *openssl_of(CURL *easy) {
     pthread_once(&openssl_once, find_openssl);
     struct curl_tlssessioninfo *info = NULL;
-    if ((cwi_curl()->curl_easy_getinfo)(easy, CURLINFO_TLS_SSL_PTR, &info) != CURLE_OK || !info) return NULL;
+    if ((curl_easy_getinfo)(easy, CURLINFO_TLS_SSL_PTR, &info) != CURLE_OK || !info) return NULL;
     return info->backend == CURLSSLBACKEND_OPENSSL ? info->internals : NULL;
 }
 
