@@ -6,17 +6,15 @@ import PackageDescription
 // WEBIMAGE_WITHOUT=gtk,map,drawing,formats,server leaves out the products that need GTK, libshumate, cairo and pango, the libraries of
 // further formats, or libmicrohttpd, so that a server builds without them. Without gtk there is no map either. Instead of `formats`, single ones can be
 // named.
-let formatLibraries: [(name: String, package: String, libraries: [String], flags: String?)] = [
-    ("avif", "libavif-dev", ["avif"], flags("libavif", header: "avif/avif.h")),
-    ("heif", "libheif-dev", ["heif"], flags("libheif", header: "libheif/heif.h")),
-    ("jxl", "libjxl-dev", ["jxl", "jxl_threads"], flags("libjxl libjxl_threads", header: "jxl/decode.h")),
-    ("tiff", "libtiff-dev", ["tiff"], flags("libtiff-4", header: "tiffio.h")),
-    ("jp2", "libopenjp2-7-dev", ["openjp2"], "libopenjp2"),
-    (
-        // Loaded by processes that draw SVG, and not linked.
-        "svg", "librsvg2-dev", [],
-        flags("librsvg-2.0", header: "librsvg-2.0/librsvg/rsvg.h", folders: ["rsvg"])
-    ),
+//
+// None of the libraries is linked: a decoder process loads that of its format.
+let formatLibraries: [(name: String, package: String, flags: String?)] = [
+    ("avif", "libavif-dev", flags("libavif", header: "avif/avif.h")),
+    ("heif", "libheif-dev", flags("libheif", header: "libheif/heif.h")),
+    ("jxl", "libjxl-dev", flags("libjxl libjxl_threads", header: "jxl/decode.h")),
+    ("tiff", "libtiff-dev", flags("libtiff-4", header: "tiffio.h")),
+    ("jp2", "libopenjp2-7-dev", flags("libopenjp2", header: "openjpeg-2.5/openjpeg.h", folders: ["openjpeg"])),
+    ("svg", "librsvg2-dev", flags("librsvg-2.0", header: "librsvg-2.0/librsvg/rsvg.h", folders: ["rsvg"])),
 ]
 let optionalParts = ["gtk", "map", "drawing", "formats", "server"] + formatLibraries.map(\.name)
 let leftOut = Set((Context.environment["WEBIMAGE_WITHOUT"] ?? "").split(separator: ",").map(String.init))
@@ -150,7 +148,7 @@ var targets: [Target] = [
             "WebImageCore", "WebImageCoding", "WebImageProcessing", "WebImageCaching", "WebImageLoading",
             "WebImageAnimation", "WebImageIsolation",
         ]),
-    // The program that decodes for others. It has all codecs, and neither network nor caches. Nothing else links the libraries of formats but
+    // The program that decodes for others. It has all codecs, and neither network nor caches. Nothing else loads the libraries of formats but
     // tests of them, and benchmarks that compare with them.
     .executableTarget(
         name: "WebImageDecoder",
@@ -243,9 +241,8 @@ if hasFormats {
     targets += [
         system("CWebImageFormatLibraries", builtFormats.map(\.package), formatFlags.isEmpty ? nil : formatFlags),
         .target(
-            name: "CWebImageFormats", dependencies: ["CWebImageFormatLibraries", "CWebImageJPEG"],
-            cSettings: missingFormats.map { .define("CWI_WITHOUT_\($0.name.uppercased())") },
-            linkerSettings: builtFormats.flatMap(\.libraries).map { .linkedLibrary($0) }),
+            name: "CWebImageFormats", dependencies: ["CWebImageFormatLibraries", "CWebImageLibrary", "CWebImageJPEG"],
+            cSettings: missingFormats.map { .define("CWI_WITHOUT_\($0.name.uppercased())") }),
         library("WebImageFormats", ["WebImageCore", "WebImageCoding", "CWebImageFormats", "CWebImageKernels"]),
         tests("WebImageFormatsTests", ["WebImageFormats", "WebImage", "CodingTestSupport"]),
     ]
@@ -345,7 +342,11 @@ if added == "benchmarks" {
             exclude: hasAllFormats ? [] : ["formats.c"],
             linkerSettings: (["jpeg", "png16", "webp", "webpdemux", "gif", "lmdb", "spng"]
                 + (hasAllFormats
-                    ? formatLibraries.flatMap(\.libraries) + ["rsvg-2", "cairo", "gobject-2.0", "glib-2.0"] : []))
+                    ? [
+                        "avif", "heif", "jxl", "jxl_threads", "tiff", "openjp2", "rsvg-2", "cairo", "gobject-2.0",
+                        "glib-2.0",
+                    ]
+                    : []))
                 .map { .linkedLibrary($0) }),
         // What the programs share: their tables, processes that are measured, and the files that clients of servers load.
         .target(name: "BenchmarkSupport", path: "Benchmarks/BenchmarkSupport", swiftSettings: settings),

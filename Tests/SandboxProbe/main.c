@@ -132,7 +132,7 @@ static cwi_decoder_process started;
 static void *start(void *situations) {
     char command[256], answer[CWI_MAXIMUM_MESSAGE];
     snprintf(command, sizeof command, "start %s", (const char *)situations);
-    if (cwi_decoder_start(path, false, &started) != 0) _exit(5);
+    if (cwi_decoder_start(path, "", &started) != 0) _exit(5);
     const char *commands[] = {command, "enter"};
     for (int index = 0; index < 2; index++) {
         size_t length, count;

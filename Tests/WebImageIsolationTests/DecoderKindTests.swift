@@ -9,7 +9,7 @@ import WebImageTestSupport
 
 @testable import WebImageIsolation
 
-/// Processes that draw SVG, and those for all other formats.
+/// Processes with the library of a format, and those without.
 @Suite(.serialized, .timeLimit(.minutes(3))) struct DecoderKindTests {
     private func makeIsolation(
         processCount: Int, _ change: (inout IsolatedDecoding.Configuration) -> Void = { _ in }
@@ -33,23 +33,49 @@ import WebImageTestSupport
         while !condition(), !Task.isCancelled { await Task.yield() }
     }
 
+    @Test func eachLibraryHasAKind() {
+        let libraries: [ImageFormat] = [.avif, .heic, .jpegXL, .tiff, .jpeg2000, .svg]
+        #expect(libraries.map { DecoderKind(for: $0).library } == libraries)
+        #expect(DecoderKind(for: .icns) == DecoderKind(for: .jpeg2000))
+        let others = Set(ImageFormat.known).subtracting(libraries + [.icns])
+        #expect(others.count == 8 && others.allSatisfy { DecoderKind(for: $0) == .core })
+    }
+
     @Test func aProcessWorksOnFormatsOfItsKind() throws {
         let isolation = makeIsolation(processCount: 2)
-        for format in [ImageFormat.png, .svg, .svg, .avif, .svg, .icns] { try decode(format, in: isolation) }
+        for format in [ImageFormat.png, .avif, .jpeg2000, .jpeg, .avif, .icns] { try decode(format, in: isolation) }
         let processes = idle(isolation)
-        #expect(processes.map(\.kind) == [.svg, .raster])
-        #expect(processes.map(\.imageCount) == [3, 3])
-        #expect(isolation.pool.counters.startedProcessCount == 2)
+        #expect(processes.map(\.kind) == [.core, DecoderKind(for: .avif), DecoderKind(for: .jpeg2000)])
+        #expect(processes.map(\.imageCount) == [2, 2, 2])
+        #expect(isolation.pool.counters.startedProcessCount == 3)
     }
 
-    @Test func anIdleProcessStaysBesideOneOfTheOtherKind() throws {
+    @Test func anIdleProcessStaysBesideOneOfAnotherKind() throws {
         let isolation = makeIsolation(processCount: 1)
         for format in [ImageFormat.png, .svg, .png, .svg] { try decode(format, in: isolation) }
-        #expect(idle(isolation).map(\.kind) == [.raster, .svg])
+        #expect(idle(isolation).map(\.kind) == [.core, DecoderKind(for: .svg)])
         #expect(isolation.pool.counters.startedProcessCount == 2)
     }
 
-    @Test(arguments: [1, 2, 3]) func bothKindsShareThePlaces(processCount: Int) async {
+    @Test(arguments: [1, 2]) func theOldestIdleProcessesEndBeyondTwiceThePlaces(processCount: Int) throws {
+        let isolation = makeIsolation(processCount: processCount)
+        let formats: [ImageFormat] = [.png, .svg, .avif, .heic, .jpegXL, .tiff]
+        for format in formats { try decode(format, in: isolation) }
+        #expect(idle(isolation).map(\.kind) == formats.suffix(2 * processCount).map(DecoderKind.init))
+        try decode(formats[formats.count - 2 * processCount], in: isolation)
+        #expect(isolation.pool.counters.startedProcessCount == formats.count)
+    }
+
+    @Test func theProcessThatIsKeptReadyStaysBesideOtherKinds() async throws {
+        let isolation = makeIsolation(processCount: 1) { $0.keepsProcessReady = true }
+        isolation.prepare()
+        await wait { isolation.pool.idleCount == 1 }
+        for format in [ImageFormat.svg, .avif, .heic] { try decode(format, in: isolation) }
+        #expect(idle(isolation).map(\.kind) == [.core, DecoderKind(for: .heic)])
+        #expect(isolation.pool.counters.startedProcessCount == 4)
+    }
+
+    @Test(arguments: [1, 2, 3]) func allKindsShareThePlaces(processCount: Int) async {
         let isolation = makeIsolation(processCount: processCount)
         let pool = isolation.pool
         struct Seen {
@@ -61,7 +87,7 @@ import WebImageTestSupport
         let count = 12
         for index in 0..<count {
             _ = PlatformThread.start(name: "working") {
-                let kind: DecoderKind = index % 3 == 0 ? .svg : .raster
+                let kind = [.core, DecoderKind(for: .svg), DecoderKind(for: .avif)][index % 3]
                 try? pool.withProcess(kind: kind, within: .minute) { process in
                     #expect(process.kind == kind)
                     let busyCount = pool.busyCount
@@ -78,18 +104,19 @@ import WebImageTestSupport
         await wait { seen.withLock { $0.endCount } == count }
         #expect(seen.withLock { max($0.greatestCounts.busy, $0.greatestCounts.ofAKind) } <= processCount)
         #expect(pool.waitingCount == 0 && pool.busyCount == 0)
+        #expect(pool.idleCount <= 2 * processCount)
     }
 
-    @Test func theProcessThatIsKeptReadyIsForRasterFormats() async throws {
+    @Test func theProcessThatIsKeptReadyHasNoLibrary() async throws {
         let isolation = makeIsolation(processCount: 2) { configuration in
             configuration.keepsProcessReady = true
             configuration.idlePeriod = .milliseconds(20)
         }
         isolation.prepare()
-        await wait { idle(isolation).map(\.kind) == [.raster] }
+        await wait { idle(isolation).map(\.kind) == [.core] }
         try decode(.svg, in: isolation)
         // The one that was used last ends after a while.
-        await wait { idle(isolation).map(\.kind) == [.raster] }
+        await wait { idle(isolation).map(\.kind) == [.core] }
         #expect(isolation.pool.counters.startedProcessCount == 2)
     }
 
@@ -104,38 +131,52 @@ import WebImageTestSupport
         await wait { isolation.pool.slowCount == 1 }
         cancellation.cancel()
         await wait { isolation.pool.idleCount == 1 }
-        #expect(idle(isolation).map(\.kind) == [.svg])
+        #expect(idle(isolation).map(\.kind) == [DecoderKind(for: .svg)])
     }
 
     #if WEBIMAGE_FORMATS
-        /// With a generous bound: a debug build is larger, and libraries differ.
-        @Test func onlyAProcessForSVGLoadsLibrsvg() throws {
-            let isolation = IsolatedDecoding(
-                configuration: .init(decoder: "webimage-decoder") { $0.processCount = 2 })
+        /// The names by which a linker finds the libraries. Those that are installed belong to the headers.
+        private static let libraries: [(format: ImageFormat, names: [String])] = [
+            (.avif, ["libavif.so"]), (.heic, ["libheif.so"]), (.jpegXL, ["libjxl.so", "libjxl_threads.so"]),
+            (.tiff, ["libtiff.so"]), (.jpeg2000, ["libopenjp2.so"]), (.svg, ["librsvg-2.so"]),
+        ]
+
+        /// With a generous bound for memory: a debug build is larger, and libraries differ.
+        @Test(arguments: [.png, .icns] + libraries.map(\.format))
+        func aProcessLoadsTheLibraryOfItsFormatOnly(format: ImageFormat) throws {
             let local = IsolatedDecodingTests.local
+            guard local.decoder(of: format) != nil else { return }
+            let isolation = IsolatedDecoding(
+                configuration: .init(decoder: "webimage-decoder") { $0.processCount = 1 })
             let isolated = local.isolated(by: .allFormats, in: isolation)
-            for format in local.writableFormats {
-                _ = try isolated.decode(
-                    local.encode(IsolatedDecodingTests.image(PixelSize(width: 64, height: 48)), as: format))
+            let image = try IsolatedDecodingTests.image(PixelSize(width: 64, height: 48))
+            switch format {
+            case .svg: _ = try isolated.decode(Bomb.svg(16, "<text y='9'>a</text>"))
+            case .icns: break
+            default: _ = try isolated.decode(local.encode(image, as: format))
             }
-            func libraries(_ kind: DecoderKind) throws -> (named: String, residentByteCount: Int) {
-                try isolation.pool.withProcess(kind: kind, within: .minute) { process in
-                    let decoder = ChildProcesses.of(process.process.pid).first ?? process.process.pid
-                    return (
-                        try SandboxProbe.contents("/proc/\(decoder)/maps"),
-                        ProcessMemory(of: decoder).residentByteCount
-                    )
+            let kind = DecoderKind(for: format)
+            let (maps, residentByteCount) = try isolation.pool.withProcess(kind: kind, within: .minute) { process in
+                let decoder = ChildProcesses.of(process.process.pid).first ?? process.process.pid
+                return (
+                    try SandboxProbe.contents("/proc/\(decoder)/maps"), ProcessMemory(of: decoder).residentByteCount
+                )
+            }
+            #expect(isolation.pool.counters.startedProcessCount == 1)
+            let files = Set(maps.split(whereSeparator: { $0 == " " || $0 == "\n" }).filter { $0.hasPrefix("/") })
+            #expect(files.contains { $0.contains("/libc.so") })
+            for library in Self.libraries {
+                for name in library.names {
+                    let file = files.first { $0.contains("/\(name).") }
+                    let isBuilt = local.decoder(of: library.format) != nil
+                    #expect((file != nil) == (isBuilt && kind == DecoderKind(for: library.format)), "\(name)")
+                    guard let file, let end = file.lastIndex(of: "/") else { continue }
+                    #expect(URL(filePath: file[..<end] + "/\(name)").resolvingSymlinksInPath().path == file)
                 }
             }
-            let raster = try libraries(.raster)
-            #expect(raster.named.contains("libc.so"))
-            for library in ["librsvg", "libcairo", "libgio", "libfontconfig"] {
-                #expect(!raster.named.contains(library))
-            }
-            #expect(raster.residentByteCount < 40 << 20)
-            guard local.decoder(of: .svg) != nil else { return }
-            _ = try isolated.decode(Bomb.svg(16, "<text y='9'>a</text>"))
-            #expect(try libraries(.svg).named.contains("librsvg"))
+            guard format != .svg else { return }
+            for library in ["libcairo", "libgio", "libfontconfig"] { #expect(!maps.contains(library)) }
+            #expect(residentByteCount < 40 << 20)
         }
     #endif
 }

@@ -187,7 +187,7 @@ import WebImageTestSupport
                 configuration.secondsPerImage = 0.2
             })
         let registry = CodecRegistry().isolated(by: .allFormats, in: isolation)
-        isolation.pool.changeState { $0.busy.append(.raster) }
+        isolation.pool.changeState { $0.busy.append(.core) }
         #expect(throws: WebImageError.isolation(format: .png, reason: .timedOut(seconds: 0.2))) {
             try registry.decode(MisbehaviorTests.file("fine"))
         }

@@ -16,7 +16,7 @@ import WebImageCore
 
         init() throws {
             let path = try #require(IsolatedDecoding.Configuration(decoder: "webimage-decoder").path)
-            try #require(cwi_decoder_start(path, false, &process) == 0)
+            try #require(cwi_decoder_start(path, "", &process) == 0)
             channel = Channel(descriptor: process.channel)
             guard case .ready = try reply() else {
                 Issue.record("no first message")
@@ -67,16 +67,32 @@ import WebImageCore
     }
 
     #if WEBIMAGE_FORMATS
-        /// As on a machine without it: this process cannot load librsvg any more.
-        @Test func withoutLibrsvgOnlySVGIsAnError() throws {
-            guard IsolatedDecodingTests.local.decoder(of: .svg) != nil else { return }
-            try connection.send(.info(.svg), [memory(Bomb.svg(16, "<rect width='9' height='9'/>"))])
-            guard case .failure(let failure) = try connection.reply() else {
-                Issue.record("no failure")
+        /// As on a machine without it: this process can load no library any more.
+        @Test(arguments: [ImageFormat.avif, .heic, .jpegXL, .tiff, .jpeg2000, .svg])
+        func withoutALibraryItsFormatIsAnError(format: ImageFormat) throws {
+            let local = IsolatedDecodingTests.local
+            guard local.decoder(of: format) != nil else { return }
+            let image = try IsolatedDecodingTests.image(PixelSize(width: 64, height: 48))
+            let drawing = Bomb.svg(16, "<rect width='9' height='9'/>")
+            try connection.send(
+                .info(format), [memory(format == .svg ? drawing : local.encode(image, as: format))])
+            guard case .failure(let failure) = try connection.reply(),
+                case .isolation(format, .unavailable(let reason), _) = failure.error
+            else {
+                Issue.record("the library is not missing")
                 return
             }
-            #expect(failure.error.description.contains("a library that cannot be loaded (librsvg-2.so.2"))
-            let file = try CodecRegistry().encode(IsolatedDecodingTests.image(PixelSize(width: 6, height: 4)), as: .png)
+            #expect(reason.hasPrefix("lib") && reason.contains(".so.") && reason.contains("(install lib"))
+            let layout = PixelLayout(offset: 0, size: image.pixels.size, bytesPerRow: 64 * 4, isOpaque: true)
+            if format != .svg {
+                let pixels = try image.pixels.withUnsafeBytes { try SharedMemory(constant: $0) }
+                try connection.send(.encode(format, Sent(EncodingOptions()), layout), [pixels])
+                guard case .failure(.unavailable(format, reason)) = try connection.reply() else {
+                    Issue.record("the library is not missing")
+                    return
+                }
+            }
+            let file = try CodecRegistry().encode(image, as: .png)
             try connection.send(.info(.png), [memory(file)])
             guard case .info = try connection.reply() else {
                 Issue.record("no info")

@@ -27,7 +27,7 @@ final class SandboxProbe {
     /// Starts a process in some situations, which enters its sandbox.
     init(_ situations: String = "plain") throws {
         let path = try #require(IsolatedDecoding.Configuration(decoder: "SandboxProbe").path)
-        try #require(cwi_decoder_start(path, false, &process) == 0)
+        try #require(cwi_decoder_start(path, "", &process) == 0)
         for line in try lines("start \(situations)") { inheritance[line[0]] = Array(line.dropFirst()) }
         let layers = SandboxLayer.allCases
         for line in try lines("enter") {

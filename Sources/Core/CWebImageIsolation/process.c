@@ -6,6 +6,7 @@
 #include <poll.h>
 #include <signal.h>
 #include <spawn.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
@@ -15,13 +16,13 @@
 #include <unistd.h>
 
 /// In the environment, because arguments cannot be read without /proc.
-#define DRAWS_SVG "WEBIMAGE_DRAWS_SVG"
+#define LIBRARY "WEBIMAGE_LIBRARY"
 
 static const cwi_decoder_process CWI_NO_PROCESS = {.pid = -1, .pidfd = -1, .channel = -1, .control = -1};
 
 /// Spawns with the child's ends of the channel and of the control, and with `nothing` for standard input, output and error: a decoder has nothing to say
 /// there.
-static int spawn(const char *path, bool draws_svg, int channel, int control, int nothing, pid_t *pid) {
+static int spawn(const char *path, const char *library, int channel, int control, int nothing, pid_t *pid) {
     posix_spawn_file_actions_t actions;
     posix_spawnattr_t attributes;
     sigset_t all, none;
@@ -44,7 +45,9 @@ static int spawn(const char *path, bool draws_svg, int channel, int control, int
         short flags = POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETPGROUP;
         if (!error) error = posix_spawnattr_setflags(&attributes, flags);
         char *arguments[] = {(char *)"webimage-decoder", (char *)"--serve", NULL};
-        char *environment[] = {draws_svg ? (char *)DRAWS_SVG "=1" : NULL, NULL};
+        char variable[64];
+        snprintf(variable, sizeof variable, LIBRARY "=%s", library);
+        char *environment[] = {*library ? variable : NULL, NULL};
         if (!error) error = posix_spawn(pid, path, &actions, &attributes, arguments, environment);
         posix_spawnattr_destroy(&attributes);
     }
@@ -72,7 +75,7 @@ static void close_open(int descriptor) {
     if (descriptor >= 0) close(descriptor);
 }
 
-int cwi_decoder_start(const char *path, bool draws_svg, cwi_decoder_process *process) {
+int cwi_decoder_start(const char *path, const char *library, cwi_decoder_process *process) {
     *process = CWI_NO_PROCESS;
     int channel[2] = {-1, -1}, control[2] = {-1, -1}, nothing = -1;
     int error = connect_ends(channel);
@@ -82,7 +85,7 @@ int cwi_decoder_start(const char *path, bool draws_svg, cwi_decoder_process *pro
     if (!error && nothing < 0) error = errno;
     if (!error && fcntl(nothing, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_WRITE | F_SEAL_SEAL) != 0) error = errno;
     pid_t pid;
-    if (!error) error = spawn(path, draws_svg, channel[1], control[1], nothing, &pid);
+    if (!error) error = spawn(path, library, channel[1], control[1], nothing, &pid);
     close_open(channel[1]);
     close_open(control[1]);
     close_open(nothing);
@@ -102,7 +105,10 @@ int cwi_decoder_start(const char *path, bool draws_svg, cwi_decoder_process *pro
     return 0;
 }
 
-bool cwi_decoder_draws_svg(void) { return getenv(DRAWS_SVG) != NULL; }
+const char *cwi_decoder_library(void) {
+    const char *library = getenv(LIBRARY);
+    return library ? library : "";
+}
 
 bool cwi_decoder_has_channel(const cwi_decoder_process *process) {
     return process->channel >= 0 && cwi_inode(process->channel) == process->channel_inode;

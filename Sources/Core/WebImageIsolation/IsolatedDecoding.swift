@@ -25,7 +25,8 @@ public final class IsolatedDecoding: Sendable {
         /// `../lib/webimage` from there, and in the system's folders for such programs. `PATH` is never searched.
         public var path: String?
         /// The maximum number of processes that work at once; by default one per processor and per 256 MiB of the memory that the program may
-        /// use, at most 4. Those that draw SVG work on nothing else, so as many of each kind may wait for work.
+        /// use, at most 4. A process has loaded the library of one format, and works on no other format of a library. As many processes for
+        /// each library may be kept without work, and at most twice as many together: the oldest ones end first.
         public var processCount = defaultProcessCount(memoryByteCount: AvailableMemory.totalBytes())
         /// How long a process is kept without work; 30 s by default.
         public var idlePeriod = Duration.seconds(30)

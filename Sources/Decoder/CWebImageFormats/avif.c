@@ -1,8 +1,8 @@
 #ifndef CWI_WITHOUT_AVIF
 
+#include "avif_library.h"
 #include "file.h"
 
-#include <avif/avif.h>
 #include <stdio.h>
 
 #define HAS_AVIF_1 (AVIF_VERSION >= 1000000)

@@ -1,4 +1,5 @@
 #include "file.h"
+#include "libraries.h"
 
 #include <stdio.h>
 
@@ -10,63 +11,53 @@ cwi_result cwi_failure(cwi_status status, const char *message) {
     return result;
 }
 
-static cwi_open_function *opening(cwi_format format) {
-    switch (format) {
+/// How a format is read and written.
+typedef struct {
+    cwi_library *library;
+    cwi_open_function *open;
+    /// NULL for a format that is only read.
+    cwi_encoder_open_function *encode;
+} codec;
+
+static const codec codecs[CWI_FORMATS] = {
 #ifndef CWI_WITHOUT_AVIF
-    case CWI_AVIF: return cwi_open_avif;
+    [CWI_AVIF] = {&cwi_avif_library, cwi_open_avif, cwi_encode_avif},
 #endif
 #ifndef CWI_WITHOUT_HEIF
-    case CWI_HEIC: return cwi_open_heif;
+    [CWI_HEIC] = {&cwi_heif_library, cwi_open_heif, cwi_encode_heif},
 #endif
 #ifndef CWI_WITHOUT_JXL
-    case CWI_JPEG_XL: return cwi_open_jxl;
+    [CWI_JPEG_XL] = {&cwi_jxl_library, cwi_open_jxl, cwi_encode_jxl},
 #endif
 #ifndef CWI_WITHOUT_TIFF
-    case CWI_TIFF: return cwi_open_tiff;
+    [CWI_TIFF] = {&cwi_tiff_library, cwi_open_tiff, cwi_encode_tiff},
 #endif
 #ifndef CWI_WITHOUT_JP2
-    case CWI_JPEG_2000: return cwi_open_jp2;
+    [CWI_JPEG_2000] = {&cwi_jp2_library, cwi_open_jp2, cwi_encode_jp2},
 #endif
 #ifndef CWI_WITHOUT_SVG
-    case CWI_SVG: return cwi_open_svg;
+    [CWI_SVG] = {&cwi_svg_library, cwi_open_svg, NULL},
 #endif
-    default: return NULL;
-    }
-}
+};
 
-static cwi_encoder_open_function *encoding(cwi_format format) {
-    switch (format) {
-#ifndef CWI_WITHOUT_AVIF
-    case CWI_AVIF: return cwi_encode_avif;
-#endif
-#ifndef CWI_WITHOUT_HEIF
-    case CWI_HEIC: return cwi_encode_heif;
-#endif
-#ifndef CWI_WITHOUT_JXL
-    case CWI_JPEG_XL: return cwi_encode_jxl;
-#endif
-#ifndef CWI_WITHOUT_TIFF
-    case CWI_TIFF: return cwi_encode_tiff;
-#endif
-#ifndef CWI_WITHOUT_JP2
-    case CWI_JPEG_2000: return cwi_encode_jp2;
-#endif
-    default: return NULL;
-    }
-}
-
-bool cwi_has_format(cwi_format format) { return opening(format) != NULL; }
+bool cwi_has_format(cwi_format format) { return codecs[format].open != NULL; }
 
 bool cwi_can_encode(cwi_format format, bool is_animation) {
     if (is_animation && format != CWI_AVIF && format != CWI_JPEG_XL) return false;
-    return encoding(format) != NULL;
+    return codecs[format].encode != NULL;
+}
+
+cwi_result cwi_load(cwi_format format) {
+    cwi_library *library = codecs[format].library;
+    if (!library) return cwi_failure(CWI_UNSUPPORTED, "a format that was left out");
+    return cwi_library_load(library) ? cwi_success() : cwi_failure(CWI_NO_LIBRARY, library->problem);
 }
 
 cwi_result cwi_file_open(
     cwi_format format, const uint8_t *bytes, size_t length, cwi_limits limits, cwi_choice choice, cwi_file **file) {
     *file = NULL;
-    cwi_open_function *open = opening(format);
-    return open ? open(bytes, length, limits, choice, file) : cwi_failure(CWI_UNSUPPORTED, "a format that was left out");
+    cwi_result loaded = cwi_load(format);
+    return loaded.status == CWI_OK ? codecs[format].open(bytes, length, limits, choice, file) : loaded;
 }
 
 void cwi_file_close(cwi_file *file) {
@@ -119,8 +110,10 @@ cwi_result cwi_check_size(const cwi_limits *limits, uint64_t width, uint64_t hei
 
 cwi_result cwi_encoder_open(cwi_format format, const cwi_encoding *settings, cwi_encoder **encoder) {
     *encoder = NULL;
-    cwi_encoder_open_function *open = encoding(format);
-    return open ? open(settings, encoder) : cwi_failure(CWI_UNSUPPORTED, "a format that was left out");
+    cwi_encoder_open_function *encode = codecs[format].encode;
+    if (!encode) return cwi_failure(CWI_UNSUPPORTED, "a format that cannot be written");
+    cwi_result loaded = cwi_load(format);
+    return loaded.status == CWI_OK ? encode(settings, encoder) : loaded;
 }
 
 void cwi_encoder_close(cwi_encoder *encoder) {

@@ -46,6 +46,9 @@ typedef cwi_result cwi_encoder_open_function(const cwi_encoding *encoding, cwi_e
 cwi_open_function cwi_open_avif, cwi_open_heif, cwi_open_jxl, cwi_open_tiff, cwi_open_jp2, cwi_open_svg;
 cwi_encoder_open_function cwi_encode_avif, cwi_encode_heif, cwi_encode_jxl, cwi_encode_tiff, cwi_encode_jp2;
 
+/// Loads the library of a format. The codecs' functions are called only after that.
+cwi_result cwi_load(cwi_format format);
+
 cwi_result cwi_success(void);
 cwi_result cwi_failure(cwi_status status, const char *message);
 cwi_result cwi_no_page(int page_count);

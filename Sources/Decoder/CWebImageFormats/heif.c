@@ -1,8 +1,8 @@
 #ifndef CWI_WITHOUT_HEIF
 
 #include "file.h"
+#include "heif_library.h"
 
-#include <libheif/heif.h>
 #include <stdio.h>
 
 // The prefix `cwi_` tells our names from the library's, whose own begin with `heif_`.

@@ -4,8 +4,7 @@
 #define CWEBIMAGE_FORMATS_JP2_H
 
 #include "file.h"
-
-#include <openjpeg.h>
+#include "jp2_library.h"
 
 /// As Exif tools and the XMP specification (part 3, 1.1.4) say.
 extern const uint8_t cwi_jp2_exif_identifier[16], cwi_jp2_xmp_identifier[16];

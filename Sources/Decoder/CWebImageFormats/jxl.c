@@ -1,12 +1,7 @@
 #ifndef CWI_WITHOUT_JXL
 
 #include "file.h"
-
-#include <jxl/decode.h>
-#include <jxl/thread_parallel_runner.h>
-#include <jxl/version.h>
-
-#define JXL_VERSION_AT_LEAST(major, minor) (JPEGXL_NUMERIC_VERSION >= JPEGXL_COMPUTE_NUMERIC_VERSION(major, minor, 0))
+#include "jxl_library.h"
 
 typedef struct {
     cwi_file file;

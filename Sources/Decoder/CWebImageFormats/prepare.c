@@ -1,7 +1,7 @@
 #include "file.h"
 
 #ifndef CWI_WITHOUT_HEIF
-#include <libheif/heif.h>
+#include "heif_library.h"
 #endif
 
 #ifndef CWI_WITHOUT_SVG
@@ -22,39 +22,38 @@ static void draw_image(void) {
 }
 
 static void offer_fonts(void (*offer)(const char *path)) {
-    FcConfig *fonts = cwi_svg()->FcConfigReference(NULL);
+    FcConfig *fonts = FcConfigReference(NULL);
     if (!fonts) return;
     // The configuration cannot be read again.
-    cwi_svg()->FcConfigSetRescanInterval(fonts, 0);
-    FcFontSet *set = cwi_svg()->FcConfigGetFonts(fonts, FcSetSystem);
+    FcConfigSetRescanInterval(fonts, 0);
+    FcFontSet *set = FcConfigGetFonts(fonts, FcSetSystem);
     for (int index = 0; set && index < set->nfont; index++) {
         FcChar8 *path;
         int face = 0;
         // A file with several faces has one entry for each.
-        cwi_svg()->FcPatternGetInteger(set->fonts[index], FC_INDEX, 0, &face);
+        FcPatternGetInteger(set->fonts[index], FC_INDEX, 0, &face);
         if ((face & 0xFFFF) == 0 &&
-            cwi_svg()->FcPatternGetString(set->fonts[index], FC_FILE, 0, &path) == FcResultMatch)
+            FcPatternGetString(set->fonts[index], FC_FILE, 0, &path) == FcResultMatch)
             offer((const char *)path);
     }
-    cwi_svg()->FcConfigDestroy(fonts);
+    FcConfigDestroy(fonts);
 }
 
-static void prepare_svg(void (*offer)(const char *path)) {
-    if (!cwi_svg()) return;
-    offer_fonts(offer);
-    draw_image();
-}
-#else
-static void prepare_svg(void (*offer)(const char *path)) { (void)offer; }
 #endif
 
-void cwi_prepare(bool draws_svg, void (*offer)(const char *path)) {
-    if (draws_svg) {
-        prepare_svg(offer);
-        return;
-    }
+void cwi_prepare(cwi_format format, void (*offer)(const char *path)) {
+    if (cwi_load(format).status != CWI_OK) return;
+    switch (format) {
 #ifndef CWI_WITHOUT_HEIF
     // Finds the codecs, which newer versions have in files of their own.
-    heif_init(NULL);
+    case CWI_HEIC: heif_init(NULL); break;
 #endif
+#ifndef CWI_WITHOUT_SVG
+    case CWI_SVG:
+        offer_fonts(offer);
+        draw_image();
+        break;
+#endif
+    default: break;
+    }
 }

@@ -11,7 +11,7 @@ typedef struct {
 } svg_file;
 
 static void close_file(cwi_file *file) {
-    cwi_svg()->g_object_unref(((svg_file *)file)->handle);
+    g_object_unref(((svg_file *)file)->handle);
     free(file);
 }
 
@@ -19,27 +19,27 @@ static cwi_result failure(GError *error, cwi_status status) {
     // The name of cairo's status is all that librsvg tells.
     if (error && strstr(error->message, "NoMemory")) status = CWI_NO_MEMORY;
     cwi_result result = cwi_failure(status, error ? error->message : NULL);
-    if (error) cwi_svg()->g_error_free(error);
+    if (error) g_error_free(error);
     return result;
 }
 
 static cwi_result draw(cwi_file *file, uint32_t width, uint32_t height, void *pixels, size_t stride) {
     memset(pixels, 0, stride * height);
     cairo_surface_t *surface =
-        cwi_svg()->cairo_image_surface_create_for_data(pixels, CAIRO_FORMAT_ARGB32, (int)width, (int)height, (int)stride);
-    cairo_t *context = cwi_svg()->cairo_create(surface);
-    if (cwi_svg()->cairo_status(context) != CAIRO_STATUS_SUCCESS) {
-        cwi_result result = cwi_failure(CWI_UNSUPPORTED, cwi_svg()->cairo_status_to_string(cwi_svg()->cairo_status(context)));
-        cwi_svg()->cairo_destroy(context);
-        cwi_svg()->cairo_surface_destroy(surface);
+        cairo_image_surface_create_for_data(pixels, CAIRO_FORMAT_ARGB32, (int)width, (int)height, (int)stride);
+    cairo_t *context = cairo_create(surface);
+    if (cairo_status(context) != CAIRO_STATUS_SUCCESS) {
+        cwi_result result = cwi_failure(CWI_UNSUPPORTED, cairo_status_to_string(cairo_status(context)));
+        cairo_destroy(context);
+        cairo_surface_destroy(surface);
         return result;
     }
     RsvgRectangle viewport = {0, 0, width, height};
     GError *error = NULL;
-    bool is_drawn = cwi_svg()->rsvg_handle_render_document(((svg_file *)file)->handle, context, &viewport, &error);
-    cwi_svg()->cairo_surface_flush(surface);
-    cwi_svg()->cairo_destroy(context);
-    cwi_svg()->cairo_surface_destroy(surface);
+    bool is_drawn = rsvg_handle_render_document(((svg_file *)file)->handle, context, &viewport, &error);
+    cairo_surface_flush(surface);
+    cairo_destroy(context);
+    cairo_surface_destroy(surface);
     return is_drawn ? cwi_success() : failure(error, CWI_CORRUPT);
 }
 
@@ -57,12 +57,12 @@ static double pixels(RsvgLength length) {
 /// Width and height at 96 dots per inch. As in CSS, a missing one follows from the proportions of the view box; without
 /// both, the size is that of the view box, or else 300 × 150.
 static void size_of(RsvgHandle *handle, double *width, double *height) {
-    cwi_svg()->rsvg_handle_set_dpi(handle, 96);
-    if (cwi_svg()->rsvg_handle_get_intrinsic_size_in_pixels(handle, width, height) && *width > 0 && *height > 0) return;
+    rsvg_handle_set_dpi(handle, 96);
+    if (rsvg_handle_get_intrinsic_size_in_pixels(handle, width, height) && *width > 0 && *height > 0) return;
     gboolean has_width, has_height, has_box;
     RsvgLength own_width, own_height;
     RsvgRectangle box;
-    cwi_svg()->rsvg_handle_get_intrinsic_dimensions(handle, &has_width, &own_width, &has_height, &own_height, &has_box, &box);
+    rsvg_handle_get_intrinsic_dimensions(handle, &has_width, &own_width, &has_height, &own_height, &has_box, &box);
     if (!has_box || box.width <= 0 || box.height <= 0) box = (RsvgRectangle){0, 0, 300, 150};
     *width = has_width ? pixels(own_width) : 0;
     *height = has_height ? pixels(own_height) : 0;
@@ -78,12 +78,11 @@ static void size_of(RsvgHandle *handle, double *width, double *height) {
 
 cwi_result cwi_open_svg(
     const uint8_t *bytes, size_t length, cwi_limits limits, cwi_choice choice, cwi_file **file) {
-    if (!cwi_svg()) return cwi_failure(CWI_UNSUPPORTED, cwi_svg_problem());
     if (choice.page > 0) return cwi_no_page(1);
     if (choice.is_prefix) return cwi_failure(CWI_TRUNCATED, NULL);
     GError *error = NULL;
     // Without a base, references to anything but `data:` URLs find nothing. librsvg's limits on elements hold.
-    RsvgHandle *handle = cwi_svg()->rsvg_handle_new_from_data(bytes, length, &error);
+    RsvgHandle *handle = rsvg_handle_new_from_data(bytes, length, &error);
     if (!handle) return failure(error, CWI_CORRUPT);
     double width, height;
     size_of(handle, &width, &height);
@@ -100,7 +99,7 @@ cwi_result cwi_open_svg(
                         ? cwi_make_file(sizeof *svg, &reading, bytes, length, limits, choice)
                         : NULL;
     if (!svg) {
-        cwi_svg()->g_object_unref(handle);
+        g_object_unref(handle);
         return result.status == CWI_OK ? cwi_failure(CWI_NO_MEMORY, NULL) : result;
     }
     svg->handle = handle;

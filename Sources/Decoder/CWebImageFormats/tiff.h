@@ -4,8 +4,7 @@
 #define CWEBIMAGE_FORMATS_TIFF_H
 
 #include "file.h"
-
-#include <tiffio.h>
+#include "tiff_library.h"
 
 /// A file in memory, as libtiff reads and writes it.
 typedef struct {

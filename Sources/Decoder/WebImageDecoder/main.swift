@@ -28,7 +28,9 @@ guard CommandLine.arguments.dropFirst() == ["--serve"] || CommandLine.arguments.
 
 #if WEBIMAGE_FORMATS
     let registry = CodecRegistry.inProcess()
-    CodecRegistry.prepareForSandbox(drawsSVG: DecoderKind.ofThisProcess == .svg) { path in cwi_sandbox_offer(path) }
+    if let format = DecoderKind.ofThisProcess.library {
+        CodecRegistry.loadLibrary(of: format) { path in cwi_sandbox_offer(path) }
+    }
 #else
     let registry = CodecRegistry()
 #endif

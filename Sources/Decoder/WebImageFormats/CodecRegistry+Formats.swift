@@ -1,6 +1,6 @@
 internal import CWebImageFormats
 package import WebImageCoding
-internal import WebImageCore
+package import WebImageCore
 
 extension CodecRegistry {
     /// Returns a registry whose codecs all work in this process, as those of a decoder process do.
@@ -26,12 +26,14 @@ extension CodecRegistry {
                 })
     }
 
-    /// Loads what the libraries otherwise load later, for a process that will be unable to open files.
+    /// Loads the library of a format, and what that loads when an image needs it, for a process that will be unable to open files. Without the
+    /// library, images of the format are errors.
     ///
-    /// - Parameters:
-    ///   - drawsSVG: whether it decodes SVG, or all other formats.
-    ///   - offer: gets the paths of the files that the libraries open even then.
-    package static func prepareForSandbox(drawsSVG: Bool, offer: @convention(c) (UnsafePointer<CChar>?) -> Void) {
-        cwi_prepare(drawsSVG, offer)
+    /// - Parameter offer: gets the paths of the files that the library opens even then.
+    package static func loadLibrary(
+        of format: ImageFormat, offer: @convention(c) (UnsafePointer<CChar>?) -> Void
+    ) {
+        guard let library = LibraryFormat.allCases.first(where: { $0.format == format }) else { return }
+        cwi_prepare(library.library, offer)
     }
 }

@@ -139,6 +139,7 @@ extension cwi_result {
     fileprivate func check(encoding format: ImageFormat, size: PixelSize) throws(WebImageError) {
         switch status {
         case CWI_OK: return
+        case CWI_NO_LIBRARY: throw .isolation(format: format, reason: .unavailable(text))
         case CWI_NO_MEMORY: throw .outOfResources(reason: .memory(byteCount: size.pixelByteCount))
         default: throw .encoding(format: format, reason: .codec(text))
         }

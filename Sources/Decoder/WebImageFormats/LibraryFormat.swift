@@ -58,6 +58,7 @@ extension cwi_result {
         case CWI_OK: return
         case CWI_TRUNCATED: throw format.truncated
         case CWI_UNSUPPORTED: throw format.unsupported(text)
+        case CWI_NO_LIBRARY: throw .isolation(format: format, reason: .unavailable(text))
         case CWI_NO_MEMORY: throw .outOfResources(reason: .memory(byteCount: limits.memoryByteCount))
         case CWI_NO_PAGE: _ = try format.page(page, of: Int(page_count))
         case CWI_LIMIT where width == 0:

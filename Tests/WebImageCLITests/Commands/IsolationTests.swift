@@ -82,7 +82,8 @@ import WebImageTestSupport
         let isolated = try await tool.run(program: [program, "convert", "--isolated", path, tool.path("b.jpg")])
         #expect(isolated.status == 1)
         #expect(isolated.errors.contains("webimage-decoder is not in \(tool.path("webimage-decoder")), "))
-        #expect(isolated.errors.hasSuffix("Install webimage-decoder, or put it beside this program.\n"))
+        #expect(
+            isolated.errors.hasSuffix("Install webimage-decoder with its libraries, or put it beside this program.\n"))
         #expect(tool.names(in: "") == ["a.jpg", "a.png", "webimage"])
 
         let explained = try await tool.run(program: [program, "info", "--explain", path])

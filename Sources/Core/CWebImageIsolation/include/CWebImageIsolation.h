@@ -45,10 +45,12 @@ typedef struct {
 
 /// Starts a decoder: a new process group, an environment without the program's variables, all signals at their defaults, no descriptors but
 /// the channel, the control and three that lead nowhere. Returns 0 or an error number.
-int cwi_decoder_start(const char *path, bool draws_svg, cwi_decoder_process *process);
+///
+/// - library: the name of the format whose library it loads; empty for none.
+int cwi_decoder_start(const char *path, const char *library, cwi_decoder_process *process);
 
-/// Whether this process was started to draw SVG.
-bool cwi_decoder_draws_svg(void);
+/// The library that this process was started with. Valid until the environment changes.
+const char *cwi_decoder_library(void);
 
 /// Whether the program's end of the channel is still the one that was opened.
 bool cwi_decoder_has_channel(const cwi_decoder_process *process);

@@ -239,7 +239,7 @@ extension WebImageError.IsolationFailure {
         case .ended: "its process ended in the middle of the image"
         case .timedOut(let seconds): "its process did not finish within \(seconds) s"
         case .invalidReply(let detail): "its process returned an invalid result (\(detail))"
-        case .unavailable(let detail): "no process can be started: \(detail)"
+        case .unavailable(let detail): "no process can handle it: \(detail)"
         case .startTimedOut(let seconds): "its process was not ready within \(seconds) s"
         case .missingLayers(let layers): "its sandbox has no \(layers.sorted().joined(separator: ", no "))"
         }
@@ -252,7 +252,7 @@ extension WebImageError.IsolationFailure {
         case .unavailable:
             """
             Add .product(name: "webimage-decoder", package: "swift-web-image") to the dependencies of the program's target, which builds \
-            webimage-decoder beside it, install it, or set IsolatedDecoding.Configuration.path.
+            webimage-decoder beside it, install it with its libraries, or set IsolatedDecoding.Configuration.path.
             """
         case .startTimedOut: "The machine may have too much work. Try again."
         case .missingLayers: "Require fewer layers, or allow this program to make namespaces."

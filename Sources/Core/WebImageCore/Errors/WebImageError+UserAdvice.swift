@@ -19,7 +19,8 @@ extension WebImageError {
         case .unrecognizedFormat: isWebPage ? recoverySuggestion : nil
         case .decoding(_, .page, _): nil
         case .decoding(_, .noDecoder, _): "This program was built without that format."
-        case .isolation(_, .unavailable, _): "Install webimage-decoder, or put it beside this program."
+        case .isolation(_, .unavailable, _):
+            "Install webimage-decoder with its libraries, or put it beside this program."
         case .limitExceeded: nil
         default: recoverySuggestion
         }

@@ -243,7 +243,7 @@ public indirect enum WebImageError: Error, Sendable, Equatable {
         case timedOut(seconds: Double)
         /// The process returned something that cannot be the result.
         case invalidReply(String)
-        /// No process can be started, for this reason.
+        /// No process can be started, or the library of the format is missing, for this reason.
         case unavailable(String)
         /// A process was started, and was not ready within this wall-clock time, as on a machine with too much work.
         case startTimedOut(seconds: Double)

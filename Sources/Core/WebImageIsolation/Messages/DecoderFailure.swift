@@ -8,6 +8,8 @@ package enum DecoderFailure: Codable, Sendable {
     case encoding(ImageFormat, WebImageError.EncodingFailure)
     case invalidFrames(WebImageError.FrameFailure)
     case cancelled
+    /// The library of the format is missing.
+    case unavailable(ImageFormat, String)
     case unrecognizedFormat([UInt8])
     case other(String)
 
@@ -20,6 +22,7 @@ package enum DecoderFailure: Codable, Sendable {
             case .encoding(let format, let reason): .encoding(format, reason)
             case .invalidFrames(let reason): .invalidFrames(reason)
             case .cancelled: .cancelled
+            case .isolation(let format, .unavailable(let reason), _): .unavailable(format, reason)
             case .unrecognizedFormat(_, let bytes, _): .unrecognizedFormat(bytes)
             default: .other(error.description)
             }
@@ -33,6 +36,7 @@ package enum DecoderFailure: Codable, Sendable {
         case .encoding(let format, let reason): .encoding(format: format, reason: reason)
         case .invalidFrames(let reason): .invalidFrames(reason: reason)
         case .cancelled: .cancelled
+        case .unavailable(let format, let reason): .isolation(format: format, reason: .unavailable(reason))
         case .unrecognizedFormat(let bytes):
             .unrecognizedFormat(contentType: nil, leadingBytes: Array(bytes.prefix(16)))
         case .other(let text): .processing(identifier: "webimage-decoder", reason: .failed(text))

@@ -1,18 +1,28 @@
 internal import CWebImageIsolation
-internal import WebImageCore
+package import WebImageCore
 
-/// What a decoder process has loaded. librsvg brings 38 other libraries with it, some 10 MiB and a third of the start, so only
-/// processes that draw SVG load it.
-package enum DecoderKind: Sendable {
-    /// The libraries of all formats but SVG.
-    case raster
-    /// librsvg.
-    case svg
+/// What a decoder process has loaded: the library of one format, or none. A process loads what its images need, and an image reaches no
+/// code of another format's library.
+package struct DecoderKind: Sendable, Hashable {
+    /// The format of the library; `nil` without one.
+    package let library: ImageFormat?
 
-    init(for format: ImageFormat) { self = format == .svg ? .svg : .raster }
+    /// Decodes the formats that need no library besides those that the program links.
+    static let core = DecoderKind(library: nil)
+
+    private init(library: ImageFormat?) { self.library = library }
+
+    init(for format: ImageFormat) {
+        // Icons may contain JPEG 2000.
+        let library = format == .icns ? .jpeg2000 : format
+        self.library = ImageFormat.ofLibraries.contains(library) ? library : nil
+    }
 
     /// The kind of the calling process, which is a decoder.
-    package static var ofThisProcess: DecoderKind { cwi_decoder_draws_svg() ? .svg : .raster }
+    package static var ofThisProcess: DecoderKind {
+        let name = String(cString: cwi_decoder_library())
+        return DecoderKind(library: ImageFormat.ofLibraries.first { $0.name == name })
+    }
 }
 
 extension [DecoderKind] {

@@ -59,7 +59,7 @@ extension DecoderPool {
     }
 
     /// The idle process that is kept ready, if the configuration keeps one.
-    private func readyProcess(_ state: State) -> DecoderProcess? {
+    func readyProcess(_ state: State) -> DecoderProcess? {
         state.idle.last { $0.kind == readyKind }
     }
 

@@ -8,8 +8,8 @@ internal import WebImageCore
 ///     lease ──▶ the process that has the file open, or an idle one, or a new one ──▶ work ──▶ idle ──▶ ended after a while
 ///        └ all are busy: waits, the most urgent first                                  └ takes long: a slow place, or ended and tried again in one
 ///
-/// Both kinds of processes share the places in which they work; idle ones have as many again for each kind. There are half as many slow
-/// places as usual ones. A caller blocks its thread, as all decoding does.
+/// All kinds of processes share the places in which they work. There are half as many slow places as usual ones. As many processes of a kind
+/// as there are usual places may be idle, and twice as many of all kinds. A caller blocks its thread, as all decoding does.
 final class DecoderPool: Sendable {
     let configuration: IsolatedDecoding.Configuration
     let state = Lock(State())
@@ -105,7 +105,7 @@ final class DecoderPool: Sendable {
     ///   - mayLeavePlace: whether it does not count as busy once it has worked for long.
     /// - Throws: ``UnavailableDecoder``, ``DecoderProcess/Failure``, and the errors of `body`.
     func withProcess<Result>(
-        _ wanted: DecoderProcess? = nil, kind: DecoderKind = .raster, priority: LoadPriority = .normal,
+        _ wanted: DecoderProcess? = nil, kind: DecoderKind = .core, priority: LoadPriority = .normal,
         place: Place = .usual, mayLeavePlace: Bool = true, within limit: WaitLimit,
         _ body: (DecoderProcess) throws -> Result
     ) throws -> Result {
@@ -244,7 +244,7 @@ final class DecoderPool: Sendable {
     }
 
     /// The kind of the process that is kept ready, if the configuration keeps one.
-    var readyKind: DecoderKind? { configuration.keepsProcessReady ? .raster : nil }
+    var readyKind: DecoderKind? { configuration.keepsProcessReady ? .core : nil }
 
     /// Whether it is worth to wait for a process that has a file open.
     private func isReachable(_ process: DecoderProcess, _ state: State) -> Bool {
@@ -306,16 +306,27 @@ final class DecoderPool: Sendable {
         endSurplus(of: process.kind)
     }
 
-    /// Ends the oldest idle processes of a kind that has more processes than there are places.
+    /// Ends the oldest idle processes of a kind that has more processes than there are places, and those of all kinds that are more than
+    /// twice as many. The one that is kept ready stays.
     private func endSurplus(of kind: DecoderKind) {
-        let surplus = state.withLock { state -> ArraySlice<DecoderProcess> in
-            let idle = state.idle.filter { $0.kind == kind }
-            let count = state.busy.count { $0 == kind } + idle.count - configuration.processCount
-            let surplus = idle.prefix(max(0, count))
-            state.idle.removeAll { process in surplus.contains { $0 === process } }
+        let surplus = state.withLock { state -> [DecoderProcess] in
+            let ofKind = state.idle.filter { $0.kind == kind }
+            let busyCount = state.busy.count { $0 == kind }
+            var surplus = take(ofKind.count + busyCount - configuration.processCount, of: ofKind, &state)
+            let ready = readyProcess(state)
+            let others = state.idle.filter { $0 !== ready }
+            surplus += take(state.idle.count - 2 * configuration.processCount, of: others, &state)
             return surplus
         }
         for process in surplus { process.end() }
+    }
+
+    /// Removes the first `count` of these processes from the idle ones.
+    private func take(_ count: Int, of processes: [DecoderProcess], _ state: inout State) -> [DecoderProcess] {
+        guard count > 0 else { return [] }
+        let taken = Array(processes.prefix(count))
+        state.idle.removeAll { process in taken.contains { $0 === process } }
+        return taken
     }
 
     // MARK: Slow images

@@ -63,7 +63,7 @@ final class DecoderProcess: @unchecked Sendable {
     ///   - startPeriod: how long to wait for the process.
     /// - Throws: why there is none.
     init(
-        _ kind: DecoderKind = .raster, path: String, slowPeriod: Duration,
+        _ kind: DecoderKind = .core, path: String, slowPeriod: Duration,
         startPeriod: Duration = DecoderProcess.startPeriod
     ) throws(UnavailableDecoder) {
         self.kind = kind
@@ -73,7 +73,7 @@ final class DecoderProcess: @unchecked Sendable {
         }
         self.interruption = interruption
         var process = cwi_decoder_process()
-        let error = cwi_decoder_start(path, kind == .svg, &process)
+        let error = cwi_decoder_start(path, kind.library?.name ?? "", &process)
         guard error == 0 else {
             throw UnavailableDecoder("\(path) cannot be started (\(WebImageError.systemMessage(error)))")
         }

@@ -19,6 +19,8 @@ typedef enum {
     CWI_TIFF,
     CWI_JPEG_2000,
     CWI_SVG,
+    /// The number of formats.
+    CWI_FORMATS,
 } cwi_format;
 
 typedef enum {
@@ -34,6 +36,8 @@ typedef enum {
     CWI_LIMIT,
     /// There is no such page.
     CWI_NO_PAGE,
+    /// The library cannot be loaded.
+    CWI_NO_LIBRARY,
 } cwi_status;
 
 enum { CWI_MESSAGE_LENGTH = 160 };
@@ -167,9 +171,9 @@ typedef struct cwi_file cwi_file;
 /// Whether the program was built with this format's library.
 bool cwi_has_format(cwi_format format);
 
-/// Loads what the libraries otherwise load from files when an image needs it, for a process that can open no files later: librsvg for one
-/// that draws SVG, else what the others need. `offer` gets the paths of the files that librsvg opens even then: fonts.
-void cwi_prepare(bool draws_svg, void (*offer)(const char *path));
+/// Loads the library of a format, and what it otherwise loads from files when an image needs it, for a process that can open no files later.
+/// `offer` gets the paths of the files that librsvg opens even then: fonts. If the library is missing, opening a file of the format fails.
+void cwi_prepare(cwi_format format, void (*offer)(const char *path));
 
 /// Opens a file, and reads its header. `*file` must be closed if the status is CWI_OK.
 cwi_result cwi_file_open(
