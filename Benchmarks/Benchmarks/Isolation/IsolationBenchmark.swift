@@ -146,7 +146,7 @@ struct IsolationBenchmark {
 
     /// The first image of a program that has no process yet.
     func measureStart(in table: BenchmarkTable) throws {
-        for format in [formats.first ?? .png, .png] {
+        for format in formats {
             let data = try sample(of: format, byteCount: 1 << 10)
             try table.compare(
                 "the first image, \(format.name)", budget: .milliseconds(30), roundCount: isQuick ? 5 : 15

@@ -5,23 +5,23 @@ import WebImageCore
 import WebImageTestSupport
 
 extension IsolationBenchmark {
-    /// The memory of a process without work, and of the one outside its namespace of processes, which waits for it.
+    /// The memory of a process without work, after an image of a format whose library it has loaded, and of the one outside its namespace of
+    /// processes, which waits for it.
     func measureMemory() throws {
         let figures = FigureTable(columns: ["an idle process, MiB", "RSS", "PSS", "private", "budget, RSS"])
-        let isolation = IsolatedDecoding(configuration: .single)
-        let registry = local.isolated(by: .allFormats, in: isolation)
         let others = ChildProcesses.ofThisProcess
-        // One small image, then some of each format.
-        let samples = try formats.map { try sample(of: $0, byteCount: 100 << 10) }
-        for (title, images) in [("after an image", Array(samples.suffix(1))), ("after all formats", samples)] {
-            for data in images { _ = try registry.decode(data) }
-            figures.section(title)
+        for format in formats {
+            let isolation = IsolatedDecoding(configuration: .single)
+            let data = try sample(of: format, byteCount: 100 << 10)
+            _ = try local.isolated(by: .allFormats, in: isolation).decode(data)
+            figures.section("after an image, \(format.name)")
             guard let outer = ChildProcesses.ofThisProcess.first(where: { !others.contains($0) }) else {
                 throw WrongResult(description: "no decoder process")
             }
             let inner = ChildProcesses.of(outer).first
             figures.row(["a decoder"] + ProcessMemory(of: inner ?? outer).cells + ["20"])
             if inner != nil { figures.row(["its parent"] + ProcessMemory(of: outer).cells + [""]) }
+            isolation.endIdleProcesses()
         }
     }
 }
