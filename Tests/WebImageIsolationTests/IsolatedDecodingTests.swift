@@ -220,8 +220,13 @@ import WebImageTestSupport
         var animation = try Self.animation()
         for alpha in [false, true] {
             if alpha { animation.append(try Self.image(PixelSize(width: 40, height: 30), alpha: true), duration: 0.1) }
-            let file = try Self.local.encode(animation, as: format)
-            #expect(try Self.isolated.encode(animation, as: format) == file)
+            // libavif writes the second in which it encodes.
+            var (file, isolated) = (Data(), Data())
+            repeat {
+                file = try Self.local.encode(animation, as: format)
+                isolated = try Self.isolated.encode(animation, as: format)
+            } while try Self.local.encode(animation, as: format) != file && !Task.isCancelled
+            #expect(isolated == file)
             if [.avif, .jpegXL].contains(format) { #expect(try Self.local.info(of: file).hasAlpha == alpha) }
         }
     }
