@@ -28,7 +28,7 @@ Benchmarks_groups := $(filter-out $(TransportBenchmarks_groups) $(GTKBenchmarks_
 benchmarks := $(foreach program,$(programs),$(if $(GROUP),$(if $($(program)_groups),$(program)),$(program)))
 peers := $(if $(filter TransportBenchmarks,$(benchmarks)),URLSessionClient) $(if $(filter GTKBenchmarks,$(benchmarks)),webimage-decoder)
 
-.PHONY: help setup build gobject check-gobject install uninstall check-install deb check-deb build-tests test test-renderer stress mutations build-tsan test-tsan test-asan options-off faults trace build-time release-checks fuzz lint format pictures bench demo screenshots tasks examples fleet docs snippets products test-install clean
+.PHONY: help setup build gobject check-gobject install uninstall check-install deb check-deb build-tests test test-renderer stress mutations build-tsan test-tsan test-asan faults build-time release-checks fuzz lint format pictures bench demo screenshots examples fleet docs snippets products test-install clean
 
 help: ## List these targets.
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' Makefile | expand -t 15
@@ -172,10 +172,6 @@ faults: ## Plant each fault of Tests/Faults in a copy, and print those that no t
 	@Scripts/setup build test introspection
 	@Scripts/faults $(NAME)
 
-trace: ## Count what one setImage crosses and takes: types, files, threads, allocations, locks.
-	@Scripts/setup build trace
-	@Scripts/trace-set-image
-
 build-time: ## Measure a clean release build of the product WebImage, by module.
 	@Scripts/setup build
 	@Scripts/build-time
@@ -241,12 +237,6 @@ screenshots: $(landscapes) ## Take screenshots of each page of the Gallery under
 		$(if $(QUICK),$(build_debug),$(build) -c release) --product $$product || exit; done
 	@Scripts/screenshots $(scratch)/$(if $(QUICK),debug,release)/Gallery $(landscapes) \
 		$(if $(DOCUMENTS),Documentation/Images --documents,$(SCREENSHOTS) $(if $(QUICK),--quick)) $(SCREENSHOT_OPTIONS)
-
-# On an idle machine: other work changes the times.
-tasks: ## Run the 40 tasks of Documentation/Tasks.md with webimage and with other tools, and write their times into that page.
-	@Scripts/setup build tasks
-	$(build_static) webimage && $(build_static) webimage-decoder
-	@Scripts/tasks $(installable)/release/webimage --write
 
 examples: ## Build the examples as a separate package, and check what they do.
 	@Scripts/setup build demo

@@ -378,9 +378,6 @@ if added == "benchmarks", hasViews {
             "GTKBenchmarks",
             ["WebImageGTK", "Gallery", "BenchmarkSupport", "CWebImageGTK", "CWebImageAdwaita", "WebImageTestSupport"],
             path: "Benchmarks/GTKBenchmarks"),
-        .systemLibrary(name: "CWebImageTrace", path: "Benchmarks/CWebImageTrace"),
-        program(
-            "SetImageTrace", ["WebImageGTK", "CWebImageGTK", "CWebImageTrace"], path: "Benchmarks/SetImageTrace"),
     ]
 }
 
