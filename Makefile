@@ -164,10 +164,6 @@ test-asan: ## Run the transport's tests under AddressSanitizer; FILTER=… runs 
 	$(asan_environment) ASAN_OPTIONS='allocator_may_return_null=1 detect_leaks=0 exitcode=66' \
 		$(run_tests) $(asan_flags) --disable-xctest --filter '$(asan_filter)' --skip aDecompressionBombStopsAtTheLimitOfDecodedBytes
 
-options-off: ## Disable each option and hook in turn, and check that its tests fail; NAME=… selects some.
-	@Scripts/setup build test
-	@Scripts/options-off $(NAME)
-
 faults: ## Plant each fault of Tests/Faults in a copy, and print those that no test notices; NAME=… selects some, QUICK=1 plants every tenth.
 	@Scripts/setup build test introspection
 	@Scripts/faults $(NAME)
@@ -186,7 +182,6 @@ release-checks: ## Run the checks of a release, which take hours: sanitizers, fu
 	$(MAKE) fuzz
 	$(MAKE) mutations
 	$(MAKE) fleet
-	$(MAKE) options-off
 	$(MAKE) faults QUICK=1
 	$(MAKE) check-gobject
 	$(MAKE) check-deb
