@@ -218,19 +218,22 @@ demo: ## Show photographs from a local server, first cold, then from disk.
 	@for product in webimage-decoder $(if $(has_views),Gallery,webimage); do $(build_debug) --product $$product || exit; done
 	@Demo/run $(scratch)/debug
 
-# What screenshots show, painted once.
+# Screenshots show photographs of a package. Those of the documents are published, so they show landscapes; the program that paints these is in
+# the history.
+painter := 1907d34f
 landscapes := .build/landscapes
-$(landscapes): Scripts/landscapes Scripts/painting.py Scripts/scenery.py
+$(landscapes):
 	@Scripts/setup screenshots
-	@rm -rf $@ $@.new
-	@Scripts/landscapes $@.new && touch $@.new && mv $@.new $@
+	@rm -rf $@ $@.new && mkdir -p $@.new/painter
+	@git archive $(painter) Scripts/landscapes Scripts/painting.py Scripts/scenery.py | tar --extract --directory $@.new/painter
+	@$@.new/painter/Scripts/landscapes $@.new && rm -r $@.new/painter && mv $@.new $@
 
 SCREENSHOTS ?= .build/screenshots
-screenshots: $(landscapes) ## Take screenshots of each page of the Gallery under Xvfb: 1280×900 and 480×700, light and dark, into SCREENSHOTS=…; QUICK=1 takes few, DOCUMENTS=1 the pictures of the documents.
+screenshots: $(if $(DOCUMENTS),$(landscapes)) ## Take screenshots of each page of the Gallery under Xvfb: 1280×900 and 480×700, light and dark, into SCREENSHOTS=…; QUICK=1 takes few, DOCUMENTS=1 the pictures of the documents.
 	@Scripts/setup build screenshots
 	@for product in Gallery webimage-decoder; do \
 		$(if $(QUICK),$(build_debug),$(build) -c release) --product $$product || exit; done
-	@Scripts/screenshots $(scratch)/$(if $(QUICK),debug,release)/Gallery $(landscapes) \
+	@Scripts/screenshots $(scratch)/$(if $(QUICK),debug,release)/Gallery $(if $(DOCUMENTS),$(landscapes),/usr/share/backgrounds/mate) \
 		$(if $(DOCUMENTS),Documentation/Images --documents,$(SCREENSHOTS) $(if $(QUICK),--quick)) $(SCREENSHOT_OPTIONS)
 
 examples: ## Build the examples as a separate package, and check what they do.
