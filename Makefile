@@ -73,16 +73,25 @@ check-install: ## Install into a temporary directory, check the files, and unins
 	$(build_all)
 	@Scripts/check-install $(installable)/release
 
-# Packages are for the Debian that they are made on; `Scripts/on-debian 13 make deb` makes those for another.
-deb: ## Make Debian packages of the tool, the server, the Gallery, the decoder and libwebimage-gtk, in .build/deb.
+# Packages are for the Debian that they are made on; `Scripts/on-debian 13 make deb` makes those for another. WEBIMAGE_WITHOUT=gtk,server leaves
+# packages out.
+packages := $(scratch)/deb
+deb: ## Make Debian packages of the tool, the server, the Gallery, the decoder and libwebimage-gtk with debhelper, in .build/deb.
 	@Scripts/setup $(build_purposes) deb
 	$(build_all)
-	@Scripts/deb $(installable)/release $(scratch)/deb
+	@rm -rf $(packages) && mkdir -p $(packages)/source
+	@cp -r Packaging/debian $(packages)/source
+	@Scripts/version --debian >$(packages)/source/debian/changelog
+	@sed -i "s/@MAINTAINER@/$$(Scripts/version --maintainer)/" $(packages)/source/debian/control
+	@cd $(packages)/source && env -u MAKEFLAGS -u MAKELEVEL TOP=$(CURDIR) WEBIMAGE_WITHOUT=$(WEBIMAGE_WITHOUT) \
+		DEB_BUILD_PROFILES="$(foreach part,$(filter gtk server,$(subst $(comma), ,$(WEBIMAGE_WITHOUT))),pkg.swift-web-image.no$(part))" \
+		dpkg-buildpackage -b -us -uc
+	@ls -l $(packages)/*.deb
 
-check-deb: deb ## Make the packages twice, compile and compare, and install, upgrade and purge them in a fresh root; QUICK=1 without compiling and root.
+check-deb: deb ## Check the packages with lintian, make them again and compare, and install, upgrade and purge them in a fresh root; QUICK=1 has lintian only.
 	@Scripts/setup check-deb
 	@Scripts/check-thumbnailer $(installable)/release
-	@Scripts/check-deb $(if $(QUICK),--quick) $(installable)/release $(scratch)/deb
+	@Scripts/check-deb $(if $(QUICK),--quick) $(packages)
 
 # One test at a time: in parallel, tests starve each other's servers on small machines. A test that takes longer than TEST_LIMIT
 # seconds counts as hanging. Without FILTER, only failures and summaries are printed; the output is in files.
