@@ -54,22 +54,6 @@ import WebImageCore
         #expect(result.pixels[8, 5] == SIMD4(0, 0, 0, 0))
     }
 
-    @Test func drawsOverAnotherImage() throws {
-        let base = try flat(40, 30, [0, 0, 255, 255], scale: 2)
-        let badge = try flat(10, 10, [128, 0, 0, 128])
-        let result = try badge.drawn(
-            in: PointRect(x: 5, y: 5, width: 15, height: 10), over: base, contentMode: .bottomRight)
-        #expect(result.scale == 2)
-        #expect(result.pixels.size == base.pixels.size)
-        #expect(result.pixels.isOpaque)
-        #expect(result.isTransformed)
-        // 10 points are 20 pixels of the base.
-        #expect(result.pixels[20, 10] == SIMD4(128, 0, 127, 255))
-        #expect(result.pixels[39, 29] == SIMD4(128, 0, 127, 255))
-        #expect(result.pixels[19, 10] == SIMD4(0, 0, 255, 255))
-        #expect(result.pixels[20, 9] == SIMD4(0, 0, 255, 255))
-    }
-
     @Test func rejectsEmptyResults() throws {
         let source = try flat(5, 5)
         for (x, y) in [(24.0, 0.0), (0, 18), (-5, 0), (0, -5), (1e300, 0)] {

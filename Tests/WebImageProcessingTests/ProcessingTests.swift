@@ -307,7 +307,6 @@ import WebImageTestSupport
         }
         #expect(part.averageColor == copy.averageColor)
         #expect(part.dominantColor() == copy.dominantColor())
-        #expect(part.hasTranslucentPixels)
         #expect(try BlurHash(of: part) == BlurHash(of: copy))
         #expect(try ThumbHash(of: part) == ThumbHash(of: copy))
     }

@@ -40,15 +40,6 @@ public struct Path: Sendable, Equatable {
         elements.append(.curve(to: point, control1: control1, control2: control2))
     }
 
-    /// Adds a quadratic Bézier curve, as used in fonts and SVG.
-    package mutating func quadraticCurve(to point: Point, control: Point) {
-        let start = currentPoint ?? control
-        func toControl(_ end: Point) -> Point {
-            Point(x: end.x + (control.x - end.x) * 2 / 3, y: end.y + (control.y - end.y) * 2 / 3)
-        }
-        curve(to: point, control1: toControl(start), control2: toControl(point))
-    }
-
     /// Adds a line to the start of the figure and joins both ends.
     public mutating func close() {
         if !elements.isEmpty { elements.append(.close) }
@@ -56,18 +47,6 @@ public struct Path: Sendable, Equatable {
 
     /// Appends another path.
     package mutating func append(_ other: Path) { elements += other.elements }
-
-    /// The current position; `nil` for an empty path.
-    package var currentPoint: Point? {
-        for (index, element) in elements.enumerated().reversed() {
-            switch element {
-            case .move(let point), .line(let point), .curve(let point, _, _): return point
-            case .close:
-                for case .move(let start) in elements[..<index].reversed() { return start }
-            }
-        }
-        return nil
-    }
 }
 
 extension Path {

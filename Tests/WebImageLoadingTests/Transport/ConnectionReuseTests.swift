@@ -213,7 +213,7 @@ import WebImageTestSupport
     @Test func http3IsOfferedOnlyIfLibcurlSupportsIt() async throws {
         let url = try Self.server.get().secureURL("/0.png")
         let downloader = try Self.downloader(3)
-        if ImageDownloader.supportsHTTP3 {
+        if CurlVersion.hasHTTP3 {
             // nginx has none here, and the answer comes another way.
             #expect(try await downloader.body(url) == FaultServer.pattern(5000))
         } else {

@@ -30,7 +30,6 @@ public struct EncodableAnimation: Sendable {
         enum Content: Sendable {
             case pixels(PixelBuffer)
             case data(Data, CodecRegistry)
-            case file(URL, CodecRegistry)
             case part(of: SharedSource, index: Int)
         }
     }
@@ -72,13 +71,6 @@ public struct EncodableAnimation: Sendable {
         frames.append(Frame(duration: duration, content: .data(data, registry)))
     }
 
-    /// Appends an image file, which is read when it is encoded, with `registry`.
-    ///
-    /// - Parameter duration: in seconds; see ``Frame/duration``.
-    package mutating func append(contentsOfFile file: URL, duration: Double, registry: CodecRegistry) {
-        frames.append(Frame(duration: duration, content: .file(file, registry)))
-    }
-
     /// Whether a frame may have a pixel that is not opaque; reads the headers of files. What an animation's frames contain is not known
     /// before they are decoded.
     package var mayHaveAlpha: Bool {
@@ -87,8 +79,6 @@ public struct EncodableAnimation: Sendable {
                 switch frame.content {
                 case .pixels(let pixels): !pixels.isOpaque
                 case .data(let data, let registry): (try? registry.info(of: data))?.hasAlpha != false
-                case .file(let file, let registry):
-                    (try? registry.info(of: Data(contentsOfFile: file.path(percentEncoded: false))))?.hasAlpha != false
                 case .part: true
                 }
             }
@@ -158,8 +148,6 @@ package struct EncodableFrameReader {
         switch content {
         case .pixels(let pixels): return pixels
         case .data(let data, let registry): return try decoded(data, by: registry)
-        case .file(let file, let registry):
-            return try decoded(Data(contentsOfFile: file.path(percentEncoded: false)), by: registry)
         case .part(let source, let index):
             if reader?.source !== source {
                 try checkMemory(for: source.source)

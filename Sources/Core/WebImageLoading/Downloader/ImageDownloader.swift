@@ -25,8 +25,6 @@ public final class ImageDownloader: ImageLoader, HeaderReporting {
     /// The cookies of this downloader's requests with ``LoaderRequest/handlesCookies``.
     public let cookies: CookieJar
     let environment: DownloadEnvironment
-    /// Whether the installed libcurl supports HTTP/3.
-    package static var supportsHTTP3: Bool { CurlVersion.hasHTTP3 }
     private let scheduler: DownloadScheduler
 
     /// Creates a downloader with its own connections and queue. Its thread starts with the first load.

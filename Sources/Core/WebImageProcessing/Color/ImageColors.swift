@@ -42,12 +42,6 @@ extension Image {
     /// Whether pixels may be translucent. Takes no time.
     package var hasAlpha: Bool { !pixels.isOpaque }
 
-    /// Whether a pixel is translucent. Reads all pixels of an image that is not known to be opaque.
-    package var hasTranslucentPixels: Bool {
-        guard !pixels.isOpaque else { return false }
-        return (0..<pixels.height).contains { !cwi_is_opaque(pixels.row($0), pixels.width) }
-    }
-
     /// Returns the most frequent color, counting similar ones together; `nil` if every pixel is clear. It is opaque and
     /// deterministic.
     ///

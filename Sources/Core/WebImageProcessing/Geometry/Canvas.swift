@@ -2,17 +2,10 @@ internal import CWebImageKernels
 internal import WebImageCoding
 public import WebImageCore
 
-/// What an image is drawn on: a color or another image.
-enum Canvas {
-    case color(Color, PixelSize)
-    case image(PixelBuffer)
-
-    var size: PixelSize {
-        switch self {
-        case .color(_, let size): size
-        case .image(let pixels): pixels.size
-        }
-    }
+/// What an image is drawn on.
+struct Canvas {
+    let color: Color
+    let size: PixelSize
 
     /// Draws an image at whole pixels, cropped to the canvas.
     ///
@@ -27,7 +20,7 @@ enum Canvas {
         _ image: PixelBuffer?, x: Int = 0, y: Int = 0, coverage: EdgeCoverage? = nil,
         replacesBackground: Bool = false, cancellation: Cancellation?
     ) throws(WebImageError) -> PixelBuffer {
-        let size = size
+        let pixel = color.premultipliedPixel
         var output = try MutablePixelBuffer(width: size.width, height: size.height)
         let stride = output.bytesPerRow
         let area = PixelRect(x: x, y: y, width: image?.width ?? 0, height: image?.height ?? 0).clamped(to: size)
@@ -36,7 +29,7 @@ enum Canvas {
         try output.fillBands(cancellation: cancellation) { rows, destination in
             for row in rows {
                 let line = destination + (row - rows.lowerBound) * stride
-                fillRow(row, line)
+                cwi_fill(pixel, line, size.width)
                 guard let image, let area, row >= area.y, row < area.y + area.height else { continue }
                 let source = image.row(row - y) + (area.x - x) * 4
                 if hidesBackground {
@@ -52,24 +45,8 @@ enum Canvas {
             }
         }
         return output.freeze(
-            isOpaque: isOpaque && (imageOpacity || !replacesBackground)
+            isOpaque: pixel >> 24 == 255 && (imageOpacity || !replacesBackground)
                 || imageOpacity && hidesBackground && area?.size == size)
-    }
-
-    private var isOpaque: Bool {
-        switch self {
-        case .color(let color, _): color.premultipliedPixel >> 24 == 255
-        case .image(let pixels): pixels.isOpaque
-        }
-    }
-
-    private func fillRow(_ row: Int, _ destination: UnsafeMutablePointer<UInt8>) {
-        switch self {
-        case .color(let color, let size):
-            cwi_fill(color.premultipliedPixel, destination, size.width)
-        case .image(let pixels):
-            destination.update(from: pixels.row(row), count: pixels.width * 4)
-        }
     }
 }
 
@@ -130,7 +107,7 @@ private struct SolidColorProcessor: PointProcessor {
         try checkColor("color", color)
         let pixelSize = context.atLeastOnePixel(size)
         try checkResult(pixelSize, of: PixelSize(width: 1, height: 1))
-        return try Canvas.color(color, pixelSize).drawing(nil, cancellation: context.cancellation)
+        return try Canvas(color: color, size: pixelSize).drawing(nil, cancellation: context.cancellation)
     }
 }
 
@@ -165,25 +142,16 @@ struct DrawInRectProcessor: PointProcessor {
             throw .limitExceeded(reason: .side(width: size.width, height: size.height))
         }
         try checkResult(size, of: pixels.size)
-        return try draw(pixels, scale: context.scale, on: .color(background, size), in: context)
-    }
-
-    /// - Parameters:
-    ///   - scale: that of `pixels`; the context has the scale of `canvas`.
-    func draw(
-        _ pixels: PixelBuffer, scale: Double, on canvas: Canvas, in context: ProcessingContext
-    ) throws(WebImageError) -> PixelBuffer {
-        try checkPositive("scale", context.scale)
-        try checkPositive("scale", scale)
         try checkRect("rect", rect)
-        let size = PointSize(width: Double(pixels.width) / scale, height: Double(pixels.height) / scale)
-        let place = context.region(contentMode.rect(of: size, in: rect))
+        let points = PointSize(
+            width: Double(pixels.width) / context.scale, height: Double(pixels.height) / context.scale)
+        let place = context.region(contentMode.rect(of: points, in: rect))
         let limits = clips ? context.region(rect) : nil
         // The largest numbers overflow when multiplied.
         guard place.isFinite, limits?.isFinite ?? true else { throw invalid("rect", "too large") }
         guard place.width > 0, place.height > 0 else { throw emptyResult }
-        guard let columns = Span(place.x, place.width, limits.map { ($0.x, $0.width) }, canvas.size.width),
-            let rows = Span(place.y, place.height, limits.map { ($0.y, $0.height) }, canvas.size.height)
+        guard let columns = Span(place.x, place.width, limits.map { ($0.x, $0.width) }, size.width),
+            let rows = Span(place.y, place.height, limits.map { ($0.y, $0.height) }, size.height)
         else { throw emptyResult }
         // The part of the image that the covered pixels show.
         let across = Double(pixels.width) / place.width
@@ -196,7 +164,7 @@ struct DrawInRectProcessor: PointProcessor {
             to: PixelSize(width: columns.pixels.count, height: rows.pixels.count), region: region,
             cancellation: context.cancellation)
         let coverage = EdgeCoverage(columns: columns.shares, rows: rows.shares)
-        return try canvas.drawing(
+        return try Canvas(color: background, size: size).drawing(
             image, x: columns.pixels.lowerBound, y: rows.pixels.lowerBound,
             coverage: coverage.isFull ? nil : coverage, cancellation: context.cancellation)
     }

@@ -56,7 +56,7 @@ struct InsetProcessor: PointProcessor {
             return part
         }
         try checkResult(rect.size, of: pixels.size)
-        return try Canvas.color(color, rect.size).drawing(
+        return try Canvas(color: color, size: rect.size).drawing(
             pixels, x: -rect.x, y: -rect.y, replacesBackground: true, cancellation: context.cancellation)
     }
 

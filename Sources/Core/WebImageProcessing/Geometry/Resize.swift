@@ -81,7 +81,7 @@ struct ResizeProcessor: PointProcessor {
             let size = ResizeMode.aspectFit.size(of: pixels.size, in: box, allowsUpscaling: allowsUpscaling)
             let image = try resized(pixels, to: size, in: context)
             if image.isOpaque, image.size == box { return image }
-            return try Canvas.color(color, box).drawing(
+            return try Canvas(color: color, size: box).drawing(
                 image, x: (box.width - size.width) / 2, y: (box.height - size.height) / 2,
                 cancellation: context.cancellation)
         }

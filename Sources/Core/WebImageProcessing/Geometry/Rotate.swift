@@ -60,7 +60,7 @@ struct RotateProcessor: PointProcessor {
         let rotated = try pixels.upright(from: orientation, cancellation: context.cancellation)
         guard keepsSize, rotated.size != pixels.size else { return rotated }
         // If width and height differ by an odd number, the center moves by half a pixel.
-        return try Canvas.color(.clear, pixels.size).drawing(
+        return try Canvas(color: .clear, size: pixels.size).drawing(
             rotated, x: (pixels.width - rotated.width) >> 1, y: (pixels.height - rotated.height) >> 1,
             replacesBackground: true, cancellation: context.cancellation)
     }

@@ -270,29 +270,3 @@ extension ImageProcessor {
         return Self(FrameClosureProcessor(closure: ClosureProcessor(id: id, name: "transformFrames", body)))
     }
 }
-
-// MARK: Image
-
-extension Image {
-    /// Returns another image with this one drawn in a rectangle of it.
-    ///
-    /// Both keep their size in points: if their scales differ, this image is resampled. The result has the other
-    /// image's scale and format, and does not animate.
-    ///
-    /// - Parameter rect: in points from the other image's top left corner.
-    package func drawn(
-        in rect: PointRect, over other: Image, contentMode: ImageContentMode = .scaleToFill, clips: Bool = false,
-        cancellation: Cancellation? = nil
-    ) throws(WebImageError) -> Image {
-        var result = other
-        result.pixels = try DrawInRectProcessor(
-            rect: rect, canvas: other.size, contentMode: contentMode, clips: clips, background: .clear
-        ).draw(
-            pixels, scale: scale, on: .image(other.pixels),
-            in: ProcessingContext(scale: other.scale, cancellation: cancellation))
-        result.data = nil
-        result.animation = nil
-        result.isTransformed = true
-        return result
-    }
-}
