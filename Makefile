@@ -202,7 +202,7 @@ fuzz: ## Look for inputs that break a decoder, for SECONDS=… each; TARGET=… 
 	@Scripts/setup build
 	Fuzzing/run $(SECONDS) $(TARGET)
 
-lint: ## Check layout, tables and scripts, and that the public interface is the listed one.
+lint: ## Check layout, tables and scripts, that all code has callers, and that the public interface is the listed one.
 	@Scripts/setup build
 	@Scripts/lint
 

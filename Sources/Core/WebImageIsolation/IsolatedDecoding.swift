@@ -108,7 +108,7 @@ public final class IsolatedDecoding: Sendable {
     /// The number of images that have taken longer than ``Configuration/slowPeriod``, and are not done.
     package var slowImageCount: Int { pool.slowImageCount }
 
-    /// The number of processes that are being started, also for images that another process has decoded meanwhile.
+    /// The number of processes that are being started, also for images that another process has decoded meanwhile; for tests.
     package var startingCount: Int { pool.state.withLock { $0.starting.count } }
 
     /// Calls `body` after ``slowImageCount`` has grown, on any thread, until the observer is removed.

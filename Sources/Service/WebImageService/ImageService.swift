@@ -45,7 +45,7 @@ public final class ImageService: Sendable {
     /// Requests, uploads, and what they have begun.
     let work = WorkInProgress()
     private let madeFallbacks = Lock(0)
-    /// How often the fallback image was made.
+    /// How often the fallback image was made, for tests.
     var fallbackCount: Int { madeFallbacks.withLock { $0 } }
 
     /// Totals since the service was created, and its current state.

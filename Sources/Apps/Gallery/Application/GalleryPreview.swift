@@ -21,7 +21,7 @@ import WebImageGTK
 
     package var window: UnsafeMutablePointer<GtkWidget> { gallery.widget.widget }
 
-    /// The images that the grid draws now.
+    /// The images that the grid draws now, for benchmarks.
     package var shownImageCount: Int {
         gallery.photos.grid.boundCells.count { $0.isOnScreen && $0.picture.image != nil }
     }

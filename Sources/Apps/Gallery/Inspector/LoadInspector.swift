@@ -255,7 +255,7 @@ import WebImageGTK
         showResult("The trace is on the clipboard.")
     }
 
-    /// What the last action did; empty for none.
+    /// What the last action did, for tests; empty for none.
     var resultText: String { result.text }
 
     /// - Parameter text: empty for none.

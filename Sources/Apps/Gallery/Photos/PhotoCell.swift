@@ -75,7 +75,7 @@ import WebImageGTK
         func end() { reading?.cancel() }
     }
 
-    /// What is below the image; empty without a caption.
+    /// What is below the image, for tests; empty without a caption.
     var captionText: String { caption?.text ?? "" }
 
     private func captionDidChange() {
@@ -176,7 +176,7 @@ import WebImageGTK
         button.setAccessibleLabel("Loading failed. Click to try again. \(error.userDescription)")
     }
 
-    /// Why there is no image; `nil` if none has failed.
+    /// Why there is no image, for tests; `nil` if none has failed.
     var failureText: String? { failureLabel?.text }
 
     private func makeFailureButton() -> ObjectPointer {

@@ -63,7 +63,7 @@ import WebImageGTK
     /// The cells in use, in the order of their images.
     var boundCells: [PhotoCell] { cells.sorted { $0.key < $1.key }.map(\.value) }
 
-    /// The days above the images near the view.
+    /// The days above the images near the view, for tests.
     var headingTexts: [String] { headings.texts }
 
     /// The cell of the current image, if that is near the view.

@@ -120,7 +120,7 @@ import WebImageGTK
         gtk_stack_set_visible_child_name(stack.opaque, "failure")
     }
 
-    /// The name of what is shown: `empty`, `failure` or `grid`.
+    /// The name of what is shown, for tests: `empty`, `failure` or `grid`.
     var shownChild: String {
         gtk_stack_get_visible_child_name(stack.opaque).map { String(cString: $0) } ?? ""
     }
@@ -258,7 +258,7 @@ import WebImageGTK
                 ? ", \(Amount.counted(leftOutCount, "folder is", "folders are")) not watched for changes" : "")
     }
 
-    /// What the line below the images says.
+    /// What the line below the images says, for tests.
     var statusText: String { status.text }
 
     /// Whether all images in sight have loaded or failed.

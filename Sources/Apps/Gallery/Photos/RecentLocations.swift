@@ -63,7 +63,7 @@ import WebImageGTK
         g_object_unref(action.address)
     }
 
-    /// The titles in the menu.
+    /// The titles in the menu, for tests.
     var menuTitles: [String] {
         (0..<g_menu_model_get_n_items(section.as())).map { index in
             let label = g_menu_model_get_item_attribute_value(section.as(), index, "label", nil)

@@ -28,7 +28,7 @@ import WebImageGTK
         session.loads.observe { [weak self] in self?.wake() }
     }
 
-    /// Whether a tick will come.
+    /// Whether a tick will come, for tests.
     var isTicking: Bool { next != nil }
 
     /// Starts taking figures, and takes the first ones now.

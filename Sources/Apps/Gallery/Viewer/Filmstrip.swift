@@ -39,7 +39,7 @@ import WebImageGTK
         gtk_widget_add_controller(widget.widget, click.opaque)
     }
 
-    /// The images with cells, in order.
+    /// The images with cells, in order, for tests.
     var shownIndices: [Int] { cells.keys.sorted() }
 
     /// The image in a cell; `nil` until it has loaded.

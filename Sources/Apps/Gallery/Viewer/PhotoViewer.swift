@@ -339,7 +339,7 @@ import WebImageGTK
         return incoming == nil && !layer.isBusy && !canvas.isMoving && labelCall == nil
     }
 
-    /// What is wrong with the image on display; `nil` if nothing is.
+    /// What is wrong with the image on display, for tests; `nil` if nothing is.
     var shownError: WebImageError? {
         if case .failed(let error) = canvas.layer?.state { error } else { nil }
     }

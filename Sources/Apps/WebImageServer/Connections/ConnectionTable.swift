@@ -65,7 +65,7 @@ final class ConnectionTable: Sendable {
     deinit { _ = Glibc.close(watchDescriptor) }
 
     var count: Int { state.withLock { $0.connections.count } }
-    /// The requests without an answer.
+    /// The requests without an answer, for tests.
     var workingCount: Int { state.withLock { $0.connections.values.count { $0.phase == .working } } }
 
     // MARK: Phases

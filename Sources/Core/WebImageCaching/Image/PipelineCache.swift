@@ -430,7 +430,7 @@ extension ImageCache: PipelineCache {
         }
     }
 
-    /// Like ``flushPixels()``, but blocks.
+    /// Like ``flushPixels()``, but blocks: for tests and benchmarks.
     @available(*, noasync, message: "It blocks on the disk; use flushPixels()")
     package func waitUntilPixelsAreWritten() {
         let end = DispatchSemaphore(value: 0)

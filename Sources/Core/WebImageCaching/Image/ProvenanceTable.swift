@@ -29,7 +29,7 @@ package final class ProvenanceTable: Sendable {
 
     package init() {}
 
-    /// The number of sources, including those without images that have not been removed yet.
+    /// The number of sources, including those without images that have not been removed yet; for tests.
     var sourceCount: Int { state.withLock { $0.references.count } }
 
     /// Reads and changes the provenances of existing images from `source`.

@@ -12,7 +12,7 @@ public import WebImageCore
 /// A decoder is chosen by the content of a file, never by its name or a server's header. Of several decoders that
 /// accept the bytes, the last registered comes first; if it reports an unsupported feature, the next is tried.
 public final class CodecRegistry: Sendable {
-    /// The codecs of this library that work in this process: for what cannot use those of other processes, which `shared` has as well.
+    /// The codecs of this library that work in this process, for tests and benchmarks; `shared` also has those of other processes.
     package static let builtIn = CodecRegistry()
 
     private let codecs: Lock<Codecs>

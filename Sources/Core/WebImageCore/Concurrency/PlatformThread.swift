@@ -46,7 +46,7 @@ package enum PlatformThread {
         setpriority(target, 0, getpriority(target, 0) + niceness)
     }
 
-    /// The kernel's number of the calling thread.
+    /// The kernel's number of the calling thread, for tests.
     package static var currentID: Int32 { cwi_thread_id() }
 
     /// Whether the calling thread is the first of the process.

@@ -184,8 +184,10 @@ package final class ManualTimerClock: TimerClock {
     /// The time by which the clock was advanced.
     package var now: Duration { .nanoseconds(state.withLock { $0.now }) }
 
+    /// The calls that have not come yet, for tests.
     package var pendingCallCount: Int { state.withLock { $0.schedule.count } }
 
+    /// When the next call comes, for tests.
     package var nextCallTime: Duration? { state.withLock { $0.schedule.nextTime }.map { .nanoseconds($0) } }
 
     /// Schedules `body`. ``advance(by:)`` calls it, on its caller's thread.
@@ -214,7 +216,7 @@ package final class ManualTimerClock: TimerClock {
         state.withLock { $0.now = target }
     }
 
-    /// Advances the time in one step, as if the process had been suspended: calls are late, all at the new time.
+    /// Advances the time in one step, as if the process had been suspended: calls are late, all at the new time. For tests.
     package func jump(by duration: Duration) {
         state.withLock { $0.now = $0.time(after: duration) }
         advance()

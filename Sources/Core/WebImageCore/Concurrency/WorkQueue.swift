@@ -143,7 +143,7 @@ package final class WorkQueue: Sendable {
         return key
     }()
 
-    /// The number of threads.
+    /// The number of threads, for tests.
     package var startedThreadCount: Int { monitor.withLock { $0.threadCount } }
 
     /// The number of bodies that wait for a thread.

@@ -38,7 +38,7 @@ public final class MemoryPressureSource: Sendable {
 
     package init(maintenance: CacheMaintenance) { self.maintenance = maintenance }
 
-    /// The number of observers, which are the caches that are not empty. The kernel's are not counted.
+    /// The number of observers, for tests: the caches that are not empty. The kernel's are not counted.
     package var observerCount: Int { observers.withLock { $0.receivers.count } }
 
     /// Reports that memory is low; caches have responded when this returns.

@@ -63,7 +63,7 @@ extension DecoderPool {
         state.idle.last { $0.kind == readyKind }
     }
 
-    /// Lets all processes rest that have no work now.
+    /// Lets all processes rest that have no work now, for tests.
     func restIdleProcesses() { rest(state.withLock { takeIdle(&$0) { _ in true } }) }
 
     private func takeIdle(_ state: inout State, where isTaken: (DecoderProcess) -> Bool) -> [DecoderProcess] {

@@ -243,6 +243,7 @@ package struct BodyStorage: Sendable {
         temporaryDirectory = URL(filePath: path.isEmpty ? "/var/tmp" : path, directoryHint: .isDirectory)
     }
 
+    /// Creates a configuration for tests.
     package init(memoryByteLimit: Int, temporaryDirectory: URL) {
         self.memoryByteLimit = memoryByteLimit
         self.temporaryDirectory = temporaryDirectory

@@ -65,7 +65,7 @@ public final class NetworkActivity: Sendable {
         return stream
     }
 
-    /// Whether a change waits to be reported or forgotten.
+    /// Whether a change waits to be reported or forgotten, for tests.
     package var isSettling: Bool { state.withLock { $0.settling != nil } }
 
     /// Notes that so many transfers have begun, or ended for a negative number. The count never goes below 0.

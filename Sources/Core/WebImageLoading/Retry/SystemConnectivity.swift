@@ -80,6 +80,7 @@ package final class SystemConnectivity: ConnectivityMonitor {
         return ConnectivityWait { [weak self] in _ = self?.take(number) }
     }
 
+    /// Whether the kernel's messages are read, for tests.
     package var isWatching: Bool { state.withLock { $0.events != nil } }
 
     private func take(_ number: Int) -> (@Sendable () -> Void)? {

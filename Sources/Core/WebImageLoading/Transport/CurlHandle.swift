@@ -220,6 +220,7 @@ enum CurlVersion {
         cwi_curl_problem().map { "libcurl cannot be loaded: \(String(cString: $0))" } ?? "libcurl does not start"
     }
     static let hasHTTP3 = has(CURL_VERSION_HTTP3)
+    /// Whether cookies of public suffixes are rejected, for tests.
     static let hasPublicSuffixList = has(CURL_VERSION_PSL)
     static let number = cwi_curl_version().map { String(cString: $0.pointee.version) } ?? "?"
 

@@ -27,7 +27,7 @@ package import WebImage
 
     private static let property = "network-metered"
     private static var shared: NetworkObserver?
-    /// Whether the default monitor is followed.
+    /// Whether the default monitor is followed, for tests.
     static var isInstalled: Bool { shared != nil }
 
     /// Follows the default monitor, from soon on. GIO may ask a service over D-Bus to make it, which takes milliseconds, so another

@@ -374,6 +374,6 @@ public import WebImage
         }
     }
 
-    /// Whether a call for a frame or for the indicator is scheduled.
+    /// Whether a call for a frame or for the indicator is scheduled, for tests.
     var isTicking: Bool { transitionTicker.isRunning || indicatorCall != nil }
 }

@@ -125,7 +125,7 @@ import WebImage
     /// The slot of the background in a state, as for ``imageSlot(for:)``.
     public func backgroundSlot(for state: GtkStateFlags) -> ImageSlot { backgroundSlot(for: State(state)) }
 
-    /// The states whose image and background are visible; `nil` if there is none.
+    /// The states whose image and background are visible, for tests; `nil` if there is none.
     package var shownStates: (image: State?, background: State?) {
         (imageLayer.shownState, backgroundLayer.shownState)
     }
