@@ -377,7 +377,7 @@ if added == "benchmarks", hasViews {
         program(
             "GTKBenchmarks",
             ["WebImageGTK", "Gallery", "BenchmarkSupport", "CWebImageGTK", "CWebImageAdwaita", "WebImageTestSupport"],
-            path: "Benchmarks/GTKBenchmarks"),
+            path: "Benchmarks/GTKBenchmarks")
     ]
 }
 

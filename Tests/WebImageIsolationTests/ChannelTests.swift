@@ -33,7 +33,7 @@ import WebImageCore
     private func full(_ flag: UInt8) -> [UInt8] { [flag] + [UInt8](repeating: 7, count: Self.packetByteCount - 1) }
 
     private func receive(seconds: Double = 0.05) throws -> Channel.Message? {
-        let deadline = DecoderProcess.now + seconds
+        let deadline = Channel.Limit.now + seconds
         return try channel.receive(until: deadline, within: Channel.Limit(deadline: deadline))
     }
 
@@ -96,7 +96,7 @@ import WebImageCore
 
     @Test func sendingHasADeadline() throws {
         defer { close() }
-        let limit = Channel.Limit(deadline: DecoderProcess.now + 0.05)
+        let limit = Channel.Limit(deadline: Channel.Limit.now + 0.05)
         #expect(throws: Channel.Failure.self) {
             try channel.send([UInt8](repeating: 1, count: 8 << 20), memory: [], within: limit)
         }
@@ -106,9 +106,9 @@ import WebImageCore
         defer { close() }
         let interruption = try #require(Interruption())
         interruption.signal()
-        let limit = Channel.Limit(deadline: DecoderProcess.now + 50, interruption: interruption)
+        let limit = Channel.Limit(deadline: Channel.Limit.now + 50, interruption: interruption)
         #expect(try channel.receive(until: .infinity, within: limit) == nil)
-        #expect(DecoderProcess.now < limit.deadline)
+        #expect(Channel.Limit.now < limit.deadline)
         interruption.clear()
         send([0, 9])
         #expect(try channel.receive(until: .infinity, within: limit)?.bytes == [9])

@@ -33,7 +33,7 @@ import WebImageCore
         }
 
         func reply() throws -> DecoderReply {
-            let message = try channel.receive(until: DecoderProcess.now + 100, within: Channel.Limit())
+            let message = try channel.receive(until: Channel.Limit.now + 100, within: Channel.Limit())
             return try DecoderReply(try #require(message), to: number)
         }
     }

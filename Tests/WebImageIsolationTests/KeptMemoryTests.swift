@@ -103,7 +103,7 @@ import WebImageTestSupport
                     try process.reply(
                         to: ProcessRequest(
                             .decode(.png, Sent(DecodingOptions())), input: .bytes(data), outputByteCount: 64 << 20),
-                        within: WaitLimit(deadline: DecoderProcess.now + 60, cancellation: cancellation))
+                        within: WaitLimit(deadline: Channel.Limit.now + 60, cancellation: cancellation))
                 }
             }
         }

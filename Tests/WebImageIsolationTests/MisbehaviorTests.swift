@@ -222,7 +222,7 @@ import WebImageTestSupport
 
 extension WaitLimit {
     /// As a safety net.
-    static var minute: WaitLimit { WaitLimit(deadline: DecoderProcess.now + 60) }
+    static var minute: WaitLimit { WaitLimit(deadline: Channel.Limit.now + 60) }
 }
 
 extension IsolatedDecoding.Configuration {

@@ -91,7 +91,7 @@ public final class IsolatedDecoding: Sendable {
         var problem: String?
         if pool.latestReport == nil {
             do {
-                try pool.withProcess(within: WaitLimit(deadline: DecoderProcess.now + 15)) { _ in }
+                try pool.withProcess(within: WaitLimit(deadline: Channel.Limit.now + 15)) { _ in }
             } catch {
                 problem = (error as? UnavailableDecoder)?.reason
             }

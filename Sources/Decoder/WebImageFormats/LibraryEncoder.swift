@@ -34,7 +34,7 @@ struct LibraryAnimationEncoder: AnimationEncoder {
 
     func encode(_ animation: EncodableAnimation, options: EncodingOptions) throws(WebImageError) -> Data {
         var reader = try EncodableFrameReader(
-            animation, format: format, maximumDimension: MutablePixelBuffer.maximumDimension,
+            animation, format: format, maximumDimension: PixelSize.maximumDimension,
             cancellation: options.cancellation)
         var clock = FrameClock(unitsPerSecond: 1000, minimum: 11, maximum: Int(Int32.max))
         var writer: LibraryWriter?

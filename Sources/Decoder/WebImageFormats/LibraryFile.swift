@@ -39,7 +39,7 @@ final class LibraryFile {
         choice.reads_metadata = readsMetadata
         if let media { media.describe(&choice) }
         let bounds = cwi_limits(
-            pixel_count: UInt32(clamping: limits.pixelCount), side: UInt32(MutablePixelBuffer.maximumDimension),
+            pixel_count: UInt32(clamping: limits.pixelCount), side: UInt32(PixelSize.maximumDimension),
             frame_count: UInt32(clamping: limits.frameCount), metadata_length: limits.metadataByteCount,
             memory_length: limits.memoryByteCount)
         var handle: OpaquePointer?

@@ -15,7 +15,7 @@ extension DecodingLimits {
     /// decoded at the size of the view.
     static let ownFiles = {
         var limits = DecodingLimits.default
-        limits.pixelCount = MutablePixelBuffer.maximumDimension * MutablePixelBuffer.maximumDimension
+        limits.pixelCount = PixelSize.maximumDimension * PixelSize.maximumDimension
         limits.processorTime = processorTimeForOwnFiles
         return limits
     }()

@@ -100,7 +100,7 @@ struct PixelCount: CustomStringConvertible {
     let value: Int
 
     /// That of an image with the longest sides.
-    static let largest = MutablePixelBuffer.maximumDimension * MutablePixelBuffer.maximumDimension
+    static let largest = PixelSize.maximumDimension * PixelSize.maximumDimension
 
     init(_ value: Int) { self.value = value }
 

@@ -34,7 +34,7 @@ struct ProcessorOptions {
         if let color = try parser.color(tint, named: "tint", mayHaveAlpha: true) {
             processors.append(.tint(color, mode: .sourceAtop))
         }
-        let longest = Double(MutablePixelBuffer.maximumDimension)
+        let longest = Double(PixelSize.maximumDimension)
         if let radius = try parser.number(blur, named: "blur", in: 0...longest) {
             processors.append(.blur(radius: radius))
         }

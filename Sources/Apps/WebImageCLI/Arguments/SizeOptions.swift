@@ -133,7 +133,7 @@ struct SizeOptions {
         let isWide = height == 0 || width > 0 && (ratio >= width / height) != covers
         let sides = isWide ? (width, width / ratio) : (height * ratio, height)
         let lengths = [sides.0, sides.1].map { max(1, $0.rounded()) }
-        guard lengths.allSatisfy({ $0 <= Double(MutablePixelBuffer.maximumDimension) }) else { return nil }
+        guard lengths.allSatisfy({ $0 <= Double(PixelSize.maximumDimension) }) else { return nil }
         return PixelSize(width: Int(lengths[0]), height: Int(lengths[1]))
     }
 
@@ -150,7 +150,7 @@ struct SizeOptions {
         var sides = text.split(separator: "x", omittingEmptySubsequences: false)
         if sides.count == 1 { sides.append(sides[0]) }
         let lengths = sides.map { $0.isEmpty ? 0 : Int($0) ?? -1 }
-        let maximum = MutablePixelBuffer.maximumDimension
+        let maximum = PixelSize.maximumDimension
         guard lengths.count == 2, lengths != [0, 0], lengths.allSatisfy({ (0...maximum).contains($0) }) else {
             throw parser.error(
                 "--size takes N or WIDTHxHEIGHT in pixels (or WIDTHx, or xHEIGHT), each at most \(maximum), not '\(text)'"

@@ -100,5 +100,5 @@ extension WebImageError {
 
 extension PixelSize {
     /// Whether no limit allows it.
-    fileprivate var hasTooLongSide: Bool { max(width, height) > MutablePixelBuffer.maximumDimension }
+    fileprivate var hasTooLongSide: Bool { max(width, height) > PixelSize.maximumDimension }
 }

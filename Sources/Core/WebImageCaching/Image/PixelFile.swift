@@ -150,7 +150,7 @@ package struct PixelFile {
         let extendedByteCount = storedCount == noExtendedData ? 0 : Int(storedCount)
         let scale = Double(bitPattern: bytes.load(UInt64.self, at: 24))
         // Neither product nor sum overflows: each factor is less than 2^16, each summand less than 2^34.
-        let sides = 1...MutablePixelBuffer.maximumDimension
+        let sides = 1...PixelSize.maximumDimension
         guard sides.contains(width), sides.contains(height), scale.isFinite, scale > 0 else { return nil }
         let begin = aligned(headerByteCount + textByteCount + extendedByteCount)
         guard begin <= bytes.count else { return nil }

@@ -86,6 +86,28 @@ extension DecodingPlan {
         if file.parts.count > 1, !options.firstFrameOnly { image.animation = animation }
         return image
     }
+
+    /// The maximum memory to produce frames of an animation: the canvas, a copy that a caller may hold, the largest
+    /// part, its decoder, and the further steps.
+    func byteCount(of file: some AnimationFile) -> Int {
+        let part = file.parts.reduce(0) { max($0, $1.size.pixelByteCount + file.workingByteCount(of: $1.size)) }
+        return part + file.canvasSize.pixelByteCount + byteCount(from: file.canvasSize)
+    }
+
+    /// The same for the first frame alone. If its part covers the canvas, the part's pixels are the canvas.
+    ///
+    /// - Parameter workingByteCount: the memory of its decoder besides the pixels.
+    func byteCount(ofFirst part: FramePart, on canvasSize: PixelSize, workingByteCount: Int) -> Int {
+        workingByteCount + byteCount(from: canvasSize)
+            + (part.covers(canvasSize) ? 0 : part.size.pixelByteCount)
+    }
+
+    /// The same for the first frame of `file`.
+    func byteCount(ofFirstFrameOf file: some AnimationFile) -> Int {
+        guard let part = file.parts.first else { return 0 }
+        return byteCount(
+            ofFirst: part, on: file.canvasSize, workingByteCount: file.workingByteCount(of: part.size))
+    }
 }
 
 /// The animation of a file that is still arriving. It is rebuilt only after the number of frames has grown by a

@@ -89,14 +89,6 @@ package enum ColorModel: Sendable, Hashable {
     }
 }
 
-extension DecodingOptions {
-    /// What to convert colors from: sRGB, so that nothing is converted, if these are kept.
-    package func source(_ encoding: ColorEncoding) -> ColorEncoding {
-        if keepsColors, case .profile(let profile) = encoding, profile.model == .rgb { return .sRGB }
-        return encoding
-    }
-}
-
 extension ColorEncoding {
     /// Returns the conversion to sRGB for images of `model`; `nil` if the pixels stay as they are.
     func makeTransform(model: ColorModel) -> (any ColorTransform)? {

@@ -130,26 +130,12 @@ extension DecodingPlan {
         RowResampler.byteCount(from: inputSize, to: targetSize) + byteCount(from: targetSize)
             - targetSize.pixelByteCount
     }
+}
 
-    /// The maximum memory to produce frames of an animation: the canvas, a copy that a caller may hold, the largest
-    /// part, its decoder, and the further steps.
-    func byteCount(of file: some AnimationFile) -> Int {
-        let part = file.parts.reduce(0) { max($0, $1.size.pixelByteCount + file.workingByteCount(of: $1.size)) }
-        return part + file.canvasSize.pixelByteCount + byteCount(from: file.canvasSize)
-    }
-
-    /// The same for the first frame alone. If its part covers the canvas, the part's pixels are the canvas.
-    ///
-    /// - Parameter workingByteCount: the memory of its decoder besides the pixels.
-    func byteCount(ofFirst part: FramePart, on canvasSize: PixelSize, workingByteCount: Int) -> Int {
-        workingByteCount + byteCount(from: canvasSize)
-            + (part.covers(canvasSize) ? 0 : part.size.pixelByteCount)
-    }
-
-    /// The same for the first frame of `file`.
-    func byteCount(ofFirstFrameOf file: some AnimationFile) -> Int {
-        guard let part = file.parts.first else { return 0 }
-        return byteCount(
-            ofFirst: part, on: file.canvasSize, workingByteCount: file.workingByteCount(of: part.size))
+extension DecodingOptions {
+    /// What to convert colors from: sRGB, so that nothing is converted, if these are kept.
+    package func source(_ encoding: ColorEncoding) -> ColorEncoding {
+        if keepsColors, case .profile(let profile) = encoding, profile.model == .rgb { return .sRGB }
+        return encoding
     }
 }

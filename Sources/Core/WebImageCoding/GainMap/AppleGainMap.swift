@@ -5,9 +5,6 @@ internal import WebImageCore
 /// The gain maps that iPhones wrote before ISO 21496-1: a gain is a share of the largest, which is given by XMP, or by the maker's notes in
 /// EXIF.
 package enum AppleGainMap {
-    /// The type of an auxiliary image in HEIC.
-    package static let type: StaticString = "urn:com:apple:photo:2020:aux:hdrgainmap"
-
     /// The property that all have.
     static let version: StaticString = "HDRGainMap:HDRGainMapVersion"
 

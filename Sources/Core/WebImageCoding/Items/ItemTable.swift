@@ -138,10 +138,13 @@ package struct ItemTable {
             || content.hasText("urn:mpeg:avc:2015:auxid:1", at: 4)
     }
 
-    /// Whether an item is an auxiliary image of Apple's type for gain maps.
+    /// The type of an auxiliary image in HEIC that is the gain map of an iPhone.
+    package static let appleGainMapType: StaticString = "urn:com:apple:photo:2020:aux:hdrgainmap"
+
+    /// Whether an item is an auxiliary image of that type.
     package func isAppleGainMap(_ item: Int, in bytes: RawSpan) -> Bool {
         properties(of: item).contains { property in
-            property.box.type == "auxC" && bytes.extracting(property.box.content).hasText(AppleGainMap.type, at: 4)
+            property.box.type == "auxC" && bytes.extracting(property.box.content).hasText(Self.appleGainMapType, at: 4)
         }
     }
 

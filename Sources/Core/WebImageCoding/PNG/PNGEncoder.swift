@@ -298,7 +298,7 @@ struct APNGFileWriter {
     ) throws(WebImageError) -> Data? {
         let cancellation = options.cancellation
         var reader = try EncodableFrameReader(
-            animation, format: .png, maximumDimension: MutablePixelBuffer.maximumDimension, cancellation: cancellation)
+            animation, format: .png, maximumDimension: PixelSize.maximumDimension, cancellation: cancellation)
         guard let first = try reader.nextFrame() else { throw .invalidFrames(reason: .none) }
         guard animation.frames.count > 1 else { return try PNGEncoder().encode(Image(pixels: first), options: options) }
         var differences = FrameDifferences(canErase: true, options: options)

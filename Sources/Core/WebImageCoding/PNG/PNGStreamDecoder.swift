@@ -36,7 +36,7 @@ final class PNGStreamDecoder {
         }
         let status = cwi_png_decoder_start(
             decoder, image.layout.content, image.palette, image.palette.count, image.transparency,
-            image.transparency.count, UInt32(MutablePixelBuffer.maximumDimension), image.deepConversion != nil)
+            image.transparency.count, UInt32(PixelSize.maximumDimension), image.deepConversion != nil)
         guard status == CWI_PNG_OK else {
             defer { cwi_png_decoder_destroy(decoder) }
             throw failure(of: decoder)

@@ -171,16 +171,16 @@ extension WebImageError.DecodingFailure {
 extension WebImageError.LimitFailure {
     private var isSideTooLong: Bool {
         guard case .pixels(let size, _) = self else { return false }
-        return max(size.width, size.height) > MutablePixelBuffer.maximumDimension
+        return max(size.width, size.height) > PixelSize.maximumDimension
     }
 
     var problem: String {
         switch self {
         case .pixels(let size, _) where isSideTooLong:
-            "the image declares \(size) pixels; a side has at most \(MutablePixelBuffer.maximumDimension)."
+            "the image declares \(size) pixels; a side has at most \(PixelSize.maximumDimension)."
         case .pixels(let size, let limit): "the image declares \(size) pixels, more than the \(limit) allowed."
         case .side(let width, let height):
-            "\(width)×\(height) is not a valid size; sides are 1 to \(MutablePixelBuffer.maximumDimension) pixels long."
+            "\(width)×\(height) is not a valid size; sides are 1 to \(PixelSize.maximumDimension) pixels long."
         case .frames(let limit): "the animation has more than the \(limit) frames allowed."
         case .animation(let byteCount, let limit):
             "the animation's frames take \(byteCount) bytes, more than the \(limit) allowed."

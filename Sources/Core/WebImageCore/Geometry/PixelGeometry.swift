@@ -4,6 +4,9 @@
 /// let half = PixelSize(width: image.pixels.size.width / 2, height: image.pixels.size.height / 2)
 /// ```
 public struct PixelSize: Codable, Sendable, Hashable, CustomStringConvertible {
+    /// The longest side of an image in pixels, which GTK, cairo and most codecs can address.
+    package static let maximumDimension = 65_535
+
     /// The width in pixels.
     public var width: Int
     /// The height in pixels.

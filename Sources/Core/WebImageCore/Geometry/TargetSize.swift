@@ -37,11 +37,11 @@ public struct Thumbnail: Codable, Sendable, Hashable {
     ///     that is not finite and positive counts as 1.
     ///   - mode: `aspectFit` by default, which shows the whole image without distortion and without unused pixels.
     public init(_ size: TargetSize, scale: Double = 1, mode: ResizeMode = .aspectFit) {
-        func clamped(_ length: Int) -> Int { min(max(length, 0), MutablePixelBuffer.maximumDimension) }
+        func clamped(_ length: Int) -> Int { min(max(length, 0), PixelSize.maximumDimension) }
         let scale = scale.isFinite && scale > 0 ? scale : 1
         func pixels(_ points: Double) -> Int {
             let length = (points * scale).rounded(.up)
-            return length > 0 ? Int(min(length, Double(MutablePixelBuffer.maximumDimension))) : 0
+            return length > 0 ? Int(min(length, Double(PixelSize.maximumDimension))) : 0
         }
         // Boxes with the same effect are equal.
         switch size {

@@ -8,9 +8,6 @@ internal import Glibc
 /// let image = Image(pixels: pixels.freeze(isOpaque: true))
 /// ```
 public struct MutablePixelBuffer: ~Copyable, Sendable {
-    /// The longest side in pixels, which GTK, cairo and most codecs can address.
-    package static let maximumDimension = 65_535
-
     /// The width in pixels.
     package let width: Int
     /// The height in pixels.
@@ -34,7 +31,7 @@ public struct MutablePixelBuffer: ~Copyable, Sendable {
     package init(
         width: Int, height: Int, spareByteCount: Int = 0, pool: PixelBufferPool = .shared
     ) throws(WebImageError) {
-        guard (1...Self.maximumDimension).contains(width), (1...Self.maximumDimension).contains(height) else {
+        guard (1...PixelSize.maximumDimension).contains(width), (1...PixelSize.maximumDimension).contains(height) else {
             throw .limitExceeded(reason: .side(width: width, height: height))
         }
         let storage = try PixelStorage(byteCount: width * 4 * height + spareByteCount, pool: pool)

@@ -105,7 +105,7 @@ private final class FrameSupply {
         _ animation: EncodableAnimation, _ format: ImageFormat, _ cancellation: Cancellation?
     ) throws(WebImageError) -> EncodableFrameReader {
         try EncodableFrameReader(
-            animation, format: format, maximumDimension: MutablePixelBuffer.maximumDimension,
+            animation, format: format, maximumDimension: PixelSize.maximumDimension,
             cancellation: cancellation)
     }
 

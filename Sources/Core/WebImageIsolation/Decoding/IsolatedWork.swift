@@ -81,7 +81,7 @@ struct IsolatedWork: Sendable {
         _ request: ProcessRequest, _ terms: Terms, of file: OpenFile? = nil, result: (Response) throws -> Result
     ) throws -> Result {
         let seconds = terms.limits == nil ? Self.longestEncoding : isolation.configuration.secondsPerImage
-        let limit = WaitLimit(deadline: DecoderProcess.now + seconds, cancellation: terms.cancellation)
+        let limit = WaitLimit(deadline: Channel.Limit.now + seconds, cancellation: terms.cancellation)
         var (wasNew, place) = (false, DecoderPool.Place.usual)
         while true {
             do {
@@ -105,8 +105,8 @@ struct IsolatedWork: Sendable {
                 isolation.pool.count { $0.failures[format, default: 0] += 1 }
                 if limit.isCancelled { throw WebImageError.cancelled }
                 // What the earlier images left in the process may be the cause. Time is not given twice.
-                guard !wasNew, !failure.isOfTime, limit.deadline > DecoderProcess.now else {
-                    throw error(of: failure, terms.limits, isLate: limit.deadline <= DecoderProcess.now)
+                guard !wasNew, !failure.isOfTime, limit.deadline > Channel.Limit.now else {
+                    throw error(of: failure, terms.limits, isLate: limit.deadline <= Channel.Limit.now)
                 }
             }
         }
@@ -287,7 +287,7 @@ extension WaitLimit {
     fileprivate func limited(by limits: DecodingLimits?) -> WaitLimit {
         guard let time = limits?.processorTime else { return self }
         var limit = self
-        limit.deadline = min(deadline, DecoderProcess.now + time.inExactSeconds * 2 + 1)
+        limit.deadline = min(deadline, Channel.Limit.now + time.inExactSeconds * 2 + 1)
         return limit
     }
 }

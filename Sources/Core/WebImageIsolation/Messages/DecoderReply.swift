@@ -102,7 +102,7 @@ package struct AnimationDescription: Codable {
     package var frames: [AnimationFrame] { runs.flatMap { repeatElement($0.frame, count: $0.count) } }
 
     fileprivate func check() throws(InvalidMessage) {
-        try frameSize.check(within: MutablePixelBuffer.maximumDimension)
+        try frameSize.check(within: PixelSize.maximumDimension)
         try loopCount.check(in: 0...Int(Int32.max), "repetitions")
         var count = 0
         for run in runs {
@@ -172,9 +172,9 @@ extension DecoderReply {
 
 extension PixelLayout {
     fileprivate func check() throws(InvalidMessage) {
-        try size.check(within: MutablePixelBuffer.maximumDimension)
+        try size.check(within: PixelSize.maximumDimension)
         try offset.check(in: 0...1 << 40, "bytes before the pixels")
-        try bytesPerRow.check(in: size.width * 4...MutablePixelBuffer.maximumDimension * 4, "bytes of a row")
+        try bytesPerRow.check(in: size.width * 4...PixelSize.maximumDimension * 4, "bytes of a row")
         guard bytesPerRow % 4 == 0, offset % 4 == 0 else { throw InvalidMessage("pixels are not aligned") }
     }
 }

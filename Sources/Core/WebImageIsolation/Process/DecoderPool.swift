@@ -161,7 +161,7 @@ final class DecoderPool: Sendable {
     private func grant(
         of waiter: Waiter, within limit: WaitLimit
     ) throws -> Result<DecoderProcess, UnavailableDecoder> {
-        let nanoseconds = max(0, (limit.deadline - DecoderProcess.now) * 1e9)
+        let nanoseconds = max(0, (limit.deadline - Channel.Limit.now) * 1e9)
         let time: DispatchTime = nanoseconds < 1e18 ? .now() + .nanoseconds(Int(nanoseconds)) : .distantFuture
         let hasTime = waiter.semaphore.wait(timeout: time) == .success
         let grant = state.withLock { state in

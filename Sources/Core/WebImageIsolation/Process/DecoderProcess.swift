@@ -79,7 +79,7 @@ final class DecoderProcess: @unchecked Sendable {
         }
         channel = Channel(descriptor: process.channel)
         do {
-            let deadline = Self.now + startPeriod.inExactSeconds
+            let deadline = Channel.Limit.now + startPeriod.inExactSeconds
             guard let message = try channel.receive(until: deadline, within: Channel.Limit(deadline: deadline)) else {
                 throw UnavailableDecoder(after: startPeriod)
             }
@@ -217,7 +217,7 @@ final class DecoderProcess: @unchecked Sendable {
         var spools = Spools(byteLimit: request.spoolByteLimit)
         // The process may keep its descriptors.
         defer { spools.clear() }
-        let start = Self.now
+        let start = Channel.Limit.now
         while true {
             let reply = try waitForReply(since: start, limit, channelLimit)
             switch reply {
@@ -237,7 +237,7 @@ final class DecoderProcess: @unchecked Sendable {
         let seconds = limits?.processorTime.map { UInt64(clamping: $0.components.seconds) }
         let byteCount = limits.map { UInt64(max(0, $0.memoryByteCount)) }
         // Long, because a busy machine must not lose processes.
-        let milliseconds = Int32(min(10, max(0.001, limit.deadline - Self.now)) * 1000)
+        let milliseconds = Int32(min(10, max(0.001, limit.deadline - Channel.Limit.now)) * 1000)
         guard cwi_decoder_limit(&process, byteCount ?? .max, seconds ?? .max, milliseconds) else { throw .closed }
     }
 
@@ -255,10 +255,10 @@ final class DecoderProcess: @unchecked Sendable {
         while true {
             interruption.clear()
             if limit.isCancelled { try stop() }
-            if channelLimit.isOver() || Self.now >= limit.deadline { throw Channel.Failure.interrupted }
-            if let onSlow, Self.now >= nextSlow {
+            if channelLimit.isOver() || Channel.Limit.now >= limit.deadline { throw Channel.Failure.interrupted }
+            if let onSlow, Channel.Limit.now >= nextSlow {
                 if onSlow() { self.onSlow = nil }
-                nextSlow = Self.now + slowPeriod
+                nextSlow = Channel.Limit.now + slowPeriod
             }
             let message = try channel.receive(until: onSlow == nil ? .infinity : nextSlow, within: channelLimit)
             if let message { return try DecoderReply(message, to: lastNumber) }
@@ -267,7 +267,7 @@ final class DecoderProcess: @unchecked Sendable {
 
     /// Requests that the process stops. It goes on living if it does so at once.
     private func stop() throws -> Never {
-        let limit = Channel.Limit(deadline: Self.now + Self.stopSeconds)
+        let limit = Channel.Limit(deadline: Channel.Limit.now + Self.stopSeconds)
         try send(.cancel, [], limit)
         while let message = try channel.receive(until: limit.deadline, within: limit) {
             switch try DecoderReply(message, to: lastNumber) {
@@ -353,18 +353,11 @@ final class DecoderProcess: @unchecked Sendable {
     func rest() {
         isRested = true
         do {
-            try send(.rest, [], Channel.Limit(deadline: Self.now))
+            try send(.rest, [], Channel.Limit(deadline: Channel.Limit.now))
             input.clear()
         } catch {
             end()
         }
-    }
-
-    /// The monotonic clock, in seconds.
-    static var now: Double {
-        var time = timespec()
-        clock_gettime(CLOCK_MONOTONIC, &time)
-        return Double(time.tv_sec) + Double(time.tv_nsec) / 1e9
     }
 }
 

@@ -64,7 +64,7 @@ struct OverlayProcessor: PointProcessor {
 
     /// Rounds lengths, and refuses those of an image that is too large to be shown, which would waste memory.
     private func checkedSize(_ width: Double, _ height: Double) throws(WebImageError) -> PixelSize {
-        guard max(width, height) <= Double(MutablePixelBuffer.maximumDimension), width * height <= 1e8 else {
+        guard max(width, height) <= Double(PixelSize.maximumDimension), width * height <= 1e8 else {
             throw invalid("scale", scale)
         }
         return PixelSize(width: max(1, Int(width.rounded())), height: max(1, Int(height.rounded())))

@@ -138,7 +138,7 @@ struct DrawInRectProcessor: PointProcessor {
         try checkColor("background", background)
         let size = context.atLeastOnePixel(canvas)
         // Before allocating anything as long as the canvas.
-        guard max(size.width, size.height) <= MutablePixelBuffer.maximumDimension else {
+        guard max(size.width, size.height) <= PixelSize.maximumDimension else {
             throw .limitExceeded(reason: .side(width: size.width, height: size.height))
         }
         try checkResult(size, of: pixels.size)

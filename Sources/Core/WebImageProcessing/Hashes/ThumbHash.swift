@@ -99,7 +99,7 @@ extension ThumbHash {
     ///   ``WebImageError/LimitFailure/pixels(size:limit:)``, ``WebImageError/outOfResources(reason:url:)``,
     ///   ``WebImageError/cancelled``.
     public func image(longestSide: Int = 32, cancellation: Cancellation? = nil) throws(WebImageError) -> Image {
-        guard (1...MutablePixelBuffer.maximumDimension).contains(longestSide) else {
+        guard (1...PixelSize.maximumDimension).contains(longestSide) else {
             throw .limitExceeded(reason: .side(width: longestSide, height: longestSide))
         }
         let short = max(1, Int((Double(longestSide) * min(aspectRatio, 1 / aspectRatio)).rounded()))

@@ -85,7 +85,7 @@ extension PixelSize {
     fileprivate func exceededLimit(for input: PixelSize) -> Int? {
         let limit = max(DecodingLimits.default.pixelCount, input.pixelCount)
         // The pixel buffer rejects sides that are too long.
-        return pixelCount > limit && max(width, height) <= MutablePixelBuffer.maximumDimension ? limit : nil
+        return pixelCount > limit && max(width, height) <= PixelSize.maximumDimension ? limit : nil
     }
 }
 

@@ -2,7 +2,7 @@ internal import WebImageCore
 
 extension OptionReader {
     /// The longest side that a URL can name, and of pixels; ``ImageService/Limits`` have a lower limit.
-    static let longestSide = MutablePixelBuffer.maximumDimension
+    static let longestSide = PixelSize.maximumDimension
     private static let sides = 0...longestSide
 
     /// The options for the size of the result.

@@ -177,7 +177,7 @@ public struct DecodingLimits: Codable, Sendable, Hashable {
     /// Throws ``WebImageError/LimitFailure/pixels(size:limit:)`` if an image of `size` is over a limit.
     package func check(_ size: PixelSize) throws(WebImageError) {
         let longestSide = max(size.width, size.height)
-        guard size.pixelCount <= pixelCount, longestSide <= MutablePixelBuffer.maximumDimension else {
+        guard size.pixelCount <= pixelCount, longestSide <= PixelSize.maximumDimension else {
             throw .limitExceeded(reason: .pixels(size: size, limit: pixelCount))
         }
     }

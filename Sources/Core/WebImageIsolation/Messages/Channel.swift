@@ -55,6 +55,13 @@ package struct Channel: Sendable {
         /// Ends a wait, after which ``isOver`` tells whether there is any more.
         var interruption: Interruption?
         var isOver: () -> Bool = { false }
+
+        /// The monotonic clock, in seconds.
+        static var now: Double {
+            var time = timespec()
+            clock_gettime(CLOCK_MONOTONIC, &time)
+            return Double(time.tv_sec) + Double(time.tv_nsec) / 1e9
+        }
     }
 
     private static let packetByteCount = Int(CWI_MAXIMUM_MESSAGE)
@@ -146,7 +153,7 @@ package struct Channel: Sendable {
     private func wait(for event: Int32, within limit: Limit) throws(Failure) {
         while try !isReady(for: event, until: limit.deadline, limit.interruption) {
             limit.interruption?.clear()
-            if limit.isOver() || DecoderProcess.now >= limit.deadline { throw .interrupted }
+            if limit.isOver() || Limit.now >= limit.deadline { throw .interrupted }
         }
     }
 
@@ -154,7 +161,7 @@ package struct Channel: Sendable {
     private func isReady(
         for event: Int32, until time: Double, _ interruption: Interruption?
     ) throws(Failure) -> Bool {
-        let rest = (time - DecoderProcess.now) * 1000
+        let rest = (time - Limit.now) * 1000
         var waiting = [pollfd(fd: descriptor, events: Int16(event), revents: 0)]
         if let interruption { waiting.append(pollfd(fd: interruption.descriptor, events: Int16(POLLIN), revents: 0)) }
         let milliseconds = rest < Double(Int32.max) ? Int32(max(0, rest.rounded(.up))) : -1
