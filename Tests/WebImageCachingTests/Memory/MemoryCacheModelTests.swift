@@ -86,39 +86,47 @@ import WebImageTestSupport
         #expect(cache.count == 0 && cache.totalCost == 0)
     }
 
-    @Test func evictsInTheOrderOfUseWithAnyNumberOfShards() {
-        for shardCount in [2, 8, 32] {
-            let ticking = TickingClock()
-            let cache = MemoryCache<Int, Int>(
-                configuration: .init(countLimit: 100), clock: ticking.clock, maintenance: .shared,
-                shardCount: shardCount)
-            for key in 0..<100 { cache.set(key, for: key) }
-            for key in stride(from: 0, to: 100, by: 2) { _ = cache.value(for: key) }
-            // The odd ones, which were not used, are evicted first, then the even ones.
-            let victims = Array(stride(from: 1, to: 100, by: 2)) + Array(stride(from: 0, to: 100, by: 2))
-            for (index, victim) in victims.enumerated() {
-                #expect(cache.contains(victim))
-                cache.set(index, for: 1_000 + index)
-                #expect(!cache.contains(victim))
-                #expect(cache.count == 100)
-            }
+    @Test func evictsUnusedEntriesBeforeUsedOnes() {
+        let cache = MemoryCacheFixture<Int, Int> { $0.countLimit = 100 }.cache
+        for key in 0..<100 { cache.set(key, for: key) }
+        for key in stride(from: 0, to: 100, by: 2) { _ = cache.value(for: key) }
+        // The odd ones, which were not used, are evicted first, then the even ones.
+        let victims = Array(stride(from: 1, to: 100, by: 2)) + Array(stride(from: 0, to: 100, by: 2))
+        for (index, victim) in victims.enumerated() {
+            #expect(cache.contains(victim))
+            cache.set(index, for: 1_000 + index)
+            #expect(!cache.contains(victim))
+            #expect(cache.count == 100)
         }
     }
 
-    @Test func keepsTheOrderWhenTheClockDoesNotAdvance() {
+    @Test func keepsTheOrderWhenTheClockStandsStill() {
         let cache = MemoryCache<Int, Int>(
-            configuration: .init(), clock: MemoryClock { 5 }, maintenance: .shared, shardCount: 2)
+            configuration: .init(countLimit: 20), clock: MemoryClock { 5 }, maintenance: .shared)
         for key in 0..<20 { cache.set(key, for: key) }
-        var first: [Int64] = []
-        cache.shards[0].store.forEach { first.append(cache.shards[0].store.link($0).pointee.stamp) }
-        #expect(first.count > 1)
-        #expect(first == first.sorted() && Set(first).count == first.count)
+        _ = cache.value(for: 0)
+        for key in 1..<20 {
+            cache.set(key, for: 100 + key)
+            #expect(!cache.contains(key) && cache.count == 20)
+        }
+        #expect(cache.contains(0))
+    }
+
+    @Test func anEarlierReadingOfTheClockDoesNotMakeAnEntryOlder() {
+        let ticking = TickingClock()
+        let cache = MemoryCache<Int, Int>(configuration: .init(), clock: ticking.clock, maintenance: .shared)
+        ticking.set(nanoseconds: 1_000_000_000_000)
+        cache.set(1, for: 1)
+        // As if another thread had read the clock a second before the first one.
+        ticking.set(nanoseconds: 999_000_000_000)
+        cache.set(2, for: 2)
+        ticking.set(nanoseconds: 1_000_500_000_000)
+        cache.trim(toAge: 1)
+        #expect(cache.contains(1) && cache.contains(2))
     }
 
     @Test func evictsTheLeastRecentlyUsedAfterManyUses() {
-        let ticking = TickingClock()
-        let cache = MemoryCache<Int, Int>(
-            configuration: .init(), clock: ticking.clock, maintenance: .shared, shardCount: 2)
+        let cache = MemoryCacheFixture<Int, Int>().cache
         var random = SplitMix64(seed: 7)
         var order = Array(0..<2_000)
         for key in order { cache.set(key, for: key) }
@@ -286,17 +294,5 @@ private struct ModelCache {
                 #expect(cache.count == 10 && cache.totalCost == 10)
             }
         }
-    }
-
-    @Test func anExcessEntryIsSubtractedOnce() {
-        let totals = MemoryTotals(costLimit: 10, countLimit: 3, entryCostLimit: .max, shardCount: 2)
-        _ = totals.add(cost: 8, count: 4)
-        #expect(totals.countOut(cost: 2, stamp: 1, for: totals.limits) == .count)
-        // Another thread counts before the first one has removed its entry.
-        #expect(totals.countOut(cost: 2, stamp: 2, for: totals.limits) == nil)
-        _ = totals.add(cost: 6, count: 0)
-        #expect(totals.countOut(cost: 2, stamp: 1, for: totals.limits) == .cost)
-        #expect(totals.countOut(cost: 2, stamp: 2, for: totals.limits) == nil)
-        #expect(totals.count == 2 && totals.cost == 10)
     }
 }

@@ -145,11 +145,11 @@ import WebImageTestSupport
             // The value is evicted while in use, and released afterwards.
             withExtendedLifetime(value) { fixture.cache.trim(toCount: 0) }
         }
-        #expect(slotCount(of: fixture.cache) <= fixture.cache.shards.count * LRUStore<Int, Value>.minimumSweepCount)
+        #expect(slotCount(of: fixture.cache) <= MemoryTable<Int, Value>.minimumSweepCount)
     }
 
     private func slotCount(of cache: MemoryCache<Int, Value>) -> Int {
-        cache.shards.all.reduce(0) { $0 + $1.store.count + $1.store.references.count }
+        cache.table.withLock { $0.index.count }
     }
 
     @Test func findsValuesInUseAfterPressureAndInTheBackground() {

@@ -38,17 +38,20 @@ public enum ExpirationExtension: Sendable, Hashable {
 }
 
 /// An expiration in its stored form: two numbers on the cache's clock.
+@usableFromInline
 struct ExpirationDeadline: Sendable, Hashable {
     /// Microseconds on the cache's clock; `.max` is never.
-    private(set) var time: Int64
+    @usableFromInline var time: Int64
     /// The original lifetime of the entry, in microseconds; `nil` if uses do not extend it.
-    let lifetime: Int64?
+    @usableFromInline let lifetime: Int64?
 
-    static let never = ExpirationDeadline(time: .max, lifetime: nil)
+    @inlinable static var never: ExpirationDeadline { ExpirationDeadline(time: .max, lifetime: nil) }
+    @inlinable var isNever: Bool { time == .max }
 
     /// - Parameters:
     ///   - time: the stored time; `.max` is never.
     ///   - lifetime: the stored lifetime.
+    @inlinable
     init(time: Int64, lifetime: Int64?) {
         self.time = time
         self.lifetime = lifetime
@@ -70,11 +73,13 @@ struct ExpirationDeadline: Sendable, Hashable {
         }
     }
 
-    func isPassed(at now: Int64) -> Bool { time != .max && time <= now }
+    @inlinable
+    func isPassed(at now: Int64) -> Bool { !isNever && time <= now }
 
     /// Extends the expiration for a use at `now`; returns `false` if that changes nothing.
+    @usableFromInline
     mutating func extend(by rule: ExpirationExtension, at now: Int64) -> Bool {
-        guard let lifetime, time != .max else { return false }
+        guard let lifetime, !isNever else { return false }
         let extended =
             switch rule {
             case .none: time

@@ -86,7 +86,7 @@ package enum MemoryBudget {
 /// How a ``MemoryCache`` finds evicted values that are still alive elsewhere. It does not keep them alive.
 @usableFromInline package struct ValueRevival<Value: Sendable>: Sendable {
     /// Makes the reference to a value that is alive elsewhere; `nil` if the argument has the last reference, or if the
-    /// value cannot be revived. Called under a shard's lock, so it must not run code of the app.
+    /// value cannot be revived. Called under the cache's lock, so it must not run code of the app.
     @usableFromInline package let makeReference: @Sendable (inout Value) -> Reference?
     /// Whether the references can win time only in programs with views.
     var needsViews = false
@@ -96,7 +96,7 @@ package enum MemoryBudget {
     init(makeReference: @escaping @Sendable (inout Value) -> Reference?) { self.makeReference = makeReference }
 
     /// A weak reference.
-    @usableFromInline package struct Reference: Sendable {
+    @usableFromInline package final class Reference: Sendable {
         private weak let object: (any AnyObject & Sendable)?
         // Most closures need nothing but the object. Others take longer to make and to release.
         private let makeValue: @Sendable (any AnyObject & Sendable) -> Value?
@@ -234,24 +234,28 @@ package enum EvictionCause: Int, Sendable, Hashable, CaseIterable {
 /// The statistics of a ``MemoryCache`` since it was created, or since ``MemoryCache/resetStatistics()``.
 public struct MemoryCacheStatistics: Sendable, Hashable {
     /// Look-ups that found a cached value.
-    public package(set) var hitCount = 0
+    public var hitCount: Int { hits }
     /// Look-ups that found an evicted value that was still alive elsewhere.
-    public package(set) var weakHitCount = 0
+    public var weakHitCount: Int { weakHits }
     /// Look-ups that found nothing.
-    public package(set) var missCount = 0
+    public var missCount: Int { misses }
     /// Values stored, including replacements.
-    public package(set) var insertionCount = 0
+    public var insertionCount: Int { insertions }
     /// Evicted entries.
     public var evictionCount: Int { evictionCounts.total }
-    @usableFromInline package var evictionCounts = EvictionCounts()
     /// The current number of entries.
     public package(set) var count = 0
     /// Their current total cost.
     public package(set) var totalCost = 0
+    // What inlined functions change.
+    @usableFromInline var hits = 0
+    @usableFromInline var weakHits = 0
+    @usableFromInline var misses = 0
+    @usableFromInline var insertions = 0
+    @usableFromInline package var evictionCounts = EvictionCounts()
 
     /// Creates statistics with all counts 0.
-    @inlinable
-    package init() {}
+    @usableFromInline package init() {}
 
     /// The fraction of look-ups that found a value, from 0 to 1; 0 before the first one.
     public var hitRate: Double {
@@ -261,11 +265,9 @@ public struct MemoryCacheStatistics: Sendable, Hashable {
 
     /// A number for each ``EvictionCause``.
     @usableFromInline package struct EvictionCounts: Sendable, Hashable {
-        // No vector: its alignment would separate a shard's lock from what it guards by cache lines.
-        @usableFromInline var counts: [7 of Int] = InlineArray(repeating: 0)
+        @usableFromInline var counts = [Int](repeating: 0, count: EvictionCause.allCases.count)
 
-        @inlinable
-        init() {}
+        @usableFromInline init() {}
 
         /// The entries evicted for this cause.
         @inlinable
@@ -275,25 +277,6 @@ public struct MemoryCacheStatistics: Sendable, Hashable {
         }
 
         /// The entries evicted for any cause.
-        @usableFromInline package var total: Int { EvictionCause.allCases.reduce(0) { $0 + self[$1] } }
-
-        @usableFromInline
-        package static func == (first: EvictionCounts, second: EvictionCounts) -> Bool {
-            EvictionCause.allCases.allSatisfy { first[$0] == second[$0] }
-        }
-
-        @usableFromInline package func hash(into hasher: inout Hasher) {
-            for cause in EvictionCause.allCases { hasher.combine(self[cause]) }
-        }
-    }
-
-    mutating func add(_ other: MemoryCacheStatistics) {
-        hitCount += other.hitCount
-        weakHitCount += other.weakHitCount
-        missCount += other.missCount
-        insertionCount += other.insertionCount
-        for cause in EvictionCause.allCases { evictionCounts[cause] += other.evictionCounts[cause] }
-        count += other.count
-        totalCost += other.totalCost
+        @usableFromInline package var total: Int { counts.reduce(0, +) }
     }
 }

@@ -3,39 +3,34 @@ internal import Dispatch
 /// The limits, and what removes entries because of them.
 extension MemoryCache {
     /// The number of entries, including expired ones that have not been removed yet.
-    public var count: Int { totals.count }
+    public var count: Int { table.withLock { $0.count } }
 
     /// The cost of all entries together.
-    public var totalCost: Int { totals.cost }
+    public var totalCost: Int { table.withLock { $0.totalCost } }
 
     /// The maximum total cost of all entries. A lower limit takes effect immediately.
     public var costLimit: Int {
-        get { totals.costLimit }
-        set {
-            totals.costLimit = newValue
-            evict(downTo: totals.limits)
-        }
+        get { table.withLock { $0.limits.cost } }
+        set { update { $0.limits.cost = newValue } }
     }
 
     /// The maximum number of entries. A lower limit takes effect immediately.
     public var countLimit: Int {
-        get { totals.countLimit }
-        set {
-            totals.countLimit = newValue
-            evict(downTo: totals.limits)
-        }
+        get { table.withLock { $0.limits.count } }
+        set { update { $0.limits.count = newValue } }
     }
 
     /// The maximum cost of one entry. A lower limit takes effect immediately, in time proportional to the number of
     /// entries.
     public var entryCostLimit: Int {
-        get { totals.entryCostLimit }
+        get { table.withLock { $0.limits.entryCost } }
         set {
-            totals.entryCostLimit = newValue
-            let limit = totals.entryCostLimit
-            evictFromAllShards { [revival] store in
-                store.evictAll(because: .cost, revival: revival) { $0.cost > limit }
+            let displaced = update { [revival] table in
+                table.limits.entryCost = newValue
+                let limit = table.limits.entryCost
+                return table.evictAll(because: .cost, revival: revival) { $0.cost > limit }
             }
+            valueRelease.release(consume displaced)
         }
     }
 
@@ -43,12 +38,11 @@ extension MemoryCache {
     /// immediately.
     public var ageLimit: Double {
         get {
-            let limit = shards[0].locked { shards[0].store.ageLimit }
+            let limit = table.withLock { $0.limits.age }
             return limit == .max ? .infinity : Double(limit) / 1e9
         }
         set {
-            let limit = Int64(nanosecondsIn: newValue)
-            for shard in shards.all { shard.locked { shard.store.ageLimit = limit } }
+            table.withLock { $0.limits.age = Int64(nanosecondsIn: newValue) }
             trim(toAge: newValue, because: .age)
             keepUp()
         }
@@ -64,24 +58,26 @@ extension MemoryCache {
         removeExpired()
         let (now, ageLimit) = (clock.now(), Int64(nanosecondsIn: age))
         var goal = EvictionGoal(cost: max(0, cost), count: max(0, count), cause: .trim)
-        if ageLimit != .max { goal.stamp = now &- ageLimit }
-        if evict(downTo: goal, entryLimit: Self.trimStepCount) { continueTrimming(downTo: goal, usedUntil: now) }
+        if ageLimit != .max { goal.time = now &- ageLimit }
+        goal.newestTime = now
+        if evict(downTo: goal, entryLimit: Self.trimStepCount) { continueTrimming(downTo: goal) }
     }
 
     /// The number of entries that a step of ``trim(toCost:toCount:toAge:)`` removes.
     static var trimStepCount: Int { 1_024 }
 
-    private func continueTrimming(downTo goal: EvictionGoal, usedUntil newestStamp: Int64) {
+    private func continueTrimming(downTo goal: EvictionGoal) {
         DispatchQueue.global(qos: .utility).async { [weak self] in
-            guard let self, evict(downTo: goal, entryLimit: Self.trimStepCount, usedUntil: newestStamp) else { return }
-            continueTrimming(downTo: goal, usedUntil: newestStamp)
+            guard let self, evict(downTo: goal, entryLimit: Self.trimStepCount) else { return }
+            continueTrimming(downTo: goal)
         }
     }
 
     /// Removes the entries that have expired or have not been used for ``ageLimit``.
     public func removeExpired() {
         let now = clock.now()
-        evictFromAllShards { $0.evictExpired(at: now) }
+        let expired = update { $0.evictExpired(at: now) }
+        valueRelease.release(consume expired)
         trim(toAge: ageLimit, because: .age)
     }
 
@@ -93,25 +89,11 @@ extension MemoryCache {
 
     private func trim(toAge age: Double, because cause: EvictionCause) {
         let limit = Int64(nanosecondsIn: age)
-        if limit != .max { evict(downTo: EvictionGoal(stamp: clock.now() &- limit, cause: cause)) }
+        if limit != .max { evict(downTo: EvictionGoal(time: clock.now() &- limit, cause: cause)) }
     }
 
     /// Entries stored meanwhile by other threads stay, since this might otherwise never end.
     func evictCurrentEntries(because cause: EvictionCause) {
-        evict(downTo: EvictionGoal(stamp: clock.now(), cause: cause))
-    }
-
-    private func evictFromAllShards(_ body: (inout Store) -> [Store.Displaced]) {
-        var displaced: [Store.Displaced] = []
-        var change: MemoryTotals.Change = []
-        for shard in shards.all {
-            let step = update(shard) {
-                displaced += body(&shard.store)
-                displaced += shard.store.sweepReferencesIfNeeded()
-            }
-            change.formUnion(step)
-        }
-        finish(change)
-        if !displaced.isEmpty { valueRelease.release(consume displaced) }
+        evict(downTo: EvictionGoal(time: clock.now(), cause: cause))
     }
 }

@@ -1,4 +1,3 @@
-internal import Glibc
 internal import Synchronization
 internal import WebImageCore
 
@@ -32,7 +31,7 @@ final class MemoryUpkeep: Sendable {
 
     /// Whether the scheduled sweep comes after an entry's deadline.
     @usableFromInline
-    func isLate(for deadline: SlotDeadline) -> Bool {
+    func isLate(for deadline: ExpirationDeadline) -> Bool {
         deadline.time < scheduledSweep.load(ordering: .relaxed) / 1_000
     }
 
@@ -89,22 +88,10 @@ final class MemoryUpkeep: Sendable {
 }
 
 extension MemoryCache: MaintainedCache {
-    var isEmpty: Bool { totals.isEmpty }
+    var isEmpty: Bool { count == 0 }
 
     /// When the next entry expires or becomes too old, in nanoseconds on the cache's clock; `.max` for never.
-    var nextSweep: Int64 {
-        var due = Int64.max
-        for shard in shards.all {
-            shard.locked {
-                let (deadline, ageLimit) = (shard.store.earliestDeadline, shard.store.ageLimit)
-                if deadline < .max / 1_000 { due = min(due, deadline * 1_000) }
-                guard ageLimit != .max, shard.store.oldestStamp != .max else { return }
-                let (end, overflows) = shard.store.oldestStamp.addingReportingOverflow(ageLimit)
-                if !overflows { due = min(due, end) }
-            }
-        }
-        return due
-    }
+    var nextSweep: Int64 { table.withLock { $0.nextSweep } }
 
     func sweep() {
         removeExpired()
@@ -115,7 +102,7 @@ extension MemoryCache: MaintainedCache {
     func respond(to level: MemoryPressureLevel) {
         switch level {
         case .warning:
-            let (cost, count) = (totals.cost, totals.count)
+            let (cost, count) = table.withLock { ($0.totalCost, $0.count) }
             // Without costs, half of the entries.
             evict(
                 downTo: cost > 0
@@ -123,79 +110,5 @@ extension MemoryCache: MaintainedCache {
                     : EvictionGoal(count: count / 2, cause: .memoryPressure))
         case .critical: evictCurrentEntries(because: .memoryPressure)
         }
-    }
-}
-
-/// The clock of a ``MemoryCache``.
-///
-/// One reading determines both the order of uses and their age. The clock counts from the boot of the machine and
-/// includes sleep, so an entry with a lifetime of an hour expires during a night in a closed laptop. Reading it takes
-/// no system call and has a resolution of a nanosecond, so two uses by one thread never have the same time.
-@usableFromInline
-struct MemoryClock: Sendable {
-    /// Replaces the system's clock in tests: nanoseconds.
-    private let reading: (@Sendable () -> Int64)?
-
-    static let system = MemoryClock(reading: nil)
-
-    init(reading: (@Sendable () -> Int64)?) { self.reading = reading }
-
-    /// The time since boot, in nanoseconds.
-    @usableFromInline
-    func now() -> Int64 {
-        if let reading { return reading() }
-        var time = timespec()
-        clock_gettime(CLOCK_BOOTTIME, &time)
-        return Int64(time.tv_sec) &* 1_000_000_000 &+ Int64(time.tv_nsec)
-    }
-
-    /// The same moment as ``now()``, in microseconds since 1970.
-    func date() -> Int64 {
-        if let reading { return reading() / 1_000 }
-        var time = timespec()
-        clock_gettime(CLOCK_REALTIME, &time)
-        return Int64(time.tv_sec) &* 1_000_000 &+ Int64(time.tv_nsec) / 1_000
-    }
-}
-
-/// When an entry in memory expires: an ``ExpirationDeadline`` in 12 bytes.
-@usableFromInline
-struct SlotDeadline: Sendable, Equatable {
-    /// Microseconds on the cache's ``MemoryClock``; `.max` is never.
-    @usableFromInline var time: Int64
-    /// The original lifetime of the entry, in seconds; -1 if uses must not extend it.
-    @usableFromInline var lifetime: Float
-
-    @inlinable
-    init(time: Int64, lifetime: Float) {
-        self.time = time
-        self.lifetime = lifetime
-    }
-
-    @usableFromInline
-    init(_ expiration: CacheExpiration, clock: MemoryClock) {
-        let deadline = ExpirationDeadline(expiration, now: clock.now() / 1_000, date: clock.date())
-        self.init(time: deadline.time, lifetime: deadline.lifetime.map { Float(Double($0) / 1e6) } ?? -1)
-    }
-
-    @inlinable static var never: SlotDeadline { SlotDeadline(time: .max, lifetime: -1) }
-    @inlinable var isNever: Bool { time == .max }
-
-    /// - Parameter now: nanoseconds, as returned by ``MemoryClock/now()``.
-    @inlinable
-    func isPassed(at now: Int64) -> Bool { !isNever && time <= now / 1_000 }
-
-    /// Extends the deadline for a use at `now`, in nanoseconds.
-    @usableFromInline
-    mutating func extend(by rule: ExpirationExtension, at now: Int64) {
-        var deadline = ExpirationDeadline(time: time, lifetime: lifetime < 0 ? nil : Int64(Double(lifetime) * 1e6))
-        if deadline.extend(by: rule, at: now / 1_000) { time = deadline.time }
-    }
-}
-
-extension Int64 {
-    /// Converts a limit in seconds to nanoseconds: `.max` for more than about 290 years or NaN, 0 for a negative limit.
-    init(nanosecondsIn seconds: Double) {
-        self = seconds < 9e9 ? Int64(Swift.max(seconds, 0) * 1e9) : .max
     }
 }
