@@ -30,7 +30,7 @@ extension MemoryCache {
                 let limit = table.limits.entryCost
                 return table.evictAll(because: .cost, revival: revival) { $0.cost > limit }
             }
-            valueRelease.release(consume displaced)
+            release(consume displaced)
         }
     }
 
@@ -77,7 +77,7 @@ extension MemoryCache {
     public func removeExpired() {
         let now = clock.now()
         let expired = update { $0.evictExpired(at: now) }
-        valueRelease.release(consume expired)
+        release(consume expired)
         trim(toAge: ageLimit, because: .age)
     }
 

@@ -1,11 +1,11 @@
-// `Lock` is compiled into other modules of this package.
 internal import FoundationEssentials
+// Public only because `Lock` is compiled into other modules of this package.
 public import WebImageCore
 
 /// A cache of values in memory. The least recently used values are evicted when a limit is reached.
 ///
 /// Methods may be called from any thread and take constant time, plus the time for each evicted entry. All entries are
-/// behind one lock, which a look-up holds for some 50 ns.
+/// behind one lock, which a look-up holds for less than 0.1 µs.
 ///
 /// Limits hold whenever no call of ``set(_:for:cost:expiration:)`` is in progress. Entries that have expired, or have
 /// not been used for ``ageLimit``, are never returned; a thread of the library removes them. Values are released outside
@@ -64,22 +64,7 @@ public final class MemoryCache<Key: Hashable & Sendable, Value: Sendable>: Senda
 
     /// Returns the value and makes it the most recently used; `nil` if there is none.
     @inlinable
-    public func value(for key: Key) -> Value? {
-        let hash = Table.hash(key)
-        // The clock waits for all data that is being read, so it is read first.
-        let now = clock.now()
-        let (value, isInvalid) = table.withLock { table -> (Value?, Bool) in
-            let position = table.position(of: key, hash: hash)
-            guard position >= 0 else {
-                table.statistics.misses &+= 1
-                return (nil, false)
-            }
-            guard table.isValid(position, at: now) else { return (nil, true) }
-            table.statistics.hits &+= 1
-            return (table.use(position, at: now), false)
-        }
-        return isInvalid ? revivedValue(for: key, hash: hash, countsHit: true, countsMiss: true).value : value
-    }
+    public func value(for key: Key) -> Value? { lookUp(key, countsHit: true, countsMiss: true).value }
 
     /// Like ``value(for:)``, for one of several look-ups that belong to one query.
     ///
@@ -91,23 +76,9 @@ public final class MemoryCache<Key: Hashable & Sendable, Value: Sendable>: Senda
     package func value(
         for key: Key, countsHit: Bool, countsMiss: Bool, where isUsable: (Value) -> Bool
     ) -> Value? {
-        let hash = Table.hash(key)
-        let now = clock.now()
-        let (value, isInvalid) = table.withLock { table -> (Value?, Bool) in
-            let position = table.position(of: key, hash: hash)
-            guard position >= 0 else {
-                if countsMiss { table.statistics.misses &+= 1 }
-                return (nil, false)
-            }
-            guard table.isValid(position, at: now) else { return (nil, true) }
-            if countsHit { table.statistics.hits &+= 1 }
-            return (table.use(position, at: now), false)
-        }
-        let (found, isRevived) =
-            isInvalid
-            ? revivedValue(for: key, hash: hash, countsHit: countsHit, countsMiss: countsMiss) : (value, false)
-        guard let found else { return nil }
-        if isUsable(found) { return found }
+        let (value, isRevived) = lookUp(key, countsHit: countsHit, countsMiss: countsMiss)
+        guard let value else { return nil }
+        if isUsable(value) { return value }
         table.withLock { table in
             if countsHit, isRevived { table.statistics.weakHits &-= 1 }
             if countsHit, !isRevived { table.statistics.hits &-= 1 }
@@ -145,35 +116,6 @@ public final class MemoryCache<Key: Hashable & Sendable, Value: Sendable>: Senda
         guard !deadline.isNever else { return nil }
         let remaining = deadline.time - clock.now() / 1_000
         return .date(Date(timeIntervalSince1970: Double(clock.date() + remaining) / 1_000_000))
-    }
-
-    /// Finishes a look-up that found an entry which is not valid.
-    @inlinable
-    @inline(never)
-    func revivedValue(for key: Key, hash: UInt32, countsHit: Bool, countsMiss: Bool) -> (value: Value?, isRevived: Bool)
-    {
-        let now = clock.now()
-        let (value, isRevived, deadline, displaced) = update {
-            table -> (Value?, Bool, ExpirationDeadline, Table.Displaced?) in
-            let position = table.position(of: key, hash: hash)
-            if position >= 0, table.isValid(position, at: now) {
-                // Another thread has stored it since.
-                if countsHit { table.statistics.hits &+= 1 }
-                return (table.use(position, at: now), false, .never, nil)
-            }
-            if position >= 0 {
-                let deadline = table.entries[Int(position)].deadline
-                let (value, displaced) = table.revive(position, at: now, revival: revival)
-                if value != nil, countsHit { table.statistics.weakHits &+= 1 }
-                if value == nil, countsMiss { table.statistics.misses &+= 1 }
-                return (value, value != nil, value == nil ? .never : deadline, displaced)
-            }
-            if countsMiss { table.statistics.misses &+= 1 }
-            return (nil, false, .never, nil)
-        }
-        keepUp(with: deadline)
-        if displaced != nil { valueRelease.release(consume displaced) }
-        return (value, isRevived)
     }
 
     // MARK: Changing
@@ -249,6 +191,47 @@ extension MemoryCache {
         return configuredRevival
     }
 
+    /// Uses the key's value. `isRevived` tells whether it was an evicted one that is alive elsewhere.
+    @inlinable
+    @inline(__always)
+    func lookUp(_ key: Key, countsHit: Bool, countsMiss: Bool) -> (value: Value?, isRevived: Bool) {
+        let hash = Table.hash(key)
+        // The clock waits for all data that is being read, so it is read first.
+        let now = clock.now()
+        let (value, isInvalid) = table.withLock { table -> (Value?, Bool) in
+            let position = table.position(of: key, hash: hash)
+            guard position < 0 || table.isValid(position, at: now) else { return (nil, true) }
+            if countsHit, position >= 0 { table.statistics.hits &+= 1 }
+            if countsMiss, position < 0 { table.statistics.misses &+= 1 }
+            return (position < 0 ? nil : table.use(position, at: now), false)
+        }
+        guard isInvalid else { return (value, false) }
+        let revived = revive(key, hash: hash, at: now)
+        table.withLock { table in
+            if countsHit, revived != nil { table.statistics.weakHits &+= 1 }
+            if countsMiss, revived == nil { table.statistics.misses &+= 1 }
+        }
+        return (revived, true)
+    }
+
+    /// Returns the value of an entry that is not valid, if it is alive elsewhere. It is then cached again, if the limits
+    /// allow; otherwise, the entry is removed.
+    @usableFromInline
+    func revive(_ key: Key, hash: UInt32, at now: Int64) -> Value? {
+        let (value, deadline, displaced) = update { table -> (Value?, ExpirationDeadline, Table.Displaced?) in
+            let position = table.position(of: key, hash: hash)
+            guard position >= 0 else { return (nil, .never, nil) }
+            // Another thread may have stored it since.
+            if table.isValid(position, at: now) { return (table.use(position, at: now), .never, nil) }
+            let deadline = table.entries[Int(position)].deadline
+            let (value, displaced) = table.revive(position, at: now, revival: revival)
+            return (value, value == nil ? .never : deadline, displaced)
+        }
+        keepUp(with: deadline)
+        if displaced != nil { valueRelease.release(consume displaced) }
+        return value
+    }
+
     @inlinable
     @discardableResult
     func store(_ value: Value, for key: Key, cost: Int, expiration: CacheExpiration?, replaces: Bool) -> Bool {
@@ -256,16 +239,21 @@ extension MemoryCache {
         let deadline = deadline(of: expiration)
         let now = clock.now()
         let (isStored, displaced) = update { table -> (Bool, Table.Displaced?) in
-            let position = table.position(of: key, hash: hash)
-            let entry = Table.Entry(key: key, value: value, cost: cost, deadline: deadline, hash: hash)
-            if replaces || position < 0 { return table.store(entry, at: position, now: now, revival: revival) }
-            if table.isValid(position, at: now) {
-                _ = table.use(position, at: now)
-                return (false, nil)
+            var position = table.position(of: key, hash: hash)
+            var expired: Table.Displaced?
+            if !replaces, position >= 0 {
+                if table.isValid(position, at: now) {
+                    _ = table.use(position, at: now)
+                    return (false, nil)
+                }
+                let (living, displaced) = table.revive(position, at: now, revival: revival)
+                // Returned, since this may be the last reference to it.
+                if living != nil { return (false, displaced ?? Table.Displaced(key: nil, value: living)) }
+                (position, expired) = (-1, displaced)
             }
-            let (living, displaced) = table.revive(position, at: now, revival: revival)
-            if living != nil { return (false, displaced) }
-            return (table.store(entry, at: -1, now: now, revival: revival).isStored, displaced)
+            let (isStored, displaced) = table.store(
+                value, for: key, hash: hash, cost: cost, deadline: deadline, at: position, now: now, revival: revival)
+            return (isStored, displaced ?? expired)
         }
         keepUp(with: deadline)
         if !valueRelease.isImmediate, displaced != nil { valueRelease.release(consume displaced) }
@@ -286,14 +274,18 @@ extension MemoryCache {
         let (result, swept, isInExcess, isFilledOrEmptied) = table.withLock { table in
             let wasEmpty = table.count == 0
             let result = body(&table)
-            return (
-                result, table.sweepReferencesIfNeeded(), table.isInExcess, wasEmpty != (table.count == 0)
-            )
+            return (result, table.sweepReferences(), table.isInExcess, wasEmpty != (table.count == 0))
         }
-        if !swept.isEmpty { valueRelease.release(consume swept) }
+        release(consume swept)
         if isInExcess { evict() }
         if isFilledOrEmptied { keepUp() }
         return result
+    }
+
+    /// Must be called without the lock.
+    @inlinable
+    func release(_ displaced: consuming [Table.Displaced]) {
+        if !displaced.isEmpty { valueRelease.release(consume displaced) }
     }
 
     /// Evicts the least recently used entries one by one.
@@ -312,7 +304,7 @@ extension MemoryCache {
             let (evicted, swept) = table.withLock { table in
                 let evicted = table.evictOldest(for: goal ?? table.limits.goal, revival: revival)
                 isEmpty = table.count == 0
-                return (evicted, table.sweepReferencesIfNeeded())
+                return (evicted, table.sweepReferences())
             }
             guard let evicted else { break }
             remainingCount &-= 1
@@ -321,7 +313,7 @@ extension MemoryCache {
             displaced += swept
         }
         if isEmpty { keepUp() }
-        if !displaced.isEmpty { valueRelease.release(consume displaced) }
+        release(consume displaced)
         return remainingCount == 0
     }
 

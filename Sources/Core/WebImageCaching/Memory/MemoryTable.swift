@@ -40,6 +40,13 @@ struct MemoryTable<Key: Hashable & Sendable, Value: Sendable>: Sendable {
             (self.key, self.value, self.reference) = (key, value, reference)
             (self.cost, self.deadline, self.hash) = (cost, deadline, hash)
         }
+
+        /// Returns the value that it had.
+        @inlinable
+        mutating func setValue(_ new: consuming Value, cost: Int, deadline: ExpirationDeadline) -> Value? {
+            (self.cost, self.deadline) = (cost, deadline)
+            return exchange(&value, with: new)
+        }
     }
 
     /// What left the table.
@@ -68,7 +75,7 @@ struct MemoryTable<Key: Hashable & Sendable, Value: Sendable>: Sendable {
     /// The number of references at which dead ones are removed.
     @usableFromInline var sweepCount = Self.minimumSweepCount
 
-    static var minimumSweepCount: Int { 64 }
+    @inlinable static var minimumSweepCount: Int { 64 }
 
     init(limits: MemoryLimits, expirationExtension: ExpirationExtension) {
         self.limits = limits
@@ -146,21 +153,26 @@ struct MemoryTable<Key: Hashable & Sendable, Value: Sendable>: Sendable {
     /// A value that the limits do not admit leaves a reference if it is alive elsewhere.
     @inlinable
     mutating func store(
-        _ new: consuming Entry, at position: Int32, now: Int64, revival: Revival?
+        _ value: Value, for key: Key, hash: UInt32, cost: Int, deadline: ExpirationDeadline, at position: Int32,
+        now: Int64, revival: @autoclosure () -> Revival?
     ) -> (isStored: Bool, displaced: Displaced?) {
-        if limits.admit(cost: new.cost) {
-            statistics.insertions &+= 1
-            if position >= 0 { return (true, Displaced(key: nil, value: replace(position, by: new, at: now))) }
-            countIn(add(new), at: now)
-            return (true, nil)
+        guard limits.admit(cost: cost) else {
+            let displaced = position >= 0 ? remove(position) : nil
+            var copy = value
+            if let reference = revival()?.makeReference(&copy) {
+                _ = add(
+                    Entry(key: key, value: nil, reference: reference, cost: cost, deadline: deadline, hash: hash))
+                referenceCount &+= 1
+            }
+            return (false, displaced)
         }
-        let displaced = position >= 0 ? remove(position) : nil
-        if var value = new.value, let reference = revival?.makeReference(&value) {
-            (new.value, new.reference) = (nil, reference)
-            _ = add(new)
-            referenceCount &+= 1
+        statistics.insertions &+= 1
+        if position >= 0 {
+            let old = replace(position, by: value, cost: cost, deadline: deadline, at: now)
+            return (true, Displaced(key: nil, value: old))
         }
-        return (false, displaced)
+        countIn(add(Entry(key: key, value: value, cost: cost, deadline: deadline, hash: hash)), at: now)
+        return (true, nil)
     }
 
     /// Adds an entry for a new key, and returns its position.
@@ -181,19 +193,18 @@ struct MemoryTable<Key: Hashable & Sendable, Value: Sendable>: Sendable {
 
     /// Gives an entry another value, and makes it the newest; returns the value that it had.
     @inlinable
-    mutating func replace(_ position: Int32, by new: Entry, at now: Int64) -> Value? {
-        let old = exchange(&entries[Int(position)].value, with: new.value)
-        if old != nil {
-            totalCost &-= entries[Int(position)].cost
-            count &-= 1
-            order.remove(position)
-        } else {
-            entries[Int(position)].reference = nil
-            referenceCount &-= 1
+    mutating func replace(
+        _ position: Int32, by value: Value, cost: Int, deadline: ExpirationDeadline, at now: Int64
+    ) -> Value? {
+        let oldCost = entries[Int(position)].cost
+        guard let old = entries[Int(position)].setValue(value, cost: cost, deadline: deadline) else {
+            dropReference(position)
+            countIn(position, at: now)
+            return nil
         }
-        entries[Int(position)].cost = new.cost
-        entries[Int(position)].deadline = new.deadline
-        countIn(position, at: now)
+        earliestDeadline = min(earliestDeadline, deadline.time)
+        totalCost &+= cost &- oldCost
+        order.moveToEnd(position, at: now)
         return old
     }
 
@@ -210,11 +221,14 @@ struct MemoryTable<Key: Hashable & Sendable, Value: Sendable>: Sendable {
     @inlinable
     mutating func remove(_ position: Int32) -> Displaced {
         let value = takeValue(position)
-        if value == nil {
-            entries[Int(position)].reference = nil
-            referenceCount &-= 1
-        }
+        if value == nil { dropReference(position) }
         return Displaced(key: takeKey(position), value: value)
+    }
+
+    @inlinable
+    mutating func dropReference(_ position: Int32) {
+        entries[Int(position)].reference = nil
+        referenceCount &-= 1
     }
 
     /// Evicts an entry with a value. A reference is left if the value is alive elsewhere and may be found again.
@@ -307,7 +321,8 @@ struct MemoryTable<Key: Hashable & Sendable, Value: Sendable>: Sendable {
     /// Finishes a look-up of an entry that is not valid: evicts a value that is too old or has expired, and returns the
     /// value if it is alive elsewhere. It is then cached again, if the limits allow.
     @usableFromInline
-    mutating func revive(_ position: Int32, at now: Int64, revival: Revival?) -> (value: Value?, displaced: Displaced?) {
+    mutating func revive(_ position: Int32, at now: Int64, revival: Revival?) -> (value: Value?, displaced: Displaced?)
+    {
         var displaced: Displaced?
         if let cause = evictionCause(position, at: now), entries[Int(position)].value != nil {
             displaced = evict(position, because: cause, revival: revival)
@@ -315,11 +330,8 @@ struct MemoryTable<Key: Hashable & Sendable, Value: Sendable>: Sendable {
             if entries[Int(position)].key == nil { return (nil, displaced) }
         }
         guard let value = livingValue(position, at: now, revival: revival) else { return (nil, remove(position)) }
-        if limits.admit(cost: entries[Int(position)].cost) {
-            var entry = entries[Int(position)]
-            entry.value = value
-            _ = replace(position, by: entry, at: now)
-        }
+        let (cost, deadline) = (entries[Int(position)].cost, entries[Int(position)].deadline)
+        if limits.admit(cost: cost) { _ = replace(position, by: value, cost: cost, deadline: deadline, at: now) }
         return (value, displaced)
     }
 
@@ -339,17 +351,15 @@ struct MemoryTable<Key: Hashable & Sendable, Value: Sendable>: Sendable {
     ///
     /// - Returns: values to release without the lock, including living ones, since this may hold their last reference.
     @inlinable
-    mutating func sweepReferencesIfNeeded() -> [Displaced] { referenceCount < sweepCount ? [] : sweepReferences() }
-
-    @usableFromInline
     mutating func sweepReferences() -> [Displaced] {
+        guard referenceCount >= sweepCount else { return [] }
         var displaced: [Displaced] = []
         for position in entries.indices {
             guard let reference = entries[position].reference else { continue }
             let value = reference.value
             displaced.append(value == nil ? remove(Int32(position)) : Displaced(key: nil, value: value))
         }
-        // Each sweep reads all entries, so that half as many evictions pay for it.
+        // A sweep reads all entries, so it waits for half as many evictions.
         sweepCount = max(Self.minimumSweepCount, 2 * referenceCount, entries.count / 2)
         return displaced
     }
@@ -357,48 +367,3 @@ struct MemoryTable<Key: Hashable & Sendable, Value: Sendable>: Sendable {
 
 @usableFromInline
 func haveSameBytes(_ first: String, _ second: String) -> Bool { first.hasSameBytes(as: second) }
-
-/// The limits of a ``MemoryCache``.
-@usableFromInline
-struct MemoryLimits: Sendable {
-    /// At most half of the range, so that the total and one more entry never overflow.
-    @usableFromInline var cost: Int { didSet { cost = Self.clampedCost(cost) } }
-    @usableFromInline var count: Int { didSet { count = max(0, count) } }
-    @usableFromInline var entryCost: Int { didSet { entryCost = Self.clampedCost(entryCost) } }
-    /// How long an entry is kept without being used, in nanoseconds; `.max` for no limit.
-    @usableFromInline var age: Int64
-
-    init(cost: Int, count: Int, entryCost: Int, age: Int64) {
-        (self.cost, self.count) = (Self.clampedCost(cost), max(0, count))
-        (self.entryCost, self.age) = (Self.clampedCost(entryCost), age)
-    }
-
-    /// Whether an entry of that cost may be stored.
-    @inlinable
-    func admit(cost: Int) -> Bool { cost <= self.cost && cost <= entryCost }
-
-    /// The goal of evictions after a store.
-    @inlinable var goal: EvictionGoal { EvictionGoal(cost: cost, count: count) }
-
-    private static func clampedCost(_ cost: Int) -> Int { min(max(0, cost), .max / 2) }
-}
-
-/// The goal of evictions: the least recently used entries are evicted while any of these is exceeded.
-@usableFromInline
-struct EvictionGoal: Sendable {
-    /// The maximum total cost of the remaining entries.
-    @usableFromInline var cost: Int
-    /// The maximum number of entries.
-    @usableFromInline var count: Int
-    /// Entries last used at this time or earlier are evicted as well, in nanoseconds on the cache's clock.
-    @usableFromInline var time: Int64
-    /// The cause in the statistics; `nil` for what is exceeded.
-    @usableFromInline var cause: EvictionCause?
-    /// Entries used later stay, whatever is exceeded.
-    @usableFromInline var newestTime = Int64.max
-
-    @inlinable
-    init(cost: Int = .max, count: Int = .max, time: Int64 = .min, cause: EvictionCause? = nil) {
-        (self.cost, self.count, self.time, self.cause) = (cost, count, time, cause)
-    }
-}
