@@ -12,10 +12,10 @@ extension BenchmarkGroup {
     static let memoryCache = BenchmarkGroup(name: "memory-cache") { table in
         print(
             """
-            Budget: 1.5 x for hit, miss and overwrite; two threads at least as fast in total as one. Times are for one operation
-            of whichever thread. A hit reads the clock (24 ns here), which no dictionary does: of Int keys, the cheapest to hash,
-            an overwrite takes up to 1.7 x for it. Two threads are as fast as one where a cache line gets from processor to
-            processor in some 50 ns. Here and now: \(Int(cacheLineTransferTime() / .nanoseconds(1))) ns.
+            Budget: 1.5 x for hit, miss and overwrite. Times are for one operation of whichever thread. A hit reads the clock
+            (24 ns here), which no dictionary does: of Int keys, the cheapest to hash, an operation takes up to 1.7 x for it. Two
+            threads take turns, here as at the dictionary, and what they change gets from processor to processor. Here and now,
+            a cache line takes \(Int(cacheLineTransferTime() / .nanoseconds(1))) ns for that.
             """)
         // QUICK=1 leaves the large tables out.
         for count in getenv("QUICK") == nil ? [20_000, 200_000] : [20_000] {

@@ -216,7 +216,8 @@ extension MemoryCache {
 
     /// Returns the value of an entry that is not valid, if it is alive elsewhere. It is then cached again, if the limits
     /// allow; otherwise, the entry is removed.
-    @usableFromInline
+    @inlinable
+    @inline(never)
     func revive(_ key: Key, hash: UInt32, at now: Int64) -> Value? {
         let (value, deadline, displaced) = update { table -> (Value?, ExpirationDeadline, Table.Displaced?) in
             let position = table.position(of: key, hash: hash)
@@ -274,7 +275,7 @@ extension MemoryCache {
         let (result, swept, isInExcess, isFilledOrEmptied) = table.withLock { table in
             let wasEmpty = table.count == 0
             let result = body(&table)
-            return (result, table.sweepReferences(), table.isInExcess, wasEmpty != (table.count == 0))
+            return (result, table.sweepReferencesIfNeeded(), table.isInExcess, wasEmpty != (table.count == 0))
         }
         release(consume swept)
         if isInExcess { evict() }
@@ -304,7 +305,7 @@ extension MemoryCache {
             let (evicted, swept) = table.withLock { table in
                 let evicted = table.evictOldest(for: goal ?? table.limits.goal, revival: revival)
                 isEmpty = table.count == 0
-                return (evicted, table.sweepReferences())
+                return (evicted, table.sweepReferencesIfNeeded())
             }
             guard let evicted else { break }
             remainingCount &-= 1

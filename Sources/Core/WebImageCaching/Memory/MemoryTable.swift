@@ -320,7 +320,7 @@ struct MemoryTable<Key: Hashable & Sendable, Value: Sendable>: Sendable {
 
     /// Finishes a look-up of an entry that is not valid: evicts a value that is too old or has expired, and returns the
     /// value if it is alive elsewhere. It is then cached again, if the limits allow.
-    @usableFromInline
+    @inlinable
     mutating func revive(_ position: Int32, at now: Int64, revival: Revival?) -> (value: Value?, displaced: Displaced?)
     {
         var displaced: Displaced?
@@ -336,7 +336,7 @@ struct MemoryTable<Key: Hashable & Sendable, Value: Sendable>: Sendable {
     }
 
     /// Returns the value of an entry that is not valid, if it is alive elsewhere and has not expired.
-    @usableFromInline
+    @inlinable
     mutating func livingValue(_ position: Int32, at now: Int64, revival: Revival?) -> Value? {
         guard let revival, !entries[Int(position)].deadline.isPassed(at: now / 1_000) else { return nil }
         if let reference = entries[Int(position)].reference { return reference.value }
@@ -351,8 +351,11 @@ struct MemoryTable<Key: Hashable & Sendable, Value: Sendable>: Sendable {
     ///
     /// - Returns: values to release without the lock, including living ones, since this may hold their last reference.
     @inlinable
+    mutating func sweepReferencesIfNeeded() -> [Displaced] { referenceCount < sweepCount ? [] : sweepReferences() }
+
+    @inlinable
+    @inline(never)
     mutating func sweepReferences() -> [Displaced] {
-        guard referenceCount >= sweepCount else { return [] }
         var displaced: [Displaced] = []
         for position in entries.indices {
             guard let reference = entries[position].reference else { continue }
