@@ -62,7 +62,7 @@ extension StoredGainMap {
 
 extension GainMap {
     /// `nil` for pixels that are no map.
-    fileprivate init?(_ stored: StoredGainMap, _ image: Image, imageSize: PixelSize) throws(WebImageError) {
+    init?(_ stored: StoredGainMap, _ image: Image, imageSize: PixelSize) throws(WebImageError) {
         guard image.pixels.isOpaque,
             let pixels = stored.encoding == .linear ? try stored.metadata.logarithmic(image.pixels) : image.pixels
         else { return nil }
