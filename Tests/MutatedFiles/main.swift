@@ -53,10 +53,12 @@ struct Remains {
 }
 
 func remains() -> Remains {
-    // One may be starting that no image needs any more.
+    // Other threads may be starting one that no image needs any more, letting one rest, or ending one.
     let deadline = ContinuousClock.now + .seconds(10)
-    while isolation.startingCount > 0, ContinuousClock.now < deadline { usleep(1000) }
-    isolation.endIdleProcesses()
+    repeat {
+        isolation.endIdleProcesses()
+        usleep(1000)
+    } while !ChildProcesses.ofThisProcess.isEmpty && ContinuousClock.now < deadline
     PixelBufferPool.shared.removeAll()
     return Remains()
 }

@@ -86,7 +86,7 @@ public final class IsolatedDecoding: Sendable {
     }
 
     /// The state of isolation. If no process has been started, it starts one, to say what the kernel allows, which blocks for some
-    /// 30 ms.
+    /// 20 ms.
     public var blockingStatus: Status {
         var problem: String?
         if pool.latestReport == nil {

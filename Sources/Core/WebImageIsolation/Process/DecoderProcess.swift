@@ -238,7 +238,9 @@ final class DecoderProcess: @unchecked Sendable {
         let byteCount = limits.map { UInt64(max(0, $0.memoryByteCount)) }
         // Long, because a busy machine must not lose processes.
         let milliseconds = Int32(min(10, max(0.001, limit.deadline - Channel.Limit.now)) * 1000)
-        guard cwi_decoder_limit(&process, byteCount ?? .max, seconds ?? .max, milliseconds) else { throw .closed }
+        guard cwi_decoder_limit(&process, byteCount ?? .max, seconds ?? .max, milliseconds) else {
+            throw Channel.Limit.now < limit.deadline ? .closed : .interrupted
+        }
     }
 
     private func channelLimit(_ limit: WaitLimit) -> Channel.Limit {
