@@ -391,7 +391,7 @@ func bytes(of image: Image) -> [UInt8] { image.pixels.withUnsafeBytes { Array($0
             path.arc(
                 center: Point(x: n[0], y: n[1]), radius: n[2], from: .radians(n[3]), to: .radians(n[4]),
                 isClockwise: n[5] > 0)
-            path.curve(to: Point(x: n[6], y: n[7]), control1: Point(x: n[0], y: n[3]), control2: Point(x: 3, y: 3))
+            path.quadraticCurve(to: Point(x: n[6], y: n[7]), control: Point(x: 3, y: 3))
             context.fill(path, with: .color(.black), isEvenOdd: true, mode: mode)
         default:
             if let input = try? Image(size: PointSize(width: 3, height: 2), draw: { $0.fill(with: .color(.white)) }) {

@@ -5,16 +5,18 @@ import WebImageProcessing
 @testable import WebImageDrawing
 
 @Suite(.timeLimit(.minutes(3))) struct PathTests {
-    @Test func beginsWhereItsFirstElementEnds() {
+    @Test func hasACurrentPoint() {
         var path = Path()
-        #expect(path.isEmpty)
+        #expect(path.isEmpty && path.currentPoint == nil)
         path.close()
         #expect(path.isEmpty)
         path.line(to: Point(x: 1, y: 2))
         #expect(path.elements == [.move(to: Point(x: 1, y: 2))])
-        var curve = Path()
-        curve.curve(to: Point(x: 8, y: 5), control1: Point(x: 7, y: 2), control2: Point(x: 8, y: 3))
-        #expect(curve.elements.first == .move(to: Point(x: 7, y: 2)))
+        path.line(to: Point(x: 5, y: 2))
+        path.quadraticCurve(to: Point(x: 8, y: 5), control: Point(x: 8, y: 2))
+        #expect(path.currentPoint == Point(x: 8, y: 5))
+        path.close()
+        #expect(path.currentPoint == Point(x: 1, y: 2))
     }
 
     @Test(arguments: [

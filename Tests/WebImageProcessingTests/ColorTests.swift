@@ -231,9 +231,19 @@ import WebImageTestSupport
     @Test func knowsWhetherItIsTranslucent() throws {
         #expect(try !Image(color: .white).hasAlpha)
         #expect(try Image(color: .clear).hasAlpha)
-        // Its pixels are opaque, but not known to be.
+        // Not known to be opaque, but tested.
         let bytes = [UInt8](repeating: 255, count: 7 * 3 * 4)
-        #expect(Image(pixels: try GeometryFixture.buffer(PixelSize(width: 7, height: 3), bytes)).hasAlpha)
+        let size = PixelSize(width: 7, height: 3)
+        let opaque = Image(pixels: try GeometryFixture.buffer(size, bytes))
+        #expect(opaque.hasAlpha)
+        #expect(!opaque.hasTranslucentPixels)
+        for alpha in [3, 27, 83] {
+            var other = bytes
+            other[alpha] = 254
+            #expect(Image(pixels: try GeometryFixture.buffer(size, other)).hasTranslucentPixels)
+        }
+        let colored = try Image(color: .white)
+        #expect(!colored.hasTranslucentPixels)
     }
 
     @Test(arguments: [0, -1, .nan, .infinity] as [Double])

@@ -58,7 +58,7 @@ import WebImageCore
                 300, 100, square: PixelRect(x: left, y: 30, width: 40, height: 40), color)
             let rect = try AttentionCrop(image.pixels).rect(of: PixelSize(width: 100, height: 100))
             #expect(rect.size == PixelSize(width: 100, height: 100))
-            #expect(rect.x <= left && rect.x + 100 >= left + 40, "\(rect.text) for \(left)")
+            #expect(rect.x <= left && rect.x + 100 >= left + 40, "\(rect) for \(left)")
         }
     }
 
@@ -68,7 +68,7 @@ import WebImageCore
             .blend(try flat(40, 40, [90, 90, 90, 255]), id: "gray", x: 240, y: 30)
         ])
         let rect = try AttentionCrop(image.pixels).rect(of: PixelSize(width: 100, height: 100))
-        #expect(rect.x <= 20, "\(rect.text)")
+        #expect(rect.x <= 20, "\(rect)")
     }
 
     @Test func smartCropsOfPlainImagesAreCentered() throws {

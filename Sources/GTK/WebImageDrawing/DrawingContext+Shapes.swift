@@ -23,7 +23,7 @@ extension DrawingContext {
     }
 
     /// Fills the whole clip region.
-    package func fill(with paint: Paint, mode: BlendMode = .sourceOver) {
+    public func fill(with paint: Paint, mode: BlendMode = .sourceOver) {
         guard isIntact, set(paint) else { return }
         cairo_set_operator(cairo, mode.cairoOperator)
         cairo_paint(cairo)

@@ -24,9 +24,9 @@ public struct DrawingContext: ~Copyable {
     let cairo: OpaquePointer
     private let state: State
     /// The size of the image, in points.
-    package let size: PointSize
+    public let size: PointSize
     /// Pixels per point.
-    package let scale: Double
+    public let scale: Double
 
     init(cairo: OpaquePointer, size: PointSize, scale: Double) {
         self.cairo = cairo
@@ -47,14 +47,14 @@ public struct DrawingContext: ~Copyable {
     // MARK: State
 
     /// Saves the transform and clip until ``restore()``.
-    package func save() {
+    public func save() {
         guard isIntact else { return }
         state.depth += 1
         cairo_save(cairo)
     }
 
     /// Restores the transform and clip of the last ``save()``.
-    package func restore() {
+    public func restore() {
         guard isIntact else { return }
         guard state.depth > 0 else {
             return fail(.drawing(.failed("a drawing state was restored that had not been saved")))
@@ -174,7 +174,7 @@ extension DrawingContext {
     }
 
     /// Draws an image at its size in points.
-    package func draw(_ image: Image, at point: Point, mode: BlendMode = .sourceOver, alpha: Double = 1) {
+    public func draw(_ image: Image, at point: Point, mode: BlendMode = .sourceOver, alpha: Double = 1) {
         let size = image.size
         draw(
             image, in: PointRect(x: point.x, y: point.y, width: size.width, height: size.height), mode: mode,

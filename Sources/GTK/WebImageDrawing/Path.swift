@@ -24,7 +24,8 @@ public struct Path: Sendable, Equatable {
     /// Creates an empty path.
     public init() {}
 
-    package var isEmpty: Bool { elements.isEmpty }
+    /// Whether the path has no elements.
+    public var isEmpty: Bool { elements.isEmpty }
 
     /// Starts a figure at `point`.
     public mutating func move(to point: Point) { elements.append(.move(to: point)) }
@@ -40,13 +41,34 @@ public struct Path: Sendable, Equatable {
         elements.append(.curve(to: point, control1: control1, control2: control2))
     }
 
+    /// Adds a quadratic Bézier curve, as used in fonts and SVG.
+    public mutating func quadraticCurve(to point: Point, control: Point) {
+        let start = currentPoint ?? control
+        func toControl(_ end: Point) -> Point {
+            Point(x: end.x + (control.x - end.x) * 2 / 3, y: end.y + (control.y - end.y) * 2 / 3)
+        }
+        curve(to: point, control1: toControl(start), control2: toControl(point))
+    }
+
     /// Adds a line to the start of the figure and joins both ends.
     public mutating func close() {
         if !elements.isEmpty { elements.append(.close) }
     }
 
     /// Appends another path.
-    package mutating func append(_ other: Path) { elements += other.elements }
+    public mutating func append(_ other: Path) { elements += other.elements }
+
+    /// The current position; `nil` for an empty path.
+    public var currentPoint: Point? {
+        for (index, element) in elements.enumerated().reversed() {
+            switch element {
+            case .move(let point), .line(let point), .curve(let point, _, _): return point
+            case .close:
+                for case .move(let start) in elements[..<index].reversed() { return start }
+            }
+        }
+        return nil
+    }
 }
 
 extension Path {
@@ -94,7 +116,7 @@ extension Path {
     }
 
     /// Creates a closed polygon.
-    package init(polygon points: [Point]) {
+    public init(polygon points: [Point]) {
         self.init()
         for point in points { line(to: point) }
         close()
@@ -170,9 +192,9 @@ extension Path: ProcessorParameter {
 /// ```
 public struct Point: Sendable, Equatable {
     /// The distance from the left edge.
-    package var x: Double
+    public var x: Double
     /// The distance from the top edge.
-    package var y: Double
+    public var y: Double
 
     /// Creates a point.
     public init(x: Double, y: Double) {

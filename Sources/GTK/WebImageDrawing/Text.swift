@@ -42,7 +42,8 @@ public struct StyledText: Sendable {
     let color: Color
     let alignment: Alignment
     let wrappingWidth: Double?
-    package var lineLimit: Int?
+    /// The maximum number of lines; `nil` for no limit.
+    public var lineLimit: Int?
 
     /// Creates a text.
     ///

@@ -78,18 +78,19 @@ public import CWebImageShumate
     // MARK: Location
 
     /// The latitude in degrees north of the equator, limited to 85.05° on both sides.
-    package var latitude: Double {
+    public var latitude: Double {
         get { shumate_location_get_latitude(ObjectPointer(marker).opaque) }
         set { setLocation(latitude: newValue, longitude: longitude) }
     }
 
     /// The longitude in degrees east of Greenwich, limited to −180 and 180.
-    package var longitude: Double {
+    public var longitude: Double {
         get { shumate_location_get_longitude(ObjectPointer(marker).opaque) }
         set { setLocation(latitude: latitude, longitude: newValue) }
     }
 
-    package func setLocation(latitude: Double, longitude: Double) {
+    /// Moves the marker: ``latitude`` and ``longitude`` at once, in degrees.
+    public func setLocation(latitude: Double, longitude: Double) {
         shumate_location_set_location(ObjectPointer(marker).opaque, latitude, longitude)
     }
 
@@ -103,7 +104,7 @@ public import CWebImageShumate
     public var highlighted: ImageSlot { picture.highlighted }
 
     /// Highlights the marker regardless of its state.
-    package var isHighlighted = false {
+    public var isHighlighted = false {
         didSet { updateHighlight() }
     }
 
@@ -133,7 +134,7 @@ public import CWebImageShumate
     }
 
     /// Called after the user or the program selected or deselected the marker.
-    package var onSelectionChange: (@MainActor (_ isSelected: Bool) -> Void)?
+    public var onSelectionChange: (@MainActor (_ isSelected: Bool) -> Void)?
 
     /// - Returns: `false` outside a layer, and if the layer or the marker does not allow selection.
     @discardableResult package func select() -> Bool {

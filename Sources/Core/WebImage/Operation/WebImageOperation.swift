@@ -29,7 +29,7 @@ public final class WebImageOperation: Sendable {
     package var traceReader: LoadTraceReader { LoadTraceReader(recorder: recorder, start: start) }
 
     /// The time since the start, in seconds.
-    package var elapsedSeconds: Double { (BootTime.now - start).inExactSeconds }
+    public var elapsedSeconds: Double { (BootTime.now - start).inExactSeconds }
 
     let recorder = TraceRecorder()
     private let start = BootTime.now
@@ -173,7 +173,7 @@ public final class WebImageOperation: Sendable {
     }
 
     /// The result; `nil` before the end.
-    package var result: Result<WebImageResponse, WebImageError>? { storage.withLock { $0.result } }
+    public var result: Result<WebImageResponse, WebImageError>? { storage.withLock { $0.result } }
 
     /// Whether the load has ended, so that the completion has been called or is being called.
     public var isFinished: Bool { storage.withLock { $0.isEnded } }

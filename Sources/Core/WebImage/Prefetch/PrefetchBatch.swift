@@ -49,7 +49,7 @@ public final class PrefetchBatch: Sendable {
     }
 
     /// The current progress.
-    package var progress: PrefetchProgress { state.withLock { $0.progress } }
+    public var progress: PrefetchProgress { state.withLock { $0.progress } }
 
     /// Cancels what is not loaded yet. It counts as failed, and the completion is called.
     public func cancel() {
@@ -145,12 +145,12 @@ public struct PrefetchProgress: Sendable, Hashable {
     /// The number of images that failed or were cancelled.
     public var failed = 0
     /// Whether the batch was cancelled.
-    package var isCancelled = false
+    public var isCancelled = false
 
     package init(total: Int) { self.total = total }
 
     /// The number of images that were loaded, skipped or failed.
-    package var finished: Int { loaded + skipped + failed }
+    public var finished: Int { loaded + skipped + failed }
     /// Whether no images remain.
-    package var isFinished: Bool { finished == total }
+    public var isFinished: Bool { finished == total }
 }

@@ -28,7 +28,7 @@ public struct ImageCacheKey: Sendable, Hashable, CustomStringConvertible {
     }
 
     /// The key of the original bytes.
-    package var original: ImageCacheKey { ImageCacheKey(source: source) }
+    public var original: ImageCacheKey { ImageCacheKey(source: source) }
 
     /// Compares bytes.
     public static func == (first: ImageCacheKey, second: ImageCacheKey) -> Bool {

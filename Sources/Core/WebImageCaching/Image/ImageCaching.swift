@@ -173,7 +173,7 @@ public struct ImageCacheResult: Sendable {
     /// The attributes stored with the bytes.
     public var attributes: DiskCache.Attributes
     /// When the bytes were stored, if known.
-    package var created: Date?
+    public var created: Date?
 
     /// Creates a result.
     public init(

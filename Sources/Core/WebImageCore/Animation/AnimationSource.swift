@@ -75,7 +75,7 @@ public struct AnimationFrame: Codable, Sendable, Hashable {
     /// How long the frame is shown, in seconds. As in browsers, 0.1 for a file that specifies 0.01 or less.
     public var duration: Double
     /// Whether the frame can be decoded without earlier frames.
-    package var isKeyframe: Bool
+    public var isKeyframe: Bool
 
     /// Creates a description of a frame.
     public init(duration: Double, isKeyframe: Bool) {

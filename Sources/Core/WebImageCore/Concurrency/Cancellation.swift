@@ -35,7 +35,7 @@ public final class Cancellation: Sendable {
     }
 
     /// Whether ``cancel()`` was called.
-    package var isCancelled: Bool {
+    public var isCancelled: Bool {
         onPoll?(self)
         return flag.load(ordering: .relaxed) || parent?.isCancelled == true
     }

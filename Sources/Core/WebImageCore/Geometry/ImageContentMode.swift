@@ -27,7 +27,7 @@ public enum ImageContentMode: Sendable, CaseIterable {
     case bottomRight
 
     /// Returns the rectangle of an image of `size` placed in `rect`, in the same units. It may extend beyond `rect`.
-    package func rect(of size: PointSize, in rect: PointRect) -> PointRect {
+    public func rect(of size: PointSize, in rect: PointRect) -> PointRect {
         let factor: (x: Double, y: Double)
         switch self {
         case .scaleToFill:

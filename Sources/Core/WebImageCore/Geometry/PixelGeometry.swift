@@ -25,7 +25,7 @@ public struct PixelSize: Codable, Sendable, Hashable, CustomStringConvertible {
     }
 
     /// The size with width and height exchanged.
-    package var transposed: PixelSize { PixelSize(width: height, height: width) }
+    public var transposed: PixelSize { PixelSize(width: height, height: width) }
 
     /// For example `640×480`.
     public var description: String { "\(width)×\(height)" }
@@ -70,5 +70,5 @@ public struct PixelRect: Codable, Sendable, Hashable {
     }
 
     /// For example `640×480 at (10, 20)`.
-    package var text: String { "\(size) at (\(x), \(y))" }
+    var text: String { "\(size) at (\(x), \(y))" }
 }

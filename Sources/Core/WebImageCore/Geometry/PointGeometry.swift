@@ -24,13 +24,13 @@ public struct PointSize: Sendable, Hashable {
 /// ```
 public struct PointRect: Sendable, Hashable {
     /// The left edge.
-    package var x: Double
+    public var x: Double
     /// The top edge.
-    package var y: Double
+    public var y: Double
     /// The width in points.
-    package var width: Double
+    public var width: Double
     /// The height in points.
-    package var height: Double
+    public var height: Double
 
     /// Creates a rectangle of `width` by `height` points whose top left corner is at `x`, `y`.
     public init(x: Double, y: Double, width: Double, height: Double) {
@@ -40,7 +40,8 @@ public struct PointRect: Sendable, Hashable {
         self.height = height
     }
 
-    package var size: PointSize { PointSize(width: width, height: height) }
+    /// The width and height.
+    public var size: PointSize { PointSize(width: width, height: height) }
 }
 
 /// Distances in points from the edges of an image inwards; negative distances extend outwards.

@@ -26,7 +26,7 @@ extension ResizeMode {
     ///
     /// - Parameter allowsUpscaling: if `false`, returns `size` where the result would be larger, since thumbnails are
     ///   never enlarged. `stretch` then limits each side separately.
-    package func size(of size: PixelSize, in box: PixelSize, allowsUpscaling: Bool = false) -> PixelSize {
+    public func size(of size: PixelSize, in box: PixelSize, allowsUpscaling: Bool = false) -> PixelSize {
         guard size.width > 0, size.height > 0, box.width > 0 || box.height > 0 else { return size }
         let horizontal = box.width > 0 ? Double(box.width) / Double(size.width) : nil
         let vertical = box.height > 0 ? Double(box.height) / Double(size.height) : nil

@@ -25,9 +25,9 @@ public enum TargetSize: Sendable, Hashable {
 /// of exactly a box's size, use `WebImageRequest(_:filling:)`.
 public struct Thumbnail: Codable, Sendable, Hashable {
     /// The box in pixels, compared with the image after orientation is applied. A side of 0 means no limit.
-    package let size: PixelSize
+    public let size: PixelSize
     /// How the image is fitted to the box.
-    package let mode: ResizeMode
+    public let mode: ResizeMode
 
     /// Creates a box. Fractions of a pixel are rounded up, sides of 0 or less are not limited, and sides longer than
     /// 65,535 pixels, which no image exceeds, are shortened to it.
@@ -54,8 +54,8 @@ public struct Thumbnail: Codable, Sendable, Hashable {
     }
 
     /// Whether a side is limited. An image in an unlimited box is decoded at full size.
-    package var isBounded: Bool { size.width > 0 || size.height > 0 }
+    public var isBounded: Bool { size.width > 0 || size.height > 0 }
 
     /// Returns the size of a thumbnail of an image of `size`, with orientation applied.
-    package func targetSize(of size: PixelSize) -> PixelSize { mode.size(of: size, in: self.size) }
+    public func targetSize(of size: PixelSize) -> PixelSize { mode.size(of: size, in: self.size) }
 }

@@ -13,7 +13,7 @@ public struct MutablePixelBuffer: ~Copyable, Sendable {
     /// The height in pixels.
     package let height: Int
     /// The distance between the beginnings of two rows, in bytes.
-    package let bytesPerRow: Int
+    public let bytesPerRow: Int
 
     private let storage: PixelStorage
 
@@ -50,7 +50,7 @@ public struct MutablePixelBuffer: ~Copyable, Sendable {
     }
 
     /// The width and height.
-    package var size: PixelSize { PixelSize(width: width, height: height) }
+    public var size: PixelSize { PixelSize(width: width, height: height) }
 
     /// Calls `body` with all rows; the pointer is valid until `body` returns.
     public mutating func withUnsafeMutableBytes<Result, Failure: Error>(

@@ -19,7 +19,7 @@ public final class PixelBuffer: Sendable {
     public let isOpaque: Bool
     /// The memory retained, in bytes, which is the cost in caches. A buffer that shares part of another's memory
     /// retains all of it.
-    package let byteCount: Int
+    public let byteCount: Int
 
     let storage: PixelStorage
     /// The distance from the beginning of the memory to the first pixel, in bytes.

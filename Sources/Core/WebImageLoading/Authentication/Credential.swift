@@ -89,12 +89,13 @@ public struct AuthenticationChallenge: Sendable, Equatable {
     public var url: URL
     /// The host of the server or proxy.
     public var host: String
-    package var port: Int
+    /// The port of the server or proxy.
+    public var port: Int
     /// Whether the challenge is from a proxy, not from the server.
     public var isProxy: Bool
     /// The best scheme that is offered: `digest`, else `basic`, else `bearer`. With `basic`, only TLS hides the
     /// password.
-    package var scheme: String
+    public var scheme: String
     /// The server's name for the protected area; `nil` for none.
     public var realm: String?
     /// The number of credentials refused for this load so far.

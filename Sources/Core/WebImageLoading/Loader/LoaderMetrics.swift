@@ -23,7 +23,7 @@ public struct LoaderMetrics: Sendable {
     public package(set) var decodedByteCount: Int64 = 0
     /// The duration of the exchanges, without the time during which the reader paused them. Counts towards
     /// ``LoaderRequest/totalTimeout``.
-    package var activeDuration = Duration.zero
+    public package(set) var activeDuration = Duration.zero
 
     package init() {}
 
@@ -59,22 +59,23 @@ public struct LoaderMetrics: Sendable {
         public package(set) var httpVersion: HTTPVersion?
         /// The address of the server, or of a proxy; `nil` if no connection was established.
         public package(set) var remoteAddress: String?
-        package var remotePort: Int?
+        /// The port of the server, or of a proxy; `nil` if no connection was established.
+        public package(set) var remotePort: Int?
         /// The size of the response's head in bytes, decompressed.
-        package var headerByteCount: Int64
+        public package(set) var headerByteCount: Int64
         /// The size of the body in bytes on the wire, that is, before content decoding.
-        package var bodyByteCount: Int64
+        public package(set) var bodyByteCount: Int64
         /// The time from the start of the load to the start of the exchange.
-        package var startDuration = Duration.zero
+        public package(set) var startDuration = Duration.zero
         /// The header fields of the response as received, in order.
         public package(set) var responseHeaders: [HTTPField] = []
         /// The encryption of the connection; `nil` without TLS, and if libcurl's TLS library does not tell.
-        package var security: Security?
+        public package(set) var security: Security?
         var sentFields: [HTTPField] = []
 
         /// The header fields of the request, without those that libcurl adds itself. Values that identify the user,
         /// such as credentials and cookies, are replaced by an ellipsis.
-        package var requestHeaders: [HTTPField] {
+        public var requestHeaders: [HTTPField] {
             sentFields.map { field in
                 Self.secretNames.contains(field.name.lowercased()) ? HTTPField(name: field.name, value: "…") : field
             }
@@ -84,13 +85,13 @@ public struct LoaderMetrics: Sendable {
     }
 
     /// The encryption of a connection.
-    package struct Security: Sendable, Equatable {
+    public struct Security: Sendable, Equatable {
         /// The version of TLS, such as `TLSv1.3`.
-        package var version: String
+        public package(set) var version: String
         /// The cipher suite, such as `TLS_AES_256_GCM_SHA384`.
-        package var cipher: String
+        public package(set) var cipher: String
         /// The server's certificate; `nil` if it is unknown.
-        package var certificate: Certificate?
+        public package(set) var certificate: Certificate?
 
         package init(version: String, cipher: String, certificate: Certificate? = nil) {
             self.version = version
@@ -100,12 +101,13 @@ public struct LoaderMetrics: Sendable {
     }
 
     /// A certificate.
-    package struct Certificate: Sendable, Equatable {
+    public struct Certificate: Sendable, Equatable {
         /// The common name or organization of the server.
-        package var subject: String
+        public package(set) var subject: String
         /// The common name or organization of the authority.
-        package var issuer: String
-        package var expires: Date
+        public package(set) var issuer: String
+        /// The last moment at which it is valid.
+        public package(set) var expires: Date
 
         package init(subject: String, issuer: String, expires: Date) {
             self.subject = subject

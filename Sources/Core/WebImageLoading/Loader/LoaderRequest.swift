@@ -84,7 +84,7 @@ extension LoaderRequest {
     /// An HTTP method (RFC 9110, 9). Loaders that do not use HTTP support only ``get`` and ``head``.
     public struct Method: Sendable, Hashable {
         /// The name as it is sent.
-        package let name: String
+        public let name: String
 
         /// Creates a method from its name; `nil` if that is not a token, and for `CONNECT`, which asks a proxy for a
         /// tunnel. Case matters: `get` is not `GET`.
@@ -102,22 +102,22 @@ extension LoaderRequest {
         /// Lets the resource process the body.
         public static let post = Self(known: "POST")
         /// Replaces the resource with the body.
-        package static let put = Self(known: "PUT")
+        public static let put = Self(known: "PUT")
         /// Modifies the resource as described by the body (RFC 5789).
-        package static let patch = Self(known: "PATCH")
+        public static let patch = Self(known: "PATCH")
         /// Deletes the resource.
-        package static let delete = Self(known: "DELETE")
+        public static let delete = Self(known: "DELETE")
         /// Requests the communication options of the resource.
-        package static let options = Self(known: "OPTIONS")
+        public static let options = Self(known: "OPTIONS")
         /// Returns the request as the server received it.
-        package static let trace = Self(known: "TRACE")
+        public static let trace = Self(known: "TRACE")
 
         /// Whether the method changes nothing on the server (9.2.1).
-        package var isSafe: Bool { [.get, .head, .options, .trace].contains(self) }
+        public var isSafe: Bool { [.get, .head, .options, .trace].contains(self) }
 
         /// Whether repeating the request has the same effect as sending it once (9.2.2), so that a failed request can
         /// be sent again.
-        package var isIdempotent: Bool { isSafe || [.put, .delete].contains(self) }
+        public var isIdempotent: Bool { isSafe || [.put, .delete].contains(self) }
 
         /// Whether a body has no meaning with the method.
         var forbidsBody: Bool { [.get, .head, .trace].contains(self) }

@@ -45,7 +45,7 @@ public struct LoaderResponse: Sendable {
     }
 
     /// Returns the value of the last field with that name, in any case.
-    package func headerValue(_ name: String) -> String? {
+    public func headerValue(_ name: String) -> String? {
         headers.last { $0.isNamed(name) }?.value
     }
 }

@@ -71,18 +71,18 @@ public struct RetryFailure: Sendable {
 /// ```
 public struct RetryPolicy: RetryStrategy {
     /// The largest number of attempts for one URL, including the first; 1 never tries again.
-    package var maximumAttempts: Int
+    public var maximumAttempts: Int
     /// The longest wait after the first attempt.
-    package var initialBackoff: Duration
+    public var initialBackoff: Duration
     /// The factor by which the longest wait grows with each attempt; 2 by default.
-    package var backoffFactor = 2.0
+    public var backoffFactor = 2.0
     /// The limit of the longest wait.
-    package var maximumBackoff: Duration
+    public var maximumBackoff: Duration
     /// The longest Retry-After that is respected; 60 s by default. After a longer one there is no further attempt,
     /// because an earlier one would add to the server's load.
-    package var maximumRetryAfter: Duration = .seconds(60)
+    public var maximumRetryAfter: Duration = .seconds(60)
     /// No attempt starts later than this after the first one, alternative URLs included.
-    package var timeLimit: Duration?
+    public var timeLimit: Duration?
 
     /// Creates a policy.
     ///

@@ -105,5 +105,5 @@ extension ImageProcessor {
     ///
     /// - Parameter deviation: its standard deviation in points; below 0.2, and as long as no other pixel has a fifth of the center's weight,
     ///   nothing changes.
-    package static func gaussianBlur(deviation: Double) -> Self { Self(GaussianBlurProcessor(deviation: deviation)) }
+    public static func gaussianBlur(deviation: Double) -> Self { Self(GaussianBlurProcessor(deviation: deviation)) }
 }

@@ -61,5 +61,5 @@ extension ImageProcessor {
     /// Shows squares of one color in place of pixels.
     ///
     /// - Parameter side: of a square, in points; 0 and 1 change nothing.
-    package static func pixelate(side: Int) -> Self { Self(PixelateProcessor(side: side)) }
+    public static func pixelate(side: Int) -> Self { Self(PixelateProcessor(side: side)) }
 }

@@ -131,5 +131,5 @@ extension ImageProcessor {
     /// Sharpens edges.
     ///
     /// - Parameter deviation: how wide edges are, as the standard deviation of a Gaussian in points; 0 changes nothing.
-    package static func sharpen(deviation: Double) -> Self { Self(SharpenProcessor(deviation: deviation)) }
+    public static func sharpen(deviation: Double) -> Self { Self(SharpenProcessor(deviation: deviation)) }
 }

@@ -26,7 +26,7 @@ extension Image {
     }
 
     /// Returns the mean of the pixels in a rectangle, cropped to the image; `nil` if it is outside.
-    package func averageColor(in rect: PixelRect) -> Color? {
+    public func averageColor(in rect: PixelRect) -> Color? {
         guard let area = rect.clamped(to: pixels.size) else { return nil }
         var sum = SIMD4<UInt64>()
         for y in area.y..<area.y + area.height {
@@ -40,7 +40,13 @@ extension Image {
     }
 
     /// Whether pixels may be translucent. Takes no time.
-    package var hasAlpha: Bool { !pixels.isOpaque }
+    public var hasAlpha: Bool { !pixels.isOpaque }
+
+    /// Whether a pixel is translucent. Reads all pixels of an image that is not known to be opaque.
+    public var hasTranslucentPixels: Bool {
+        guard !pixels.isOpaque else { return false }
+        return (0..<pixels.height).contains { !cwi_is_opaque(pixels.row($0), pixels.width) }
+    }
 
     /// Returns the most frequent color, counting similar ones together; `nil` if every pixel is clear. It is opaque and
     /// deterministic.

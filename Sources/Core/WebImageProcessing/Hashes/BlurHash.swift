@@ -30,10 +30,10 @@ public struct BlurHash: Sendable, Hashable {
     }
 
     /// The number of waves across and down, 1 to 9 each.
-    package var components: (x: Int, y: Int) { Self.components(of: digits) }
+    public var components: (x: Int, y: Int) { Self.components(of: digits) }
 
     /// The image's average color, opaque. It is stored without loss.
-    package var averageColor: Color {
+    public var averageColor: Color {
         let bytes = averageBytes
         return Color(red: Double(bytes.x) / 255, green: Double(bytes.y) / 255, blue: Double(bytes.z) / 255)
     }

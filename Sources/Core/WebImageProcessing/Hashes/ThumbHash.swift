@@ -15,7 +15,7 @@ public import WebImageCore
 /// Compatible with evanw.github.io/thumbhash.
 public struct ThumbHash: Sendable, Hashable {
     /// The bytes of the hash.
-    package let bytes: [UInt8]
+    public let bytes: [UInt8]
     private let layout: ThumbHashLayout
 
     /// Parses a hash in base64, also in the URL-safe alphabet and without padding.
@@ -32,7 +32,7 @@ public struct ThumbHash: Sendable, Hashable {
     /// Parses a hash.
     ///
     /// - Throws: ``WebImageError/decoding(format:reason:url:)``.
-    package init(bytes: [UInt8]) throws(WebImageError) {
+    public init(bytes: [UInt8]) throws(WebImageError) {
         do throws(PlaceholderHashFailure) {
             try self.init(checking: bytes)
         } catch {
@@ -54,12 +54,13 @@ public struct ThumbHash: Sendable, Hashable {
     public var base64: String { Data(bytes).base64EncodedString() }
 
     /// Whether the image has transparent pixels.
-    package var hasAlpha: Bool { layout.hasAlpha }
+    public var hasAlpha: Bool { layout.hasAlpha }
 
     /// The width divided by the height, approximately: from 1/7 to 7.
-    package var aspectRatio: Double { layout.aspectRatio }
+    public var aspectRatio: Double { layout.aspectRatio }
 
-    package var averageColor: Color {
+    /// The average color of the image, with its transparency.
+    public var averageColor: Color {
         let average = coefficients.average
         return Self.color(luminance: average.luminance, yellow: average.yellow, red: average.red, alpha: average.alpha)
     }
