@@ -168,7 +168,10 @@ var targets: [Target] = [
         ]),
     // The help and the manual pages of programs.
     library("CommandReference", ["WebImageCore"]),
-    program("WebImageCLI", ["WebImage", "WebImageShared", "WebImageIsolation", "CommandReference", "CWebImageGLib"]),
+    .executableTarget(
+        name: "WebImageCLI",
+        dependencies: ["WebImage", "WebImageShared", "WebImageIsolation", "CommandReference", "CWebImageGLib"],
+        packageAccess: false, swiftSettings: settings),
     .target(
         name: "WebImageTestSupport", dependencies: ["WebImageCore", "WebImageCaching"],
         path: "Tests/WebImageTestSupport",

@@ -99,6 +99,22 @@ import WebImageTestSupport
         #expect(map == nil)
     }
 
+    @Test(
+        arguments: [
+            ([], ImageFormat.jpeg, PixelSize(width: 16, height: 12)),
+            ([.crop(toPixels: PixelRect(x: 16, y: 8, width: 32, height: 24))], .jpeg, PixelSize(width: 8, height: 6)),
+            ([.blur(radius: 2)], .jpeg, nil), ([], .png, nil),
+        ] as [([ImageProcessor], ImageFormat, PixelSize?)])
+    func anEncodedImageHasTheMapOfItsFile(
+        processors: [ImageProcessor], format: ImageFormat, size: PixelSize?
+    ) throws {
+        let (registry, file) = (CodecRegistry(), try GainMapFiles.ultraHDR())
+        let made = try registry.encode(
+            registry.decode(file), processedBy: processors, withGainMapOf: file, as: format)
+        let map = try registry.gainMap(of: made, registry.info(of: made), options: DecodingOptions())
+        #expect(map?.pixels.size == size)
+    }
+
     /// The largest difference of a component, not counting pixels at the edge.
     private func difference(_ first: PixelBuffer, _ second: PixelBuffer, margin: Int = 0) -> Int {
         guard first.size == second.size else { return .max }

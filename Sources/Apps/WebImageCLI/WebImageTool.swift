@@ -29,11 +29,11 @@ struct WebImageTool {
     }
 
     /// The arguments as bytes, since a file may have a name that is not UTF-8.
-    private static var arguments: [ByteString] {
-        (1..<max(1, Int(CommandLine.argc))).compactMap { CommandLine.unsafeArgv[$0].map { ByteString(cString: $0) } }
+    private static var arguments: [SystemString] {
+        (1..<max(1, Int(CommandLine.argc))).compactMap { CommandLine.unsafeArgv[$0].map { SystemString(cString: $0) } }
     }
 
-    private static func run(_ arguments: [ByteString]) async -> ExitStatus {
+    private static func run(_ arguments: [SystemString]) async -> ExitStatus {
         let console = Console.standard
         do throws(ArgumentError) {
             switch arguments.first?.description {

@@ -148,10 +148,10 @@ public final class CodecRegistry: Sendable {
 
     /// The formats that can be decoded, in the order in which decoders are tried. Of the built-in formats, the one that
     /// compresses best comes first.
-    package var readableFormats: [ImageFormat] { Self.formats(of: decoders) }
+    public var readableFormats: [ImageFormat] { Self.formats(of: decoders) }
 
     /// The formats that can be encoded, those registered first at the beginning.
-    package var writableFormats: [ImageFormat] {
+    public var writableFormats: [ImageFormat] {
         var seen: Set<ImageFormat> = []
         return encoders.map(\.format).filter { seen.insert($0).inserted }
     }
@@ -167,15 +167,15 @@ public final class CodecRegistry: Sendable {
 
     // MARK: - Decoding
 
-    /// Reads size, orientation and frames of `data` without decoding pixels.
+    /// Reads size, orientation and frames of `data` without decoding pixels. Blocks the calling thread.
     ///
+    /// - Parameters:
+    ///   - limits: those on time and memory, which decoder processes keep.
+    ///   - cancellation: ends the work of a decoder process; `nil`, the default, for none.
     /// - Throws: ``WebImageError/unrecognizedFormat(contentType:leadingBytes:url:)``,
     ///   ``WebImageError/decoding(format:reason:url:)``.
-    public func info(of data: Data) throws(WebImageError) -> ImageInfo { try info(of: data, limits: .default) }
-
-    /// Reads the same within the limits on time and memory of a decoder process, until it is cancelled.
-    package func info(
-        of data: Data, limits: DecodingLimits, cancellation: Cancellation? = nil
+    public func info(
+        of data: Data, limits: DecodingLimits = .default, cancellation: Cancellation? = nil
     ) throws(WebImageError) -> ImageInfo {
         try firstResult(for: data) { (decoder, _) throws(WebImageError) in
             try decoder.limited(to: limits, cancellation: cancellation).info(of: data)
@@ -183,16 +183,14 @@ public final class CodecRegistry: Sendable {
     }
 
     /// Reads the EXIF and XMP of `data`, as they are stored; without both for a format that has none, or whose decoder
-    /// is not of this package.
+    /// is not of this package. Blocks the calling thread.
     ///
-    /// - Throws: the errors of ``info(of:)``.
-    public func metadata(of data: Data) throws(WebImageError) -> ImageMetadata {
-        try metadata(of: data, limits: .default)
-    }
-
-    /// Reads the same within the limits on time and memory of a decoder process, until it is cancelled.
-    package func metadata(
-        of data: Data, limits: DecodingLimits, cancellation: Cancellation? = nil
+    /// - Parameters:
+    ///   - limits: those on time and memory, which decoder processes keep.
+    ///   - cancellation: ends the work of a decoder process; `nil`, the default, for none.
+    /// - Throws: the errors of ``info(of:limits:cancellation:)``.
+    public func metadata(
+        of data: Data, limits: DecodingLimits = .default, cancellation: Cancellation? = nil
     ) throws(WebImageError) -> ImageMetadata {
         try firstResult(for: data) { (decoder, _) throws(WebImageError) in
             let decoder = decoder.limited(to: limits, cancellation: cancellation) as? any MetadataDecoder
@@ -203,7 +201,7 @@ public final class CodecRegistry: Sendable {
     /// Returns the embedded color profile; `nil` without one that can be read, and for formats whose decoder has no
     /// ``ProfileDecoder``.
     ///
-    /// - Throws: the errors of ``info(of:)``.
+    /// - Throws: the errors of ``info(of:limits:cancellation:)``.
     package func colorProfile(
         of data: Data, limits: DecodingLimits = .default
     ) throws(WebImageError) -> ColorProfile? {
@@ -213,10 +211,10 @@ public final class CodecRegistry: Sendable {
     }
 
     /// Returns the profile whose colors an image has that was decoded with ``DecodingOptions/keepsColors``; `nil` for
-    /// sRGB.
+    /// sRGB. ``EncodingOptions/colorProfile`` writes it into a file.
     ///
-    /// - Throws: the errors of ``info(of:)``.
-    package func keptProfile(
+    /// - Throws: the errors of ``info(of:limits:cancellation:)``.
+    public func keptProfile(
         of data: Data, limits: DecodingLimits = .default
     ) throws(WebImageError) -> ColorProfile? {
         try colorProfile(of: data, limits: limits).flatMap { $0.model == .rgb ? $0 : nil }
@@ -275,7 +273,7 @@ public final class CodecRegistry: Sendable {
     ///
     /// - Throws: ``WebImageError/LimitFailure/pixels(size:limit:)``, and ``WebImageError/decoding(format:reason:url:)``
     ///   if more bytes cannot help.
-    package func probe(_ prefix: Data, limits: DecodingLimits = .default) throws(WebImageError) -> ImageProbe? {
+    public func probe(_ prefix: Data, limits: DecodingLimits = .default) throws(WebImageError) -> ImageProbe? {
         for decoder in contents.candidates.lazy.map(\.decoder) where decoder.canDecode(prefix) {
             do {
                 // Unlike decoding, a decoder without an answer passes the bytes on.
@@ -412,7 +410,7 @@ public final class CodecRegistry: Sendable {
     package func canEncode(_ format: ImageFormat) -> Bool { (try? encoder(for: format)).map(Self.isAvailable) == true }
 
     /// Whether animations can be encoded as `format`.
-    package func canEncodeAnimation(as format: ImageFormat) -> Bool {
+    public func canEncodeAnimation(as format: ImageFormat) -> Bool {
         (try? encoder(for: format)) is any AnimationEncoder && canEncode(format)
     }
 

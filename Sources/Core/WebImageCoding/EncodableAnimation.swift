@@ -14,7 +14,7 @@ public struct EncodableAnimation: Sendable {
     package var frames: [Frame]
     /// How often it plays; 0, the default, or less means forever. Clamped to what the format supports (65,536 in GIF,
     /// 65,535 in WebP, 2,147,483,647 in PNG).
-    package var loopCount: Int
+    public var loopCount: Int
     /// Whether all frames are known to be opaque, besides what ``mayHaveAlpha`` finds out.
     package var isOpaque = false
     /// The box in which every frame is fitted.
@@ -47,7 +47,7 @@ public struct EncodableAnimation: Sendable {
     }
 
     /// Creates an animation with all frames, durations and plays of `animation`.
-    package init(_ animation: any AnimationSource) {
+    public init(_ animation: any AnimationSource) {
         self.init(loopCount: animation.loopCount)
         append(contentsOf: animation)
     }

@@ -1,23 +1,32 @@
-package import FoundationEssentials
-package import WebImageCore
+public import FoundationEssentials
+public import WebImageCore
 internal import WebImageLoading
 
-/// Functions for tools. Unlike loads, they report the store's errors.
 extension SharedImageCache {
-    /// An object of the store.
-    package struct Entry: Sendable {
+    /// An object of the store, as tools list it.
+    public struct Entry: Sendable {
         /// The object's key, without the location's prefix.
-        package let key: String
+        public let key: String
         /// The URL or cache key of its content; `nil` without names, and for objects of other programs.
-        package let name: String?
-        package let byteCount: Int
-        package let modified: Date
+        public let name: String?
+        /// The size of the object in bytes, which has a header besides the content.
+        public let byteCount: Int
+        /// When the object was stored.
+        public let modified: Date
     }
 
     /// Calls `body` with each object of the location; lists a thousand in a request.
     ///
-    /// - Parameter withNames: whether to read each object's beginning, which has its name.
-    package func forEachEntry(
+    /// ```swift
+    /// try await cache.forEachEntry { entry in print(entry.name ?? entry.key, entry.byteCount) }
+    /// ```
+    ///
+    /// Unlike loads, this and the functions below report the errors of the store.
+    ///
+    /// - Parameter withNames: whether to read each object's beginning, which has its name; `true` by default.
+    /// - Throws: ``WebImageError/httpStatus(code:url:)``, ``WebImageError/transport(code:message:url:)``,
+    ///   ``WebImageError/timedOut(_:seconds:url:)``, ``WebImageError/cancelled``.
+    public func forEachEntry(
         withNames: Bool = true, _ body: (Entry) async -> Void
     ) async throws(WebImageError) {
         var token: String?
@@ -43,7 +52,9 @@ extension SharedImageCache {
     }
 
     /// Returns the bytes that are stored for a URL or a program's key; `nil` for none.
-    package func storedBytes(forKey key: String) async throws(WebImageError) -> Data? {
+    ///
+    /// - Throws: the errors of ``forEachEntry(withNames:_:)``.
+    public func storedBytes(forKey key: String) async throws(WebImageError) -> Data? {
         for name in [key, "value:" + key] {
             guard let object = try await object(at: SharedObject.key(of: name)),
                 [.response, .value].contains(object.kind), object.texts.name.hasSameBytes(as: name)
@@ -53,8 +64,10 @@ extension SharedImageCache {
         return nil
     }
 
-    /// Removes the object of a URL or a program's key.
-    package func removeStored(forKey key: String) async throws(WebImageError) {
+    /// Removes the object of a URL or a program's key. Whether there is one makes no difference.
+    ///
+    /// - Throws: the errors of ``forEachEntry(withNames:_:)``.
+    public func removeStored(forKey key: String) async throws(WebImageError) {
         for name in [key, "value:" + key] { _ = try await send(.delete, SharedObject.key(of: name)) }
     }
 

@@ -253,7 +253,7 @@ import WebImageCore
 
     @MainActor @Test func theLastOfHeadersWithTheSameNameCounts() throws {
         let arguments = ["--header", "Accept: a", "--header", "X-Key: k", "--header", "accept: b", "x.png"]
-        #expect(try GetCommand(arguments.map(ByteString.init)).source.headers == ["accept": "b", "X-Key": "k"])
+        #expect(try GetCommand(arguments.map(SystemString.init)).source.headers == ["accept": "b", "X-Key": "k"])
     }
 
     @Test(arguments: Tool.commands)

@@ -192,7 +192,7 @@ import WebImageTestSupport
         for path in ["/a/ä !$&'()*+,-./:=@_~.png", "/a/#?%;[]\"<>\\^`{|}.png"] {
             let uri = try #require(g_filename_to_uri(path, nil, nil))
             defer { g_free(uri) }
-            #expect(ThumbnailSource(ByteString(path))?.uri == String(cString: uri))
+            #expect(ThumbnailSource(SystemString(path))?.uri == String(cString: uri))
         }
     }
 
@@ -230,7 +230,7 @@ import WebImageTestSupport
         let others = Set(Self.descendants)
         let large = try #require(ThumbnailSize("large"))
         let result = try ThumbnailRenderer(isolation: isolation).thumbnail(
-            of: file, fitting: large, limits: InputLimits().limits(for: ImageInput(ByteString("a"))))
+            of: file, fitting: large, limits: InputLimits().limits(for: ImageInput(SystemString("a"))))
         #expect(result.size == size)
         let peaks = Set(Self.descendants).subtracting(others).map { ProcessMemory(of: $0).peakByteCount }
         let peak = try #require(peaks.max())

@@ -97,8 +97,8 @@ import WebImageCore
         ("a1b2", "a1b10", true), ("9", "a", true),
     ])
     func ordersNamesNaturally(first: String, second: String, isInOrder: Bool) {
-        #expect(ImageFolder.isInOrder(ByteString(first), ByteString(second)) == isInOrder)
-        #expect(ImageFolder.isInOrder(ByteString(second), ByteString(first)) == !isInOrder)
+        #expect(ImageFolder.isInOrder(SystemString(first), SystemString(second)) == isInOrder)
+        #expect(ImageFolder.isInOrder(SystemString(second), SystemString(first)) == !isInOrder)
     }
 
     @Test(arguments: ["in/2.png\nin/b/2.png\n", "\r\nin/2.png\r\n\nin/b/2.png", "in/2.png\0in/b/2.png\0"])

@@ -19,7 +19,7 @@ import WebImageTestSupport
     func keepsThePermissionsOfAReplacedFile(permissions: Int) throws {
         try directory.write(Data("old".utf8), to: "a")
         try FileManager.default.setAttributes([.posixPermissions: permissions], ofItemAtPath: directory.path("a"))
-        try OutputFile.write(Data("new".utf8), to: ByteString(directory.path("a")))
+        try OutputFile.write(Data("new".utf8), to: SystemString(directory.path("a")))
         #expect(try Data(contentsOf: directory.url("a")) == Data("new".utf8))
         #expect(try self.permissions(of: "a") == permissions)
     }
@@ -27,7 +27,7 @@ import WebImageTestSupport
     @Test func newFilesFollowTheUmask() throws {
         // Foundation applies the umask too.
         try directory.write(Data(), to: "other")
-        try OutputFile.write(Data("new".utf8), to: ByteString(directory.path("a")))
+        try OutputFile.write(Data("new".utf8), to: SystemString(directory.path("a")))
         #expect(try permissions(of: "a") == permissions(of: "other"))
     }
 
@@ -36,7 +36,7 @@ import WebImageTestSupport
         if exists { try directory.write(Data("old".utf8), to: "real/a") } else { mkdir(directory.path("real"), 0o777) }
         let links = ["first": directory.path("second"), "second": "real/a"]
         for (name, target) in links { symlink(target, directory.path(name)) }
-        try OutputFile.write(Data("new".utf8), to: ByteString(directory.path("first")))
+        try OutputFile.write(Data("new".utf8), to: SystemString(directory.path("first")))
         for (name, target) in links {
             #expect(try FileManager.default.destinationOfSymbolicLink(atPath: directory.path(name)) == target)
         }
@@ -46,7 +46,7 @@ import WebImageTestSupport
     @Test func refusesALinkToItself() throws {
         symlink("loop", directory.path("loop"))
         #expect(throws: WebImageError.file(path: directory.path("loop"), errno: ELOOP)) {
-            try OutputFile.write(Data("new".utf8), to: ByteString(directory.path("loop")))
+            try OutputFile.write(Data("new".utf8), to: SystemString(directory.path("loop")))
         }
         #expect(try FileManager.default.destinationOfSymbolicLink(atPath: directory.path("loop")) == "loop")
     }

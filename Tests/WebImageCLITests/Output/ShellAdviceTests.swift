@@ -54,7 +54,7 @@ import WebImage
 
     private static func settings(_ name: String, count: Int? = nil, canScale: Bool = true) throws -> DecodingSettings {
         DecodingSettings(
-            input: try ImageInput(ByteString(name)), limits: InputLimits(count: count), codecs: .shared,
+            input: try ImageInput(SystemString(name)), limits: InputLimits(count: count), codecs: .shared,
             canScale: canScale)
     }
 

@@ -42,7 +42,7 @@ import WebImageCore
 
     /// Lines of JSON pass the console, too.
     @Test func jsonEscapesTheSameAndKeepsItsValue() throws {
-        let value: JSON = ["text": .string(Self.unsafeText), "path": .path(ByteString([0x61, 0xFF, 0x9B]))]
+        let value: JSON = ["text": .string(Self.unsafeText), "path": .path(SystemString([0x61, 0xFF, 0x9B]))]
         let line = value.text
         #expect(TerminalText.escaped(line) == line)
         #expect(line.contains(#"\u007F\u0080\u0081"#) && line.contains(#"\u009F"#))
@@ -51,7 +51,7 @@ import WebImageCore
     }
 
     @Test func jsonOmitsPasswordsButKeepsPaths() {
-        let value: JSON = ["url": .string("http://me:pw@h/a"), "path": .path(ByteString("//me@h/a@2x.png"))]
+        let value: JSON = ["url": .string("http://me:pw@h/a"), "path": .path(SystemString("//me@h/a@2x.png"))]
         #expect(value.text == #"{"url":"http://h/a","path":"//me@h/a@2x.png"}"#)
     }
 }

@@ -38,6 +38,8 @@ import WebImageCore
         let (converted, expected) = try (registry.decode(file), registry.decode(original))
         #expect(try #require(Pixels(converted.pixels).psnr(against: Pixels(expected.pixels))) > 45)
         #expect(try #require(Pixels(kept.pixels).psnr(against: Pixels(expected.pixels))) < 40)
+        let later = try kept.pixels.convertedToSRGB(from: try #require(options.colorProfile))
+        #expect(Pixels(later) == Pixels(expected.pixels))
     }
 
     @Test func anInkProfileAndCodePointsAreNotKept() throws {

@@ -5,17 +5,16 @@ import WebImageCore
 @Suite(.timeLimit(.minutes(3))) struct ByteStringTests {
     @Test(
         arguments: [
-            (Array("né.png".utf8), "né.png", "né.png"), ([0x61, 0xFF, 0x62], #"a\xFFb"#, "a%FFb"),
-            ([0xC3], #"\xC3"#, "%C3"), ([0xC3, 0xC3, 0xA9], #"\xC3é"#, "%C3é"),
-            ([0xE2, 0x80, 0x2E], #"\xE2\x80."#, "%E2%80."),
+            (Array("né.png".utf8), "né.png"), ([0x61, 0xFF, 0x62], #"a\xFFb"#),
+            ([0xC3], #"\xC3"#), ([0xC3, 0xC3, 0xA9], #"\xC3é"#),
+            ([0xE2, 0x80, 0x2E], #"\xE2\x80."#),
             // A surrogate and an overlong slash are not UTF-8.
-            ([0xED, 0xA0, 0x80], #"\xED\xA0\x80"#, "%ED%A0%80"), ([0xC0, 0xAF], #"\xC0\xAF"#, "%C0%AF"), ([], "", ""),
-        ] as [([UInt8], String, String)])
-    func describesBytesThatAreNotUTF8(bytes: [UInt8], description: String, encoded: String) {
+            ([0xED, 0xA0, 0x80], #"\xED\xA0\x80"#), ([0xC0, 0xAF], #"\xC0\xAF"#), ([], ""),
+        ] as [([UInt8], String)])
+    func describesBytesThatAreNotUTF8(bytes: [UInt8], description: String) {
         let text = ByteString(bytes)
-        #expect(text.description == description && text.percentEncodingInvalidBytes == encoded)
-        #expect((text.text != nil) == (description == encoded))
-        #expect(ByteString(text.pieces) == text)
+        #expect(text.description == description)
+        #expect((text.text != nil) == !description.contains(#"\"#))
         #expect(text.withCString { ByteString(cString: $0) } == text)
     }
 

@@ -205,7 +205,7 @@ import WebImageTestSupport
         let nginx = try NGINXServer(certificates: [.valid])
         try nginx.write(FaultServer.pattern(5000), to: "small.png")
         let authority = try TestCertificates.shared.get().authority
-        let downloader = ImageDownloader.forTests { $0.authorities = .file(authority) }
+        let downloader = ImageDownloader.forTests { $0.certificateAuthorities = .file(authority) }
         let recording = downloader.record(try nginx.secureURL("/small.png")).recording
         try await recording.body()
         let exchange = try #require(recording.metrics?.exchanges.first)

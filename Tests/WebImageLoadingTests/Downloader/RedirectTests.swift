@@ -150,18 +150,18 @@ import WebImageTestSupport
             certificates: [.valid], locations: "location /down { return 302 \(target); }")
         let authority = try TestCertificates.shared.get().authority
         let url = try server.secureURL("/down")
-        let strict = ImageDownloader.forTests { $0.authorities = .file(authority) }
+        let strict = ImageDownloader.forTests { $0.certificateAuthorities = .file(authority) }
         #expect(try await strict.error(url) == .blocked(reason: .insecureRedirect(to: target), url: url))
         #expect(try await faults.statistics().requests["/bytes/downgraded"] == nil)
         // Not by a rewrite either.
         let rewriting = ImageDownloader.forTests { configuration in
-            configuration.authorities = .file(authority)
+            configuration.certificateAuthorities = .file(authority)
             configuration.redirectHandler = { _, _ in target }
         }
         #expect(try await rewriting.error(url) == .blocked(reason: .insecureRedirect(to: target), url: url))
 
         let lax = ImageDownloader.forTests { configuration in
-            configuration.authorities = .file(authority)
+            configuration.certificateAuthorities = .file(authority)
             configuration.allowsInsecureRedirects = true
         }
         #expect(try await lax.body(url) == FaultServer.pattern(1000))

@@ -148,7 +148,7 @@ import WebImageTestSupport
         for name in ["slow.png", "fast.png"] { try nginx.write(FaultServer.pattern(50_000), to: name) }
         let authority = try TestCertificates.shared.get().authority
         let downloader = ImageDownloader.forTests {
-            $0.authorities = .file(authority)
+            $0.certificateAuthorities = .file(authority)
             $0.minimumBytesPerSecond = 10_000
             $0.minimumRateWindow = .milliseconds(500)
         }

@@ -99,7 +99,7 @@ import WebImageTestSupport
         let authority = isSecure ? try TestCertificates.shared.get().authority : nil
         let downloader = ImageDownloader.forTests {
             $0.maximumResponseByteCount = Int64(size)
-            if let authority { $0.authorities = .file(authority) }
+            if let authority { $0.certificateAuthorities = .file(authority) }
         }
         // Less than the slow reader takes: a limit that did not rest would end the load.
         var request = LoaderRequest(url: url)

@@ -14,7 +14,7 @@ import WebImageTestSupport
     ) throws -> ImageDownloader {
         var configuration = ImageDownloader.Configuration()
         configuration.proxy = try .server(url(proxy), bypassing: bypassing)
-        configuration.authorities = .file(try TestCertificates.shared.get().authority)
+        configuration.certificateAuthorities = .file(try TestCertificates.shared.get().authority)
         try change(&configuration)
         return ImageDownloader(configuration: configuration)
     }

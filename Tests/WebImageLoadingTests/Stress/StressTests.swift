@@ -22,7 +22,7 @@ import WebImageTestSupport
         let authority = try TestCertificates.shared.get().authority
         let downloader = ImageDownloader.forTests { configuration in
             configuration.maximumConnectionsPerHost = 16
-            configuration.authorities = .file(authority)
+            configuration.certificateAuthorities = .file(authority)
         }
         // HTTP/1.1, where a cancel costs a connection, and HTTP/2, where it does not.
         let baseURLs = [try server.url("").absoluteString, try server.secureURL("").absoluteString]

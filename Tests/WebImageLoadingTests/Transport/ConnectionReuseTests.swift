@@ -15,7 +15,7 @@ import WebImageTestSupport
 
     private static func downloader() throws -> ImageDownloader {
         let authority = try TestCertificates.shared.get().authority
-        return ImageDownloader.forTests { $0.authorities = .file(authority) }
+        return ImageDownloader.forTests { $0.certificateAuthorities = .file(authority) }
     }
 
     private func connectionCount(_ port: Port) async throws -> Int {
@@ -105,7 +105,7 @@ import WebImageTestSupport
     init() throws {
         server = try ConnectionServer()
         let authority = try TestCertificates.shared.get().authority
-        downloader = ImageDownloader.forTests { $0.authorities = .file(authority) }
+        downloader = ImageDownloader.forTests { $0.certificateAuthorities = .file(authority) }
     }
 
     private func request(_ port: ConnectionServer.Port, _ path: String = "/a") throws -> LoaderRequest {
@@ -183,7 +183,7 @@ import WebImageTestSupport
     private static func downloader(_ version: Int) throws -> ImageDownloader {
         let authority = try TestCertificates.shared.get().authority
         return ImageDownloader.forTests { configuration in
-            configuration.authorities = .file(authority)
+            configuration.certificateAuthorities = .file(authority)
             configuration.maximumHTTPVersion = version
         }
     }

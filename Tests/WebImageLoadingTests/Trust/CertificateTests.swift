@@ -17,7 +17,7 @@ import WebImageTestSupport
     ) throws -> ImageDownloader {
         var configuration = ImageDownloader.Configuration()
         configuration.proxy = .none
-        configuration.authorities = .file(try TestCertificates.shared.get().authority)
+        configuration.certificateAuthorities = .file(try TestCertificates.shared.get().authority)
         try change(&configuration)
         return ImageDownloader(configuration: configuration)
     }
@@ -39,11 +39,10 @@ import WebImageTestSupport
         #expect(try await Self.downloader().body(url) == FaultServer.pattern(100))
         let pem = try Data(contentsOf: URL(filePath: try TestCertificates.shared.get().authority))
         var configuration = ImageDownloader.Configuration()
-        (configuration.proxy, configuration.certificateAuthorities) = (.none, pem)
-        #expect(configuration.certificateAuthorities == pem)
+        (configuration.proxy, configuration.certificateAuthorities) = (.none, .pem(pem))
         #expect(try await ImageDownloader(configuration: configuration).body(url) == FaultServer.pattern(100))
         // They are those of the system again.
-        configuration.certificateAuthorities = nil
+        configuration.certificateAuthorities = .system
         let error = try await ImageDownloader(configuration: configuration).error(url)
         #expect(error == .certificate(reason: .unknownIssuer, url: url))
     }
@@ -67,7 +66,7 @@ import WebImageTestSupport
         if path == "empty" { try directory.write(Data(), to: path) }
         let file = path == "empty" ? directory.path(path) : path
         let url = try Self.server.get().secureURL("/a.png")
-        let error = try await Self.downloader { $0.authorities = .file(file) }.error(url)
+        let error = try await Self.downloader { $0.certificateAuthorities = .file(file) }.error(url)
         guard case .certificate(.other(let detail), url) = error else {
             Issue.record("\(String(describing: error))")
             return
@@ -79,7 +78,7 @@ import WebImageTestSupport
     /// libcurl takes no more than 8 MB at once; without them it would trust the system's.
     @Test func authoritiesRejectedByLibcurlFailTheLoad() async throws {
         let url = try Self.server.get().secureURL("/a.png")
-        let downloader = try Self.downloader { $0.authorities = .pem(Data(count: 9_000_000)) }
+        let downloader = try Self.downloader { $0.certificateAuthorities = .pem(Data(count: 9_000_000)) }
         guard case .certificate(.other(let detail), url) = try await downloader.error(url) else {
             Issue.record("\(String(describing: try await downloader.error(url)))")
             return
@@ -172,7 +171,7 @@ import WebImageTestSupport
         let authority = try TestCertificates.shared.get().authority
         return ImageDownloader.forTests { configuration in
             configuration.hostAddresses = ["a.test": ["127.0.0.1"], "b.test": ["127.0.0.1"]]
-            configuration.authorities = .file(authority)
+            configuration.certificateAuthorities = .file(authority)
             configuration.allowsInsecureRedirects = true
         }
     }

@@ -196,7 +196,7 @@ extension Fault {
         configuration.maximumResponseByteCount = 1 << 20
         let certificates = try TestCertificates.shared.get()
         if self != .certificateFromUnknownIssuer {
-            configuration.authorities = .file(certificates.authority)
+            configuration.certificateAuthorities = .file(certificates.authority)
         }
         if self == .unpinnedPublicKey {
             configuration.pinnedPublicKeys = ["*": [Data(count: 32).base64EncodedString()]]

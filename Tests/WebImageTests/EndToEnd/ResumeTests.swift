@@ -60,6 +60,16 @@ import WebImageTestSupport
         #expect(log.last?.ifRange != nil)
     }
 
+    @Test func removedBytesAreNotResumed() async throws {
+        try server.write(try Noise.png(byteCountAtLeast: 3_000_000), to: "a.png")
+        let request = WebImageRequest(try server.url("/a.png"))
+        let manager = makeManager()
+        try await interrupt(manager, request, after: 1_000_000)
+        await manager.imageCache.disk?.removeInterruptedTransfers()
+        _ = try await manager.response(for: request)
+        #expect(try await server.accessLog().map(\.range) == [nil, nil])
+    }
+
     @Test func resumingCanBeTurnedOff() async throws {
         try server.write(try Noise.png(byteCountAtLeast: 3_000_000), to: "a.png")
         let request = WebImageRequest(try server.url("/a.png"))

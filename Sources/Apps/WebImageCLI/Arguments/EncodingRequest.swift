@@ -77,12 +77,17 @@ struct EncodingRequest: Sendable {
             if Self.profileFormats.contains(format) {
                 options.colorProfile = profile
             } else {
-                image = try image.convertedToSRGB(from: profile)
+                let pixels = try image.pixels.convertedToSRGB(from: profile)
+                image = Image(pixels: pixels, scale: image.scale, format: image.format)
             }
         }
         if let steps {
-            let source = frameNumber == nil && GainMap.formats.contains(format) ? original : nil
-            (image, options.gainMap) = try steps.result(of: image, original: source, codecs: codecs)
+            if let original, frameNumber == nil, image.animation == nil {
+                return try codecs.encode(
+                    image, processedBy: steps.processors, withGainMapOf: original, as: format, options: options,
+                    limits: steps.limits)
+            }
+            image = try image.processed(by: steps.processors)
         }
         if let frameNumber {
             image = try frame(frameNumber, of: image, format: format)
@@ -101,14 +106,6 @@ struct EncodingRequest: Sendable {
         }
         guard let animation = image.animation else { return image }
         return Image(pixels: try animation.makeFrameReader().frame(at: number - 1, cancellation: nil))
-    }
-}
-
-extension Image {
-    /// Returns an image without an animation, with colors of the profile in sRGB.
-    fileprivate func convertedToSRGB(from profile: ColorProfile) throws(WebImageError) -> Image {
-        let pixels = try ColorConversion(from: .profile(profile)).convertedToSRGB(pixels)
-        return Image(pixels: pixels, scale: scale, format: format)
     }
 }
 

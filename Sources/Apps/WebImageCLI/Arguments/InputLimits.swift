@@ -68,6 +68,7 @@ struct InputLimits: Sendable {
 
     /// Decoding, color conversion and rotation take 4 bytes a pixel each, and the format's decoder some more.
     private static let bytesPerPixel = 12
+    private static let processorTimeForFiles = Duration.seconds(60)
     private static let workingByteCount = DecodingLimits.default.memoryByteCount / 8
 
     /// The value of the option that allows decoding to take so much memory.
@@ -89,7 +90,7 @@ struct InputLimits: Sendable {
         if let processorTime {
             limits.processorTime = processorTime
         } else if input.isFile || input.isStandardInput {
-            limits.processorTime = DecodingLimits.processorTimeForOwnFiles
+            limits.processorTime = Self.processorTimeForFiles
         }
         return limits
     }

@@ -32,8 +32,8 @@ struct InputOptions {
     ///
     /// - Parameter input: makes an input of an argument.
     func inputs(
-        _ operands: [ByteString], parser: OptionParser,
-        _ input: (ByteString) throws(ArgumentError) -> ImageInput
+        _ operands: [SystemString], parser: OptionParser,
+        _ input: (SystemString) throws(ArgumentError) -> ImageInput
     ) throws(ArgumentError) -> InputList {
         var list = InputList()
         for (index, argument) in (operands + (try listed(operands, parser))).enumerated() {
@@ -68,8 +68,8 @@ struct InputOptions {
         return list
     }
 
-    private func listed(_ operands: [ByteString], _ parser: OptionParser) throws(ArgumentError) -> [ByteString] {
-        var lines: [ByteString] = []
+    private func listed(_ operands: [SystemString], _ parser: OptionParser) throws(ArgumentError) -> [SystemString] {
+        var lines: [SystemString] = []
         var readsStandardInput = operands.contains(ImageInput.standardInput)
         for path in list.paths {
             if path == ImageInput.standardInput {
@@ -84,7 +84,7 @@ struct InputOptions {
             }
             let separator = bytes.contains(0) ? 0 : UInt8(ascii: "\n")
             let found = bytes.split(separator: separator).map { line in
-                ByteString(separator == 0 || line.last != UInt8(ascii: "\r") ? line : line.dropLast())
+                SystemString(separator == 0 || line.last != UInt8(ascii: "\r") ? line : line.dropLast())
             }.filter { separator == 0 || !$0.hasPrefix("#") }
             if found.contains(ImageInput.standardInput) {
                 throw parser.error("'-' in a list is no file; a file with this name is './-'")
@@ -98,7 +98,7 @@ struct InputOptions {
     /// The longest list, so that a wrong file ends early.
     private static let byteLimit = 256 << 20
 
-    private static func bytes(of path: ByteString) throws(WebImageError) -> [UInt8] {
+    private static func bytes(of path: SystemString) throws(WebImageError) -> [UInt8] {
         let isStandardInput = path == ImageInput.standardInput
         let descriptor = isStandardInput ? STDIN_FILENO : path.withCString { open($0, O_RDONLY | O_CLOEXEC) }
         let name = isStandardInput ? StandardInput.name : path.description

@@ -11,7 +11,7 @@ extension OptionParser {
     ///   - output: the destination of the image; `nil` for none.
     ///   - texts: the options that print to standard output, too, and whether they are given.
     func checkStreams(
-        inputs: [ByteString], output: ByteString?, printing texts: [(name: String, isGiven: Bool)]
+        inputs: [SystemString], output: SystemString?, printing texts: [(name: String, isGiven: Bool)]
     ) throws(ArgumentError) {
         guard inputs.count(where: { $0 == ImageInput.standardInput }) <= 1 else {
             throw error("standard input ('-') can be read only once")
@@ -27,7 +27,7 @@ extension OptionParser {
     }
 
     /// An input of a command that loads URLs and files.
-    func input(_ argument: ByteString) throws(ArgumentError) -> ImageInput {
+    func input(_ argument: SystemString) throws(ArgumentError) -> ImageInput {
         do throws(WebImageError) {
             return try ImageInput(argument)
         } catch {

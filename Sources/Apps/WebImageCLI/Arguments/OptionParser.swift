@@ -22,13 +22,13 @@ final class OptionParser {
     /// An option with a value, which may be given several times.
     final class Option {
         /// All values, in order, as bytes.
-        fileprivate(set) var paths: [ByteString] = []
+        fileprivate(set) var paths: [SystemString] = []
         /// All values, which are UTF-8 for options without a file or directory.
         var values: [String] { paths.map(\.description) }
         /// The last value, which takes precedence if only one is used.
         var value: String? { path?.description }
         /// The last value as a path.
-        var path: ByteString? { paths.last }
+        var path: SystemString? { paths.last }
     }
 
     private enum Target {
@@ -103,7 +103,7 @@ final class OptionParser {
     /// Sets the declared flags and options from `arguments` and returns the operands.
     ///
     /// - Throws: ``ArgumentError/usage(command:reason:)``; ``ArgumentError/help(_:)`` for `--help`.
-    func parse(_ arguments: [ByteString]) throws(ArgumentError) -> [ByteString] {
+    func parse(_ arguments: [SystemString]) throws(ArgumentError) -> [SystemString] {
         let help = flag("help", letter: "h", help: "Print this help and exit")
         let rest = Option()
         var rows: [Row] = []
@@ -137,7 +137,7 @@ final class OptionParser {
         g_option_context_add_main_entries(context, entries, nil)
         g_set_prgname(syntax.command)
 
-        var vector = CStrings.vector([ByteString(syntax.command)] + arguments)
+        var vector = CStrings.vector([SystemString(syntax.command)] + arguments)
         defer { g_strfreev(vector) }
         var failure: UnsafeMutablePointer<GError>?
         let isParsed = g_option_context_parse_strv(context, &vector, &failure) != 0
@@ -170,7 +170,7 @@ final class OptionParser {
     }
 
     /// Returns the error text for an undeclared option; `nil` for other errors.
-    private func unknownOption(in arguments: [ByteString], _ failure: GError) -> String? {
+    private func unknownOption(in arguments: [SystemString], _ failure: GError) -> String? {
         guard failure.domain == g_option_error_quark(), failure.code == Int32(G_OPTION_ERROR_UNKNOWN_OPTION.rawValue)
         else { return nil }
         // GLib's message ends with the name of the option.
@@ -223,7 +223,7 @@ final class OptionParser {
             defer { g_strfreev(vector) }
             var next = vector
             while let text = next.pointee {
-                option.paths.append(ByteString(cString: text))
+                option.paths.append(SystemString(cString: text))
                 next += 1
             }
         }
@@ -253,7 +253,7 @@ private final class CStrings {
     deinit { for text in owned { g_free(text) } }
 
     /// Returns a null-terminated vector for `g_strfreev`, which GLib may shorten in place.
-    static func vector(_ texts: [ByteString]) -> UnsafeMutablePointer<UnsafeMutablePointer<gchar>?>? {
+    static func vector(_ texts: [SystemString]) -> UnsafeMutablePointer<UnsafeMutablePointer<gchar>?>? {
         let size = (texts.count + 1) * MemoryLayout<UnsafeMutablePointer<gchar>?>.stride
         let vector = g_malloc0(gsize(size))?.assumingMemoryBound(to: UnsafeMutablePointer<gchar>?.self)
         for (index, text) in texts.enumerated() { vector?[index] = text.withCString { g_strdup($0) } }

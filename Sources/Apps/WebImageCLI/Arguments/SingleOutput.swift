@@ -6,7 +6,7 @@ extension OptionParser {
     ///
     /// - Parameter inputs: files that must not be replaced.
     func singleOutput(
-        path: ByteString, inputs: [ImageInput], encoding: EncodingRequest, replaces: Bool
+        path: SystemString, inputs: [ImageInput], encoding: EncodingRequest, replaces: Bool
     ) throws(ArgumentError) -> ImageOutput {
         if let input = inputs.compactMap(\.path).first(where: { OutputFile.isSameFile($0, path) }) {
             throw error("'\(path)' is the input '\(input)'; choose another name")
@@ -20,7 +20,7 @@ extension OptionParser {
     }
 
     /// An input of a command that reads files and standard input only.
-    func file(_ argument: ByteString) throws(ArgumentError) -> ImageInput {
+    func file(_ argument: SystemString) throws(ArgumentError) -> ImageInput {
         guard let input = try? ImageInput(argument), input.isFile || input.isStandardInput else {
             let name = ImageInput.displayName(of: argument.description)
             throw error("\(name) is not a file; use 'webimage get URL --output FILE' to load an image")
@@ -43,8 +43,8 @@ struct SingleOutputOptions {
 
     /// Returns the files that the command reads, and the one that it writes.
     func filesAndPath(
-        _ operands: [ByteString], listing: InputOptions, from parser: OptionParser
-    ) throws(ArgumentError) -> (list: InputList, path: ByteString) {
+        _ operands: [SystemString], listing: InputOptions, from parser: OptionParser
+    ) throws(ArgumentError) -> (list: InputList, path: SystemString) {
         var operands = operands
         guard let path = output.path ?? operands.popLast(), listing.areGiven || !operands.isEmpty else {
             throw parser.error("\(parser.syntax.name) takes images and the file to write, IN… OUT or IN… --output OUT")
@@ -58,7 +58,7 @@ struct SingleOutputOptions {
 
     /// Returns what writes the image.
     func output(
-        path: ByteString, inputs: [ImageInput], encoding: EncodingRequest, from parser: OptionParser
+        path: SystemString, inputs: [ImageInput], encoding: EncodingRequest, from parser: OptionParser
     ) throws(ArgumentError) -> ImageOutput {
         try parser.singleOutput(path: path, inputs: inputs, encoding: encoding, replaces: !noClobber.isSet)
     }

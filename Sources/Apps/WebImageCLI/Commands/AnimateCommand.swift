@@ -19,7 +19,7 @@ struct AnimateCommand: Command {
     let isQuiet: Bool
     let codecs: CodecRegistry
 
-    init(_ arguments: [ByteString]) throws(ArgumentError) {
+    init(_ arguments: [SystemString]) throws(ArgumentError) {
         let parser = OptionParser(
             command: Self.name, summary: Self.summary, operands: "IN… OUT | IN… --output OUT", completion: .file,
             details: """
@@ -92,7 +92,7 @@ struct AnimateCommand: Command {
     func run() async -> ExitStatus {
         let bar = ProgressBar(count: inputs.count, console: .standard, isHidden: isQuiet)
         var report = ConversionReport(decoding: decoding(of: inputs[0]), format: output.format)
-        let current = LockBox(inputs[0])
+        let current = LockedBox(inputs[0])
         do throws(WebImageError) {
             try output.checkFile(index: 0)
             let frames = inputs.indices.map { index in
@@ -158,14 +158,14 @@ final class StillsAnimation: AnimationSource {
     private let codecs: CodecRegistry
     private let onFrame: @Sendable (Int) -> Void
     /// The file that is decoded, which an error is about.
-    let current: LockBox<ImageInput>
+    let current: LockedBox<ImageInput>
 
     /// Decodes the first frame. Blocks the calling thread.
     ///
     /// - Parameter onFrame: called with the index of each frame that is decoded for encoding.
     init(
         files: [ImageInput], frames: [AnimationFrame], loopCount: Int, size: SizeOptions.Request, limits: InputLimits,
-        codecs: CodecRegistry, current: LockBox<ImageInput>, onFrame: @escaping @Sendable (Int) -> Void
+        codecs: CodecRegistry, current: LockedBox<ImageInput>, onFrame: @escaping @Sendable (Int) -> Void
     ) throws(WebImageError) {
         self.files = files
         self.frames = frames
@@ -190,7 +190,7 @@ final class StillsAnimation: AnimationSource {
         let data = try FileLoader.chosenFiles.bytesBlocking(at: file.url)
         let options = DecodingOptions(
             thumbnail: size.thumbnail, firstFrameOnly: true,
-            damage: limits.damage == .allowed ? .showGoodPart : .refuse,
+            allowsDamage: limits.damage == .allowed,
             limits: limits.limits(for: file))
         return try codecs.decode(data, options: options).processed(by: size.processors, firstFrameOnly: true).pixels
     }

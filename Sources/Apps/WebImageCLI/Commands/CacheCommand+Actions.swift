@@ -14,13 +14,13 @@ extension CacheCommand {
             await reportRemoval(from: disk) {
                 await disk.removeAll()
                 await disk.pixels?.removeAll()
-                try? await BlockingWork.run { disk.partialBodies.removeAll() }
+                await disk.removeInterruptedTransfers()
             }
         case .trim(let limits): await reportRemoval(from: disk) { await trim(disk, to: limits) }
         }
     }
 
-    private func get(_ key: String, into path: ByteString?, from disk: DiskCache) async -> Bool {
+    private func get(_ key: String, into path: SystemString?, from disk: DiskCache) async -> Bool {
         var byteCount: Int?
         let failure = await failure(about: key) { () async throws(WebImageError) in
             guard let data = await disk.data(for: await storedKey(for: key, in: disk)) else {
@@ -202,7 +202,7 @@ extension DiskCache.Statistics {
     fileprivate func json(directory: String, pixels: DiskCache.Statistics?) -> JSON {
         [
             "pixels": pixels.map { ["entries": .integer($0.count), "bytes": .integer(Int($0.byteCount))] } ?? .null,
-            "directory": .path(ByteString(directory)), "entries": .integer(count), "bytes": .integer(Int(byteCount)),
+            "directory": .path(SystemString(directory)), "entries": .integer(count), "bytes": .integer(Int(byteCount)),
             "hits": .integer(hitCount), "misses": .integer(missCount),
             "hitPercent": hitPercent.map(JSON.decimal) ?? .null,
             "evictions": .integer(evictionCount),

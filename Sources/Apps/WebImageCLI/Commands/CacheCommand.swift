@@ -13,7 +13,7 @@ struct CacheCommand: Command {
     enum Action {
         case stats
         case list
-        case get(key: String, path: ByteString?)
+        case get(key: String, path: SystemString?)
         case remove(keys: [String])
         case clear
         case trim(Limits)
@@ -35,9 +35,9 @@ struct CacheCommand: Command {
     /// The shared cache to use instead of the disk cache.
     let shared: S3Location?
     /// The errors of the cache so far.
-    let failures = LockBox<[WebImageError]>([])
+    let failures = LockedBox<[WebImageError]>([])
 
-    init(_ arguments: [ByteString]) throws(ArgumentError) {
+    init(_ arguments: [SystemString]) throws(ArgumentError) {
         let parser = OptionParser(
             command: Self.name, summary: Self.summary, operands: "ACTION",
             details: """
@@ -106,7 +106,7 @@ struct CacheCommand: Command {
     }
 
     private static func action(
-        _ name: String, operands: [String], output: ByteString?, limits: Limits, parser: OptionParser
+        _ name: String, operands: [String], output: SystemString?, limits: Limits, parser: OptionParser
     ) throws(ArgumentError) -> Action {
         switch (name, operands.count) {
         case ("stats", 0): return .stats
@@ -147,7 +147,7 @@ struct CacheCommand: Command {
             case .get: "cannot be read"
             case .stats, .list: "cannot be opened, which takes permission to write"
             }
-        return "\(path): the cache \(problem): \(WebImageError.systemMessage(errno))."
+        return "\(path): the cache \(problem): \(String(cString: strerror(errno)))."
     }
 
     /// Whether 'get' may succeed nevertheless: only the other actions need more than permission to read.

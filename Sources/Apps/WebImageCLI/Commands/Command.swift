@@ -1,4 +1,6 @@
 internal import CommandReference
+internal import Dispatch
+internal import FoundationEssentials
 internal import WebImage
 internal import WebImageCore
 
@@ -11,7 +13,7 @@ protocol Command {
     static var summary: String { get }
 
     /// Parses the arguments, without any other effect.
-    init(_ arguments: [ByteString]) throws(ArgumentError)
+    init(_ arguments: [SystemString]) throws(ArgumentError)
 
     /// Why folders in those on the command line could not be read; none by default.
     var inputFailures: [WebImageError] { get }
@@ -26,7 +28,7 @@ extension Command {
     /// The declared arguments. `--help` stops the initializer after all declarations.
     static var syntax: CommandSyntax {
         do throws(ArgumentError) {
-            _ = try Self([ByteString("--help")])
+            _ = try Self([SystemString("--help")])
         } catch {
             if case .help(let syntax) = error { return syntax }
         }
@@ -69,14 +71,19 @@ func runConcurrently<Output: Sendable>(
 
 /// Runs blocking work on its own threads instead of Swift's cooperative ones.
 enum BlockingWork {
-    private static let queue = WorkQueue(label: "webimage.tool", threadCount: PlatformThread.processorCount)
+    /// How many threads can run at once, at least 1.
+    static let processorCount = max(1, ProcessInfo.processInfo.activeProcessorCount)
+
+    /// Dispatch runs as many of its blocks as there are processors, and others while these wait. Swift's tasks have other threads, because
+    /// they have another quality of service.
+    private static let queue = DispatchQueue(label: "webimage.tool", qos: .utility, attributes: .concurrent)
 
     /// Runs `body` on a thread that may block.
     static func run<Result: Sendable>(
         _ body: @escaping @Sendable () throws(WebImageError) -> Result
     ) async throws(WebImageError) -> Result {
         let result: Swift.Result<Result, WebImageError> = await withCheckedContinuation { continuation in
-            queue.submit { continuation.resume(returning: Swift.Result(catching: body)) }
+            queue.async { continuation.resume(returning: Swift.Result(catching: body)) }
         }
         return try result.get()
     }

@@ -14,7 +14,7 @@ struct CompareCommand: Command {
     let isQuiet: Bool
     let codecs: CodecRegistry
 
-    init(_ arguments: [ByteString]) throws(ArgumentError) {
+    init(_ arguments: [SystemString]) throws(ArgumentError) {
         let parser = OptionParser(
             command: Self.name, summary: Self.summary, operands: "A B", completion: .file,
             details: """
@@ -109,7 +109,7 @@ struct ComparisonReport: Sendable {
     private(set) var comparison: ImageComparison?
     private(set) var hashDistance: Int?
     /// The picture of the differences.
-    var path: ByteString?
+    var path: SystemString?
     var error: WebImageError?
 
     init(inputs: [ImageInput]) { self.inputs = inputs }

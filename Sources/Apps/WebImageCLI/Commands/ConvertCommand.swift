@@ -22,7 +22,7 @@ struct ConvertCommand: Command {
     let page: Int?
     let codecs: CodecRegistry
 
-    init(_ arguments: [ByteString]) throws(ArgumentError) {
+    init(_ arguments: [SystemString]) throws(ArgumentError) {
         let parser = OptionParser(
             command: Self.name, summary: Self.summary, operands: "IN OUT | IN… --output DIR|NAME", completion: .file,
             details: """
@@ -69,7 +69,7 @@ struct ConvertCommand: Command {
         let reports = ReportOptions(in: parser)
 
         var operands = try parser.parse(arguments)
-        let path: ByteString
+        let path: SystemString
         if let value = directory.path {
             guard !operands.isEmpty || listing.areGiven else { throw parser.error("no file given") }
             path = value
@@ -88,7 +88,7 @@ struct ConvertCommand: Command {
         printsLines = path != OutputFile.standardOutput && !isJSON && !isQuiet
         size = try sizing.request(from: parser).adding(processing.processors(from: parser))
         limits = try bounds.limits(from: parser)
-        jobCount = try parser.count(jobs, named: "jobs", in: 1...256) ?? PlatformThread.processorCount
+        jobCount = try parser.count(jobs, named: "jobs", in: 1...256) ?? BlockingWork.processorCount
         self.page = try parser.count(page, named: "page", in: 1...65_535).map { $0 - 1 }
         var request = try encoding.request(from: parser, isResized: size.changesImage)
         request.isRequired = true
@@ -146,7 +146,7 @@ struct ConvertCommand: Command {
                 }
                 return reports
             }
-            let steps = follows ? TrackedSteps(size.processors, limits: limits.limits(for: input)) : nil
+            let steps = follows ? TrackedSteps(processors: size.processors, limits: limits.limits(for: input)) : nil
             let file = try await output.write(response.image, bytes: bytes, index: index, steps: steps)
             report.info = if let info = file.info { info } else { try codecs.info(of: file.data) }
             report.file = file

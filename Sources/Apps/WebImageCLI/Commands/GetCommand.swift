@@ -17,7 +17,7 @@ struct GetCommand: Command {
     let output: ImageOutput?
     let codecs: CodecRegistry
 
-    init(_ arguments: [ByteString]) throws(ArgumentError) {
+    init(_ arguments: [SystemString]) throws(ArgumentError) {
         let parser = OptionParser(
             command: Self.name, summary: Self.summary, operands: "URL|FILE…", completion: .file,
             details: """
@@ -119,25 +119,25 @@ struct GetCommand: Command {
         let start = ContinuousClock.now
         var report = LoadReport(
             decoding: DecodingSettings(input: input, limits: limits, codecs: codecs, canScale: size.canDecodeSmaller))
-        let trace = LockBox(LoadTrace())
+        if explains { report.trace = [] }
         do throws(WebImageError) {
             try output?.checkFile(index: index)
             var request = session.request(for: input, size: size, limits: limits)
             request.keepsColors = output?.keepsColors == true
-            let response = try await session.load(
-                request, progress: { bar.update(index, received: $0, expected: $1) }, trace: trace)
+            let (result, trace) = await session.outcome(of: request) { bar.update(index, received: $0, expected: $1) }
+            if explains { report.trace = trace.entries }
+            let response = try result.get()
             let data = try await session.bytes(of: response, for: request, areNeeded: output?.needsBytes ?? false)
             report.note(response, byteCount: data?.count, sourceName: input.sourceName)
             report.damage = report.decoding.warning(about: response.image)
             let steps =
                 output?.keepsGainMaps == true && size.processors.isEmpty
-                ? TrackedSteps([], limits: limits.limits(for: input)) : nil
+                ? TrackedSteps(processors: [], limits: limits.limits(for: input)) : nil
             report.file = try await output?.write(response.image, bytes: data, index: index, steps: steps)
         } catch {
             report.error = error
         }
         report.duration = ContinuousClock.now - start
-        if explains { report.trace = trace.withLock { $0 } }
         return report
     }
 }
@@ -158,7 +158,7 @@ struct LoadReport: Sendable {
     var damage: String?
     var error: WebImageError?
     /// The trace of the load, if it is to be printed.
-    var trace: LoadTrace?
+    var trace: [LoadTrace.Entry]?
 
     init(decoding: DecodingSettings) { self.decoding = decoding }
 
@@ -174,7 +174,7 @@ struct LoadReport: Sendable {
             case .remote: sourceName
             }
         format = response.image.format
-        size = PixelSize(width: response.image.width, height: response.image.height)
+        size = response.image.pixels.size
         frameCount = response.image.frameCount
         self.byteCount = byteCount
     }
@@ -187,7 +187,7 @@ struct LoadReport: Sendable {
         if let warning { console.complain("warning: \(warning)") }
         if !printsLine { return }
         if error == nil, !isJSON { console.print(line) }
-        if !isJSON, let trace { for entry in trace.entries { console.print("  \(entry)") } }
+        if !isJSON, let trace { for entry in trace { console.print("  \(entry)") } }
     }
 
     private var line: String {
@@ -209,19 +209,16 @@ struct LoadReport: Sendable {
             ("warning", .optional(warning)),
             ("error", error.map { $0.json(of: decoding) } ?? .null),
         ]
-        if let trace { facts.append(("trace", trace.json)) }
+        if let trace { facts.append(("trace", .array(trace.map(\.json)))) }
         return JSON(facts)
     }
 }
 
-extension LoadTrace {
+extension LoadTrace.Entry {
     fileprivate var json: JSON {
-        .array(
-            entries.map { entry in
-                [
-                    "stage": .string(entry.stage.rawValue), "start": .decimal(entry.start * 1000),
-                    "duration": .decimal(entry.duration * 1000), "message": .string(entry.message),
-                ]
-            })
+        [
+            "stage": .string(stage.rawValue), "start": .decimal(start * 1000), "duration": .decimal(duration * 1000),
+            "message": .string(message),
+        ]
     }
 }

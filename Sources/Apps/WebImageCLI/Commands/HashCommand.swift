@@ -30,7 +30,7 @@ struct HashCommand: Command {
     let isJSON: Bool
     let codecs: CodecRegistry
 
-    init(_ arguments: [ByteString]) throws(ArgumentError) {
+    init(_ arguments: [SystemString]) throws(ArgumentError) {
         let parser = OptionParser(
             command: Self.name, summary: Self.summary, operands: "FILE|URL… | --decode HASH --output FILE",
             completion: .file,
@@ -167,7 +167,7 @@ struct HashCommand: Command {
         var reports: [Int: HashReport] = [:]
         var next = 0
         let bar = ProgressBar(count: inputs.count, console: .standard, isHidden: inputs.count == 1)
-        await runConcurrently(over: inputs.indices, atMost: PlatformThread.processorCount) { [self] index in
+        await runConcurrently(over: inputs.indices, atMost: BlockingWork.processorCount) { [self] index in
             await report(on: inputs[index], session)
         } onResult: { index, report in
             bar.end(index)

@@ -8,7 +8,7 @@ struct HelpCommand: Command {
 
     private let text: String
 
-    init(_ arguments: [ByteString]) throws(ArgumentError) {
+    init(_ arguments: [SystemString]) throws(ArgumentError) {
         let names = WebImageTool.commands.map { $0.name }
         let parser = OptionParser(
             command: Self.name, summary: Self.summary, operands: "[COMMAND]", completion: .words(names),

@@ -17,7 +17,7 @@ struct InfoCommand: Command {
     let limits: InputLimits
     let codecs: CodecRegistry
 
-    init(_ arguments: [ByteString]) throws(ArgumentError) {
+    init(_ arguments: [SystemString]) throws(ArgumentError) {
         let parser = OptionParser(
             command: Self.name, summary: Self.summary, operands: "FILE|URL…", completion: .file,
             details: """

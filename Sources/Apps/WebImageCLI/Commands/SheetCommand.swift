@@ -17,7 +17,7 @@ struct SheetCommand: Command {
     let isQuiet: Bool
     let codecs: CodecRegistry
 
-    init(_ arguments: [ByteString]) throws(ArgumentError) {
+    init(_ arguments: [SystemString]) throws(ArgumentError) {
         let parser = OptionParser(
             command: Self.name, summary: Self.summary, operands: "IN… OUT | IN… --output OUT", completion: .file,
             details: """
@@ -90,7 +90,7 @@ struct SheetCommand: Command {
             try output.checkFile(index: 0)
             var sheet = try Sheet(layout: layout, color: color)
             let labels = SheetLabels(of: layout, on: color, codecs: codecs)
-            await runConcurrently(over: inputs.indices, atMost: PlatformThread.processorCount) { [self] index in
+            await runConcurrently(over: inputs.indices, atMost: BlockingWork.processorCount) { [self] index in
                 await cell(of: inputs[index], labels: labels, session)
             } onResult: { index, cell in
                 bar.end(index)

@@ -9,7 +9,7 @@ struct ThumbnailCommand: Command {
     static let summary = "Make a thumbnail for file managers"
 
     private let source: ThumbnailSource
-    private let output: ByteString
+    private let output: SystemString
     private let size: ThumbnailSize
     /// The folder in which the thumbnail and failures are remembered; `nil` for a thumbnail elsewhere.
     private let folder: ThumbnailFolder?
@@ -18,7 +18,7 @@ struct ThumbnailCommand: Command {
     private let isForced: Bool
     private let limits: InputLimits
 
-    init(_ arguments: [ByteString]) throws(ArgumentError) {
+    init(_ arguments: [SystemString]) throws(ArgumentError) {
         let parser = OptionParser(
             command: Self.name, summary: Self.summary, operands: "URI|FILE OUT SIZE", completion: .file,
             details: """

@@ -6,8 +6,8 @@ internal import WebImageCore
 enum ImageFolder {
     /// A file, and its folder relative to the one that was searched.
     struct File: Equatable {
-        let path: ByteString
-        let folder: ByteString
+        let path: SystemString
+        let folder: SystemString
     }
 
     /// What was found in a folder.
@@ -21,13 +21,13 @@ enum ImageFolder {
     /// folders. Hidden files and folders, and links to folders, are left out. Blocks the calling thread.
     ///
     /// - Throws: ``WebImageError/file(path:errno:)`` if the folder itself cannot be read.
-    static func content(of root: ByteString) throws(WebImageError) -> Content {
+    static func content(of root: SystemString) throws(WebImageError) -> Content {
         var content = Content()
-        var folders = [ByteString("")]
+        var folders = [SystemString("")]
         // The last one is next, so that folders follow each other in order.
         while let folder = folders.popLast() {
             let path = root.appending(path: folder)
-            var (inner, names): ([ByteString], [ByteString]) = ([], [])
+            var (inner, names): ([SystemString], [SystemString]) = ([], [])
             do throws(WebImageError) {
                 names = try self.names(in: path)
             } catch {
@@ -49,13 +49,13 @@ enum ImageFolder {
         return content
     }
 
-    private static func names(in path: ByteString) throws(WebImageError) -> [ByteString] {
+    private static func names(in path: SystemString) throws(WebImageError) -> [SystemString] {
         guard let stream = path.withCString({ opendir($0) }) else { throw .file(path: path.description, errno: errno) }
         defer { closedir(stream) }
-        var names: [ByteString] = []
+        var names: [SystemString] = []
         while let entry = readdir(stream) {
             let name = withUnsafePointer(to: &entry.pointee.d_name) { pointer in
-                pointer.withMemoryRebound(to: CChar.self, capacity: Int(NAME_MAX) + 1) { ByteString(cString: $0) }
+                pointer.withMemoryRebound(to: CChar.self, capacity: Int(NAME_MAX) + 1) { SystemString(cString: $0) }
             }
             if !name.hasPrefix(".") { names.append(name) }
         }
@@ -63,7 +63,7 @@ enum ImageFolder {
     }
 
     /// Natural order: `2.jpg` comes before `10.jpg`.
-    static func isInOrder(_ first: ByteString, _ second: ByteString) -> Bool {
+    static func isInOrder(_ first: SystemString, _ second: SystemString) -> Bool {
         let keys = (runs(of: first), runs(of: second))
         for (a, b) in zip(keys.0, keys.1) where a != b {
             if a.isNumber, b.isNumber {
@@ -85,7 +85,7 @@ enum ImageFolder {
     }
 
     /// The digits and the other bytes of a name.
-    private static func runs(of name: ByteString) -> [Run] {
+    private static func runs(of name: SystemString) -> [Run] {
         name.bytes.reduce(into: []) { runs, byte in
             let isNumber = (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(byte)
             if runs.last?.isNumber == isNumber {

@@ -6,19 +6,19 @@ internal import WebImageCore
 /// An input of a command: a URL, a file path, or `-` for standard input.
 struct ImageInput: Sendable {
     /// As on the command line.
-    let argument: ByteString
+    let argument: SystemString
     let url: URL
     /// The folder of a file found by `--recursive`, relative to the folder on the command line; empty for that one, and
     /// for all other inputs.
-    var folder = ByteString("")
+    var folder = SystemString("")
     /// Whether it is from a folder or a list, which may name any number of inputs.
     var isListed = false
 
     /// Stands for standard input; a file with that name is `./-`.
-    static let standardInput = ByteString("-")
+    static let standardInput = SystemString("-")
 
     /// - Throws: ``WebImageError/invalidURL(_:reason:)``.
-    init(_ argument: ByteString) throws(WebImageError) {
+    init(_ argument: SystemString) throws(WebImageError) {
         self.argument = argument
         if argument == Self.standardInput {
             url = StandardInput.request.url
@@ -33,8 +33,7 @@ struct ImageInput: Sendable {
             return
         }
         do throws(WebImageError) {
-            url = try URL(address: text)
-            try url.checkAddress()
+            url = try WebImageRequest(text).url
         } catch {
             // The text as the user wrote it.
             if case .invalidURL(_, nil) = error { throw .invalidURL(text) }
@@ -47,7 +46,7 @@ struct ImageInput: Sendable {
     var isStandardInput: Bool { argument == Self.standardInput }
 
     /// The path of a file; `nil` for anything else.
-    var path: ByteString? { ByteString(fileURL: url) }
+    var path: SystemString? { SystemString(fileURL: url) }
 
     /// Returns the first bytes of a file. Blocks the calling thread.
     ///
@@ -58,13 +57,18 @@ struct ImageInput: Sendable {
         let descriptor = path?.withCString { open($0, O_RDONLY | O_CLOEXEC) } ?? -1
         guard descriptor >= 0 else { throw .file(path: name, errno: path == nil ? EINVAL : errno) }
         defer { close(descriptor) }
-        do throws(WebImageError) {
-            // Foundation's paths are UTF-8, unlike those of files.
-            return try Data(contentsOfFile: "/proc/self/fd/\(descriptor)", upTo: limit)
-        } catch {
-            guard case .file(_, let number) = error else { throw error }
-            throw .file(path: name, errno: number)
+        var bytes = [UInt8](repeating: 0, count: limit)
+        var count = 0
+        while count < limit {
+            let length = bytes.withUnsafeMutableBytes {
+                read(descriptor, $0.baseAddress.map { $0 + count }, limit - count)
+            }
+            if length < 0, errno == EINTR { continue }
+            guard length >= 0 else { throw .file(path: name, errno: errno) }
+            if length == 0 { break }
+            count += length
         }
+        return Data(bytes[..<count])
     }
 
     /// The name in messages.

@@ -6,14 +6,14 @@ internal import WebImageCore
 /// The destination and encoding of images written by `get` and `convert`.
 struct ImageOutput: Sendable {
     private enum Target {
-        case file(ByteString)
-        case directory(ByteString, names: [OutputNames.Name])
-        case template(OutputTemplate, names: [ByteString])
+        case file(SystemString)
+        case directory(SystemString, names: [OutputNames.Name])
+        case template(OutputTemplate, names: [SystemString])
     }
 
     /// What ``write(_:bytes:index:steps:)`` has written.
     struct WrittenFile: Sendable {
-        let path: ByteString
+        let path: SystemString
         let data: Data
         /// The properties of the file, if its name has them.
         let info: ImageInfo?
@@ -28,12 +28,12 @@ struct ImageOutput: Sendable {
     /// Whether `--format` names the format, and not the extension of the file.
     private let isFormatGiven: Bool
     /// Input files, which must not be replaced.
-    private let inputFiles: [ByteString]
+    private let inputFiles: [SystemString]
     private let replaces: Bool
     /// The folders and numbers of the inputs, for names.
     private let inputs: [ImageInput]
     /// The files that were written, so that no two images have one name.
-    private let written = LockBox<Set<ByteString>>([])
+    private let written = LockedBox<Set<SystemString>>([])
 
     /// Chooses all names; only checks whether `path` is a directory or a file.
     ///
@@ -41,7 +41,7 @@ struct ImageOutput: Sendable {
     ///   - replaces: whether to replace existing files.
     ///   - mayReplaceInput: whether this includes the input, if `path` names a file.
     init(
-        path: ByteString, inputs: [ImageInput], encoding: EncodingRequest, replaces: Bool,
+        path: SystemString, inputs: [ImageInput], encoding: EncodingRequest, replaces: Bool,
         mayReplaceInput: Bool = false, parser: OptionParser
     ) throws(ArgumentError) {
         let template = try OutputTemplate(path, parser: parser)
@@ -63,16 +63,16 @@ struct ImageOutput: Sendable {
                 throw parser.error("several images need {name} or {index} in '\(path)'")
             }
             encoding.format = encoding.format ?? template.format
-            var names: [ByteString: OutputNames] = [:]
+            var names: [SystemString: OutputNames] = [:]
             let stems = inputs.map { input in
-                names[template.usesFolder ? input.folder : ByteString(""), default: OutputNames()]
+                names[template.usesFolder ? input.folder : SystemString(""), default: OutputNames()]
                     .name(for: input.url, ending: .image).stem
             }
             target = .template(template, names: stems)
         } else if isDirectory {
             let ending: OutputNames.Ending =
                 if let format = encoding.format { .format(format) } else if keepsOriginal { .own } else { .image }
-            var names: [ByteString: OutputNames] = [:]
+            var names: [SystemString: OutputNames] = [:]
             target = .directory(
                 path, names: inputs.map { names[$0.folder, default: OutputNames()].name(for: $0.url, ending: ending) })
         } else {
@@ -96,7 +96,7 @@ struct ImageOutput: Sendable {
     /// Whether the images are written into a directory: one that exists, a path that ends with a slash, or any path for
     /// several images or those of a folder or list, which may be one today and several tomorrow, unless it names a file.
     private static func isDirectory(
-        _ path: ByteString, inputs: [ImageInput], parser: OptionParser
+        _ path: SystemString, inputs: [ImageInput], parser: OptionParser
     ) throws(ArgumentError) -> Bool {
         if path.isEmpty { throw parser.error("--output takes a file or a directory") }
         if path == OutputFile.standardOutput { return false }
@@ -136,7 +136,7 @@ struct ImageOutput: Sendable {
     /// Throws, before anything is loaded, if the image could not be written because its file exists and must not be
     /// replaced.
     func checkFile(index: Int) throws(WebImageError) {
-        let path: ByteString?
+        let path: SystemString?
         switch target {
         case .file(let file): path = file
         case .directory(let directory, let names):
@@ -215,7 +215,7 @@ struct ImageOutput: Sendable {
     /// - Parameter frame: the number of the frame in the file, counting from 1, and how many there are; `nil` for an image.
     private func path(
         for format: ImageFormat?, _ data: Data, index: Int, frame: (number: Int, count: Int)? = nil
-    ) throws(WebImageError) -> (ByteString, ImageInfo?) {
+    ) throws(WebImageError) -> (SystemString, ImageInfo?) {
         switch target {
         case .file(let path):
             return (path, nil)
@@ -238,12 +238,12 @@ struct ImageOutput: Sendable {
     }
 
     private func path(
-        of index: Int, _ names: [OutputNames.Name], in directory: ByteString, for format: ImageFormat
-    ) -> ByteString {
+        of index: Int, _ names: [OutputNames.Name], in directory: SystemString, for format: ImageFormat
+    ) -> SystemString {
         directory.appending(path: inputs[index].folder).appending(path: names[index].fileName(for: format))
     }
 
-    private func warning(about path: ByteString, format: ImageFormat?) -> String? {
+    private func warning(about path: SystemString, format: ImageFormat?) -> String? {
         guard path != OutputFile.standardOutput, let format, let ending = path.fileExtension else { return nil }
         guard let named = ImageFormat(named: ending) else {
             return isFormatGiven || choosesNames
@@ -255,21 +255,21 @@ struct ImageOutput: Sendable {
     }
 }
 
-extension ByteString {
+extension SystemString {
     /// What precedes the last slash; `/` if that is the first byte, empty without one.
-    var directory: ByteString {
-        guard let slash = bytes.lastIndex(of: UInt8(ascii: "/")) else { return ByteString("") }
-        return ByteString(bytes[..<max(1, slash)])
+    var directory: SystemString {
+        guard let slash = bytes.lastIndex(of: UInt8(ascii: "/")) else { return SystemString("") }
+        return SystemString(bytes[..<max(1, slash)])
     }
 
     /// Adds a relative path, after a slash if there is none; nothing for an empty one.
-    func appending(path: ByteString) -> ByteString {
+    func appending(path: SystemString) -> SystemString {
         if path.isEmpty { return self }
         return isEmpty ? path : self + (hasSuffix("/") ? "" : "/") + path
     }
 
-    fileprivate var withoutTrailingSlashes: ByteString {
-        ByteString(bytes[...(bytes.lastIndex { $0 != UInt8(ascii: "/") } ?? bytes.startIndex - 1)])
+    fileprivate var withoutTrailingSlashes: SystemString {
+        SystemString(bytes[...(bytes.lastIndex { $0 != UInt8(ascii: "/") } ?? bytes.startIndex - 1)])
     }
 
     /// What follows the last period of a file name; `nil` without one, with nothing behind it, or with nothing before.
@@ -278,13 +278,13 @@ extension ByteString {
         guard let dot = name.lastIndex(of: UInt8(ascii: ".")), dot > name.startIndex, dot + 1 < name.endIndex else {
             return nil
         }
-        return ByteString(name[(dot + 1)...]).description
+        return SystemString(name[(dot + 1)...]).description
     }
 }
 
 extension ImageFormat {
     /// Creates the known format for a file's extension.
-    init?(fileName: ByteString) {
+    init?(fileName: SystemString) {
         guard let ending = fileName.fileExtension else { return nil }
         self.init(named: ending)
     }

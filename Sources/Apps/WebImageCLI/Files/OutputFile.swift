@@ -1,5 +1,6 @@
 internal import FoundationEssentials
 internal import Glibc
+internal import Synchronization
 internal import WebImage
 internal import WebImageCore
 
@@ -9,10 +10,10 @@ internal import WebImageCore
 /// or a closed standard output, removes the temporary files; see ``Interrupts``.
 enum OutputFile {
     /// The temporary files that are being written.
-    private static let unfinished = LockBox<Set<ByteString>>([])
+    private static let unfinished = Mutex<Set<SystemString>>([])
 
     /// Stands for standard output; a file with that name is `./-`.
-    static let standardOutput = ByteString("-")
+    static let standardOutput = SystemString("-")
 
     /// Writes `data`; blocks the calling thread. Symbolic links are followed, a replaced file keeps its permissions,
     /// and devices and pipes are written to directly.
@@ -24,7 +25,7 @@ enum OutputFile {
     ///   - isInPlace: whether an existing file is overwritten instead of replaced, because another process has it open.
     /// - Throws: ``WebImageError/file(path:errno:)``.
     static func write(
-        _ data: Data, to path: ByteString, replaces: Bool = true, isPrivate: Bool = false, isInPlace: Bool = false,
+        _ data: Data, to path: SystemString, replaces: Bool = true, isPrivate: Bool = false, isInPlace: Bool = false,
         waitsForReader: Bool = true
     ) throws(WebImageError) {
         if path == standardOutput { return Console.standard.print(bytes: data) }
@@ -41,7 +42,7 @@ enum OutputFile {
     }
 
     /// Whether writing would replace a regular file.
-    static func isFile(_ path: ByteString) -> Bool {
+    static func isFile(_ path: SystemString) -> Bool {
         path != standardOutput && mode(of: path).map { $0 & S_IFMT } == S_IFREG
     }
 
@@ -49,7 +50,7 @@ enum OutputFile {
     ///   - permissions: the permissions of the file; `nil` for the usual ones of a new file.
     ///   - mayExist: whether to replace a file that was created meanwhile.
     private static func replace(
-        _ path: ByteString, permissions: mode_t?, with data: Data, mayExist: Bool
+        _ path: SystemString, permissions: mode_t?, with data: Data, mayExist: Bool
     ) throws(WebImageError) {
         // Users who cannot read the old file must not be able to read the new one, even while it is written.
         let (descriptor, temporaryPath) = try createTemporaryFile(
@@ -68,7 +69,7 @@ enum OutputFile {
     }
 
     /// Renames a file; returns 0 or the system's error number.
-    private static func move(_ temporaryPath: ByteString, to path: ByteString, mayExist: Bool) -> Int32 {
+    private static func move(_ temporaryPath: SystemString, to path: SystemString, mayExist: Bool) -> Int32 {
         if mayExist { return status(of: rename, temporaryPath, path) }
         // `link` never replaces a file, even one that is created at the same moment.
         let status = status(of: link, temporaryPath, path)
@@ -83,12 +84,13 @@ enum OutputFile {
 
     /// Calls a function of the system with two paths; returns 0 or the error number.
     private static func status(
-        of function: (UnsafePointer<CChar>, UnsafePointer<CChar>) -> Int32, _ first: ByteString, _ second: ByteString
+        of function: (UnsafePointer<CChar>, UnsafePointer<CChar>) -> Int32, _ first: SystemString,
+        _ second: SystemString
     ) -> Int32 {
         first.withCString { first in second.withCString { second in function(first, second) == 0 ? 0 : errno } }
     }
 
-    private static func remove(_ path: ByteString) { _ = path.withCString { unlink($0) } }
+    private static func remove(_ path: SystemString) { _ = path.withCString { unlink($0) } }
 
     /// Removes the temporary files and prevents new ones, so `end` must not return.
     static func removeUnfinished(then end: () -> Never) -> Never {
@@ -101,12 +103,12 @@ enum OutputFile {
     /// Creates a directory and its parent directories, like `mkdir -p`.
     ///
     /// - Parameter permissions: reduced by the process's umask.
-    static func createDirectory(_ path: ByteString, permissions: mode_t = 0o777) throws(WebImageError) {
+    static func createDirectory(_ path: SystemString, permissions: mode_t = 0o777) throws(WebImageError) {
         let bytes = path.bytes
         var index = 0
         while index < bytes.count {
             let end = bytes[(index + 1)...].firstIndex(of: UInt8(ascii: "/")) ?? bytes.count
-            let part = ByteString(bytes[..<end])
+            let part = SystemString(bytes[..<end])
             let status = part.withCString { mkdir($0, permissions) == 0 ? 0 : errno }
             if status != 0, status != EEXIST { throw .file(path: part.description, errno: status) }
             index = end
@@ -114,40 +116,40 @@ enum OutputFile {
         guard isDirectory(path) else { throw .file(path: path.description, errno: ENOTDIR) }
     }
 
-    static func isDirectory(_ path: ByteString) -> Bool { mode(of: path).map { $0 & S_IFMT } == S_IFDIR }
+    static func isDirectory(_ path: SystemString) -> Bool { mode(of: path).map { $0 & S_IFMT } == S_IFDIR }
 
     /// Whether there is anything with that path.
-    static func exists(_ path: ByteString) -> Bool { mode(of: path) != nil }
+    static func exists(_ path: SystemString) -> Bool { mode(of: path) != nil }
 
     /// The type and permissions of a file; `nil` if it does not exist.
-    private static func mode(of path: ByteString) -> mode_t? {
+    private static func mode(of path: SystemString) -> mode_t? {
         var status = stat()
         return path.withCString { stat($0, &status) } == 0 ? status.st_mode : nil
     }
 
     /// Resolves links, whether or not the target exists; returns `path` itself if it is not a link.
-    private static func resolved(_ path: ByteString) throws(WebImageError) -> ByteString {
+    private static func resolved(_ path: SystemString) throws(WebImageError) -> SystemString {
         var resolved = path
         // The same number of links that the system follows.
         for _ in 0...40 {
             guard let target = linkTarget(of: resolved) else { return resolved }
             let slash = resolved.bytes.lastIndex(of: UInt8(ascii: "/"))
             resolved =
-                target.hasPrefix("/") ? target : ByteString(resolved.bytes[..<(slash.map { $0 + 1 } ?? 0)]) + target
+                target.hasPrefix("/") ? target : SystemString(resolved.bytes[..<(slash.map { $0 + 1 } ?? 0)]) + target
         }
         throw .file(path: path.description, errno: ELOOP)
     }
 
     /// The target of the link at `path`, relative to the link's directory; `nil` if it is not a link.
-    private static func linkTarget(of path: ByteString) -> ByteString? {
+    private static func linkTarget(of path: SystemString) -> SystemString? {
         var bytes = [CChar](repeating: 0, count: Int(PATH_MAX))
         let count = path.withCString { readlink($0, &bytes, bytes.count) }
-        return count > 0 ? ByteString(bytes[..<count].map(UInt8.init(bitPattern:))) : nil
+        return count > 0 ? SystemString(bytes[..<count].map(UInt8.init(bitPattern:))) : nil
     }
 
     /// Writes to a device, or to what is left of a file.
     private static func append(
-        _ data: Data, to path: ByteString, flags: Int32, permissions: mode_t? = nil
+        _ data: Data, to path: SystemString, flags: Int32, permissions: mode_t? = nil
     ) throws(WebImageError) {
         let descriptor = path.withCString { open($0, O_WRONLY | O_CLOEXEC | flags) }
         guard descriptor >= 0 else { throw .file(path: path.description, errno: errno) }
@@ -158,7 +160,7 @@ enum OutputFile {
     }
 
     /// Whether both paths refer to the same file, through any names and links.
-    static func isSameFile(_ path: ByteString, _ other: ByteString) -> Bool {
+    static func isSameFile(_ path: SystemString, _ other: SystemString) -> Bool {
         var (first, second) = (stat(), stat())
         return path.withCString { stat($0, &first) } == 0 && other.withCString { stat($0, &second) } == 0
             && first.st_ino == second.st_ino && first.st_dev == second.st_dev
@@ -166,8 +168,8 @@ enum OutputFile {
 
     /// - Parameter permissions: reduced by the process's umask.
     private static func createTemporaryFile(
-        beside path: ByteString, permissions: mode_t
-    ) throws(WebImageError) -> (Int32, ByteString) {
+        beside path: SystemString, permissions: mode_t
+    ) throws(WebImageError) -> (Int32, SystemString) {
         let flags = O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC
         for _ in 0..<100 {
             let temporaryPath = path + ".\(String(UInt32.random(in: 0...UInt32.max), radix: 36)).part"
@@ -194,18 +196,21 @@ struct FileDescriptor {
     @discardableResult
     func write(_ data: Data) -> Int32 {
         data.withUnsafeBytes { bytes in
-            do throws(RegularFile.Failure) {
-                try RegularFile.writeAll(bytes) { rest, _ in
-                    while true {
-                        let count = Glibc.write(number, rest.baseAddress, rest.count)
-                        guard count < 0, errno == EAGAIN else { return count }
-                        waitUntilWritable()
-                    }
+            var rest = bytes[...]
+            while !rest.isEmpty {
+                let count = Glibc.write(number, UnsafeRawBufferPointer(rebasing: rest).baseAddress, rest.count)
+                guard count <= 0 else {
+                    rest.removeFirst(count)
+                    continue
                 }
-                return 0
-            } catch {
-                return error.errno
+                // A call that writes nothing does not set `errno`.
+                switch count < 0 ? errno : EIO {
+                case EINTR: continue
+                case EAGAIN: waitUntilWritable()
+                case let status: return status
+                }
             }
+            return 0
         }
     }
 

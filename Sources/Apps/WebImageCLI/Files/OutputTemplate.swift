@@ -17,7 +17,7 @@ struct OutputTemplate: Sendable, Equatable {
     }
 
     private enum Part: Equatable {
-        case text(ByteString)
+        case text(SystemString)
         case placeholder(Placeholder)
     }
 
@@ -26,7 +26,7 @@ struct OutputTemplate: Sendable, Equatable {
     /// `nil` for a path without placeholders. Braces around anything but letters are part of the path.
     ///
     /// - Throws: a usage error for an unknown placeholder.
-    init?(_ path: ByteString, parser: OptionParser) throws(ArgumentError) {
+    init?(_ path: SystemString, parser: OptionParser) throws(ArgumentError) {
         var parts: [Part] = []
         var text: [UInt8] = []
         var rest = path.bytes[...]
@@ -45,13 +45,13 @@ struct OutputTemplate: Sendable, Equatable {
                 throw parser.error(
                     "unknown placeholder '{\(word)}' in '\(path)'; names can have \(names)")
             }
-            if !text.isEmpty { parts.append(.text(ByteString(text))) }
+            if !text.isEmpty { parts.append(.text(SystemString(text))) }
             text = []
             parts.append(.placeholder(placeholder))
             rest = rest[(end + 1)...]
         }
         guard !parts.isEmpty else { return nil }
-        if !text.isEmpty { parts.append(.text(ByteString(text))) }
+        if !text.isEmpty { parts.append(.text(SystemString(text))) }
         self.parts = parts
     }
 
@@ -69,7 +69,7 @@ struct OutputTemplate: Sendable, Equatable {
     var format: ImageFormat? {
         // What precedes the last text does not change its extension, unless the text is all extension.
         guard case .text(let last)? = parts.last else { return nil }
-        return ImageFormat(fileName: ByteString("x") + last)
+        return ImageFormat(fileName: SystemString("x") + last)
     }
 
     /// Returns the path of an image.
@@ -78,9 +78,9 @@ struct OutputTemplate: Sendable, Equatable {
     ///   - index: the number of the input, counting from 1.
     ///   - count: the number of inputs.
     func path(
-        name: ByteString, folder: ByteString, size: PixelSize?, format: ImageFormat, index: Int, count: Int
-    ) -> ByteString {
-        var path = ByteString("")
+        name: SystemString, folder: SystemString, size: PixelSize?, format: ImageFormat, index: Int, count: Int
+    ) -> SystemString {
+        var path = SystemString("")
         for (number, part) in parts.enumerated() {
             switch part {
             case .text(let text):
@@ -88,7 +88,7 @@ struct OutputTemplate: Sendable, Equatable {
                 let isAfterNoFolder =
                     number > 0 && parts[number - 1] == .placeholder(.folder) && folder.isEmpty
                     && (path.isEmpty || path.hasSuffix("/")) && text.hasPrefix("/")
-                path = path + (isAfterNoFolder ? ByteString(text.bytes.dropFirst()) : text)
+                path = path + (isAfterNoFolder ? SystemString(text.bytes.dropFirst()) : text)
             case .placeholder(.name): path = path + name
             case .placeholder(.folder): path = path + folder
             case .placeholder(.width): path = path + "\(size?.width ?? 0)"

@@ -13,7 +13,7 @@ extension FileLoader {
 
     /// Returns the bytes of a file like ``bytes(at:)``, and blocks the calling thread.
     func bytesBlocking(at url: URL) throws(WebImageError) -> Data {
-        let (end, result) = (DispatchSemaphore(value: 0), LockBox(Result<Data, WebImageError>.failure(.cancelled)))
+        let (end, result) = (DispatchSemaphore(value: 0), LockedBox(Result<Data, WebImageError>.failure(.cancelled)))
         read(url) { bytes in
             result.withLock { $0 = bytes }
             end.signal()
@@ -24,20 +24,14 @@ extension FileLoader {
 
     /// - Parameter completion: called on any thread.
     private func read(_ url: URL, _ completion: @escaping @Sendable (Result<Data, WebImageError>) -> Void) {
-        let body = BodyCollector(BodyStorage())
-        let task = load(LoaderRequest(url: url), priority: .normal) { event in
+        let body = LockedBox(Data())
+        _ = load(LoaderRequest(url: url), priority: .normal) { event in
             switch event {
-            case .report, .refused: break
-            case .response(let response): body.begin(response)
-            case .bytes(let bytes): body.append(bytes)
-            case .finished(.success):
-                body.loadDidEnd()
-                body.end(completion)
-            case .finished(.failure(let error)):
-                body.loadDidEnd()
-                completion(.failure(body.failure ?? error))
+            case .report, .refused, .response: break
+            // A long file comes in one piece, which is mapped.
+            case .bytes(let bytes): body.withLock { $0.isEmpty ? $0 = bytes : $0.append(bytes) }
+            case .finished(let result): completion(result.map { body.withLock { $0 } })
             }
         }
-        body.attach(task)
     }
 }

@@ -1,4 +1,5 @@
 internal import FoundationEssentials
+internal import Synchronization
 internal import WebImage
 internal import WebImageShared
 
@@ -9,7 +10,7 @@ final class LoadingSession: Sendable {
     private let manager: WebImageManager
     private let shared: SharedImageCache?
     /// Whether something was loaded that may be cached.
-    private let usesCaches = LockBox(false)
+    private let usesCaches = Mutex(false)
 
     /// - Parameter codecs: what decodes.
     init(options: SourceOptions, codecs: CodecRegistry) {
@@ -49,20 +50,21 @@ final class LoadingSession: Sendable {
     }
 
     /// Loads one image.
+    func load(_ request: WebImageRequest) async throws(WebImageError) -> WebImageResponse {
+        try await outcome(of: request).result.get()
+    }
+
+    /// Loads one image; returns also what happened.
     ///
-    /// - Parameters:
-    ///   - progress: called on the manager's callback queue, which may block.
-    ///   - trace: receives the trace, also after a failure.
-    func load(
-        _ request: WebImageRequest,
-        progress: (@Sendable (_ received: Int64, _ expected: Int64?) -> Void)? = nil, trace: LockBox<LoadTrace>? = nil
-    ) async throws(WebImageError) -> WebImageResponse {
+    /// - Parameter progress: called on the manager's callback queue, which may block.
+    func outcome(
+        of request: WebImageRequest, progress: (@Sendable (_ received: Int64, _ expected: Int64?) -> Void)? = nil
+    ) async -> (result: Result<WebImageResponse, WebImageError>, trace: LoadTrace) {
         if !request.url.isFileURL { usesCaches.withLock { $0 = true } }
         let (results, end) = AsyncStream<Result<WebImageResponse, WebImageError>>.makeStream()
         let operation = manager.load(request, progress: progress) { end.yield($0) }
         let result = await results.first { _ in true } ?? .failure(.cancelled)
-        if let trace { trace.withLock { $0 = operation.trace } }
-        return try result.get()
+        return (result, operation.trace)
     }
 
     /// Returns the file's bytes. The memory cache has only pixels, so the bytes of its images are fetched if needed.
@@ -70,7 +72,7 @@ final class LoadingSession: Sendable {
         of response: WebImageResponse, for request: WebImageRequest, areNeeded: Bool
     ) async throws(WebImageError) -> Data? {
         if response.data != nil || !areNeeded { return response.data }
-        if let data = await disk?.data(for: request.cacheKey.source) { return data }
+        if let data = await disk?.data(for: manager.cacheKey(for: request).source) { return data }
         var request = request
         request.cachePolicy = .reload
         return try await load(request).data
@@ -95,7 +97,7 @@ extension SourceOptions {
             configuration.idleTimeout = idleTimeout
         }
         configuration.totalTimeout = totalTimeout
-        if let authorities { configuration.authorities = .file(authorities) }
+        if let authorities { configuration.certificateAuthorities = .file(authorities) }
         return ImageDownloader(configuration: configuration)
     }
 }

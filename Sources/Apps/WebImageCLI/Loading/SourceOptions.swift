@@ -143,7 +143,7 @@ extension SourceOptions.Cache {
     /// - Parameter onFailure: called once for each cause when the cache cannot be used.
     func open(onFailure: @escaping @Sendable (WebImageError) -> Void) -> DiskCache {
         var configuration = DiskCache.Configuration(directory: URL(filePath: path, directoryHint: .isDirectory))
-        let reported = LockBox<[WebImageError]>([])
+        let reported = LockedBox<[WebImageError]>([])
         configuration.onFailure = { error in
             let isNew = reported.withLock { reported in
                 defer { reported.append(error) }

@@ -1,5 +1,6 @@
 internal import FoundationEssentials
 internal import Glibc
+internal import Synchronization
 internal import WebImageCore
 
 /// Standard output and standard error of this process.
@@ -15,7 +16,7 @@ final class Console: Sendable {
     let showsProgress = isatty(STDERR_FILENO) == 1
 
     /// The line at the bottom. The lock also prevents messages from being mixed.
-    private let bottomLine = LockBox("")
+    private let bottomLine = Mutex("")
 
     /// Prints a line of results. Line breaks in it are escaped.
     func print(_ line: String) { write(Self.shown(line) + "\n", to: STDOUT_FILENO) }

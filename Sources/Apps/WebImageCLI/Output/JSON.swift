@@ -20,7 +20,7 @@ enum JSON: Sendable {
     /// Written without the passwords of URLs in it.
     case string(String)
     /// Written as it is. In a path that is not UTF-8, `\xNN` stands for each byte that is not.
-    case path(ByteString)
+    case path(SystemString)
     case array([JSON])
     case object([Field])
 
@@ -30,10 +30,10 @@ enum JSON: Sendable {
     static func optional(_ value: String?) -> JSON { value.map(JSON.string) ?? .null }
 
     /// `null` for `nil`.
-    static func optional(_ value: ByteString?) -> JSON { value.map(JSON.path) ?? .null }
+    static func optional(_ value: SystemString?) -> JSON { value.map(JSON.path) ?? .null }
 
     /// The fields for the path of a written file: `path`, and for one that is not UTF-8 also `pathBase64`, its bytes.
-    static func fields(path: ByteString?) -> [(String, JSON)] {
+    static func fields(path: SystemString?) -> [(String, JSON)] {
         var fields: [(String, JSON)] = [("path", .optional(path))]
         if let path, path.text == nil {
             fields.append(("pathBase64", .string(Data(path.bytes).base64EncodedString())))

@@ -1,4 +1,4 @@
-internal import WebImageCore
+internal import Synchronization
 
 /// Shows the progress of all loads of a command in one line at the bottom of the terminal.
 final class ProgressBar: Sendable {
@@ -13,12 +13,12 @@ final class ProgressBar: Sendable {
 
     private let console: Console
     private let isHidden: Bool
-    private let state: LockBox<State>
+    private let state: Mutex<State>
 
     init(count: Int, console: Console, isHidden: Bool = false) {
         self.console = console
         self.isHidden = isHidden
-        state = LockBox(
+        state = Mutex(
             State(
                 fractions: [Double](repeating: 0, count: count), byteCounts: [Int64](repeating: 0, count: count),
                 expectedByteCounts: [Int64?](repeating: nil, count: count)))

@@ -28,9 +28,9 @@ extension WebImageError {
     /// Whether the output would have replaced the input, which must not be removed.
     private func isRefusedReplacement(of argument: String?) -> Bool {
         guard case .file(let path, EEXIST) = self, let argument,
-            let input = try? ImageInput(ByteString(argument)).path
+            let input = try? ImageInput(SystemString(argument)).path
         else { return false }
-        return OutputFile.isSameFile(input, ByteString(path))
+        return OutputFile.isSameFile(input, SystemString(path))
     }
 
     /// Whether the sentence contains the argument.
@@ -44,9 +44,9 @@ extension WebImageError {
         switch self {
         case .notInCache, .invalidURL: return true
         default:
-            guard subject != argument, let url = try? ImageInput(ByteString(argument)).url else { return true }
-            return subject == url.separatedFromUserInfo.url.absoluteString
-                || subject == ByteString(fileURL: url)?.description
+            guard subject != argument, let url = try? ImageInput(SystemString(argument)).url else { return true }
+            return subject == CredentialRedaction.removingUserInformation(fromURL: url.absoluteString)
+                || subject == SystemString(fileURL: url)?.description
         }
     }
 

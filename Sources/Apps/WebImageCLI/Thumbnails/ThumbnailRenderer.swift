@@ -53,7 +53,7 @@ struct ThumbnailRenderer: Sendable {
 
     /// Less memory than the pixels of an image take, so that decoders scale while they decode. A small image may be in memory as a whole.
     static func byteCount(withoutFrameOf size: PixelSize) -> Int {
-        min(max(size.pixelByteCount - 1, 16 << 20), 256 << 20)
+        min(max(size.pixelCount * 4 - 1, 16 << 20), 256 << 20)
     }
 
     private static let largestByteCount = 1 << 30

@@ -8,18 +8,18 @@ internal import WebImageCore
 struct ThumbnailSource: Sendable {
     let input: ImageInput
     /// The absolute path, without links being resolved.
-    let path: ByteString
+    let path: SystemString
     /// The URI, which identifies the thumbnail: as given, or that of the path.
     let uri: String
 
     /// - Returns: `nil` for anything but a file of this machine.
-    init?(_ argument: ByteString) {
+    init?(_ argument: SystemString) {
         guard let input = try? ImageInput(argument), !input.isStandardInput, let path = input.path else { return nil }
         self.input = input
         self.path = path.withCString { text in
             guard let absolute = g_canonicalize_filename(text, nil) else { return path }
             defer { g_free(absolute) }
-            return ByteString(cString: absolute)
+            return SystemString(cString: absolute)
         }
         uri = argument.hasPrefix("file:") ? argument.description : self.path.fileURL.absoluteString
     }

@@ -23,7 +23,8 @@ public final class WebImageOperation: Sendable {
     /// What has happened so far, also after a failure: a line for each step, with its time, duration and result.
     public var traceDescription: String { trace.description }
 
-    package var trace: LoadTrace { traceReader.trace }
+    /// The same, step by step. Each access creates a new trace.
+    public var trace: LoadTrace { traceReader.trace }
 
     /// Reads the trace without this operation, which holds its result.
     package var traceReader: LoadTraceReader { LoadTraceReader(recorder: recorder, start: start) }

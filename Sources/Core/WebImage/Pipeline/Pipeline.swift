@@ -288,8 +288,20 @@ extension LoaderRequest {
 }
 
 extension DiskCache {
+    /// Removes the bytes of interrupted transfers, which are stored in this cache's directory until a load resumes them.
+    ///
+    /// Those of loads in progress stay. ``removeAll(progress:)`` removes none of them.
+    public func removeInterruptedTransfers() async {
+        await withCheckedContinuation { continuation in
+            onReadingThread(priority: .normal) { [self] in
+                partialBodies.removeAll()
+                continuation.resume()
+            }
+        }
+    }
+
     /// The store of interrupted transfers in this cache's directory.
-    package var partialBodies: PartialBodyStore {
+    var partialBodies: PartialBodyStore {
         var configuration = PartialBodyStore.Configuration(
             directory: self.configuration.directory.appending(path: "partial"))
         configuration.freeSpaceFloor = self.configuration.freeSpaceFloor

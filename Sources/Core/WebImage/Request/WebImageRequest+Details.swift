@@ -248,7 +248,7 @@ extension WebImageRequest {
     }
 
     /// Whether the image keeps the colors of its profile; see ``DecodingOptions/keepsColors``.
-    package var keepsColors: Bool {
+    public var keepsColors: Bool {
         get { box?.details.keepsColors == true }
         set { changeDetails { $0.keepsColors = newValue } }
     }

@@ -148,7 +148,7 @@ public struct WebImageResponse: Sendable {
     }
 
     /// What happened during the load. Each access creates a new trace.
-    package var trace: LoadTrace {
+    public var trace: LoadTrace {
         guard let (recorder, start) = recorder else { return LoadTrace() }
         return recorder.trace(from: start)
     }

@@ -4,15 +4,16 @@ package import WebImageLoading
 /// What happened during a load, stage by stage: which cache had the image, and why others did not, what was requested
 /// from the server, and how long everything took.
 ///
-/// ``WebImageOperation/traceDescription`` prints it.
-package struct LoadTrace: Sendable, Hashable {
+/// ``WebImageOperation/trace`` and ``WebImageResponse/trace`` return it, and ``WebImageOperation/traceDescription`` its text.
+public struct LoadTrace: Sendable, Hashable {
     /// The entries, in order of their start.
-    package var entries: [Entry]
+    public var entries: [Entry]
 
-    package init(entries: [Entry] = []) { self.entries = entries }
+    /// Creates a trace, such as for a preview of a program's view.
+    public init(entries: [Entry] = []) { self.entries = entries }
 
     /// A stage of a load.
-    package enum Stage: String, Sendable, Hashable, CaseIterable {
+    public enum Stage: String, Sendable, Hashable, CaseIterable {
         /// A look-up in memory.
         case memory
         /// A look-up on disk.
@@ -34,18 +35,19 @@ package struct LoadTrace: Sendable, Hashable {
     }
 
     /// An entry of a trace.
-    package struct Entry: Sendable, Hashable {
+    public struct Entry: Sendable, Hashable {
         /// The stage.
-        package var stage: Stage
+        public var stage: Stage
         /// When it started, in seconds from the start of the request; negative for shared work that was already in
         /// progress.
-        package var start: Double
+        public var start: Double
         /// How long it took, in seconds; 0 if that is not measured.
-        package var duration: Double
+        public var duration: Double
         /// What happened, as a text for people. It may change between versions.
-        package var message: String
+        public var message: String
 
-        package init(stage: Stage, start: Double, duration: Double = 0, message: String) {
+        /// Creates an entry; times are in seconds.
+        public init(stage: Stage, start: Double, duration: Double = 0, message: String) {
             self.stage = stage
             self.start = start
             self.duration = duration
@@ -56,7 +58,7 @@ package struct LoadTrace: Sendable, Hashable {
 
 extension LoadTrace.Entry: CustomStringConvertible {
     /// One line with start and duration in milliseconds, stage and message.
-    package var description: String {
+    public var description: String {
         "\(Self.milliseconds(start)) ms  +\(Self.milliseconds(duration)) ms  \(stage.rawValue): \(message)"
     }
 
@@ -73,7 +75,7 @@ extension LoadTrace: CustomStringConvertible {
     ///
     /// Shared work that was already in progress has a negative start. The text is for people, and may change between
     /// versions.
-    package var description: String { entries.map(\.description).joined(separator: "\n") }
+    public var description: String { entries.map(\.description).joined(separator: "\n") }
 }
 
 /// The trace of an operation, read later. It holds neither the image nor the bytes.

@@ -144,10 +144,10 @@ extension DiskCache {
     /// The description of a stored value.
     public struct Entry: Sendable, Hashable {
         /// The location of an entry's bytes.
-        package enum Place: Sendable, Hashable {
+        public enum Place: Sendable, Hashable {
             /// In memory, until written.
             case memory
-            /// In a file that holds many values.
+            /// In a file that holds many values, with its number.
             case segment(Int)
             /// In a separate file.
             case file
@@ -169,7 +169,7 @@ extension DiskCache {
         /// When the entry expires; `nil` for never.
         public let expires: Date?
         /// The location of the bytes.
-        package let place: Place
+        public let place: Place
         /// The ``Attributes/extendedData``; always `nil` in pages of ``DiskCache/entries(after:limit:)``.
         public let extendedData: Data?
         /// The ``Attributes/responseMetadata``; always `nil` in pages of ``DiskCache/entries(after:limit:)``.
@@ -190,34 +190,37 @@ extension DiskCache {
         /// Entries removed because of a limit or an expiration.
         public package(set) var evictionCount = 0
         /// The last use of the least recently used entry; `nil` in an empty cache, like the next three.
-        package var oldestAccess: Date?
+        public package(set) var oldestAccess: Date?
         /// The last use of any entry.
-        package var newestAccess: Date?
+        public package(set) var newestAccess: Date?
         /// When the oldest entry was stored.
-        package var oldestCreation: Date?
+        public package(set) var oldestCreation: Date?
         /// When the newest entry was stored.
-        package var newestCreation: Date?
+        public package(set) var newestCreation: Date?
         /// Files that hold many values.
-        package var segments = Segments()
+        public package(set) var segments = Segments()
         /// Files that hold one value.
-        package var files = Files()
+        public package(set) var files = Files()
         /// The size of the index with its log, in bytes.
-        package var indexByteCount: Int64 = 0
+        public package(set) var indexByteCount: Int64 = 0
 
         /// Files that hold many values.
-        package struct Segments: Sendable, Hashable {
-            package var count = 0
-            /// Including removed values: at most twice ``liveByteCount`` plus one segment, unless compaction is
+        public struct Segments: Sendable, Hashable {
+            /// The number of files.
+            public package(set) var count = 0
+            /// The size of the files in bytes, including removed values: at most twice ``liveByteCount`` plus one segment, unless compaction is
             /// pending.
-            package var byteCount: Int64 = 0
-            /// The size of the current values.
-            package var liveByteCount: Int64 = 0
+            public package(set) var byteCount: Int64 = 0
+            /// The size of the current values in bytes.
+            public package(set) var liveByteCount: Int64 = 0
         }
 
         /// Files that hold one value.
-        package struct Files: Sendable, Hashable {
-            package var count = 0
-            package var byteCount: Int64 = 0
+        public struct Files: Sendable, Hashable {
+            /// The number of files.
+            public package(set) var count = 0
+            /// The size of the files in bytes.
+            public package(set) var byteCount: Int64 = 0
         }
     }
 }

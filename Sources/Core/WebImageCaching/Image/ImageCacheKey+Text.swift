@@ -8,8 +8,8 @@ extension ImageCacheKey {
         return variant.map { "\(source)#\(Self.escaped($0, isSource: false))" } ?? source
     }
 
-    /// Parses a ``description``; `nil` for an invalid text.
-    package init?(text: String) {
+    /// Parses a ``description``, which is the key of an entry of the disk cache; `nil` for an invalid text.
+    public init?(text: String) {
         var rest = text.utf8[...]
         guard let source = Self.unescaped(&rest, isSource: true) else { return nil }
         guard rest.popFirst() != nil else {

@@ -63,8 +63,9 @@ extension ImageCacheKey {
     /// The key of another response for the same original, which `Vary` distinguishes from the latest.
     package func alternate(_ slot: Int) -> ImageCacheKey { ImageCacheKey(source: source, variant: "vary=\(slot)") }
 
-    /// The keys of all other responses that may be stored; empty for variants.
-    package var alternates: [ImageCacheKey] {
+    /// The keys of all other responses for the URL that may be stored, which `Vary` distinguishes from the latest; empty for a key with a
+    /// ``variant``.
+    public var alternates: [ImageCacheKey] {
         variant == nil ? (0..<Self.alternateLimit).map(alternate) : []
     }
 }

@@ -302,8 +302,9 @@ extension PixelCache: UnwrittenCache {
 }
 
 extension DiskCache {
-    /// The pixels beside this cache, for maintenance; `nil` if there are none.
-    package var pixels: DiskCache? {
+    /// The cache of decoded pixels in the directory of this one, for maintenance: its statistics, ``trim(toSize:toCount:toAge:)`` and
+    /// ``removeAll(progress:)``. `nil` if no image was ever stored as pixels. Each access opens it.
+    public var pixels: DiskCache? {
         let configuration = configuration.forPixels
         guard access(configuration.directory.path, F_OK) == 0 else { return nil }
         return DiskCache(configuration: configuration)

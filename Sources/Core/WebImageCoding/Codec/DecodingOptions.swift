@@ -38,8 +38,8 @@ public struct DecodingOptions: Sendable {
     /// Which image gets a decoder process first, if all are busy.
     package var priority = LoadPriority.normal
     /// Whether the colors of an RGB profile are kept instead of converted to sRGB, for a file that gets the same profile:
-    /// see ``CodecRegistry/keptProfile(of:limits:)``. Only decoders that are a ``ProfileDecoder`` keep them.
-    package var keepsColors = false
+    /// see ``CodecRegistry/keptProfile(of:limits:)``. `false` by default. Custom decoders and those of GIF and icons convert them nevertheless.
+    public var keepsColors = false
     /// The identity of the animations decoded with these options; `nil` for a new one each time. An incremental decoder
     /// sets it to mark its animations as versions of the same one.
     var animationIdentity: AnimationIdentity?

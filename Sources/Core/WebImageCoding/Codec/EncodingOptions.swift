@@ -54,7 +54,7 @@ public struct EncodingOptions: Sendable {
     ///
     /// Pixels are upright sRGB, so what is written says so: the orientation is 1, the color space is sRGB, and the size is
     /// the file's, in EXIF and XMP. An empty ``ImageMetadata`` writes only the orientation. Pass
-    /// ``CodecRegistry/metadata(of:)`` of the original file to keep all but its thumbnail and what describes a gain map.
+    /// ``CodecRegistry/metadata(of:limits:cancellation:)`` of the original file to keep all but its thumbnail and what describes a gain map.
     public var metadata: ImageMetadata?
     /// Whether JPEG, WebP and TIFF get a color profile of sRGB. `false` by default: programs take files without one for
     /// sRGB. The other formats name their color space.
@@ -63,36 +63,37 @@ public struct EncodingOptions: Sendable {
     public var cancellation: Cancellation?
 
     /// The profile whose colors the pixels have, which JPEG, PNG, WebP, AVIF, HEIC, JPEG XL and TIFF get. `nil`, the
-    /// default, for pixels in sRGB. EXIF and XMP keep their color space then.
-    package var colorProfile: ColorProfile?
+    /// default, for pixels in sRGB. EXIF and XMP keep their color space then. Pixels for other formats are converted first:
+    /// ``PixelBuffer/convertedToSRGB(from:cancellation:)``.
+    public var colorProfile: ColorProfile?
     /// What ``quality`` means. Services that take the numbers of libraries have ``QualityScale/library``.
     package var qualityScale = QualityScale.look
-    /// Whether a JPEG gets optimized Huffman codes: a little shorter, for a second pass. Progressive ones always do.
-    package var optimizesHuffmanCodes = false
-    /// The color resolution of a JPEG.
-    package var chroma = Chroma.automatic
+    /// Whether a JPEG gets optimized Huffman codes: a little shorter, for a second pass. Progressive ones always do. `false` by default.
+    public var optimizesHuffmanCodes = false
+    /// The color resolution of a JPEG; ``Chroma/automatic`` by default.
+    public var chroma = Chroma.automatic
     /// What makes the image brighter on an HDR display, in a JPEG or AVIF. The other formats, animations, and a JPEG of transparent pixels
     /// do not get it, and neither does a file that would be longer than ``byteLimit`` with it.
     package var gainMap: GainMap?
     /// Whether a still PNG gets a palette if it has at most 256 colors, and otherwise the shorter of two filters: several
-    /// times slower.
-    package var searchesPNG = false
-    /// The filter of PNG rows.
-    package var pngFilter = PNGFilter.adaptive
+    /// times slower. `false` by default.
+    public var searchesPNG = false
+    /// The filter of PNG rows; ``PNGFilter/adaptive`` by default.
+    public var pngFilter = PNGFilter.adaptive
     /// The quality of transparency in a lossy WebP, 0 to 1; clamped. 1, the default, is lossless.
-    package var alphaQuality = 1.0 {
+    public var alphaQuality = 1.0 {
         didSet { alphaQuality = Self.clamped(alphaQuality, default: 1) }
     }
-    /// How a GIF approximates colors outside its palette.
-    package var dithering = Dithering.floydSteinberg
-    /// The palettes of an animated GIF.
-    package var palette = Palette.perFrame
+    /// How a GIF approximates colors outside its palette; ``Dithering/floydSteinberg`` by default.
+    public var dithering = Dithering.floydSteinberg
+    /// The palettes of an animated GIF; ``Palette/perFrame`` by default.
+    public var palette = Palette.perFrame
     /// The maximum number of colors of a GIF palette, 2 to 256, a transparent one included; clamped. 256 by default.
-    package var colorLimit = 256 {
+    public var colorLimit = 256 {
         didSet { colorLimit = min(max(colorLimit, 2), 256) }
     }
-    /// How much of each frame an animation stores.
-    package var framing = Framing.changes
+    /// How much of each frame an animation stores; ``Framing/changes`` by default.
+    public var framing = Framing.changes
 
     /// Creates options.
     public init(
@@ -116,7 +117,7 @@ public struct EncodingOptions: Sendable {
     }
 
     /// Whether ``quality`` has an effect; if so, a file that is too long is encoded with lower quality.
-    package func usesQuality(as format: ImageFormat) -> Bool {
+    public func usesQuality(as format: ImageFormat) -> Bool {
         switch format {
         case .gif, .png, .bmp, .ico, .tiff: false
         case .webp, .avif, .heic, .jpegXL, .jpeg2000: !isLossless
@@ -139,7 +140,7 @@ public struct EncodingOptions: Sendable {
     }
 
     /// How much of each frame an animation stores. Frames look the same either way.
-    package enum Framing: Codable, Sendable, Hashable {
+    public enum Framing: Codable, Sendable, Hashable {
         /// The rectangle that changes, drawn over the previous frame: small, and what players expect.
         case changes
         /// The whole frame, so that any frame can be shown without the previous ones.
@@ -147,7 +148,7 @@ public struct EncodingOptions: Sendable {
     }
 
     /// The color resolution of a JPEG. Brightness always has full resolution.
-    package enum Chroma: String, Codable, Sendable, Hashable, CaseIterable {
+    public enum Chroma: String, Codable, Sendable, Hashable, CaseIterable {
         /// 4:2:0 below a quality of 0.9, where its loss is not visible, 4:4:4 from there on.
         case automatic
         /// 4:4:4.
@@ -161,19 +162,23 @@ public struct EncodingOptions: Sendable {
     }
 
     /// The filters of PNG rows (W3C PNG, third edition, 9.2).
-    package enum PNGFilter: String, Codable, Sendable, Hashable, CaseIterable {
+    public enum PNGFilter: String, Codable, Sendable, Hashable, CaseIterable {
         /// The best filter for each row.
         case adaptive
         /// No filter: best for drawings with few colors.
         case none
+        /// The difference from the pixel on the left.
         case sub
+        /// The difference from the pixel above.
         case up
+        /// The difference from the mean of both.
         case average
+        /// The difference from the one of three neighbors that Paeth's function predicts.
         case paeth
     }
 
     /// How a GIF approximates colors outside its palette. Frames of at most 256 colors are lossless.
-    package enum Dithering: String, Codable, Sendable, Hashable, CaseIterable {
+    public enum Dithering: String, Codable, Sendable, Hashable, CaseIterable {
         /// Uses the nearest color: shortest, but smooth areas show steps.
         case none
         /// A fixed pattern of 8 by 8 pixels, which does not move between frames and compresses better than
@@ -184,7 +189,7 @@ public struct EncodingOptions: Sendable {
     }
 
     /// The palettes of an animated GIF.
-    package enum Palette: String, Codable, Sendable, Hashable, CaseIterable {
+    public enum Palette: String, Codable, Sendable, Hashable, CaseIterable {
         /// One for each frame, except that frames whose colors fit in one palette share it.
         case perFrame = "frame"
         /// One for all frames, which are decoded twice.

@@ -175,24 +175,25 @@ extension IncrementalImageDecoder {
 /// | PNG | those before the pixels: at least 41 |
 /// | GIF | those up to the first frame's size: at least 23, or 791 with a palette |
 /// | WebP | 30 |
-package struct ImageProbe: Codable, Sendable, Equatable {
+public struct ImageProbe: Codable, Sendable, Equatable {
     /// The format.
-    package var format: ImageFormat
+    public var format: ImageFormat
     /// The size in pixels, with ``orientation`` applied.
-    package var size: PixelSize
+    public var size: PixelSize
     /// The orientation of the stored pixels. Metadata after the pixels (in WebP, sometimes in PNG) can still change it,
     /// and with it ``size``.
-    package var orientation: ImageOrientation
+    public var orientation: ImageOrientation
     /// Whether the file claims several frames; `nil` for GIF until a second frame arrives.
-    package var isAnimated: Bool?
+    public var isAnimated: Bool?
     /// Whether pixels may be transparent; of a GIF, those of the first frame.
-    package var hasAlpha: Bool
+    public var hasAlpha: Bool
 
     /// The maximum number of bytes that probing reads, 1 MiB. Size and orientation are usually in the first few hundred
     /// bytes, after a camera's thumbnail in the first 64 KB, after a printing profile in the first 600 KB.
-    package static let byteLimit = 1 << 20
+    public static let byteLimit = 1 << 20
 
-    package init(
+    /// Creates a description of a file's beginning.
+    public init(
         format: ImageFormat, size: PixelSize, orientation: ImageOrientation = .up, isAnimated: Bool? = false,
         hasAlpha: Bool = false
     ) {

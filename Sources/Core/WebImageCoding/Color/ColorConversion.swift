@@ -1,5 +1,5 @@
 internal import CWebImageKernels
-package import WebImageCore
+public import WebImageCore
 
 /// The conversion from a file's colors to sRGB, created once per file.
 ///
@@ -72,20 +72,33 @@ package enum ColorEncoding: Sendable, Hashable {
 }
 
 /// The color model of stored pixels.
-package enum ColorModel: Sendable, Hashable {
+public enum ColorModel: Sendable, Hashable {
+    /// One channel of brightness.
     case gray
     /// Palettes, YCbCr and the like are converted to RGB first.
     case rgb
     /// Each ink as 255 minus its amount.
     case cmyk
 
-    /// The name for people.
-    package var name: String {
+    /// The name for people: `gray`, `RGB` or `CMYK`.
+    public var name: String {
         switch self {
         case .gray: "gray"
         case .rgb: "RGB"
         case .cmyk: "CMYK"
         }
+    }
+}
+
+extension PixelBuffer {
+    /// Returns the pixels in sRGB; the same object if the profile is one of sRGB, or of CMYK. Blocks the calling thread.
+    ///
+    /// - Parameter profile: the one whose colors the pixels have: see ``CodecRegistry/keptProfile(of:limits:)``.
+    /// - Throws: ``WebImageError/outOfResources(reason:url:)``, ``WebImageError/cancelled``.
+    public func convertedToSRGB(
+        from profile: ColorProfile, cancellation: Cancellation? = nil
+    ) throws(WebImageError) -> PixelBuffer {
+        try ColorConversion(from: .profile(profile)).convertedToSRGB(self, cancellation: cancellation)
     }
 }
 

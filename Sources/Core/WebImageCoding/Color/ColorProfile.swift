@@ -5,11 +5,11 @@
 ///
 /// Only profiles of pixels are accepted: input, display, output and color space profiles, from gray, RGB or CMYK to XYZ
 /// or Lab. Every tag is within the bytes; the contents are checked when used.
-package struct ColorProfile: Sendable, Hashable {
-    /// Of the length in the header.
-    package let bytes: [UInt8]
+public struct ColorProfile: Sendable, Hashable {
+    /// The bytes, as many as the header says.
+    public let bytes: [UInt8]
     /// The color model of the pixels.
-    package let model: ColorModel
+    public let model: ColorModel
     /// The color space it converts to.
     let connectionSpace: ConnectionSpace
     private let tags: [Int: Range<Int>]
@@ -26,8 +26,8 @@ package struct ColorProfile: Sendable, Hashable {
     /// The longest profile that is read, 4 MiB; printing profiles have up to about 3.
     static let byteLimit = 4 << 20
 
-    /// `nil` for invalid profiles and other kinds; the image is shown as if it had none.
-    package init?(_ bytes: [UInt8]) {
+    /// Reads a profile of at most 4 MiB; `nil` for an invalid one and for other kinds; the image is shown as if it had none.
+    public init?(_ bytes: [UInt8]) {
         guard bytes.count <= Self.byteLimit else { return nil }
         let data = bytes.span.bytes
         guard let length = data.integer(at: 0, count: 4, isBigEndian: true), length <= bytes.count,
@@ -72,9 +72,11 @@ package struct ColorProfile: Sendable, Hashable {
         return body(bytes.span.bytes.extracting(range))
     }
 
-    package static func == (first: ColorProfile, second: ColorProfile) -> Bool { first.bytes == second.bytes }
+    /// Compares the bytes.
+    public static func == (first: ColorProfile, second: ColorProfile) -> Bool { first.bytes == second.bytes }
 
-    package func hash(into hasher: inout Hasher) { hasher.combine(digest) }
+    /// Feeds a hash of the bytes to `hasher`.
+    public func hash(into hasher: inout Hasher) { hasher.combine(digest) }
 
     /// As big-endian numbers.
     enum TagName: Int {
@@ -104,7 +106,7 @@ package struct ColorProfile: Sendable, Hashable {
 
 extension ColorProfile {
     /// The profile's description, such as `Display P3`; `nil` if there is none in Unicode.
-    package var name: String? {
+    public var name: String? {
         withTag(.description) { tag in
             if tag.hasText("mluc", at: 0) { return Self.localizedText(in: tag) }
             if tag.hasText("desc", at: 0) { return Self.plainText(in: tag) }

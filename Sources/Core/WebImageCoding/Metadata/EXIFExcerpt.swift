@@ -8,7 +8,7 @@ package import WebImageCore
 ///     WebP                RIFF │ VP8X │ EXIF          without the pixels between them
 ///     AVIF, HEIC          ftyp │ mdat: EXIF │ meta    with an image without data
 ///
-/// It has the format of the file, for ``CodecRegistry/metadata(of:)``. Nothing of EXIF itself is read here.
+/// It has the format of the file, for ``CodecRegistry/metadata(of:limits:cancellation:)``. Nothing of EXIF itself is read here.
 package enum EXIFExcerpt {
     /// Reads a regular file. Blocks.
     ///

@@ -1,42 +1,52 @@
-package import FoundationEssentials
+public import FoundationEssentials
 internal import WebImageCore
 
 /// What EXIF tells about how a photograph was taken (CIPA DC-008). Every value is as the file has it, and `nil` if it is
 /// missing or invalid, or if a number that must be positive is 0: many cameras write that for a value that they do not
 /// know.
-package struct EXIFFields: Sendable, Hashable {
+///
+/// ```swift
+/// let metadata = try CodecRegistry.shared.metadata(of: data)
+/// if let exif = metadata.exif, let fields = EXIFFields(exif) {
+///     print(fields.camera ?? "", fields.exposureTime ?? 0, fields.coordinates?.latitude ?? 0)
+/// }
+/// ```
+public struct EXIFFields: Sendable, Hashable {
     /// The make and the model.
-    package var camera: String?
-    package var lens: String?
+    public var camera: String?
+    /// The model of the lens, or else its make.
+    public var lens: String?
     /// When it was taken, in the form `2024:05:01 12:00:00`, in the camera's time.
-    package var date: String?
-    /// In seconds.
-    package var exposureTime: Double?
+    public var date: String?
+    /// The exposure time, in seconds.
+    public var exposureTime: Double?
     /// The f-number.
-    package var aperture: Double?
-    /// As ISO.
-    package var sensitivity: Int?
-    /// In millimeters, and that of the same view on a 35 mm film.
-    package var focalLength: Double?
-    package var focalLengthOnFilm: Int?
-    package var software: String?
-    /// 1 to 8.
-    package var orientation: Int?
+    public var aperture: Double?
+    /// The sensitivity, as ISO.
+    public var sensitivity: Int?
+    /// The focal length, in millimeters.
+    public var focalLength: Double?
+    /// The focal length with the same view on a 35 mm film, in millimeters.
+    public var focalLengthOnFilm: Int?
+    /// The program that wrote the file, or the camera's.
+    public var software: String?
+    /// The orientation of the stored pixels, 1 to 8: the raw value of an ``ImageOrientation``.
+    public var orientation: Int?
     /// Whether the place is in the file.
-    package var hasLocation = false
+    public var hasLocation = false
     /// The place; `nil` if it is not in the file or invalid.
-    package var coordinates: Coordinates?
+    public var coordinates: Coordinates?
 
     /// A place on Earth, in degrees.
-    package struct Coordinates: Sendable, Hashable {
+    public struct Coordinates: Sendable, Hashable {
         /// From -90 to 90; north is positive.
-        package let latitude: Double
+        public let latitude: Double
         /// From -180 to 180; east is positive.
-        package let longitude: Double
+        public let longitude: Double
     }
 
-    /// `nil` without a TIFF header.
-    package init?(_ exif: Data) {
+    /// Reads the TIFF structure in ``ImageMetadata/exif``; `nil` without a TIFF header.
+    public init?(_ exif: Data) {
         let bytes = [UInt8](exif)
         guard let layout = TIFFLayout(bytes.span.bytes) else { return nil }
         let main = Directory(bytes: bytes, layout: layout, offset: layout.firstDirectory)

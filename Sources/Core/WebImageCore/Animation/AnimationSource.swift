@@ -35,9 +35,9 @@ public protocol AnimationSource: Sendable {
 
 extension AnimationSource {
     /// The number of frames.
-    package var frameCount: Int { frames.count }
+    public var frameCount: Int { frames.count }
     /// The duration of one loop, in seconds.
-    package var duration: Double { frames.reduce(0) { $0 + $1.duration } }
+    public var duration: Double { frames.reduce(0) { $0 + $1.duration } }
 }
 
 /// Identifies an animation: equal to its copies, and to identities derived from them through the same changes.

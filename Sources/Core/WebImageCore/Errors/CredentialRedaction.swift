@@ -1,11 +1,11 @@
 /// Removes user names and passwords from texts that contain URLs, so that logs and windows do not show them.
-package enum CredentialRedaction {
+public enum CredentialRedaction {
     /// Removes `user:password@` from every URL in `text`.
     ///
     /// An authority begins after `//` and ends before the next `/`, `?` or `#` (RFC 3986 §3.2). Here it also ends
     /// before characters that can follow a URL in a sentence. Slashes after a name are part of a path, such as
     /// `photos//a@2x.png`.
-    package static func removingUserInformation(from text: String) -> String {
+    public static func removingUserInformation(from text: String) -> String {
         var shown = ""
         var rest = text.utf8[...]
         while let start = doubleSlash(in: rest) {
@@ -24,7 +24,7 @@ package enum CredentialRedaction {
     }
 
     /// Removes `user:password@` from a text that is one URL, in which a password may contain `'`.
-    package static func removingUserInformation(fromURL text: String) -> String {
+    public static func removingUserInformation(fromURL text: String) -> String {
         guard let start = text.firstRange(of: "://")?.upperBound else { return removingUserInformation(from: text) }
         let authority = text[start...].prefix { !"/?#".contains($0) }
         guard let at = authority.lastIndex(of: "@") else { return text }

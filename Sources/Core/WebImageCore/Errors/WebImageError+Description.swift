@@ -22,7 +22,7 @@ extension WebImageError: LocalizedError, CustomStringConvertible {
     public var recoverySuggestion: String? { advice.map(CredentialRedaction.removingUserInformation(from:)) }
 
     /// The URL, file or cache key that the sentence of ``problem`` is about.
-    package var subject: String? {
+    public var subject: String? {
         switch self {
         case .invalidURL(_, let reason): reason == nil ? nil : "data: URL"
         case .file(let path, _): path
@@ -33,7 +33,7 @@ extension WebImageError: LocalizedError, CustomStringConvertible {
     }
 
     /// One sentence, which begins with a small letter.
-    package var problem: String {
+    public var problem: String {
         switch self {
         case .invalidURL("", _): "no URL was given."
         case .invalidURL(let text, nil): "'\(CredentialRedaction.removingAll(from: text))' is not a valid URL."

@@ -1,7 +1,7 @@
 extension WebImageError {
     /// What the user of a program can do about the error, without the library's API. A program adds what its own options
     /// and controls can do. `nil` where there is no advice.
-    package var userAdvice: String? {
+    public var userAdvice: String? {
         switch self {
         case .invalidRequest(.unsupportedScheme, _): "Use an https, http, file or data URL, or a path."
         case .blocked(.host, _): nil

@@ -39,59 +39,26 @@ package struct ByteString: Sendable, Hashable {
         }
     }
 
-    /// A character, or a byte that is not part of one.
-    package enum Piece: Sendable, Hashable {
-        case scalar(Unicode.Scalar)
-        case byte(UInt8)
-    }
-
-    /// The characters, and the bytes between them that are not UTF-8.
-    package var pieces: [Piece] {
-        var pieces: [Piece] = []
-        var (parser, rest, position) = (UTF8.ForwardParser(), bytes.makeIterator(), 0)
-        while true {
-            switch parser.parseScalar(from: &rest) {
-            case .valid(let encoded):
-                pieces.append(.scalar(UTF8.decode(encoded)))
-                position += encoded.count
-            case .error(let length):
-                pieces += bytes[position..<(position + length)].map(Piece.byte)
-                position += length
-            case .emptyInput: return pieces
-            }
-        }
-    }
-
-    package init(_ pieces: some Sequence<Piece>) {
-        bytes = pieces.flatMap { piece in
-            switch piece {
-            case .scalar(let scalar): Array(String(Character(scalar)).utf8)
-            case .byte(let byte): [byte]
-            }
-        }
-    }
 }
 
 extension ByteString: CustomStringConvertible {
     /// The text for messages, in which `\xNN` stands for each byte that is not UTF-8.
     package var description: String {
-        text ?? described { "\\x" + $0 }
-    }
-
-    /// The text, in which `%NN` stands for each byte that is not UTF-8.
-    package var percentEncodingInvalidBytes: String {
-        text ?? described { "%" + $0 }
-    }
-
-    private func described(_ describe: (_ digits: String) -> String) -> String {
-        var text = ""
-        for piece in pieces {
-            switch piece {
-            case .scalar(let scalar): text.unicodeScalars.append(scalar)
-            case .byte(let byte): text += describe(String(byte, radix: 16, uppercase: true))
+        if let text { return text }
+        var (text, parser, rest, position) = ("", UTF8.ForwardParser(), bytes.makeIterator(), 0)
+        while true {
+            switch parser.parseScalar(from: &rest) {
+            case .valid(let encoded):
+                text.unicodeScalars.append(UTF8.decode(encoded))
+                position += encoded.count
+            case .error(let length):
+                for byte in bytes[position..<(position + length)] {
+                    text += "\\x" + String(byte, radix: 16, uppercase: true)
+                }
+                position += length
+            case .emptyInput: return text
             }
         }
-        return text
     }
 }
 

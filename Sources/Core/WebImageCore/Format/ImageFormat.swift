@@ -1,4 +1,4 @@
-package import FoundationEssentials
+public import FoundationEssentials
 
 /// A kind of image file.
 ///
@@ -58,7 +58,7 @@ public struct ImageFormat: Codable, Sendable, Hashable {
 
 extension ImageFormat {
     /// The formats that this package supports, best compression first.
-    package static let known: [ImageFormat] = [
+    public static let known: [ImageFormat] = [
         .avif, .jpegXL, .webp, .heic, .svg, .jpeg, .png, .gif, .qoi, .jpeg2000, .tiff, .bmp, .ico, .icns, .pnm,
     ]
 
@@ -66,7 +66,7 @@ extension ImageFormat {
     ///
     /// 18 bytes are enough for every format but AVIF and HEIC, whose list of brands may be longer, and SVG, which may
     /// begin with comments.
-    package init?(signatureOf data: Data) {
+    public init?(signatureOf data: Data) {
         guard let format = data.withUnsafeBytes(Self.format(signature:)) else { return nil }
         self = format
     }
@@ -173,7 +173,7 @@ extension ImageFormat {
 
     /// Finds a known format by its name or file extension, in any case, with or without a leading dot: `png`, `.JPG`,
     /// `jpeg`.
-    package init?(named name: String) {
+    public init?(named name: String) {
         var wanted = (name.hasPrefix(".") ? String(name.dropFirst()) : name).lowercased()
         wanted = Self.aliases[wanted] ?? wanted
         guard let format = Self.known.first(where: { $0.name == wanted || $0.fileExtension == wanted }) else {

@@ -5,7 +5,7 @@
 /// ```
 public struct PixelSize: Codable, Sendable, Hashable, CustomStringConvertible {
     /// The longest side of an image in pixels, which GTK, cairo and most codecs can address.
-    package static let maximumDimension = 65_535
+    public static let maximumDimension = 65_535
 
     /// The width in pixels.
     public var width: Int
@@ -19,7 +19,7 @@ public struct PixelSize: Codable, Sendable, Hashable, CustomStringConvertible {
     }
 
     /// The number of pixels, or `Int.max` if the product overflows.
-    package var pixelCount: Int {
+    public var pixelCount: Int {
         let (product, overflow) = width.multipliedReportingOverflow(by: height)
         return overflow ? .max : product
     }
@@ -34,13 +34,13 @@ public struct PixelSize: Codable, Sendable, Hashable, CustomStringConvertible {
 /// A rectangle of whole pixels, relative to the top left corner of an image.
 public struct PixelRect: Codable, Sendable, Hashable {
     /// The left edge.
-    package var x: Int
+    public var x: Int
     /// The top edge.
-    package var y: Int
+    public var y: Int
     /// The width in pixels.
-    package var width: Int
+    public var width: Int
     /// The height in pixels.
-    package var height: Int
+    public var height: Int
 
     /// Creates a rectangle of `width` by `height` pixels whose top left pixel is at `x`, `y`.
     public init(x: Int, y: Int, width: Int, height: Int) {
@@ -51,10 +51,10 @@ public struct PixelRect: Codable, Sendable, Hashable {
     }
 
     /// The width and height.
-    package var size: PixelSize { PixelSize(width: width, height: height) }
+    public var size: PixelSize { PixelSize(width: width, height: height) }
 
     /// Returns the part inside an image of `size`; `nil` if there is none.
-    package func clamped(to size: PixelSize) -> PixelRect? {
+    public func clamped(to size: PixelSize) -> PixelRect? {
         guard let columns = Self.overlap(x, width, size.width), let rows = Self.overlap(y, height, size.height) else {
             return nil
         }

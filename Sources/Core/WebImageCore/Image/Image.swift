@@ -97,9 +97,9 @@ public struct Image: Sendable {
     }
 
     /// The width in pixels.
-    package var width: Int { pixels.width }
+    public var width: Int { pixels.width }
     /// The height in pixels.
-    package var height: Int { pixels.height }
+    public var height: Int { pixels.height }
     /// The size in points: pixels divided by ``scale``.
     public var size: PointSize {
         PointSize(width: Double(pixels.width) / scale, height: Double(pixels.height) / scale)

@@ -21,9 +21,9 @@ public struct ImageInfo: Codable, Sendable, Hashable {
     /// Whether pixels may be transparent.
     public var hasAlpha: Bool
     /// The orientation of the stored pixels.
-    package var orientation = ImageOrientation.up
+    public var orientation = ImageOrientation.up
     /// Whether a color profile is embedded.
-    package var hasColorProfile: Bool
+    public var hasColorProfile: Bool
     /// The name in the color profile, such as `Display P3`; `nil` without a profile that can be read.
     public var colorProfileName: String?
 
@@ -37,9 +37,12 @@ public struct ImageInfo: Codable, Sendable, Hashable {
     public var hasGainMap = false
 
     /// Creates a description of a file.
+    ///
+    /// - Parameter hasColorProfile: whether a profile is embedded; by default, whether it has a name.
     public init(
         format: ImageFormat, size: PixelSize, frameCount: Int = 1, loopCount: Int? = nil,
-        frameDurations: [Double] = [], hasAlpha: Bool = false, colorProfileName: String? = nil
+        frameDurations: [Double] = [], hasAlpha: Bool = false, orientation: ImageOrientation = .up,
+        hasColorProfile: Bool? = nil, colorProfileName: String? = nil
     ) {
         self.format = format
         self.size = size
@@ -47,25 +50,14 @@ public struct ImageInfo: Codable, Sendable, Hashable {
         self.loopCount = loopCount
         self.frameDurations = frameDurations
         self.hasAlpha = hasAlpha
-        self.colorProfileName = colorProfileName
-        hasColorProfile = colorProfileName != nil
-    }
-
-    package init(
-        format: ImageFormat, size: PixelSize, frameCount: Int = 1, loopCount: Int? = nil,
-        frameDurations: [Double] = [], hasAlpha: Bool = false, orientation: ImageOrientation, hasColorProfile: Bool,
-        colorProfileName: String?
-    ) {
-        self.init(
-            format: format, size: size, frameCount: frameCount, loopCount: loopCount, frameDurations: frameDurations,
-            hasAlpha: hasAlpha, colorProfileName: colorProfileName)
         self.orientation = orientation
-        self.hasColorProfile = hasColorProfile
+        self.hasColorProfile = hasColorProfile ?? (colorProfileName != nil)
+        self.colorProfileName = colorProfileName
     }
 }
 
 /// How a stored image must be transformed to be upright: the values of the EXIF orientation tag (CIPA DC-008, 4.6.5).
-package enum ImageOrientation: Int, Codable, Sendable, CaseIterable {
+public enum ImageOrientation: Int, Codable, Sendable, CaseIterable {
     /// Stored upright.
     case up = 1
     /// Stored mirrored horizontally.
@@ -84,8 +76,8 @@ package enum ImageOrientation: Int, Codable, Sendable, CaseIterable {
     case left = 8
 
     /// Whether making the image upright exchanges width and height.
-    package var swapsSides: Bool { rawValue >= 5 }
+    public var swapsSides: Bool { rawValue >= 5 }
 
     /// Returns the upright size of an image stored with `size`.
-    package func upright(_ size: PixelSize) -> PixelSize { swapsSides ? size.transposed : size }
+    public func upright(_ size: PixelSize) -> PixelSize { swapsSides ? size.transposed : size }
 }

@@ -9,9 +9,9 @@ internal import Glibc
 /// ```
 public struct MutablePixelBuffer: ~Copyable, Sendable {
     /// The width in pixels.
-    package let width: Int
+    public let width: Int
     /// The height in pixels.
-    package let height: Int
+    public let height: Int
     /// The distance between the beginnings of two rows, in bytes.
     public let bytesPerRow: Int
 

@@ -10,9 +10,9 @@ internal import Glibc
 /// aligned to 4 bytes and has gaps between its rows.
 public final class PixelBuffer: Sendable {
     /// The width in pixels.
-    package let width: Int
+    public let width: Int
     /// The height in pixels.
-    package let height: Int
+    public let height: Int
     /// The distance between the beginnings of two rows, in bytes: a multiple of 4, at least 4 a pixel.
     public let bytesPerRow: Int
     /// Whether every pixel is known to be opaque (alpha 255).
@@ -89,7 +89,7 @@ public final class PixelBuffer: Sendable {
     /// The red, green, blue and alpha bytes of a pixel, premultiplied.
     ///
     /// - Precondition: `x` and `y` are inside the image.
-    package subscript(x: Int, y: Int) -> SIMD4<UInt8> {
+    public subscript(x: Int, y: Int) -> SIMD4<UInt8> {
         precondition(x >= 0 && x < width && y >= 0 && y < height, "pixel (\(x), \(y)) is outside \(size)")
         return baseAddress.load(fromByteOffset: y * bytesPerRow + x * 4, as: SIMD4<UInt8>.self)
     }

@@ -1,5 +1,5 @@
 public import WebImageCoding
-package import WebImageCore
+public import WebImageCore
 
 extension CodecRegistry {
     /// Returns a registry with the same codecs, of which those that `policy` names work in the processes of `isolation`. Codecs that are
@@ -46,5 +46,5 @@ extension CodecRegistry {
     }
 
     /// Whether files of `format` are decoded in other processes.
-    package func isIsolated(_ format: ImageFormat) -> Bool { decoder(of: format) is IsolatedDecoder }
+    public func isIsolated(_ format: ImageFormat) -> Bool { decoder(of: format) is IsolatedDecoder }
 }

@@ -1,21 +1,26 @@
-package import FoundationEssentials
-package import WebImageCore
+public import FoundationEssentials
+public import WebImageCore
 
 /// Loads `data:` URLs (RFC 2397), which contain their bytes, on its own thread.
 ///
-/// ``DataURL`` reads them as browsers do: percent-encoded or base64. Base64 may contain white space and lack its padding.
-package final class DataURLLoader: ImageLoader {
+/// They are read as browsers do: percent-encoded or base64. Base64 may contain white space and lack its padding.
+public final class DataURLLoader: ImageLoader {
     /// The largest decoded length, in bytes; longer ones fail with
     /// ``WebImageError/ResponseFailure/bodyTooLong(byteCount:limit:)``.
-    package let maximumByteCount: Int64
+    public let maximumByteCount: Int64
 
     private static let queue = WorkQueue(label: "webimage-data", threadCount: 1)
 
-    package init(maximumByteCount: Int64 = 200 << 20) { self.maximumByteCount = maximumByteCount }
+    /// Creates a loader.
+    ///
+    /// - Parameter maximumByteCount: 200 MiB by default.
+    public init(maximumByteCount: Int64 = 200 << 20) { self.maximumByteCount = maximumByteCount }
 
-    package func canLoad(_ url: URL) -> Bool { url.hasScheme("data") }
+    /// Whether the scheme is `data`.
+    public func canLoad(_ url: URL) -> Bool { url.hasScheme("data") }
 
-    package func isCacheable(_ url: URL) -> Bool { false }
+    /// `false`: the URL has the bytes.
+    public func isCacheable(_ url: URL) -> Bool { false }
 
     /// Starts to decode; see ``ImageLoader/load(_:priority:handler:)``. The response has the URL's media type, in normal
     /// form, as its `Content-Type`.
@@ -23,7 +28,7 @@ package final class DataURLLoader: ImageLoader {
     /// It reports ``WebImageError/invalidURL(_:reason:)`` for one that is malformed,
     /// ``WebImageError/ResponseFailure/emptyBody``, and
     /// ``WebImageError/ResponseFailure/bodyTooLong(byteCount:limit:)``.
-    package func load(
+    public func load(
         _ request: LoaderRequest, priority: LoadPriority, handler: @escaping @Sendable (LoaderEvent) -> Void
     ) -> any LoaderTask {
         let cancellation = Cancellation()

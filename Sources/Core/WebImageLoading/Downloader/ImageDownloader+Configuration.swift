@@ -121,15 +121,11 @@ extension ImageDownloader {
         /// own task, however long it takes; the load has no connection meanwhile. Cancelling the load cancels the task.
         public var authenticationHandler:
             (@Sendable (AuthenticationChallenge) async throws(CancellationError) -> Credential?)?
-        /// The authorities that sign servers' certificates, as PEM data; `nil`, the default, are the system's.
+        /// The authorities that sign servers' certificates; the system's by default.
         ///
-        /// They are trusted **instead of** the system's: a downloader for a private service should trust no others. For
+        /// Others are trusted **instead of** the system's: a downloader for a private service should trust no others. For
         /// both, append to the content of the system's file, `/etc/ssl/certs/ca-certificates.crt`.
-        public var certificateAuthorities: Data? {
-            get { if case .pem(let data) = authorities { data } else { nil } }
-            set { authorities = newValue.map { .pem($0) } ?? .system }
-        }
-        package var authorities = CertificateAuthorities.system
+        public var certificateAuthorities = CertificateAuthorities.system
         /// The public keys that servers must have besides a valid certificate, by host; `*` is for all other hosts.
         /// None by default.
         ///

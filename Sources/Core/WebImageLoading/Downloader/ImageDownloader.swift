@@ -32,7 +32,7 @@ public final class ImageDownloader: ImageLoader, HeaderReporting {
         var transport = CurlTransport.Configuration(
             connectTimeout: configuration.connectTimeout)
         transport.maximumHTTPVersion = LoaderMetrics.HTTPVersion(major: configuration.maximumHTTPVersion)
-        transport.certificateAuthorities = configuration.authorities
+        transport.certificateAuthorities = configuration.certificateAuthorities
         let policy = configuration.addressPolicy
         if !policy.deniedNetworks.isEmpty { transport.addressCheck = { policy.blockReason(for: $0) } }
         self.init(configuration: configuration, transport: CurlTransport(transport))

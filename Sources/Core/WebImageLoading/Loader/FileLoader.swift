@@ -1,14 +1,18 @@
-package import FoundationEssentials
+public import FoundationEssentials
 internal import Glibc
-package import WebImageCore
+public import WebImageCore
 
 /// Loads `file:` URLs, piece by piece, on its own threads.
 ///
+/// ```swift
+/// let loaders: ImageLoaderGroup = [FileLoader.chosenFiles, DataURLLoader(), ImageDownloader.shared]
+/// ```
+///
 /// Only regular files are read, also through symbolic links: a named pipe or a device could block forever.
-package final class FileLoader: ImageLoader {
+public final class FileLoader: ImageLoader {
     /// The largest file accepted, in bytes; larger ones fail with
     /// ``WebImageError/ResponseFailure/bodyTooLong(byteCount:limit:)``.
-    package let maximumByteCount: Int64
+    public let maximumByteCount: Int64
     /// Longer files must begin like an image: a sparse file or the image of a disk is refused, and not copied as a whole.
     static let unrecognizedByteCount: Int64 = 200 << 20
 
@@ -25,20 +29,21 @@ package final class FileLoader: ImageLoader {
     ///
     /// - Parameters:
     ///   - maximumByteCount: 200 MiB by default, as for the downloader; `.max` where users choose files.
-    ///   - readsInPlace: whether long files are not copied. It is for programs: a handler for SIGBUS is installed.
-    package init(maximumByteCount: Int64 = unrecognizedByteCount, readsInPlace: Bool = false) {
+    ///   - readsInPlace: whether files of more than 8 MiB are mapped into memory instead of copied; `false` by default. It is for
+    ///     programs: a handler for SIGBUS is installed, since another process may shorten a mapped file.
+    public init(maximumByteCount: Int64 = 200 << 20, readsInPlace: Bool = false) {
         self.maximumByteCount = maximumByteCount
         self.readsInPlace = readsInPlace
     }
 
     /// Loads the files that the user of a program chooses: they may have any length, and are read in place.
-    package static let chosenFiles = FileLoader(maximumByteCount: .max, readsInPlace: true)
+    public static let chosenFiles = FileLoader(maximumByteCount: .max, readsInPlace: true)
 
     /// Whether the scheme is `file`.
-    package func canLoad(_ url: URL) -> Bool { url.hasScheme("file") }
+    public func canLoad(_ url: URL) -> Bool { url.hasScheme("file") }
 
     /// `false`: files on the disk need no copy there.
-    package func isCacheable(_ url: URL) -> Bool { false }
+    public func isCacheable(_ url: URL) -> Bool { false }
 
     /// Starts to read; see ``ImageLoader/load(_:priority:handler:)``.
     ///
@@ -48,7 +53,7 @@ package final class FileLoader: ImageLoader {
     /// ``WebImageError/unrecognizedFormat(contentType:leadingBytes:url:)`` for a file of more than 200 MiB that does not
     /// begin like an image, and ``WebImageError/ResponseFailure/truncated(expected:received:)`` for a file that shrinks
     /// while it is read. A paused load blocks no thread. A task that is released while paused closes its file and reports nothing more.
-    package func load(
+    public func load(
         _ request: LoaderRequest, priority: LoadPriority, handler: @escaping @Sendable (LoaderEvent) -> Void
     ) -> any LoaderTask {
         let reading = FileReading(

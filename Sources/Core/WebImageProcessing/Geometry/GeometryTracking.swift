@@ -1,5 +1,6 @@
-package import WebImageCoding
-package import WebImageCore
+public import FoundationEssentials
+public import WebImageCoding
+public import WebImageCore
 
 /// A processor after which a pixel still shows the same place in the same light, so that a gain map can follow the image.
 protocol GeometricProcessor: Processor {
@@ -46,6 +47,42 @@ extension Image {
             image = result
         }
         return image
+    }
+}
+
+extension CodecRegistry {
+    /// Processes an image and encodes the result with the gain map of the file that it was decoded from. Blocks the calling thread.
+    ///
+    /// ```swift
+    /// let image = try CodecRegistry.shared.decode(photo)
+    /// let small = try CodecRegistry.shared.encode(
+    ///     image, processedBy: [.resize(to: .pixels(width: 800))], withGainMapOf: photo, as: .jpeg)
+    /// ```
+    ///
+    /// The map is cropped, turned and mirrored like the image. There is none after processors that do more than crop, turn,
+    /// mirror, scale and sharpen, in formats other than JPEG and AVIF, and for an animation. A map that is damaged or beyond
+    /// the limits counts as none.
+    ///
+    /// - Parameters:
+    ///   - image: the whole image of the file, at any size, in sRGB.
+    ///   - file: the original.
+    ///   - limits: those of reading the map.
+    /// - Throws: the errors of ``Image/processed(by:firstFrameOnly:cancellation:)`` and
+    ///   ``CodecRegistry/encode(_:as:options:)-(Image,_,_)``.
+    public func encode(
+        _ image: Image, processedBy processors: [ImageProcessor], withGainMapOf file: Data, as format: ImageFormat,
+        options: EncodingOptions = EncodingOptions(), limits: DecodingLimits = .default
+    ) throws(WebImageError) -> Data {
+        let cancellation = options.cancellation
+        var options = options
+        var geometry: ImageGeometry? = GainMap.formats.contains(format) ? ImageGeometry() : nil
+        let image = try image.processed(by: processors, tracking: &geometry, cancellation: cancellation)
+        if let geometry {
+            options.gainMap = try gainMap(
+                of: file, info(of: file, limits: limits, cancellation: cancellation), for: image, showing: geometry,
+                options: DecodingOptions(limits: limits, cancellation: cancellation))
+        }
+        return try encode(image, as: format, options: options)
     }
 }
 

@@ -1,8 +1,8 @@
 internal import WebImageCoding
-package import WebImageCore
+public import WebImageCore
 
 /// Which part of an image a crop keeps.
-package enum Gravity: String, Sendable, CaseIterable {
+public enum Gravity: String, Sendable, CaseIterable {
     case center
     case north
     case northEast = "northeast"
@@ -32,7 +32,7 @@ package enum Gravity: String, Sendable, CaseIterable {
     }
 
     /// Returns the part of `pixels` to keep. It has `size`, or less where the image has less.
-    package func rect(
+    func rect(
         of size: PixelSize, in pixels: PixelBuffer, cancellation: Cancellation?
     ) throws(WebImageError) -> PixelRect {
         let size = PixelSize(width: min(size.width, pixels.width), height: min(size.height, pixels.height))
@@ -100,12 +100,12 @@ struct GravityCropProcessor: Processor {
 
 extension ImageProcessor {
     /// Crops to a size in pixels, or less where the image has less.
-    package static func crop(to size: PixelSize, gravity: Gravity) -> Self {
+    public static func crop(to size: PixelSize, gravity: Gravity) -> Self {
         Self(GravityCropProcessor(extent: .pixels(size), gravity: gravity))
     }
 
     /// Crops to the largest part with these proportions, such as 16 and 9.
-    package static func crop(toProportions width: Double, _ height: Double, gravity: Gravity) -> Self {
+    public static func crop(toProportions width: Double, _ height: Double, gravity: Gravity) -> Self {
         Self(GravityCropProcessor(extent: .proportions(width: width, height: height), gravity: gravity))
     }
 }

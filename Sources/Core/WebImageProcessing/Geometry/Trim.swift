@@ -1,5 +1,5 @@
 internal import WebImageCoding
-package import WebImageCore
+public import WebImageCore
 
 /// Removes the border of one color. Of an animation, what is border in all frames.
 struct TrimProcessor: Processor {
@@ -95,13 +95,14 @@ extension PixelRect {
 }
 
 /// Which borders are removed equally on both sides.
-package struct TrimSymmetry: Sendable, Hashable {
+public struct TrimSymmetry: Sendable, Hashable {
     /// Left and right.
-    package var horizontal = false
+    public var horizontal = false
     /// Top and bottom.
-    package var vertical = false
+    public var vertical = false
 
-    package init(horizontal: Bool = false, vertical: Bool = false) {
+    /// Creates a symmetry; none by default.
+    public init(horizontal: Bool = false, vertical: Bool = false) {
         (self.horizontal, self.vertical) = (horizontal, vertical)
     }
 
@@ -123,7 +124,7 @@ extension ImageProcessor {
     ///   - color: the border's color; by default that of the top left pixel.
     ///   - symmetry: which borders are removed equally on both sides; none by default.
     ///   - matte: what is seen through translucent pixels when colors are compared; by default transparency counts instead.
-    package static func trim(
+    public static func trim(
         tolerance: Int = 10, color: Color? = nil, symmetry: TrimSymmetry = TrimSymmetry(), matte: Color? = nil
     ) -> Self { Self(TrimProcessor(tolerance: tolerance, color: color, symmetry: symmetry, matte: matte)) }
 }

@@ -1,0 +1,156 @@
+internal import FoundationEssentials
+internal import Glibc
+
+/// Text as the system has it, such as a path or an argument of a program: bytes, usually but not always UTF-8.
+struct SystemString: Sendable, Hashable {
+    /// Without a zero at the end.
+    let bytes: [UInt8]
+
+    init(_ bytes: some Sequence<UInt8>) { self.bytes = Array(bytes) }
+
+    init(_ text: String) { bytes = Array(text.utf8) }
+
+    /// Copies a C string.
+    init(cString: UnsafePointer<CChar>) {
+        bytes = Array(UnsafeRawBufferPointer(start: cString, count: strlen(cString)))
+    }
+
+    /// `nil` if the bytes are not UTF-8.
+    var text: String? { String(validating: bytes, as: UTF8.self) }
+
+    var isEmpty: Bool { bytes.isEmpty }
+
+    func hasPrefix(_ prefix: String) -> Bool { bytes.starts(with: prefix.utf8) }
+
+    func hasSuffix(_ suffix: String) -> Bool { bytes.reversed().starts(with: suffix.utf8.reversed()) }
+
+    static func + (first: SystemString, second: SystemString) -> SystemString {
+        SystemString(first.bytes + second.bytes)
+    }
+
+    static func + (first: SystemString, second: String) -> SystemString {
+        SystemString(first.bytes + Array(second.utf8))
+    }
+
+    func withCString<Result>(_ body: (UnsafePointer<CChar>) -> Result) -> Result {
+        (bytes.map(CChar.init(bitPattern:)) + [0]).withUnsafeBufferPointer { buffer in
+            // An array with an element has an address.
+            body(buffer.baseAddress.unsafelyUnwrapped)
+        }
+    }
+
+    /// A character, or a byte that is not part of one.
+    enum Piece: Sendable, Hashable {
+        case scalar(Unicode.Scalar)
+        case byte(UInt8)
+    }
+
+    /// The characters, and the bytes between them that are not UTF-8.
+    var pieces: [Piece] {
+        var pieces: [Piece] = []
+        var (parser, rest, position) = (UTF8.ForwardParser(), bytes.makeIterator(), 0)
+        while true {
+            switch parser.parseScalar(from: &rest) {
+            case .valid(let encoded):
+                pieces.append(.scalar(UTF8.decode(encoded)))
+                position += encoded.count
+            case .error(let length):
+                pieces += bytes[position..<(position + length)].map(Piece.byte)
+                position += length
+            case .emptyInput: return pieces
+            }
+        }
+    }
+
+    init(_ pieces: some Sequence<Piece>) {
+        bytes = pieces.flatMap { piece in
+            switch piece {
+            case .scalar(let scalar): Array(String(Character(scalar)).utf8)
+            case .byte(let byte): [byte]
+            }
+        }
+    }
+}
+
+extension SystemString: CustomStringConvertible {
+    /// The text for messages, in which `\xNN` stands for each byte that is not UTF-8.
+    var description: String {
+        text ?? described { "\\x" + $0 }
+    }
+
+    /// The text, in which `%NN` stands for each byte that is not UTF-8.
+    var percentEncodingInvalidBytes: String {
+        text ?? described { "%" + $0 }
+    }
+
+    private func described(_ describe: (_ digits: String) -> String) -> String {
+        var text = ""
+        for piece in pieces {
+            switch piece {
+            case .scalar(let scalar): text.unicodeScalars.append(scalar)
+            case .byte(let byte): text += describe(String(byte, radix: 16, uppercase: true))
+            }
+        }
+        return text
+    }
+}
+
+extension SystemString {
+    /// The path of a file on this machine; `nil` for a URL of anything else, since `file://host/…` is on another.
+    init?(fileURL url: URL) {
+        // Foundation decodes only paths in UTF-8.
+        let path = Self(percentEncodedPathOf: url).bytes
+        guard url.isFileURL, ["", "localhost"].contains(url.host() ?? ""), path.first == UInt8(ascii: "/"),
+            !path.contains(0)
+        else { return nil }
+        bytes = path
+    }
+
+    /// The path of a URL. A `%` that is not followed by two hexadecimal digits stays.
+    init(percentEncodedPathOf url: URL) {
+        var (path, rest) = ([UInt8](), Array(url.path(percentEncoded: true).utf8)[...])
+        while let byte = rest.popFirst() {
+            let digits = rest.prefix(2)
+            if byte == UInt8(ascii: "%"), digits.count == 2,
+                digits.allSatisfy({ Character(Unicode.Scalar($0)).isHexDigit }),
+                let value = UInt8(String(decoding: digits, as: UTF8.self), radix: 16)
+            {
+                path.append(value)
+                rest.removeFirst(2)
+            } else {
+                path.append(byte)
+            }
+        }
+        bytes = path
+    }
+
+    /// The URL of the file with this path, which may be relative to the current directory.
+    var fileURL: URL {
+        let path = hasPrefix("/") ? self : Self.currentDirectory + "/" + self
+        var text = "file://"
+        for byte in path.bytes {
+            if Self.isUnencoded(byte) {
+                text.unicodeScalars.append(Unicode.Scalar(byte))
+            } else {
+                text += "%" + (byte < 16 ? "0" : "") + String(byte, radix: 16, uppercase: true)
+            }
+        }
+        // Everything that is invalid in a path has been encoded.
+        return URL(string: text) ?? URL(filePath: description)
+    }
+
+    private static var currentDirectory: SystemString {
+        guard let path = getcwd(nil, 0) else { return SystemString("/proc/self/cwd") }
+        defer { free(path) }
+        return SystemString(cString: path)
+    }
+
+    private static func isUnencoded(_ byte: UInt8) -> Bool {
+        switch byte {
+        case UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+            UInt8(ascii: "a")...UInt8(ascii: "z"):
+            true
+        default: "-._~!$&'()*+,=:@/".utf8.contains(byte)
+        }
+    }
+}
