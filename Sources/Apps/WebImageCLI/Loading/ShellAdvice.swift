@@ -102,3 +102,13 @@ extension PixelSize {
     /// Whether no limit allows it.
     fileprivate var hasTooLongSide: Bool { max(width, height) > PixelSize.maximumDimension }
 }
+
+extension WebImageError {
+    /// `{"code":…,"message":…}`, with the message that is printed about the argument.
+    func json(about argument: String) -> JSON { json(saying: shellDescription(about: argument)) }
+
+    /// The same about an input that is decoded.
+    func json(of decoding: DecodingSettings) -> JSON { json(saying: shellDescription(of: decoding)) }
+
+    private func json(saying message: String) -> JSON { ["code": .integer(code), "message": .string(message)] }
+}

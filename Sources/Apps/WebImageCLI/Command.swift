@@ -1,6 +1,4 @@
 internal import CommandReference
-internal import Dispatch
-internal import FoundationEssentials
 internal import WebImage
 internal import WebImageCore
 
@@ -36,19 +34,6 @@ extension Command {
     }
 }
 
-/// The exit status of the process.
-enum ExitStatus: Int32 {
-    /// Everything succeeded.
-    case success = 0
-    /// Something failed; the error was printed to standard error.
-    case failure = 1
-    /// The arguments were invalid; nothing was done.
-    case usage = 2
-
-    /// `compare` could not compare, as distinct from ``failure``, which says that images differ.
-    static var trouble: ExitStatus { .usage }
-}
-
 /// Runs `body` for each index, at most `limit` concurrently, and passes on each result as soon as it is available.
 @MainActor
 func runConcurrently<Output: Sendable>(
@@ -66,25 +51,5 @@ func runConcurrently<Output: Sendable>(
             onResult(index, output)
             startNext()
         }
-    }
-}
-
-/// Runs blocking work on its own threads instead of Swift's cooperative ones.
-enum BlockingWork {
-    /// How many threads can run at once, at least 1.
-    static let processorCount = max(1, ProcessInfo.processInfo.activeProcessorCount)
-
-    /// Dispatch runs as many of its blocks as there are processors, and others while these wait. Swift's tasks have other threads, because
-    /// they have another quality of service.
-    private static let queue = DispatchQueue(label: "webimage.tool", qos: .utility, attributes: .concurrent)
-
-    /// Runs `body` on a thread that may block.
-    static func run<Result: Sendable>(
-        _ body: @escaping @Sendable () throws(WebImageError) -> Result
-    ) async throws(WebImageError) -> Result {
-        let result: Swift.Result<Result, WebImageError> = await withCheckedContinuation { continuation in
-            queue.async { continuation.resume(returning: Swift.Result(catching: body)) }
-        }
-        return try result.get()
     }
 }
