@@ -113,16 +113,14 @@ import WebImageTestSupport
     }
 
     @Test func anEarlierReadingOfTheClockDoesNotMakeAnEntryOlder() {
-        let ticking = TickingClock()
-        let cache = MemoryCache<Int, Int>(configuration: .init(), clock: ticking.clock, maintenance: .shared)
-        ticking.set(nanoseconds: 1_000_000_000_000)
-        cache.set(1, for: 1)
+        let fixture = MemoryCacheFixture<Int, Int> { $0.ageLimit = 1 }
+        fixture.ticking.set(nanoseconds: 1_000_000_000_000)
+        fixture.cache.set(1, for: 1)
         // As if another thread had read the clock a second before the first one.
-        ticking.set(nanoseconds: 999_000_000_000)
-        cache.set(2, for: 2)
-        ticking.set(nanoseconds: 1_000_500_000_000)
-        cache.trim(toAge: 1)
-        #expect(cache.contains(1) && cache.contains(2))
+        fixture.ticking.set(nanoseconds: 999_000_000_000)
+        fixture.cache.set(2, for: 2)
+        fixture.ticking.set(nanoseconds: 1_000_500_000_000)
+        #expect(fixture.cache.contains(1) && fixture.cache.contains(2))
     }
 
     @Test func evictsTheLeastRecentlyUsedAfterManyUses() {
