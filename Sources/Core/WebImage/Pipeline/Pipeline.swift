@@ -292,12 +292,7 @@ extension DiskCache {
     ///
     /// Those of loads in progress stay. ``removeAll(progress:)`` removes none of them.
     public func removeInterruptedTransfers() async {
-        await withCheckedContinuation { continuation in
-            onReadingThread(priority: .normal) { [self] in
-                partialBodies.removeAll()
-                continuation.resume()
-            }
-        }
+        await withCheckedContinuation { continuation in partialBodies.removeAll { continuation.resume() } }
     }
 
     /// The store of interrupted transfers in this cache's directory.

@@ -59,6 +59,14 @@ package final class PartialBodyStore: Sendable {
         }
     }
 
+    /// The same, after the bytes of loads that have ended are on disk.
+    package func removeAll(completion: @escaping @Sendable () -> Void) {
+        submit { [self] in
+            removeAll()
+            completion()
+        }
+    }
+
     // MARK: Steps
 
     /// Runs a change of the disk after those submitted before, and before lookups that begin later.
