@@ -18,7 +18,8 @@ extension SharedImageCache {
     /// Calls `body` with each object of the location; lists a thousand in a request.
     ///
     /// ```swift
-    /// try await cache.forEachEntry { entry in print(entry.name ?? entry.key, entry.byteCount) }
+    /// let shared = SharedImageCache(SharedImageCache.Configuration(location: try S3Location("s3://images/cache")))
+    /// try await shared.forEachEntry { entry in print(entry.name ?? entry.key, entry.byteCount) }
     /// ```
     ///
     /// Unlike loads, this and the functions below report the errors of the store.

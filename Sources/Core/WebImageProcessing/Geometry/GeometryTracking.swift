@@ -54,9 +54,9 @@ extension CodecRegistry {
     /// Processes an image and encodes the result with the gain map of the file that it was decoded from. Blocks the calling thread.
     ///
     /// ```swift
-    /// let image = try CodecRegistry.shared.decode(photo)
+    /// let image = try CodecRegistry.shared.decode(data)
     /// let small = try CodecRegistry.shared.encode(
-    ///     image, processedBy: [.resize(to: .pixels(width: 800))], withGainMapOf: photo, as: .jpeg)
+    ///     image, processedBy: [.resize(to: .pixels(width: 800))], withGainMapOf: data, as: .jpeg)
     /// ```
     ///
     /// The map is cropped, turned and mirrored like the image. There is none after processors that do more than crop, turn,
