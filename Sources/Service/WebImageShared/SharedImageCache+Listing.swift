@@ -24,9 +24,11 @@ extension SharedImageCache {
     ///
     /// Unlike loads, this and the functions below report the errors of the store.
     ///
-    /// - Parameter withNames: whether to read each object's beginning, which has its name; `true` by default.
-    /// - Throws: ``WebImageError/httpStatus(code:url:)``, ``WebImageError/transport(code:message:url:)``,
-    ///   ``WebImageError/timedOut(_:seconds:url:)``, ``WebImageError/cancelled``.
+    /// - Parameters:
+    ///   - withNames: whether to read each object's beginning, which has its name; `true` by default.
+    ///   - body: called with one object after the other.
+    /// - Throws: ``WebImage/WebImageError/httpStatus(code:url:)``, ``WebImage/WebImageError/transport(code:message:url:)``,
+    ///   ``WebImage/WebImageError/timedOut(_:seconds:url:)``, ``WebImage/WebImageError/cancelled``.
     public func forEachEntry(
         withNames: Bool = true, _ body: (Entry) async -> Void
     ) async throws(WebImageError) {

@@ -12,7 +12,7 @@ public enum Gravity: String, Sendable, CaseIterable {
     case southWest = "southwest"
     case west
     case northWest = "northwest"
-    /// The part that people look at; see ``AttentionCrop``.
+    /// The part that people are likely to look at.
     case smart
 
     /// The place of the part in the space that is left: 0 is left or top, 1 is right or bottom. `nil` for ``smart``.
