@@ -28,7 +28,7 @@ extension SharedImageCache {
     ///   - withNames: whether to read each object's beginning, which has its name; `true` by default.
     ///   - body: called with one object after the other.
     /// - Throws: ``WebImage/WebImageError/httpStatus(code:url:)``, ``WebImage/WebImageError/transport(code:message:url:)``,
-    ///   ``WebImage/WebImageError/timedOut(_:seconds:url:)``, ``WebImage/WebImageError/cancelled``.
+    ///   ``WebImage/WebImageError/timedOut(reason:seconds:url:)``, ``WebImage/WebImageError/cancelled``.
     public func forEachEntry(
         withNames: Bool = true, _ body: (Entry) async -> Void
     ) async throws(WebImageError) {
