@@ -1,5 +1,5 @@
-public import CWebImageGTK
-public import WebImage
+internal import CWebImageGTK
+package import WebImage
 
 /// Trims caches when memory is low or the last window is hidden; see
 /// ``MainLoop/observe(_:managers:onForegroundChange:)``.
