@@ -136,7 +136,8 @@ final class DisplaySizeTests: GTKTestCase {
             XCTAssertEqual(player?.completedLoopCount, loopCount)
             XCTAssertEqual(player?.status, .paused)
             pump("the frame on show") { !shownFrames.isEmpty }
-            XCTAssertEqual(shownFrames, [5], "the first frame was not to be seen again")
+            // The small one may be reported after the pause.
+            XCTAssertEqual(Set(shownFrames), [5], "the first frame was not to be seen again")
             picture.player?.play()
             pump("it continues") { player?.currentFrameIndex == 6 }
             XCTAssertEqual(player?.currentFrame?.width, 160)
