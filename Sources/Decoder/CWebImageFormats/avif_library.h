@@ -11,7 +11,8 @@
     F(avifDecoderSetIOMemory) F(avifDecoderSetSource) F(avifEncoderAddImage) F(avifEncoderCreate)                      \
     F(avifEncoderDestroy) F(avifEncoderFinish) F(avifEncoderSetCodecSpecificOption) F(avifImageCreate)                 \
     F(avifImageDestroy) F(avifImageRGBToYUV) F(avifImageSetMetadataExif) F(avifImageSetMetadataXMP)                    \
-    F(avifImageSetProfileICC) F(avifImageYUVToRGB) F(avifRGBImageSetDefaults) F(avifRWDataFree) F(avifResultToString)
+    F(avifImageSetProfileICC) F(avifImageYUVToRGB) F(avifRGBImageSetDefaults) F(avifRWDataFree) F(avifResultToString)  \
+    F(avifVersion)
 
 CWI_AVIF_FUNCTIONS(CWI_REDIRECT)
 
