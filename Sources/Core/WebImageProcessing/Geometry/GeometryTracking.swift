@@ -59,9 +59,9 @@ extension CodecRegistry {
     ///     image, processedBy: [.resize(to: .pixels(width: 800))], withGainMapOf: data, as: .jpeg)
     /// ```
     ///
-    /// The map is cropped, turned and mirrored like the image. There is none after processors that do more than crop, turn,
-    /// mirror, scale and sharpen, in formats other than JPEG and AVIF, and for an animation. A map that is damaged or beyond
-    /// the limits counts as none.
+    /// The map is cropped, turned and mirrored like the image. The result has no map if a processor does more than crop, turn,
+    /// mirror, scale and sharpen, if the format is neither JPEG nor AVIF, or if the image is animated. A map that is damaged or
+    /// beyond the limits is left out.
     ///
     /// - Parameters:
     ///   - image: the whole image of the file, at any size, in sRGB.
