@@ -190,6 +190,11 @@ int main(int argument_count, char **arguments) {
         } else if (strcmp(word, "ignore") == 0) {
             ignore_everything();
         } else if (strcmp(word, "crash") == 0) {
+            // As a process with much memory does on a busy machine, where it has no descriptors long before it has ended.
+            if (strcmp(rest, "slowly") == 0) {
+                close(CWI_CHANNEL_DESCRIPTOR);
+                usleep(100000);
+            }
             raise(SIGSEGV);
             *(volatile int *)8 = 1;
         }

@@ -204,10 +204,11 @@ import Testing
         #expect(hasEnded(inner))
     }
 
-    @Test(arguments: ["plain", "no-new-namespaces"]) func theSupervisorEndsAsTheProcessDoes(situations: String) throws {
+    @Test(arguments: ["plain", "no-new-namespaces"], ["crash", "crash slowly"])
+    func theSupervisorEndsAsTheProcessDoes(situations: String, command: String) throws {
         guard geteuid() == 0 || situations == "plain" else { try Test.cancel("needs root") }
         let probe = try SandboxProbe(situations)
-        try probe.send("crash")
+        try probe.send(command)
         #expect(try probe.receive() == nil)
         let exit = probe.end(milliseconds: 60_000)
         #expect(exit.is_known && exit.signal == SIGSEGV)

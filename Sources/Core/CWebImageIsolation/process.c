@@ -162,13 +162,13 @@ static void kill_child(pid_t pid) {
 cwi_exit cwi_decoder_end(cwi_decoder_process *process, int milliseconds) {
     cwi_exit result = {.is_known = false};
     if (process->pid <= 0) return result;
-    // Without its channel a decoder ends by itself, and without the control its supervisor ends it.
+    // Without its channel a decoder ends by itself. Without the control its supervisor ends it, and then does not say how it has ended.
     cwi_close_same(process->channel, process->channel_inode);
-    cwi_close_same(process->control, process->control_inode);
-    process->channel = process->control = -1;
     bool has_descriptor = process->pidfd >= 0 && cwi_inode(process->pidfd) == process->pidfd_inode;
     struct pollfd ending = {.fd = process->pidfd, .events = POLLIN};
     bool has_ended = has_descriptor && poll(&ending, 1, milliseconds) == 1;
+    cwi_close_same(process->control, process->control_inode);
+    process->channel = process->control = -1;
     if (!has_ended && (!has_descriptor || syscall(SYS_pidfd_send_signal, process->pidfd, SIGKILL, NULL, 0) != 0))
         kill_child(process->pid);
     int status;

@@ -108,8 +108,8 @@ final class DecoderProcess: @unchecked Sendable {
 
     /// Long, because a busy machine must not lose isolation.
     private static let startPeriod = Duration.seconds(10)
-    /// The time for a process to end by itself after its channel has closed: it has crashed.
-    private static let exitMilliseconds: Int32 = 200
+    /// The time for a process to end by itself after its channel has closed: it has crashed. A busy machine may need long for that.
+    private static let exitMilliseconds: Int32 = 1000
     /// The time for a process to answer after its request was cancelled.
     private static let stopSeconds = 0.004
 
