@@ -104,8 +104,8 @@ struct IsolatedWork: Sendable {
             } catch let failure as DecoderProcess.Failure {
                 isolation.pool.count { $0.failures[format, default: 0] += 1 }
                 if limit.isCancelled { throw WebImageError.cancelled }
-                // What the earlier images left in the process may be the cause. Time is not given twice.
-                guard !wasNew, !failure.isOfTime, limit.deadline > Channel.Limit.now else {
+                // What the earlier images left in the process may be the cause. Time and memory are not given twice.
+                guard !wasNew, !failure.isOfLimit, limit.deadline > Channel.Limit.now else {
                     throw error(of: failure, terms.limits, isLate: limit.deadline <= Channel.Limit.now)
                 }
             }
@@ -273,10 +273,11 @@ extension IsolatedWork {
 }
 
 extension DecoderProcess.Failure {
-    /// Whether the request took too long, as it would again.
-    fileprivate var isOfTime: Bool {
+    /// Whether the request took too much time or memory, as it would again.
+    fileprivate var isOfLimit: Bool {
         switch self {
-        case .timedOut, .ended(SIGXCPU): true
+        // The kernel sends SIGKILL when it is short of memory.
+        case .timedOut, .ended(SIGXCPU), .ended(SIGKILL): true
         default: false
         }
     }
