@@ -1,5 +1,5 @@
 /// The declared arguments of a program, or of a command of one. Its help, its part of the manual page and its completions are
-/// made from this.
+/// made from this, and ``CommandArguments`` are read by it.
 public struct CommandSyntax: Sendable {
     /// The values that a shell suggests.
     public enum Completion: Sendable, Equatable {
@@ -23,6 +23,8 @@ public struct CommandSyntax: Sendable {
         public let letter: Character?
         /// The placeholder of the value in the help, such as `FILE`; `nil` for a flag.
         public let valueName: String?
+        /// Whether a flag may have a value all the same, as in `--flag=false`.
+        public let mayHaveValue: Bool
         /// What a shell suggests for the value.
         public let completion: Completion
         /// What the option does, without a period.
@@ -33,10 +35,11 @@ public struct CommandSyntax: Sendable {
         /// Creates a declaration.
         public init(
             name: String, alias: String? = nil, letter: Character? = nil, valueName: String? = nil,
-            completion: Completion = .text, help: String, group: String = CommandSyntax.defaultGroup
+            mayHaveValue: Bool = false, completion: Completion = .text, help: String,
+            group: String = CommandSyntax.defaultGroup
         ) {
             (self.name, self.alias, self.letter, self.valueName) = (name, alias, letter, valueName)
-            (self.completion, self.help, self.group) = (completion, help, group)
+            (self.mayHaveValue, self.completion, self.help, self.group) = (mayHaveValue, completion, help, group)
         }
     }
 

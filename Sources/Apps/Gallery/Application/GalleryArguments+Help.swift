@@ -6,30 +6,32 @@ extension GalleryArguments {
     /// Returns what a flag such as `--help` prints, in place of a window; `nil` without such a flag.
     static func text(for arguments: [String]) -> String? {
         let flags = Set(arguments.prefix { $0 != "--" })
-        if flags.contains("--help") { return help }
+        if !flags.isDisjoint(with: ["--help", "-h"]) { return help }
         if flags.contains("--man") { return manualPage }
         return flags.contains("--version") ? "\(programName) \(LibraryVersion.text)\n" : nil
     }
 
     static let options: [CommandSyntax.Option] = [
-        option("list", "FILE", "Open the locations in FILE, one per line"),
-        option("cache-dir", "DIR", "Use the disk cache in DIR"),
+        option("list", "FILE", "Open the locations in FILE, one per line", completion: .file),
+        option("cache-dir", "DIR", "Use the disk cache in DIR", completion: .directory),
         option("page", "NAME", "Begin with this page, such as photos or statistics"),
         option("view", "NUMBER", "Open this image in the viewer; 1 is the first"),
         option("size", "WxH", "The window's size in points; 1280x900 by default"),
         option("scheme", "NAME", "light or dark; by default the desktop's choice"),
-        option("screenshot", "FILE", "Save the window as a PNG when all images have loaded, and exit"),
-        option("report", "FILE", "Save the figures and the positions of the images as JSON"),
-        option("help", nil, "Print this help and exit"),
+        option("screenshot", "FILE", "Save the window as a PNG when all images have loaded, and exit", completion: .file),
+        option("report", "FILE", "Save the figures and the positions of the images as JSON", completion: .file),
+        CommandSyntax.Option(name: "help", letter: "h", help: "Print this help and exit"),
         option("man", nil, "Print the manual page, in the format of man"),
         option("version", nil, "Print the version and exit"),
     ]
 
-    private static func option(_ name: String, _ value: String?, _ help: String) -> CommandSyntax.Option {
-        CommandSyntax.Option(name: name, valueName: value, help: help)
+    private static func option(
+        _ name: String, _ value: String?, _ help: String, completion: CommandSyntax.Completion = .text
+    ) -> CommandSyntax.Option {
+        CommandSyntax.Option(name: name, valueName: value, completion: completion, help: help)
     }
 
-    private static func syntax(of program: String) -> CommandSyntax {
+    static func syntax(of program: String) -> CommandSyntax {
         CommandSyntax(
             program: program, summary: summary, operands: "[URL|FILE|FOLDER…]",
             details: """

@@ -1,4 +1,5 @@
 import CWebImageAdwaita
+import CommandReference
 import FoundationEssentials
 import WebImageGTK
 
@@ -43,60 +44,46 @@ struct GalleryArguments {
 
     /// Parses the command line.
     init(parsing arguments: [String]) throws(Refusal) {
-        var values: [String: String] = [:]
-        locations = []
-        var rest = arguments.dropFirst()
-        while let argument = rest.popFirst() {
-            guard argument.hasPrefix("--"), argument != "--" else {
-                if argument == "--" {
-                    locations += rest
-                    break
-                }
-                locations.append(argument)
-                continue
-            }
-            let parts = argument.dropFirst(2).split(separator: "=", maxSplits: 1).map(String.init)
-            guard let name = parts.first,
-                Self.options.contains(where: { $0.name == name && $0.valueName != nil })
-            else { throw Refusal(reason: "unknown option \(argument)") }
-            guard let value = parts.count > 1 ? parts[1] : rest.popFirst() else {
-                throw Refusal(reason: "--\(name) needs a value")
-            }
-            values[name] = value
+        let given: CommandArguments
+        do throws(CommandArguments.Failure) {
+            given = try CommandArguments(Array(arguments.dropFirst()), for: Self.syntax(of: Self.programName))
+        } catch {
+            throw Refusal(reason: error.reason)
         }
-        try apply(values)
+        locations = given.operands.map { String(decoding: $0, as: UTF8.self) }
+        try apply(given)
     }
 
-    private mutating func apply(_ values: [String: String]) throws(Refusal) {
-        if let path = values["list"] {
+    private mutating func apply(_ given: CommandArguments) throws(Refusal) {
+        if let path = given.text(of: "list") {
             do { list = try LocationList(path: ByteString(path)) } catch {
                 throw Refusal(reason: "the list cannot be read: \(error.userDescription)")
             }
         }
-        if let name = values["page"] {
+        if let name = given.text(of: "page") {
             guard let page = GalleryWindow.Page.all.first(where: { $0.name == name }) else {
                 throw Refusal(reason: "--page takes \(Self.pageNames)")
             }
             self.page = page
         }
-        if let number = values["view"] {
+        if let number = given.text(of: "view") {
             guard let number = Int(number), number > 0 else { throw Refusal(reason: "--view takes a number from 1") }
             viewedIndex = number - 1
         }
-        if let name = values["scheme"] {
+        if let name = given.text(of: "scheme") {
             guard let scheme = ColorScheme(rawValue: name) else {
                 throw Refusal(reason: "--scheme takes light or dark")
             }
             colorScheme = scheme
         }
-        cacheDirectory = values["cache-dir"].map { URL(filePath: $0) }
-        screenshotPath = values["screenshot"]
-        reportPath = values["report"]
+        cacheDirectory = given.text(of: "cache-dir").map { URL(filePath: $0) }
+        screenshotPath = given.text(of: "screenshot")
+        reportPath = given.text(of: "report")
         if reportPath != nil, screenshotPath == nil { throw Refusal(reason: "--report needs --screenshot") }
         if reportPath != nil, page ?? .photos != .photos || viewedIndex != nil {
             throw Refusal(reason: "--report is for the page photos")
         }
-        if let size = values["size"] { windowSize = try Self.size(size) }
+        if let size = given.text(of: "size") { windowSize = try Self.size(size) }
     }
 
     private static func size(_ text: String) throws(Refusal) -> PixelSize {

@@ -1,3 +1,4 @@
+internal import CommandReference
 internal import FoundationEssentials
 internal import Glibc
 internal import WebImage

@@ -11,40 +11,27 @@ enum CommandLineOptions {
     static let program = "webimage-server"
 
     static func request(_ arguments: [String]) throws(StartFailure) -> Request {
-        var (rest, options) = (arguments[...], [(name: String, value: String)]())
-        while let argument = rest.popFirst() {
-            switch argument {
-            case "--help", "-h": return .help
-            case "--version": return .version
-            case "--man": return .manual
-            default: break
-            }
-            guard argument.hasPrefix("--") else { throw StartFailure(description: "unexpected argument '\(argument)'") }
-            let parts = argument.dropFirst(2).split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
-            let name = String(parts.first ?? "")
-            let setting = Setting.all.first { $0.name == name }
-            guard setting != nil || name == "config" else {
-                throw StartFailure(description: "unknown option '--\(name)'")
-            }
-            if parts.count == 2 {
-                options.append((name, String(parts[1])))
-            } else if let setting, setting.value == nil {
-                options.append((name, "true"))
-            } else if let value = rest.popFirst() {
-                options.append((name, value))
-            } else {
-                throw StartFailure(description: "'--\(name)' needs a value")
-            }
+        let given: CommandArguments
+        do throws(CommandArguments.Failure) {
+            given = try CommandArguments(arguments, for: syntax)
+        } catch {
+            throw StartFailure(description: error.reason)
         }
-        return .run(options)
+        if given.isGiven("help") { return .help }
+        if given.isGiven("version") { return .version }
+        if given.isGiven("man") { return .manual }
+        if let operand = given.operands.first {
+            throw StartFailure(description: "unexpected argument '\(String(decoding: operand, as: UTF8.self))'")
+        }
+        return .run(given.options.map { ($0.name, $0.value.map { String(decoding: $0, as: UTF8.self) } ?? "true") })
     }
 
     /// For help and the manual page.
     static var syntax: CommandSyntax {
         var options = Setting.all.map { setting in
             CommandSyntax.Option(
-                name: setting.name, valueName: setting.value, help: setting.help + " (\(setting.variable))",
-                group: setting.group)
+                name: setting.name, valueName: setting.value, mayHaveValue: true,
+                help: setting.help + " (\(setting.variable))", group: setting.group)
         }
         options += [
             CommandSyntax.Option(
