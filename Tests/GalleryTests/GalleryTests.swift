@@ -207,9 +207,10 @@ final class GalleryArgumentsTests: XCTestCase {
         XCTAssertEqual(run.exitStatus, 0)
         XCTAssertTrue(run.output.contains(".TH WEBIMAGE\\-GALLERY 1 \(LibraryVersion.date)"), run.output)
         for option in GalleryArguments.options {
+            let letter = option.letter.map { "\\fB\\-\($0)\\fR, " } ?? ""
             let name = option.name.replacingOccurrences(of: "-", with: "\\-")
             let value = option.valueName.map { "=\\fI\($0)\\fR" } ?? ""
-            XCTAssertTrue(run.output.contains("\n.TP\n\\fB\\-\\-\(name)\\fR\(value)\n"), option.name)
+            XCTAssertTrue(run.output.contains("\n.TP\n\(letter)\\fB\\-\\-\(name)\\fR\(value)\n"), option.name)
         }
         for heading in ["SYNOPSIS", "OPTIONS", "EXIT STATUS", "FILES", "EXAMPLES"] {
             XCTAssertTrue(run.output.contains("\n.SH \(heading)\n"), heading)

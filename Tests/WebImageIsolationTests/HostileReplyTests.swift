@@ -99,6 +99,91 @@ import WebImageCore
         #expect(refusedCount > count / 2)
     }
 
+    // MARK: The bounds of each number
+
+    private static func info(_ change: (inout ImageInfo) -> Void) -> DecoderReply {
+        var info = info
+        change(&info)
+        return .info(info)
+    }
+
+    private static func info(_ size: PixelSize) -> DecoderReply {
+        .info(ImageInfo(format: .png, size: size, frameCount: 1, loopCount: 1, frameDurations: []))
+    }
+
+    private static func info(frameCount: Int, loopCount: Int? = 1) -> DecoderReply {
+        .info(ImageInfo(format: .png, size: size, frameCount: frameCount, loopCount: loopCount, frameDurations: []))
+    }
+
+    private static func image(
+        offset: Int = 0, _ size: PixelSize = size, bytesPerRow: Int = 32, frameCount: Int = 1
+    ) -> DecoderReply {
+        .image(
+            DecodedImage(
+                pixels: PixelLayout(offset: offset, size: size, bytesPerRow: bytesPerRow, isOpaque: true),
+                frameCount: frameCount, isPartial: false, isThumbnail: false, animation: nil))
+    }
+
+    private static func animation(_ size: PixelSize = size, loopCount: Int = 0) -> DecoderReply {
+        .animation(
+            AnimationDescription(
+                frameSize: size, frames: [AnimationFrame(duration: 1, isKeyframe: true)], loopCount: loopCount,
+                isComplete: true))
+    }
+
+    private static let largest = PixelSize.maximumDimension
+
+    /// The last values that are taken, and the first that are not.
+    private static let bounds: [(taken: DecoderReply, refused: DecoderReply)] = [
+        (info(PixelSize(width: 1, height: 1)), info(PixelSize(width: 0, height: 1))),
+        (info(PixelSize(width: 1 << 32 - 1, height: 1)), info(PixelSize(width: 1 << 32, height: 1))),
+        (info(PixelSize(width: 1, height: 1 << 32 - 1)), info(PixelSize(width: 1, height: 1 << 32))),
+        (info(PixelSize(width: 1, height: 1)), info(PixelSize(width: 1, height: 0))),
+        (info(frameCount: 1), info(frameCount: 0)), (info(frameCount: 1 << 30), info(frameCount: 1 << 30 + 1)),
+        (info(frameCount: 1, loopCount: 0), info(frameCount: 1, loopCount: -1)),
+        (info { $0.pageCount = 1 }, info { $0.pageCount = 0 }),
+        (info { $0.bitDepth = 0 }, info { $0.bitDepth = -1 }),
+        (
+            .probe(ImageProbe(format: .png, size: size)),
+            .probe(ImageProbe(format: .png, size: PixelSize(width: 0, height: 1)))
+        ),
+        (
+            .probe(ImageProbe(format: .png, size: PixelSize(width: 1 << 32 - 1, height: 1))),
+            .probe(ImageProbe(format: .png, size: PixelSize(width: 1 << 32, height: 1)))
+        ),
+        (
+            .arrived(ImageProbe(format: .png, size: PixelSize(width: 1 << 32 - 1, height: 1)), nil),
+            .arrived(ImageProbe(format: .png, size: PixelSize(width: 1 << 32, height: 1)), nil)
+        ),
+        (.parts([OutputPart(offset: 0, byteCount: 0)]), .parts([OutputPart(offset: -1, byteCount: 0)])),
+        (.parts([OutputPart(offset: 1 << 40, byteCount: 0)]), .parts([OutputPart(offset: 1 << 40 + 1, byteCount: 0)])),
+        (.parts([OutputPart(offset: 0, byteCount: 1 << 40)]), .parts([OutputPart(offset: 0, byteCount: 1 << 40 + 1)])),
+        (.parts([OutputPart(offset: 0, byteCount: 0)]), .parts([OutputPart(offset: 0, byteCount: -1)])),
+        (image(offset: 0), image(offset: -4)), (image(offset: 4), image(offset: 2)),
+        (image(offset: 1 << 40), image(offset: 1 << 40 + 4)),
+        (image(bytesPerRow: 32), image(bytesPerRow: 28)), (image(bytesPerRow: 36), image(bytesPerRow: 34)),
+        (image(bytesPerRow: largest * 4), image(bytesPerRow: largest * 4 + 4)),
+        (image(frameCount: 1), image(frameCount: 0)),
+        (
+            image(PixelSize(width: 8, height: largest)), image(PixelSize(width: 8, height: largest + 1))
+        ),
+        (animation(PixelSize(width: largest, height: 1)), animation(PixelSize(width: largest + 1, height: 1))),
+        (animation(loopCount: 0), animation(loopCount: -1)),
+        (.needsFrame(0), .needsFrame(-1)), (.needsSpool(byteCount: 1), .needsSpool(byteCount: 0)),
+        (.needsSpool(byteCount: 1 << 40), .needsSpool(byteCount: 1 << 40 + 1)),
+    ]
+
+    @Test func eachNumberHasBounds() throws {
+        func read(_ reply: DecoderReply) throws {
+            let bytes = try [1, 0, 0, 0, 0, 0, 0, 0] + MessageEncoder.bytes(of: reply)
+            _ = try DecoderReply(Channel.Message(bytes: bytes, memory: []), to: 1)
+        }
+        for (taken, refused) in Self.bounds {
+            #expect(throws: Never.self, "\(taken)") { try read(taken) }
+            #expect(throws: InvalidMessage.self, "\(refused)") { try read(refused) }
+        }
+    }
+
     /// The same through a process, and through all that uses a reply.
     @Test func eachChangeThatAProcessReturnsIsOneError() async throws {
         let before = Footprint()
