@@ -11,6 +11,8 @@ import WebImageIsolation
 // A file is the signature of PNG, then a word, such as `segfault`, or a `Script`.
 
 let isNamedOpen = ProgramPath.isOf("OpenDecoder")
+// A link of that name says that it is of another release.
+let isOfOtherRelease = ProgramPath.isOf("OtherDecoder")
 let entered = cwi_sandbox_enter(
     cwi_sandbox_limits(memory_length: 2 << 30, processor_seconds: 600, thread_count: 64))
 // A link of that name to this program says that it has no sandbox.
@@ -120,7 +122,7 @@ func misbehave(_ word: Substring, request: NumberedRequest, output: SharedMemory
 
 var (input, output): (SharedMemory?, SharedMemory?)
 let performance = Performance(channel)
-send(.ready(version: LibraryVersion.text, report), number: 0)
+send(.ready(version: isOfOtherRelease ? "0.0.1" : LibraryVersion.text, report), number: 0)
 while let message = try? channel.receive() {
     guard let request = try? MessageDecoder.value(of: message.bytes, from: .program) as NumberedRequest else { exit(1) }
     switch request.content {

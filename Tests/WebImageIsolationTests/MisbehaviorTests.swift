@@ -71,6 +71,18 @@ import WebImageTestSupport
         #expect(access("/tmp/webimage-escaped", F_OK) != 0)
     }
 
+    @Test func aDecoderOfAnotherVersionIsRefused() throws {
+        try IsolatedDecoding.withMisbehavingDecoder(named: "OtherDecoder") { isolation in
+            let registry = CodecRegistry().isolated(by: .allFormats, in: isolation)
+            let error = #expect(throws: WebImageError.self) { try registry.decode(Self.file("fine")) }
+            guard case .isolation(.png, .unavailable(let reason), _) = error else {
+                Issue.record("\(String(describing: error))")
+                return
+            }
+            #expect(reason.contains("has version 0.0.1, the program \(LibraryVersion.text)"))
+        }
+    }
+
     @Test func anExitIsAnErrorOfThatImage() throws {
         #expect(failure("exit") == .isolation(format: .png, reason: .ended))
         #expect(try isFine())
@@ -237,11 +249,16 @@ extension IsolatedDecoding.Configuration {
 }
 
 extension IsolatedDecoding {
-    /// Calls `body` with processes that report no layer of a sandbox: those of `MisbehavingDecoder` under another name.
+    /// Calls `body` with processes that report no layer of a sandbox.
     static func withoutSandbox(_ body: (IsolatedDecoding) throws -> Void) throws {
+        try withMisbehavingDecoder(named: "OpenDecoder", body)
+    }
+
+    /// Calls `body` with processes of `MisbehavingDecoder` under another name.
+    static func withMisbehavingDecoder(named name: String, _ body: (IsolatedDecoding) throws -> Void) throws {
         var configuration = Configuration(decoder: "MisbehavingDecoder")
         let path = try #require(configuration.path)
-        let link = path.replacing("MisbehavingDecoder", with: "\(UInt64.random(in: 0 ... .max))-OpenDecoder")
+        let link = path.replacing("MisbehavingDecoder", with: "\(UInt64.random(in: 0 ... .max))-\(name)")
         try #require(Glibc.link(path, link) == 0)
         defer { unlink(link) }
         configuration.path = link
