@@ -34,6 +34,14 @@ struct PixelTests {
         #expect(try answer.quarters == quarters)
     }
 
+    /// The place of a crop is rounded once, to a pixel of the result: red ends at pixel 6 of the larger results and 3 of the smaller one.
+    @Test(arguments: [("c:40:40:ce:-3/w:10", 6), ("c:40:40:nowe:17/w:10", 6), ("c:40:40:ce:-3/w:5", 3)])
+    func cropsAreInTheirPlaceInSmallerResults(options: String, end: Int) async throws {
+        let image = try await self.fixture().get("/\(options)/plain/{}/a.png@png").image
+        #expect(ServiceAnswer.letter(of: try #require(image.color(atX: end - 1, y: 0))) == "R")
+        #expect(ServiceAnswer.letter(of: try #require(image.color(atX: end, y: 0))) == "G")
+    }
+
     @Test func longSidesAreScaledDown() async throws {
         let fixture = try await self.fixture { $0.limits.resultSide = 40 }
         let answer = try await fixture.get("/c:0.5:0:we/w:4000/pd:2/el:1/plain/{}/a.png@png")

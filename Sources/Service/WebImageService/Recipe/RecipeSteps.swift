@@ -50,10 +50,18 @@ struct RecipeSteps {
         let (across, down) = (
             Double(decoded.width) / Double(source.width), Double(decoded.height) / Double(source.height)
         )
+        // A pixel less, because of the last bits of a factor, would have the part enlarged again.
+        let least = decoded == source ? PixelSize(width: 1, height: 1) : geometry.scaled
         let size = PixelSize(
-            width: min(decoded.width, max(1, Int((Double(geometry.crop.width) * across).rounded()))),
-            height: min(decoded.height, max(1, Int((Double(geometry.crop.height) * down).rounded()))))
-        add(recipe.crop?.placement ?? recipe.placement, size, decoded, density: across)
+            width: min(decoded.width, max(least.width, Int((Double(geometry.crop.width) * across).rounded()))),
+            height: min(decoded.height, max(least.height, Int((Double(geometry.crop.height) * down).rounded()))))
+        let placement = recipe.crop?.placement ?? recipe.placement
+        guard placement.anchor != .smart else { return add(placement, size, decoded) }
+        // The place is one of the source, where offsets and the center are whole pixels, so that it is rounded once.
+        let (x, y) = placement.origin(of: geometry.crop, in: source)
+        let left = min(Int((Double(x) * across).rounded()), decoded.width - size.width)
+        let top = min(Int((Double(y) * down).rounded()), decoded.height - size.height)
+        processors.append(.crop(toPixels: PixelRect(x: left, y: top, width: size.width, height: size.height)))
     }
 
     /// - Parameter size: that of the image now; `nil` if it is not known to be the right one.
@@ -63,11 +71,9 @@ struct RecipeSteps {
     }
 
     /// Crops.
-    private mutating func add(
-        _ placement: Placement, _ part: PixelSize, _ whole: PixelSize, density: Double? = nil
-    ) {
+    private mutating func add(_ placement: Placement, _ part: PixelSize, _ whole: PixelSize) {
         guard placement.anchor != .smart else { return processors.append(.crop(to: part, gravity: .smart)) }
-        let (x, y) = placement.origin(of: part, in: whole, density: density ?? geometry.density)
+        let (x, y) = placement.origin(of: part, in: whole, density: geometry.density)
         processors.append(.crop(toPixels: PixelRect(x: x, y: y, width: part.width, height: part.height)))
     }
 

@@ -18,7 +18,7 @@ struct Order: Sendable {
         /// - Parameter settings: what the result depends on in the configuration of the service.
         func text(settings: String) -> String {
             let description = info.map { "\($0)" } ?? "image"
-            return "service-4\n\(settings)\n\(source.text)\n\(recipe.key)\n\(formats)\n\(description)"
+            return "service-5\n\(settings)\n\(source.text)\n\(recipe.key)\n\(formats)\n\(description)"
         }
     }
 
