@@ -28,6 +28,9 @@ struct GeometryTests {
         // On a canvas, a density below 1 makes everything smaller, also a source that is smaller than it.
         ("rs:fit:800:800:0:1/dpr:0.5", "400x400"), ("rs:fill:800:300/dpr:0.6", "400x200"),
         ("rs:fill:200:150/dpr:0.6", "120x90"), ("pd:5/dpr:0.5", "204x104"), ("c:100.9:50.9", "100x50"),
+        // Sides at half a pixel, as imgproxy rounds them.
+        ("w:13/dpr:1.5", "19x10"), ("w:26/dpr:1.5", "39x19"), ("w:19/dpr:0.5", "9x5"),
+        ("rs:fill-down:1000:333", "400x133"),
     ])
     func sizesFollowFromTheSource(options: String, size: String) throws {
         var reader = OptionReader(presets: Presets([:], isOnlySource: false))

@@ -54,14 +54,16 @@ struct RecipeGeometry {
         padded = PixelSize(
             width: size.width + padding.left + padding.right, height: size.height + padding.top + padding.bottom)
         let largest = max(across, down)
+        // The last bits of a factor add no pixel, with which the image would have to be scaled again.
+        func decodedLength(_ length: Int) -> Int {
+            min(length, max(1, Int((Double(length) * largest - 1e-6).rounded(.up))))
+        }
         decoded =
             largest >= 1
             ? source
             : crop == source && across == down
                 ? scaled
-                : PixelSize(
-                    width: min(source.width, Int((Double(source.width) * largest).rounded(.up))),
-                    height: min(source.height, Int((Double(source.height) * largest).rounded(.up))))
+                : PixelSize(width: decodedLength(source.width), height: decodedLength(source.height))
     }
 
     private static func length(_ length: Int, _ scale: Double) -> Int {
@@ -77,11 +79,14 @@ struct RecipeGeometry {
     }
 
     /// The factors for the sides, and how many pixels then stand for one that the URL names.
+    ///
+    /// It computes how many pixels of the source one of the result is, in the order in which imgproxy does: a side that is half a pixel too
+    /// long is then rounded in the same direction.
     private static func scale(_ recipe: Recipe, of size: PixelSize) -> (x: Double, y: Double, density: Double) {
-        let across = recipe.width > 0 ? Double(recipe.width) / Double(size.width) : nil
-        let down = recipe.height > 0 ? Double(recipe.height) / Double(size.height) : nil
+        let across = recipe.width > 0 ? Double(size.width) / Double(recipe.width) : nil
+        let down = recipe.height > 0 ? Double(size.height) / Double(recipe.height) : nil
         let isSameDirection = (size.width >= size.height) == (recipe.width >= recipe.height)
-        let factors: (x: Double, y: Double) =
+        let shrinks: (x: Double, y: Double) =
             switch (across, down) {
             case (nil, nil): (1, 1)
             // A side that is not named stays as it is.
@@ -92,30 +97,30 @@ struct RecipeGeometry {
             case (let across?, let down?):
                 switch recipe.resizing {
                 case .force: (across, down)
-                case .fill, .fillDown: (max(across, down), max(across, down))
-                case .auto where isSameDirection: (max(across, down), max(across, down))
-                case .auto, .fit: (min(across, down), min(across, down))
+                case .fill, .fillDown: (min(across, down), min(across, down))
+                case .auto where isSameDirection: (min(across, down), min(across, down))
+                case .auto, .fit: (max(across, down), max(across, down))
                 }
             }
-        var (x, y, density) = (factors.x * recipe.zoomX, factors.y * recipe.zoomY, recipe.density ?? 1)
+        var (x, y, density) = (shrinks.x / recipe.zoomX, shrinks.y / recipe.zoomY, recipe.density ?? 1)
         if !recipe.enlarges {
-            let larger = max(x, y)
-            if larger > 1 {
-                (x, y) = (x / larger, y / larger)
+            let least = min(x, y)
+            if least < 1 {
+                (x, y) = (x / least, y / least)
                 // The source is smaller than wanted, so that a density below 1 need not make it smaller still. On a canvas it does: the
                 // composition stays.
-                if recipe.extension == nil { density *= larger }
+                if recipe.extension == nil { density /= least }
             }
-            density = min(density, 1 / max(x, y))
+            density = min(density, x, y)
         }
-        func raise(_ length: Int, _ minimum: Int, _ scale: inout Double, _ other: inout Double) {
-            let needed = Double(minimum) / Double(length)
-            guard minimum > 0, scale < needed else { return }
-            (scale, other) = (needed, other * needed / scale)
+        func lower(_ length: Int, _ minimum: Int, _ shrink: inout Double, _ other: inout Double) {
+            let largest = Double(length) / Double(minimum)
+            guard minimum > 0, shrink > largest else { return }
+            (shrink, other) = (largest, other / (shrink / largest))
         }
-        raise(size.width, recipe.minWidth, &x, &y)
-        raise(size.height, recipe.minHeight, &y, &x)
-        return (x * density, y * density, density)
+        lower(size.width, recipe.minWidth, &x, &y)
+        lower(size.height, recipe.minHeight, &y, &x)
+        return (1 / (x / density), 1 / (y / density), density)
     }
 
     /// - Parameter isDownOnly: whether the box shrinks with its proportions, if the image is smaller.
@@ -126,18 +131,18 @@ struct RecipeGeometry {
         let (across, down) = (Double(box.width) / Double(size.width), Double(box.height) / Double(size.height))
         if isDownOnly, across > down, across > 1 {
             part.width = size.width
-            if box.height > 0 { part.height = length(box.height, 1 / across) }
+            if box.height > 0 { part.height = length(size.width, Double(box.height) / Double(box.width)) }
         } else if isDownOnly, down > across, down > 1 {
             part.height = size.height
-            if box.width > 0 { part.width = length(box.width, 1 / down) }
+            if box.width > 0 { part.width = length(size.height, Double(box.width) / Double(box.height)) }
         }
         return PixelSize(width: min(size.width, part.width), height: min(size.height, part.height))
     }
 
     private static func extended(_ size: PixelSize, toProportionsOf box: PixelSize) -> PixelSize {
         guard box.width > 0, box.height > 0 else { return size }
-        let ratio = Double(box.width) / Double(box.height)
         return PixelSize(
-            width: max(size.width, length(size.height, ratio)), height: max(size.height, length(size.width, 1 / ratio)))
+            width: max(size.width, length(size.height, Double(box.width) / Double(box.height))),
+            height: max(size.height, length(size.width, Double(box.height) / Double(box.width))))
     }
 }
