@@ -120,6 +120,23 @@ import WebImageTestSupport
         #expect(isolation.pool.counters.startedProcessCount == 2)
     }
 
+    @Test func anIdleProcessWithALibraryDoesNotCountAsReady() async throws {
+        let isolation = makeIsolation(processCount: 2) { $0.keepsProcessReady = true }
+        isolation.prepare()
+        await wait { idle(isolation).map(\.kind) == [.core] }
+        try decode(.svg, in: isolation)
+        let isWorking = LockBox(true)
+        _ = PlatformThread.start(name: "working") {
+            try? isolation.pool.withProcess(within: .minute) { _ in
+                while isWorking.withLock({ $0 }) { sched_yield() }
+            }
+        }
+        await wait { isolation.pool.busyCount == 1 && idle(isolation).contains { $0.kind == .core } }
+        #expect(isolation.pool.counters.startedProcessCount == 3)
+        isWorking.withLock { $0 = false }
+        await wait { isolation.pool.busyCount == 0 }
+    }
+
     @Test func aProcessThatWasCancelledIsReplacedByOneOfItsKind() async {
         let isolation = makeIsolation(processCount: 1) { $0.slowPeriod = .milliseconds(1) }
         let cancellation = Cancellation()

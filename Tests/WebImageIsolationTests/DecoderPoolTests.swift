@@ -180,6 +180,20 @@ import WebImageTestSupport
         #expect(isolation.pool.counters.failures[.png] == nil)
     }
 
+    @Test func anImageThatBeginsAnewHasASlowPlace() throws {
+        try isolation.pool.withProcess(place: .slow, within: .minute) { process in
+            #expect(process.isSlow && isolation.pool.slowCount == 1 && isolation.pool.busyCount == 0)
+        }
+        #expect(isolation.pool.slowCount == 0 && isolation.pool.busyCount == 0)
+    }
+
+    @Test func aProcessOfLowPriorityIsReplaced() throws {
+        try isolation.pool.withProcess(within: .minute) { $0.lowerPriority() }
+        #expect(isolation.pool.idleCount == 0)
+        _ = try registry.decode(MisbehaviorTests.file("fine"))
+        #expect(isolation.pool.counters.startedProcessCount == 2)
+    }
+
     @Test func waitingForAPlaceHasTheDeadlineOfTheRequest() async {
         let isolation = IsolatedDecoding(
             configuration: .init(decoder: "MisbehavingDecoder") { configuration in

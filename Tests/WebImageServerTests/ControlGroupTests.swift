@@ -98,16 +98,21 @@ struct EndedDecoderTests {
         #expect(try await LoopbackRequest.get("/_/plain/local:///quick.svg@png", port: port).status == 200)
         let identifier = server.identifier
         let killing = Task {
+            var ended: Set<Int32> = []
             while !Task.isCancelled {
                 // A tenth of a second: it decodes. Those that only start take less.
                 let decoders = children(of: identifier).flatMap(children)
-                for decoder in decoders where processorTime(of: decoder) >= 10 { kill(decoder, SIGKILL) }
+                for decoder in decoders where processorTime(of: decoder) >= 10 {
+                    kill(decoder, SIGKILL)
+                    ended.insert(decoder)
+                }
                 await Task.yield()
             }
+            return ended.count
         }
         let answer = try await LoopbackRequest.get("/_/plain/local:///slow.svg@png", port: port, atMost: 60)
         killing.cancel()
-        await killing.value
+        #expect(await killing.value == 1, "it was not sent to another process")
         #expect(answer.status == 503, "\(String(decoding: answer.body, as: UTF8.self))")
         #expect(try await LoopbackRequest.get("/_/plain/local:///quick.svg@png", port: port).status == 200)
         #expect(try await server.stop().status == 0)
