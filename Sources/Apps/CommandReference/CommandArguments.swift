@@ -83,10 +83,21 @@ public struct CommandArguments: Sendable {
         }
         guard let value = value ?? rest.popFirst() else { throw Failure(reason: "--\(option.name) needs a value") }
         guard option.takesPath || String(validating: value, as: UTF8.self) != nil else {
-            let text = String(decoding: value, as: UTF8.self)
-            throw Failure(reason: "--\(option.name) takes text in UTF-8, not '\(text)'")
+            throw Failure(reason: "--\(option.name) takes text in UTF-8, not '\(Self.description(of: value))'")
         }
         options.append((option.name, value))
+    }
+
+    /// The text, in which `\xNN` stands for each byte that is not UTF-8.
+    private static func description(of bytes: [UInt8]) -> String {
+        var (text, rest) = ("", bytes[...])
+        while let byte = rest.first {
+            let length = (1...min(4, rest.count)).first { String(validating: rest.prefix($0), as: UTF8.self) != nil }
+            let valid = length.map { String(decoding: rest.prefix($0), as: UTF8.self) }
+            text += valid ?? "\\x" + String(byte, radix: 16, uppercase: true)
+            rest.removeFirst(length ?? 1)
+        }
+        return text
     }
 }
 

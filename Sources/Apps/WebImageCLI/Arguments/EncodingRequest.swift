@@ -135,9 +135,11 @@ extension EncodingRequest {
                 "format", value: "NAME", completion: .words(ImageFormat.writable.map(\.name)),
                 help: "Write \(ImageFormat.writableNames)")
             quality = parser.option(
-                "quality", value: "0…100",
+                "quality", formats: [.jpeg, .webp, .avif, .heic, .jpegXL, .jpeg2000], value: "0…100",
                 help: "Quality of JPEG, WebP, AVIF, HEIC, JPEG XL and JPEG 2000; 85 by default")
-            lossless = parser.flag("lossless", help: "Lossless WebP, AVIF, HEIC, JPEG XL and JPEG 2000")
+            lossless = parser.flag(
+                "lossless", formats: [.webp, .avif, .heic, .jpegXL, .jpeg2000],
+                help: "Lossless WebP, AVIF, HEIC, JPEG XL and JPEG 2000")
             maximum = parser.option(
                 "max-bytes", value: "SIZE",
                 help: "Lower quality, then size, until the file has SIZE bytes (or 500K, 2M)")
@@ -148,48 +150,57 @@ extension EncodingRequest {
             )
             strip = parser.flag("strip", help: "Keep no metadata, as --metadata none")
             background = parser.option(
-                "background", value: "#rrggbb",
+                "background", formats: [.jpeg, .gif], value: "#rrggbb",
                 help: "Color behind transparent pixels in JPEG and GIF; white by default")
 
             parser.group = "JPEG and PNG"
-            progressive = canBeProgressive ? parser.flag("progressive", help: "Progressive JPEG") : nil
-            optimized = parser.flag("optimize", help: "Optimize the Huffman codes of JPEG; smaller, slower")
+            progressive =
+                canBeProgressive ? parser.flag("progressive", formats: [.jpeg], help: "Progressive JPEG") : nil
+            optimized = parser.flag(
+                "optimize", formats: [.jpeg], help: "Optimize the Huffman codes of JPEG; smaller, slower")
             chroma = parser.option(
-                "chroma", words: ["444", "422", "420"],
+                "chroma", formats: [.jpeg], words: ["444", "422", "420"],
                 help: "Chroma subsampling of JPEG; 420 below quality 90, else 444")
-            level = parser.option("level", value: "0…12", help: "Compression level of PNG; 4 by default")
+            level = parser.option(
+                "level", formats: [.png], value: "0…12", help: "Compression level of PNG; 4 by default")
             filter = parser.option(
-                "filter", value: "NAME", completion: .words(EncodingOptions.PNGFilter.allCases.map(\.rawValue)),
+                "filter", formats: [.png], value: "NAME",
+                completion: .words(EncodingOptions.PNGFilter.allCases.map(\.rawValue)),
                 help: "PNG filter: adaptive (default), none, sub, up, average or paeth")
 
             parser.group = "WebP, AVIF, HEIC, JPEG XL and TIFF"
             effort = parser.option(
-                "effort", value: "0…6",
+                "effort", formats: [.webp, .png], value: "0…6",
                 help:
                     "Compression effort of WebP and PNG, where 5 and 6 also search for the best way to store colors; 4 by default"
             )
             speed = parser.option(
-                "speed", value: "0…10",
+                "speed", formats: [.avif, .heic, .jpegXL, .tiff], value: "0…10",
                 help: "Speed of AVIF, HEIC, JPEG XL and TIFF, 10 is fastest; 7 by default")
             alphaQuality = parser.option(
-                "alpha-quality", value: "0…100",
+                "alpha-quality", formats: [.webp, .avif], value: "0…100",
                 help: "Quality of transparency in lossy WebP and AVIF; 100 by default")
 
             parser.group = "GIF and icons"
             dithering = parser.option(
-                "dither", value: "NAME", completion: .words(EncodingOptions.Dithering.allCases.map(\.rawValue)),
+                "dither", formats: [.gif], value: "NAME",
+                completion: .words(EncodingOptions.Dithering.allCases.map(\.rawValue)),
                 help: "GIF dithering: none, ordered or floyd-steinberg (default)")
             palette = parser.option(
-                "palette", words: EncodingOptions.Palette.allCases.map(\.rawValue),
+                "palette", formats: [.gif], words: EncodingOptions.Palette.allCases.map(\.rawValue),
                 help: "One GIF palette per frame (default), or one for all frames")
-            colors = parser.option("colors", value: "2…256", help: "Number of colors in a GIF palette; 256 by default")
+            colors = parser.option(
+                "colors", formats: [.gif], value: "2…256", help: "Number of colors in a GIF palette; 256 by default")
             iconSizes = parser.option(
-                "icon-sizes", value: "N,N…", help: "Sides of the images in an ICO, such as 16,32,48; at most 256")
+                "icon-sizes", formats: [.ico], value: "N,N…",
+                help: "Sides of the images in an ICO, such as 16,32,48; at most 256")
 
             parser.group = "Animations"
             loop = parser.option(
-                "loop", value: "N", help: "Play an animation N times; 0 is forever; unchanged by default")
-            wholeFrames = parser.flag("whole-frames", help: "Write complete frames instead of only the changes")
+                "loop", formats: [.gif, .png, .webp, .jpegXL], value: "N",
+                help: "Play an animation N times; 0 is forever; unchanged by default")
+            wholeFrames = parser.flag(
+                "whole-frames", formats: [.gif, .png, .webp], help: "Write complete frames instead of only the changes")
             frame = parser.option(
                 "frame", value: "N|all",
                 help:
@@ -203,29 +214,10 @@ extension EncodingRequest {
             var request = EncodingRequest()
             request.format = try parser.writableFormat(format)
             request.isResized = isResized
-            func note(_ name: String, _ isGiven: Bool, _ formats: ImageFormat...) {
-                if isGiven { request.limitedOptions.append((name, formats)) }
-            }
             try readStills(into: &request.options, from: parser)
             request.hasQuality = quality.value != nil
-            note("quality", request.hasQuality, .jpeg, .webp, .avif, .heic, .jpegXL, .jpeg2000)
-            note("lossless", lossless.isSet, .webp, .avif, .heic, .jpegXL, .jpeg2000)
-            note("speed", speed.value != nil, .avif, .heic, .jpegXL, .tiff)
-            note("progressive", progressive?.isSet == true, .jpeg)
-            note("optimize", optimized.isSet, .jpeg)
-            note("chroma", chroma.value != nil, .jpeg)
-            note("level", level.value != nil, .png)
-            note("filter", filter.value != nil, .png)
-            note("effort", effort.value != nil, .webp, .png)
-            note("alpha-quality", alphaQuality.value != nil, .webp, .avif)
-            note("icon-sizes", iconSizes.value != nil, .ico)
-            note("dither", dithering.value != nil, .gif)
-            note("palette", palette.value != nil, .gif)
-            note("colors", colors.value != nil, .gif)
-            note("background", background.value != nil, .jpeg, .gif)
-            note("loop", loop.value != nil, .gif, .png, .webp, .jpegXL)
-            note("whole-frames", wholeFrames.isSet, .gif, .png, .webp)
-            let choice: MetadataChoice? = try parser.choice(metadata, named: "metadata")
+            request.limitedOptions = parser.givenLimitedOptions
+            let choice: MetadataChoice? = try parser.choice(metadata)
             if strip.isSet, let choice, choice != .none {
                 throw parser.error("--strip and --metadata \(choice.rawValue) cannot be used together")
             }
@@ -233,7 +225,10 @@ extension EncodingRequest {
                 request.metadata = kept
                 // The original bytes may have what is not to be kept.
                 request.isRequired = true
-                note("metadata", kept != .none, .jpeg, .png, .webp, .avif, .heic, .jpegXL, .tiff, .jpeg2000)
+                if kept != .none {
+                    request.limitedOptions.append(
+                        (metadata.name, [.jpeg, .png, .webp, .avif, .heic, .jpegXL, .tiff, .jpeg2000]))
+                }
             }
             if lossless.isSet {
                 if request.hasQuality { throw parser.error("--lossless and --quality cannot be used together") }
@@ -252,35 +247,35 @@ extension EncodingRequest {
         }
 
         private func readStills(into options: inout EncodingOptions, from parser: OptionParser) throws(ArgumentError) {
-            options.quality = try parser.percentage(quality, named: "quality") ?? options.quality
+            options.quality = try parser.percentage(quality) ?? options.quality
             options.isProgressive = progressive?.isSet == true
             options.optimizesHuffmanCodes = optimized.isSet
-            options.chroma = try parser.choice(chroma, named: "chroma") ?? .automatic
-            options.pngLevel = try parser.count(level, named: "level", in: 0...12) ?? options.pngLevel
-            options.pngFilter = try parser.choice(filter, named: "filter") ?? .adaptive
+            options.chroma = try parser.choice(chroma) ?? .automatic
+            options.pngLevel = try parser.count(level, in: 0...12) ?? options.pngLevel
+            options.pngFilter = try parser.choice(filter) ?? .adaptive
             options.isLossless = lossless.isSet
-            if let effort = try parser.count(effort, named: "effort", in: 0...6) {
+            if let effort = try parser.count(effort, in: 0...6) {
                 options.webPEffort = effort
                 if level.value == nil { options.pngLevel = [1, 2, 3, 4, 6, 9, 12][effort] }
                 options.searchesPNG = effort > 4
             }
-            options.speed = try parser.count(speed, named: "speed", in: 0...10) ?? options.speed
-            options.alphaQuality = try parser.percentage(alphaQuality, named: "alpha-quality") ?? 1
-            options.dithering = try parser.choice(dithering, named: "dither") ?? .floydSteinberg
-            options.palette = try parser.choice(palette, named: "palette") ?? .perFrame
-            options.colorLimit = try parser.count(colors, named: "colors", in: 2...256) ?? 256
-            options.iconSides = try parser.sides(iconSizes, named: "icon-sizes") ?? []
-            options.background = try parser.color(background, named: "background") ?? options.background
+            options.speed = try parser.count(speed, in: 0...10) ?? options.speed
+            options.alphaQuality = try parser.percentage(alphaQuality) ?? 1
+            options.dithering = try parser.choice(dithering) ?? .floydSteinberg
+            options.palette = try parser.choice(palette) ?? .perFrame
+            options.colorLimit = try parser.count(colors, in: 2...256) ?? 256
+            options.iconSides = try parser.sides(iconSizes) ?? []
+            options.background = try parser.color(background) ?? options.background
         }
 
         private func readAnimation(
             into request: inout EncodingRequest, from parser: OptionParser
         ) throws(ArgumentError) {
-            request.loopCount = try parser.count(loop, named: "loop", in: 0...65_535)
+            request.loopCount = try parser.count(loop, in: 0...65_535)
             request.options.framing = wholeFrames.isSet ? .whole : .changes
             request.splitsFrames = frame.value == "all"
             if !request.splitsFrames {
-                request.frameNumber = try parser.count(frame, named: "frame", in: 1...1_000_000_000)
+                request.frameNumber = try parser.count(frame, in: 1...1_000_000_000)
             }
             if firstFrame.isSet {
                 if frame.value != nil { throw parser.error("--frame and --first-frame cannot be used together") }

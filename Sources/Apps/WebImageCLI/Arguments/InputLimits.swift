@@ -38,7 +38,7 @@ struct InputLimits: Sendable {
         func limits(from parser: OptionParser) throws(ArgumentError) -> InputLimits {
             var limits = InputLimits()
             limits.damage = damage.map { $0.isSet ? .allowed : .refused } ?? .notDecoded
-            limits.processorTime = try parser.seconds(time, named: InputLimits.timeOptionName, atMost: 300)
+            limits.processorTime = try parser.seconds(time, atMost: 300)
             guard let text = pixels?.value else { return limits }
             guard let count = PixelCount(text), (1...PixelCount.largest).contains(count.value) else {
                 throw parser.error(

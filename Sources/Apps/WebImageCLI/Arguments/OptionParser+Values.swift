@@ -36,10 +36,12 @@ extension OptionParser {
     }
 
     /// The path of a directory or file for a library that takes only UTF-8.
-    func text(of option: Option, named name: String, for content: String) throws(ArgumentError) -> String? {
+    func text(of option: Option, for content: String) throws(ArgumentError) -> String? {
         guard let path = option.path else { return nil }
-        if path.isEmpty { throw error("--\(name) takes \(content)") }
-        guard let text = path.text else { throw error("--\(name) takes \(content) whose path is UTF-8, not '\(path)'") }
+        if path.isEmpty { throw error("--\(option.name) takes \(content)") }
+        guard let text = path.text else {
+            throw error("--\(option.name) takes \(content) whose path is UTF-8, not '\(path)'")
+        }
         return text
     }
 
@@ -53,30 +55,30 @@ extension OptionParser {
     }
 
     /// Parses a percentage: 0 to 100 on the command line, 0 to 1 in the library.
-    func percentage(_ option: Option, named name: String) throws(ArgumentError) -> Double? {
+    func percentage(_ option: Option) throws(ArgumentError) -> Double? {
         guard let text = option.value else { return nil }
         guard let percent = Double(text), (0...100).contains(percent) else {
-            throw error("--\(name) takes a number from 0 to 100, not '\(text)'")
+            throw error("--\(option.name) takes a number from 0 to 100, not '\(text)'")
         }
         return percent / 100
     }
 
     /// Parses one of several words.
     func choice<Choice: RawRepresentable<String> & CaseIterable>(
-        _ option: Option, named name: String
+        _ option: Option
     ) throws(ArgumentError) -> Choice? {
         guard let text = option.value else { return nil }
         guard let choice = Choice(rawValue: text) else {
             let names = Choice.allCases.map(\.rawValue)
             let list = names.dropLast().joined(separator: ", ") + " or " + (names.last ?? "nothing")
-            throw error("--\(name) takes \(list), not '\(text)'")
+            throw error("--\(option.name) takes \(list), not '\(text)'")
         }
         return choice
     }
 
     /// Parses `#rrggbb`, or with alpha `#rrggbbaa`. The `#` is optional, since shells treat it as a comment.
     func color(
-        _ option: Option, named name: String, mayHaveAlpha: Bool = false
+        _ option: Option, mayHaveAlpha: Bool = false
     ) throws(ArgumentError) -> Color? {
         guard let text = option.value else { return nil }
         let digits = text.hasPrefix("#") ? text.dropFirst() : text[...]
@@ -84,36 +86,38 @@ extension OptionParser {
         guard hasAlpha || digits.utf8.count == 6, digits.utf8.allSatisfy({ Character(Unicode.Scalar($0)).isHexDigit }),
             let number = Int(hasAlpha ? digits : digits + "ff", radix: 16)
         else {
-            throw error("--\(name) takes a color as #rrggbb\(mayHaveAlpha ? " or #rrggbbaa" : ""), not '\(text)'")
+            throw error(
+                "--\(option.name) takes a color as #rrggbb\(mayHaveAlpha ? " or #rrggbbaa" : ""), not '\(text)'")
         }
         func level(_ shift: Int) -> Double { Double(number >> shift & 0xFF) / 255 }
         return Color(red: level(24), green: level(16), blue: level(8), alpha: level(0))
     }
 
     /// Parses a number, with or without a fraction.
-    func number(_ option: Option, named name: String, in range: ClosedRange<Double>) throws(ArgumentError) -> Double? {
+    func number(_ option: Option, in range: ClosedRange<Double>) throws(ArgumentError) -> Double? {
         guard let text = option.value else { return nil }
         guard let number = Double(text), range.contains(number) else {
             let (lowest, highest) = (Int(range.lowerBound), Int(range.upperBound))
-            throw error("--\(name) takes a number from \(lowest) to \(highest), not '\(text)'")
+            throw error("--\(option.name) takes a number from \(lowest) to \(highest), not '\(text)'")
         }
         return number
     }
 
-    func count(_ option: Option, named name: String, in range: ClosedRange<Int>) throws(ArgumentError) -> Int? {
+    func count(_ option: Option, in range: ClosedRange<Int>) throws(ArgumentError) -> Int? {
         guard let text = option.value else { return nil }
         guard let count = Int(text), range.contains(count) else {
-            throw error("--\(name) takes a number from \(range.lowerBound) to \(range.upperBound), not '\(text)'")
+            throw error(
+                "--\(option.name) takes a number from \(range.lowerBound) to \(range.upperBound), not '\(text)'")
         }
         return count
     }
 
     /// Parses the sides of icons: numbers from 1 to 256, with commas.
-    func sides(_ option: Option, named name: String) throws(ArgumentError) -> [Int]? {
+    func sides(_ option: Option) throws(ArgumentError) -> [Int]? {
         guard let text = option.value else { return nil }
         let sides = text.split(separator: ",", omittingEmptySubsequences: false).map { Int($0) ?? 0 }
         guard sides.allSatisfy((1...256).contains) else {
-            throw error("--\(name) takes numbers from 1 to 256, such as 16,32,48, not '\(text)'")
+            throw error("--\(option.name) takes numbers from 1 to 256, such as 16,32,48, not '\(text)'")
         }
         return sides
     }
@@ -127,21 +131,21 @@ extension OptionParser {
 
     /// Parses a positive number of seconds.
     func seconds(
-        _ option: Option, named name: String, atMost longest: Double = 86_400
+        _ option: Option, atMost longest: Double = 86_400
     ) throws(ArgumentError) -> Duration? {
         guard let text = option.value else { return nil }
         guard let seconds = Double(text), seconds > 0, seconds <= longest else {
             let most = longest == 86_400 ? "a day" : "\(Int(longest))"
-            throw error("--\(name) takes seconds, more than 0 and at most \(most), not '\(text)'")
+            throw error("--\(option.name) takes seconds, more than 0 and at most \(most), not '\(text)'")
         }
         return .seconds(seconds)
     }
 
     /// Parses a number of days; returns seconds.
-    func days(_ option: Option, named name: String) throws(ArgumentError) -> Double? {
+    func days(_ option: Option) throws(ArgumentError) -> Double? {
         guard let text = option.value else { return nil }
         guard let days = Double(text), (0...100_000).contains(days) else {
-            throw error("--\(name) takes a number of days, such as 0.5 or 30, not '\(text)'")
+            throw error("--\(option.name) takes a number of days, such as 0.5 or 30, not '\(text)'")
         }
         return days * 86_400
     }
@@ -166,9 +170,9 @@ extension OptionParser {
     }
 
     /// Parses names of fields.
-    func headerNames(_ option: Option, named name: String) throws(ArgumentError) -> [String] {
+    func headerNames(_ option: Option) throws(ArgumentError) -> [String] {
         for text in option.values where !isToken(text[...]) || text == "*" {
-            throw error("--\(name) takes the name of a header, such as X-Client-Version, not '\(text)'")
+            throw error("--\(option.name) takes the name of a header, such as X-Client-Version, not '\(text)'")
         }
         return option.values
     }

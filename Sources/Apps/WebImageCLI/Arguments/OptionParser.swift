@@ -1,4 +1,5 @@
 internal import CommandReference
+internal import WebImage
 
 /// Declares the arguments of a command, and holds what was given.
 ///
@@ -11,12 +12,16 @@ internal import CommandReference
 final class OptionParser {
     /// An option without a value.
     final class Flag {
+        let name: String
         /// Whether it was given.
         fileprivate(set) var isSet = false
+
+        fileprivate init(_ name: String) { self.name = name }
     }
 
     /// An option with a value, which may be given several times.
     final class Option {
+        let name: String
         /// All values, in order, as bytes.
         fileprivate(set) var paths: [SystemString] = []
         /// All values, which are UTF-8 for options without a file or directory.
@@ -25,6 +30,8 @@ final class OptionParser {
         var value: String? { path?.description }
         /// The last value as a path.
         var path: SystemString? { paths.last }
+
+        fileprivate init(_ name: String) { self.name = name }
     }
 
     private enum Target {
@@ -36,6 +43,8 @@ final class OptionParser {
     private(set) var syntax: CommandSyntax
     /// The results of ``CommandSyntax/options``, in the same order.
     private var targets: [Target] = []
+    /// The formats of options that are not for all.
+    private var limits: [String: [ImageFormat]] = [:]
     /// The heading of the options that are declared next.
     var group = CommandSyntax.defaultGroup
 
@@ -58,33 +67,38 @@ final class OptionParser {
         syntax.actions.append(CommandSyntax.Action(name: name, operands: operands, help: help))
     }
 
-    func flag(_ name: String, letter: Character? = nil, help: String) -> Flag {
-        let flag = Flag()
+    /// - Parameter formats: those that the option is for; none for an option that is for all.
+    func flag(_ name: String, formats: [ImageFormat] = [], letter: Character? = nil, help: String) -> Flag {
+        let flag = Flag(name)
         syntax.options.append(CommandSyntax.Option(name: name, letter: letter, help: help, group: group))
         targets.append(.flag(flag))
+        if !formats.isEmpty { limits[name] = formats }
         return flag
     }
 
     /// - Parameters:
+    ///   - formats: those that the option is for; none for an option that is for all.
     ///   - alias: another name for the option.
     ///   - valueName: the placeholder of the value in the help.
     ///   - completion: the values that a shell suggests.
     func option(
-        _ name: String, alias: String? = nil, letter: Character? = nil, value valueName: String,
+        _ name: String, formats: [ImageFormat] = [], alias: String? = nil, letter: Character? = nil,
+        value valueName: String,
         completion: CommandSyntax.Completion = .text, help: String
     ) -> Option {
-        let option = Option()
+        let option = Option(name)
         syntax.options.append(
             CommandSyntax.Option(
                 name: name, alias: alias, letter: letter, valueName: valueName, completion: completion, help: help,
                 group: group))
         targets.append(.option(option))
+        if !formats.isEmpty { limits[name] = formats }
         return option
     }
 
     /// Declares an option whose value is one of a few words, which the help lists.
-    func option(_ name: String, words: [String], help: String) -> Option {
-        option(name, value: words.joined(separator: "|"), completion: .words(words), help: help)
+    func option(_ name: String, formats: [ImageFormat] = [], words: [String], help: String) -> Option {
+        option(name, formats: formats, value: words.joined(separator: "|"), completion: .words(words), help: help)
     }
 
     /// Sets the declared flags and options from `arguments` and returns the operands.
@@ -116,6 +130,11 @@ final class OptionParser {
             case .option(let option): !option.paths.isEmpty
             }
         }.map(\.0.name)
+    }
+
+    /// The given options that are only for some formats.
+    var givenLimitedOptions: [(name: String, formats: [ImageFormat])] {
+        givenNames.compactMap { name in limits[name].map { (name, $0) } }
     }
 
     /// Returns a usage error of this command.

@@ -21,7 +21,7 @@ struct ProcessorOptions {
     /// Returns the processors for the given options, in order of their application.
     func processors(from parser: OptionParser) throws(ArgumentError) -> [ImageProcessor] {
         var processors: [ImageProcessor] = []
-        if let degrees = try parser.number(rotation, named: "rotate", in: -36_000...36_000) {
+        if let degrees = try parser.number(rotation, in: -36_000...36_000) {
             processors.append(.rotate(degrees: degrees))
         }
         switch flip.value {
@@ -31,14 +31,14 @@ struct ProcessorOptions {
         case let other?: throw parser.error("--flip takes h or v, not '\(other)'")
         }
         if grayscale.isSet { processors.append(.grayscale()) }
-        if let color = try parser.color(tint, named: "tint", mayHaveAlpha: true) {
+        if let color = try parser.color(tint, mayHaveAlpha: true) {
             processors.append(.tint(color, mode: .sourceAtop))
         }
         let longest = Double(PixelSize.maximumDimension)
-        if let radius = try parser.number(blur, named: "blur", in: 0...longest) {
+        if let radius = try parser.number(blur, in: 0...longest) {
             processors.append(.blur(radius: radius))
         }
-        if let radius = try parser.number(radius, named: "round", in: 0...longest) {
+        if let radius = try parser.number(radius, in: 0...longest) {
             processors.append(.roundedCorners(radius: radius))
         }
         return processors

@@ -76,7 +76,7 @@ struct SizeOptions {
         if box == nil, enlarge.isSet { throw parser.error("--enlarge needs --size") }
         let part = try part(from: parser)
         let fills = resizeMode == .aspectFill && box.map { $0.width > 0 && $0.height > 0 } == true
-        let gravity: Gravity? = try parser.choice(self.gravity, named: "gravity")
+        let gravity: Gravity? = try parser.choice(self.gravity)
         if gravity != nil, !fills, part?.hasGravity != true {
             throw parser.error(
                 part == nil

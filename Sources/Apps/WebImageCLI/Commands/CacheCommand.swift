@@ -72,7 +72,7 @@ struct CacheCommand: Command {
         let operands = try parser.parse(arguments).map(\.description)
 
         cache =
-            try parser.text(of: directory, named: "cache-dir", for: "a directory")
+            try parser.text(of: directory, for: "a directory")
             .map(SourceOptions.Cache.directory) ?? .standard
         shared = try parser.location(sharedOption)
         if shared != nil, directory.value != nil {
@@ -84,7 +84,7 @@ struct CacheCommand: Command {
                 "no action given; the actions are " + parser.syntax.actions.map(\.name).joined(separator: ", "))
         }
         let limits = Limits(
-            count: try parser.count(count, named: "count", in: 0...Int.max), age: try parser.days(age, named: "age"))
+            count: try parser.count(count, in: 0...Int.max), age: try parser.days(age))
         action = try Self.action(
             name, operands: Array(operands.dropFirst()),
             output: output.path == OutputFile.standardOutput ? nil : output.path, limits: limits, parser: parser)

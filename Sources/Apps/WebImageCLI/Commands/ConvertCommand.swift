@@ -88,8 +88,8 @@ struct ConvertCommand: Command {
         printsLines = path != OutputFile.standardOutput && !isJSON && !isQuiet
         size = try sizing.request(from: parser).adding(processing.processors(from: parser))
         limits = try bounds.limits(from: parser)
-        jobCount = try parser.count(jobs, named: "jobs", in: 1...256) ?? BlockingWork.processorCount
-        self.page = try parser.count(page, named: "page", in: 1...65_535).map { $0 - 1 }
+        jobCount = try parser.count(jobs, in: 1...256) ?? BlockingWork.processorCount
+        self.page = try parser.count(page, in: 1...65_535).map { $0 - 1 }
         var request = try encoding.request(from: parser, isResized: size.changesImage)
         request.isRequired = true
         codecs = .forTool(isIsolated: isolated.isSet)

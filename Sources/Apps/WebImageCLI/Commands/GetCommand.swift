@@ -78,7 +78,7 @@ struct GetCommand: Command {
         size = try sizing.request(from: parser)
         limits = try bounds.limits(from: parser)
         var options = try source.options(from: parser)
-        options.concurrency = try parser.count(concurrency, named: "concurrency", in: 1...256) ?? options.concurrency
+        options.concurrency = try parser.count(concurrency, in: 1...256) ?? options.concurrency
         self.source = options
         codecs = .forTool(isIsolated: isolated.isSet)
         var encoding = try encodingOptions.request(from: parser, isResized: size.changesImage)

@@ -69,9 +69,9 @@ struct HashCommand: Command {
         isJSON = json.isSet
         codecs = .forTool(isIsolated: isolated.isSet)
         limits = try bounds.limits(from: parser)
-        let kind: Kind? = try parser.choice(only, named: "only")
+        let kind: Kind? = try parser.choice(only)
         self.components = try Self.components(components, kind: kind, parser)
-        let distance = try parser.count(similar, named: "similar", in: 0...64)
+        let distance = try parser.count(similar, in: 0...64)
         if let text = decode.value {
             if !operands.isEmpty || listing.areGiven || distance != nil || components.value != nil || isJSON {
                 throw parser.error("--decode takes no image, only --only, --size and --output")

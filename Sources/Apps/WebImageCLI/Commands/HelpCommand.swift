@@ -25,7 +25,7 @@ struct HelpCommand: Command {
         guard operands.count + (man.isSet ? 1 : 0) + (shell.value == nil ? 0 : 1) <= 1 else {
             throw parser.error("help takes either a command, --man or --completions")
         }
-        if let shell: ShellCompletions.Shell = try parser.choice(shell, named: "completions") {
+        if let shell: ShellCompletions.Shell = try parser.choice(shell) {
             text = ShellCompletions(commands: WebImageTool.syntaxes).text(for: shell)
         } else if man.isSet {
             text = ManualPage(.webimage, commands: WebImageTool.syntaxes, origin: "webimage help --man").text

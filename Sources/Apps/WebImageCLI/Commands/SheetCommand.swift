@@ -58,8 +58,8 @@ struct SheetCommand: Command {
         let cell = try sizing.cell(from: parser) ?? box
         layout = SheetLayout(
             count: inputs.count, cell: cell,
-            columns: try parser.count(columns, named: "columns", in: 1...1_000),
-            gap: try parser.count(gap, named: "gap", in: 0...1_000) ?? 16, hasNames: !noNames.isSet)
+            columns: try parser.count(columns, in: 1...1_000),
+            gap: try parser.count(gap, in: 0...1_000) ?? 16, hasNames: !noNames.isSet)
         let sheetLimits = DecodingLimits.default
         guard layout.size.pixelCount <= sheetLimits.pixelCount, max(layout.size.width, layout.size.height) <= 65_535
         else {
@@ -67,7 +67,7 @@ struct SheetCommand: Command {
                 "the sheet would be \(layout.size), more than \(PixelCount(sheetLimits.pixelCount)) pixels; use a smaller --size"
             )
         }
-        color = try parser.color(paper, named: "sheet-color", mayHaveAlpha: true) ?? .white
+        color = try parser.color(paper, mayHaveAlpha: true) ?? .white
         limits = try bounds.limits(from: parser)
         codecs = .forTool(isIsolated: isolated.isSet)
         var request = try encoding.request(from: parser, isResized: false)

@@ -83,7 +83,7 @@ struct SourceOptions: Sendable {
 
         func options(from parser: OptionParser) throws(ArgumentError) -> SourceOptions {
             var options = SourceOptions()
-            if let path = try parser.text(of: directory, named: "cache-dir", for: "a directory") {
+            if let path = try parser.text(of: directory, for: "a directory") {
                 if noCache.isSet { throw parser.error("--cache-dir and --no-cache cannot be used together") }
                 options.cache = .directory(path)
             } else if noCache.isSet {
@@ -98,19 +98,19 @@ struct SourceOptions: Sendable {
                 options.policy = policy
             }
             options.headers = try parser.headers(header)
-            for name in try parser.headerNames(harmlessHeader, named: "harmless-header") {
+            for name in try parser.headerNames(harmlessHeader) {
                 options.harmlessHeaders.insert(name)
             }
             options.credential = try parser.credential(user)
             options.handlesCookies = cookies.isSet
             options.allowsInvalidCertificates = insecure.isSet
-            if let path = try parser.text(of: authorities, named: "cacert", for: "a file") {
+            if let path = try parser.text(of: authorities, for: "a file") {
                 if insecure.isSet { throw parser.error("--cacert and --insecure cannot be used together") }
                 options.authorities = path
             }
-            options.idleTimeout = try parser.seconds(idleTimeout, named: "idle-timeout")
-            options.totalTimeout = try parser.seconds(maxTime, named: "max-time")
-            options.retryCount = try parser.count(retries, named: "retries", in: 0...100) ?? options.retryCount
+            options.idleTimeout = try parser.seconds(idleTimeout)
+            options.totalTimeout = try parser.seconds(maxTime)
+            options.retryCount = try parser.count(retries, in: 0...100) ?? options.retryCount
             return options
         }
     }
