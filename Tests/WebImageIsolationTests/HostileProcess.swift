@@ -36,9 +36,11 @@ struct HostileProcess {
     }
 
     /// Sends the request of the script, and those that have to precede it, and uses what is returned.
-    func perform(_ script: Script, cancellation: Cancellation? = nil) throws -> String {
+    func perform(
+        _ script: Script, limits: DecodingLimits = DecodingLimits(), cancellation: Cancellation? = nil
+    ) throws -> String {
         let file = try Self.file(script)
-        let options = DecodingOptions(cancellation: cancellation)
+        let options = DecodingOptions(limits: limits, cancellation: cancellation)
         switch script.request {
         case "info": return "\(try decoder.info(of: file))"
         case "probe": return "\(try decoder.probe(file) as Any)"

@@ -184,6 +184,38 @@ import WebImageCore
         }
     }
 
+    /// A reply that can be read, and lacks what was requested.
+    @Test func aReplyWithOtherPartsIsOneError() throws {
+        let process = HostileProcess(seconds: 20)
+        let part = OutputPart(offset: 0, byteCount: 4)
+        let replies: [(request: String, parts: [OutputPart])] = [
+            ("profile", []), ("profile", [part, part]), ("metadata", []), ("metadata", [part]), ("encode", []),
+            ("encode", [OutputPart(offset: 0, byteCount: nil)]),
+            ("encode", [OutputPart(offset: 0, byteCount: 1 << 39)]),
+        ]
+        for (request, parts) in replies {
+            let bytes = Data(try MessageEncoder.bytes(of: DecoderReply.parts(parts)))
+            let result = process.outcome(Script(at: request, [.replyOf(bytes)]))
+            guard case .failure(WebImageError.isolation(.png, .invalidReply, _)) = result else {
+                Issue.record("\(request), \(parts): \(result)")
+                continue
+            }
+        }
+    }
+
+    @Test func moreThanTheProgramAllowsIsOneError() throws {
+        let process = HostileProcess(seconds: 20)
+        var limits = DecodingLimits()
+        limits.frameCount = 2
+        let bytes = Data(try MessageEncoder.bytes(of: DecoderReply.animation(Self.animation)))
+        let script = Script(at: "animation", [.replyOf(bytes)])
+        #expect(throws: WebImageError.limitExceeded(reason: .frames(limit: 2))) {
+            try process.perform(script, limits: limits)
+        }
+        limits.frameCount = 3
+        #expect(throws: Never.self) { try process.perform(script, limits: limits) }
+    }
+
     /// The same through a process, and through all that uses a reply.
     @Test func eachChangeThatAProcessReturnsIsOneError() async throws {
         let before = Footprint()

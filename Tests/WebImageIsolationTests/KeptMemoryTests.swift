@@ -38,6 +38,17 @@ import WebImageTestSupport
         #expect(isolation.pool.counters.startedProcessCount == 1)
     }
 
+    /// The memory for results is as large as the first limit, at first.
+    @Test func anImageAfterASmallerLimitHasRoom() throws {
+        let small = try png(PixelSize(width: 9, height: 7))
+        var options = DecodingOptions()
+        options.limits.memoryByteCount = 4 << 20
+        _ = try registry.decode(small, options: options)
+        let large = try png(PixelSize(width: 5000, height: 4000))
+        #expect(try registry.decode(large).pixels.isEqual(to: local.decode(large).pixels))
+        #expect(isolation.pool.counters.startedProcessCount == 1)
+    }
+
     @Test func anImageStaysAsItIsWhenTheNextIsDecoded() throws {
         let size = PixelSize(width: 900, height: 700)
         let first = try registry.decode(png(size))

@@ -239,7 +239,7 @@ extension IsolatedWork {
     /// - Parameter isLast: whether the process does not need them any more, as it may need a frame for the next.
     func pixels(_ layout: PixelLayout, _ process: DecoderProcess, isLast: Bool) throws -> PixelBuffer {
         let (size, byteCount) = (layout.size, layout.byteCount)
-        guard byteCount <= process.outputByteCount, layout.offset <= process.outputByteCount - byteCount else {
+        guard layout.offset <= process.outputByteCount - byteCount else {
             throw InvalidMessage("the pixels are outside the memory")
         }
         var copy = try MutablePixelBuffer(width: size.width, height: size.height)
@@ -262,7 +262,7 @@ extension IsolatedWork {
         return try parts.map { (part) throws -> Data? in
             guard let byteCount = part.byteCount else { return nil }
             let limit = response.process.outputByteCount
-            guard byteCount <= limit, part.offset <= limit - byteCount else {
+            guard part.offset <= limit - byteCount else {
                 throw InvalidMessage("the bytes are outside the memory")
             }
             var data = Data(count: byteCount)
