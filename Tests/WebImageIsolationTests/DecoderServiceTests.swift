@@ -26,9 +26,12 @@ import WebImageCore
 
         deinit { cwi_decoder_end(&process, 0) }
 
-        func send(_ content: DecoderRequest, _ memory: [SharedMemory] = [], isNew: Bool = true) throws {
-            if isNew { number += 1 }
-            let request = NumberedRequest(number: number, threadCount: 1, inputByteCount: 0, content: content)
+        /// - Parameter other: the number of a request; `nil` for the next, or with `isNew` false for the last.
+        func send(
+            _ content: DecoderRequest, _ memory: [SharedMemory] = [], isNew: Bool = true, number other: Int? = nil
+        ) throws {
+            if isNew, other == nil { number += 1 }
+            let request = NumberedRequest(number: other ?? number, threadCount: 1, inputByteCount: 0, content: content)
             try channel.send(MessageEncoder.bytes(of: request), memory: memory, within: Channel.Limit())
         }
 
@@ -44,6 +47,22 @@ import WebImageCore
 
     private func memory(_ file: Data) throws -> SharedMemory {
         try file.withUnsafeBytes { try SharedMemory(constant: $0) }
+    }
+
+    @Test func aLateCancellationDoesNotStopTheNextImage() throws {
+        let file = try memory(
+            CodecRegistry().encode(
+                IsolatedDecodingTests.image(PixelSize(width: 6000, height: 6000)), as: .png,
+                options: EncodingOptions().with { $0.pngLevel = 1 }))
+        try connection.send(.keepOutput, [SharedMemory(byteCount: 256 << 20)])
+        try connection.send(.info(.png), [file])
+        _ = try connection.reply()
+        try connection.send(.decode(.png, Sent(DecodingOptions())), [file])
+        try connection.send(.cancel, number: 2)
+        guard case .image = try connection.reply() else {
+            Issue.record("another image was cancelled")
+            return
+        }
     }
 
     @Test func cancellingStopsTheImageInProgress() throws {

@@ -37,10 +37,11 @@ struct HostileProcess {
 
     /// Sends the request of the script, and those that have to precede it, and uses what is returned.
     func perform(
-        _ script: Script, limits: DecodingLimits = DecodingLimits(), cancellation: Cancellation? = nil
+        _ script: Script, options: DecodingOptions = DecodingOptions(), cancellation: Cancellation? = nil
     ) throws -> String {
         let file = try Self.file(script)
-        let options = DecodingOptions(limits: limits, cancellation: cancellation)
+        var options = options
+        options.cancellation = cancellation
         switch script.request {
         case "info": return "\(try decoder.info(of: file))"
         case "probe": return "\(try decoder.probe(file) as Any)"

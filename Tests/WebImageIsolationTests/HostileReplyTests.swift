@@ -184,20 +184,23 @@ import WebImageCore
         }
     }
 
-    /// A reply that can be read, and lacks what was requested.
-    @Test func aReplyWithOtherPartsIsOneError() throws {
+    /// A reply that can be read, and is not what was requested.
+    @Test func aReplyToSomethingElseIsOneError() throws {
         let process = HostileProcess(seconds: 20)
         let part = OutputPart(offset: 0, byteCount: 4)
-        let replies: [(request: String, parts: [OutputPart])] = [
-            ("profile", []), ("profile", [part, part]), ("metadata", []), ("metadata", [part]), ("encode", []),
-            ("encode", [OutputPart(offset: 0, byteCount: nil)]),
-            ("encode", [OutputPart(offset: 0, byteCount: 1 << 39)]),
+        let replies: [(request: String, reply: DecoderReply)] = [
+            ("profile", .parts([])), ("profile", .parts([part, part])), ("metadata", .parts([])),
+            ("metadata", .parts([part])), ("encode", .parts([])),
+            ("encode", .parts([OutputPart(offset: 0, byteCount: nil)])),
+            ("encode", .parts([OutputPart(offset: 0, byteCount: 1 << 39)])),
+            ("probe", .probe(ImageProbe(format: .gif, size: Self.size))),
+            ("frame", Self.image(PixelSize(width: 4, height: 8))), ("decode", Self.image(offset: 1 << 39)),
         ]
-        for (request, parts) in replies {
-            let bytes = Data(try MessageEncoder.bytes(of: DecoderReply.parts(parts)))
+        for (request, reply) in replies {
+            let bytes = Data(try MessageEncoder.bytes(of: reply))
             let result = process.outcome(Script(at: request, [.replyOf(bytes)]))
             guard case .failure(WebImageError.isolation(.png, .invalidReply, _)) = result else {
-                Issue.record("\(request), \(parts): \(result)")
+                Issue.record("\(request), \(reply): \(result)")
                 continue
             }
         }
@@ -205,15 +208,26 @@ import WebImageCore
 
     @Test func moreThanTheProgramAllowsIsOneError() throws {
         let process = HostileProcess(seconds: 20)
-        var limits = DecodingLimits()
-        limits.frameCount = 2
+        var options = DecodingOptions()
+        options.limits.frameCount = 2
         let bytes = Data(try MessageEncoder.bytes(of: DecoderReply.animation(Self.animation)))
         let script = Script(at: "animation", [.replyOf(bytes)])
         #expect(throws: WebImageError.limitExceeded(reason: .frames(limit: 2))) {
-            try process.perform(script, limits: limits)
+            try process.perform(script, options: options)
         }
-        limits.frameCount = 3
-        #expect(throws: Never.self) { try process.perform(script, limits: limits) }
+        options.limits.frameCount = 3
+        #expect(throws: Never.self) { try process.perform(script, options: options) }
+
+        options.firstFrameOnly = true
+        let whole = Data(try MessageEncoder.bytes(of: DecoderReply.image(Self.image)))
+        guard
+            case .failure(WebImageError.isolation(.png, .invalidReply, _)) = Result(catching: {
+                try process.perform(Script(at: "decode", [.replyOf(whole)]), options: options)
+            })
+        else {
+            Issue.record("an animation where the first frame is wanted")
+            return
+        }
     }
 
     /// The same through a process, and through all that uses a reply.
