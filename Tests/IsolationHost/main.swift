@@ -85,6 +85,8 @@ for situation in CommandLine.arguments.dropFirst() {
         let child = fork()
         if child == 0 {
             decode()
+            // Those of the parent do not count.
+            guard isolation.blockingStatus.counters.imageCount == 1 else { _exit(8) }
             isolation.endIdleProcesses()
             _exit(7)
         }

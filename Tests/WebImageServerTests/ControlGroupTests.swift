@@ -48,14 +48,14 @@ struct ControlGroupTests {
                 "--max-decode-time=60",
             ], controlGroup: group.folder)
         let port = try await server.port
-        let answers = try await (0..<16).concurrentMap(width: 16) { number in
+        let answers = try await (0..<8).concurrentMap(width: 8) { number in
             let source = number.isMultiple(of: 3) ? "b.png" : "a.jpg"
             return try await LoopbackRequest.get(
                 "/_/w:\(number.isMultiple(of: 2) ? 1000 + number : 200 + number)/plain/local:///\(source)@jpg",
                 port: port, atMost: 120)
         }
         let statuses = Dictionary(grouping: answers, by: \.status).mapValues(\.count)
-        #expect(statuses == [200: 16])
+        #expect(statuses == [200: 8])
         #expect(try await LoopbackRequest.get("/health", port: port).status == 200)
         #expect(try await server.stop().status == 0)
     }

@@ -177,7 +177,8 @@ cwi_exit cwi_decoder_end(cwi_decoder_process *process, int milliseconds) {
         waited = waitpid(process->pid, &status, 0);
     } while (waited < 0 && errno == EINTR);
     if (waited == process->pid) {
-        result.is_known = true;
+        // One that was killed says nothing about itself.
+        result.is_known = has_ended;
         if (WIFSIGNALED(status)) result.signal = WTERMSIG(status);
         if (WIFEXITED(status)) result.status = WEXITSTATUS(status);
     }

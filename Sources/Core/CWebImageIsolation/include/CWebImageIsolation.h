@@ -57,6 +57,7 @@ bool cwi_decoder_has_channel(const cwi_decoder_process *process);
 
 /// How a process ended.
 typedef struct {
+    /// Whether it ended by itself, in the given time.
     bool is_known;
     /// The signal, or 0.
     int signal;
