@@ -120,6 +120,47 @@ import WebImageCore
         }
     #endif
 
+    /// Expects that the last request is an error, and that the process goes on.
+    private func expectFailure(_ what: String, _ isExpected: (WebImageError) -> Bool) throws {
+        guard case .failure(let failure) = try connection.reply() else {
+            Issue.record("\(what) is no error")
+            return
+        }
+        #expect(isExpected(failure.error), "\(what): \(failure.error)")
+    }
+
+    @Test func framesThatThereAreNotAreErrors() throws {
+        let file = try memory(CodecRegistry().encode(IsolatedDecodingTests.animation(), as: .gif))
+        try connection.send(.keepOutput, [SharedMemory(byteCount: 64 << 20)])
+        try connection.send(.openFrames(session: 1, .gif, Sent(DecodingOptions())), [file])
+        _ = try connection.reply()
+        for index in [-1, 1000, .max, .min] {
+            try connection.send(.frame(session: 1, index: index))
+            try expectFailure("frame \(index)") { $0 == .decoding(format: .gif, reason: .corrupt("no such frame")) }
+        }
+    }
+
+    @Test func pixelsOutsideTheirMemoryAreAnError() throws {
+        let size = PixelSize(width: 640, height: 480)
+        let short = try SharedMemory(byteCount: size.pixelByteCount - 4)
+        let layout = PixelLayout(offset: 0, size: size, bytesPerRow: size.width * 4, isOpaque: true)
+        try connection.send(.keepOutput, [SharedMemory(byteCount: 64 << 20)])
+        try connection.send(.encode(.png, Sent(EncodingOptions()), layout), [short])
+        try expectFailure("short memory") { error in
+            if case .outOfResources(.memory, _) = error { true } else { false }
+        }
+    }
+
+    @Test func anImageLargerThanTheMemoryForResultsIsAnError() throws {
+        let file = try memory(
+            CodecRegistry().encode(IsolatedDecodingTests.image(PixelSize(width: 1000, height: 1000)), as: .png))
+        try connection.send(.keepOutput, [SharedMemory(byteCount: 1 << 20)])
+        try connection.send(.decode(.png, Sent(DecodingOptions())), [file])
+        try expectFailure("an image of 4 MB") { error in
+            if case .outOfResources(.memory, _) = error { true } else { false }
+        }
+    }
+
     @Test func theFileOpenForLongestIsClosedForAnother() throws {
         let file = try memory(CodecRegistry().encode(IsolatedDecodingTests.animation(), as: .gif))
         try connection.send(.keepOutput, [SharedMemory(byteCount: 64 << 20)])
