@@ -1,4 +1,5 @@
 #define _GNU_SOURCE
+#include "CWebImageSandbox.h"
 #include "probe.h"
 
 #include <dirent.h>
@@ -22,6 +23,9 @@
 #include <time.h>
 #include <unistd.h>
 
+/// A file that the process may read, as it may read fonts.
+#define OFFER "/etc/group"
+
 /// A file that can be written, as a descriptor that the program gave.
 static int file = -1;
 /// A pair of sockets, of which signals could be had.
@@ -30,6 +34,7 @@ static int pair[2] = {-1, -1};
 void prepare_acts(void) {
     file = memfd_create("probe", MFD_ALLOW_SEALING);
     if (file < 0 || socketpair(AF_UNIX, SOCK_STREAM, 0, pair) != 0) _exit(3);
+    cwi_sandbox_offer(OFFER);
 }
 
 static void act(const char *name, long result) {
@@ -160,6 +165,8 @@ void try_acts(const char *arguments) {
     act("open", opened("/etc/passwd", O_RDONLY));
     act("openOwnMemory", opened("/proc/self/mem", O_RDWR));
     act("create", opened(path, O_WRONLY | O_CREAT));
+    act("writeOffer", opened(OFFER, O_RDWR));
+    act("mayWriteOffer", access(OFFER, W_OK));
     act("list", listed("/"));
     act("execute", executed());
     act("connect", connected_inet(port));
@@ -212,6 +219,8 @@ void try_acts(const char *arguments) {
     act("ioctlGroup", ioctl(pair[0], SIOCSPGRP, &process));
     act("ioctlInput", ioctl(0, TIOCSTI, "x") < 0 && errno == ENOTTY ? 0 : -1);
     // What decoders need.
+    act("readOffer", opened(OFFER, O_RDONLY));
+    act("mayReadOffer", access(OFFER, R_OK));
     act("readFlags", fcntl(pair[0], F_GETFL));
     act("readSeals", fcntl(file, F_GET_SEALS));
     act("copyDescriptor", close(fcntl(pair[0], F_DUPFD_CLOEXEC, 0)));

@@ -49,6 +49,16 @@ import WebImageCore
         }
     }
 
+    @Test func packetsHaveALimit() {
+        defer { close() }
+        let bytes = [UInt8](repeating: 7, count: Self.packetByteCount + 1)
+        let descriptors = [Int32](repeating: ends.0, count: Int(CWI_MAXIMUM_DESCRIPTORS) + 1)
+        for (length, count) in [(bytes.count, 0), (1, descriptors.count)] {
+            #expect(cwi_channel_send(ends.1, bytes, length, descriptors, count) == CWI_CHANNEL_FAILED)
+            #expect(errno == EMSGSIZE)
+        }
+    }
+
     @Test func aMessageOfSeveralPacketsArrives() throws {
         defer { close() }
         let memory = try SharedMemory(byteCount: 4096)

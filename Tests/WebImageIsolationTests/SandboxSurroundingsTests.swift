@@ -159,8 +159,8 @@ import Testing
             try Test.cancel("descriptors of other processes cannot be read here")
         }
         #expect(supervisor == ["4"])
-        // The last three are the probe's own.
-        #expect(inner == ["0", "1", "2", "3", "5", "6", "7"])
+        // The last four are the probe's own.
+        #expect(inner == ["0", "1", "2", "3", "5", "6", "7", "8"])
     }
 
     // MARK: Supervision
