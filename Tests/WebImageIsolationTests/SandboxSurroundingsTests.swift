@@ -137,9 +137,14 @@ import Testing
     @Test func itHasOnlyWhatItWasGiven() throws {
         let leak = open("/dev/null", O_RDONLY)
         let handler = signal(SIGUSR2, SIG_IGN)
+        var (blocked, mask) = (sigset_t(), sigset_t())
+        sigemptyset(&blocked)
+        sigaddset(&blocked, SIGUSR1)
+        pthread_sigmask(SIG_BLOCK, &blocked, &mask)
         defer {
             close(leak)
             signal(SIGUSR2, handler)
+            pthread_sigmask(SIG_SETMASK, &mask, nil)
         }
         #expect(fcntl(leak, F_GETFD) == 0, "it would be inherited")
         let probe = try SandboxProbe()
