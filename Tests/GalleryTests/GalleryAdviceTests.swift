@@ -21,7 +21,7 @@ final class GalleryAdviceTests: XCTestCase {
             (.limitExceeded(reason: .memory(byteCount: 2, limit: 1), url: file), "Choose another image."),
             (.httpStatus(code: 401, url: server), "Write NAME:PASSWORD@ before the name of the server."),
             (.httpStatus(code: 404, url: server), "Check the address."),
-            (.timedOut(reason: .idle, seconds: 30, url: server), "Try again."),
+            (.timedOut(reason: .idle, after: .seconds(30), url: server), "Try again."),
             (.file(path: file.path, errno: ENOENT), nil),
         ]
         for (error, advice) in cases {

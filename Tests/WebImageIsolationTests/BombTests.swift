@@ -99,7 +99,7 @@ import WebImageTestSupport
             let data = try Bomb.svgRules.make()
             var limits = DecodingLimits.server
             limits.processorTime = .seconds(1)
-            let expected = WebImageError.limitExceeded(reason: .processorTime(seconds: 1))
+            let expected = WebImageError.limitExceeded(reason: .processorTime(limit: .seconds(1)))
             #expect(throws: expected) { try Self.registry.info(of: data, limits: limits) }
             #expect(throws: expected) { try Self.registry.colorProfile(of: data, limits: limits) }
             #expect(throws: expected) { try Self.registry.decode(data, options: DecodingOptions(limits: limits)) }

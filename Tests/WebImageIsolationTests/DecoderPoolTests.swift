@@ -30,10 +30,10 @@ import WebImageTestSupport
             _ = try DecoderProcess(
                 path: directory.path("slow"), slowPeriod: .seconds(1), startPeriod: .milliseconds(50))
         }
-        #expect(failure?.failure == .startTimedOut(seconds: 0.05))
-        let error = WebImageError.isolation(format: .tiff, reason: .startTimedOut(seconds: 10))
+        #expect(failure?.failure == .startTimedOut(after: .milliseconds(50)))
+        let error = WebImageError.isolation(format: .tiff, reason: .startTimedOut(after: .seconds(10)))
         #expect(error.userAdvice == "The machine may have too much work. Try again.")
-        #expect(error.description.contains("its process was not ready within 10.0 s"))
+        #expect(error.description.contains("its process was not ready within 10 s"))
     }
 
     /// Decodes a file that makes the process do what `word` says, on a thread of its own.
@@ -198,11 +198,11 @@ import WebImageTestSupport
         let isolation = IsolatedDecoding(
             configuration: .init(decoder: "MisbehavingDecoder") { configuration in
                 configuration.processCount = 1
-                configuration.secondsPerImage = 0.2
+                configuration.timePerImage = .milliseconds(200)
             })
         let registry = CodecRegistry().isolated(by: .allFormats, in: isolation)
         isolation.pool.changeState { $0.busy.append(.core) }
-        #expect(throws: WebImageError.isolation(format: .png, reason: .timedOut(seconds: 0.2))) {
+        #expect(throws: WebImageError.isolation(format: .png, reason: .timedOut(after: .milliseconds(200)))) {
             try registry.decode(MisbehaviorTests.file("fine"))
         }
         #expect(isolation.pool.waitingCount == 0)

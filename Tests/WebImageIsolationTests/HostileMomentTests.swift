@@ -67,7 +67,7 @@ import WebImageCore
 
     @Test func eachBehaviorAtEachRequestIsOneError() async throws {
         let before = Footprint()
-        let process = HostileProcess(seconds: 20)
+        let process = HostileProcess(time: .seconds(20))
         var count = 0
         for request in HostileProcess.requests {
             for (name, actions, expected) in try Self.behaviors() {
@@ -100,7 +100,7 @@ import WebImageCore
     ])
     func whatNeverComesEndsAtTheDeadline(actions: [Script.Action]) async throws {
         let before = Footprint()
-        let process = HostileProcess(seconds: 0.2)
+        let process = HostileProcess(time: .milliseconds(200))
         for request in ["info", "decode", "frame", "finish"] {
             let start = ContinuousClock.now
             guard case .failure(let error as WebImageError) = process.outcome(Script(at: request, actions)) else {
@@ -122,7 +122,7 @@ import WebImageCore
     ])
     func cancellingEndsEachWait(actions: [Script.Action]) async throws {
         let before = Footprint()
-        let process = HostileProcess(seconds: 60)
+        let process = HostileProcess(time: .seconds(60))
         for request in ["decode", "append", "frame", "encode", "encodeAnimation"] {
             let cancellation = Cancellation()
             let result = LockBox<Result<String, any Error>?>(nil)
@@ -146,7 +146,7 @@ import WebImageCore
 
     /// Spools are counted, also where each is as short as possible.
     @Test func filesThatAProcessRequestsAreBounded() throws {
-        let process = HostileProcess(seconds: 20)
+        let process = HostileProcess(time: .seconds(20))
         let spool = try Self.done(.needsSpool(byteCount: 1))
         let allowed = Script(
             at: "decode",

@@ -13,12 +13,12 @@ struct HostileProcess {
     private let decoder: IsolatedDecoder
     private let encoder: IsolatedAnimationEncoder
 
-    /// - Parameter seconds: the time that a request may take.
-    init(seconds: Double = 0.3) {
+    /// - Parameter time: what a request may take.
+    init(time: Duration = .milliseconds(300)) {
         isolation = IsolatedDecoding(
             configuration: .init(decoder: "MisbehavingDecoder") { configuration in
                 configuration.processCount = 2
-                configuration.secondsPerImage = seconds
+                configuration.timePerImage = time
                 configuration.keepsProcessReady = true
             })
         decoder = IsolatedDecoder(.png, isolation: isolation, policy: .allFormats)

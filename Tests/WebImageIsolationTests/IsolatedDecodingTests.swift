@@ -255,13 +255,13 @@ import WebImageTestSupport
     /// At the slowest settings, it may take many minutes.
     @Test func onlyDecodingHasALimitOfTime() throws {
         var configuration = IsolatedDecoding.Configuration(decoder: "webimage-decoder")
-        configuration.secondsPerImage = 0
+        configuration.timePerImage = .zero
         let codecs = Self.local.isolated(
             by: .allFormats, in: IsolatedDecoding(configuration: configuration), encoders: true)
         let image = try Self.image(PixelSize(width: 9, height: 9))
         let file = try codecs.encode(image, as: .png)
         #expect(try file == Self.local.encode(image, as: .png))
-        #expect(throws: WebImageError.isolation(format: .png, reason: .timedOut(seconds: 0))) {
+        #expect(throws: WebImageError.isolation(format: .png, reason: .timedOut(after: .seconds(0)))) {
             try codecs.decode(file)
         }
     }

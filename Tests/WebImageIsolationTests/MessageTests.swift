@@ -13,6 +13,11 @@ import WebImageCore
         try MessageDecoder.value(of: MessageEncoder.bytes(of: value), from: sender)
     }
 
+    private func received(_ numbers: [Int], as type: Duration.Type) throws -> Duration {
+        let bytes = numbers.flatMap { number in withUnsafeBytes(of: Int64(number).littleEndian) { Array($0) } }
+        return try MessageDecoder.value(of: bytes, from: .process)
+    }
+
     private static let size = PixelSize(width: 70_000, height: 3)
     private static let rect = PixelRect(x: 1, y: -2, width: 3, height: 4)
 
@@ -23,7 +28,7 @@ import WebImageCore
         + ([
             .pixels(size: size, limit: 1), .side(width: 70_000, height: 2), .frames(limit: 3),
             .animation(byteCount: 5, limit: 4), .scans(limit: 5), .metadata(byteCount: 7, limit: 6),
-            .memory(byteCount: 1 << 40, limit: 7), .processorTime(seconds: 0.5),
+            .memory(byteCount: 1 << 40, limit: 7), .processorTime(limit: .seconds(0.5)),
         ] as [WebImageError.LimitFailure]).map { .limitExceeded(reason: $0) }
         + ([
             .memory(byteCount: 1), .thread, .temporaryFile(directory: "/var/tmp", errno: 28),
@@ -89,6 +94,15 @@ import WebImageCore
         let result = try received(description)
         #expect(result.frames == frames && result.frameCount == frames.count && result.loopCount == 4)
         #expect(try MessageEncoder.bytes(of: description).count < 200)
+    }
+
+    @Test(arguments: [.zero, .milliseconds(1_100), .seconds(1) / 3, .seconds(-2.5), .seconds(1 << 40)] as [Duration])
+    func durationsArriveExactly(duration: Duration) throws {
+        #expect(try received(duration) == duration)
+    }
+
+    @Test func aFractionIsShorterThanASecond() throws {
+        #expect(throws: InvalidMessage.self) { try received([1, 1_000_000_000_000_000_000], as: Duration.self) }
     }
 
     @Test func sandboxesArrive() throws {

@@ -111,7 +111,7 @@ import WebImageTestSupport
     @Test(arguments: ["loop", "sleep"])
     func aHangEndsAtTheTimeLimit(word: String) throws {
         let start = ContinuousClock.now
-        #expect(failure(word, seconds: 0.3) == .limitExceeded(reason: .processorTime(seconds: 0.3)))
+        #expect(failure(word, seconds: 0.3) == .limitExceeded(reason: .processorTime(limit: .milliseconds(300))))
         #expect(ContinuousClock.now - start < .seconds(20))
         #expect(try isFine())
     }
@@ -211,7 +211,7 @@ import WebImageTestSupport
 
     /// The first process can do nothing more, but the image is decoded.
     @Test func sealedMemoryCostsOneProcessAndNoImage() throws {
-        let process = HostileProcess(seconds: 20)
+        let process = HostileProcess(time: .seconds(20))
         _ = try process.perform(Script(at: "decode", [.seal(isInput: true, 0x10), .reply]))
         for _ in 0..<3 { #expect(process.isFine()) }
         #expect(process.isolation.pool.counters.failures[.png] ?? 0 <= 1)

@@ -32,10 +32,10 @@ public final class IsolatedDecoding: Sendable {
         public var idlePeriod = Duration.seconds(30)
         /// After how many images a process is replaced, so that what one of them left behind does not last; 1,000 by default.
         public var imagesPerProcess = 1000
-        /// The maximum wall-clock time for decoding an image, in seconds, with the wait for a process; 600 by default. With
+        /// The maximum wall-clock time for decoding an image, with the wait for a process; 600 s by default. With
         /// ``DecodingLimits/processorTime``, a process has at most twice that time and a second. Encoding is not limited: it takes as long as its
         /// options make it.
-        public var secondsPerImage = 600.0
+        public var timePerImage = Duration.seconds(600)
         /// After how long an image leaves its place in ``processCount`` to another. A few images may do so at once.
         package var slowPeriod = Duration.milliseconds(300)
         /// Whether a process is started before an image needs it.

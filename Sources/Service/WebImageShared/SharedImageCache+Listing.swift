@@ -28,7 +28,7 @@ extension SharedImageCache {
     ///   - withNames: whether to read each object's beginning, which has its name; `true` by default.
     ///   - body: called with one object after the other.
     /// - Throws: ``WebImage/WebImageError/httpStatus(code:url:)``, ``WebImage/WebImageError/transport(code:message:url:)``,
-    ///   ``WebImage/WebImageError/timedOut(reason:seconds:url:)``, ``WebImage/WebImageError/cancelled``.
+    ///   ``WebImage/WebImageError/timedOut(reason:after:url:)``, ``WebImage/WebImageError/cancelled``.
     public func forEachEntry(
         withNames: Bool = true, _ body: (Entry) async -> Void
     ) async throws(WebImageError) {
@@ -105,7 +105,7 @@ extension SharedImageCache {
             switch error {
             case .refused(let status): throw .httpStatus(code: status, url: url)
             case .cancelled: throw .cancelled
-            case .tooSlow: throw .timedOut(seconds: configuration.budget.firstByte.inSeconds, url: url)
+            case .tooSlow: throw .timedOut(after: configuration.budget.firstByte, url: url)
             case .tooLong: throw .transport(code: 0, message: "the response is too long", url: url)
             case .unreachable(let message): throw .transport(code: 0, message: message, url: url)
             case .paused: throw .transport(code: 0, message: error.description, url: url)

@@ -19,10 +19,10 @@ import WebImage
         (.httpStatus(code: 401, url: url), "Use --user NAME:PASSWORD."),
         (.httpStatus(code: 407, url: url), "Write NAME:PASSWORD@ into the proxy's URL, such as in https_proxy."),
         (.httpStatus(code: 404, url: url), "Check the address."),
-        (.timedOut(reason: .connecting, seconds: 1, url: url), "Try again, or with a longer --idle-timeout."),
-        (.timedOut(reason: .idle, seconds: 1, url: url), "Try again, or with a longer --idle-timeout."),
-        (.timedOut(reason: .slow(bytesPerSecond: 9), seconds: 1, url: url), "Try again."),
-        (.timedOut(reason: .total, seconds: 1, url: url), "Use a longer --max-time."),
+        (.timedOut(reason: .connecting, after: .seconds(1), url: url), "Try again, or with a longer --idle-timeout."),
+        (.timedOut(reason: .idle, after: .seconds(1), url: url), "Try again, or with a longer --idle-timeout."),
+        (.timedOut(reason: .slow(bytesPerSecond: 9), after: .seconds(1), url: url), "Try again."),
+        (.timedOut(reason: .total, after: .seconds(1), url: url), "Use a longer --max-time."),
         (.certificate(reason: .selfSigned, url: url), "If you know its authority, use --cacert FILE."),
         (.certificate(reason: .unknownIssuer, url: url), "If you know its authority, use --cacert FILE."),
         (.invalidResponse(reason: .bodyTooLong(byteCount: 2, limit: 1), url: url), nil),
@@ -39,7 +39,10 @@ import WebImage
         ),
         (.limitExceeded(reason: .pixels(size: PixelSize(width: 65_536, height: 1), limit: 3_000)), nil),
         (.limitExceeded(reason: .frames(limit: 1)), nil), (.limitExceeded(reason: .scans(limit: 1)), nil),
-        (.limitExceeded(reason: .processorTime(seconds: 1)), "For a file you trust: a longer --max-decode-time."),
+        (
+            .limitExceeded(reason: .processorTime(limit: .seconds(1))),
+            "For a file you trust: a longer --max-decode-time."
+        ),
         (.diskCache(path: "/c", reason: .foreignDirectory(owner: 7)), "Use another directory with --cache-dir."),
         (.notInCache(key: "http://127.0.0.1/a.png#size"), "Use another --policy to load it."),
     ]

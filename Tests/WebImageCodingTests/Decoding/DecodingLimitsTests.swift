@@ -59,10 +59,12 @@ import WebImageTestSupport
         options.limits.processorTime = .seconds(1000)
         #expect(throws: Never.self) { try registry.decode(data, options: options) }
         options.limits.processorTime = .seconds(0)
-        #expect(throws: WebImageError.limitExceeded(reason: .processorTime(seconds: 0))) {
+        #expect(throws: WebImageError.limitExceeded(reason: .processorTime(limit: .seconds(0)))) {
             try registry.decode(data, options: options)
         }
-        #expect(throws: WebImageError.limitExceeded(reason: .processorTime(seconds: 0))) { try inPieces(data, options) }
+        #expect(throws: WebImageError.limitExceeded(reason: .processorTime(limit: .seconds(0)))) {
+            try inPieces(data, options)
+        }
     }
 
     @Test func theTimeIsLimitedByDefault() {
@@ -75,7 +77,7 @@ import WebImageTestSupport
         let registry = CodecRegistry(decoders: [EndlessDecoder()])
         var options = DecodingOptions()
         options.limits.processorTime = .milliseconds(20)
-        let expected = WebImageError.limitExceeded(reason: .processorTime(seconds: 0.02))
+        let expected = WebImageError.limitExceeded(reason: .processorTime(limit: .milliseconds(20)))
         #expect(throws: expected) { try registry.decode(EndlessDecoder.file, options: options) }
         let decoder = try #require(
             try registry.makeIncrementalDecoder(startingWith: EndlessDecoder.file, options: options))

@@ -5,7 +5,7 @@ import WebImageCore
 @Suite(.timeLimit(.minutes(3))) struct TimeBudgetTests {
     @Test func countsStepsAndNotTheTimeBetweenThem() {
         let now = LockBox(0.0)
-        let budget = TimeBudget(seconds: 3) { now.withLock { $0 } }
+        let budget = TimeBudget(.seconds(3)) { now.withLock { $0 } }
         let cancellation = Cancellation(nil, within: budget)
         budget.running { now.withLock { $0 += 2 } }
         now.withLock { $0 += 100 }
@@ -14,7 +14,7 @@ import WebImageCore
             now.withLock { $0 += 0.9 }
             #expect(throws: Never.self) { try cancellation.check() }
             now.withLock { $0 += 0.2 }
-            #expect(throws: WebImageError.limitExceeded(reason: .processorTime(seconds: 3))) {
+            #expect(throws: WebImageError.limitExceeded(reason: .processorTime(limit: .seconds(3)))) {
                 try cancellation.check()
             }
         }
@@ -22,7 +22,7 @@ import WebImageCore
 
     @Test func isCancelledWithItsParent() {
         let parent = Cancellation()
-        let cancellation = Cancellation(parent, within: TimeBudget(seconds: 1000))
+        let cancellation = Cancellation(parent, within: TimeBudget(.seconds(1000)))
         #expect(!cancellation.isCancelled)
         parent.cancel()
         #expect(throws: WebImageError.cancelled) { try cancellation.check() }

@@ -17,8 +17,8 @@ import WebImageCore
             .invalidRequest(reason: .invalidProxy(variable: "http_proxy"), url: url),
             .blocked(reason: .hook, url: url), .blocked(reason: .redirect(to: url), url: url),
             .blocked(reason: .insecureRedirect(to: url), url: url), .blocked(reason: .host("host"), url: url),
-            .timedOut(seconds: 1, url: url), .timedOut(reason: .total, seconds: 1, url: url),
-            .timedOut(reason: .offline, seconds: 1, url: url), .certificate(reason: .expired, url: url),
+            .timedOut(after: .seconds(1), url: url), .timedOut(reason: .total, after: .seconds(1), url: url),
+            .timedOut(reason: .offline, after: .seconds(1), url: url), .certificate(reason: .expired, url: url),
             .invalidResponse(reason: .truncated(expected: 1, received: 0), url: url),
             .invalidResponse(reason: .truncated(expected: nil, received: 0), url: url),
             .invalidResponse(reason: .emptyBody, url: url),
@@ -60,8 +60,9 @@ import WebImageCore
     @Test func advicesForUsersNameNoAPI() throws {
         let url = try #require(URL(string: "https://host/a.png"))
         let further: [WebImageError] = [
-            .blocked(reason: .failedBefore(code: 7), url: url), .timedOut(reason: .connecting, seconds: 1, url: url),
-            .timedOut(reason: .slow(bytesPerSecond: 1), seconds: 1, url: url),
+            .blocked(reason: .failedBefore(code: 7), url: url),
+            .timedOut(reason: .connecting, after: .seconds(1), url: url),
+            .timedOut(reason: .slow(bytesPerSecond: 1), after: .seconds(1), url: url),
             .outOfResources(reason: .memory(byteCount: 1), url: url),
             .unrecognizedFormat(contentType: nil, leadingBytes: [0], url: url),
             .decoding(format: .avif, reason: .noDecoder, url: url),
@@ -118,13 +119,13 @@ import WebImageCore
     @Test func saysWhichTimeLimitWasReachedAndHowToChangeIt() throws {
         let url = try #require(URL(string: "https://host/a"))
         let reasons: [(WebImageError.TimeoutReason, String, String)] = [
-            (.connecting, "no connection within 2.0 s", "connectTimeout"),
-            (.idle, "nothing arrived for 2.0 s", "idleTimeout"),
-            (.slow(bytesPerSecond: 100), "fewer than 100 bytes a second arrived during 2.0 s", "minimumBytesPerSecond"),
-            (.total, "took longer than 2.0 s", "totalTimeout"),
+            (.connecting, "no connection within 2 s", "connectTimeout"),
+            (.idle, "nothing arrived for 2 s", "idleTimeout"),
+            (.slow(bytesPerSecond: 100), "fewer than 100 bytes a second arrived during 2 s", "minimumBytesPerSecond"),
+            (.total, "took longer than 2 s", "totalTimeout"),
         ]
         for (reason, fact, setting) in reasons {
-            let error = WebImageError.timedOut(reason: reason, seconds: 2, url: url)
+            let error = WebImageError.timedOut(reason: reason, after: .seconds(2), url: url)
             #expect(error.description.contains(fact) && error.description.contains(setting), "\(error)")
             #expect(error.code == 202)
         }
@@ -201,7 +202,8 @@ import WebImageCore
         let url = try #require(URL(string: "https://host/a"))
         let numbers: [(WebImageError, Int, URL?)] = [
             (.invalidURL(""), 100, nil), (.cancelled, 102, nil), (.httpStatus(code: 404, url: url), 200, url),
-            (.transport(code: 7, message: "refused", url: url), 201, url), (.timedOut(seconds: 1, url: url), 202, url),
+            (.transport(code: 7, message: "refused", url: url), 201, url),
+            (.timedOut(after: .seconds(1), url: url), 202, url),
             (.blocked(reason: .failedBefore(code: 200), url: url), 210, url),
             (.blocked(reason: .hook, url: url), 220, url),
             (.invalidResponse(reason: .truncated(expected: 9, received: 1), url: url), 204, url),

@@ -85,7 +85,7 @@ import WebImageTestSupport
         let faults = try SharedServers.faults.get()
         let impatient = ImageDownloader.forTests { $0.idleTimeout = .milliseconds(300) }
         let url = try faults.url(path)
-        #expect(try await impatient.error(url) == .timedOut(seconds: 0.3, url: url))
+        #expect(try await impatient.error(url) == .timedOut(after: .milliseconds(300), url: url))
         try await faults.wait(for: .dropped, path: url.path())
     }
 

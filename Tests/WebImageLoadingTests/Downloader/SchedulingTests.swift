@@ -251,7 +251,7 @@ import WebImageTestSupport
         request.idleTimeout = .milliseconds(200)
         let recording = LoadRecording()
         _ = downloader.load(request, priority: .normal) { recording.receive($0) }
-        #expect(try await recording.error() == .timedOut(seconds: 0.2, url: request.url))
+        #expect(try await recording.error() == .timedOut(after: .milliseconds(200), url: request.url))
     }
 
     @Test func aLoadFailsWithoutAThreadAndTheNextTriesAgain() async throws {

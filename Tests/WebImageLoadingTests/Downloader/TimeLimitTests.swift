@@ -25,7 +25,7 @@ import WebImageTestSupport
         let downloader = ImageDownloader.forTests { $0.totalTimeout = .milliseconds(200) }
         var request = LoaderRequest(url: try faults.url("/drip/total?size=8&interval=0.1"))
         #expect(
-            try await downloader.error(request) == .timedOut(reason: .total, seconds: 0.2, url: request.url))
+            try await downloader.error(request) == .timedOut(reason: .total, after: .milliseconds(200), url: request.url))
         request.totalTimeout = .seconds(30)
         #expect(try await downloader.body(request) == FaultServer.pattern(8))
     }
@@ -33,7 +33,7 @@ import WebImageTestSupport
     @Test func theTotalLimitIncludesRedirects() async throws {
         let downloader = ImageDownloader.forTests { $0.totalTimeout = .milliseconds(500) }
         let error = try await downloader.error(faults.url("/redirect-chain/total?left=9&wait=0.15"))
-        guard case .timedOut(.total, 0.5, _) = error else {
+        guard case .timedOut(.total, .milliseconds(500), _) = error else {
             Issue.record("\(String(describing: error))")
             return
         }
@@ -51,7 +51,7 @@ import WebImageTestSupport
             Issue.record("The redirect was lost")
             return
         }
-        guard case .finished(.failure(.timedOut(.total, 5, url))) = state.conclude(.timedOut(.total)) else {
+        guard case .finished(.failure(.timedOut(.total, .seconds(5), url))) = state.conclude(.timedOut(.total)) else {
             Issue.record("The limit was not kept")
             return
         }
@@ -123,7 +123,7 @@ import WebImageTestSupport
         }
         let url = try faults.url(path)
         let reason = WebImageError.TimeoutReason.slow(bytesPerSecond: 1000)
-        #expect(try await downloader.error(url) == .timedOut(reason: reason, seconds: 0.5, url: url))
+        #expect(try await downloader.error(url) == .timedOut(reason: reason, after: .milliseconds(500), url: url))
         try await faults.wait(for: .dropped, path: url.path())
     }
 
@@ -158,7 +158,7 @@ import WebImageTestSupport
         try await slow.recording.waitForResponse()
         #expect(try await downloader.body(nginx.secureURL("/fast.png")).count == 50_000)
         let reason = WebImageError.TimeoutReason.slow(bytesPerSecond: 10_000)
-        #expect(try await slow.recording.error() == .timedOut(reason: reason, seconds: 0.5, url: url))
+        #expect(try await slow.recording.error() == .timedOut(reason: reason, after: .milliseconds(500), url: url))
         #expect(try await downloader.body(nginx.secureURL("/fast.png?again")).count == 50_000)
         let log = try await nginx.accessLog()
         #expect(log.count == 3 && Set(log.map(\.connection)).count == 1)
@@ -180,7 +180,7 @@ import WebImageTestSupport
     @Test func informationalResponsesDoNotResetTheIdleLimit() async throws {
         let downloader = ImageDownloader.forTests { $0.idleTimeout = .milliseconds(500) }
         let url = try faults.url("/informational/silent?count=19&interval=0.1")
-        #expect(try await downloader.error(url) == .timedOut(seconds: 0.5, url: url))
+        #expect(try await downloader.error(url) == .timedOut(after: .milliseconds(500), url: url))
     }
 
     @Test func sendingABodyCountsAgainstTimeLimitsToo() async throws {

@@ -167,7 +167,7 @@ import WebImageTestSupport
         try await load.recording.waitForFirstBytes()
         load.task.pause()
         load.task.resume()
-        #expect(try await load.recording.error() == .timedOut(seconds: 1, url: url))
+        #expect(try await load.recording.error() == .timedOut(after: .seconds(1), url: url))
     }
 
     @Test func aStormOfPausesAndResumesEndsEachLoadExactlyOnce() async throws {

@@ -205,7 +205,7 @@ import WebImageTestSupport
             } else if Bool.random(using: &random) {
                 transfer.cut()
             } else {
-                transfer.finish(.failure(.timedOut(seconds: 1, url: transfer.request.url)))
+                transfer.finish(.failure(.timedOut(after: .seconds(1), url: transfer.request.url)))
             }
         }
         func whole() {

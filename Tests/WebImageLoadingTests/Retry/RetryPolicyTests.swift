@@ -84,12 +84,12 @@ import WebImageCore
         let codes = (0..<200).filter { WebImageError.transport(code: $0, message: "", url: Self.url).isTransient }
         #expect(codes == [5, 6, 7, 16, 18, 28, 35, 52, 55, 56, 92, 95, 96])
         let others: [WebImageError] = [
-            .timedOut(seconds: 1, url: Self.url),
-            .timedOut(reason: .connecting, seconds: 1, url: Self.url),
-            .timedOut(reason: .slow(bytesPerSecond: 1), seconds: 1, url: Self.url),
+            .timedOut(after: .seconds(1), url: Self.url),
+            .timedOut(reason: .connecting, after: .seconds(1), url: Self.url),
+            .timedOut(reason: .slow(bytesPerSecond: 1), after: .seconds(1), url: Self.url),
             .invalidResponse(reason: .truncated(expected: 2, received: 1), url: Self.url),
             .invalidResponse(reason: .truncated(expected: nil, received: 1), url: Self.url),
-            .timedOut(reason: .offline, seconds: 1, url: Self.url),
+            .timedOut(reason: .offline, after: .seconds(1), url: Self.url),
         ]
         #expect(others.allSatisfy { $0.isTransient })
     }
@@ -102,7 +102,7 @@ import WebImageCore
             .blocked(reason: .insecureRedirect(to: url), url: url), .invalidResponse(reason: .emptyBody, url: url),
             .invalidURL(""),
             .invalidResponse(reason: .headersTooLong(limit: 1), url: url),
-            .timedOut(reason: .total, seconds: 1, url: url),
+            .timedOut(reason: .total, after: .seconds(1), url: url),
             .invalidResponse(reason: .tooManyInformationalResponses(limit: 20), url: url),
             .outOfResources(reason: .thread, url: url), .file(path: "/", errno: 2),
             .unrecognizedFormat(contentType: nil, leadingBytes: []), .notInCache(key: ""),

@@ -44,7 +44,10 @@ import WebImageTestSupport
         // It came next, although 64 had waited for longer.
         #expect(errors.withLock { $0.count } < 64)
         try await ended.wait()
-        #expect(errors.withLock { $0 }.allSatisfy { if case .timedOut(.slow(1024), 1, _) = $0 { true } else { false } })
+        #expect(
+            errors.withLock { $0 }.allSatisfy {
+                if case .timedOut(.slow(1024), .seconds(1), _) = $0 { true } else { false }
+            })
     }
 }
 

@@ -255,7 +255,7 @@ import WebImageTestSupport
         fixture.time.advance(seconds: 100)
         let response = try await load { load in
             if status == 0 {
-                load.end(.failure(.timedOut(seconds: 1, url: url)))
+                load.end(.failure(.timedOut(after: .seconds(1), url: url)))
             } else {
                 load.refuse(status)
             }

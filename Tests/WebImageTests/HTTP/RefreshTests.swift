@@ -220,7 +220,7 @@ import WebImageTestSupport
                     try load.answer(
                         SolidPicture(round), "ETag: \"\(round)\"\nCache-Control: max-age=5, stale-while-revalidate=5")
                 case 2: load.refuse(500)
-                default: load.end(.failure(.timedOut(seconds: 1, url: url)))
+                default: load.end(.failure(.timedOut(after: .seconds(1), url: url)))
                 }
             }
             let ends = seen.filter { if case .preview = $0 { false } else { true } }

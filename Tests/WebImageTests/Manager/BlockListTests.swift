@@ -71,7 +71,7 @@ import WebImageTestSupport
 
     @Test func temporaryErrorsDoNotBlock() async throws {
         let passing: [WebImageError] = [
-            .cancelled, .timedOut(seconds: 1, url: url), .transport(code: 7, message: "", url: url),
+            .cancelled, .timedOut(after: .seconds(1), url: url), .transport(code: 7, message: "", url: url),
             .httpStatus(code: 503, url: url), .httpStatus(code: 500, url: url), .httpStatus(code: 429, url: url),
             .invalidResponse(reason: .truncated(expected: 2, received: 1), url: url), .notInCache(key: ""),
             .outOfResources(reason: .memory(byteCount: 1)),
@@ -102,7 +102,7 @@ import WebImageTestSupport
         }
         try await fail(notFound)
         #expect(!fixture.manager.isBlocked(url))
-        try await fail(.timedOut(seconds: 1, url: url))
+        try await fail(.timedOut(after: .seconds(1), url: url))
         #expect(fixture.manager.isBlocked(url))
     }
 

@@ -134,7 +134,7 @@ import WebImageTestSupport
         let task = try start(maximumAttempts: 2)
         let first = try await loader.loads.first()
         task.pause()
-        first.end(.failure(.timedOut(seconds: 1, url: first.request.url)))
+        first.end(.failure(.timedOut(after: .seconds(1), url: first.request.url)))
         clock.advance(by: .seconds(1))
         let second = try await loader.loads.first()
         #expect(!second.isPaused)

@@ -101,7 +101,7 @@ import WebImageTestSupport
         fixture.clock.advance(by: .seconds(99))
         #expect(fixture.results.all.isEmpty)
         fixture.clock.advance(by: .seconds(1))
-        #expect(await fixture.error() == .timedOut(reason: .offline, seconds: 300, url: fixture.url))
+        #expect(await fixture.error() == .timedOut(reason: .offline, after: .seconds(300), url: fixture.url))
         #expect(operation.attempts.count == 3 && operation.attempts.last?.wait == .connectivity(.seconds(100)))
         #expect(fixture.network.waiterCount == 0 && fixture.loadCount == 2)
     }
@@ -118,7 +118,7 @@ import WebImageTestSupport
         try await fixture.nextLoad().answer(picture.png())
         #expect(
             try await fixture.result().get().attempts.map(\.error) == [
-                Self.unresolved(fixture.url), .timedOut(reason: .offline, seconds: 300, url: fixture.url), nil,
+                Self.unresolved(fixture.url), .timedOut(reason: .offline, after: .seconds(300), url: fixture.url), nil,
             ])
     }
 

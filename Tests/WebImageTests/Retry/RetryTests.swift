@@ -70,7 +70,7 @@ import WebImageTestSupport
     @Test func endsWithTheErrorOfTheLastAttempt() async throws {
         let fixture = try AttemptFixture(policy: RetryPolicy(maximumAttempts: 2))
         let operation = fixture.start()
-        try await fixture.nextLoad().end(.failure(.timedOut(seconds: 1, url: fixture.url)))
+        try await fixture.nextLoad().end(.failure(.timedOut(after: .seconds(1), url: fixture.url)))
         fixture.clock.advance(by: .seconds(1))
         try await fixture.nextLoad().refuse(503)
         #expect(await fixture.error() == .httpStatus(code: 503, url: fixture.url))
@@ -96,7 +96,7 @@ import WebImageTestSupport
         }
         let last = try await fixture.nextLoad()
         #expect(last.request.usedTime == .seconds(8))
-        let error = WebImageError.timedOut(reason: .total, seconds: 10, url: fixture.url)
+        let error = WebImageError.timedOut(reason: .total, after: .seconds(10), url: fixture.url)
         last.end(.failure(error))
         #expect(await fixture.error() == error, "no further attempt, and no other URL")
     }

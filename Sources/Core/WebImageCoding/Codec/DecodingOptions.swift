@@ -141,7 +141,7 @@ public struct DecodingLimits: Codable, Sendable, Hashable {
     /// throw ``WebImageError/LimitFailure/memory(byteCount:limit:)``.
     public var memoryByteCount: Int
     /// The maximum processor time of a decode, of all calls of an incremental decoder, of one frame of an animation, or of reading a header or
-    /// metadata; 10 s by default. `nil` means no limit. Exceeding it throws ``WebImageError/LimitFailure/processorTime(seconds:)``.
+    /// metadata; 10 s by default. `nil` means no limit. Exceeding it throws ``WebImageError/LimitFailure/processorTime(limit:)``.
     ///
     /// Decoders of this package and custom ones stop at the next check of ``DecodingOptions/cancellation``. A custom decoder that never
     /// checks it is not stopped, and frames of its animations have no limit. A decoder process is ended by the kernel, up to 2 s later, and the time of all its threads counts. It is

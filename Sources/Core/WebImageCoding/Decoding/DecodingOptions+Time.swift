@@ -9,7 +9,7 @@ extension DecodingLimits {
         _ cancellation: Cancellation?, _ body: (Cancellation?) throws(WebImageError) -> Result
     ) throws(WebImageError) -> Result {
         guard let processorTime, cancellation?.budget == nil else { return try body(cancellation) }
-        let budget = TimeBudget(seconds: processorTime.inExactSeconds)
+        let budget = TimeBudget(processorTime)
         return try budget.running { () throws(WebImageError) in try body(Cancellation(cancellation, within: budget)) }
     }
 }
@@ -31,7 +31,7 @@ extension DecodingOptions {
         incremental make: (DecodingOptions) -> (any IncrementalImageDecoder)?
     ) -> (any IncrementalImageDecoder)? {
         guard let processorTime = limits.processorTime, cancellation?.budget == nil else { return make(self) }
-        let budget = TimeBudget(seconds: processorTime.inExactSeconds)
+        let budget = TimeBudget(processorTime)
         var options = self
         options.cancellation = Cancellation(cancellation, within: budget)
         return make(options).map { TimeLimitedDecoder($0, budget: budget) }

@@ -46,7 +46,7 @@ public final class Cancellation: Sendable {
         for handler in handlers.withLock({ $0.takeAll() }) { handler() }
     }
 
-    /// Throws ``WebImageError/cancelled`` if the flag is set, or ``WebImageError/LimitFailure/processorTime(seconds:)``
+    /// Throws ``WebImageError/cancelled`` if the flag is set, or ``WebImageError/LimitFailure/processorTime(limit:)``
     /// if the time is used up. Called at checkpoints.
     public func check() throws(WebImageError) {
         if isCancelled { throw .cancelled }
@@ -91,8 +91,8 @@ extension Cancellation {
 
 /// The processor time that a piece of work may take: waiting for bytes uses none, and a busy machine accepts the same work as an idle one.
 package final class TimeBudget: Sendable {
-    /// The size of the budget.
-    package let seconds: Double
+    private let limit: Duration
+    private let seconds: Double
     private let now: @Sendable () -> Double
     private let usage = Lock(Usage())
 
@@ -101,9 +101,12 @@ package final class TimeBudget: Sendable {
         var runningSince: Double?
     }
 
-    /// - Parameter now: returns the processor time that the calling thread has used, in seconds.
-    package init(seconds: Double, now: @escaping @Sendable () -> Double = TimeBudget.threadTime) {
-        self.seconds = seconds
+    /// - Parameters:
+    ///   - limit: the size of the budget.
+    ///   - now: returns the processor time that the calling thread has used, in seconds.
+    package init(_ limit: Duration, now: @escaping @Sendable () -> Double = TimeBudget.threadTime) {
+        self.limit = limit
+        seconds = limit.inExactSeconds
         self.now = now
     }
 
@@ -133,7 +136,7 @@ package final class TimeBudget: Sendable {
         return usage.withLock { $0.spent + ($0.runningSince.map { now - $0 } ?? 0) } >= seconds
     }
 
-    package var error: WebImageError { .limitExceeded(reason: .processorTime(seconds: seconds)) }
+    package var error: WebImageError { .limitExceeded(reason: .processorTime(limit: limit)) }
 
     /// The processor time of the calling thread, in seconds.
     package static let threadTime: @Sendable () -> Double = {

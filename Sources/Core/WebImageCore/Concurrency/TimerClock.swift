@@ -258,4 +258,10 @@ extension Duration {
     package var inExactSeconds: Double {
         Double(components.seconds) + Double(components.attoseconds) / 1e18
     }
+
+    /// The text for messages, such as "30 s" or "0.3 s".
+    package var inWords: String {
+        let seconds = inExactSeconds
+        return Int64(exactly: seconds).map { "\($0) s" } ?? "\(seconds) s"
+    }
 }

@@ -43,7 +43,7 @@ extension WebImageError: LocalizedError, CustomStringConvertible {
         case .cancelled: "the load was cancelled."
         case .httpStatus(let code, _): "the server responded with status \(code)\(Self.meaning(ofStatus: code))."
         case .transport(let code, let message, _): "\(message) (transport code \(code))."
-        case .timedOut(let reason, let seconds, _): reason.problem(seconds: seconds)
+        case .timedOut(let reason, let limit, _): reason.problem(after: limit)
         case .certificate(let reason, _): reason.problem
         case .invalidResponse(let reason, _): reason.problem
         case .file(_, ENODATA): "the file is empty."

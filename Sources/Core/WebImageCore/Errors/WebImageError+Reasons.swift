@@ -49,13 +49,13 @@ extension WebImageError.BlockReason {
 }
 
 extension WebImageError.TimeoutReason {
-    func problem(seconds: Double) -> String {
+    func problem(after limit: Duration) -> String {
         switch self {
-        case .connecting: "no connection within \(seconds) s."
-        case .idle: "nothing arrived for \(seconds) s."
-        case .slow(let bytesPerSecond): "fewer than \(bytesPerSecond) bytes a second arrived during \(seconds) s."
-        case .total: "the load took longer than \(seconds) s."
-        case .offline: "there is no network, and none became available within \(seconds) s."
+        case .connecting: "no connection within \(limit.inWords)."
+        case .idle: "nothing arrived for \(limit.inWords)."
+        case .slow(let bytesPerSecond): "fewer than \(bytesPerSecond) bytes a second arrived during \(limit.inWords)."
+        case .total: "the load took longer than \(limit.inWords)."
+        case .offline: "there is no network, and none became available within \(limit.inWords)."
         }
     }
 
@@ -189,8 +189,8 @@ extension WebImageError.LimitFailure {
             "the file has \(byteCount) bytes or more of metadata; \(limit) are allowed."
         case .memory(let byteCount, let limit):
             "decoding the image takes \(byteCount) bytes of memory; \(limit) are allowed."
-        case .processorTime(let seconds):
-            "decoding the image took more than the \(seconds) s of processor time allowed."
+        case .processorTime(let limit):
+            "decoding the image took more than the \(limit.inWords) of processor time allowed."
         }
     }
 
@@ -237,10 +237,10 @@ extension WebImageError.IsolationFailure {
         switch self {
         case .crashed(let signal): "its process was ended by \(Self.name(ofSignal: signal))"
         case .ended: "its process ended in the middle of the image"
-        case .timedOut(let seconds): "its process did not finish within \(seconds) s"
+        case .timedOut(let limit): "its process did not finish within \(limit.inWords)"
         case .invalidReply(let detail): "its process returned an invalid result (\(detail))"
         case .unavailable(let detail): "no process can handle it: \(detail)"
-        case .startTimedOut(let seconds): "its process was not ready within \(seconds) s"
+        case .startTimedOut(let limit): "its process was not ready within \(limit.inWords)"
         case .missingLayers(let layers): "its sandbox has no \(layers.sorted().joined(separator: ", no "))"
         }
     }

@@ -34,8 +34,8 @@ public indirect enum WebImageError: Error, Sendable, Equatable {
     case httpStatus(code: Int, url: URL)
     /// The connection failed; `code` and `message` are libcurl's.
     case transport(code: Int, message: String, url: URL)
-    /// The load reached a time limit of `seconds`.
-    case timedOut(reason: TimeoutReason = .idle, seconds: Double, url: URL)
+    /// The load reached the time limit `after`.
+    case timedOut(reason: TimeoutReason = .idle, after: Duration, url: URL)
     /// The server's identity could not be verified.
     case certificate(reason: CertificateFailure, url: URL)
     /// The response cannot be used.
@@ -229,7 +229,7 @@ public indirect enum WebImageError: Error, Sendable, Equatable {
         /// Decoding takes more memory than allowed; `byteCount` is the peak. Nothing was allocated for it.
         case memory(byteCount: Int, limit: Int)
         /// Decoding took more processor time than allowed, and was stopped.
-        case processorTime(seconds: Double)
+        case processorTime(limit: Duration)
     }
 
     /// Why an isolated process did not decode or encode an image.
@@ -240,13 +240,13 @@ public indirect enum WebImageError: Error, Sendable, Equatable {
         /// The process ended in the middle of the image, in another way than by a signal that is known.
         case ended
         /// The process did not finish within this wall-clock time, and was ended.
-        case timedOut(seconds: Double)
+        case timedOut(after: Duration)
         /// The process returned something that cannot be the result.
         case invalidReply(String)
         /// No process can be started, or the library of the format is missing, for this reason.
         case unavailable(String)
         /// A process was started, and was not ready within this wall-clock time, as on a machine with too much work.
-        case startTimedOut(seconds: Double)
+        case startTimedOut(after: Duration)
         /// The process has no sandbox with these layers, which are required.
         case missingLayers([String])
     }

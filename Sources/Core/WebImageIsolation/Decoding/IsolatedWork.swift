@@ -80,8 +80,8 @@ struct IsolatedWork: Sendable {
     func response<Result>(
         _ request: ProcessRequest, _ terms: Terms, of file: OpenFile? = nil, result: (Response) throws -> Result
     ) throws -> Result {
-        let seconds = terms.limits == nil ? Self.longestEncoding : isolation.configuration.secondsPerImage
-        let limit = WaitLimit(deadline: Channel.Limit.now + seconds, cancellation: terms.cancellation)
+        let time = terms.limits == nil ? Self.longestEncoding : isolation.configuration.timePerImage
+        let limit = WaitLimit(deadline: Channel.Limit.now + time.inExactSeconds, cancellation: terms.cancellation)
         var (wasNew, place) = (false, DecoderPool.Place.usual)
         while true {
             do {
@@ -147,21 +147,21 @@ struct IsolatedWork: Sendable {
         }
     }
 
-    /// The maximum wall-clock time for encoding, in seconds: an hour.
-    private static let longestEncoding = 3600.0
+    /// The maximum wall-clock time for encoding: an hour.
+    private static let longestEncoding = Duration.seconds(3600)
 
     /// - Parameter isLate: whether the time for an image is over, with the wait for a process.
     private func error(
         of failure: DecoderProcess.Failure, _ limits: DecodingLimits?, isLate: Bool
     ) -> WebImageError {
         let timedOut = WebImageError.isolation(
-            format: format, reason: .timedOut(seconds: isolation.configuration.secondsPerImage))
+            format: format, reason: .timedOut(after: isolation.configuration.timePerImage))
         return switch failure {
         case .cancelled, .evicted: .cancelled
         case .noPlace: timedOut
         case .timedOut where isLate: timedOut
         case .timedOut, .ended(SIGXCPU):
-            limits?.processorTime.map { .limitExceeded(reason: .processorTime(seconds: $0.inExactSeconds)) } ?? timedOut
+            limits?.processorTime.map { .limitExceeded(reason: .processorTime(limit: $0)) } ?? timedOut
         case .ended(let signal?): .isolation(format: format, reason: .crashed(signal: signal))
         case .ended(nil): .isolation(format: format, reason: .ended)
         case .invalid(let detail): .isolation(format: format, reason: .invalidReply(detail))

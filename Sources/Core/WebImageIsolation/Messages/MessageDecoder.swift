@@ -61,8 +61,7 @@ package final class MessageDecoder {
             } else if type == Data.self {
                 Data(try content())
             } else if type == Duration.self {
-                // Beyond these, a duration has no such number.
-                Duration.seconds(min(max(0, try double()), 1e9))
+                try duration()
             } else if type == ImageFormat.self {
                 try format()
             } else {
@@ -101,6 +100,14 @@ package final class MessageDecoder {
         let value = Double(bitPattern: try word())
         guard sender == .program || value.isFinite else { throw InvalidMessage("a number is not finite") }
         return value
+    }
+
+    private func duration() throws(InvalidMessage) -> Duration {
+        let (seconds, attoseconds) = (try integer(), Int64(truncatingIfNeeded: try word()))
+        guard attoseconds.magnitude < 1_000_000_000_000_000_000 else {
+            throw InvalidMessage("a fraction of a second is longer than it")
+        }
+        return Duration(secondsComponent: Int64(seconds), attosecondsComponent: attoseconds)
     }
 
     fileprivate func boolean() throws(InvalidMessage) -> Bool {

@@ -42,7 +42,7 @@ package final class MessageEncoder {
         case let value as UInt8: append([value], .byte)
         case let value as String: write(text: value, .length)
         case let value as Data: write(content: value, .length)
-        case let value as Duration: try write(value.inExactSeconds)
+        case let value as Duration: write(value.components)
         case let value as ImageFormat: write(text: value.name, .name)
         default: try value.encode(to: self)
         }
@@ -57,6 +57,11 @@ package final class MessageEncoder {
     private func write(content: some Collection<UInt8>, _ kind: Part.Kind) {
         write(content.count, kind)
         bytes.append(contentsOf: content)
+    }
+
+    private func write(_ components: (seconds: Int64, attoseconds: Int64)) {
+        write(Int(components.seconds), .integer)
+        write(Int(components.attoseconds), .integer)
     }
 
     private func append(_ content: some Collection<UInt8>, _ kind: Part.Kind) {

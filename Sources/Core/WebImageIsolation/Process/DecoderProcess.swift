@@ -370,7 +370,7 @@ struct UnavailableDecoder: Error, Sendable {
     init(_ reason: String) { failure = .unavailable(reason) }
 
     /// A process was not ready in time.
-    init(after period: Duration) { failure = .startTimedOut(seconds: period.inExactSeconds) }
+    init(after period: Duration) { failure = .startTimedOut(after: period) }
 
     /// The sentence about it, without its end.
     var reason: String {

@@ -225,8 +225,8 @@ final class DownloadState {
             let isWhole = self.receivedByteCount > 0 || !needsBody
             return .finished(isWhole ? .success(()) : .failure(.invalidResponse(reason: .emptyBody, url: url)))
         case (.connectTimedOut, _):
-            let seconds = environment.configuration.connectTimeout.inSeconds
-            return .finished(.failure(.timedOut(reason: .connecting, seconds: seconds, url: url)))
+            let limit = environment.configuration.connectTimeout
+            return .finished(.failure(.timedOut(reason: .connecting, after: limit, url: url)))
         case (.timedOut(let limit), _):
             return .finished(.failure(timeout(limit)))
         case (.malformedURL, _):
@@ -292,7 +292,7 @@ extension DownloadState {
                 )
             case .total: (.total, totalTimeout ?? .zero)
             }
-        return .timedOut(reason: reason, seconds: duration.inSeconds, url: hop.url)
+        return .timedOut(reason: reason, after: duration, url: hop.url)
     }
 }
 

@@ -47,13 +47,13 @@ extension ImageDownloader {
         /// authentication attempts, the attempts of a manager's ``RetryPolicy`` and alternative URLs. It stops while
         /// the load waits for a slot, for the ``authenticationHandler`` or for the next attempt, and while its reader
         /// pauses it. A load that exceeds it fails with
-        /// ``WebImageError/timedOut(reason:seconds:url:)`` and is not retried.
+        /// ``WebImageError/timedOut(reason:after:url:)`` and is not retried.
         public var totalTimeout: Duration?
         /// The minimum transfer rate in bytes per second, on average over a minute; 100. 0 sets no limit.
         ///
         /// Head and body count as they come over the wire, and so does a body that is sent; informational responses do
         /// not. Until the first byte, only the ``idleTimeout`` applies. A paused transfer is not measured. A load below
-        /// the limit fails with ``WebImageError/timedOut(reason:seconds:url:)``.
+        /// the limit fails with ``WebImageError/timedOut(reason:after:url:)``.
         public var minimumBytesPerSecond = 100
         /// The time over which ``minimumBytesPerSecond`` is measured; 60 s.
         package var minimumRateWindow: Duration = .seconds(60)

@@ -210,8 +210,7 @@ private final class RetryingTask: PausableTask {
                 history.addConnectivityWait(duration)
                 handler(.report(.waited(duration)))
                 if isConnected { return startAttempt() }
-                let seconds = history.connectivityWaits.duration.inExactSeconds
-                end(.timedOut(reason: .offline, seconds: seconds, url: displayURL))
+                end(.timedOut(reason: .offline, after: history.connectivityWaits.duration, url: displayURL))
             }
         }
     }

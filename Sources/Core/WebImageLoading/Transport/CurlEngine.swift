@@ -191,6 +191,4 @@ extension Duration {
         let fraction = (attoseconds + 999_999_999_999_999) / 1_000_000_000_000_000
         return max(1, min(seconds, Int64(Int32.max) / 1000 - 1) * 1000 + fraction)
     }
-
-    package var inSeconds: Double { Double(inMilliseconds) / 1000 }
 }

@@ -63,7 +63,7 @@ final class S3SourceLoader: ImageLoader {
             case .tooLong:
                 throw .invalidResponse(
                     reason: .bodyTooLong(byteCount: Int64(byteLimit) + 1, limit: Int64(byteLimit)), url: url)
-            case .tooSlow: throw .timedOut(seconds: 10, url: url)
+            case .tooSlow: throw .timedOut(after: .seconds(10), url: url)
             case .unreachable, .refused, .paused: throw .transport(code: 7, message: failure.description, url: url)
             }
         } catch let error as WebImageError {
