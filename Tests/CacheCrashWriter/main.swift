@@ -21,7 +21,7 @@ var configuration = DiskCache.Configuration(directory: URL(filePath: arguments[2
 configuration.sizeLimit = 64 << 20
 configuration.freeSpaceFloor = 0
 // Tests have clocks of their own.
-configuration.ageLimit = .infinity
+configuration.ageLimit = nil
 configuration.onFailure = { error in
     var line = "\(error)\n"
     line.withUTF8 { _ = write(STDERR_FILENO, $0.baseAddress, $0.count) }

@@ -221,7 +221,7 @@ struct FleetTests: FleetSuite {
     @Test func programsStoreValues() async throws {
         let (first, second) = (SharedImageCache(configuration()), SharedImageCache(configuration()))
         let key = ImageCacheKey(source: "https://a/b", variant: "thumbnail")
-        let attributes = DiskCache.Attributes(expiration: .seconds(600), extendedData: Data([1]))
+        let attributes = DiskCache.Attributes(expiration: .after(.seconds(600)), extendedData: Data([1]))
         await first.store(nil, data: try Self.picture(), for: key, in: .all, attributes: attributes)
         await first.flush()
         let result = await second.data(for: key, in: .disk)
@@ -231,7 +231,7 @@ struct FleetTests: FleetSuite {
         #expect(await first.data(for: key, in: .disk) == nil)
         await first.store(
             nil, data: try Self.picture(), for: key, in: .all,
-            attributes: DiskCache.Attributes(expiration: .seconds(-1)))
+            attributes: DiskCache.Attributes(expiration: .after(.seconds(-1))))
         await first.flush()
         #expect(await second.data(for: key, in: .disk) == nil)
     }

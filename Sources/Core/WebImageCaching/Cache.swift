@@ -301,11 +301,10 @@ extension Cache {
     }
 
     /// Removes expired entries, and then the least recently used ones until memory and disk have at most `count` each,
-    /// the values on disk have at most `size` bytes, and all were used in the last `age` seconds. By default, nothing
-    /// is limited.
+    /// the values on disk have at most `size` bytes, and all were used within `age`. By default, nothing is limited.
     ///
     /// `size` does not limit memory; for that, use `memory.trim(toCost:)`.
-    public func trim(toSize size: Int64 = .max, toCount count: Int = .max, toAge age: Double = .infinity) async {
+    public func trim(toSize size: Int64 = .max, toCount count: Int = .max, toAge age: Duration? = nil) async {
         memory.trim(toCount: count, toAge: age)
         await disk.trim(toSize: size, toCount: count, toAge: age)
     }

@@ -140,7 +140,7 @@ extension SharedImageCache: ImageCaching {
         var object = SharedObject(.value, name: name, record: attributes.responseMetadata, content: data)
         object.texts.extendedData = attributes.extendedData
         switch attributes.expiration {
-        case .seconds(let seconds): object.texts.expires = Date().timeIntervalSince1970 + seconds
+        case .after(let duration): object.texts.expires = Date().timeIntervalSince1970 + duration / .seconds(1)
         case .date(let date): object.texts.expires = date.timeIntervalSince1970
         case .never, nil: break
         }

@@ -74,7 +74,7 @@ import WebImageTestSupport
     @Test func listShowsAgesAndExpirations() async throws {
         let path = tool.path("own")
         let cache = DiskCache(configuration: DiskCache.Configuration(directory: URL(filePath: path)))
-        let expiring = DiskCache.Attributes(expiration: .seconds(86_400 * 10.5))
+        let expiring = DiskCache.Attributes(expiration: .after(.seconds(86_400 * 10.5)))
         cache.store(Data(count: 10), for: "expiring", attributes: expiring)
         cache.store(Data(count: 1 << 20), for: "large")
         await cache.flush()

@@ -104,7 +104,7 @@ import WebImageTestSupport
             fixture.advance(seconds: seconds)
         }
         for isPromoted in [false, true] {
-            try await cache.set(ada, for: "ada", attributes: DiskCache.Attributes(expiration: .seconds(100)))
+            try await cache.set(ada, for: "ada", attributes: DiskCache.Attributes(expiration: .after(.seconds(100))))
             if isPromoted { memory.cache.removeAll() }
             #expect(await cache.item(for: "ada")?.tier == (isPromoted ? .disk : .memory))
             advance(seconds: 99)
@@ -116,7 +116,7 @@ import WebImageTestSupport
     }
 
     @Test func memoryUsesItsOwnExpirationIfTheDiskHasNone() async throws {
-        let memory = MemoryCacheFixture<String, Cache<Person>.Item> { $0.expiration = .seconds(100) }
+        let memory = MemoryCacheFixture<String, Cache<Person>.Item> { $0.expiration = .after(.seconds(100)) }
         let cache = Cache(disk: fixture.cache(), archiver: .codable, memory: memory.cache)
         try await cache.set(ada, for: "ada")
         for _ in 0..<2 {
@@ -142,12 +142,12 @@ import WebImageTestSupport
         #expect(await cache.disk.count == 2)
         #expect(await cache.value(for: "a") == nil)
         try await fill()
-        await cache.trim(toAge: 25)
+        await cache.trim(toAge: .seconds(25))
         #expect(memory.cache.count == 2)
         #expect(await cache.disk.count == 2)
         await cache.trim(toSize: 0)
         #expect(await cache.disk.count == 0)
-        try await cache.set(ada, for: "d", attributes: DiskCache.Attributes(expiration: .seconds(1)))
+        try await cache.set(ada, for: "d", attributes: DiskCache.Attributes(expiration: .after(.seconds(1))))
         fixture.advance(seconds: 2)
         memory.ticking.advance(seconds: 2)
         await cache.removeExpired()
@@ -407,17 +407,18 @@ extension WebImageError {
     }
 
     @Test func secondsCountFromNow() {
-        let deadline = deadline(.seconds(2))
+        let deadline = deadline(.after(.seconds(2)))
         #expect(!deadline.isPassed(at: now + 1_999_999))
         #expect(deadline.isPassed(at: now + 2_000_000))
     }
 
-    @Test(arguments: [0, -1, -.infinity, .nan] as [Double]) func invalidSecondsExpireImmediately(_ seconds: Double) {
-        #expect(deadline(.seconds(seconds)).isPassed(at: now))
+    @Test(arguments: [.zero, .seconds(-1), .seconds(Int64.min), .nanoseconds(999)] as [Duration])
+    func durationsBelowAMicrosecondExpireImmediately(_ duration: Duration) {
+        #expect(deadline(.after(duration)).isPassed(at: now))
     }
 
-    @Test func infiniteSecondsDoNotExpire() {
-        #expect(!deadline(.seconds(.infinity)).isPassed(at: now + 1_000_000_000_000_000))
+    @Test func theLongestDurationDoesNotExpire() {
+        #expect(!deadline(.after(.seconds(Int64.max))).isPassed(at: now + 1_000_000_000_000_000))
     }
 
     @Test func aDateExpiresAtThatTime() {
@@ -430,21 +431,21 @@ extension WebImageError {
         #expect(deadline(.date(.distantPast)).isPassed(at: now))
     }
 
-    @Test func extendsSecondsByTheRule() {
-        var original = deadline(.seconds(10))
+    @Test func extendsDurationsByTheRule() {
+        var original = deadline(.after(.seconds(10)))
         let isOriginalLonger = original.extend(by: .original, at: now + 4_000_000)
         #expect(isOriginalLonger)
         #expect(original.time == now + 14_000_000)
 
-        var seconds = deadline(.seconds(10))
-        let isSecondsLonger = seconds.extend(by: .seconds(30), at: now)
-        #expect(isSecondsLonger)
-        #expect(seconds.time == now + 30_000_000)
+        var longer = deadline(.after(.seconds(10)))
+        let isLonger = longer.extend(by: DeadlineExtension(.atLeast(.seconds(30))), at: now)
+        #expect(isLonger)
+        #expect(longer.time == now + 30_000_000)
     }
 
     @Test func extendingNeverShortensAnExpiration() {
-        var deadline = deadline(.seconds(10))
-        let isLonger = deadline.extend(by: .seconds(1), at: now)
+        var deadline = deadline(.after(.seconds(10)))
+        let isLonger = deadline.extend(by: DeadlineExtension(.atLeast(.seconds(1))), at: now)
         #expect(!isLonger)
         let isLongerByNothing = deadline.extend(by: .none, at: now + 9_000_000)
         #expect(!isLongerByNothing)
@@ -454,7 +455,7 @@ extension WebImageError {
     @Test func extendsNeitherDatesNorNever() {
         var date = deadline(.date(.distantFuture))
         var never = deadline(.never)
-        let isDateLonger = date.extend(by: .seconds(1e12), at: now)
+        let isDateLonger = date.extend(by: DeadlineExtension(.atLeast(.seconds(1e12))), at: now)
         #expect(!isDateLonger)
         let isNeverLonger = never.extend(by: .original, at: now)
         #expect(!isNeverLonger)

@@ -63,9 +63,9 @@ import WebImageTestSupport
         _ = await cache.data(for: "used")
         await cache.storeNow(Data(10, of: 1), for: "new")
         fixture.advance(seconds: 10)
-        await cache.trim(toAge: 100)
+        await cache.trim(toAge: .seconds(100))
         #expect(await cache.count == 3)
-        await cache.trim(toAge: 30)
+        await cache.trim(toAge: .seconds(30))
         #expect(await keys(cache) == (order == .access ? ["used", "new"] : ["new"]))
     }
 
@@ -294,7 +294,7 @@ import WebImageTestSupport
     }
 
     @Test func removesEntriesNotUsedWithinTheAgeLimit() async {
-        let cache = fixture.cache(ageLimit: 100)
+        let cache = fixture.cache(ageLimit: .seconds(100))
         await cache.storeNow(Data(10, of: 1), for: "unused")
         await cache.storeNow(Data(10, of: 2), for: "used")
         fixture.advance(seconds: 80)
@@ -307,14 +307,14 @@ import WebImageTestSupport
 
     @Test func trimsWhenOpenedAnHourAfterTheLastTrim() async {
         do {
-            let cache = fixture.cache(ageLimit: 1_000_000)
+            let cache = fixture.cache(ageLimit: .seconds(1_000_000))
             await cache.storeNow(Data(30_000, of: 1), for: "old")
             await cache.flush()
         }
         fixture.advance(seconds: 3_500)
-        #expect(await fixture.cache(ageLimit: 10).count == 1)
+        #expect(await fixture.cache(ageLimit: .seconds(10)).count == 1)
         fixture.advance(seconds: 200)
-        #expect(await fixture.cache(ageLimit: 10).count == 0)
+        #expect(await fixture.cache(ageLimit: .seconds(10)).count == 0)
         #expect(fixture.valueFiles.isEmpty)
     }
 
@@ -337,7 +337,7 @@ import WebImageTestSupport
     }
 
     @Test func entriesStoredBeforeTheClockWentBackAge() async {
-        let cache = fixture.cache(ageLimit: 100)
+        let cache = fixture.cache(ageLimit: .seconds(100))
         await cache.storeNow(Data(10, of: 1), for: "old")
         fixture.advance(seconds: -100_000_000)
         await cache.flush()
@@ -396,13 +396,13 @@ import WebImageTestSupport
         #expect(await cache.contains("key") == (floor == .min))
     }
 
-    @Test(arguments: [.nan, .infinity, -.infinity, -1] as [Double])
-    func anAgeLimitMayBeAnyNumber(limit: Double) async {
+    @Test(arguments: [nil, .seconds(Int64.max), .seconds(Int64.min), .seconds(-1)] as [Duration?])
+    func anAgeLimitMayBeAnyDuration(limit: Duration?) async {
         let cache = fixture.cache(ageLimit: limit)
         await cache.storeNow(Data(10, of: 1), for: "key")
         fixture.advance(seconds: 1)
         await cache.flush()
-        #expect(await cache.contains("key") == !(limit < 0))
+        #expect(await cache.contains("key") == (limit ?? .zero >= .zero))
     }
 
     @Test func anIndexWithAnImpossibleSizeIsMovedAside() async throws {
@@ -507,7 +507,7 @@ import WebImageTestSupport
     @Test func hasTheDocumentedDefaults() {
         let configuration = fixture.configuration
         #expect(configuration.sizeLimit == nil)
-        #expect(configuration.ageLimit == 30 * 24 * 3_600)
+        #expect(configuration.ageLimit == .seconds(30 * 24 * 3_600))
         #expect(configuration.freeSpaceFloor == 256 << 20)
         #expect(configuration.countLimit == nil)
         #expect(configuration.expiration == .never)

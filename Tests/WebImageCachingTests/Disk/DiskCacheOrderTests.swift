@@ -137,7 +137,7 @@ import WebImageTestSupport
 
     @Test(arguments: DiskCache.EvictionOrder.allCases)
     func lookUpsDoNotFindEntriesPastTheAgeLimit(order: DiskCache.EvictionOrder) async throws {
-        var cache: DiskCache? = fixture.cache(ageLimit: 100) { $0.evictionOrder = order }
+        var cache: DiskCache? = fixture.cache(ageLimit: .seconds(100)) { $0.evictionOrder = order }
         await cache?.storeNow(Data(10, of: 1), for: "old")
         await cache?.storeNow(Data(30_000, of: 1), for: "other")
         fixture.advance(seconds: 99)
@@ -145,7 +145,7 @@ import WebImageTestSupport
         fixture.advance(seconds: 2)
         try await expectNothing(in: #require(cache))
         try await fixture.end(&cache)
-        try await expectNothing(in: fixture.cache(ageLimit: 100) { $0.evictionOrder = order })
+        try await expectNothing(in: fixture.cache(ageLimit: .seconds(100)) { $0.evictionOrder = order })
     }
 
     private func expectNothing(in cache: DiskCache) async throws {
@@ -168,7 +168,7 @@ import WebImageTestSupport
     /// Neither use nor update is on disk when it is looked up again.
     @Test(arguments: DiskCache.EvictionOrder.allCases)
     func theAgeCountsFromTheTimeThatTheEvictionOrderUses(order: DiskCache.EvictionOrder) async {
-        let cache = fixture.cache(ageLimit: 100) { $0.evictionOrder = order }
+        let cache = fixture.cache(ageLimit: .seconds(100)) { $0.evictionOrder = order }
         await cache.storeNow(Data(10, of: 1), for: "used")
         await cache.storeNow(Data(10, of: 1), for: "updated")
         fixture.advance(seconds: 60)
@@ -184,10 +184,10 @@ import WebImageTestSupport
     }
 
     @Test func listingSkipsExpiredAndTooOldEntries() async {
-        let cache = fixture.cache(ageLimit: 100)
+        let cache = fixture.cache(ageLimit: .seconds(100))
         for number in 0..<10 { await cache.storeNow(Data(10, of: 1), for: "old \(number)") }
         fixture.advance(seconds: 80)
-        let brief = DiskCache.Attributes(expiration: .seconds(10))
+        let brief = DiskCache.Attributes(expiration: .after(.seconds(10)))
         for number in 0..<10 { await cache.storeNow(Data(10, of: 1), for: "brief \(number)", attributes: brief) }
         await cache.storeNow(Data(10, of: 1), for: "good")
         fixture.advance(seconds: 30)
@@ -196,8 +196,8 @@ import WebImageTestSupport
 
     @Test(arguments: [true, false])
     func theNextStoreRemovesTooOldAndExpiredEntries(expires: Bool) async {
-        let cache = fixture.cache(ageLimit: expires ? 1_000 : 100)
-        let attributes = DiskCache.Attributes(expiration: expires ? .seconds(100) : nil)
+        let cache = fixture.cache(ageLimit: .seconds(expires ? 1_000 : 100))
+        let attributes = DiskCache.Attributes(expiration: expires ? .after(.seconds(100)) : nil)
         await cache.storeNow(Data(30_000, of: 1), for: "old", attributes: attributes)
         fixture.advance(seconds: 101)
         await cache.storeNow(Data(10, of: 1), for: "new")
@@ -207,8 +207,8 @@ import WebImageTestSupport
 
     @Test(arguments: [true, false])
     func aTimerRemovesTooOldAndExpiredEntries(expires: Bool) async {
-        let cache = fixture.cache(ageLimit: expires ? 1_000 : 100, upkeepInterval: 0.01)
-        let attributes = DiskCache.Attributes(expiration: expires ? .seconds(100) : nil)
+        let cache = fixture.cache(ageLimit: .seconds(expires ? 1_000 : 100), upkeepInterval: 0.01)
+        let attributes = DiskCache.Attributes(expiration: expires ? .after(.seconds(100)) : nil)
         await cache.storeNow(Data(30_000, of: 1), for: "old", attributes: attributes)
         fixture.advance(seconds: 101)
         while await cache.count > 0, !Task.isCancelled { await Task.yield() }
@@ -228,20 +228,20 @@ import WebImageTestSupport
     @Test(arguments: DiskCache.EvictionOrder.allCases)
     func entriesStoredInTheFutureCountAsStoredNow(order: DiskCache.EvictionOrder) async throws {
         fixture.advance(seconds: Self.years64)
-        var cache: DiskCache? = fixture.cache(ageLimit: 1_000) { $0.evictionOrder = order }
+        var cache: DiskCache? = fixture.cache(ageLimit: .seconds(1_000)) { $0.evictionOrder = order }
         await cache?.storeNow(Data(10, of: 1), for: "future")
         _ = await cache?.data(for: "future")
         try await fixture.end(&cache)
         fixture.advance(seconds: -Self.years64)
         let now = Date(microseconds: fixture.clock.withLock { $0 })
-        let next = fixture.cache(ageLimit: 1_000) { $0.evictionOrder = order }
+        let next = fixture.cache(ageLimit: .seconds(1_000)) { $0.evictionOrder = order }
         await next.flush()
         let entry = try #require(await next.entry(for: "future"))
         for time in [entry.created, entry.modified, entry.lastAccess] { #expect(time <= now) }
-        await next.trim(toAge: 500)
+        await next.trim(toAge: .seconds(500))
         #expect(await next.count == 1)
         fixture.advance(seconds: 600)
-        await next.trim(toAge: 500)
+        await next.trim(toAge: .seconds(500))
         #expect(await next.count == 0)
     }
 
@@ -250,14 +250,14 @@ import WebImageTestSupport
         let cache = fixture.cache()
         await cache.storeNow(Data(10, of: 1), for: "future")
         fixture.advance(seconds: -Self.years64)
-        await cache.trim(toAge: 0)
+        await cache.trim(toAge: .zero)
         #expect(await cache.count == 0)
     }
 
     @Test func aLifetimeStartedInTheFutureStartsNow() async {
         fixture.advance(seconds: Self.years64)
-        let cache = fixture.cache(ageLimit: 10_000)
-        await cache.storeNow(Data(10, of: 1), for: "lifetime", attributes: .init(expiration: .seconds(100)))
+        let cache = fixture.cache(ageLimit: .seconds(10_000))
+        await cache.storeNow(Data(10, of: 1), for: "lifetime", attributes: .init(expiration: .after(.seconds(100))))
         let end = Date(microseconds: fixture.clock.withLock { $0 } + 100_000_000)
         await cache.storeNow(Data(10, of: 1), for: "date", attributes: .init(expiration: .date(end)))
         fixture.advance(seconds: -Self.years64)
@@ -272,7 +272,7 @@ import WebImageTestSupport
 
     @Test func aTimerResetsAccessTimesInTheFuture() async {
         fixture.advance(seconds: Self.years64)
-        let cache = fixture.cache(ageLimit: 1_000, upkeepInterval: 0.01)
+        let cache = fixture.cache(ageLimit: .seconds(1_000), upkeepInterval: 0.01)
         await cache.storeNow(Data(10, of: 1), for: "future")
         fixture.advance(seconds: -Self.years64)
         let now = Date(microseconds: fixture.clock.withLock { $0 })
@@ -288,7 +288,7 @@ import WebImageTestSupport
     init() throws { fixture = try DiskFixture() }
 
     private static let sizeLimit: Int64 = 1_500_000
-    private static let ageLimit = 1_000.5
+    private static let ageLimit = Duration.seconds(1_000.5)
 
     private func makeCache() -> DiskCache {
         fixture.cache(sizeLimit: Self.sizeLimit, ageLimit: Self.ageLimit) { $0.expirationExtension = .original }
@@ -332,7 +332,7 @@ import WebImageTestSupport
                     Int.random(in: 0..<3, using: &random) == 0 ? Int64.random(in: 1...600, using: &random) : nil
                 await current.storeNow(
                     CheckedValue.make(key: key, version: step, byteCount: byteCount), for: key,
-                    attributes: DiskCache.Attributes(expiration: lifetime.map { .seconds(Double($0)) }))
+                    attributes: DiskCache.Attributes(expiration: lifetime.map { .after(.seconds($0)) }))
                 model.store(version: step, byteCount: byteCount, for: key, lifetime: lifetime)
                 // Limits apply after a store: a use before that would keep an entry that the model evicts.
                 await withCheckedContinuation { stored in current.serialQueue.submit { stored.resume() } }

@@ -288,7 +288,7 @@ import WebImageTestSupport
     init() throws { fixture = try DiskFixture() }
 
     private let attributes = DiskCache.Attributes(
-        expiration: .seconds(100), extendedData: Data(3, of: 7), responseMetadata: Data(5, of: 9))
+        expiration: .after(.seconds(100)), extendedData: Data(3, of: 7), responseMetadata: Data(5, of: 9))
 
     @Test(arguments: [false, true]) func storesAttributesWithTheBytes(isWritten: Bool) async throws {
         let cache = fixture.cache()
@@ -346,7 +346,8 @@ import WebImageTestSupport
         await cache.storeNow(Data(10, of: 1), for: "key", attributes: attributes)
         fixture.advance(seconds: 150)
         #expect(await cache.data(for: "key") == nil)
-        cache.update(DiskCache.Attributes(expiration: .seconds(50), responseMetadata: Data(1, of: 1)), for: "key")
+        cache.update(
+            DiskCache.Attributes(expiration: .after(.seconds(50)), responseMetadata: Data(1, of: 1)), for: "key")
         if isWritten { await cache.flush() }
         let item = try #require(await cache.item(for: "key"))
         #expect(item.data == Data(10, of: 1))
@@ -427,7 +428,7 @@ import WebImageTestSupport
 
     @Test(arguments: [false, true]) func anExpiredEntryIsNotFound(isWritten: Bool) async {
         let cache = fixture.cache()
-        cache.store(Data(10, of: 1), for: "key", attributes: DiskCache.Attributes(expiration: .seconds(10)))
+        cache.store(Data(10, of: 1), for: "key", attributes: DiskCache.Attributes(expiration: .after(.seconds(10))))
         cache.store(Data(10, of: 2), for: "other")
         if isWritten { await cache.flush() }
         fixture.advance(seconds: 9)
@@ -441,7 +442,7 @@ import WebImageTestSupport
     }
 
     @Test func theConfigurationHasTheDefaultExpiration() async {
-        let cache = fixture.cache { $0.expiration = .seconds(10) }
+        let cache = fixture.cache { $0.expiration = .after(.seconds(10)) }
         await cache.storeNow(Data(10, of: 1), for: "standard")
         await cache.storeNow(Data(10, of: 1), for: "never", attributes: DiskCache.Attributes(expiration: .never))
         fixture.advance(seconds: 11)
@@ -452,7 +453,7 @@ import WebImageTestSupport
     @Test func removeExpiredRemovesExpiredEntriesOnly() async {
         let cache = fixture.cache()
         for number in 0..<200 {
-            let expiration = CacheExpiration.seconds(number % 2 == 0 ? 10 : 1_000)
+            let expiration = CacheExpiration.after(.seconds(number % 2 == 0 ? 10 : 1_000))
             cache.store(Data(10, of: 1), for: "\(number)", attributes: DiskCache.Attributes(expiration: expiration))
         }
         await cache.flush()
@@ -465,7 +466,7 @@ import WebImageTestSupport
 
     @Test(arguments: [false, true]) func usesExtendAnExpiration(isWritten: Bool) async {
         let cache = fixture.cache { $0.expirationExtension = .original }
-        cache.store(Data(10, of: 1), for: "key", attributes: DiskCache.Attributes(expiration: .seconds(10)))
+        cache.store(Data(10, of: 1), for: "key", attributes: DiskCache.Attributes(expiration: .after(.seconds(10))))
         if isWritten { await cache.flush() }
         for _ in 0..<3 {
             fixture.advance(seconds: 8)
@@ -481,7 +482,8 @@ import WebImageTestSupport
 
     @Test func usesDoNotExtendAnExpirationByDefault() async {
         let cache = fixture.cache()
-        await cache.storeNow(Data(10, of: 1), for: "key", attributes: DiskCache.Attributes(expiration: .seconds(10)))
+        await cache.storeNow(
+            Data(10, of: 1), for: "key", attributes: DiskCache.Attributes(expiration: .after(.seconds(10))))
         fixture.advance(seconds: 8)
         #expect(await cache.data(for: "key") != nil)
         fixture.advance(seconds: 3)

@@ -29,7 +29,8 @@ final class DiskFixture: Sendable {
     }
 
     func cache(
-        at path: String? = nil, sizeLimit: Int64? = 100 << 20, ageLimit: Double = 1_000, freeSpaceFloor: Int64 = 0,
+        at path: String? = nil, sizeLimit: Int64? = 100 << 20, ageLimit: Duration? = .seconds(1_000),
+        freeSpaceFloor: Int64 = 0,
         fileThreshold: Int = 20_480, stagedByteLimit: Int = 64 << 20, upkeepInterval: Double = 60,
         lockPatience: DiskWriter.LockPatience = DiskWriter.LockPatience(),
         configure: (inout DiskCache.Configuration) -> Void = { _ in }
@@ -118,11 +119,11 @@ struct DiskCacheModel {
     /// The least recently used first.
     private var entries: [Entry] = []
     private let sizeLimit: Int64
-    private let ageLimit: Double
+    private let ageLimit: Int64
 
-    init(sizeLimit: Int64 = .max, ageLimit: Double = 1e9) {
+    init(sizeLimit: Int64 = .max, ageLimit: Duration? = nil) {
         self.sizeLimit = sizeLimit
-        self.ageLimit = ageLimit
+        self.ageLimit = DiskWriter.microseconds(ofAge: ageLimit)
     }
 
     /// In order of use, the least recently used first.
@@ -162,7 +163,7 @@ struct DiskCacheModel {
 
     mutating func trim(toSize target: Int64) {
         entries.removeAll { $0.expires <= time }
-        let oldest = time - Int64(ageLimit * 1_000_000)
+        let oldest = time - ageLimit
         while let first = entries.first, first.accessed < oldest || size > target { entries.removeFirst() }
     }
 }

@@ -89,7 +89,7 @@ import WebImageTestSupport
         image.scale = 2
         await cache.store(
             image, data: try solidPNG(), for: key, in: .disk,
-            attributes: DiskCache.Attributes(expiration: .seconds(100), extendedData: Data("mine".utf8)))
+            attributes: DiskCache.Attributes(expiration: .after(.seconds(100)), extendedData: Data("mine".utf8)))
         let watch = cache.watch(key)
         let stored = try #require(await read(key, from: cache))
         var decoded = try solidImage()

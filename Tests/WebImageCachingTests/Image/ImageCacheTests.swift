@@ -193,7 +193,7 @@ import WebImageTestSupport
     @Test func hasDefaults() {
         let memory = ImageCache(disk: nil).memory
         #expect(memory.costLimit == MemoryBudget.defaultImageCost())
-        #expect(memory.ageLimit == 12 * 3_600)
+        #expect(memory.ageLimit == .seconds(12 * 3_600))
     }
 
     @Test func findsEvictedImagesStillInUse() async throws {
@@ -217,7 +217,7 @@ import WebImageTestSupport
             memory.ticking.advance(seconds: seconds)
             fixture.disk.advance(seconds: seconds)
         }
-        let attributes = DiskCache.Attributes(expiration: .seconds(100))
+        let attributes = DiskCache.Attributes(expiration: .after(.seconds(100)))
         await cache.store(try solidImage(), data: try solidPNG(), for: key, in: tiers, attributes: attributes)
         #expect(await cache.image(for: key) != nil)
         advance(seconds: 99)
@@ -229,7 +229,7 @@ import WebImageTestSupport
     }
 
     @Test func memoryUsesItsOwnExpirationIfTheDiskHasNone() async throws {
-        let memory = MemoryCacheFixture<ImageCacheKey, Image> { $0.expiration = .seconds(100) }
+        let memory = MemoryCacheFixture<ImageCacheKey, Image> { $0.expiration = .after(.seconds(100)) }
         let cache = ImageCache(memory: memory.cache, disk: fixture.disk.cache())
         await cache.store(try solidImage(), data: try solidPNG(), for: key)
         for _ in 0..<2 {

@@ -9,12 +9,12 @@ import WebImageTestSupport
     @Test(arguments: [1, 2, 3, 4, 5, 6] as [UInt64])
     func matchesASimpleModel(seed: UInt64) {
         var random = SplitMix64(seed: seed)
-        let rule: ExpirationExtension = [.none, .original, .seconds(20)][Int(seed % 3)]
+        let rule: ExpirationExtension = [.none, .original, .atLeast(.seconds(20))][Int(seed % 3)]
         let fixture = MemoryCacheFixture<String, Int> { configuration in
             configuration.costLimit = seed % 2 == 0 ? 500 : .max
             configuration.countLimit = 40
             configuration.entryCostLimit = 300
-            configuration.ageLimit = 60
+            configuration.ageLimit = .seconds(60)
             configuration.expirationExtension = rule
         }
         let cache = fixture.cache
@@ -31,7 +31,7 @@ import WebImageTestSupport
                 cache.set(step, for: key, cost: cost)
                 model.set(step, for: key, cost: cost, end: nil, lifetime: nil)
             case 550..<700:
-                cache.set(step, for: key, cost: cost, expiration: .seconds(Double(seconds)))
+                cache.set(step, for: key, cost: cost, expiration: .after(.seconds(seconds)))
                 model.set(step, for: key, cost: cost, end: model.now + seconds, lifetime: seconds)
             case 700..<720:
                 let date = Date(timeIntervalSince1970: Double(1_000 + model.now + seconds))
@@ -53,7 +53,7 @@ import WebImageTestSupport
                 model.removeExpired()
                 model.evict { $0.entries.count > seconds }
             case 980..<985:
-                cache.trim(toAge: Double(seconds))
+                cache.trim(toAge: .seconds(seconds))
                 model.removeExpired()
                 model.evict { $0.now - $0.entries[0].lastUse >= seconds }
             case 985..<995:
@@ -61,7 +61,7 @@ import WebImageTestSupport
                 model.removeExpired()
             case 995..<998:
                 cache.countLimit = 20 + seconds
-                cache.ageLimit = 30 + Double(seconds)
+                cache.ageLimit = .seconds(30 + seconds)
                 (model.countLimit, model.ageLimit) = (20 + seconds, 30 + seconds)
                 model.evict { $0.entries.count > $0.countLimit }
                 model.evict { $0.now - $0.entries[0].lastUse >= $0.ageLimit }
@@ -113,7 +113,7 @@ import WebImageTestSupport
     }
 
     @Test func anEarlierReadingOfTheClockDoesNotMakeAnEntryOlder() {
-        let fixture = MemoryCacheFixture<Int, Int> { $0.ageLimit = 1 }
+        let fixture = MemoryCacheFixture<Int, Int> { $0.ageLimit = .seconds(1) }
         fixture.ticking.set(nanoseconds: 1_000_000_000_000)
         fixture.cache.set(1, for: 1)
         // As if another thread had read the clock a second before the first one.
@@ -184,7 +184,7 @@ private struct ModelCache {
             switch rule {
             case .none: break
             case .original: entry.end = now + lifetime
-            case .seconds(let seconds): entry.end = max(end, now + Int(seconds))
+            case .atLeast(let duration): entry.end = max(end, now + Int(duration.components.seconds))
             }
         }
         entries.append(entry)
@@ -232,7 +232,7 @@ private struct ModelCache {
                         let key = Int.random(in: 0..<100, using: &random)
                         switch Int.random(in: 0..<40, using: &random) {
                         case 0..<14: cache.set(key, for: key, cost: key)
-                        case 14..<20: cache.insert(key, for: key, cost: key, expiration: .seconds(100))
+                        case 14..<20: cache.insert(key, for: key, cost: key, expiration: .after(.seconds(100)))
                         case 20..<34:
                             if let value = cache.value(for: key), value != key { foreignValues.withLock { $0 += 1 } }
                         case 34..<38: cache.remove(for: key)

@@ -99,7 +99,7 @@ import WebImageTestSupport
     @Test func doesNotReviveExpiredValues() {
         let fixture = fixture { $0.expirationExtension = .original }
         let value = Value(1)
-        fixture.cache.set(value, for: 1, expiration: .seconds(10))
+        fixture.cache.set(value, for: 1, expiration: .after(.seconds(10)))
         fixture.ticking.advance(seconds: 6)
         _ = fixture.cache.value(for: 1)
         fixture.cache.trim(toCount: 0)

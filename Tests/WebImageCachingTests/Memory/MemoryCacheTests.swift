@@ -201,7 +201,7 @@ import WebImageCore
 @Suite(.timeLimit(.minutes(3))) struct MemoryCacheExpirationTests {
     @Test func doesNotReturnExpiredValues() {
         let fixture = MemoryCacheFixture<Int, Int>()
-        fixture.cache.set(1, for: 1, cost: 5, expiration: .seconds(10))
+        fixture.cache.set(1, for: 1, cost: 5, expiration: .after(.seconds(10)))
         fixture.cache.set(2, for: 2, expiration: .never)
         fixture.ticking.advance(seconds: 9)
         #expect(fixture.cache.value(for: 1) == 1)
@@ -214,14 +214,14 @@ import WebImageCore
 
     @Test func insertReplacesAnExpiredEntry() {
         let fixture = MemoryCacheFixture<Int, Int>()
-        fixture.cache.set(1, for: 1, expiration: .seconds(10))
+        fixture.cache.set(1, for: 1, expiration: .after(.seconds(10)))
         fixture.ticking.advance(seconds: 10)
         #expect(fixture.cache.insert(2, for: 1))
         #expect(fixture.cache.value(for: 1) == 2)
     }
 
     @Test func supportsDatesAndADefaultExpiration() {
-        let fixture = MemoryCacheFixture<Int, Int> { $0.expiration = .seconds(5) }
+        let fixture = MemoryCacheFixture<Int, Int> { $0.expiration = .after(.seconds(5)) }
         fixture.cache.set(1, for: 1)
         fixture.cache.set(2, for: 2, expiration: .date(Date(timeIntervalSince1970: 1_003)))
         fixture.cache.set(3, for: 3, expiration: .never)
@@ -233,7 +233,7 @@ import WebImageCore
 
     @Test func aUseExtendsAnExpirationByTheRule() {
         let fixture = MemoryCacheFixture<Int, Int> { $0.expirationExtension = .original }
-        fixture.cache.set(1, for: 1, expiration: .seconds(10))
+        fixture.cache.set(1, for: 1, expiration: .after(.seconds(10)))
         fixture.ticking.advance(seconds: 6)
         #expect(fixture.cache.value(for: 1) == 1)
         fixture.ticking.advance(seconds: 6)
@@ -243,8 +243,8 @@ import WebImageCore
     }
 
     @Test func removesExpiredEntriesOnRequest() {
-        let fixture = MemoryCacheFixture<Int, Int> { $0.ageLimit = 100 }
-        for key in 0..<50 { fixture.cache.set(key, for: key, cost: 1, expiration: .seconds(Double(key))) }
+        let fixture = MemoryCacheFixture<Int, Int> { $0.ageLimit = .seconds(100) }
+        for key in 0..<50 { fixture.cache.set(key, for: key, cost: 1, expiration: .after(.seconds(key))) }
         fixture.ticking.advance(seconds: 29)
         fixture.cache.removeExpired()
         #expect(fixture.cache.count == 20 && fixture.cache.totalCost == 20)
@@ -260,7 +260,7 @@ import WebImageCore
     @Test func hasNoLimitsByDefault() {
         let configuration = MemoryCache<Int, Int>.Configuration()
         #expect(configuration.costLimit == .max && configuration.countLimit == .max)
-        #expect(configuration.entryCostLimit == .max && configuration.ageLimit == .infinity)
+        #expect(configuration.entryCostLimit == .max && configuration.ageLimit == nil)
         #expect(configuration.expiration == .never && configuration.expirationExtension == .none)
         #expect(configuration.revival == nil && configuration.removesAllInBackground)
         #expect(configuration.pressureSource === MemoryPressureSource.system)
@@ -272,7 +272,7 @@ import WebImageCore
 
     @Test func keepsImagesForTwelveHoursAndFindsThoseOfViews() {
         var configuration = MemoryCache<Int, Image>.Configuration.images
-        #expect(configuration.ageLimit == 43_200)
+        #expect(configuration.ageLimit == .seconds(43_200))
         #expect(configuration.costLimit == MemoryBudget.defaultImageCost())
         #expect(configuration.findsLivingImages == nil && configuration.revival?.isUseful == ViewPresence.isAnnounced)
         configuration.findsLivingImages = true
@@ -284,7 +284,7 @@ import WebImageCore
     }
 
     @Test func doesNotReturnValuesUnusedForLongerThanTheAgeLimit() {
-        let fixture = MemoryCacheFixture<Int, Int> { $0.ageLimit = 10 }
+        let fixture = MemoryCacheFixture<Int, Int> { $0.ageLimit = .seconds(10) }
         fixture.cache.set(1, for: 1, cost: 3)
         fixture.cache.set(2, for: 2, cost: 4)
         fixture.ticking.advance(seconds: 9)
@@ -299,14 +299,14 @@ import WebImageCore
 
     @Test func aLowerAgeLimitTakesEffectImmediately() {
         let fixture = MemoryCacheFixture<Int, Int>()
-        #expect(fixture.cache.ageLimit == .infinity)
+        #expect(fixture.cache.ageLimit == nil)
         fixture.cache.set(1, for: 1)
         fixture.ticking.advance(seconds: 100)
         fixture.cache.set(2, for: 2)
-        fixture.cache.ageLimit = 50
-        #expect(fixture.cache.ageLimit == 50)
+        fixture.cache.ageLimit = .seconds(50)
+        #expect(fixture.cache.ageLimit == .seconds(50))
         #expect(fixture.cache.count == 1 && fixture.cache.contains(2))
-        fixture.cache.ageLimit = 0
+        fixture.cache.ageLimit = .zero
         fixture.cache.set(3, for: 3)
         #expect(fixture.cache.value(for: 3) == nil, "nothing stays for no time")
     }
@@ -317,10 +317,10 @@ import WebImageCore
             fixture.cache.set(key, for: key)
             fixture.ticking.advance(seconds: 10)
         }
-        fixture.cache.trim(toAge: 25)
+        fixture.cache.trim(toAge: .seconds(25))
         #expect((0..<5).filter { fixture.cache.contains($0) } == [3, 4])
         #expect(fixture.cache.statistics.evictionCounts[.trim] == 3)
-        fixture.cache.trim(toAge: 0)
+        fixture.cache.trim(toAge: .zero)
         #expect(fixture.cache.count == 0)
     }
 
@@ -351,7 +351,7 @@ import WebImageCore
         let cache = fixture.cache
         for key in 0..<4 { cache.set(key, for: key, cost: 30) }
         cache.countLimit = 2
-        cache.set(4, for: 4, expiration: .seconds(1))
+        cache.set(4, for: 4, expiration: .after(.seconds(1)))
         _ = (cache.value(for: 4), cache.value(for: 99))
         fixture.ticking.advance(seconds: 1)
         _ = cache.value(for: 4)

@@ -91,7 +91,7 @@ import WebImageTestSupport
         let fixture = MemoryCacheFixture<Int, Int>()
         fixture.cache.set(1, for: 1)
         #expect(fixture.threadStarts.withLock { $0 } == 0, "nothing expires, and pressure is not observed")
-        fixture.cache.set(2, for: 2, expiration: .seconds(100))
+        fixture.cache.set(2, for: 2, expiration: .after(.seconds(100)))
         #expect(fixture.threadStarts.withLock { $0 } == 1)
         fixture.cache.removeAll()
         #expect(fixture.maintenance.turn(), "it lingers")
@@ -100,12 +100,12 @@ import WebImageTestSupport
         #expect(!fixture.maintenance.turn())
         #expect(!fixture.maintenance.isRunning)
         #expect(fixture.sensors.state.withLock { $0.closeCount } == 1)
-        fixture.cache.set(2, for: 2, expiration: .seconds(100))
+        fixture.cache.set(2, for: 2, expiration: .after(.seconds(100)))
         #expect(fixture.threadStarts.withLock { $0 } == 2)
     }
 
     @Test func anIdleThreadIsReused() {
-        let fixture = MemoryCacheFixture<Int, Int> { $0.ageLimit = 50 }
+        let fixture = MemoryCacheFixture<Int, Int> { $0.ageLimit = .seconds(50) }
         fixture.cache.set(1, for: 1)
         fixture.cache.removeAll()
         #expect(fixture.maintenance.turn())
@@ -115,9 +115,9 @@ import WebImageTestSupport
     }
 
     @Test func sweepsWhenTheFirstEntryExpires() throws {
-        let fixture = MemoryCacheFixture<Int, Int> { $0.ageLimit = 50 }
+        let fixture = MemoryCacheFixture<Int, Int> { $0.ageLimit = .seconds(50) }
         fixture.cache.set(1, for: 1)
-        fixture.cache.set(2, for: 2, expiration: .seconds(20))
+        fixture.cache.set(2, for: 2, expiration: .after(.seconds(20)))
         _ = fixture.maintenance.turn()
         let wait = try #require(fixture.sensors.state.withLock { $0.waits.last })
         let seconds = Double(try #require(wait.nanoseconds)) / 1e9
@@ -134,13 +134,13 @@ import WebImageTestSupport
 
     @Test func sweepsNoMoreOftenThanEveryFiveSeconds() {
         let fixture = MemoryCacheFixture<Int, Int>()
-        for key in 0..<20 { fixture.cache.set(key, for: key, expiration: .seconds(10 + Double(key) / 10)) }
+        for key in 0..<20 { fixture.cache.set(key, for: key, expiration: .after(.seconds(10 + Double(key) / 10))) }
         fixture.ticking.advance(seconds: 10.05)
         _ = fixture.maintenance.turn()
         #expect(fixture.cache.count == 19)
         fixture.ticking.advance(seconds: 1.5)
         // An entry with a shorter lifetime does not cause an earlier sweep either.
-        fixture.cache.set(99, for: 99, expiration: .seconds(0.1))
+        fixture.cache.set(99, for: 99, expiration: .after(.milliseconds(100)))
         _ = fixture.maintenance.turn()
         #expect(fixture.cache.count == 20)
         fixture.ticking.advance(seconds: 3.5)
@@ -150,11 +150,11 @@ import WebImageTestSupport
 
     @Test func wakesForAnEarlierDeadline() {
         let fixture = MemoryCacheFixture<Int, Int>()
-        fixture.cache.set(1, for: 1, expiration: .seconds(100))
+        fixture.cache.set(1, for: 1, expiration: .after(.seconds(100)))
         fixture.sensors.state.withLock { [cache = fixture.cache] state in
             state.duringWait = {
-                cache.set(2, for: 2, expiration: .seconds(200))
-                cache.set(3, for: 3, expiration: .seconds(10))
+                cache.set(2, for: 2, expiration: .after(.seconds(200)))
+                cache.set(3, for: 3, expiration: .after(.seconds(10)))
             }
         }
         _ = fixture.maintenance.turn()

@@ -274,8 +274,8 @@ import WebImageTestSupport
     }
 
     /// The age is since the last use; the originals stay.
-    @Test(arguments: [(nil as Double?, 1), (3600, 1), (0, 2)])
-    func pixelsThatAreTooOldAreMadeAgain(ageLimit: Double?, decodeCount: Int) async throws {
+    @Test(arguments: [(nil, 1), (.seconds(3600), 1), (.zero, 2)] as [(Duration?, Int)])
+    func pixelsThatAreTooOldAreMadeAgain(ageLimit: Duration?, decodeCount: Int) async throws {
         let codecs = CodecRegistry()
         codecs.register(decoder)
         var caching = ImageCache.Configuration()

@@ -141,13 +141,13 @@ extension OptionParser {
         return .seconds(seconds)
     }
 
-    /// Parses a number of days; returns seconds.
-    func days(_ option: Option) throws(ArgumentError) -> Double? {
+    /// Parses a number of days.
+    func days(_ option: Option) throws(ArgumentError) -> Duration? {
         guard let text = option.value else { return nil }
         guard let days = Double(text), (0...100_000).contains(days) else {
             throw error("--\(option.name) takes a number of days, such as 0.5 or 30, not '\(text)'")
         }
-        return days * 86_400
+        return .seconds(days * 86_400)
     }
 
     /// Parses fields in the form `Name: value`. If names are equal, ignoring case (RFC 9110, 5.1), the last one is

@@ -25,8 +25,8 @@ struct CacheCommand: Command {
         /// In bytes.
         var size: Int64?
         var count: Int?
-        /// Since the last use, in seconds.
-        var age: Double?
+        /// Since the last use.
+        var age: Duration?
     }
 
     let action: Action

@@ -8,7 +8,7 @@ extension DiskCache {
     /// ```swift
     /// var configuration = DiskCache.Configuration(directory: folder)
     /// configuration.sizeLimit = 500 << 20
-    /// configuration.ageLimit = 7 * 86_400
+    /// configuration.ageLimit = .seconds(7 * 86_400)
     /// let cache = DiskCache(configuration: configuration)
     /// ```
     public struct Configuration: Sendable {
@@ -23,11 +23,11 @@ extension DiskCache {
         /// The maximum number of entries; when a store exceeds it, entries are removed in ``evictionOrder`` until 90 %
         /// of it are left. `nil`, the default, is no limit.
         public var countLimit: Int?
-        /// How long after its last access an entry is kept, in seconds; 30 days by default. With another
+        /// How long after its last access an entry is kept; 30 days by default, `nil` for no limit. With another
         /// ``evictionOrder``, the time of that order counts. Look-ups never return older entries; their space is freed
         /// within a minute, or with the next store. A time in the future, from before the clock was set back, counts as
         /// now.
-        public var ageLimit: Double = 30 * 86_400
+        public var ageLimit: Duration? = .seconds(30 * 86_400)
         /// The free space, in bytes, that the cache leaves on the file system; 256 MiB by default. Below it, entries
         /// are removed in ``evictionOrder``; if that is not enough, nothing is stored.
         public var freeSpaceFloor: Int64 = 256 << 20
@@ -111,7 +111,7 @@ extension DiskCache {
     /// What is stored with the bytes.
     ///
     /// ```swift
-    /// let attributes = DiskCache.Attributes(expiration: .seconds(3600), extendedData: Data("draft".utf8))
+    /// let attributes = DiskCache.Attributes(expiration: .after(.seconds(3600)), extendedData: Data("draft".utf8))
     /// cache.disk?.store(data, for: "report", attributes: attributes)
     /// ```
     public struct Attributes: Sendable, Hashable {

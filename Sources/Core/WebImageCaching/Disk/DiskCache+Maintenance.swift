@@ -3,16 +3,16 @@ public import FoundationEssentials
 
 extension DiskCache {
     /// Removes entries in ``Configuration/evictionOrder`` until the values have at most `size` bytes, at most `count`
-    /// entries are left, and none is older than `age` seconds, by the time that ``Configuration/evictionOrder`` names.
+    /// entries are left, and none is older than `age`, by the time that ``Configuration/evictionOrder`` names.
     /// By default, nothing is limited.
     ///
     /// Also removes expired entries and files that a killed process left behind, and returns the space to the file
     /// system.
-    public func trim(toSize size: Int64 = .max, toCount count: Int = .max, toAge age: Double = .infinity) async {
-        let microseconds = age == .infinity ? .max : DiskWriter.microseconds(ofAge: age)
+    public func trim(toSize size: Int64 = .max, toCount count: Int = .max, toAge age: Duration? = nil) async {
         await afterWriting {
             $0.trim(
-                to: DiskWriter.TrimTarget(size: max(0, size), count: Int64(max(0, count)), age: microseconds))
+                to: DiskWriter.TrimTarget(
+                    size: max(0, size), count: Int64(max(0, count)), age: age?.clampedMicroseconds ?? .max))
         }
     }
 

@@ -42,6 +42,7 @@ public final class DiskCache: Sendable {
     let now: @Sendable () -> Int64
     /// In microseconds.
     private let ageLimit: Int64
+    private let expirationExtension: DeadlineExtension
     private let upkeepInterval: Double
 
     private struct State {
@@ -82,6 +83,7 @@ public final class DiskCache: Sendable {
         queue = Self.readingQueue
         serialQueue = SerialQueue(queue: Self.writingQueue)
         ageLimit = DiskWriter.microseconds(ofAge: configuration.ageLimit)
+        expirationExtension = DeadlineExtension(configuration.expirationExtension)
         self.upkeepInterval = upkeepInterval
         let directory = DiskDirectory(
             path: configuration.directory.path, allowsForeignOwner: configuration.allowsForeignDirectory)
@@ -264,16 +266,15 @@ public final class DiskCache: Sendable {
     }
 
     private func noteUse(of key: String, deadline: ExpirationDeadline, now: Int64) {
-        let rule = configuration.expirationExtension
         let isFull = state.withLock {
-            $0.staging.noteAccess(to: key, deadline: deadline, extendingBy: rule, now: now)
+            $0.staging.noteAccess(to: key, deadline: deadline, extendingBy: expirationExtension, now: now)
         }
         if isFull { drain() }
     }
 
     private func noteUse(of record: DiskReader.Record, staged: DiskAttachments?, now: Int64) {
         var deadline = staged?.deadline ?? record.row.deadline
-        let expires = deadline.extend(by: configuration.expirationExtension, at: now) ? deadline.time : nil
+        let expires = deadline.extend(by: expirationExtension, at: now) ? deadline.time : nil
         let isFull = state.withLock { $0.staging.noteAccess(to: record.number, expires: expires, now: now) }
         if isFull { drain() }
     }

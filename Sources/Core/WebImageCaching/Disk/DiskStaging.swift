@@ -184,7 +184,7 @@ struct DiskStaging {
     ///
     /// - Returns: whether enough accesses are noted to write them.
     mutating func noteAccess(
-        to key: String, deadline: ExpirationDeadline = .never, extendingBy rule: ExpirationExtension, now: Int64
+        to key: String, deadline: ExpirationDeadline = .never, extendingBy rule: DeadlineExtension, now: Int64
     ) -> Bool {
         accesses.countHit()
         let time = nextTime(now)

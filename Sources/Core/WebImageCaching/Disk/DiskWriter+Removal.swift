@@ -109,10 +109,9 @@ extension DiskWriter {
         if missingByteCount(adding: byteCount) > 0 { throw .system(errno: ENOSPC) }
     }
 
-    /// Converts an age to microseconds: a negative age counts as 0, NaN as no limit.
-    static func microseconds(ofAge seconds: Double) -> Int64 {
-        let longest = 1e12
-        return Int64((seconds.isNaN ? longest : min(max(seconds, 0), longest)) * Double(second))
+    /// Converts an age to microseconds: a negative age counts as 0, `nil` is no limit.
+    static func microseconds(ofAge age: Duration?) -> Int64 {
+        (age ?? .seconds(Int64.max)).clampedMicroseconds
     }
 
     /// Deletes entries that are too old, then, in the cache's order, as many as necessary. Both use the same time, so

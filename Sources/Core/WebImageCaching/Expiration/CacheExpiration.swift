@@ -5,13 +5,13 @@ public import FoundationEssentials
 ///
 /// ```swift
 /// var configuration = DiskCache.Configuration()
-/// configuration.expiration = .seconds(3 * 86_400)
+/// configuration.expiration = .after(.seconds(3 * 86_400))
 /// ```
 public enum CacheExpiration: Sendable, Hashable {
     /// Never expires. The cache's limits still apply.
     case never
-    /// Expires a number of seconds after it was stored; immediately if the number is NaN, 0 or less.
-    case seconds(Double)
+    /// Expires this long after it was stored; immediately if the duration is 0 or less.
+    case after(Duration)
     /// Expires at this date; immediately if the date has passed.
     case date(Date)
 
@@ -23,18 +23,45 @@ public enum CacheExpiration: Sendable, Hashable {
 ///
 /// ```swift
 /// var configuration = DiskCache.Configuration()
-/// configuration.expiration = .seconds(86_400)
+/// configuration.expiration = .after(.seconds(86_400))
 /// configuration.expirationExtension = .original  // each use starts the day again
 /// ```
 ///
-/// It applies only to entries that expire after a number of seconds, not to a ``CacheExpiration/date(_:)``.
+/// It applies only to entries that expire ``CacheExpiration/after(_:)`` a duration, not to a ``CacheExpiration/date(_:)``.
 public enum ExpirationExtension: Sendable, Hashable {
     /// No effect.
     case none
     /// The entry's lifetime starts again.
     case original
-    /// The entry lives for at least this many seconds after the use.
-    case seconds(Double)
+    /// The entry lives for at least this long after the use.
+    case atLeast(Duration)
+}
+
+/// An ``ExpirationExtension`` in the unit of deadlines.
+@usableFromInline
+enum DeadlineExtension: Sendable {
+    case none
+    case original
+    /// In microseconds.
+    case atLeast(Int64)
+
+    init(_ rule: ExpirationExtension) {
+        switch rule {
+        case .none: self = .none
+        case .original: self = .original
+        case .atLeast(let duration): self = .atLeast(duration.clampedMicroseconds)
+        }
+    }
+}
+
+extension Duration {
+    /// Whole microseconds, from 0 to those of about 30,000 years, so that sums do not overflow.
+    var clampedMicroseconds: Int64 {
+        guard self > .zero else { return 0 }
+        let (seconds, attoseconds) = components
+        let longest: Int64 = 1_000_000_000_000
+        return seconds < longest ? seconds * 1_000_000 + attoseconds / 1_000_000_000_000 : longest * 1_000_000
+    }
 }
 
 /// An expiration in its stored form: two numbers on the cache's clock.
@@ -64,8 +91,8 @@ struct ExpirationDeadline: Sendable, Hashable {
         switch expiration {
         case .never:
             self = .never
-        case .seconds(let seconds):
-            let lifetime = Self.microseconds(seconds)
+        case .after(let duration):
+            let lifetime = duration.clampedMicroseconds
             self.init(time: Self.sum(now, lifetime), lifetime: lifetime)
         case .date(let end):
             let remaining = Self.microseconds(end.timeIntervalSince1970 - Double(date) / 1_000_000)
@@ -78,13 +105,13 @@ struct ExpirationDeadline: Sendable, Hashable {
 
     /// Extends the expiration for a use at `now`; returns `false` if that changes nothing.
     @usableFromInline
-    mutating func extend(by rule: ExpirationExtension, at now: Int64) -> Bool {
+    mutating func extend(by rule: DeadlineExtension, at now: Int64) -> Bool {
         guard let lifetime, !isNever else { return false }
         let extended =
             switch rule {
             case .none: time
             case .original: Self.sum(now, lifetime)
-            case .seconds(let seconds): Self.sum(now, Self.microseconds(seconds))
+            case .atLeast(let microseconds): Self.sum(now, microseconds)
             }
         guard extended > time else { return false }
         time = extended

@@ -117,9 +117,8 @@ public final class ImageCache: ImageCaching {
         /// again (``WebImageRequest/keepsPixels``), and reads them without decoding. They are valid as long as the
         /// original's bytes are stored unchanged. `nil`, the default, is the disk cache's limit, at most 1 GiB.
         public var pixelByteLimit: Int64?
-        /// How long after its last use such an image is kept, in seconds; `nil`, the default, is the disk cache's
-        /// limit.
-        public var pixelAgeLimit: Double?
+        /// How long after its last use such an image is kept; `nil`, the default, is the disk cache's limit.
+        public var pixelAgeLimit: Duration?
         /// Called with the errors of bytes that could not be decoded and images that could not be encoded, on a thread
         /// of the library or of the caller; the disk cache's handler by default.
         package var onFailure: (@Sendable (WebImageError) -> Void)?

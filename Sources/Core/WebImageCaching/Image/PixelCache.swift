@@ -90,7 +90,7 @@ final class PixelCache: Sendable {
     /// Returns `nil` if the limit is 0.
     ///
     /// - Parameter originals: has the original bytes.
-    init?(originals: DiskCache, byteLimit: Int64?, ageLimit: Double?) {
+    init?(originals: DiskCache, byteLimit: Int64?, ageLimit: Duration?) {
         guard byteLimit != 0 else { return nil }
         var configuration = originals.configuration.forPixels
         if let byteLimit { configuration.sizeLimit = byteLimit }

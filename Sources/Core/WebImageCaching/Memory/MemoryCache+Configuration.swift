@@ -17,8 +17,8 @@ extension MemoryCache {
         public var countLimit: Int
         /// The maximum cost of one entry; more expensive values are not stored. No limit by default.
         public var entryCostLimit = Int.max
-        /// How long an entry is kept without being used, in seconds. No limit by default.
-        public var ageLimit = Double.infinity
+        /// How long an entry is kept without being used; `nil`, the default, is no limit.
+        public var ageLimit: Duration?
         /// When entries expire that are stored without an expiration. Never by default.
         public var expiration = CacheExpiration.never
         /// The effect of a use on the expiration of an entry. None by default.
@@ -53,8 +53,8 @@ extension MemoryCache {
 }
 
 extension MemoryCache.Configuration where Value == Image {
-    /// How long decoded images are kept without being used: 12 hours, in seconds.
-    package static var defaultImageAge: Double { 12 * 3_600 }
+    /// How long decoded images are kept without being used: 12 hours.
+    package static var defaultImageAge: Duration { .seconds(12 * 3_600) }
 
     /// Whether evicted images are found again while they are alive elsewhere, such as on screen. They are not kept
     /// alive. Animated images, and those with ``Image/extendedData``, are not found.

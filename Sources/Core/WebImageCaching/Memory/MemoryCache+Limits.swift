@@ -34,27 +34,26 @@ extension MemoryCache {
         }
     }
 
-    /// How long an entry is kept without being used, in seconds; infinite for no limit. A lower limit takes effect
-    /// immediately.
-    public var ageLimit: Double {
+    /// How long an entry is kept without being used; `nil` for no limit. A lower limit takes effect immediately.
+    public var ageLimit: Duration? {
         get {
             let limit = table.withLock { $0.limits.age }
-            return limit == .max ? .infinity : Double(limit) / 1e9
+            return limit == .max ? nil : .nanoseconds(limit)
         }
         set {
             table.withLock { $0.limits.age = Int64(nanosecondsIn: newValue) }
-            trim(toAge: newValue, because: .age)
+            evictOld()
             keepUp()
         }
     }
 
     /// Removes expired entries, and then the least recently used ones until the rest cost no more than `cost`, are no
-    /// more than `count`, and were all used in the last `age` seconds. By default, nothing is limited.
+    /// more than `count`, and were all used within `age`. By default, nothing is limited.
     ///
     /// Up to 1,024 of these are removed in this call, in a millisecond or two. If there are more, a thread of the library
     /// removes the rest in steps, in the same order, and ``count`` falls meanwhile. Entries that are stored or used after
     /// the call are not removed. To have a limit hold at once, set ``costLimit`` or ``countLimit``.
-    public func trim(toCost cost: Int = .max, toCount count: Int = .max, toAge age: Double = .infinity) {
+    public func trim(toCost cost: Int = .max, toCount count: Int = .max, toAge age: Duration? = nil) {
         removeExpired()
         let (now, ageLimit) = (clock.now(), Int64(nanosecondsIn: age))
         var goal = EvictionGoal(cost: max(0, cost), count: max(0, count), cause: .trim)
@@ -78,7 +77,7 @@ extension MemoryCache {
         let now = clock.now()
         let expired = update { $0.evictExpired(at: now) }
         release(consume expired)
-        trim(toAge: ageLimit, because: .age)
+        evictOld()
     }
 
     /// Removes all values if ``Configuration/removesAllInBackground`` is `true`. Call it when the app's last window is
@@ -87,9 +86,9 @@ extension MemoryCache {
         if removesAllInBackground { evictCurrentEntries(because: .background) }
     }
 
-    private func trim(toAge age: Double, because cause: EvictionCause) {
-        let limit = Int64(nanosecondsIn: age)
-        if limit != .max { evict(downTo: EvictionGoal(time: clock.now() &- limit, cause: cause)) }
+    private func evictOld() {
+        let limit = table.withLock { $0.limits.age }
+        if limit != .max { evict(downTo: EvictionGoal(time: clock.now() &- limit, cause: .age)) }
     }
 
     /// Entries stored meanwhile by other threads stay, since this might otherwise never end.

@@ -46,7 +46,8 @@ public final class MemoryCache<Key: Hashable & Sendable, Value: Sendable>: Senda
         let limits = MemoryLimits(
             cost: configuration.costLimit, count: configuration.countLimit, entryCost: configuration.entryCostLimit,
             age: Int64(nanosecondsIn: configuration.ageLimit))
-        table = Lock(Table(limits: limits, expirationExtension: configuration.expirationExtension))
+        let expirationExtension = DeadlineExtension(configuration.expirationExtension)
+        table = Lock(Table(limits: limits, expirationExtension: expirationExtension))
         self.clock = clock
         configuredRevival = configuration.revival
         expiration = configuration.expiration

@@ -1,4 +1,5 @@
 internal import Glibc
+internal import WebImageCore
 
 /// The clock of a ``MemoryCache``.
 ///
@@ -39,8 +40,12 @@ struct MemoryClock: Sendable {
 }
 
 extension Int64 {
-    /// Converts a limit in seconds to nanoseconds: `.max` for more than about 290 years or NaN, 0 for a negative limit.
-    init(nanosecondsIn seconds: Double) {
-        self = seconds < 9e9 ? Int64(Swift.max(seconds, 0) * 1e9) : .max
+    /// Converts a limit to nanoseconds: `.max` for more than about 285 years or `nil`, 0 for a negative limit.
+    init(nanosecondsIn limit: Duration?) {
+        guard let limit, limit < .seconds(9_000_000_000) else {
+            self = .max
+            return
+        }
+        self = Swift.max(limit.nanoseconds, 0)
     }
 }

@@ -67,7 +67,7 @@ struct MemoryTable<Key: Hashable & Sendable, Value: Sendable>: Sendable {
     @usableFromInline var count = 0
     @usableFromInline var totalCost = 0
     @usableFromInline var limits: MemoryLimits
-    @usableFromInline let expirationExtension: ExpirationExtension
+    @usableFromInline let expirationExtension: DeadlineExtension
     /// No deadline passes before this time, in microseconds; the first one may be later.
     @usableFromInline var earliestDeadline = Int64.max
     @usableFromInline var freePositions: [Int32] = []
@@ -77,7 +77,7 @@ struct MemoryTable<Key: Hashable & Sendable, Value: Sendable>: Sendable {
 
     @inlinable static var minimumSweepCount: Int { 64 }
 
-    init(limits: MemoryLimits, expirationExtension: ExpirationExtension) {
+    init(limits: MemoryLimits, expirationExtension: DeadlineExtension) {
         self.limits = limits
         self.expirationExtension = expirationExtension
     }
