@@ -34,11 +34,13 @@ final class TraceTimelineTests: XCTestCase {
         metrics.exchanges = exchanges
         metrics.totalDuration = .seconds(total)
         let trace = LoadTrace(entries: [
-            LoadTrace.Entry(stage: .disk, start: 0, duration: 0.001, message: "nothing is stored"),
-            LoadTrace.Entry(stage: .policy, start: 0.001, message: "http: loading: nothing is stored"),
-            LoadTrace.Entry(stage: .transfer, start: 0.002, duration: total, message: "status 200"),
+            LoadTrace.Entry(stage: .disk, start: .zero, duration: .milliseconds(1), message: "nothing is stored"),
+            LoadTrace.Entry(stage: .policy, start: .milliseconds(1), message: "http: loading: nothing is stored"),
+            LoadTrace.Entry(
+                stage: .transfer, start: .milliseconds(2), duration: .seconds(total), message: "status 200"),
         ])
-        return TraceTimeline(trace, transfers: [LoadTransfer(start: 0.002, duration: total, metrics: metrics)])
+        let transfer = LoadTransfer(start: .milliseconds(2), duration: .seconds(total), metrics: metrics)
+        return TraceTimeline(trace, transfers: [transfer])
     }
 
     func testATransferHasItsPhases() throws {
@@ -77,8 +79,10 @@ final class TraceTimelineTests: XCTestCase {
 
     func testJoinedWorkStartsBeforeZero() {
         let trace = LoadTrace(entries: [
-            LoadTrace.Entry(stage: .transfer, start: -0.2, duration: 0.5, message: "status 200"),
-            LoadTrace.Entry(stage: .decode, start: 0.3, duration: 0.1, message: "1×1 png"),
+            LoadTrace.Entry(
+                stage: .transfer, start: .seconds(-0.2), duration: .milliseconds(500), message: "status 200"),
+            LoadTrace.Entry(
+                stage: .decode, start: .milliseconds(300), duration: .milliseconds(100), message: "1×1 png"),
         ])
         let timeline = TraceTimeline(trace)
         XCTAssertTrue(timeline.hasJoined)
@@ -90,7 +94,7 @@ final class TraceTimelineTests: XCTestCase {
         for (end, count, expected) in [
             (0.0123, 5, [0, 0.005, 0.01]), (0.1, 2, [0, 0.05, 0.1]), (7.0, 4, [0, 2, 4, 6]), (0.0, 3, [0]),
         ] {
-            let entry = LoadTrace.Entry(stage: .decode, start: 0, duration: end, message: "")
+            let entry = LoadTrace.Entry(stage: .decode, start: .zero, duration: .seconds(end), message: "")
             let ticks = TraceTimeline(LoadTrace(entries: [entry])).ticks(atMost: count)
             if end == 0 {
                 XCTAssertLessThanOrEqual(ticks.count, count + 1)

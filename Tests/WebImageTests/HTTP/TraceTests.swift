@@ -23,7 +23,7 @@ import WebImageTestSupport
         let trace = try await load { try $0.answer(SolidPicture(1), "Cache-Control: max-age=60\nETag: \"1\"") }
         #expect(trace.entries.map(\.stage) == [.disk, .policy, .transfer, .decode, .store])
         #expect(trace.entries[1].message == "http: loading: nothing is stored")
-        #expect(trace.entries.allSatisfy { $0.duration >= 0 })
+        #expect(trace.entries.allSatisfy { $0.duration >= .zero })
         #expect(zip(trace.entries, trace.entries.dropFirst()).allSatisfy { $0.start <= $1.start })
     }
 
@@ -63,7 +63,9 @@ import WebImageTestSupport
     }
 
     @Test func writesOneLinePerEntry() {
-        let trace = LoadTrace(entries: [LoadTrace.Entry(stage: .disk, start: 0.0123, duration: 0.5, message: "m")])
+        let trace = LoadTrace(entries: [
+            LoadTrace.Entry(stage: .disk, start: .microseconds(12_300), duration: .milliseconds(500), message: "m")
+        ])
         #expect(trace.description == "12.3 ms  +500.0 ms  disk: m")
     }
 }

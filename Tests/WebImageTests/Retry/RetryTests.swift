@@ -50,7 +50,7 @@ import WebImageTestSupport
                 "attempt 3 after a wait of 3.00 s, as the server requested (Retry-After); attempt 2: \(errors[1])",
                 "attempt 4 at \(other.absoluteString); attempt 3: \(errors[2])",
             ])
-        #expect(retries.allSatisfy { $0.duration >= 0 })
+        #expect(retries.allSatisfy { $0.duration >= .zero })
     }
 
     @Test func anAttemptHasItsDuration() async throws {

@@ -56,8 +56,8 @@ struct TraceTimeline: Equatable, Sendable {
                 entry.stage == .transfer && $0.start == entry.start && $0.duration == entry.duration
             }
             let bar = Bar(
-                kind: .stage(entry.stage), title: entry.stage.title, start: entry.start, duration: entry.duration,
-                fact: entry.sentence)
+                kind: .stage(entry.stage), title: entry.stage.title, start: entry.start / .seconds(1),
+                duration: entry.duration / .seconds(1), fact: entry.sentence)
             return [bar] + (transfer.map(Self.parts) ?? [])
         }
         start = min(0, bars.map(\.start).min() ?? 0)
@@ -72,7 +72,7 @@ struct TraceTimeline: Equatable, Sendable {
     private static func parts(of transfer: LoadTransfer) -> [Bar] {
         let metrics = transfer.metrics
         // The metrics are those of the last attempt.
-        let origin = transfer.start + transfer.duration - metrics.totalDuration.inExactSeconds
+        let origin = (transfer.start + transfer.duration - metrics.totalDuration) / .seconds(1)
         var (bars, end): ([Bar], Double) = ([], origin)
         for (index, exchange) in metrics.exchanges.enumerated() {
             let start = max(end, origin + exchange.startDuration.inExactSeconds)

@@ -50,7 +50,7 @@ struct LoadRecord: Sendable {
         (url, date) = (operation.request.url, Date())
         (policy, cacheKey) = (operation.request.cachePolicy, operation.cacheKey)
         (reader, attempts) = (operation.traceReader, operation.attempts)
-        start = date - operation.elapsedSeconds
+        start = date - operation.elapsed / .seconds(1)
         switch result {
         case .success(let response):
             (source, error) = (LoadSource(response.origin, of: operation.request.url), nil)
@@ -75,7 +75,7 @@ struct LoadRecord: Sendable {
 
     /// The time in seconds that was spent in a stage.
     func duration(of stage: LoadTrace.Stage) -> Double {
-        reader.duration(of: stage)
+        reader.duration(of: stage) / .seconds(1)
     }
 }
 

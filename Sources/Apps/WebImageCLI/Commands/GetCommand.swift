@@ -217,8 +217,8 @@ struct LoadReport: Sendable {
 extension LoadTrace.Entry {
     fileprivate var json: JSON {
         [
-            "stage": .string(stage.rawValue), "start": .decimal(start * 1000), "duration": .decimal(duration * 1000),
-            "message": .string(message),
+            "stage": .string(stage.rawValue), "start": .decimal(start.milliseconds),
+            "duration": .decimal(duration.milliseconds), "message": .string(message),
         ]
     }
 }

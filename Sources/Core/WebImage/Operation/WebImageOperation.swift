@@ -29,8 +29,8 @@ public final class WebImageOperation: Sendable {
     /// Reads the trace without this operation, which holds its result.
     package var traceReader: LoadTraceReader { LoadTraceReader(recorder: recorder, start: start) }
 
-    /// The time since the start, in seconds.
-    public var elapsedSeconds: Double { (BootTime.now - start).inExactSeconds }
+    /// The time since the start.
+    public var elapsed: Duration { BootTime.now - start }
 
     let recorder = TraceRecorder()
     private let start = BootTime.now

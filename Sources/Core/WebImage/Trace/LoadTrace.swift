@@ -38,16 +38,15 @@ public struct LoadTrace: Sendable, Hashable {
     public struct Entry: Sendable, Hashable {
         /// The stage.
         public var stage: Stage
-        /// When it started, in seconds from the start of the request; negative for shared work that was already in
-        /// progress.
-        public var start: Double
-        /// How long it took, in seconds; 0 if that is not measured.
-        public var duration: Double
+        /// When it started, from the start of the request; negative for shared work that was already in progress.
+        public var start: Duration
+        /// How long it took; 0 if that is not measured.
+        public var duration: Duration
         /// What happened, as a text for people. It may change between versions.
         public var message: String
 
-        /// Creates an entry; times are in seconds.
-        public init(stage: Stage, start: Double, duration: Double = 0, message: String) {
+        /// Creates an entry.
+        public init(stage: Stage, start: Duration, duration: Duration = .zero, message: String) {
             self.stage = stage
             self.start = start
             self.duration = duration
@@ -63,8 +62,8 @@ extension LoadTrace.Entry: CustomStringConvertible {
     }
 
     /// With one decimal place.
-    private static func milliseconds(_ seconds: Double) -> String {
-        let tenths = Int((seconds * 10_000).rounded())
+    private static func milliseconds(_ duration: Duration) -> String {
+        let tenths = Int((duration / .microseconds(100)).rounded())
         return "\(tenths < 0 ? "-" : "")\(abs(tenths) / 10).\(abs(tenths) % 10)"
     }
 }
@@ -89,17 +88,17 @@ package struct LoadTraceReader: Sendable {
     /// The transfers so far, in order of their start.
     package var transfers: [LoadTransfer] { recorder.transfers(from: start) }
 
-    /// Returns the seconds that were spent in a stage so far.
-    package func duration(of stage: LoadTrace.Stage) -> Double { recorder.duration(of: stage) }
+    /// Returns the time that was spent in a stage so far.
+    package func duration(of stage: LoadTrace.Stage) -> Duration { recorder.duration(of: stage) }
 }
 
 /// A transfer in a trace.
 package struct LoadTransfer: Sendable {
-    /// When it started and how long it took, in seconds; like those of its ``LoadTrace/Entry``.
-    package var start, duration: Double
+    /// When it started and how long it took; like those of its ``LoadTrace/Entry``.
+    package var start, duration: Duration
     package var metrics: LoaderMetrics
 
-    package init(start: Double, duration: Double, metrics: LoaderMetrics) {
+    package init(start: Duration, duration: Duration, metrics: LoaderMetrics) {
         self.start = start
         self.duration = duration
         self.metrics = metrics
@@ -172,8 +171,8 @@ final class TraceRecorder: Sendable {
     func trace(from start: BootTime) -> LoadTrace {
         let entries = allNotes.sorted { $0.start < $1.start }.map { note in
             LoadTrace.Entry(
-                stage: note.stage, start: (note.start - start).inExactSeconds,
-                duration: (note.end - note.start).inExactSeconds, message: note.fact.description)
+                stage: note.stage, start: note.start - start, duration: note.end - note.start,
+                message: note.fact.description)
         }
         return LoadTrace(entries: entries)
     }
@@ -181,16 +180,12 @@ final class TraceRecorder: Sendable {
     func transfers(from start: BootTime) -> [LoadTransfer] {
         allNotes.sorted { $0.start < $1.start }.compactMap { note in
             guard case .answered(let answer) = note.fact, let metrics = answer.metrics else { return nil }
-            return LoadTransfer(
-                start: (note.start - start).inExactSeconds,
-                duration: (note.end - note.start).inExactSeconds, metrics: metrics)
+            return LoadTransfer(start: note.start - start, duration: note.end - note.start, metrics: metrics)
         }
     }
 
-    func duration(of stage: LoadTrace.Stage) -> Double {
-        allNotes.reduce(0) { sum, note in
-            sum + (note.stage == stage ? (note.end - note.start).inExactSeconds : 0)
-        }
+    func duration(of stage: LoadTrace.Stage) -> Duration {
+        allNotes.reduce(.zero) { sum, note in sum + (note.stage == stage ? note.end - note.start : .zero) }
     }
 
     private var allNotes: [Note] {
