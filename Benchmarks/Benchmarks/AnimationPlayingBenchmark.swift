@@ -65,7 +65,7 @@ extension BenchmarkGroup {
             let image = sharing ? shared : try AnimatedImage(data: sample.data)
             let player = AnimationPlayer(
                 image,
-                configuration: .init(rate: (image.source.frames[0].duration * 30), loopCount: 0),
+                configuration: .init(rate: image.source.frames[0].duration / .seconds(1) * 30, loopCount: 0),
                 clock: clock, pools: sharing ? pools[0] : pools[number])
             player.onEvent = { if case .frame = $0 { shown.withLock { $0 += 1 } } }
             return player

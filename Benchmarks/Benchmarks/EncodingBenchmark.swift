@@ -62,7 +62,7 @@ extension BenchmarkGroup {
                     for byte in start..<start + 160 { output[byte] = byte % 4 == 3 ? 255 : UInt8(index * 8) }
                 }
             }
-            animation.append(Image(pixels: frame.freeze(isOpaque: true)), duration: 0.04)
+            animation.append(Image(pixels: frame.freeze(isOpaque: true)), duration: .milliseconds(40))
         }
         // Decoding belongs to neither.
         return try CodecRegistry.shared.decode(CodecRegistry.shared.encode(animation, as: .png))

@@ -47,7 +47,7 @@ import WebImageGTK
                     bytes.storeBytes(of: value, toByteOffset: pixel * 4, as: SIMD4<UInt8>.self)
                 }
             }
-            animation.append(Image(pixels: pixels.freeze(isOpaque: true)), duration: duration)
+            animation.append(Image(pixels: pixels.freeze(isOpaque: true)), duration: .seconds(duration))
         }
         try CodecRegistry.shared.encode(animation, as: .gif).write(to: URL(filePath: path))
     }

@@ -158,7 +158,7 @@ struct TestAnimation: AnimationSource {
         self.identity = identity
         self.loopCount = loopCount
         self.isComplete = isComplete
-        frames = swatches.map { _ in AnimationFrame(duration: frameDuration, isKeyframe: true) }
+        frames = swatches.map { _ in AnimationFrame(duration: .seconds(frameDuration), isKeyframe: true) }
     }
 
     /// How many frames have been decoded.

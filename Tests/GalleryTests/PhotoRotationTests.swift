@@ -176,7 +176,7 @@ final class PhotoRotationTests: XCTestCase {
         pixels.withUnsafeMutableBytes { _ = $0.initializeMemory(as: UInt8.self, repeating: 3) }
         let transparent = Image(pixels: pixels.freeze(isOpaque: false))
         var animation = EncodableAnimation()
-        for _ in 0..<2 { animation.append(image, duration: 0.1) }
+        for _ in 0..<2 { animation.append(image, duration: .milliseconds(100)) }
         let files = [
             "WebP": try Self.registry.encode(image, as: .webp), "GIF": try Self.registry.encode(image, as: .gif),
             "Animations": try Self.registry.encode(animation, as: .png),

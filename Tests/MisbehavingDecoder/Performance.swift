@@ -108,7 +108,7 @@ final class Performance {
     /// What a decoder would reply.
     static func fine(_ content: DecoderRequest) -> DecoderReply {
         let image = layout(size)
-        let frame = AnimationFrame(duration: 0.1, isKeyframe: true)
+        let frame = AnimationFrame(duration: .milliseconds(100), isKeyframe: true)
         let animation = AnimationDescription(
             frameSize: size, frames: [frame, frame, frame], loopCount: 0, isComplete: true)
         switch content {

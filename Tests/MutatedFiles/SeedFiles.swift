@@ -33,7 +33,7 @@ enum SeedFiles {
                 var animation = EncodableAnimation(loopCount: 2)
                 for index in 0..<3 {
                     animation.append(
-                        try image(PixelSize(width: 24, height: 18), alpha: index > 0), duration: 0.1)
+                        try image(PixelSize(width: 24, height: 18), alpha: index > 0), duration: .milliseconds(100))
                 }
                 files.append(SeedFile(format: format, data: try registry.encode(animation, as: format)))
             }

@@ -185,7 +185,7 @@ final class NumberedSource: AnimationSource {
             return start
         }
         frames = (0..<frameCount).map { index in
-            AnimationFrame(duration: durations?[index] ?? 0.1, isKeyframe: keyframes.contains(index))
+            AnimationFrame(duration: .seconds(durations?[index] ?? 0.1), isKeyframe: keyframes.contains(index))
         }
     }
 

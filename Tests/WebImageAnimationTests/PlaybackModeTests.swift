@@ -124,15 +124,17 @@ import WebImageCore
     }
 
     @Test func everyTimeMapsToItsEntry() {
-        let durations = [0.1, 0.02, 1, 0.3, 0.05]
+        let milliseconds = [100, 20, 1_000, 300, 50]
         for mode in PlaybackMode.allCases {
             for frameCount in 1...5 {
-                let frames = durations.prefix(frameCount).map { AnimationFrame(duration: $0, isKeyframe: true) }
+                let frames = milliseconds.prefix(frameCount).map {
+                    AnimationFrame(duration: .milliseconds($0), isKeyframe: true)
+                }
                 let timeline = Timeline(frames, mode: mode)
                 var start: Int64 = 0
                 for entry in 0..<timeline.order.entryCount {
                     #expect(timeline.start(of: entry) == start)
-                    let duration = Int64(durations[timeline.order.frame(at: entry)] * 1e9)
+                    let duration = Int64(milliseconds[timeline.order.frame(at: entry)]) * 1_000_000
                     #expect(timeline.duration(of: entry) == duration)
                     #expect(timeline.entry(at: start) == entry)
                     #expect(timeline.entry(at: start + duration - 1) == entry)

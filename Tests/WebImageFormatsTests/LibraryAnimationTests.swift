@@ -30,7 +30,7 @@ import WebImageCore
     private func file(_ format: LibraryFormat, frameCount: Int, loopCount: Int = 0) throws -> Data {
         var animation = EncodableAnimation(loopCount: loopCount)
         for (index, frame) in try frames(frameCount).enumerated() {
-            animation.append(Image(pixels: frame), duration: 0.05 * Double(index + 1))
+            animation.append(Image(pixels: frame), duration: .milliseconds(50 * (index + 1)))
         }
         var options = EncodingOptions()
         options.isLossless = true
@@ -43,7 +43,7 @@ import WebImageCore
         let animation = try #require(image.animation)
         #expect(image.frameCount == 8 && animation.frameCount == 8 && image.data == data)
         for (index, frame) in animation.frames.enumerated() {
-            #expect(abs(frame.duration - 0.05 * Double(index + 1)) < 0.001)
+            #expect(frame.duration == .milliseconds(50 * (index + 1)))
         }
         let expected = try frames(8).map { Pixels($0) }
         let reader = animation.makeFrameReader()
@@ -90,9 +90,9 @@ import WebImageCore
         let opaque = try file(format, frameCount: 2)
         #expect(try registry.info(of: opaque).hasAlpha == false)
         var animation = EncodableAnimation()
-        for frame in try frames(2) { animation.append(Image(pixels: frame), duration: 0.1) }
+        for frame in try frames(2) { animation.append(Image(pixels: frame), duration: .milliseconds(100)) }
         let still = try registry.encode(Image(pixels: frames(1)[0]), as: .png)
-        animation.append(still, duration: 0.1, registry: registry)
+        animation.append(still, duration: .milliseconds(100), registry: registry)
         #expect(try !registry.info(of: registry.encode(animation, as: format.format)).hasAlpha)
 
         var buffer = try MutablePixelBuffer(width: 40, height: 30)
@@ -102,9 +102,9 @@ import WebImageCore
         for isEncoded in [false, true] {
             var other = animation
             if isEncoded {
-                other.append(clearFile, duration: 0.1, registry: registry)
+                other.append(clearFile, duration: .milliseconds(100), registry: registry)
             } else {
-                other.append(Image(pixels: clear), duration: 0.1)
+                other.append(Image(pixels: clear), duration: .milliseconds(100))
             }
             let data = try registry.encode(other, as: format.format)
             #expect(try registry.info(of: data).hasAlpha)

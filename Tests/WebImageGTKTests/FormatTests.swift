@@ -15,7 +15,7 @@
                 for format in [ImageFormat.avif, .jpegXL] where registry.canEncodeAnimation(as: format) {
                     let swatches = [Swatch.red, .green, .blue]
                     var animation = EncodableAnimation(loopCount: 2)
-                    for swatch in swatches { animation.append(try swatch.image(), duration: 0.05) }
+                    for swatch in swatches { animation.append(try swatch.image(), duration: .milliseconds(50)) }
                     let data = try registry.encode(animation, as: format, options: EncodingOptions(isLossless: true))
                     let (window, picture) = (TestWindow(), WebPicture())
                     defer { window.close() }

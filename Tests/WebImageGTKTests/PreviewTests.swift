@@ -204,7 +204,7 @@ func film(frameCount: Int, duration: Double, lastDuration: Double? = nil, width:
         let isLast = number == frameCount - 1
         animation.append(
             try Swatch(red: value, green: value, blue: value, width: width).image(),
-            duration: isLast ? lastDuration ?? duration : duration)
+            duration: .seconds(isLast ? lastDuration ?? duration : duration))
     }
     return try CodecRegistry.shared.encode(animation, as: .gif)
 }

@@ -14,15 +14,17 @@ import WebImageCore
     private static let animation = AnimationDescription(
         frameSize: size,
         frames: [
-            AnimationFrame(duration: 0.1, isKeyframe: true), AnimationFrame(duration: 0.1, isKeyframe: true),
-            AnimationFrame(duration: 0.2, isKeyframe: false),
+            AnimationFrame(duration: .milliseconds(100), isKeyframe: true),
+            AnimationFrame(duration: .milliseconds(100), isKeyframe: true),
+            AnimationFrame(duration: .milliseconds(200), isKeyframe: false),
         ], loopCount: 2, isComplete: true)
     private static let image = DecodedImage(
         pixels: layout, frameCount: 3, isPartial: false, isThumbnail: false, animation: animation)
     private static let probe = ImageProbe(format: .png, size: size, isAnimated: nil)
     private static let info: ImageInfo = {
         var info = ImageInfo(
-            format: .png, size: size, frameCount: 2, loopCount: 1, frameDurations: [0.1, 0.2],
+            format: .png, size: size, frameCount: 2, loopCount: 1,
+            frameDurations: [.milliseconds(100), .milliseconds(200)],
             colorProfileName: "Display P3")
         info.pageCount = 2
         return info
@@ -127,7 +129,7 @@ import WebImageCore
     private static func animation(_ size: PixelSize = size, loopCount: Int = 0) -> DecoderReply {
         .animation(
             AnimationDescription(
-                frameSize: size, frames: [AnimationFrame(duration: 1, isKeyframe: true)], loopCount: loopCount,
+                frameSize: size, frames: [AnimationFrame(duration: .seconds(1), isKeyframe: true)], loopCount: loopCount,
                 isComplete: true))
     }
 
@@ -228,6 +230,16 @@ import WebImageCore
             Issue.record("an animation where the first frame is wanted")
             return
         }
+    }
+
+    @Test(arguments: [.seconds(-1), .nanoseconds(-1), FrameDuration.longest + .nanoseconds(1)] as [Duration])
+    func framesThatAreNegativeOrTooLongAreRefused(duration: Duration) throws {
+        let animation = AnimationDescription(
+            frameSize: PixelSize(width: 1, height: 1), frames: [AnimationFrame(duration: duration, isKeyframe: true)],
+            loopCount: 0, isComplete: true)
+        let bytes = try MessageEncoder.bytes(of: DecoderReply.animation(animation))
+        let message = Channel.Message(bytes: [1] + [UInt8](repeating: 0, count: 7) + bytes, memory: [])
+        #expect(throws: InvalidMessage.self) { try DecoderReply(message, to: 1) }
     }
 
     /// The same through a process, and through all that uses a reply.

@@ -74,7 +74,8 @@ import WebImageTestSupport
         var animation = EncodableAnimation(loopCount: 3)
         for index in 0..<5 {
             animation.append(
-                try image(PixelSize(width: 40, height: 30), shift: index * 1000), duration: 0.1 * Double(index + 1))
+                try image(PixelSize(width: 40, height: 30), shift: index * 1000),
+                duration: .milliseconds(100 * (index + 1)))
         }
         return animation
     }
@@ -219,7 +220,10 @@ import WebImageTestSupport
     func encodesAnimations(format: ImageFormat) throws {
         var animation = try Self.animation()
         for alpha in [false, true] {
-            if alpha { animation.append(try Self.image(PixelSize(width: 40, height: 30), alpha: true), duration: 0.1) }
+            if alpha {
+                animation.append(
+                    try Self.image(PixelSize(width: 40, height: 30), alpha: true), duration: .milliseconds(100))
+            }
             // libavif writes the second in which it encodes.
             var (file, isolated) = (Data(), Data())
             repeat {

@@ -28,7 +28,7 @@ import WebImageCore
         + ([
             .pixels(size: size, limit: 1), .side(width: 70_000, height: 2), .frames(limit: 3),
             .animation(byteCount: 5, limit: 4), .scans(limit: 5), .metadata(byteCount: 7, limit: 6),
-            .memory(byteCount: 1 << 40, limit: 7), .processorTime(limit: .seconds(0.5)),
+            .memory(byteCount: 1 << 40, limit: 7), .processorTime(limit: .milliseconds(500)),
         ] as [WebImageError.LimitFailure]).map { .limitExceeded(reason: $0) }
         + ([
             .memory(byteCount: 1), .thread, .temporaryFile(directory: "/var/tmp", errno: 28),
@@ -38,7 +38,8 @@ import WebImageCore
             .tooLong(byteCount: 9, limit: 8), .invalidMetadata, .metadataTooLong(byteCount: 7, limit: 6), .codec("c"),
         ] as [WebImageError.EncodingFailure]).map { .encoding(format: .jpegXL, reason: $0) }
         + ([
-            .none, .durationCount(1, frameCount: 2), .duration(-1, frame: 3), .size(size, frame: 1, expected: size),
+            .none, .durationCount(1, frameCount: 2), .duration(.seconds(-1), frame: 3),
+            .size(size, frame: 1, expected: size),
             .outsideSheet(rect, frame: 2, sheet: size),
         ] as [WebImageError.FrameFailure]).map { .invalidFrames(reason: $0) }
         + [.cancelled, .unrecognizedFormat(contentType: nil, leadingBytes: [1, 2, 3])]
@@ -86,8 +87,8 @@ import WebImageCore
     }
 
     @Test func framesArriveInRuns() throws {
-        let slow = AnimationFrame(duration: 0.5, isKeyframe: true),
-            fast = AnimationFrame(duration: 0.1, isKeyframe: false)
+        let slow = AnimationFrame(duration: .milliseconds(500), isKeyframe: true),
+            fast = AnimationFrame(duration: .milliseconds(100), isKeyframe: false)
         let frames = [slow] + Array(repeating: fast, count: 49_998) + [slow]
         let description = AnimationDescription(
             frameSize: PixelSize(width: 3, height: 2), frames: frames, loopCount: 4, isComplete: false)
@@ -117,7 +118,7 @@ import WebImageCore
             #expect(try received(OutputPart(offset: number, byteCount: nil), from: .program).offset == number)
         }
         for number in [Double.nan, .infinity, -.infinity] {
-            #expect(throws: InvalidMessage.self) { try received(AnimationFrame(duration: number, isKeyframe: true)) }
+            #expect(throws: InvalidMessage.self) { try received(number) }
         }
     }
 

@@ -175,7 +175,7 @@ import WebImageTestSupport
         let pixels: [PixelBuffer]
         var frameSize: PixelSize { pixels[0].size }
         var frames: [AnimationFrame] {
-            pixels.indices.map { AnimationFrame(duration: 0.1 * Double($0 + 1), isKeyframe: true) }
+            pixels.indices.map { AnimationFrame(duration: .milliseconds(100 * ($0 + 1)), isKeyframe: true) }
         }
         var loopCount: Int { 4 }
         var isComplete: Bool { true }

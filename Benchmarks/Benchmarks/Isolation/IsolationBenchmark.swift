@@ -111,7 +111,7 @@ struct IsolationBenchmark {
                 to: PixelSize(width: size.width + index * 4, height: size.height + index * 4))
             let area = PixelRect(x: index * 2, y: index, width: size.width, height: size.height)
             guard let frame = try larger.cropped(to: area) else { throw WrongResult(description: "no frame") }
-            animation.append(Image(pixels: frame), duration: 0.05)
+            animation.append(Image(pixels: frame), duration: .milliseconds(50))
         }
         for format in [ImageFormat.avif, .jpegXL, .gif, .webp] where local.canEncodeAnimation(as: format) {
             var options = EncodingOptions(quality: 0.6)

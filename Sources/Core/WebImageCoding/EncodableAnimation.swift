@@ -5,7 +5,7 @@ public import WebImageCore
 ///
 /// ```swift
 /// var animation = EncodableAnimation(loopCount: 3)
-/// animation.append(logo, duration: 2)
+/// animation.append(logo, duration: .seconds(2))
 /// animation.append(image)                               // every frame of a GIF, with its duration
 /// let data = try CodecRegistry.shared.encode(animation, as: .webp)
 /// ```
@@ -22,9 +22,9 @@ public struct EncodableAnimation: Sendable {
 
     /// An image and its duration.
     package struct Frame: Sendable {
-        /// In seconds, not negative. As in browsers, 0.01 or less means 0.1. Formats round it (GIF to hundredths, at
-        /// least 2; WebP to thousandths); rounding errors do not add up.
-        package var duration: Double
+        /// Not negative. As in browsers, 10 ms or less means 100 ms. Formats round it (GIF to 10 ms, at least 20 ms; WebP
+        /// to 1 ms); rounding errors do not add up.
+        package var duration: Duration
         let content: Content
 
         enum Content: Sendable {
@@ -54,20 +54,19 @@ public struct EncodableAnimation: Sendable {
 
     /// Appends an image, or all frames of an animated one.
     ///
-    /// - Parameter duration: in seconds, not negative. As in browsers, 0.01 or less means 0.1. Formats round it (GIF to
-    ///   hundredths, at least 2; WebP to thousandths); rounding errors do not add up. By default, frames of an animated
-    ///   image keep their durations, and a still gets 0.1; with a duration, the first frame of an animated image is
-    ///   appended.
-    public mutating func append(_ image: Image, duration: Double? = nil) {
+    /// - Parameter duration: not negative. As in browsers, 10 ms or less means 100 ms. Formats round it (GIF to 10 ms, at
+    ///   least 20 ms; WebP to 1 ms); rounding errors do not add up. By default, frames of an animated image keep their
+    ///   durations, and a still gets 100 ms; with a duration, the first frame of an animated image is appended.
+    public mutating func append(_ image: Image, duration: Duration? = nil) {
         if duration == nil, let animation = image.animation { return append(contentsOf: animation) }
-        frames.append(Frame(duration: duration ?? 0.1, content: .pixels(image.pixels)))
+        frames.append(Frame(duration: duration ?? .milliseconds(100), content: .pixels(image.pixels)))
     }
 
     /// Appends an encoded image in any format that `registry` reads, or the first frame of an animated one. It is
     /// decoded when the animation is encoded; data mapped from a file takes no memory until then.
     ///
-    /// - Parameter duration: in seconds; as in ``append(_:duration:)-(Data,_)``.
-    public mutating func append(_ data: Data, duration: Double, registry: CodecRegistry) {
+    /// - Parameter duration: as in ``append(_:duration:)-(Data,_)``.
+    public mutating func append(_ data: Data, duration: Duration, registry: CodecRegistry) {
         frames.append(Frame(duration: duration, content: .data(data, registry)))
     }
 
@@ -104,13 +103,12 @@ package struct EncodableFrameReader {
     /// Composes consecutive frames of one source on one canvas.
     private var reader: (source: EncodableAnimation.SharedSource, reader: any AnimationFrameReader)?
 
-    /// - Throws: ``WebImageError/encoding(format:reason:)`` if there is no frame, or a duration is negative or not
-    ///   finite.
+    /// - Throws: ``WebImageError/encoding(format:reason:)`` if there is no frame, or a duration is negative.
     package init(
         _ animation: EncodableAnimation, format: ImageFormat, maximumDimension: Int, cancellation: Cancellation?
     ) throws(WebImageError) {
         guard !animation.frames.isEmpty else { throw .invalidFrames(reason: .none) }
-        if let frame = animation.frames.firstIndex(where: { !$0.duration.isFinite || $0.duration < 0 }) {
+        if let frame = animation.frames.firstIndex(where: { $0.duration < .zero }) {
             let duration = animation.frames[frame].duration
             throw .invalidFrames(reason: .duration(duration, frame: frame))
         }
@@ -180,7 +178,7 @@ package struct EncodableFrameReader {
     }
 }
 
-/// Converts seconds to whole units without accumulating rounding errors: thirds of a second become 33, 34 and 33
+/// Converts durations to whole units without accumulating rounding errors: thirds of a second become 33, 34 and 33
 /// hundredths.
 package struct FrameClock {
     private let unitsPerSecond: Double
@@ -196,8 +194,8 @@ package struct FrameClock {
     }
 
     /// Returns the units of the next frame.
-    package mutating func units(for seconds: Double) -> Int {
-        let exact = FrameDuration.played(seconds) * unitsPerSecond + owed
+    package mutating func units(for duration: Duration) -> Int {
+        let exact = FrameDuration.played(duration).inExactSeconds * unitsPerSecond + owed
         let units = exact < Double(range.upperBound) ? max(Int(exact.rounded()), range.lowerBound) : range.upperBound
         // Clamping is not carried over: a long frame must not shorten a hundred others.
         owed = min(max(exact - Double(units), -0.5), 0.5)

@@ -78,7 +78,7 @@ final class RequestDecoder {
 
     private func info(_ format: ImageFormat, _ request: IncomingRequest) throws(WebImageError) -> DecoderReply {
         var info = try decoder(of: format).info(of: input(request))
-        info.frameDurations = info.frameDurations.map { min($0, .longestDuration) }
+        info.frameDurations = info.frameDurations.map { min($0, FrameDuration.longest) }
         return .info(info)
     }
 
@@ -340,7 +340,7 @@ private final class RequestedFrames: AnimationSource, @unchecked Sendable {
     private let request: (Int) throws(WebImageError) -> PixelBuffer
 
     init(
-        size: PixelSize, loopCount: Int, durations: [Double],
+        size: PixelSize, loopCount: Int, durations: [Duration],
         request: @escaping (Int) throws(WebImageError) -> PixelBuffer
     ) {
         frameSize = size

@@ -46,8 +46,8 @@ final class LibraryAnimation: LimitedAnimation {
         file.info.loop_count >= 0 ? Int(file.info.loop_count) : media?.loopCount ?? 0
     }
 
-    static func durations(of file: LibraryFile) -> [Double] {
-        (0..<file.frameCount).map { FrameDuration.played(file.duration(ofFrame: $0)) }
+    static func durations(of file: LibraryFile) -> [Duration] {
+        (0..<file.frameCount).map { FrameDuration.played(seconds: file.seconds(ofFrame: $0)) }
     }
 
     func makeFrameReader() -> any AnimationFrameReader {

@@ -156,7 +156,7 @@ final class LibraryFile {
     }
 
     /// In seconds, as the file tells.
-    func duration(ofFrame index: Int) -> Double { cwi_file_duration(handle, Int32(index)) }
+    func seconds(ofFrame index: Int) -> Double { cwi_file_duration(handle, Int32(index)) }
 
     func isKeyframe(_ index: Int) -> Bool { cwi_file_is_keyframe(handle, Int32(index)) }
 

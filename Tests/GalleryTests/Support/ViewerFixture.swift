@@ -77,7 +77,7 @@ import XCTest
     func writeClip(frameCount: Int) throws -> URL {
         var animation = EncodableAnimation()
         for number in 0..<frameCount {
-            animation.append(try picture(24, 16) { _, _ in shade(number * 5) }, duration: 0.05)
+            animation.append(try picture(24, 16) { _, _ in shade(number * 5) }, duration: .milliseconds(50))
         }
         let file = folder.appendingPathComponent("clip.png")
         try CodecRegistry.shared.encode(animation, as: .png).write(to: file)

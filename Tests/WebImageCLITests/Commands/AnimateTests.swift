@@ -30,7 +30,7 @@ import WebImageCore
         #expect(run.status == 0, "\(run.errors)")
         #expect(run.output.hasPrefix("3 frames: \(format), 64×48, ") && run.output.hasSuffix("→ out.\(format)\n"))
         let animation = try animation("out.\(format)")
-        #expect(animation.frames.map(\.duration) == [0.5, 0.5, 0.5])
+        #expect(animation.frames.map(\.duration) == [.milliseconds(500), .milliseconds(500), .milliseconds(500)])
         #expect(animation.loopCount == 2)
         guard format == "png" else { return }
         let reader = animation.makeFrameReader()
@@ -51,7 +51,8 @@ import WebImageCore
         #expect(
             try await tool.run("animate", "in/8.png", "in/9.png", "in/10.png", "-o", "a.webp", "--duration", "2,0.1")
                 .status == 0)
-        #expect(try animation("a.webp").frames.map(\.duration) == [2, 0.1, 0.1])
+        #expect(
+            try animation("a.webp").frames.map(\.duration) == [.seconds(2), .milliseconds(100), .milliseconds(100)])
         #expect(try animation("a.webp").loopCount == 0)
     }
 

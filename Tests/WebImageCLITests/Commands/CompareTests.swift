@@ -84,7 +84,9 @@ import WebImageCore
     @Test func allFramesCount() async throws {
         func animation(_ numbers: [Int], _ name: String) throws -> String {
             var animation = EncodableAnimation()
-            for number in numbers { animation.append(try TestImage(number: number).image(), duration: 0.1) }
+            for number in numbers {
+                animation.append(try TestImage(number: number).image(), duration: .milliseconds(100))
+            }
             return try tool.write(CodecRegistry.shared.encode(animation, as: .png), to: name)
         }
         let a = try animation([0, 1, 2], "a.png")

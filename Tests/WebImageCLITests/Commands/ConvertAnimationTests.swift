@@ -10,7 +10,7 @@ import WebImage
     private func animation() throws -> Data {
         var animation = EncodableAnimation(loopCount: 3)
         for number in 0..<3 {
-            animation.append(try TestImage(number: number).image(), duration: Double(number + 1) / 10)
+            animation.append(try TestImage(number: number).image(), duration: .milliseconds(100 * (number + 1)))
         }
         return try CodecRegistry.shared.encode(animation, as: .png)
     }
@@ -25,7 +25,7 @@ import WebImage
         let object = try run.object(ConversionObject.self)
         #expect([object.width, object.height, object.frames] == [32, 24, 3])
         let info = try info("out.\(format)")
-        #expect(info.frameDurations == [0.1, 0.2, 0.3])
+        #expect(info.frameDurations == [.milliseconds(100), .milliseconds(200), .milliseconds(300)])
         #expect(info.loopCount == 3)
     }
 

@@ -47,14 +47,14 @@ import WebImage
 
     @Test func processesEveryFrameOfAnAnimation() async throws {
         var animation = EncodableAnimation(loopCount: 3)
-        for _ in 0..<2 { animation.append(try TestImage().image(), duration: 0.2) }
-        animation.append(try expected(.grayscale()), duration: 0.5)
+        for _ in 0..<2 { animation.append(try TestImage().image(), duration: .milliseconds(200)) }
+        animation.append(try expected(.grayscale()), duration: .milliseconds(500))
         let input = try tool.write(CodecRegistry.shared.encode(animation, as: .png), to: "in.png")
         #expect(try await tool.run("convert", input, "out.png", "--flip", "h").status == 0)
         let image = try CodecRegistry.shared.decode(tool.contents(of: "out.png"))
         let frames = try #require(image.animation)
         #expect(frames.loopCount == 3)
-        #expect(frames.frames.map(\.duration) == [0.2, 0.2, 0.5])
+        #expect(frames.frames.map(\.duration) == [.milliseconds(200), .milliseconds(200), .milliseconds(500)])
         let last = try frames.makeFrameReader().frame(at: 2, cancellation: nil)
         #expect(try largestDifference(Image(pixels: last), expected(.grayscale(), .flip(horizontally: true))) == 0)
     }

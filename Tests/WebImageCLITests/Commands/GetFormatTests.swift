@@ -55,7 +55,7 @@ import WebImageTestSupport
     @Test(arguments: [("gif", 3), ("png", 3), ("webp", 3), ("jpg", 1), ("bmp", 1)])
     func anAnimationStaysAnimatedWhereItCan(fileExtension: String, frameCount: Int) async throws {
         var animation = EncodableAnimation(loopCount: 3)
-        for number in 0..<3 { animation.append(try TestImage(number: number).image(), duration: 0.1) }
+        for number in 0..<3 { animation.append(try TestImage(number: number).image(), duration: .milliseconds(100)) }
         for (format, name) in [(ImageFormat.png, "in.png"), (.gif, "in.gif"), (.webp, "in.webp")] {
             let input = try tool.write(CodecRegistry.shared.encode(animation, as: format), to: name)
             let run = try await tool.run("get", input, "-o", "out.\(fileExtension)")

@@ -87,7 +87,7 @@ import WebImageCore
             try CodecRegistry.shared.info(of: tool.contents(of: "out.png")).size == PixelSize(width: 4, height: 4))
 
         var animation = EncodableAnimation()
-        for x in [10.0, 20] { animation.append(try frame(x), duration: 0.2) }
+        for x in [10.0, 20] { animation.append(try frame(x), duration: .milliseconds(200)) }
         let moving = try tool.write(CodecRegistry.shared.encode(animation, as: .png), to: "moving.png")
         #expect(try await tool.run("convert", moving, "out.png", "--trim").status == 0)
         let info = try CodecRegistry.shared.info(of: tool.contents(of: "out.png"))
@@ -96,8 +96,8 @@ import WebImageCore
 
     @Test func framesAreCroppedAtOnePlace() async throws {
         var animation = EncodableAnimation()
-        animation.append(try TestImage().image(), duration: 0.1)
-        animation.append(try TestImage(number: 3).image(), duration: 0.1)
+        animation.append(try TestImage().image(), duration: .milliseconds(100))
+        animation.append(try TestImage(number: 3).image(), duration: .milliseconds(100))
         let input = try tool.write(CodecRegistry.shared.encode(animation, as: .png), to: "in.png")
         #expect(try await tool.run("convert", input, "out.png", "--crop=1:1", "--gravity=smart").status == 0)
         let frames = try #require(CodecRegistry.shared.decode(tool.contents(of: "out.png")).animation)

@@ -21,7 +21,8 @@ import WebImageTestSupport
             canvasSize: size,
             parts: parts.map { blend, disposal, isOpaque in
                 FramePart(
-                    left: 0, top: 0, size: size, duration: 0.1, blend: blend, disposal: disposal, isOpaque: isOpaque)
+                    left: 0, top: 0, size: size, duration: .milliseconds(100), blend: blend, disposal: disposal,
+                    isOpaque: isOpaque)
             },
             pieces: parts.indices.map { index in
                 Pixels(size: size, bytes: [UInt8](repeating: parts[index].isOpaque ? 255 : UInt8(index), count: 16))
@@ -229,7 +230,7 @@ final class RandomAnimationFile: AnimationFile {
             let isOpaque = Bool.random(using: &generator)
             parts.append(
                 FramePart(
-                    left: left, top: top, size: size, duration: 0.1,
+                    left: left, top: top, size: size, duration: .milliseconds(100),
                     blend: Bool.random(using: &generator) ? .over : .source,
                     disposal: [.keep, .clear, .restore].randomElement(using: &generator) ?? .keep, isOpaque: isOpaque))
             pieces.append(Self.noise(of: size, isOpaque: isOpaque, using: &generator))

@@ -117,7 +117,9 @@ import WebImageTestSupport
         throws
     {
         var frames = EncodableAnimation()
-        for _ in 0..<2 { frames.append(try LargeImage.image(size: PixelSize(width: 400, height: 400)), duration: 1) }
+        for _ in 0..<2 {
+            frames.append(try LargeImage.image(size: PixelSize(width: 400, height: 400)), duration: .seconds(1))
+        }
         let data = try registry.encode(frames, as: format)
         let needed = 400 * 400 * 4 * 8
         var options = DecodingOptions()

@@ -81,7 +81,7 @@ import WebImageTestSupport
         #expect(copy.frames.count == animation.frameCount)
         let reader = animation.makeFrameReader()
         for (index, frame) in animation.frames.enumerated() {
-            #expect(abs(copy.durations[index] - frame.duration) < 0.0051)
+            #expect(abs(copy.durations[index] - frame.duration / .seconds(1)) < 0.0051)
             if format != .gif || name == "animated.gif" {
                 #expect(copy.frames[index] == Pixels(try reader.frame(at: index, cancellation: nil)), "frame \(index)")
             }
@@ -159,7 +159,7 @@ import WebImageTestSupport
         let images = try [[UInt8](repeating: 255, count: 8), [0, 0, 0, 255, 9, 9, 9, 255]].map {
             Image(pixels: try Pixels(size: size, bytes: $0).buffer(isOpaque: true))
         }
-        for index in 0..<2_000 { animation.append(images[index % 2], duration: 0.02) }
+        for index in 0..<2_000 { animation.append(images[index % 2], duration: .milliseconds(20)) }
         let info = try registry.info(of: registry.encode(animation, as: format))
         #expect(info.frameCount == 2_000)
         #expect(info.loopCount == 5)
@@ -180,8 +180,8 @@ import WebImageTestSupport
         let images = try source.frames.map { Image(pixels: try $0.buffer()) }
         let moving = try registry.decode(registry.encode(source.encodable(), as: .png))
         var animation = EncodableAnimation()
-        animation.append(images[0], duration: 0.5)
-        animation.append(try registry.encode(images[1], as: .png), duration: 0.25, registry: registry)
+        animation.append(images[0], duration: .milliseconds(500))
+        animation.append(try registry.encode(images[1], as: .png), duration: .milliseconds(250), registry: registry)
         animation.append(contentsOf: try moving.animation.orThrow())
         animation.frames.swapAt(0, 1)
         let copy = try PixelAnimation(reading: registry.encode(animation, as: .png))
@@ -219,28 +219,26 @@ extension GIFFile {
         expect(.invalidFrames(reason: .none), of: EncodableAnimation(), as: format)
     }
 
-    @Test(arguments: formats, [-1, Double.infinity, -Double.infinity])
-    func refusesInvalidDurations(format: ImageFormat, duration: Double) throws {
+    @Test(arguments: formats, [.nanoseconds(-1), .seconds(-1), .seconds(Int64.min)] as [Duration])
+    func refusesNegativeDurations(format: ImageFormat, duration: Duration) throws {
         var animation = EncodableAnimation()
-        animation.append(try image(2, 2), duration: 1)
+        animation.append(try image(2, 2), duration: .seconds(1))
         animation.append(try image(2, 2), duration: duration)
         expect(.invalidFrames(reason: .duration(duration, frame: 1)), of: animation, as: format)
-        animation.frames[1].duration = .nan
-        #expect(throws: WebImageError.self) { try registry.encode(animation, as: format) }
     }
 
     @Test(arguments: formats)
     func refusesFramesOfDifferentSizes(_ format: ImageFormat) throws {
         var animation = EncodableAnimation()
-        animation.append(try image(2, 2), duration: 1)
-        animation.append(try image(3, 2), duration: 1)
+        animation.append(try image(2, 2), duration: .seconds(1))
+        animation.append(try image(3, 2), duration: .seconds(1))
         let sizes = (PixelSize(width: 3, height: 2), PixelSize(width: 2, height: 2))
         expect(.invalidFrames(reason: .size(sizes.0, frame: 1, expected: sizes.1)), of: animation, as: format)
     }
 
     @Test func refusesFramesTooLargeForTheFormat() throws {
         var animation = EncodableAnimation()
-        for _ in 0..<2 { animation.append(try image(16_384, 1), duration: 1) }
+        for _ in 0..<2 { animation.append(try image(16_384, 1), duration: .seconds(1)) }
         let size = PixelSize(width: 16_384, height: 1)
         expect(.encoding(format: .webp, reason: .tooLarge(size, maximumDimension: 16_383)), of: animation, as: .webp)
         #expect(try registry.info(of: registry.encode(animation, as: .gif)).size == size)
@@ -248,10 +246,10 @@ extension GIFFile {
 
     @Test func refusesAnAnimationInAStillFormat() throws {
         var animation = EncodableAnimation()
-        animation.append(try image(8, 8), duration: 1)
+        animation.append(try image(8, 8), duration: .seconds(1))
         // One frame is a still image.
         #expect(try registry.info(of: registry.encode(animation, as: .jpeg)).format == .jpeg)
-        animation.append(try image(8, 8), duration: 1)
+        animation.append(try image(8, 8), duration: .seconds(1))
         expect(.encoding(format: .jpeg, reason: .noAnimation), of: animation, as: .jpeg)
         expect(
             .encoding(
@@ -272,8 +270,8 @@ extension GIFFile {
     @Test(arguments: formats)
     func passesOnTheErrorOfAFrame(_ format: ImageFormat) throws {
         var animation = EncodableAnimation()
-        animation.append(try image(2, 2), duration: 1)
-        animation.append(Data("not an image".utf8), duration: 1, registry: registry)
+        animation.append(try image(2, 2), duration: .seconds(1))
+        animation.append(Data("not an image".utf8), duration: .seconds(1), registry: registry)
         #expect {
             try registry.encode(animation, as: format)
         } throws: {

@@ -148,7 +148,7 @@ import WebImageTestSupport
         #expect(animation.frameCount == expected.count)
         #expect(animation.isComplete)
         #expect(animation.loopCount == 0)
-        #expect(animation.frames.allSatisfy { $0.duration == 0.1 })
+        #expect(animation.frames.allSatisfy { $0.duration == .milliseconds(100) })
         #expect(animation.byteCount == data.count)
         let reader = animation.makeFrameReader()
         for index in Array(expected.indices) + expected.indices.reversed() {

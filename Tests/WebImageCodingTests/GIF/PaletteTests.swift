@@ -65,10 +65,10 @@ import WebImageTestSupport
     @Test func keepsOrderedDitheringInPlaceBetweenFrames() throws {
         let image = try photo()
         var animation = EncodableAnimation()
-        animation.append(image, duration: 0.1)
+        animation.append(image, duration: .milliseconds(100))
         var changed = Pixels(image.pixels)
         changed.bytes[0] = changed.bytes[0] &+ 90
-        animation.append(Image(pixels: try changed.buffer(isOpaque: true)), duration: 0.1)
+        animation.append(Image(pixels: try changed.buffer(isOpaque: true)), duration: .milliseconds(100))
         for palette in EncodingOptions.Palette.allCases {
             let options = EncodingOptions().with { ($0.dithering, $0.palette) = (.ordered, palette) }
             let copy = try PixelAnimation(reading: registry.encode(animation, as: .gif, options: options))

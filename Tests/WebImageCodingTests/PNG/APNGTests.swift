@@ -38,7 +38,8 @@ import WebImageCore
     @Test func readsDelaysAndPlays() throws {
         let animation = try animation(of: Fixture("apng-half-clear.png").data())
         // 3/20 s; a denominator of 0 is 100, and 10 ms or less are 100 ms.
-        #expect(animation.frames.map(\.duration) == [0.15, 0.1, 0.1, 2 / 3] as [Double])
+        let tenth = Duration.milliseconds(100)
+        #expect(animation.frames.map(\.duration) == [.milliseconds(150), tenth, tenth, .seconds(2) / 3])
         #expect(animation.loopCount == 3)
         #expect(animation.isComplete)
         #expect(try self.animation(of: Fixture("apng-rgb.png").data()).loopCount == 0)

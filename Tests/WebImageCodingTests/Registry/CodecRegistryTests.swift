@@ -327,7 +327,7 @@ import WebImageCore
     @Test func countsTheFramesOfAGIF() throws {
         let info = try info(of: "animated.gif")
         #expect(info.frameCount == 3)
-        #expect(info.frameDurations == [0.07, 0.1, 0.5])
+        #expect(info.frameDurations == [.milliseconds(70), .milliseconds(100), .milliseconds(500)])
         // Two repetitions after the first play.
         #expect(info.loopCount == 3)
     }
@@ -336,14 +336,14 @@ import WebImageCore
         let info = try info(of: "animated.png")
         #expect(info.frameCount == 3)
         // The second counts hundredths; the third has no duration.
-        #expect(info.frameDurations == [0.25, 0.05, 0.1])
+        #expect(info.frameDurations == [.milliseconds(250), .milliseconds(50), .milliseconds(100)])
         #expect(info.loopCount == 2)
     }
 
     @Test func countsTheFramesOfAWebP() throws {
         let info = try info(of: "animated.webp")
         #expect(info.frameCount == 3)
-        #expect(info.frameDurations == [0.08, 0.1, 0.2])
+        #expect(info.frameDurations == [.milliseconds(80), .milliseconds(100), .milliseconds(200)])
         #expect(info.loopCount == 3)
     }
 

@@ -56,7 +56,7 @@ struct PixelAnimation {
     func encodable() throws -> EncodableAnimation {
         var animation = EncodableAnimation(loopCount: loopCount)
         for (frame, duration) in zip(frames, durations) {
-            animation.append(Image(pixels: try frame.buffer(isOpaque: frame.isOpaque)), duration: duration)
+            animation.append(Image(pixels: try frame.buffer(isOpaque: frame.isOpaque)), duration: .seconds(duration))
         }
         return animation
     }
@@ -66,7 +66,7 @@ struct PixelAnimation {
         let animation = try CodecRegistry().animation(of: data).orThrow()
         let reader = animation.makeFrameReader()
         frames = try animation.frames.indices.map { Pixels(try reader.frame(at: $0, cancellation: nil)) }
-        durations = animation.frames.map(\.duration)
+        durations = animation.frames.map { $0.duration / .seconds(1) }
         loopCount = animation.loopCount
     }
 }

@@ -149,7 +149,7 @@ import WebImageCore
         let rect = PixelRect(x: 1, y: 2, width: 4, height: 5)
         let faults: [(WebImageError.FrameFailure, String)] = [
             (.none, "Add at least one"), (.durationCount(2, frameCount: 3), "2 durations for 3 frames"),
-            (.duration(-1, frame: 7), "the duration of frame 8 is -1.0 s"),
+            (.duration(.seconds(-1), frame: 7), "the duration of frame 8 is -1 s"),
             (
                 .size(size, frame: 1, expected: PixelSize(width: 9, height: 9)),
                 "frame 2 has 3×2 pixels, the first has 9×9"
@@ -234,7 +234,7 @@ import WebImageCore
                 .outOfResources(reason: .memory(byteCount: number)),
                 .encoding(format: .png, reason: .frameNumber(number, frameCount: number)),
                 .invalidFrames(reason: .durationCount(number, frameCount: number)),
-                .invalidFrames(reason: .duration(.nan, frame: number)),
+                .invalidFrames(reason: .duration(.seconds(number), frame: number)),
                 .invalidFrames(reason: .size(size, frame: number, expected: size)),
                 .invalidFrames(reason: .outsideSheet(rect, frame: number, sheet: size)),
             ]

@@ -8,7 +8,7 @@ import WebImageTestSupport
     /// Three frames that differ, 0.1 s each, twice.
     private static func gif() throws -> Data {
         var animation = EncodableAnimation(loopCount: 2)
-        for number in [40, 80, 120] { animation.append(try SolidPicture(number).png(), duration: 0.1) }
+        for number in [40, 80, 120] { animation.append(try SolidPicture(number).png(), duration: .milliseconds(100)) }
         return try CodecRegistry.shared.encode(animation, as: .gif)
     }
 

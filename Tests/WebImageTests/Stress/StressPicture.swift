@@ -26,7 +26,7 @@ struct StressPicture: Hashable {
         let picture = solidPicture
         guard isAnimated else { return try picture.png() }
         var animation = EncodableAnimation(loopCount: 0)
-        for _ in 0..<2 { animation.append(try picture.png(), duration: 0.1) }
+        for _ in 0..<2 { animation.append(try picture.png(), duration: .milliseconds(100)) }
         return try CodecRegistry.shared.encode(animation, as: .gif)
     }
 

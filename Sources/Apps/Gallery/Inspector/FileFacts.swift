@@ -59,7 +59,7 @@ enum FileFacts {
     }
 
     private static func animation(_ info: ImageInfo) -> FactGroup {
-        let duration = info.frameDurations.reduce(0, +)
+        let duration = info.frameDurations.reduce(Duration.zero, +) / .seconds(1)
         var facts = [Fact("Frames", "\(info.frameCount)")]
         if let loopCount = info.loopCount {
             facts.append(Fact("Plays", loopCount == 0 ? "Forever" : Amount.counted(loopCount, "time", "times")))

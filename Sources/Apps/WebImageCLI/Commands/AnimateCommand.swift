@@ -10,8 +10,8 @@ struct AnimateCommand: Command {
     let inputs: [ImageInput]
     let inputFailures: [WebImageError]
     let output: ImageOutput
-    /// In seconds; the last one is that of all further frames.
-    let durations: [Double]
+    /// The last one is that of all further frames.
+    let durations: [Duration]
     let loopCount: Int
     let size: SizeOptions.Request
     let limits: InputLimits
@@ -76,8 +76,8 @@ struct AnimateCommand: Command {
 
     private static func durations(
         _ option: OptionParser.Option, frameCount: Int, _ parser: OptionParser
-    ) throws(ArgumentError) -> [Double] {
-        guard let text = option.value else { return [0.1] }
+    ) throws(ArgumentError) -> [Duration] {
+        guard let text = option.value else { return [.milliseconds(100)] }
         let durations = text.split(separator: ",", omittingEmptySubsequences: false).map { Double($0) ?? -1 }
         guard durations.allSatisfy({ $0 >= 0.02 && $0 <= 600 }) else {
             throw parser.error("--duration takes seconds from 0.02 to 600, such as 0.5 or 2,0.1, not '\(text)'")
@@ -86,7 +86,7 @@ struct AnimateCommand: Command {
             throw parser.error(
                 "--duration has \(ItemCount(durations.count, "number")) for \(ItemCount(frameCount, "frame"))")
         }
-        return durations
+        return durations.map { .seconds($0) }
     }
 
     func run() async -> ExitStatus {

@@ -149,10 +149,10 @@ struct InfoReport {
     }
 
     /// Returns the duration of each frame if all are equal, otherwise the shortest, the longest and the sum.
-    private func durations(_ durations: [Double]) -> String {
-        func seconds(_ value: Double) -> String { "\((value * 1000).rounded() / 1000) s" }
+    private func durations(_ durations: [Duration]) -> String {
+        func seconds(_ duration: Duration) -> String { "\(duration.milliseconds.rounded() / 1000) s" }
         guard let shortest = durations.min(), let longest = durations.max() else { return "" }
-        let sum = "\(seconds(durations.reduce(0, +))) in total"
+        let sum = "\(seconds(durations.reduce(.zero, +))) in total"
         if seconds(shortest) == seconds(longest) { return " of \(seconds(shortest)), \(sum)" }
         return " of \(seconds(shortest)) to \(seconds(longest)), \(sum)"
     }
@@ -181,7 +181,7 @@ struct InfoReport {
             ("type", .optional(info?.format.mimeType)), ("width", .optional(info?.size.width)),
             ("height", .optional(info?.size.height)), ("pages", .optional(info?.pageCount)),
             ("frames", .optional(info?.frameCount)), ("loopCount", .optional(info?.loopCount)),
-            ("durations", info.map { .array($0.frameDurations.map { .decimal($0 * 1000) }) } ?? .null),
+            ("durations", info.map { .array($0.frameDurations.map { .decimal($0.milliseconds) }) } ?? .null),
             ("bitDepth", .optional(info?.bitDepth)), ("hdr", info.map { .bool($0.isHDR) } ?? .null),
             ("gainMap", info.map { .bool($0.hasGainMap) } ?? .null),
             ("alpha", info.map { .bool($0.hasAlpha) } ?? .null), ("orientation", .optional(info?.orientation.rawValue)),

@@ -48,7 +48,7 @@ package struct AnimatedImage: Sendable {
     }
 
     package init(
-        files: [String], durations: [Double], loopCount: Int = 0, thumbnail: Thumbnail? = nil, scale: Double = 1,
+        files: [String], durations: [Duration], loopCount: Int = 0, thumbnail: Thumbnail? = nil, scale: Double = 1,
         registry: CodecRegistry = .shared
     ) throws(WebImageError) {
         let source = try FrameSequence(
@@ -58,7 +58,7 @@ package struct AnimatedImage: Sendable {
     }
 
     package init(
-        frames: [Data], durations: [Double], loopCount: Int = 0, thumbnail: Thumbnail? = nil, scale: Double = 1,
+        frames: [Data], durations: [Duration], loopCount: Int = 0, thumbnail: Thumbnail? = nil, scale: Double = 1,
         registry: CodecRegistry = .shared
     ) throws(WebImageError) {
         let source = try FrameSequence(
@@ -68,7 +68,7 @@ package struct AnimatedImage: Sendable {
     }
 
     package init(
-        spriteSheet sheet: PixelBuffer, contentRects: [PixelRect], durations: [Double], loopCount: Int = 0,
+        spriteSheet sheet: PixelBuffer, contentRects: [PixelRect], durations: [Duration], loopCount: Int = 0,
         scale: Double = 1
     ) throws(WebImageError) {
         let source = try SpriteSheet(
@@ -77,7 +77,7 @@ package struct AnimatedImage: Sendable {
     }
 
     package init(
-        spriteSheet sheet: PixelBuffer, columns: Int, rows: Int, frameCount: Int? = nil, frameDuration: Double,
+        spriteSheet sheet: PixelBuffer, columns: Int, rows: Int, frameCount: Int? = nil, frameDuration: Duration,
         loopCount: Int = 0, scale: Double = 1
     ) throws(WebImageError) {
         let source = try SpriteSheet(
@@ -114,14 +114,14 @@ extension Image {
     ///
     /// - Parameters:
     ///   - files: paths of images of the same size, in any format of `registry`.
-    ///   - durations: of each frame, in seconds, or one duration for all. As in GIFs, 0.01 and less mean 0.1.
+    ///   - durations: of each frame, or one for all. As in GIFs, 10 ms and less mean 100 ms.
     ///   - loopCount: 0, the default, loops forever.
     ///   - thumbnail: the size of the frames; `nil`, the default, for full size.
     ///   - scale: pixels per point.
     /// - Throws: ``WebImageError/invalidFrames(reason:)`` for invalid durations or frames of several
     ///   sizes; ``WebImageError/file(path:errno:)``; the errors of decoding.
     public init(
-        files: [String], durations: [Double], loopCount: Int = 0, thumbnail: Thumbnail? = nil, scale: Double = 1,
+        files: [String], durations: [Duration], loopCount: Int = 0, thumbnail: Thumbnail? = nil, scale: Double = 1,
         registry: CodecRegistry = .shared
     ) throws(WebImageError) {
         self = try AnimatedImage(
@@ -133,7 +133,7 @@ extension Image {
     /// Makes an animation of encoded images in memory; like
     /// ``init(files:durations:loopCount:thumbnail:scale:registry:)``.
     public init(
-        frames: [Data], durations: [Double], loopCount: Int = 0, thumbnail: Thumbnail? = nil, scale: Double = 1,
+        frames: [Data], durations: [Duration], loopCount: Int = 0, thumbnail: Thumbnail? = nil, scale: Double = 1,
         registry: CodecRegistry = .shared
     ) throws(WebImageError) {
         self = try AnimatedImage(
@@ -146,13 +146,13 @@ extension Image {
     ///
     /// - Parameters:
     ///   - contentRects: the frames, in pixels, all of the same size. A part may be shown several times.
-    ///   - durations: of each frame, in seconds, or one duration for all. As in GIFs, 0.01 and less mean 0.1.
+    ///   - durations: of each frame, or one for all. As in GIFs, 10 ms and less mean 100 ms.
     ///   - loopCount: 0, the default, loops forever.
     ///   - scale: pixels per point.
     /// - Throws: ``WebImageError/invalidFrames(reason:)`` for invalid durations, and for rectangles that
     ///   are empty, outside the sheet or of several sizes.
     public init(
-        spriteSheet sheet: PixelBuffer, contentRects: [PixelRect], durations: [Double], loopCount: Int = 0,
+        spriteSheet sheet: PixelBuffer, contentRects: [PixelRect], durations: [Duration], loopCount: Int = 0,
         scale: Double = 1
     ) throws(WebImageError) {
         self = try AnimatedImage(
@@ -165,7 +165,7 @@ extension Image {
     ///
     /// - Parameter frameCount: the number of cells that are frames; all by default.
     public init(
-        spriteSheet sheet: PixelBuffer, columns: Int, rows: Int, frameCount: Int? = nil, frameDuration: Double,
+        spriteSheet sheet: PixelBuffer, columns: Int, rows: Int, frameCount: Int? = nil, frameDuration: Duration,
         loopCount: Int = 0, scale: Double = 1
     ) throws(WebImageError) {
         self = try AnimatedImage(
@@ -193,7 +193,7 @@ struct StillSource: AnimationSource {
     init(_ pixels: PixelBuffer) { self.pixels = pixels }
 
     var frameSize: PixelSize { pixels.size }
-    var frames: [AnimationFrame] { [AnimationFrame(duration: FrameDuration.played(0), isKeyframe: true)] }
+    var frames: [AnimationFrame] { [AnimationFrame(duration: FrameDuration.played(.zero), isKeyframe: true)] }
     var loopCount: Int { 0 }
     var isComplete: Bool { true }
     /// The poster shares the pixels.

@@ -16,7 +16,7 @@ struct FrameSequence: AnimationSource {
     private let thumbnail: Thumbnail?
 
     init(
-        _ images: [EncodedImage], durations: [Double], loopCount: Int = 0, thumbnail: Thumbnail? = nil,
+        _ images: [EncodedImage], durations: [Duration], loopCount: Int = 0, thumbnail: Thumbnail? = nil,
         registry: CodecRegistry = .shared
     ) throws(WebImageError) {
         frames = try FrameDurations(durations, frameCount: images.count).frames
@@ -62,18 +62,20 @@ struct FrameSequence: AnimationSource {
 struct FrameDurations {
     let frames: [AnimationFrame]
 
-    /// - Parameter seconds: of each frame, or one duration for all.
+    /// - Parameter durations: of each frame, or one for all.
     /// - Throws: ``WebImageError/invalidFrames(reason:)``.
-    init(_ seconds: [Double], frameCount: Int) throws(WebImageError) {
+    init(_ durations: [Duration], frameCount: Int) throws(WebImageError) {
         guard frameCount > 0 else { throw .invalidFrames(reason: .none) }
-        let seconds = seconds.count == 1 ? [Double](repeating: seconds[0], count: frameCount) : seconds
-        guard seconds.count == frameCount else {
-            throw .invalidFrames(reason: .durationCount(seconds.count, frameCount: frameCount))
+        let durations = durations.count == 1 ? [Duration](repeating: durations[0], count: frameCount) : durations
+        guard durations.count == frameCount else {
+            throw .invalidFrames(reason: .durationCount(durations.count, frameCount: frameCount))
         }
-        if let frame = seconds.firstIndex(where: { !$0.isFinite || $0 < 0 }) {
-            throw .invalidFrames(reason: .duration(seconds[frame], frame: frame))
+        if let frame = durations.firstIndex(where: { $0 < .zero }) {
+            throw .invalidFrames(reason: .duration(durations[frame], frame: frame))
         }
-        frames = seconds.map { AnimationFrame(duration: FrameDuration.played($0), isKeyframe: true) }
+        frames = durations.map {
+            AnimationFrame(duration: min(FrameDuration.played($0), FrameDuration.longest), isKeyframe: true)
+        }
     }
 }
 

@@ -11,7 +11,7 @@ struct SpriteSheet: AnimationSource {
     let loopCount: Int
 
     init(
-        sheet: PixelBuffer, contentRects: [PixelRect], durations: [Double], loopCount: Int = 0
+        sheet: PixelBuffer, contentRects: [PixelRect], durations: [Duration], loopCount: Int = 0
     ) throws(WebImageError) {
         frames = try FrameDurations(durations, frameCount: contentRects.count).frames
         for (frame, rect) in contentRects.enumerated() {
@@ -28,7 +28,7 @@ struct SpriteSheet: AnimationSource {
     }
 
     init(
-        sheet: PixelBuffer, columns: Int, rows: Int, frameCount: Int? = nil, frameDuration: Double, loopCount: Int = 0
+        sheet: PixelBuffer, columns: Int, rows: Int, frameCount: Int? = nil, frameDuration: Duration, loopCount: Int = 0
     ) throws(WebImageError) {
         // A grid of more cells than pixels has empty cells, and its number of cells may overflow.
         guard (1...sheet.width).contains(columns), (1...sheet.height).contains(rows) else {

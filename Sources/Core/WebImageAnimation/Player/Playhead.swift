@@ -167,7 +167,7 @@ struct Timeline: Sendable {
     private static let longestDuration: Int64 = 86_400_000_000_000
     private static let longestSum: Int64 = .max / 8
 
-    /// - Parameter frames: at least one. Invalid durations and those of at most 0.01 s count as 0.1 s.
+    /// - Parameter frames: at least one. Durations of at most 10 ms count as 100 ms.
     init(_ frames: [AnimationFrame], mode: PlaybackMode) {
         precondition(!frames.isEmpty, "an animation has a frame")
         order = FrameOrder(mode: mode, frameCount: frames.count)
@@ -219,8 +219,7 @@ struct Timeline: Sendable {
         order.mode.beginsAtTheEnd ? starts[order.frameCount] - starts[order.frameCount - place] : starts[place]
     }
 
-    private static func nanoseconds(_ seconds: Double) -> Int64 {
-        let played = FrameDuration.played(seconds.isNaN ? 0 : seconds)
-        return played < 86_400 ? Int64((played * 1e9).rounded()) : longestDuration
+    private static func nanoseconds(_ duration: Duration) -> Int64 {
+        min(FrameDuration.played(duration).nanoseconds, longestDuration)
     }
 }

@@ -30,8 +30,8 @@ struct FramePart: Sendable, Equatable {
     var left: Int
     var top: Int
     var size: PixelSize
-    /// In seconds, after the minimum is applied.
-    var duration: Double
+    /// After the minimum is applied.
+    var duration: Duration
     var blend: Blend
     var disposal: Disposal
     /// Whether all its pixels are known to be opaque.
@@ -138,7 +138,17 @@ struct ReplayStarts: Sendable {
 
 /// The duration for which browsers show a frame.
 package enum FrameDuration {
-    /// The duration in seconds of a frame that specifies `seconds`. As in every browser, 10 ms or less means 100 ms:
-    /// many old files specify 0.
-    package static func played(_ seconds: Double) -> Double { seconds <= 0.01 ? 0.1 : seconds }
+    /// The duration of a frame that specifies `duration`. As in every browser, 10 ms or less means 100 ms: many old
+    /// files specify 0.
+    package static func played(_ duration: Duration) -> Duration {
+        duration <= .milliseconds(10) ? .milliseconds(100) : duration
+    }
+
+    /// The same for a number that a library reads from a file, in whole nanoseconds. It may be any number.
+    package static func played(seconds: Double) -> Duration {
+        seconds > 0 ? played(.nanoseconds(Int64((min(seconds, longest / .seconds(1)) * 1e9).rounded()))) : played(.zero)
+    }
+
+    /// A frame is shown for 30 years at most, so that the sum of all durations is a time.
+    package static let longest = Duration.seconds(1_000_000_000)
 }

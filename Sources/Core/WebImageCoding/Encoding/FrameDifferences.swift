@@ -219,8 +219,8 @@ extension PixelBuffer {
         var shared: PixelBuffer? = self
         guard var output = try MutablePixelBuffer(thawing: &shared) else { return self }
         let part = FramePart(
-            left: area.columns.lowerBound, top: area.rows.lowerBound, size: area.size, duration: 0, blend: .source,
-            disposal: .keep, isOpaque: false)
+            left: area.columns.lowerBound, top: area.rows.lowerBound, size: area.size, duration: .zero,
+            blend: .source, disposal: .keep, isOpaque: false)
         if !area.isEmpty { try output.clear(part, cancellation: cancellation) }
         return output.freeze(isOpaque: false)
     }

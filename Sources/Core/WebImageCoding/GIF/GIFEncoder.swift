@@ -14,7 +14,7 @@ package struct GIFEncoder: AnimationEncoder {
 
     package func encode(_ image: Image, options: EncodingOptions) throws(WebImageError) -> Data {
         var animation = EncodableAnimation()
-        animation.append(Image(pixels: image.pixels), duration: 0)
+        animation.append(Image(pixels: image.pixels), duration: .zero)
         return try encode(animation, options: options)
     }
 

@@ -271,7 +271,7 @@ struct GIFFrame: Sendable {
     let isInterlaced: Bool
     /// Three bytes per color; local or global. `nil` if there is none.
     var palette: Data?
-    let duration: Double
+    let duration: Duration
     let transparentIndex: UInt8?
     let disposal: FramePart.Disposal
     /// The minimum code size, then blocks of codes, each preceded by its length, up to one of length 0. Incomplete
@@ -300,7 +300,7 @@ struct GIFFrame: Sendable {
 
     /// The graphic control extension of the next frame.
     struct Control {
-        var duration = FrameDuration.played(0)
+        var duration = FrameDuration.played(.zero)
         var transparentIndex: UInt8?
         var disposal = FramePart.Disposal.keep
 
@@ -311,7 +311,7 @@ struct GIFFrame: Sendable {
             guard let flags = data.byte(at: offset),
                 let hundredths = data.integer(at: offset + 1, count: 2, isBigEndian: false)
             else { return }
-            duration = FrameDuration.played(Double(hundredths) / 100)
+            duration = FrameDuration.played(.milliseconds(hundredths * 10))
             transparentIndex = flags & 1 != 0 ? data.byte(at: offset + 3) : nil
             // Browsers treat 4 like 3, since some old programs took the value for a set of bits. Larger values are
             // reserved and mean keep.

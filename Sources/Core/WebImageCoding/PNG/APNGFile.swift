@@ -182,10 +182,10 @@ struct APNGSequence: Sendable {
             let blend = integer(at: 25, count: 1).flatMap(Self.blend)
         else { return nil }
         // A denominator of 0 means hundredths.
-        let seconds = Double(numerator) / Double(denominator == 0 ? 100 : denominator)
+        let duration = Duration.seconds(numerator) / (denominator == 0 ? 100 : denominator)
         return FramePart(
             left: left, top: top, size: PixelSize(width: width, height: height),
-            duration: FrameDuration.played(seconds), blend: blend,
+            duration: FrameDuration.played(duration), blend: blend,
             disposal: disposal, isOpaque: false)
     }
 

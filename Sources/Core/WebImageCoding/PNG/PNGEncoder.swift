@@ -333,7 +333,7 @@ struct APNGFileWriter {
     }
 
     /// Returns `false` if the patch needs alpha and the file has none.
-    private mutating func append(_ patch: FramePatch, index: Int, duration: Double) throws(WebImageError) -> Bool {
+    private mutating func append(_ patch: FramePatch, index: Int, duration: Duration) throws(WebImageError) -> Bool {
         guard hasAlpha || patch.frame.isOpaque && patch.disposal == .keep else { return false }
         let (pixels, blend) = try patch.pixels(mayBlend: hasAlpha, cancellation: options.cancellation)
         file.append(.frame, control(of: patch, blend: blend, duration: duration))
@@ -347,7 +347,7 @@ struct APNGFileWriter {
     }
 
     /// Returns the content of fcTL.
-    private mutating func control(of patch: FramePatch, blend: FramePart.Blend, duration: Double) -> [UInt8] {
+    private mutating func control(of patch: FramePatch, blend: FramePart.Blend, duration: Duration) -> [UInt8] {
         let delay = FrameDelay(duration)
         let sides = [
             patch.area.columns.count, patch.area.rows.count, patch.area.columns.lowerBound, patch.area.rows.lowerBound,
@@ -381,8 +381,8 @@ struct FrameDelay: Equatable {
 
     /// The nearest fraction of two 16-bit numbers, by its continued fraction: a duration from a decoder becomes the
     /// same fraction again.
-    init(_ seconds: Double) {
-        let seconds = FrameDuration.played(seconds)
+    init(_ duration: Duration) {
+        let seconds = FrameDuration.played(duration).inExactSeconds
         guard seconds < Double(UInt16.max) else {
             (numerator, denominator) = (.max, 1)
             return

@@ -159,7 +159,7 @@ extension WebPFile {
     /// The position of the first image on the canvas: all of it, except in an animation.
     var firstPart: FramePart {
         let whole = FramePart(
-            left: 0, top: 0, size: size, duration: 0, blend: .source, disposal: .keep, isOpaque: !hasAlpha)
+            left: 0, top: 0, size: size, duration: .zero, blend: .source, disposal: .keep, isOpaque: !hasAlpha)
         return firstFrame?.part ?? whole
     }
 

@@ -115,7 +115,7 @@ struct WebPFile {
         else { return }
         var part = FramePart(
             left: left * 2, top: top * 2, size: PixelSize(width: width + 1, height: height + 1),
-            duration: FrameDuration.played(Double(milliseconds) / 1000), blend: flags & 2 == 0 ? .over : .source,
+            duration: FrameDuration.played(.milliseconds(milliseconds)), blend: flags & 2 == 0 ? .over : .source,
             disposal: flags & 1 == 0 ? .keep : .clear, isOpaque: false)
         guard part.lies(inside: size) else { throw Self.corrupt("a frame outside its canvas") }
         let image = content.lowerBound + Self.frameHeaderLength..<content.upperBound

@@ -2,8 +2,7 @@
 ///
 /// ```swift
 /// if let animation = image.animation {
-///     let duration = animation.frames.reduce(0) { $0 + $1.duration }
-///     print(animation.frames.count, duration, animation.loopCount)
+///     print(animation.frameCount, animation.duration, animation.loopCount)
 ///     let reader = animation.makeFrameReader()
 ///     let second = try reader.frame(at: 1, cancellation: nil)
 /// }
@@ -36,8 +35,8 @@ public protocol AnimationSource: Sendable {
 extension AnimationSource {
     /// The number of frames.
     public var frameCount: Int { frames.count }
-    /// The duration of one loop, in seconds.
-    public var duration: Double { frames.reduce(0) { $0 + $1.duration } }
+    /// The duration of one loop.
+    public var duration: Duration { frames.reduce(.zero) { $0 + $1.duration } }
 }
 
 /// Identifies an animation: equal to its copies, and to identities derived from them through the same changes.
@@ -72,13 +71,13 @@ public struct AnimationIdentity: Sendable, Hashable {
 
 /// What is known about a frame of an animation without decoding it.
 public struct AnimationFrame: Codable, Sendable, Hashable {
-    /// How long the frame is shown, in seconds. As in browsers, 0.1 for a file that specifies 0.01 or less.
-    public var duration: Double
+    /// How long the frame is shown. As in browsers, 100 ms for a file that specifies 10 ms or less.
+    public var duration: Duration
     /// Whether the frame can be decoded without earlier frames.
     public var isKeyframe: Bool
 
     /// Creates a description of a frame.
-    public init(duration: Double, isKeyframe: Bool) {
+    public init(duration: Duration, isKeyframe: Bool) {
         self.duration = duration
         self.isKeyframe = isKeyframe
     }

@@ -278,7 +278,7 @@ extension WebImageError.FrameFailure {
         switch self {
         case .none: "there are no frames"
         case .durationCount(let count, let frameCount): "there are \(count) durations for \(frameCount) frames"
-        case .duration(let seconds, let frame): "the duration of frame \(Self.number(frame)) is \(seconds) s"
+        case .duration(let duration, let frame): "the duration of frame \(Self.number(frame)) is \(duration.inWords)"
         case .size(let size, let frame, let expected):
             "frame \(Self.number(frame)) has \(size) pixels, the first has \(expected)"
         case .outsideSheet(let rect, let frame, let sheet):

@@ -277,8 +277,8 @@ public indirect enum WebImageError: Error, Sendable, Equatable {
         case none
         /// The number of durations differs from the number of frames.
         case durationCount(Int, frameCount: Int)
-        /// The duration of this frame, in seconds, is negative or not a number.
-        case duration(Double, frame: Int)
+        /// The duration of this frame is negative.
+        case duration(Duration, frame: Int)
         /// The size of this frame differs from that of the first.
         case size(PixelSize, frame: Int, expected: PixelSize)
         /// The rectangle of this frame is empty or not inside the sheet.

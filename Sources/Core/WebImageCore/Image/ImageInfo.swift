@@ -16,8 +16,8 @@ public struct ImageInfo: Codable, Sendable, Hashable {
     public var pageCount = 1
     /// How often the animation plays; 0 means forever, `nil` that it is not an animation.
     public var loopCount: Int?
-    /// The duration of each frame, in seconds; empty for a still image.
-    public var frameDurations: [Double]
+    /// The duration of each frame; empty for a still image.
+    public var frameDurations: [Duration]
     /// Whether pixels may be transparent.
     public var hasAlpha: Bool
     /// The orientation of the stored pixels.
@@ -41,7 +41,7 @@ public struct ImageInfo: Codable, Sendable, Hashable {
     /// - Parameter hasColorProfile: whether a profile is embedded; by default, whether it has a name.
     public init(
         format: ImageFormat, size: PixelSize, frameCount: Int = 1, loopCount: Int? = nil,
-        frameDurations: [Double] = [], hasAlpha: Bool = false, orientation: ImageOrientation = .up,
+        frameDurations: [Duration] = [], hasAlpha: Bool = false, orientation: ImageOrientation = .up,
         hasColorProfile: Bool? = nil, colorProfileName: String? = nil
     ) {
         self.format = format

@@ -41,8 +41,8 @@ extension EncodableAnimation {
     /// Appends an encoded image in any format that ``CodecRegistry/shared`` reads, or the first frame of an animated one. It is
     /// decoded when the animation is encoded; data mapped from a file takes no memory until then.
     ///
-    /// - Parameter duration: in seconds; as in ``append(_:duration:)``.
-    public mutating func append(_ data: Data, duration: Double) {
+    /// - Parameter duration: as in ``append(_:duration:)``.
+    public mutating func append(_ data: Data, duration: Duration) {
         append(data, duration: duration, registry: .shared)
     }
 }

@@ -68,7 +68,7 @@ package struct Channel: Sendable {
     /// The longest message of a program: options have EXIF and the durations of an animation.
     private static let programByteLimit = 64 << 20
     /// The longest message of a decoder: as many frames as are allowed.
-    static let decoderByteLimit = 20 << 20
+    static let decoderByteLimit = 30 << 20
 
     // MARK: Sending
 

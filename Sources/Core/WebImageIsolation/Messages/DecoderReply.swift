@@ -90,7 +90,7 @@ package struct AnimationDescription: Codable {
 
     package init(_ source: any AnimationSource) {
         let frames = source.frames.map {
-            AnimationFrame(duration: min($0.duration, .longestDuration), isKeyframe: $0.isKeyframe)
+            AnimationFrame(duration: min($0.duration, FrameDuration.longest), isKeyframe: $0.isKeyframe)
         }
         self.init(
             frameSize: source.frameSize, frames: frames, loopCount: source.loopCount, isComplete: source.isComplete)
@@ -106,7 +106,7 @@ package struct AnimationDescription: Codable {
         try loopCount.check(in: 0...Int(Int32.max), "repetitions")
         var count = 0
         for run in runs {
-            try run.frame.duration.checkDuration()
+            try run.frame.duration.checkOfFrame()
             try run.count.check(in: 1...Self.frameLimit, "equal frames")
             count += run.count
             try count.check(in: 1...Self.frameLimit, "frames")
@@ -142,7 +142,7 @@ extension DecoderReply {
             try info.pageCount.check(in: 1...Self.countLimit, "pages")
             try info.loopCount?.check(in: 0...Int(Int32.max), "repetitions")
             try info.frameDurations.count.check(in: 0...AnimationDescription.frameLimit, "durations")
-            for duration in info.frameDurations { try duration.checkDuration() }
+            for duration in info.frameDurations { try duration.checkOfFrame() }
             try info.bitDepth.check(in: 0...Int(UInt16.max), "bits of a channel")
         case .probe(let probe): try probe?.size.check(within: Self.declaredSide)
         case .parts(let parts):
@@ -192,11 +192,10 @@ extension Int {
     }
 }
 
-extension Double {
-    /// A frame is shown for 30 years at most, so that the sum of all durations is a time.
-    package static let longestDuration = 1e9
-
-    fileprivate func checkDuration() throws(InvalidMessage) {
-        guard (0...Self.longestDuration).contains(self) else { throw InvalidMessage("a frame is shown for \(self) s") }
+extension Duration {
+    fileprivate func checkOfFrame() throws(InvalidMessage) {
+        guard (.zero...FrameDuration.longest).contains(self) else {
+            throw InvalidMessage("a frame is shown for \(inWords)")
+        }
     }
 }

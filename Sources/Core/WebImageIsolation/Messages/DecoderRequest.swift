@@ -40,7 +40,7 @@ package enum DecoderRequest: Codable, Sendable {
     case encode(ImageFormat, Sent<EncodingOptions>, PixelLayout)
     /// Encodes an animation. The decoder requests its frames with ``DecoderReply/needsFrame(_:)``.
     case encodeAnimation(
-        ImageFormat, Sent<EncodingOptions>, size: PixelSize, isOpaque: Bool, loopCount: Int, durations: [Double])
+        ImageFormat, Sent<EncodingOptions>, size: PixelSize, isOpaque: Bool, loopCount: Int, durations: [Duration])
     /// A frame that the decoder requested, in the input.
     case encodedFrame(PixelLayout)
     /// The file that the decoder requested, in the input. Without an input, all directories for temporary files are in

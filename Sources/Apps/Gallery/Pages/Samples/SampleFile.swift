@@ -115,8 +115,7 @@ struct SampleFile: Sendable, Hashable {
 /// A view that moves over a photograph and comes back to where it began.
 struct PhotographFlight: Sendable {
     static let frameCount = 24
-    /// In seconds.
-    static let frameDuration = 0.1
+    static let frameDuration = Duration.milliseconds(100)
 
     private let image: Image
     private let size: PointSize
