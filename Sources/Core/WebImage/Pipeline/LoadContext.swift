@@ -142,7 +142,7 @@ final class LoadContext: Sendable {
             wanted.body = call.body
             wanted.acceptsAnyAnswer = call.acceptsAnyAnswer
         }
-        wanted.isForAnotherOrigin = request.box?.details.isForAnotherOrigin ?? false
+        wanted.isForAnotherOrigin = request.detail { $0.isForAnotherOrigin }
         if let harmless = request.box?.details.harmlessHeaders { wanted.harmlessHeaders = harmless }
         wanted.idleTimeout = request.idleTimeout
         wanted.totalTimeout = request.totalTimeout

@@ -14,7 +14,7 @@ extension WebImageRequest {
     ///
     /// A request with `Range` bypasses the caches. A part of an image is never stored, and never taken for the whole.
     public var headers: [String: String] {
-        get { box?.details.headers ?? [:] }
+        get { detail { $0.headers } }
         set { changeDetails { $0.headers = newValue } }
     }
 
@@ -24,14 +24,14 @@ extension WebImageRequest {
     /// Requests that differ only in these share cached images and transfers. Other fields keep an image out of a cache
     /// that machines share.
     public var harmlessHeaders: HarmlessHeaders? {
-        get { box?.details.harmlessHeaders }
+        get { detail { $0.harmlessHeaders } }
         set { changeDetails { $0.harmlessHeaders = newValue } }
     }
 
     /// The credential for servers that require one; `nil` by default. It replaces `user:password@` in the URL. Both
     /// become part of the cache key, as headers with credentials do.
     public var credential: Credential? {
-        get { box?.details.credential }
+        get { detail { $0.credential } }
         set { changeDetails { $0.credential = newValue } }
     }
 
@@ -41,7 +41,7 @@ extension WebImageRequest {
     /// The cache separates images loaded with cookies from others, but not one user's from the next: empty it when
     /// another user logs in.
     public var handlesCookies: Bool {
-        get { box?.details.handlesCookies ?? false }
+        get { detail { $0.handlesCookies } }
         set { changeDetails { $0.handlesCookies = newValue } }
     }
 
@@ -50,7 +50,7 @@ extension WebImageRequest {
     /// The cache separates such images from others, but not one stored credential from the next: empty it when another
     /// user logs in.
     public var usesCredentialStorage: Bool {
-        get { box?.details.usesCredentialStorage ?? false }
+        get { detail { $0.usesCredentialStorage } }
         set { changeDetails { $0.usesCredentialStorage = newValue } }
     }
 
@@ -59,7 +59,7 @@ extension WebImageRequest {
     /// Such images have separate cache keys, so that requests that verify certificates never get them. Such loads share
     /// no cookies or stored credentials with other loads.
     public var allowsInvalidCertificates: Bool {
-        get { box?.details.allowsInvalidCertificates ?? false }
+        get { detail { $0.allowsInvalidCertificates } }
         set { changeDetails { $0.allowsInvalidCertificates = newValue } }
     }
 
@@ -67,14 +67,14 @@ extension WebImageRequest {
     /// have missed, and whether a URL with a lasting error is added to the list; `false` by default. See
     /// ``WebImageManager/blockedURLs``. A load that succeeds removes its URL from the list.
     public var respectsBlockList: Bool {
-        get { box?.details.respectsBlockList ?? false }
+        get { detail { $0.respectsBlockList } }
         set { changeDetails { $0.respectsBlockList = newValue } }
     }
 
     /// How long the server may send nothing; `nil`, the default, uses the loader's limit. Requests
     /// that share a transfer have the limit of the one that began it.
     public var idleTimeout: Duration? {
-        get { box?.details.idleTimeout }
+        get { detail { $0.idleTimeout } }
         set { changeDetails { $0.idleTimeout = newValue } }
     }
 
@@ -85,13 +85,13 @@ extension WebImageRequest {
     /// ``ImageDownloader/Configuration/totalTimeout``. Requests that share a transfer have the limit of the one that
     /// started it.
     public var totalTimeout: Duration? {
-        get { box?.details.totalTimeout }
+        get { detail { $0.totalTimeout } }
         set { changeDetails { $0.totalTimeout = newValue } }
     }
 
     /// Whether, how often and when a failed load is retried; `nil`, the default, never retries.
     public var retryPolicy: (any RetryStrategy)? {
-        get { box?.details.retryPolicy }
+        get { detail { $0.retryPolicy } }
         set { changeDetails { $0.retryPolicy = newValue } }
     }
 
@@ -103,7 +103,7 @@ extension WebImageRequest {
     /// receives no headers but Accept, Accept-Encoding, User-Agent and Range, whether they come from the request, the
     /// manager or the loader.
     public var alternatives: [URL] {
-        get { box?.details.alternatives ?? [] }
+        get { detail { $0.alternatives } }
         set { changeDetails { $0.alternatives = newValue } }
     }
 
@@ -113,7 +113,7 @@ extension WebImageRequest {
     ///
     /// Combine this with a retry policy, because name servers may become available a moment after the network.
     public var waitsForConnectivity: Bool {
-        get { box?.details.waitsForConnectivity ?? false }
+        get { detail { $0.waitsForConnectivity } }
         set { changeDetails { $0.waitsForConnectivity = newValue } }
     }
 
@@ -121,7 +121,7 @@ extension WebImageRequest {
     /// both wait, and is a preview until there is a better one. Its errors are ignored. A server of another origin
     /// receives as little as one of ``alternatives``.
     public var lowResolutionURL: URL? {
-        get { details.lowResolutionURL }
+        get { detail { $0.lowResolutionURL } }
         set { changeDetails { $0.lowResolutionURL = newValue } }
     }
 
@@ -137,7 +137,7 @@ extension WebImageRequest {
     /// request.lowDataURL = otherURL
     /// ```
     public var lowDataURL: URL? {
-        get { box?.details.lowDataURL }
+        get { detail { $0.lowDataURL } }
         set { changeDetails { $0.lowDataURL = newValue } }
     }
 }
@@ -146,39 +146,39 @@ extension WebImageRequest {
 extension WebImageRequest {
     /// The cache for the image; `nil`, the default, uses the manager's.
     public var cache: (any ImageCaching)? {
-        get { details.cache }
+        get { detail { $0.cache } }
         set { changeDetails { $0.cache = newValue } }
     }
 
     /// The cache for the original's bytes; `nil`, the default, uses the cache for the image.
     public var originalCache: (any ImageCaching)? {
-        get { details.originalCache }
+        get { detail { $0.originalCache } }
         set { changeDetails { $0.originalCache = newValue } }
     }
 
     /// The loaders that fetch the bytes; `nil`, the default, uses the manager's. A single loader is written as
     /// `[loader]`. Requests with the same group share their transfers.
     public var loaders: ImageLoaderGroup? {
-        get { details.loaders }
+        get { detail { $0.loaders } }
         set { changeDetails { $0.loaders = newValue } }
     }
 
     /// The codecs that decode the bytes; `nil`, the default, uses the manager's.
     public var codecs: CodecRegistry? {
-        get { details.codecs }
+        get { detail { $0.codecs } }
         set { changeDetails { $0.codecs = newValue } }
     }
 
     /// The queue of callbacks; `nil`, the default, uses the manager's. A queue given to
     /// ``WebImageManager/load(_:callbackQueue:progress:preview:completion:)`` takes precedence.
     package var callbackQueue: (any CallbackQueue)? {
-        get { details.callbackQueue }
+        get { detail { $0.callbackQueue } }
         set { changeDetails { $0.callbackQueue = newValue } }
     }
 
     /// Values of the program; empty by default. The library passes them to hooks and responses, and does not use them.
     public var userInfo: [String: any Sendable] {
-        get { details.userInfo }
+        get { detail { $0.userInfo } }
         set { changeDetails { $0.userInfo = newValue } }
     }
 }
@@ -191,20 +191,20 @@ extension WebImageRequest {
     /// original. Animations are not. For a request for the original itself, ``originalCacheAccess`` determines the use
     /// of the disk.
     public var cacheAccess: CacheAccess {
-        get { details.cacheAccess }
+        get { detail { $0.cacheAccess } }
         set { changeDetails { $0.cacheAccess = newValue } }
     }
 
     /// The tiers for the original's bytes; the disk by default. Only the disk stores bytes.
     public var originalCacheAccess: CacheAccess {
-        get { details.originalCacheAccess }
+        get { detail { $0.originalCacheAccess } }
         set { changeDetails { $0.originalCacheAccess = newValue } }
     }
 
     /// Returns the text for a URL in cache keys, for example without the part of its query that changes each time;
     /// `nil`, the default, uses the URL. Credentials, and headers that may be credentials, are added in any case.
     public var cacheKeyFilter: (@Sendable (URL) -> String)? {
-        get { details.cacheKeyFilter }
+        get { detail { $0.cacheKeyFilter } }
         set { changeDetails { $0.cacheKeyFilter = newValue } }
     }
 
@@ -213,7 +213,7 @@ extension WebImageRequest {
     ///
     /// ``WebImageManager/data(for:method:body:)`` does not use bytes that a server did not send, and loads them again.
     public var serializer: (@Sendable (_ image: Image, _ data: Data?, _ key: ImageCacheKey) -> Data?)? {
-        get { details.serializer }
+        get { detail { $0.serializer } }
         set { changeDetails { $0.serializer = newValue } }
     }
 }
@@ -222,46 +222,46 @@ extension WebImageRequest {
 extension WebImageRequest {
     /// The limits for decoding; `nil`, the default, uses the manager's.
     public var decodingLimits: DecodingLimits? {
-        get { details.decodingLimits }
+        get { detail { $0.decodingLimits } }
         set { changeDetails { $0.decodingLimits = newValue } }
     }
 
     /// The maximum size of the decoded pixels in bytes, at 4 bytes per pixel; `nil`, the default, sets no limit. An
     /// image that would take more is decoded at a smaller size. The limit becomes part of the cache key.
     public var decodedByteLimit: Int? {
-        get { details.decodedByteLimit }
+        get { detail { $0.decodedByteLimit } }
         set { changeDetails { $0.decodedByteLimit = newValue } }
     }
 
     /// The index of an image in a file with several, such as the sizes of an icon or the pages of a TIFF, from 0; `nil`,
     /// the default, is the one that suits the requested size best. It becomes part of the cache key.
     public var page: Int? {
-        get { box?.details.page }
+        get { detail { $0.page } }
         set { changeDetails { $0.page = newValue } }
     }
 
     /// Whether a truncated or damaged file is decoded up to the damage; `nil`, the default, is
     /// ``WebImageManager/Configuration/allowsDamage``.
     public var allowsDamage: Bool? {
-        get { details.allowsDamage }
+        get { detail { $0.allowsDamage } }
         set { changeDetails { $0.allowsDamage = newValue } }
     }
 
     /// Whether the image keeps the colors of its profile; see ``DecodingOptions/keepsColors``.
     public var keepsColors: Bool {
-        get { box?.details.keepsColors == true }
+        get { detail { $0.keepsColors } }
         set { changeDetails { $0.keepsColors = newValue } }
     }
 
     /// Whether processors change animations, each frame when it is shown; `nil`, the default, is `true`.
     public var transformsAnimations: Bool? {
-        get { details.transformsAnimations }
+        get { detail { $0.transformsAnimations } }
         set { changeDetails { $0.transformsAnimations = newValue } }
     }
 
     /// Whether processors change images in vector formats; `nil`, the default, is `true`.
     public var transformsVectors: Bool? {
-        get { details.transformsVectors }
+        get { detail { $0.transformsVectors } }
         set { changeDetails { $0.transformsVectors = newValue } }
     }
 }

@@ -19,7 +19,7 @@ extension WebImageRequest {
             options.isDisjoint(with: [.ignoreDecoding, .queryMemoryData, .waitForStore]),
             !options.contains(.matchAnimatedKind) || earlier.options.contains(.matchAnimatedKind)
         else { return false }
-        if box === earlier.box { return box?.details.cacheAccess.query.contains(.memory) != false }
+        if box === earlier.box { return cacheAccess.query.contains(.memory) }
         let (details, others) = (details, earlier.details)
         return details.cacheAccess.query.contains(.memory) && details.headers == others.headers
             && details.allowsDamage == others.allowsDamage && details.hasSameComponents(as: others)

@@ -46,8 +46,7 @@ public struct WebImageRequest: Sendable {
     private var chosenPriority: LoadPriority?
     /// Which of memory, disk and server may answer; ``CachePolicy/cacheFirst`` by default.
     public var cachePolicy: CachePolicy
-    /// `nil` as long as nothing in ``details`` was set. Properties that every load reads are read from this object,
-    /// because `details` copies all of them and retains their objects.
+    /// `nil` as long as nothing in ``details`` was set.
     private(set) var box: RequestDetails.Box?
 
     /// Creates a request.
@@ -187,8 +186,14 @@ public struct WebImageRequest: Sendable {
         chosenPriority ?? standard
     }
 
-    /// The properties that few requests set.
+    /// The properties that few requests set. This copies all of them and retains their objects; ``detail(_:)`` reads one.
     var details: RequestDetails { box?.details ?? .standard }
+
+    /// Returns a property of ``details``.
+    @inline(__always)
+    func detail<Value>(_ property: (RequestDetails) -> Value) -> Value {
+        if let box { property(box.details) } else { property(.standard) }
+    }
 
     mutating func changeDetails(_ change: (inout RequestDetails) -> Void) {
         var details = details
