@@ -188,7 +188,7 @@ import WebImageCore
 
     /// A reply that can be read, and is not what was requested.
     @Test func aReplyToSomethingElseIsOneError() throws {
-        let process = HostileProcess(seconds: 20)
+        let process = HostileProcess(time: .seconds(20))
         let part = OutputPart(offset: 0, byteCount: 4)
         let replies: [(request: String, reply: DecoderReply)] = [
             ("profile", .parts([])), ("profile", .parts([part, part])), ("metadata", .parts([])),
@@ -209,7 +209,7 @@ import WebImageCore
     }
 
     @Test func moreThanTheProgramAllowsIsOneError() throws {
-        let process = HostileProcess(seconds: 20)
+        let process = HostileProcess(time: .seconds(20))
         var options = DecodingOptions()
         options.limits.frameCount = 2
         let bytes = Data(try MessageEncoder.bytes(of: DecoderReply.animation(Self.animation)))

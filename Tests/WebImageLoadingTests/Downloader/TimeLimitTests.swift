@@ -25,7 +25,8 @@ import WebImageTestSupport
         let downloader = ImageDownloader.forTests { $0.totalTimeout = .milliseconds(200) }
         var request = LoaderRequest(url: try faults.url("/drip/total?size=8&interval=0.1"))
         #expect(
-            try await downloader.error(request) == .timedOut(reason: .total, after: .milliseconds(200), url: request.url))
+            try await downloader.error(request)
+                == .timedOut(reason: .total, after: .milliseconds(200), url: request.url))
         request.totalTimeout = .seconds(30)
         #expect(try await downloader.body(request) == FaultServer.pattern(8))
     }
