@@ -57,8 +57,27 @@ final class FileMoveTests: XCTestCase {
         let folder = try TemporaryFolder()
         let file = ByteString(try folder.write("a", Data("a".utf8)).path)
         XCTAssertEqual(file.withCString { link($0, folder.path + "/A") }, 0)
-        XCTAssertEqual(FileMove()(file, to: ByteString(folder.path + "/A")), EEXIST)
+        let calls = Calls()
+        let move = FileMove(renameToUnusedName: { file, place in
+            calls.add(place)
+            return FileMove().renameToUnusedName(file, place)
+        })
+        XCTAssertEqual(move(file, to: ByteString(folder.path + "/A")), EEXIST)
+        // Not even for a moment does the file have another name.
+        XCTAssertEqual(calls.places, [ByteString(folder.path + "/A")])
         XCTAssertEqual(try FileManager.default.contentsOfDirectory(atPath: folder.path).sorted(), ["A", "a"])
+    }
+
+    func testTheFileThatWasRemovedLastComesBack() throws {
+        let folder = try TemporaryFolder()
+        let file = folder.url.appendingPathComponent("a.png")
+        for (name, day) in [("a.png", 2), ("a.2.png", 3), ("a.3.png", 1)] {
+            try folder.write("Trash/files/\(name)", Data("\(day)".utf8))
+            let info = "[Trash Info]\nPath=\(file.path)\nDeletionDate=2026-01-0\(day)T00:00:00\n"
+            try folder.write("Trash/info/\(name).trashinfo", Data(info.utf8))
+        }
+        try Trash(dataFolder: folder.path).restore(file)
+        XCTAssertEqual(try String(contentsOf: file, encoding: .utf8), "3")
     }
 
     private final class Calls: Sendable {

@@ -79,6 +79,62 @@ final class FileReplacementTests: XCTestCase {
         XCTAssertEqual(try String(contentsOf: file, encoding: .utf8), "new")
     }
 
+    func testAContentThatDoesNotFitLeavesTheFormerOne() throws {
+        let folder = try TemporaryFolder()
+        let file = try folder.write("a", Data("former".utf8))
+        let replacement = try FileReplacement(of: file)
+        // As on a file system that is full.
+        var former = rlimit()
+        XCTAssertEqual(getrlimit(__rlimit_resource_t(RLIMIT_FSIZE.rawValue), &former), 0)
+        var limits = rlimit(rlim_cur: 4096, rlim_max: former.rlim_max)
+        let action = signal(SIGXFSZ, SIG_IGN)
+        setrlimit(__rlimit_resource_t(RLIMIT_FSIZE.rawValue), &limits)
+        let result = Result { try replacement.write(Data(count: 5000)) }
+        setrlimit(__rlimit_resource_t(RLIMIT_FSIZE.rawValue), &former)
+        signal(SIGXFSZ, action)
+        XCTAssertThrowsError(try result.get()) {
+            XCTAssertEqual($0 as? FileReplacement.Failure, .system(EFBIG))
+        }
+        XCTAssertEqual(try String(contentsOf: file, encoding: .utf8), "former")
+        XCTAssertEqual(try FileManager.default.contentsOfDirectory(atPath: folder.path), ["a"])
+    }
+
+    /// A folder may give each new file rights that its former content did not have.
+    func testANewContentGetsNoRightsOfTheFolder() throws {
+        let folder = try TemporaryFolder()
+        let file = try folder.write("a", Data("former".utf8))
+        XCTAssertEqual(chmod(file.path, 0o640), 0)
+        // Version 2; then a tag, rights and an identifier each: the owner, another user, the group, the mask, all others.
+        let entries: [(tag: UInt16, rights: UInt16, identifier: UInt32)] = [
+            (0x01, 7, .max), (0x02, 4, 65534), (0x04, 5, .max), (0x10, 5, .max), (0x20, 0, .max),
+        ]
+        var list = withUnsafeBytes(of: UInt32(2).littleEndian) { Array($0) }
+        for entry in entries {
+            withUnsafeBytes(of: entry.tag.littleEndian) { list += $0 }
+            withUnsafeBytes(of: entry.rights.littleEndian) { list += $0 }
+            withUnsafeBytes(of: entry.identifier.littleEndian) { list += $0 }
+        }
+        // The module of the C library lacks both.
+        typealias Setter =
+            @convention(c) (
+                UnsafePointer<CChar>, UnsafePointer<CChar>, UnsafeRawPointer, Int, Int32
+            ) -> Int32
+        typealias Getter =
+            @convention(c) (
+                UnsafePointer<CChar>, UnsafePointer<CChar>, UnsafeMutableRawPointer?, Int
+            ) -> Int
+        let set = unsafeBitCast(try XCTUnwrap(dlsym(nil, "setxattr")), to: Setter.self)
+        let get = unsafeBitCast(try XCTUnwrap(dlsym(nil, "getxattr")), to: Getter.self)
+        guard set(folder.path, "system.posix_acl_default", list, list.count, 0) == 0 else {
+            throw XCTSkip("the file system has no access control lists")
+        }
+        try FileReplacement(of: file).write(Data("new".utf8))
+        XCTAssertEqual(try String(contentsOf: file, encoding: .utf8), "new")
+        XCTAssertEqual(get(file.path, "system.posix_acl_access", nil, 0), -1)
+        XCTAssertEqual(
+            try FileManager.default.attributesOfItem(atPath: file.path)[.posixPermissions] as? Int, 0o640)
+    }
+
     func testExtendedAttributesStay() throws {
         let folder = try TemporaryFolder()
         let file = try folder.write("a", Data("former".utf8))

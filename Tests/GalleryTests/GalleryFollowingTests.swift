@@ -124,6 +124,22 @@ final class GalleryFollowingTests: GTKTestCase {
         }
     }
 
+    func testAFolderThatIsNoLongerWantedIsNotWatched() throws {
+        try MainActor.assumeIsolated {
+            let folder = try TemporaryFolder()
+            let files = try ["a/1", "b/2"].map { try folder.write($0, Data()) }
+            var changed: Set<ByteString> = []
+            let watch = FolderWatch { changed.formUnion($0) }
+            XCTAssertTrue(watch.watch(Set(files.map(\.folder))))
+            XCTAssertFalse(watch.watch([files[0].folder]))
+            XCTAssertEqual(watch.folders, [files[0].folder])
+            // Both are reported together, if they are.
+            for file in files.reversed() { try Data("new".utf8).write(to: file) }
+            pump("the change") { !changed.isEmpty }
+            XCTAssertEqual(changed, [files[0].filePath])
+        }
+    }
+
     func testTheStatusSaysThatThereAreTooManyFolders() throws {
         try WindowFixture.with(["a.png"]) { fixture in
             for number in 0..<FolderWatch.folderLimit + 3 {

@@ -20,6 +20,7 @@ final class PageImagesTests: XCTestCase {
             <!doctype html><head><meta property="og:image" content="/og.jpg"><link rel=image_src href=share.png></head>
             <IMG SRC='one.jpg' alt="a > b"><img src=two.png><a href="three.JPEG">x</a><a href="page.html">y</a>
             <!-- <img src="hidden.jpg"> --><img src="one.jpg#top"><a href='four.webp?size=2'>z</a>
+            <a href=".jpg">a name without an ending</a>
             """
         XCTAssertEqual(
             try links(html),
@@ -32,6 +33,7 @@ final class PageImagesTests: XCTestCase {
     func testTakesTheLargestOfSeveralSizes() throws {
         XCTAssertEqual(
             try links("<img src=s.jpg srcset='s.jpg 320w, m,1.jpg 640w,l.jpg 1280w'>"), ["https://host/a/l.jpg"])
+        XCTAssertEqual(try links("<img srcset='l.jpg 3x, m.jpg 2x, s.jpg'>"), ["https://host/a/l.jpg"])
         XCTAssertEqual(try links("<img data-src=lazy.jpg src='data:image/gif;base64,R0'>"), ["https://host/a/lazy.jpg"])
     }
 

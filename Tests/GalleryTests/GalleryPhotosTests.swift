@@ -6,6 +6,31 @@ import XCTest
 @testable import Gallery
 @testable import WebImageGTK
 
+/// What is known of the shapes of images.
+final class PhotoCollectionTests: XCTestCase {
+    private static let urls = (0..<3).map { URL(filePath: "/\($0).jpg") }
+
+    func testPanoramasAndLongStripsAreCropped() {
+        MainActor.assumeIsolated {
+            let collection = PhotoCollection()
+            collection.replace(with: Self.urls)
+            let sizes = [(100, 10_000), (10_000, 100), (100, 200)].map { PixelSize(width: $0.0, height: $0.1) }
+            for (index, size) in sizes.enumerated() { collection.noteShape(of: index, size) }
+            XCTAssertEqual(collection.aspectRatios, [0.4, 3, 0.5])
+        }
+    }
+
+    func testOnlyShapesOfChangedFilesAreForgotten() {
+        MainActor.assumeIsolated {
+            let collection = PhotoCollection()
+            collection.replace(with: Self.urls)
+            for index in Self.urls.indices { collection.noteShape(of: index, PixelSize(width: 3, height: 1)) }
+            collection.noteContent(of: [Self.urls[1]])
+            XCTAssertEqual(Self.urls.indices.map(collection.isShapeKnown), [true, false, true])
+        }
+    }
+}
+
 final class JustifiedLayoutTests: XCTestCase {
     private func layout(_ ratios: [Float], width: Double = 1_000, rowHeight: Double = 150) -> JustifiedLayout {
         JustifiedLayout(aspectRatios: ratios, width: width, rowHeight: rowHeight)

@@ -165,6 +165,22 @@ final class GalleryUndoTests: GTKTestCase {
         }
     }
 
+    func testAStepInProgressIsNotTakenBackAgain() throws {
+        MainActor.assumeIsolated {
+            let (changes, file) = (FileChangeQueue(), URL(filePath: "/a.png"))
+            let history = UndoHistory(changes)
+            var (count, isDone) = (0, false)
+            let step = history.add(of: [file]) {
+                count += 1
+                return nil
+            }
+            for _ in 0..<2 { history.undo(step) }
+            changes.run([file]) { isDone = true }
+            pump("the changes") { isDone }
+            XCTAssertEqual(count, 1)
+        }
+    }
+
     func testOldStepsGo() throws {
         MainActor.assumeIsolated {
             let history = UndoHistory(FileChangeQueue())

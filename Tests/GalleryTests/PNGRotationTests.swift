@@ -38,6 +38,20 @@ final class PNGRotationTests: XCTestCase {
         return result + file.suffix(12)
     }
 
+    /// A file of one pixel with 16 bits for each color, as an encoder without compression writes it.
+    private static func deepFile() -> Data {
+        let row: [UInt8] = [0, 1, 2, 3, 4, 5, 6]
+        var (sum, sumOfSums): (UInt32, UInt32) = (1, 0)
+        for byte in row {
+            sum += UInt32(byte)
+            sumOfSums += sum
+        }
+        let pixels: [UInt8] = [0x78, 1, 1, 7, 0, 0xF8, 0xFF] + row + Array(bytes(of: sumOfSums << 16 | sum))
+        let signature: [UInt8] = [0x89, 0x50, 0x4E, 0x47, 0x0D, 0x0A, 0x1A, 0x0A]
+        let header: [UInt8] = [0, 0, 0, 1, 0, 0, 0, 1, 16, 2, 0, 0, 0]
+        return Data(signature) + chunk("IHDR", header) + chunk("IDAT", pixels) + chunk("IEND", [])
+    }
+
     /// The contents of the chunks with a name.
     private static func contents(of name: String, in file: Data) -> [[UInt8]] {
         let file = [UInt8](file)
@@ -90,7 +104,7 @@ final class PNGRotationTests: XCTestCase {
         let files: [(reason: String, file: Data)] = [
             ("“prVT”", try Self.file([Self.chunk("prVT", [1])])),
             ("follows the image", try Self.file([]) + Data([1])),
-            ("precision", try Self.file([Self.chunk("cICP", [9, 16, 0, 1])])),
+            ("precision", try Self.file([Self.chunk("cICP", [9, 16, 0, 1])])), ("precision", Self.deepFile()),
         ]
         for (reason, file) in files {
             XCTAssertThrowsError(try PhotoRotation.rotated(file, by: 1), reason) { error in

@@ -186,6 +186,17 @@ import WebImageTestSupport
         #expect(fixture.frames() == [0, 1, 2, 3])
     }
 
+    @Test func timeStandsStillWhileInvisible() throws {
+        let fixture = try PlayerFixture(NumberedSource(20))
+        fixture.player.play()
+        fixture.advance(3)
+        fixture.player.isVisible = false
+        fixture.advance(7)
+        fixture.player.isVisible = true
+        fixture.advance(2)
+        #expect(fixture.frames() == [0, 1, 2, 3, 4, 5])
+    }
+
     @Test func cancelsWorkInProgressWithoutRequests() throws {
         let source = NumberedSource(20)
         let stopper = LockBox<AnimationPlayer?>(nil)

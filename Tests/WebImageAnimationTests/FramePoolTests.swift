@@ -179,6 +179,28 @@ import WebImageTestSupport
         #expect(source.log.asked.count == 50, "each once, though two pieces of work were queued")
     }
 
+    @Test func thePlayerThatWaitsLongestIsServedFirst() throws {
+        let source = NumberedSource(50, keyframes: Set(0..<50))
+        let first = try PlayerFixture(source, decodesAtOnce: false)
+        let second = try PlayerFixture(source, decodesAtOnce: false, beside: first)
+        second.player.seek(toFrame: 30)
+        first.player.seek(toFrame: 10)
+        first.work.runAll()
+        #expect(source.log.asked == [0, 0, 30, 10])
+    }
+
+    /// After frame 28 of 30, the first frame follows soon.
+    @Test func theFrameThatIsNeededLastIsRemovedFirst() throws {
+        let source = NumberedSource(30)
+        let fixture = try PlayerFixture(source, capacity: 7)
+        for frame in Array(8...13) + [28] {
+            fixture.player.seek(toFrame: frame)
+            fixture.settle()
+        }
+        let pool = fixture.pools.pool(for: source)
+        #expect((0..<30).filter { pool.frame(at: $0) != nil } == [0] + Array(8...12) + [28])
+    }
+
     @Test func invisiblePlayersDecodeNothing() throws {
         let source = NumberedSource(10)
         let first = try PlayerFixture(source, decodesAtOnce: false)

@@ -109,6 +109,16 @@ import WebImageTestSupport
         #expect(fixture.player.droppedFrameCount == 0)
     }
 
+    @Test func aPausedAnimationKeepsToTheLimit() throws {
+        let fixture = try PlayerFixture(NumberedSource(30), capacity: 1)
+        fixture.player.play()
+        fixture.advance(5)
+        #expect(fixture.player.poolStatistics?.frameCount == 2, "one to show, and the next")
+        fixture.player.pause()
+        fixture.settle()
+        #expect(fixture.player.poolStatistics?.frameCount == 1)
+    }
+
     @Test func aLowerLimitTakesEffectImmediately() throws {
         let fixture = try PlayerFixture(NumberedSource(30))
         fixture.player.play()

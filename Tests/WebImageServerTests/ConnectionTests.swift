@@ -119,7 +119,9 @@ struct ConnectionTests {
         }
         let client = try RawClient(fixture.place)
         client.send(Self.get)
+        let start = ContinuousClock.now
         #expect(await client.read().hasSuffix("ok"))
+        #expect(start.duration(to: .now) < .seconds(10))
         try await fixture.stop()
     }
 
@@ -154,7 +156,9 @@ struct ConnectionTests {
         other.send(Self.get)
         #expect(await other.read { $0.hasSuffix("short") }.hasSuffix("short"))
         other.shut()
+        let start = ContinuousClock.now
         while fixture.server.connections.count > 0, !Task.isCancelled { await Task.yield() }
+        #expect(start.duration(to: .now) < .seconds(10))
         #expect(await slow.read().utf8.count < 32 << 20)
         try await fixture.stop()
     }

@@ -233,6 +233,25 @@ struct SettingsTests {
         #expect(try limit("--max-redirects=0") == 0)
     }
 
+    @Test(arguments: [
+        ([], []), (["--allow-loopback"], ["127.0.0.0/8", "::1"]),
+        (["--allow-private"], ["10.0.0.0/8", "172.16.0.0/12", "192.168.0.0/16", "fc00::/7"]),
+        (["--allow-link-local"], ["169.254.0.0/16", "fe80::/10"]),
+    ])
+    func networksAreAllowedOneByOne(arguments: [String], networks: [String]) throws {
+        let loaders = try settings(["--unsigned"] + arguments).settings.configuration().images.loaders.loaders
+        let policy = try #require(loaders.first as? ImageDownloader).configuration.addressPolicy
+        #expect(policy.allowedNetworks == networks && !policy.deniedNetworks.isEmpty)
+    }
+
+    /// As systemd reads such a line.
+    @Test(arguments: [("'a b'", "a b"), ("\"a'", "\"a'"), ("'a", "'a"), ("'", "'"), ("''", ""), ("a'b'", "a'b'")])
+    func onlyPairsOfQuotesAreLeftOut(text: String, value: String) throws {
+        let directory = try TemporaryDirectory()
+        try directory.write(Data("IMGPROXY_SECRET=\(text)\n".utf8), to: "server.conf")
+        #expect(try settings(["--config", directory.path("server.conf")]).settings.secret == value)
+    }
+
     @Test func formatsHaveQualitiesOfTheirOwnWithinABound() throws {
         func bound(_ arguments: String...) throws -> ImageService.QualityBound {
             let method = ["--unsigned", "--autoquality-method=dssim"]
@@ -249,6 +268,7 @@ struct SettingsTests {
         #expect(paths.qualityBound == nil && paths.optionQualityBound.formatQualities == [.avif: 60...95])
         let failure = #expect(throws: Setting.Invalid.self) { try bound("--autoquality-format-min=avif=96") }
         #expect(failure?.description.contains("avif is above its highest: 96, 95") == true)
+        #expect(throws: Setting.Invalid.self) { try bound("--autoquality-min=81", "--autoquality-max=80") }
     }
 
     @Test func aPlaceThatSystemdOverridesIsReported() throws {

@@ -191,6 +191,17 @@ struct SeparationTests: FleetSuite {
         #expect(other.counters.hits == 1)
     }
 
+    /// Each machine would have to check the address of each redirect.
+    @Test func aRedirectedResponseIsNotShared() async throws {
+        try await origin.answer("/a", status: 302, "Location: /b\nCache-Control: max-age=600")
+        try await origin.answer("/b", "Cache-Control: max-age=600", body: Self.picture())
+        let cache = SharedImageCache(configuration())
+        #expect(try await load("/a", on: cache).data == (try Self.picture()))
+        await cache.flush()
+        #expect(cache.counters.writes == 0)
+        #expect(try await storedBody("/a") == nil)
+    }
+
     @Test func anObjectWithRedirectsIsInvalid() async throws {
         try await origin.answer("/a", "Cache-Control: max-age=600", body: Self.picture())
         let cache = SharedImageCache(configuration())

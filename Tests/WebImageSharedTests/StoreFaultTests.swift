@@ -112,6 +112,12 @@ struct StoreFaultTests: FleetSuite {
         #expect(cache.counters.isInterrupted && cache.counters.hits == 0)
     }
 
+    @Test func aMissingBucketIsReported() async throws {
+        try await origin.answer("/a", "Cache-Control: max-age=600", body: Self.picture())
+        let other = try S3Location("s3://no-such-bucket?endpoint=http://127.0.0.1:\(server.port)", environment: [:])
+        #expect(try await trace(of: "/a", on: SharedImageCache(configuration(other))).contains("NoSuchBucket (404)"))
+    }
+
     @Test func worksWithTheBucketInTheHost() async throws {
         let host = try S3Location(
             "s3://\(location.bucket)/p?style=host&endpoint=http://localhost:\(server.port)", environment: [:])

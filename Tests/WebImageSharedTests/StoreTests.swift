@@ -2,6 +2,7 @@ import Foundation
 import Testing
 import WebImageCore
 import WebImageLoading
+import WebImageTestSupport
 
 @testable import WebImageShared
 
@@ -40,6 +41,12 @@ import WebImageLoading
             Issue.record("accepted")
         } catch {
             #expect(!error.description.contains("secret"))
+            // Programs may show the text alone.
+            guard case .invalidURL(let shown, _) = error else {
+                Issue.record("\(error)")
+                return
+            }
+            #expect(!shown.contains("secret"))
         }
     }
 
@@ -74,6 +81,24 @@ import WebImageLoading
         }
         #expect(SharedObject(data + [0], name: nil, secret: nil) == nil)
         #expect(SharedObject(data, name: "https://a/c", secret: nil) == nil)
+    }
+
+    /// As a machine sees what one with a later version of the library has stored.
+    @Test(arguments: [(0, true), (1, false)] as [(UInt8, Bool)])
+    func anObjectOfAnotherVersionIsNone(difference: UInt8, isRead: Bool) {
+        var data = object.encoded(secret: nil).dropLast(64)
+        data[4] += difference
+        data += SHA256.hexDigest(of: [UInt8](data)).utf8
+        #expect((SharedObject(data, name: nil, secret: nil) == object) == isRead)
+        #expect((SharedObject.name(inBeginning: data) == object.texts.name) == isRead)
+    }
+
+    @Test func theBeginningOfAnObjectHasItsName() {
+        let withoutContent = object.encoded(secret: nil).dropLast(64 + object.content.count)
+        #expect(SharedObject.name(inBeginning: withoutContent) == object.texts.name)
+        for count in 0..<withoutContent.count {
+            #expect(SharedObject.name(inBeginning: withoutContent.prefix(count)) == nil)
+        }
     }
 
     @Test func withASecretOnlyItsHoldersWriteObjects() throws {
@@ -157,6 +182,23 @@ import WebImageLoading
         breaker.forget()
         let second = breaker.admits(at: .seconds(1))
         #expect(first && second)
+    }
+}
+
+@Suite(.timeLimit(.minutes(3))) struct SharedStoreTests {
+    /// Five attempts open the circuit breaker. Each further one is its probe.
+    @Test func aWriteIsNotSentForever() async throws {
+        let port = try LoopbackRequest.unusedPort()
+        let location = try S3Location("s3://bucket?endpoint=http://127.0.0.1:\(port)", environment: [:])
+        let clock = ManualTimerClock()
+        let store = SharedStore(SharedImageCache.Configuration(location: location), clock: clock)
+        store.write(SharedObject(.value, name: "a"))
+        let limit = 2 * CircuitBreaker.failureLimit
+        while store.counters.droppedWrites == 0, store.counters.failures <= limit, !Task.isCancelled {
+            clock.advance(by: CircuitBreaker.longestPause)
+            try await Task.sleep(for: .milliseconds(1))
+        }
+        #expect(store.counters.droppedWrites == 1 && store.counters.failures == limit)
     }
 }
 

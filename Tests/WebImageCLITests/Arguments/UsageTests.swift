@@ -203,6 +203,7 @@ import WebImageCore
         (["convert", "a.png", "b.gif", "--frame", "1", "--first-frame"], "cannot be used together"),
         (["convert", "a.png", "b.gif", "--frame", "1", "--loop", "2"], "single frame"),
         (["convert", "a.png", "b.gif", "--max-bytes", "few"], "500K"),
+        (["convert", "a.png", "b.gif", "--max-bytes", "0"], "500K"),
         (["convert", "a.png", "b.gif", "--background", "red"], "#rrggbb"),
         (["convert", "a.png", "b.png", "--background", "#ff0000"], "JPEG and GIF"),
         (["get", "--level", "3", "x.png"], "--level needs --output"),

@@ -35,6 +35,14 @@ import WebImageCore
             try await largestDifference(converted("--crop=10x8", "--gravity", "southeast"), part(54, 40, 10, 8)) == 0)
     }
 
+    /// A side of such a part of the box would have more than 2⁶³ pixels.
+    @Test func extremeProportionsKeepARowOrAColumn() async throws {
+        let row = try await converted("--crop=99999999:.0000001", "--size=x65535")
+        #expect(row.pixels.size == PixelSize(width: 64, height: 1))
+        let column = try await converted("--crop=.0000001:99999999", "--size=65535x")
+        #expect(column.pixels.size == PixelSize(width: 1, height: 48))
+    }
+
     @Test func cutsFromTheOriginalAndThenScales() async throws {
         let image = try await converted("--size", "16", "--crop", "32x32+0+0")
         let expected = try await part(0, 0, 32, 32).processed(by: [.resize(to: .pixels(width: 16, height: 16))])

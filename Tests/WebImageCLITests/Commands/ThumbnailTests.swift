@@ -50,6 +50,19 @@ import WebImageTestSupport
         #expect(check.status == 0 && check.output.contains("Thumb::URI"), "\(check.output)")
     }
 
+    /// Another program may have written it, and been interrupted.
+    @Test func readsAsMuchOfADamagedThumbnailAsThereIs() throws {
+        let file = ThumbnailFile.adding([("a", "b"), ("c", "d")], to: try TestImage().data(.png))
+        // The header ends at 33, and each text takes 15 bytes.
+        for count in 0..<100 {
+            let properties = ThumbnailFile.properties(of: file.prefix(count))
+            #expect(properties == (count < 48 ? [:] : count < 63 ? ["a": "b"] : ["a": "b", "c": "d"]), "\(count)")
+        }
+        var long = file
+        long[48] = 0x7F
+        #expect(ThumbnailFile.properties(of: long) == ["a": "b"])
+    }
+
     @Test(arguments: [
         ("normal", 128), ("large", 256), ("x-large", 512), ("xx-large", 1024), ("128", 128), ("7", 7), ("1024", 1024),
     ])

@@ -32,6 +32,12 @@ import WebImageCore
         }
     }
 
+    @Test func aLongListIsRefused() async throws {
+        let list = try #require(try write(Data("in.png\n".utf8), to: "list.txt", byteCount: 257 << 20))
+        let run = try await tool.run("info", "--from-file", list)
+        #expect(run.status == 2 && run.errors.contains("list.txt: File too large"), "\(run.errors)")
+    }
+
     /// There is no folder for a copy, and no process may write as much: not even memory that processes share.
     @Test(arguments: [[], ["--isolated"]]) func aLongFileIsReadInPlace(options: [String]) async throws {
         _ = try #require(try write(TestImage().data(.png), to: "in.png", byteCount: 3 << 30))

@@ -136,6 +136,15 @@ import WebImageCore
         #expect(tool.names(in: "out") == ["10.png", "2-2.png", "2.png", "deep.png"])
     }
 
+    /// Otherwise, one of them would be lost.
+    @Test func anImageIsNotReplacedByTheNextOne() async throws {
+        _ = try tool.write(TestImage(width: 164, height: 48).data(.png), to: "a.png")
+        _ = try tool.write(TestImage().data(.png), to: "a1.png")
+        let run = try await tool.run("convert", "--jobs=1", "a.png", "a1.png", "-o", "{name}{width}.jpg")
+        #expect(run.status == 1 && run.errors.contains("a164.jpg: File exists"), "\(run.errors)")
+        #expect(try CodecRegistry.shared.info(of: tool.contents(of: "a164.jpg")).size.width == 164)
+    }
+
     @Test func bracesWithoutLettersAreOrdinary() async throws {
         #expect(try await tool.run("convert", "in/2.png", "a{1}.png").status == 0)
         #expect(tool.names(in: ".").contains("a{1}.png"))

@@ -43,6 +43,34 @@ import WebImageTestSupport
         #expect(try Data(contentsOf: directory.url("real/a")) == Data("new".utf8))
     }
 
+    /// The error has the name that the user gave.
+    @Test(arguments: ["a", "link"])
+    func keepsAFileThatMustNotBeReplaced(name: String) throws {
+        try directory.write(Data("old".utf8), to: "a")
+        symlink("a", directory.path("link"))
+        #expect(throws: WebImageError.file(path: directory.path(name), errno: EEXIST)) {
+            try OutputFile.write(Data("new".utf8), to: SystemString(directory.path(name)), replaces: false)
+        }
+        #expect(try Data(contentsOf: directory.url("a")) == Data("old".utf8))
+        #expect(try FileManager.default.contentsOfDirectory(atPath: directory.path).sorted() == ["a", "link"])
+    }
+
+    @Test func overwritesAllOfAFileInPlace() throws {
+        try directory.write(Data("a longer text".utf8), to: "a")
+        let reader = try FileHandle(forReadingFrom: directory.url("a"))
+        try OutputFile.write(Data("new".utf8), to: SystemString(directory.path("a")), isInPlace: true)
+        #expect(try reader.readToEnd() == Data("new".utf8))
+        #expect(try Data(contentsOf: directory.url("a")) == Data("new".utf8))
+    }
+
+    @Test func leavesNothingOfAFileThatCannotBeWritten() async throws {
+        let tool = try Tool()
+        _ = try tool.write(TestImage().data(.png), to: "in.png")
+        let run = try await tool.run(script: "trap '' XFSZ; ulimit -f 4; \"$tool\" convert in.png out.bmp")
+        #expect(run.status == 1 && run.errors.contains("out.bmp: File too large"), "\(run.errors)")
+        #expect(tool.names(in: ".").filter { $0.hasPrefix("out") } == [])
+    }
+
     @Test func refusesALinkToItself() throws {
         symlink("loop", directory.path("loop"))
         #expect(throws: WebImageError.file(path: directory.path("loop"), errno: ELOOP)) {
