@@ -71,9 +71,12 @@ final class FileMoveTests: XCTestCase {
     func testTheFileThatWasRemovedLastComesBack() throws {
         let folder = try TemporaryFolder()
         let file = folder.url.appendingPathComponent("a.png")
-        for (name, day) in [("a.png", 2), ("a.2.png", 3), ("a.3.png", 1)] {
+        for (name, place, day) in [
+            ("a.png", file.path, 2), ("a.2.png", file.path, 3), ("a.3.png", file.path, 1),
+            ("b.png", folder.path + "/b.png", 4),
+        ] {
             try folder.write("Trash/files/\(name)", Data("\(day)".utf8))
-            let info = "[Trash Info]\nPath=\(file.path)\nDeletionDate=2026-01-0\(day)T00:00:00\n"
+            let info = "[Trash Info]\nPath=\(place)\nDeletionDate=2026-01-0\(day)T00:00:00\n"
             try folder.write("Trash/info/\(name).trashinfo", Data(info.utf8))
         }
         try Trash(dataFolder: folder.path).restore(file)

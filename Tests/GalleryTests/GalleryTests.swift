@@ -178,7 +178,8 @@ final class GalleryArgumentsTests: XCTestCase {
         let cases = [
             (["--nonsense"], "--nonsense"), (["--help=me"], "--help takes no value"),
             (["--list", "/nonexistent"], "cannot be read: /nonexistent: No such file"),
-            (["--size", "big", "a.png"], "--size takes"),
+            (["--size", "big", "a.png"], "--size takes"), (["--size", "99x100", "a.png"], "--size takes"),
+            (["--size", "100x10001", "a.png"], "--size takes"),
             (["--report", "r.json", "a.png"], "--report needs --screenshot"),
             (["--page", "nonsense"], "--page takes photos, learn"),
             (["--page", "buttons", "--screenshot", "s.png", "--report", "r.json"], "--report is for the page photos"),

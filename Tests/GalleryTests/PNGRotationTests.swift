@@ -113,6 +113,13 @@ final class PNGRotationTests: XCTestCase {
         }
     }
 
+    func testAChunkThatIsLongerThanTheFileIsDamage() throws {
+        let file = try Self.file([]).dropLast(12) + Data([0x7F, 0, 0, 0]) + Data("tEXt".utf8) + Data(count: 4)
+        XCTAssertThrowsError(try PNGChunks(of: file, swapsSides: false, hasXMP: false)) { error in
+            XCTAssertEqual("\(error)", "The file is damaged.")
+        }
+    }
+
     func testTheResolutionOfABMPStays() throws {
         var file = try Self.registry.encode(try Self.image(), as: .bmp)
         file.replaceSubrange(38..<46, with: [1, 0, 0, 0, 2, 0, 0, 0])

@@ -61,6 +61,14 @@ struct AnswerTests {
         #expect(ImageFormat(signatureOf: answer.bytes)?.mimeType == type)
     }
 
+    @Test func aFormatInThePathIsOneResultForAllClients() async throws {
+        let fixture = try await self.fixture()
+        for accept in ["image/webp", "image/png", ""] {
+            #expect(try await fixture.get("/w:20/plain/{}/a.png@jpg", ["Accept": accept]).status == 200)
+        }
+        #expect(fixture.service.counters.made == 1)
+    }
+
     @Test func theBestFormatIsTheShortest() async throws {
         let fixture = try await self.fixture()
         let best = try await fixture.get("/f:best/plain/{}/a.png", ["Accept": "image/webp"])
@@ -109,7 +117,7 @@ struct AnswerTests {
         #expect(try await size("/dpr:2/pd:1/", ["Sec-CH-Width": "64"]) == [68, 36])
         #expect(try await size("/dpr:2/pd:1/", ["Sec-CH-Width": "64", "DPR": "4"]) == [68, 36])
         #expect(try await size("/pd:1/", ["Width": "64", "DPR": "4"]) == [72, 40])
-        #expect(try await size("/h:10/", ["Width": "64"]) == [20, 10])
+        for options in ["/h:10/", "/w:20/"] { #expect(try await size(options, ["Width": "64"]) == [20, 10]) }
         #expect(try await size("/", ["Sec-CH-Width": "-5", "DPR": "1e9"]) == [80, 40])
         let answer = try await fixture.get("/plain/{}/a.png")
         #expect(answer.header("Vary") == "Accept, Sec-CH-DPR, DPR, Sec-CH-Width, Width")
@@ -451,8 +459,11 @@ struct AnswerTests {
                 to: ServiceRequest(target: "/info/_/cb:\(buster)/plain/\(source)"))
             #expect(answer.header("Cache-Status")?.contains("stored") == true)
         }
-        let refused = await fixture.service.answer(to: ServiceRequest(target: "/info/_/w:1/plain/http://a/b"))
-        #expect(refused.status == 400)
+        // There is no option of images, and no format.
+        for path in ["w:1/plain/\(source)", "plain/\(source)@png"] {
+            let refused = await fixture.service.answer(to: ServiceRequest(target: "/info/_/" + path))
+            #expect(refused.status == 400, "\(path)")
+        }
     }
 
     @Test func withOnlyPresetsDescriptionsHaveNoOptions() async throws {

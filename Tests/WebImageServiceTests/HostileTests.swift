@@ -146,7 +146,10 @@ struct HostileTests {
         #expect(((try? policy.url(of: source)) != nil) == isAllowed)
     }
 
-    @Test(arguments: [("https://a.example:8443/b", true), ("http://a.example/b", false), ("s3://bucket/a", false)])
+    @Test(arguments: [
+        ("https://a.example:8443/b", true), ("http://a.example/b", false), ("s3://bucket/a", false),
+        ("https:///b", false),
+    ])
     func aSchemeAllowsAllItsHosts(source: String, isAllowed: Bool) {
         let policy = SourcePolicy(["https://"], hasFolder: false, hasStore: true)
         #expect(((try? policy.url(of: source)) != nil) == isAllowed)
