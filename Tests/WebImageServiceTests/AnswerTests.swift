@@ -79,6 +79,28 @@ struct AnswerTests {
         #expect(best.body.count == counts.min() && best.header("Vary") == "Accept")
     }
 
+    @Test func withoutAnOfferResultsAreInAFormatLikeTheirSource() async throws {
+        let fixture = try await self.fixture()
+        let picture = try ServiceFixture.picture(width: 40, height: 40)
+        var animation = EncodableAnimation()
+        for frame in [picture, try picture.processed(by: [.inverted()], cancellation: nil)] { animation.append(frame) }
+        for format in [ImageFormat.png, .gif, .jpeg, .bmp] {
+            try await fixture.origin.answer("/still.\(format.name)", body: CodecRegistry.shared.encode(picture, as: format))
+        }
+        for format in [ImageFormat.png, .gif] {
+            let file = try CodecRegistry.shared.encode(animation, as: format)
+            try await fixture.origin.answer("/moving.\(format.name)", body: file)
+        }
+        for (path, type, count) in [
+            ("still.png", "image/png", 1), ("still.gif", "image/png", 1), ("still.jpeg", "image/jpeg", 1),
+            ("still.bmp", "image/jpeg", 1), ("moving.png", "image/png", 2), ("moving.gif", "image/gif", 2),
+        ] {
+            let answer = try await fixture.get("/w:20/plain/{}/\(path)")
+            #expect(answer.header("Content-Type") == type, "\(path)")
+            #expect(try CodecRegistry.shared.info(of: answer.bytes).frameCount == count, "\(path)")
+        }
+    }
+
     @Test func animationsStayAnimated() async throws {
         let fixture = try await self.fixture()
         let frames = try (1...3).map { number in

@@ -24,7 +24,7 @@ struct GeometryTests {
         ("", "400x200"), ("w:1/h:1", "1x1"),
         // A side that is 0 stays.
         ("rs:fill-down:800:0", "400x200"), ("rs:fill-down:0:800", "400x200"), ("rs:fill-down:1000:400", "400x160"),
-        ("rs:fill-down:800:800:1", "800x800"),
+        ("rs:fill-down:800:800:1", "800x800"), ("rs:fill-down:100:20/mw:200", "100x20"),
         // On a canvas, a density below 1 makes everything smaller, also a source that is smaller than it.
         ("rs:fit:800:800:0:1/dpr:0.5", "400x400"), ("rs:fill:800:300/dpr:0.6", "400x200"),
         ("rs:fill:200:150/dpr:0.6", "120x90"), ("pd:5/dpr:0.5", "204x104"), ("c:100.9:50.9", "100x50"),

@@ -23,6 +23,7 @@ struct GrammarTests {
             ),
             ("resize:fill-down", { $0.resizing = .fillDown }),
             ("s:30:20", { ($0.width, $0.height) = (30, 20) }), ("size::20", { $0.height = 20 }),
+            ("s:30:::1", { ($0.width, $0.extension) = (30, .init()) }),
             ("rt:force", { $0.resizing = .force }), ("resizing_type:auto", { $0.resizing = .auto }),
             ("w:7", { $0.width = 7 }), ("height:8", { $0.height = 8 }),
             ("mw:7", { $0.minWidth = 7 }), ("min-height:8", { $0.minHeight = 8 }),
@@ -99,7 +100,8 @@ struct GrammarTests {
         "w:inf", "w: 1", "h:0x10", "z:-1", "g:xx", "g:fp:2:0", "g:fp:1", "g:sm:1:1", "c:-1:1", "t:-1", "t:256",
         "t:1:zzz",
         "t::ff00ff", "t:::1", "aq::2",
-        "pd:-1", "rot:45", "bg:256:0:0", "bg:12", "bg:1:2", "bl:-1", "sh:1000", "pix:99999", "wm:2", "wm:1:xx",
+        "pd:-1", "rot:45", "bg:256:0:0", "bg:12", "bg:ff00ff00", "bg:1:2", "bl:-1", "sh:1000", "pix:99999", "wm:2",
+        "wm:1:xx",
         "q:101", "fq:webp", "fq:xyz:1", "mb:-1", "f:exe", "f:svg", "skp:xyz", "ph:1", "preserve_hdr:true", "ph:x",
         "exp:abc", "fn:%zz", "ar:2", "el:yes",
         "nope:1", "obj:face", "style:1", "ex:1:sm", "unsharp:1", "enc:1", "🙂:1", "w:１０",
@@ -242,7 +244,10 @@ struct GrammarTests {
         // A proxy has encoded colons, but not those of the source.
         #expect(try ServicePath("/s/w%3A10/plain/a%3Ab", prefix: "").signed == "/w:10/plain/a%3Ab")
         #expect(try ServicePath("/s/w%3A10/h:5/YWJj", prefix: "").parts == ["w:10", "h:5", "YWJj"])
-        for target in ["", "/", "/abc", "/other/abc/plain/a", "images/a/b", "/images/a b/c", "/images/a\u{7F}/c"] {
+        for target in [
+            "", "/", "/abc", "/other/abc/plain/a", "/imagex/abc/plain/a", "images/a/b", "/images/a b/c",
+            "/images/a\u{7F}/c",
+        ] {
             #expect(throws: Refusal.self, "\(target)") { try ServicePath(target, prefix: "/images") }
         }
         #expect(throws: Refusal.self) { try ServicePath("/" + String(repeating: "a/", count: 5000), prefix: "") }

@@ -22,7 +22,8 @@ struct PixelTests {
         ("rs:fill:20:20/g:ea", [20, 20], "GGWW"), ("c:40:20:nowe", [40, 20], "RRRR"),
         ("c:0.5:0.5:soea", [40, 20], "WWWW"),
         ("c:40:20:soea/w:10", [10, 5], "WWWW"), ("c:40:20:ce", [40, 20], "RGBW"), ("rot:90", [40, 80], "BRWG"),
-        ("rot:180", [80, 40], "WBGR"), ("rot:90/w:20", [20, 40], "BRWG"), ("fl:1", [80, 40], "GRWB"),
+        ("rot:180", [80, 40], "WBGR"), ("rot:90/w:20", [20, 40], "BRWG"), ("rot:270/w:20", [20, 40], "GWRB"),
+        ("fl:1", [80, 40], "GRWB"),
         ("fl:0:1", [80, 40], "BWRG"), ("w:40/pd:2", [44, 24], "RGBW"), ("rs:fit:40:24:0:1/f:png", [40, 24], "RGBW"),
         ("pix:20", [80, 40], "RGBW"), ("bl:1", [80, 40], "RGBW"),
         ("sh:2", [80, 40], "RGBW"), ("g:fp:1:1/c:8:8", [8, 8], "WWWW"), ("z:2:1/rt:force/el:1", [160, 40], "RGBW"),
@@ -48,6 +49,12 @@ struct PixelTests {
         #expect(try answer.size == [40, 40] && answer.quarters == "RRBB")
         let any = try await self.fixture { $0.limits.resultSide = 0 }
         #expect(try await any.get("/rs:force:9000:10:1/plain/{}/a.png@png").size == [9000, 10])
+    }
+
+    @Test func weakSharpeningChangesPixels() async throws {
+        let fixture = try await self.fixture()
+        let soft = try await fixture.get("/bl:2/plain/{}/a.png@png").bytes
+        #expect(try await fixture.get("/bl:2/sh:0.7/plain/{}/a.png@png").bytes != soft)
     }
 
     @Test func theBackgroundShowsWhereNothingIs() async throws {
@@ -130,6 +137,9 @@ struct PixelTests {
         // Gaps are shares of the result below 1, and have its density; tiles have not.
         #expect(try await letters("wm:1:re:0.1:0.2", tile) == "KKBWGWKK")
         #expect(try await letters("w:40/dpr:2/wm:1:re:4:4", tile) == "KKBWGWKK")
+        // Tiles reach all sides. With wide gaps, there is one.
+        #expect(try await letters("wm:1:re", [(0, 0), (79, 0), (0, 39), (79, 39)]) == "KKKK")
+        #expect(try await letters("wm:1:re:72:32", [(36, 16), (43, 23), (39, 8), (39, 15)]) == "KKRR")
         #expect(try await letters("wm:0", [(40, 20)]) != "K")
         // The service's opacity is multiplied.
         let light = try await self.fixture { configuration in

@@ -19,6 +19,13 @@ struct SourceTests {
         try CodecRegistry.shared.encode(ServiceFixture.picture(width: width, height: height), as: .png)
     }
 
+    /// A cache of originals, in memory and in a folder.
+    private static func cache(in directory: TemporaryDirectory) -> (ImageCache, DiskCache) {
+        let disk = DiskCache(
+            configuration: DiskCache.Configuration(directory: URL(filePath: directory.path("originals"))))
+        return (ImageCache(disk: disk), disk)
+    }
+
     // MARK: Redirects
 
     @Test func redirectsLeadOnlyToAllowedSources() async throws {
@@ -40,12 +47,15 @@ struct SourceTests {
     @Test func aCachedRedirectIsCheckedToo() async throws {
         let origin = try Self.origin.get()
         let address = try origin.url("/kept/").absoluteString
-        let cache = ImageCache(disk: nil)
+        let directory = try TemporaryDirectory()
+        let (cache, disk) = Self.cache(in: directory)
         let open = try fixture { $0.images.cache = cache }
         try await open.serve("/elsewhere.png", width: 8, height: 8, "Cache-Control: max-age=600")
         try await origin.answer(
             "/kept/a", status: 301, "Location: /elsewhere.png\nCache-Control: max-age=600")
         #expect(try await open.get("/plain/{}/kept/a").status == 200)
+        await disk.flush()
+        #expect(await disk.entries().count == 1)
         let closed = try fixture {
             $0.images.cache = cache
             $0.allowedSources = [address]
@@ -65,6 +75,22 @@ struct SourceTests {
         let stalled = try servers.url("/stall-body/a").absoluteString + "%3Fsize=5000&sent=10"
         let answer = await fixture.service.answer(to: ServiceRequest(target: "/_/plain/\(stalled)"))
         #expect(answer.status == 413, "\(answer.text)")
+    }
+
+    /// A service with a higher limit may have stored it.
+    @Test func aCachedSourceIsLimitedToo() async throws {
+        let directory = try TemporaryDirectory()
+        let (cache, disk) = Self.cache(in: directory)
+        let open = try fixture { $0.images.cache = cache }
+        try await open.serve("/limited.png", width: 80, height: 80, "Cache-Control: max-age=600")
+        #expect(try await open.get("/plain/{}/limited.png").status == 200)
+        await disk.flush()
+        #expect(await disk.entries().count == 1)
+        let strict = try fixture {
+            $0.images.cache = cache
+            $0.limits.sourceByteCount = 50
+        }
+        #expect(try await strict.get("/plain/{}/limited.png").status == 413)
     }
 
     // MARK: Lifetimes
@@ -197,6 +223,22 @@ struct SourceTests {
         #expect(try await fixture.get("/plain/local:///a.png").status == 404)
         try directory.write(try Self.png(), to: "photos/a.png")
         #expect(try await fixture.get("/plain/local:///a.png").status == 200)
+    }
+
+    /// The same path in another folder is another source, also in a cache of both.
+    @Test func resultsAreKeptByTheirFolder() async throws {
+        let directory = try TemporaryDirectory()
+        let disk = ServiceFixture.disk(in: directory)
+        for (name, width) in [("one", 8), ("two", 16), ("one", 8)] {
+            try directory.write(try Self.png(width: width), to: "\(name)/a.png")
+            let fixture = try fixture {
+                $0.disk = disk
+                $0.folder = URL(filePath: directory.path(name), directoryHint: .isDirectory)
+            }
+            #expect(try await fixture.get("/plain/local:///a.png@png").size == [width, 8])
+            await disk.flush()
+        }
+        #expect(await disk.entries().count == 2)
     }
 
     @Test func aCancelledFileIsNotReadToItsEnd() async throws {
