@@ -85,7 +85,8 @@ struct AnswerTests {
         var animation = EncodableAnimation()
         for frame in [picture, try picture.processed(by: [.inverted()], cancellation: nil)] { animation.append(frame) }
         for format in [ImageFormat.png, .gif, .jpeg, .bmp] {
-            try await fixture.origin.answer("/still.\(format.name)", body: CodecRegistry.shared.encode(picture, as: format))
+            try await fixture.origin.answer(
+                "/still.\(format.name)", body: CodecRegistry.shared.encode(picture, as: format))
         }
         for format in [ImageFormat.png, .gif] {
             let file = try CodecRegistry.shared.encode(animation, as: format)

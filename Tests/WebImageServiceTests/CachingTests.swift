@@ -158,6 +158,31 @@ struct CachingTests {
         #expect(fixture.service.counters.made == 2)
     }
 
+    @Test func resultsOnDiskEndWithTheirLifetime() async throws {
+        let directory = try TemporaryDirectory()
+        let clock = LockBox(Date())
+        let source = try ServiceFixture()
+        func get() async throws -> ServiceAnswer {
+            // With nothing in memory.
+            let fixture = try ServiceFixture(source.origin) {
+                $0.disk = ServiceFixture.disk(in: directory)
+                $0.now = { clock.withLock { $0 } }
+                $0.lifetime = .seconds(100)
+            }
+            let answer = try await fixture.get("/w:20/plain/{}/a.png")
+            await fixture.service.stop()
+            return answer
+        }
+        try await source.serve("/a.png", width: 40, height: 30, "Cache-Control: no-cache")
+        _ = try await get()
+        try await source.serve("/a.png", width: 80, height: 30)
+        clock.withLock { $0 += 99 }
+        #expect(try await get().header("Cache-Status")?.hasSuffix("ttl=1; detail=disk") == true)
+        clock.withLock { $0 += 1 }
+        let renewed = try await get()
+        #expect(try renewed.size == [20, 8] && renewed.header("Cache-Status") == "webimage; fwd=stale; stored")
+    }
+
     /// A client with the bytes needs no others, also after they were made again.
     @Test func aResultThatIsMadeAgainIsAsOldAsItsBytes() async throws {
         let clock = LockBox(Date(timeIntervalSince1970: 1_695_000_000))

@@ -227,7 +227,16 @@ struct HostileTests {
     @Test func bombsAreRefused() async throws {
         let fixture = try ServiceFixture { $0.limits.decoding.pixelCount = 1000 }
         try await fixture.serve("/a.png", width: 100, height: 100)
-        #expect(try await fixture.get("/w:4/plain/{}/a.png").status == 413)
+        for options in ["w:4", "raw:1"] {
+            #expect(try await fixture.get("/\(options)/plain/{}/a.png").status == 413, "\(options)")
+        }
+    }
+
+    @Test(arguments: [(100, 422), (100_000, 200)])
+    func longResultsAreRefused(limit: Int, status: Int) async throws {
+        let fixture = try ServiceFixture { $0.limits.resultByteCount = limit }
+        try await fixture.serve("/a.png", width: 80, height: 40)
+        #expect(try await fixture.get("/bl:2/plain/{}/a.png@png").status == status)
     }
 
     private static let readsDrawings =
