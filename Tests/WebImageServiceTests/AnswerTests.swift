@@ -270,7 +270,7 @@ struct AnswerTests {
             #expect(answer.header("Content-Range") == "bytes \(part.lowerBound)-\(part.upperBound - 1)/\(count)")
             #expect(answer.header("Content-Length") == "\(part.count)")
         }
-        for range in ["bytes=99999-", "bytes=-0"] {
+        for range in ["bytes=99999-", "bytes=\(count)-", "bytes=-0"] {
             let answer = try await fixture.get(path, ["Range": range])
             #expect(answer.status == 416 && answer.header("Content-Range") == "bytes */\(count)", "\(range)")
             #expect(answer.header("Cache-Control") == "no-store")
@@ -408,6 +408,9 @@ struct AnswerTests {
         #expect(try answer.status == 200 && answer.size == [10, 10])
         #expect(answer.header("Cache-Control") == "public, max-age=60")
         #expect(try await fixture.get("/w:x/plain/{}/gone").status == 400)
+        // There is nothing to describe.
+        let target = try "/info/_/plain/" + fixture.origin.url("/gone").absoluteString
+        #expect(await fixture.service.answer(to: ServiceRequest(target: target)).status == 404)
         let honest = try await self.fixture {
             $0.fallback = image
             $0.fallbackStatus = nil
