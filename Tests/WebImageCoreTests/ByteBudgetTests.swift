@@ -59,6 +59,17 @@ import WebImageTestSupport
         #expect(budget.heldByteCount == 0)
     }
 
+    @Test func nothingStartsWhileAReleaseLeavesTheBudgetFull() {
+        for name in ["first", "second"] {
+            shares.withLock { $0[name] = budget.hold(3 * ByteBudget.estimatedByteCount) }
+        }
+        #expect(admit("after") != nil)
+        release("first")
+        #expect(started.withLock { $0 } == [])
+        release("second")
+        #expect(started.withLock { $0 } == ["after"])
+    }
+
     @Test func aShareTakesTheBytesOfAnother() {
         let budget = ByteBudget(byteLimit: 100)
         var (share, other): (ByteBudget.Share?, ByteBudget.Share?) = (budget.hold(30), budget.hold(20))

@@ -152,6 +152,14 @@ import WebImageTestSupport
         #expect(step.priority == .veryLow)
     }
 
+    @Test func aLessUrgentSubscriberDoesNotLowerThePriority() throws {
+        let step = StepProbe()
+        _ = table.join("a", priority: .normal, handler: { _ in }) { $0.run { _ in step } }
+        _ = table.join("a", priority: .high, handler: { _ in }) { _ in }
+        _ = table.join("a", priority: .veryLow, handler: { _ in }) { _ in }
+        #expect(step.priority == .high)
+    }
+
     @Test func aLateSubscriberGetsTheMergedNews() throws {
         let late = Recorder<Int>()
         _ = table.join("a", priority: .normal, handler: { _ in }) { work in
@@ -308,6 +316,15 @@ import WebImageTestSupport
         }
         #expect(task == nil)
     }
+
+    /// What the task controls next must not stay paused.
+    @Test func resumesATaskThatEndsWhileItIsPaused() {
+        let deferred = DeferredTask()
+        let task = TaskRecorder(onPause: { deferred.end() })
+        deferred.attach(task)
+        deferred.pause()
+        #expect(task.calls == ["pause", "resume"])
+    }
 }
 
 extension DeferredTaskTests {
@@ -346,6 +363,9 @@ extension DeferredTaskTests {
 
 private final class TaskRecorder: PausableTask {
     private let recorded = LockBox<[String]>([])
+    private let onPause: @Sendable () -> Void
+
+    init(onPause: @escaping @Sendable () -> Void = {}) { self.onPause = onPause }
 
     var calls: [String] { recorded.withLock { $0 } }
 
@@ -353,7 +373,11 @@ private final class TaskRecorder: PausableTask {
 
     func cancel() { note("cancel") }
     func setPriority(_ priority: LoadPriority) { note("priority \(priority)") }
-    func pause() { note("pause") }
+    func pause() {
+        note("pause")
+        onPause()
+    }
+
     func resume() { note("resume") }
 }
 

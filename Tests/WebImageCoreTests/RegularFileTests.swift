@@ -68,4 +68,22 @@ import WebImageTestSupport
         }
         #expect(access(folder.path("victim"), F_OK) != 0)
     }
+
+    @Test func everythingButARegularFileIsAnObstacle() throws {
+        let folder = try TemporaryDirectory()
+        let file = try folder.write(Data([1]), to: "file").path
+        try #require(mkfifo(folder.path("pipe"), 0o600) == 0)
+        try #require(symlink(file, folder.path("link")) == 0)
+        for name in ["pipe", "link", ""] { #expect(RegularFile.isObstructed(folder.path(name))) }
+        for name in ["file", "missing"] { #expect(!RegularFile.isObstructed(folder.path(name))) }
+    }
+
+    @Test func comparesTheFreeSpaceWithTheBytesToWrite() throws {
+        let folder = try TemporaryDirectory()
+        let descriptor = try RegularFile.open(try folder.write(Data([1]), to: "file").path, O_RDONLY)
+        defer { withExtendedLifetime(folder) { _ = close(descriptor) } }
+        #expect(RegularFile.hasSpace(for: 0, on: descriptor) == true)
+        #expect(RegularFile.hasSpace(for: .max, on: descriptor) == false)
+        #expect(RegularFile.hasSpace(for: 0, on: -1) == nil)
+    }
 }

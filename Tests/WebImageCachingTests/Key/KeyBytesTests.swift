@@ -12,6 +12,12 @@ import WebImageCore
     private let third = "a\u{316}\u{301}"
     private let fourth = "a\u{301}\u{316}"
 
+    @Test(arguments: ["", "a", "caf"]) func theBeginningOfATextIsAnotherKey(beginning: String) {
+        #expect(KeyText(beginning) != KeyText(beginning + "e") && KeyText(beginning + "e") != KeyText(beginning))
+        #expect(KeyText(beginning) == KeyText(beginning))
+        #expect(KeyText(one) != KeyText(two) && KeyText(two) != KeyText(one))
+    }
+
     @Test func areDistinctOnDiskBeforeAndAfterWriting() async throws {
         #expect(one == two && third == fourth)
         let fixture = try DiskFixture()

@@ -280,13 +280,50 @@ private struct Visitors {
         #expect(arrived.isSignalled())
         #expect(second.startedThreadCount == 0)
         // The guest has the only place: others wait for its end, and then a thread of the queue runs them.
+        func wait(for count: Int) {
+            while second.waitingCount < count, runningCount.withLock({ $0.most }) < 2, !Task.isCancelled {
+                sched_yield()
+            }
+        }
         passOn()
+        wait(for: 1)
         done.enter()
         second.submit { work() }
-        while second.waitingCount < 2, !Task.isCancelled { sched_yield() }
+        wait(for: 2)
         for _ in 0..<3 { leave.signal() }
         #expect(done.wait(timeout: .now() + 10) == .success)
         #expect(runningCount.withLock { $0.most } == 1)
+        #expect(second.startedThreadCount == 1)
+    }
+
+    @Test func aThreadThatSleepsWaitsForAGuestToLeaveItsPlace() {
+        let second = WorkQueue(label: "second", threadCount: 1)
+        let lending = WorkQueue(label: "lending", threadCount: 2, lendsThreads: true)
+        let (arrived, leave) = (DispatchSemaphore(value: 0), DispatchSemaphore(value: 0))
+        let tasks = LockBox<[any LoaderTask]>([])
+        func passOn(_ body: @escaping @Sendable (_ isGuest: Bool) -> Void) {
+            lending.submit {
+                let own = pthread_self()
+                let task = second.run(priority: .normal) { _ in body(pthread_equal(own, pthread_self()) != 0) }
+                tasks.withLock { $0.append(task) }
+            }
+        }
+        second.submit { arrived.signal() }
+        #expect(arrived.isSignalled())
+        // Once its own thread has no work, a guest comes, and stays.
+        let isGuest = LockBox(false)
+        while !isGuest.withLock({ $0 }), !Task.isCancelled {
+            passOn { found in
+                isGuest.withLock { $0 = found }
+                arrived.signal()
+                if found { #expect(leave.isSignalled()) }
+            }
+            #expect(arrived.isSignalled())
+        }
+        second.submit { arrived.signal() }
+        #expect(arrived.wait(timeout: .now() + 0.1) == .timedOut, "the guest has the only place")
+        leave.signal()
+        #expect(arrived.isSignalled())
         #expect(second.startedThreadCount == 1)
     }
 

@@ -39,5 +39,11 @@ import WebImageCore
         #expect(place(.topLeft) == PointRect(x: 10, y: 5, width: 40, height: 20))
         #expect(place(.bottomRight) == PointRect(x: 0, y: 15, width: 40, height: 20))
         #expect(ImageContentMode.allCases.count == 12)
+        // An image that is higher than wide.
+        let tall = PointSize(width: 20, height: 40)
+        let fitted = ImageContentMode.scaleAspectFit.rect(of: tall, in: rect)
+        #expect(fitted == PointRect(x: 17.5, y: 5, width: 15, height: 30))
+        let filled = ImageContentMode.scaleAspectFill.rect(of: tall, in: rect)
+        #expect(filled == PointRect(x: 10, y: -10, width: 30, height: 60))
     }
 }

@@ -28,6 +28,14 @@ import WebImageCore
         #expect(ImageFormat(signatureOf: Data(text.utf8)) == nil)
     }
 
+    @Test(
+        arguments: [(12, true), (13, false), (15, false), (16, true), (124, true), (125, false), (255, false)]
+            as [(UInt8, Bool)])
+    func aBitmapHasAHeaderOfAKnownLength(length: UInt8, isBitmap: Bool) {
+        let bytes = Array("BM".utf8) + [9, 9, 9, 9, 0, 0, 0, 0, 54, 0, 0, 0, length, 0, 0, 0]
+        #expect(ImageFormat(signatureOf: Data(bytes)) == (isBitmap ? .bmp : nil))
+    }
+
     @Test(arguments: [
         ("png", ImageFormat.png), (".JPG", .jpeg), ("JPEG", .jpeg), ("webp", .webp), ("dib", .bmp), ("CUR", .ico),
         ("ppm", .pnm),
