@@ -380,6 +380,20 @@ extension WebImageError {
         #expect(monitor.end(second))
     }
 
+    @Test func attributesOfChangedBytesStay() {
+        let (reading, other) = (monitor.begin("key"), monitor.begin("other"))
+        var change = monitor.begin("key")
+        var calls: [Int] = []
+        monitor.change(&change, reachesDisk: false)
+        monitor.ifUnchangedOnDisk(since: reading) { calls.append(1) }
+        monitor.change(&change)
+        monitor.ifUnchangedOnDisk(since: reading) { calls.append(2) }
+        monitor.ifUnchangedOnDisk(since: other) { calls.append(3) }
+        monitor.ifUnchangedOnDisk(since: change) { calls.append(4) }
+        #expect(calls == [1, 3, 4])
+        for passage in [reading, other, change] { _ = monitor.end(passage) }
+    }
+
     @Test func changeAllAffectsEveryKey() {
         let passages = ["a", "b"].map(monitor.begin)
         monitor.changeAll()

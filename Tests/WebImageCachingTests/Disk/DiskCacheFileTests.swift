@@ -276,6 +276,15 @@ import WebImageTestSupport
         for path in paths { #expect(lstat(path, &status) == 0 && status.st_mode & S_IFMT != S_IFREG) }
     }
 
+    @Test func aFileInPlaceOfTheDirectoryIsReportedAndLeftAlone() async throws {
+        try fixture.folder.write(Data(10, of: 9), to: "cache")
+        let cache = fixture.cache()
+        await cache.storeNow(Data(10, of: 1), for: "key")
+        #expect(await cache.data(for: "key") == nil)
+        #expect(fixture.reported == [.system(errno: ENOTDIR)])
+        #expect(try Data(contentsOf: URL(filePath: fixture.directory)) == Data(10, of: 9))
+    }
+
     /// 10,000 bytes are stored in a segment, 30,000 in a separate file.
     @Test(arguments: Obstacle.allCases, [10_000, 30_000])
     func anObstacleInPlaceOfAFileIsAMissAndMovedAside(obstacle: Obstacle, byteCount: Int) async throws {

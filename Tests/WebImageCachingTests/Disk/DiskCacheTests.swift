@@ -441,6 +441,22 @@ import WebImageTestSupport
         #expect(await cache.data(for: "other") != nil)
     }
 
+    @Test func anExpiredEntryThatWaitsToBeWrittenIsNotFound() async throws {
+        let cache = fixture.cache()
+        await cache.storeNow(Data(10, of: 2), for: "other")
+        let other = try SQLiteConnection(path: fixture.indexPath, creates: false, busyTimeoutMilliseconds: 1_000)
+        try other.execute("BEGIN IMMEDIATE")
+        cache.store(Data(10, of: 1), for: "key", attributes: DiskCache.Attributes(expiration: .seconds(10)))
+        fixture.advance(seconds: 9)
+        #expect(await cache.data(for: "key") != nil)
+        fixture.advance(seconds: 2)
+        #expect(await cache.data(for: "key") == nil)
+        #expect(await !cache.contains("key"))
+        try other.execute("COMMIT")
+        await cache.flush()
+        #expect(await cache.data(for: "key") == nil)
+    }
+
     @Test func theConfigurationHasTheDefaultExpiration() async {
         let cache = fixture.cache { $0.expiration = .after(.seconds(10)) }
         await cache.storeNow(Data(10, of: 1), for: "standard")

@@ -60,6 +60,19 @@ import WebImageTestSupport
         #expect(bytes(read.image) == bytes(Image(pixels: part)))
     }
 
+    @Test func partialImagesAreNotStored() async throws {
+        let fixture = try DiskFixture()
+        let cache = try #require(PixelCache(originals: fixture.cache(), byteLimit: 1 << 20, ageLimit: nil))
+        let whole = try solidImage()
+        var partial = whole
+        partial.isPartial = true
+        cache.store(partial, madeFrom: mark, for: "partial")
+        cache.store(whole, madeFrom: mark, for: "whole")
+        await cache.flush()
+        #expect(await cache.entry(for: "partial") == nil)
+        #expect(await cache.entry(for: "whole") != nil)
+    }
+
     @Test func aPrefixIsNotAnImage() throws {
         for image in [try noise(9, 7), try solidImage(40, 30)] {
             let data = try #require(PixelFile(image, madeFrom: mark).encoded())
