@@ -49,6 +49,18 @@ import WebImageTestSupport
         }
     }
 
+    @Test func raisedAlphaLeavesColorsInTheirChannels() {
+        var matrix = [Float](repeating: 0, count: 20)
+        for index in [0, 6, 12] { matrix[index] = 1 }
+        matrix[18] = 2
+        let source: [UInt8] = [255, 128, 0, 255, 100, 50, 0, 100, 200, 50, 0, 200]
+        var (fast, portable) = (source, source)
+        cwi_recolor(source, &fast, 3, matrix)
+        cwi_recolor_portable(source, &portable, 3, matrix)
+        #expect(fast == [255, 128, 0, 255, 200, 100, 0, 200, 255, 64, 0, 255])
+        #expect(portable == fast)
+    }
+
     @Test func theIdentityChangesNothing() throws {
         let input = try EffectPixels(noise: 31, 17, seed: 3).image()
         #expect(try input.recolored(by: .identity).pixels === input.pixels)

@@ -17,6 +17,21 @@ import WebImageTestSupport
         #expect(!profile.hasTag(.perceptualTable))
     }
 
+    @Test(arguments: [[-0.1, 0.3], [0.7, 0.4], [0.64, 0], [0.64, -0.33], [.nan, 0.33]] as [SIMD2<Double>])
+    func primariesOutsideOfAllColorsHaveNoMatrix(point: SIMD2<Double>) {
+        var primaries = ColorPrimaries.adobeRGB
+        #expect(primaries.matrixToConnectionSpace != nil)
+        primaries = ColorPrimaries(
+            red: point, green: primaries.green, blue: primaries.blue, white: primaries.white)
+        #expect(primaries.matrixToConnectionSpace == nil)
+    }
+
+    /// Displays have an exponent of 2.2.
+    @Test(arguments: [(0.45455, false), (0.44, false), (0.47, false), (0.4, true), (0.5, true), (1, true), (0, false)])
+    func aGammaLikeThatOfDisplaysChangesNothing(gamma: Double, isConverted: Bool) {
+        #expect((ToneMap(fileGamma: gamma) != nil) == isConverted)
+    }
+
     @Test func ignoresBytesAfterItsEnd() throws {
         let profile = try #require(ColorProfile(sound.bytes + [1, 2, 3]))
         #expect(profile == sound.profile())

@@ -64,6 +64,13 @@ import WebImageTestSupport
         zip(first, second).reduce(0) { max($0, abs(Int($1.0) - Int($1.1))) }
     }
 
+    /// Such pixels are invalid, and programs have them.
+    @Test(arguments: [1, 2, 100, 254] as [UInt8]) func colorAboveItsAlphaCountsAsItsAlpha(alpha: UInt8) throws {
+        let shaper = try Self.examples[1].shaper()
+        let expected = converted([alpha, alpha / 2, alpha, alpha], by: shaper)
+        #expect(converted([255, alpha / 2, alpha + 1, alpha], by: shaper) == expected)
+    }
+
     @Test(arguments: examples)
     func agreesWithLittleCMSToALevel(_ example: Example) throws {
         let profile = try #require(example.bytes.profile())

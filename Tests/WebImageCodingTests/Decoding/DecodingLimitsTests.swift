@@ -241,6 +241,24 @@ import WebImageTestSupport
         #expect(throws: expected) { try decoder.decode(data, inPiecesOf: 5000) }
     }
 
+    @Test func limitsThePixelsAndEachSide() {
+        let limits = DecodingLimits(pixelCount: 100)
+        #expect(throws: Never.self) { try limits.check(PixelSize(width: 10, height: 10)) }
+        for size in [PixelSize(width: 101, height: 1), PixelSize(width: 1, height: 101)] {
+            #expect(throws: WebImageError.limitExceeded(reason: .pixels(size: size, limit: 100))) {
+                try limits.check(size)
+            }
+        }
+        let unlimited = DecodingLimits(pixelCount: .max)
+        let longest = PixelSize.maximumDimension
+        #expect(throws: Never.self) { try unlimited.check(PixelSize(width: longest, height: 1)) }
+        for size in [PixelSize(width: longest + 1, height: 1), PixelSize(width: 1, height: longest + 1)] {
+            #expect(throws: WebImageError.limitExceeded(reason: .pixels(size: size, limit: .max))) {
+                try unlimited.check(size)
+            }
+        }
+    }
+
     // MARK: Impossible sizes
 
     private enum Size: CaseIterable { case noWidth, noHeight, largest }

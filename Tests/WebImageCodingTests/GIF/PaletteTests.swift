@@ -130,6 +130,25 @@ import WebImageTestSupport
         #expect(try PixelAnimation(reading: longer).frames == frames)
     }
 
+    @Test func theTransparentColorNeedsAPlaceInASharedTable() throws {
+        func histogram(_ grays: ClosedRange<UInt8>, hasClearPixels: Bool) throws -> ColorHistogram {
+            var bytes = grays.flatMap { [$0, $0, $0, 255] as [UInt8] }
+            if hasClearPixels { bytes += [0, 0, 0, 0] }
+            let pixels = Pixels(size: PixelSize(width: bytes.count / 4, height: 1), bytes: bytes)
+            var histogram = ColorHistogram()
+            try histogram.add(pixels.buffer(), cancellation: nil)
+            return histogram
+        }
+        let palette = try GIFPalette(
+            for: histogram(0...99, hasClearPixels: false), limit: 256, mayBeTransparent: false)
+        func extended(to last: UInt8, hasClearPixels: Bool) throws -> GIFPalette? {
+            palette.extended(for: try histogram(100...last, hasClearPixels: hasClearPixels), limit: 256)
+        }
+        #expect(try extended(to: 254, hasClearPixels: true)?.transparentIndex == 255)
+        #expect(try extended(to: 255, hasClearPixels: true) == nil)
+        #expect(try extended(to: 255, hasClearPixels: false)?.colors.count == 256)
+    }
+
     @Test func findsTheNearestColor() {
         var generator = SplitMix64(seed: 6)
         for count in [1, 2, 7, 255, 256] {

@@ -82,6 +82,29 @@ import WebImageTestSupport
         }
     }
 
+    /// Finds a segment by its marker, and changes the file there.
+    private func changed(_ marker: UInt8, _ change: (inout Data, _ content: Int) -> Void) throws -> Data {
+        var data = file(bits: 8, components: 1)
+        let start = try #require(data.firstRange(of: Data([0xFF, marker]))).lowerBound
+        change(&data, start + 4)
+        return data
+    }
+
+    @Test func invalidHeadersAreRefused() throws {
+        func expect(_ reason: WebImageError.DecodingFailure, of data: Data) {
+            #expect(throws: WebImageError.decoding(format: .jpeg, reason: reason)) {
+                try registry.decode(data, options: DecodingOptions(damage: .refuse))
+            }
+        }
+        for predictor in [0, 8, 255] as [UInt8] {
+            expect(.corrupt("an invalid scan header"), of: try changed(0xDA) { $0[$1 + 3] = predictor })
+        }
+        let restarts = try changed(0xDA) { $0.insert(contentsOf: [0xFF, 0xDD, 0, 4, 0, 5], at: $1 - 4) }
+        expect(.unsupported("lossless JPEG with restarts inside of rows"), of: restarts)
+        // There are no three codes of one bit.
+        expect(.corrupt("an invalid Huffman table"), of: try changed(0xC4) { ($0[$1 + 1], $0[$1 + 5]) = (3, 14) })
+    }
+
     @Test func damageIsHarmless() throws {
         var random = SplitMix64(seed: 5)
         let whole = file(bits: 12, components: 3, restartRows: 3)

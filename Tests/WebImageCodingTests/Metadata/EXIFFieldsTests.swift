@@ -54,6 +54,17 @@ import Testing
         }
     }
 
+    @Test func aDirectoryThatContainsItselfHasAnEnd() throws {
+        for tag in [TIFFTag.exif, TIFFTag.gps, TIFFTag.interoperability] {
+            // Its only entry is the offset of its own.
+            let data = exif([tag: .offset(8)])
+            let header = TIFFLayout(data.bytes)
+            let layout = try #require(header)
+            let directory = TIFFDirectory(layout, at: layout.firstDirectory, in: data.bytes)
+            #expect(!directory.isEmpty && directory.bytes(at: 8).count < 100)
+        }
+    }
+
     @Test func readsWhatACameraWrites() throws {
         let exif = exif(
             [0x010F: .text("FUJIFILM"), 0x0110: .text("X-T4"), 0x0112: .short(6), 0x0131: .text("darktable")],

@@ -132,6 +132,16 @@ import WebImageCore
         #expect(image.pixels.isOpaque)
     }
 
+    @Test func dataAfterAnotherChunkDoNotContinueTheImage() throws {
+        let (first, rest) = (stream.prefix(stream.count / 2), stream.dropFirst(stream.count / 2))
+        let chunks = [PNGWriter.chunk("IDAT", first), PNGWriter.chunk("IDAT", rest)]
+        let (text, end) = (PNGWriter.chunk("tEXt", [65, 0]), PNGWriter.chunk("IEND"))
+        #expect(throws: Never.self) { try decoder.decode(file(header, chunks[0], chunks[1], end), options: strict) }
+        #expect(throws: WebImageError.self) {
+            try decoder.decode(file(header, chunks[0], text, chunks[1], end), options: strict)
+        }
+    }
+
     /// Compressed text and profiles are not decompressed, and a chunk that claims two gigabytes does not block.
     @Test(.timeLimit(.minutes(1))) func skipsBombs() throws {
         let bomb = PNGWriter.compressed([UInt8](repeating: 0, count: 8 << 20))

@@ -65,6 +65,52 @@ import WebImageTestSupport
         #expect(image.isThumbnail)
     }
 
+    // MARK: Bitmaps
+
+    /// A bitmap of one pixel.
+    private func bitmap(bits: Int, masks: [Int] = [], pixelOffset: Int, body: [UInt8]) -> Data {
+        func number(_ value: Int, _ count: Int = 4) -> [UInt8] {
+            (0..<count).map { UInt8(truncatingIfNeeded: value >> (8 * $0)) }
+        }
+        var bytes = Array("BM".utf8)
+        for value in [0, 0, pixelOffset, 40, 1, 1] { bytes += number(value) }
+        bytes += number(1, 2) + number(bits, 2) + number(masks.isEmpty ? 0 : 3)
+        bytes += [UInt8](repeating: 0, count: 20)
+        for mask in masks { bytes += number(mask) }
+        return Data(bytes + body)
+    }
+
+    @Test(arguments: [0, 1, 2]) func aMaskOfABitmapHasNoGaps(channel: Int) throws {
+        var masks = [0xF000, 0xF0, 0xF]
+        let body: [UInt8] = [0x5F, 0xF0, 0, 0]
+        let pixels = try registry.decode(bitmap(bits: 16, masks: masks, pixelOffset: 66, body: body)).pixels
+        #expect(pixels[0, 0] == SIMD4(255, 85, 255, 255))
+        masks[channel] &= 0xDDDD
+        #expect(throws: WebImageError.decoding(format: .bmp, reason: .corrupt("a mask with gaps"))) {
+            try registry.decode(bitmap(bits: 16, masks: masks, pixelOffset: 66, body: body))
+        }
+    }
+
+    /// In this file the pixel is where the palette begins.
+    @Test func aPaletteIsWithinTheFile() throws {
+        func file(_ byteCount: Int) -> Data {
+            bitmap(bits: 8, pixelOffset: 54, body: [UInt8](repeating: 0, count: byteCount))
+        }
+        #expect(try registry.decode(file(1024)).pixels[0, 0] == SIMD4(0, 0, 0, 255))
+        for byteCount in [4, 1023] {
+            #expect(throws: WebImageError.decoding(format: .bmp, reason: .truncated)) {
+                try registry.decode(file(byteCount))
+            }
+        }
+    }
+
+    @Test func aTruncatedBitmapIsNotOpaque() throws {
+        let data = try Fixture("bmp-24.bmp").data()
+        let image = try registry.decode(data.prefix(data.count * 3 / 4))
+        #expect(image.isPartial && !image.pixels.isOpaque)
+        #expect(try registry.decode(data).pixels.isOpaque)
+    }
+
     @Test(arguments: fixtures) func survivesDamage(_ fixture: Fixture) throws {
         let data = try fixture.data()
         let format = try #require(ImageFormat(signatureOf: data))
