@@ -39,6 +39,15 @@ import WebImageTestSupport
         #expect(try FileManager.default.contentsOfDirectory(atPath: directory.path).isEmpty, "the file has no name")
     }
 
+    /// More than the address space holds.
+    @Test func noMemoryIsAllocatedForAnAnnouncedLength() async throws {
+        let collector = collector(memoryByteLimit: .max)
+        try collector.begin(response(1 << 60))
+        collector.append(Data([1, 2, 3]))
+        #expect(!collector.isInFile)
+        #expect(try await end(collector).get() == Data([1, 2, 3]))
+    }
+
     @Test func exposesTheFirstBytesWhileMoreArrive() {
         let collector = collector(memoryByteLimit: 1 << 20)
         let body = FaultServer.pattern(200_000)

@@ -257,6 +257,33 @@ import WebImageTestSupport
         #expect(startAll() == [2])
     }
 
+    /// After a redirect it waits for a slot of another origin.
+    @Test mutating func aMoreUrgentNewLoadStartsBeforeOneThatHasBegun() throws {
+        queue = DownloadQueue(limitPerHost: 2, limit: 2)
+        try enqueue(1...1, host: "a")
+        try enqueue(2...2, host: "b")
+        #expect(startAll() == [1, 2])
+        queue.move(TransferID(rawValue: 1), to: try Self.origin("c"))
+        try enqueue(3...3, host: "d", .high)
+        #expect(startAll() == [3])
+        try enqueue(4...4, host: "e", .low)
+        queue.remove(TransferID(rawValue: 2))
+        queue.remove(TransferID(rawValue: 3))
+        #expect(startAll() == [1])
+    }
+
+    @Test mutating func aLoadThatHasBegunTakesTurnsWithNewOnes() throws {
+        queue = DownloadQueue(limitPerHost: 2, limit: 2)
+        try enqueue(1...1, host: "a")
+        try enqueue(2...2, host: "b")
+        #expect(startAll() == [1, 2])
+        // Its new origin has a slot, the one of the new load had none yet.
+        queue.move(TransferID(rawValue: 1), to: try Self.origin("b"))
+        try enqueue(3...3, host: "c")
+        #expect(startAll() == [3])
+        queue.remove(TransferID(rawValue: 3))
+        #expect(startAll() == [1])
+    }
 }
 
 private struct PlainQueue {

@@ -2,8 +2,9 @@ import FoundationEssentials
 import Glibc
 import Testing
 import WebImageCore
-import WebImageLoading
 import WebImageTestSupport
+
+@testable import WebImageLoading
 
 @Suite(.timeLimit(.minutes(3))) struct FileLoaderTests {
     private let loader = FileLoader()
@@ -188,6 +189,21 @@ import WebImageTestSupport
         hasTask.open()
         #expect(try await recording.error() == .cancelled)
         #expect(recording.isInOrder)
+    }
+
+    @Test func aLoadCancelledBeforeItStartsOpensNoFile() async throws {
+        let queue = WorkQueue(label: "held", threadCount: 1)
+        let (recording, gate) = (LoadRecording(), ThreadGate())
+        queue.submit { gate.wait() }
+        let url = try directory.write(Data([1]), to: "unread")
+        let reading = FileReading(
+            LoaderRequest(url: url), limit: .max, readsInPlace: false, priority: .normal, queue: queue,
+            handler: { recording.receive($0) })
+        reading.start()
+        reading.cancel()
+        gate.open()
+        #expect(try await recording.error() == .cancelled)
+        #expect(recording.response == nil)
     }
 
     @Test func aCancelledLoadEndsOnceWhetherItHasStartedOrNot() async throws {

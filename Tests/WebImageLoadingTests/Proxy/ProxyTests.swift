@@ -255,6 +255,25 @@ import WebImageTestSupport
         }
     }
 
+    @Test(arguments: [("http://b.test/", true), ("https://b.test/", false), ("http://direct.test/", false)])
+    func aCredentialForOneProxyIsNotSentToAnother(target: String, isSameProxy: Bool) throws {
+        let environment = [
+            "http_proxy": "http://u:p@p.test", "https_proxy": "http://q.test", "no_proxy": "direct.test",
+        ]
+        let rules = ProxyRules(environment: { environment[$0] })
+        let state = try DownloadState(
+            LoaderRequest(url: Self.url("http://a.test/")),
+            environment: DownloadEnvironment(ImageDownloader.Configuration(), proxies: rules))
+        let credential = Credential(username: "u", password: "p")
+        #expect(state.hop.access.proxyCredential == credential)
+        guard case .redirected(let hop) = state.follow(target, status: 302, decision: .follow) else {
+            Issue.record("the redirect is not followed")
+            return
+        }
+        state.begin(hop)
+        #expect(state.hop.access.proxyCredential == (isSameProxy ? credential : nil))
+    }
+
     /// With the other schemes the proxy looks up names, and the policy trusts it.
     @Test(arguments: [
         ("socks4", false), ("socks5", false), ("socks4a", true), ("socks5h", true), ("http", true), ("https", true),

@@ -177,6 +177,16 @@ import WebImageTestSupport
         #expect(stat(directory.path("partial"), &status) == 0 && status.st_mode & 0o077 == 0)
     }
 
+    @Test(.enabled(if: geteuid() == 0, "gives a directory to another user"))
+    func aDirectoryOfAnotherUserIsNotUsed() throws {
+        try write([Data([1])])
+        try #require(chown(directory.path("partial"), 12_345, 12_345) == 0)
+        #expect(store.makeFile(Self.key, try Self.head()) == nil)
+        #expect(store.open(Self.key) == nil)
+        store.removeAll()
+        #expect(access(path, F_OK) == 0)
+    }
+
     @Test func otherFilesAreNotDeleted() throws {
         try write([Data([1])])
         let names = ["notes.txt", "short.partial", String(repeating: "g", count: 64) + ".partial"]

@@ -168,6 +168,16 @@ import WebImageTestSupport
         #expect(try await recording.body() == Self.body)
     }
 
+    /// If the disk is slower than the network.
+    @Test func theBytesWaitingToBeWrittenAreBounded() throws {
+        let store = try ResumeFixture().store
+        #expect(store.admit(10 << 20) && store.admit(6 << 20))
+        #expect(!store.admit(1))
+        store.settle(6 << 20)
+        #expect(!store.admit(7 << 20))
+        #expect(store.admit(6 << 20))
+    }
+
     @Test func bodiesAreBoundedInNumber() async throws {
         let fixture = try ResumeFixture(configure: { $0.countLimit = 3 })
         for number in 0..<6 {

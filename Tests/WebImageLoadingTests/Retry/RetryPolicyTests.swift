@@ -30,6 +30,8 @@ import WebImageCore
         let seconds = (1...9).map { policy.backoff(afterAttempt: $0) }
         #expect(seconds.prefix(6) == [.seconds(0.5), .seconds(1), .seconds(2), .seconds(4), .seconds(8), .seconds(16)])
         #expect(seconds.suffix(3) == [.seconds(30), .seconds(30), .seconds(30)])
+        let short = RetryPolicy(maximumAttempts: 4, initialBackoff: .seconds(10), maximumBackoff: .seconds(2))
+        #expect(short.backoff(afterAttempt: 1) == .seconds(2))
     }
 
     @Test(arguments: [(Double.infinity, 2), (.nan, 1), (0, 1), (-3, 1), (1, 1), (1e300, 2)])

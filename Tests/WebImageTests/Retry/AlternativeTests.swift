@@ -44,6 +44,16 @@ import WebImageTestSupport
         #expect(await disk.count == 1)
     }
 
+    @Test func theBytesOfAFileAreNotStoredUnderTheFirstURL() async throws {
+        let fixture = try ManagerFixture { $0.loaders.add(FileLoader()) }
+        let file = try fixture.directory.write(picture.png(), to: "local.png")
+        let request = WebImageRequest(try ManagerFixture.url("a")).with { $0.alternatives = [file] }
+        let response = try await fixture.load(request) { $0.refuse(404) }
+        #expect(picture.matches(response.image))
+        await fixture.cache.disk?.flush()
+        #expect(await fixture.cache.disk?.count == 0)
+    }
+
     @Test func allAttemptsOfAURLPrecedeTheNextURL() async throws {
         let fixture = try AttemptFixture(policy: RetryPolicy(maximumAttempts: 2))
         let operation = fixture.start { $0.alternatives = [second] }
@@ -118,5 +128,35 @@ import WebImageTestSupport
         #expect(Set(load.request.headers.keys) == ["Accept", "User-Agent"])
         #expect(load.request.credential == nil)
         #expect(load.request.headers["Accept"]?.contains("image/png") == true)
+    }
+
+    @Test func noAlternativeStartsAfterTheTimeLimit() async throws {
+        let policy = RetryPolicy(maximumAttempts: 1, timeLimit: .seconds(10))
+        for (seconds, loadCount) in [(9.0, 2), (10, 1)] {
+            let fixture = try AttemptFixture(policy: policy)
+            let operation = fixture.start { $0.alternatives = [second] }
+            let load = try await fixture.nextLoad()
+            fixture.clock.advance(by: .seconds(seconds))
+            load.refuse(404)
+            #expect(fixture.loadCount == loadCount)
+            operation.cancel()
+        }
+    }
+
+    /// The first server may have done what was asked.
+    @Test func aRequestThatMustNotBeRepeatedHasNoAlternative() async throws {
+        let (loader, errors) = (ScriptedLoader(), LockBox<[WebImageError]>([]))
+        let alternatives = AlternativesLoader(loader, alternatives: [second], strategy: RetryPolicy.none) { _ in
+            loader
+        }
+        var request = LoaderRequest(url: try ManagerFixture.url("first"))
+        request.method = .post
+        let task = alternatives.load(request, priority: .normal) { event in
+            if case .finished(.failure(let error)) = event { errors.withLock { $0.append(error) } }
+        }
+        try await loader.loads.first().refuse(404)
+        #expect(errors.withLock { $0 } == [.httpStatus(code: 404, url: request.url)])
+        #expect(loader.loadCount == 1)
+        withExtendedLifetime(task) {}
     }
 }

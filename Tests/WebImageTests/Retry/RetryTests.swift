@@ -30,6 +30,17 @@ import WebImageTestSupport
         #expect(fixture.clock.pendingCallCount == 0)
     }
 
+    @Test func aTransferThatAnotherCancelsIsNotRetried() async throws {
+        struct Always: RetryStrategy {
+            func delay(after failure: RetryFailure) -> Duration? { .zero }
+        }
+        let fixture = try AttemptFixture()
+        fixture.start { $0.retryPolicy = Always() }
+        try await fixture.nextLoad().end(.failure(.cancelled))
+        try #require(fixture.loadCount == 1 && fixture.clock.pendingCallCount == 0)
+        #expect(await fixture.error() == .cancelled)
+    }
+
     @Test func theTraceExplainsEachRetry() async throws {
         let fixture = try AttemptFixture()
         let other = try ManagerFixture.url("other")
