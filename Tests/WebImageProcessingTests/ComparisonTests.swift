@@ -35,6 +35,15 @@ import WebImageCore
         #expect(abs(comparison.peakSignalToNoiseRatio - 44.746) < 0.001)
     }
 
+    /// Rows are compared from the top down.
+    @Test func theLargestDifferenceMayBeTheFirst() throws {
+        let second = try flat(10, 10, [200, 100, 50, 255]).processed(by: [
+            .blend(try flat(1, 1, [200, 90, 50, 255]), id: "large", x: 4, y: 1),
+            .blend(try flat(1, 1, [200, 97, 50, 255]), id: "small", x: 4, y: 5),
+        ])
+        #expect(try ImageComparison(flat(10, 10, [200, 100, 50, 255]), second).largestDifference == 10)
+    }
+
     @Test func alphaCounts() throws {
         let comparison = try ImageComparison(flat(8, 8, [0, 0, 0, 255]), flat(8, 8, [0, 0, 0, 254]))
         #expect(comparison.largestDifference == 1)

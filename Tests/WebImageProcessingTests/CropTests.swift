@@ -24,6 +24,9 @@ import WebImageCore
         #expect(result.pixels.size == PixelSize(width: 10, height: 8))
         #expect(result.pixels[0, 0] == SIMD4(5, 6, 7, 255))
         #expect(try source.cropped(toPoints: rect(2, 3, 0.1, 0.1)).pixels.size == PixelSize(width: 1, height: 1))
+        // From 0.4 to 1.6 pixels: each edge is rounded.
+        let edges = try source.cropped(toPoints: rect(0.2, 0.2, 0.6, 0.6))
+        #expect(edges.pixels.size == PixelSize(width: 2, height: 2) && edges.pixels[0, 0] == SIMD4(0, 0, 7, 255))
     }
 
     @Test func cropsRectanglesBeyondTheEdges() throws {
@@ -52,6 +55,19 @@ import WebImageCore
             }
         } else {
             #expect(throws: WebImageError.self) { try source.cropped(toPoints: rect(side, 0, 2, 2)) }
+        }
+    }
+
+    @Test(arguments: [0, -3]) func theErrorNamesTheSide(side: Int) throws {
+        for (rect, name) in [
+            (PixelRect(x: 0, y: 0, width: side, height: 2), "rect.width"),
+            (PixelRect(x: 0, y: 0, width: 2, height: side), "rect.height"),
+        ] {
+            let processor = ImageProcessor.crop(toPixels: rect)
+            let reason = WebImageError.ProcessingFailure.invalidParameter(name: name, value: "\(side)")
+            #expect(
+                throws: WebImageError.processing(identifier: processor.identifier.description, reason: reason)
+            ) { try processor.process(numbered(4, 4), cancellation: nil) }
         }
     }
 

@@ -59,6 +59,13 @@ import WebImageTestSupport
         #expect(difference(pixels, result.pixels, margin: 3) <= 6)
     }
 
+    @Test(arguments: [0, 255] as [UInt8]) func theColorBehindAnImageEndsTheMap(alpha: UInt8) throws {
+        var geometry: ImageGeometry? = ImageGeometry()
+        let box = ImageProcessor.letterbox(to: .pixels(width: 40, height: 40), color: .white)
+        _ = try flat(40, 40, [0, 0, 0, alpha]).processed(by: [box], tracking: &geometry)
+        #expect((geometry == nil) == (alpha == 0))
+    }
+
     @Test func aMapIsNotEnlarged() throws {
         let (result, map) = try followed([.resize(to: .pixels(width: 600))])
         #expect(result.pixels.width == 600 && map?.pixels.size == image.pixels.size)

@@ -76,6 +76,14 @@ import WebImageCore
         #expect(boxed.pixels[5, 7] == SIMD4(0, 0, 0, 0))
     }
 
+    @Test func theColorOfALetterboxIsBehindTransparentPixels() throws {
+        let boxed = try flat(10, 10, [0, 0, 0, 0]).resized(to: .points(box(10, 10)), mode: .letterbox(.white))
+        #expect(boxed.pixels[5, 5] == SIMD4(255, 255, 255, 255))
+        let source = try flat(10, 10)
+        let same = try source.resized(to: .points(box(10, 10)), mode: .letterbox(.white))
+        #expect(same.pixels === source.pixels)
+    }
+
     @Test func copiesPixelsIfNothingIsScaled() throws {
         let source = try numbered(40, 30)
         let cropped = try source.resized(to: .points(box(40, 21)), mode: .aspectFillCropped)
@@ -155,6 +163,9 @@ import WebImageCore
         #expect(throws: WebImageError.self) { try source.processed(by: [.resize(to: .points(width: side))]) }
         #expect(throws: WebImageError.self) {
             try source.resized(to: .pixels(width: 0, height: 5))
+        }
+        for height in [0, -1] {
+            #expect(throws: WebImageError.self) { try source.resized(to: .pixels(width: 5, height: height)) }
         }
         let odd = Image(pixels: source.pixels, scale: side)
         #expect(throws: WebImageError.self) { try odd.resized(to: .points(box(10, 10))) }

@@ -35,6 +35,16 @@ import WebImageCore
         #expect(try source.rotated(clockwise: .degrees(-1e-20)).pixels === source.pixels)
     }
 
+    @Test func aRotatedSizeHasNoPixelForErrorsOfArithmetic() {
+        let size = PixelSize(width: 40, height: 30)
+        for (radians, rotated) in [
+            (Double.pi / 2, size.transposed), (.pi, size), (-.pi / 2, size.transposed), (0, size),
+        ] {
+            #expect(size.rotated(clockwise: radians) == rotated)
+        }
+        #expect(size.rotated(clockwise: 0.001) == PixelSize(width: 41, height: 31))
+    }
+
     @Test func keepsTheSizeInQuarterTurns() throws {
         let source = try numbered(7, 4)
         let result = try source.rotated(clockwise: .degrees(90), keepsSize: true).pixels
