@@ -152,6 +152,9 @@ final class ScriptedLoad: PausableTask {
 
     func report(_ metrics: LoaderMetrics) { handler(.report(.metrics(metrics))) }
 
+    /// Asks what decoding the bytes shows.
+    func ask(_ judgment: BodyJudgment) { handler(.report(.judged(by: judgment))) }
+
     func end(_ result: Result<Void, WebImageError>) {
         let isFirst = ended.withLock { isEnded in
             defer { isEnded = true }

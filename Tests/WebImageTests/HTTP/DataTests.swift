@@ -250,4 +250,29 @@ import WebImageTestSupport
         try await load.cancellations.first()
         await #expect(throws: WebImageError.cancelled) { try await task.value }
     }
+
+    // MARK: Errors
+
+    @Test func aStoredErrorPageIsNoImage() async throws {
+        let page = try SolidPicture(1).png()
+        _ = try await data { $0.answer(page, status: 404, "Cache-Control: max-age=60") }
+        await fixture.cache.disk?.flush()
+        let response = try await fixture.load(WebImageRequest(url), answeringWith: SolidPicture(2))
+        #expect(response.origin == .remote && SolidPicture(2).matches(response.image))
+    }
+
+    /// What an image's load stores of an error is its head.
+    @Test func theHeadOfAnErrorIsNoData() async throws {
+        await #expect(throws: WebImageError.httpStatus(code: 404, url: url)) {
+            try await fixture.load(request) { $0.refuse(404, "Cache-Control: max-age=60") }
+        }
+        await fixture.cache.disk?.flush()
+        try #require(await fixture.cache.disk?.count == 1)
+        for policy in [CachePolicy.cacheFirst, .http] {
+            let response = try await data(WebImageRequest(url, cachePolicy: policy)) {
+                $0.answer(text, status: 404, "Cache-Control: no-store")
+            }
+            #expect(response.data == text && response.origin == .remote)
+        }
+    }
 }

@@ -97,6 +97,31 @@ import WebImageTestSupport
         #expect(fixture.loader.loadCount == 1)
     }
 
+    @Test func withoutDecodingTheOriginalAnswersAndNotAVariantOnDisk() async throws {
+        _ = try await fixture.load(variant()) { try $0.answer(SolidPicture(1), "ETag: \"1\"") }
+        fixture.cache.memory.removeAll()
+        let response = try await fixture.manager.response(for: variant().with { $0.options.insert(.ignoreDecoding) })
+        #expect(response.data == (try SolidPicture(1).png()) && response.image.isPartial)
+    }
+
+    @Test func theResultOfAClosureWithoutAnIdentifierIsNotCached() async throws {
+        let request = variant().with { $0.processors = [.transform { image, _ in image }] }
+        _ = try await fixture.load(request) { try $0.answer(SolidPicture(1), "ETag: \"1\"") }
+        await fixture.cache.disk?.flush()
+        #expect(await fixture.cache.disk?.count == 1, "the original")
+        #expect(fixture.cache.memory.count == 0)
+    }
+
+    @Test func aPartialVariantIsNotStored() async throws {
+        let fixture = try ManagerFixture(allowsDamage: true)
+        let png = try CodecRegistry.shared.encode(NoisyPicture.image(side: 96), as: .png)
+        let response = try await fixture.load(variant(), answeringWith: Data(png.prefix(png.count / 2)))
+        #expect(response.image.isPartial)
+        await fixture.cache.disk?.flush()
+        #expect(await fixture.cache.disk?.count == 0)
+        #expect(fixture.cache.memory.count == 0)
+    }
+
     @Test func anotherScaleStoresNoVariantOnDisk() async throws {
         var request = WebImageRequest(url, options: .waitForStore, scale: 2)
         request.cacheAccess = .all

@@ -40,6 +40,12 @@ import WebImageTestSupport
         #expect(stored.entries.contains { $0.message.hasPrefix("http: served from the cache: fresh: 0 s old") })
     }
 
+    @Test func aReloadDoesNotLookForTheDisk() async throws {
+        let reload = request.with { $0.cachePolicy = .reload }
+        let trace = try await fixture.load(reload, answeringWith: SolidPicture(1)).trace
+        #expect(trace.entries.first?.stage == .policy && !trace.entries.contains { $0.stage == .disk })
+    }
+
     @Test func explainsWhyAResponseWasNotStored() async throws {
         let trace = try await load { try $0.answer(SolidPicture(1), "Cache-Control: no-store") }
         #expect(

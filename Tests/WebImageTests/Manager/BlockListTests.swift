@@ -153,4 +153,25 @@ import WebImageTestSupport
         }
         #expect(!fixture.manager.isBlocked(url))
     }
+
+    @Test func aCancelledLoadBlocksNothing() async throws {
+        let fixture = try ManagerFixture { $0.shouldBlock = { _, _ in true } }
+        let results = Results()
+        let operation = fixture.manager.load(WebImageRequest(url).ignoringFailedURLs, completion: results.note)
+        _ = try await fixture.nextLoad()
+        operation.cancel()
+        _ = await results.wait(for: 1)
+        #expect(!fixture.manager.isBlocked(url))
+    }
+
+    @Test func theReasonIsThatOfTheLoadThatFailed() async throws {
+        let fixture = try ManagerFixture { $0.shouldBlock = { _, _ in true } }
+        let (asking, notFound) = (WebImageRequest(url).ignoringFailedURLs, self.notFound)
+        await #expect(throws: notFound) { try await fixture.load(asking) { $0.end(.failure(notFound)) } }
+        for _ in 0..<3 {
+            await #expect(throws: WebImageError.blocked(reason: .failedBefore(code: 200), url: url)) {
+                try await fixture.manager.image(for: asking)
+            }
+        }
+    }
 }

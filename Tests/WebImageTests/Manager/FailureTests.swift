@@ -41,6 +41,26 @@ import WebImageTestSupport
         await expectNothingCached()
     }
 
+    @Test func theLoaderLearnsWhetherBytesAreAnImage() async throws {
+        let png = try SolidPicture(1, size: PixelSize(width: 64, height: 64)).png()
+        for (byteCount, expected) in [(png.count, BodyJudgment.Verdict.image), (png.count / 2, .noImage)] {
+            let (verdicts, judged, results) = (LockBox<[BodyJudgment.Verdict]>([]), Countdown(), Results())
+            fixture.manager.load(WebImageRequest(url, cachePolicy: .reload), completion: results.note)
+            let load = try await fixture.nextLoad()
+            load.begin(expectedByteCount: Int64(byteCount))
+            load.ask(
+                BodyJudgment(isFromSharedCache: false) { verdict in
+                    verdicts.withLock { $0.append(verdict) }
+                    judged.signal()
+                })
+            load.send(Data(png.prefix(byteCount)))
+            load.end(.success(()))
+            _ = await results.wait(for: 1)
+            try await judged.wait()
+            #expect(verdicts.withLock { $0 } == [expected])
+        }
+    }
+
     @Test func doesNotCacheATruncatedImage() async throws {
         let png = try SolidPicture(1, size: PixelSize(width: 64, height: 64)).png()
         let error = try await failure(answering: Data(png.prefix(png.count / 2)))

@@ -94,6 +94,38 @@ import WebImageTestSupport
         fixture.manager.cancelAll()
     }
 
+    @Test func waitingLoadsStartInTheOrderOfTheirPriorities() async throws {
+        // Without a disk to look at first, each starts its transfer within the call.
+        let fixture = try ManagerFixture(isCacheable: false)
+        fixture.manager.isSuspended = true
+        for (name, priority) in [("a", LoadPriority.low), ("b", .normal), ("c", .high), ("d", .normal)] {
+            fixture.manager.load(WebImageRequest(try ManagerFixture.url(name), priority: priority)) { _ in }
+        }
+        fixture.manager.isSuspended = false
+        var started: [String] = []
+        for _ in 0..<4 { started.append(try await fixture.nextLoad().request.url.lastPathComponent) }
+        #expect(started == ["c", "b", "d", "a"])
+        fixture.manager.cancelAll()
+    }
+
+    @Test func aWaitingLoadCancelledByTheStartOfAnotherDoesNotStart() async throws {
+        let second = LockBox<WebImageOperation?>(nil)
+        let fixture = try ManagerFixture(isCacheable: false) {
+            $0.shouldLoad = { _ in
+                second.withLock { $0 }?.cancel()
+                return true
+            }
+        }
+        fixture.manager.isSuspended = true
+        fixture.manager.load(WebImageRequest(url, priority: .high)) { _ in }
+        let operation = fixture.manager.load(WebImageRequest(try ManagerFixture.url("b"))) { _ in }
+        second.withLock { $0 = operation }
+        fixture.manager.isSuspended = false
+        #expect(operation.state == .cancelled)
+        #expect(fixture.loader.loadCount == 1)
+        fixture.manager.cancelAll()
+    }
+
     @Test func countsTheDecodesThatWait() async throws {
         let (end, started) = (DispatchSemaphore(value: 0), Countdown(DecodingQueue.shared.threadCount))
         for _ in 0..<DecodingQueue.shared.threadCount {

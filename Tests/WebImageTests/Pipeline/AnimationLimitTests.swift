@@ -26,4 +26,19 @@ import WebImageTestSupport
         #expect(preloaded.animation is PreloadedAnimation)
         #expect(preloaded.animation?.decodingLimits?.memoryByteCount == 99 << 20)
     }
+
+    @Test func framesBeyondTheLimitOfTheirSourceAreNotPreloaded() throws {
+        let size = PixelSize(width: 100, height: 100)
+        var frames = EncodableAnimation(loopCount: 0)
+        for number in 1...10 { frames.append(try SolidPicture(number, size: size).png(), duration: 0.1) }
+        let data = try CodecRegistry().encode(frames, as: .gif)
+        let byteCount = size.pixelCount * 4 * 10
+        var options = DecodingOptions()
+        for (limit, isPreloaded) in [(byteCount, true), (byteCount - 1, false)] {
+            options.limits.memoryByteCount = limit
+            let image = try CodecRegistry().decode(data, options: options)
+            let animation = try image.preloadingFrames(cancellation: nil).animation
+            #expect((animation is PreloadedAnimation) == isPreloaded && animation?.frameCount == 10)
+        }
+    }
 }

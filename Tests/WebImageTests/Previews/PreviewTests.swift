@@ -43,6 +43,29 @@ import WebImageTestSupport
         #expect(fixture.manager.counters.previews >= 2)
     }
 
+    @Test func anOperationShowsNoOlderPreviewAndNoneAfterItsCancellation() async throws {
+        let (queue, shown) = (ManualCallbackQueue(), LockBox<[Int]>([]))
+        let operation = fixture.manager.load(
+            WebImageRequest(url, options: .progressive), callbackQueue: queue,
+            preview: { image in shown.withLock { $0.append(image.width) } }, completion: { _ in })
+        func report(_ number: Int) throws {
+            operation.report(try SolidPicture(1, size: PixelSize(width: number, height: 1)).image(), number: number)
+        }
+        try report(2)
+        queue.runAll()
+        for number in [1, 2] { try report(number) }
+        queue.runAll()
+        #expect(shown.withLock { $0 } == [2])
+        // Two that wait are one, the latest.
+        for number in [3, 5, 4] { try report(number) }
+        queue.runAll()
+        #expect(shown.withLock { $0 } == [2, 5])
+        try report(6)
+        operation.cancel()
+        queue.runAll()
+        #expect(shown.withLock { $0 } == [2, 5])
+    }
+
     @Test func requestsWithoutTheOptionGetNoPreviews() async throws {
         let data = try noise(progressive: true)
         let (shown, results) = (LockBox(0), Results())
@@ -317,6 +340,14 @@ import WebImageTestSupport
         #expect(next(1) == .milliseconds(200))
         #expect(next(1, true) == .milliseconds(400))
         #expect(next(100) == .milliseconds(500))
+    }
+
+    @Test func aResultThatArrivesLateStartsNoPreview() {
+        let preview = Preview()
+        #expect(preview.begin(with: nil, number: 2))
+        preview.update()
+        #expect(!preview.begin(with: nil, number: 1) && !preview.begin(with: nil, number: 2))
+        #expect(preview.begin(with: nil, number: 3))
     }
 
     @Test func theBlurShrinksAsInYYWebImage() {

@@ -133,4 +133,31 @@ import WebImageTestSupport
             #expect(abs(date.timeIntervalSince(end)) < 1)
         }
     }
+
+    @Test func aNewResponseReplacesOnlyImagesOfRequestsLikeItsOwn() async throws {
+        let (german, english) = (["Accept-Language": "de"], ["Accept-Language": "en"])
+        let third = SolidPicture(3, size: first.size)
+        for (wanted, picture) in [
+            (request(40, headers: german), first), (request(30, headers: english), second),
+            (request(50, .reload, headers: german), third),
+        ] {
+            _ = try await fixture.load(wanted) { try $0.answer(picture, "Vary: Accept-Language") }
+        }
+        #expect(fixture.manager.cachedImage(for: request(40, headers: german)) == nil)
+        #expect(fixture.manager.cachedImage(for: request(30, headers: english)).map(second.matches) == true)
+    }
+
+    /// Another process has stored it.
+    @Test func anImageOlderThanTheResponseOnDiskIsOutOfDate() async throws {
+        let disk = try #require(fixture.cache.disk)
+        let cache = ImageCache(memory: MemoryCache(costLimit: 1 << 20), disk: disk)
+        let other = try ManagerFixture { $0.cache = cache }
+        _ = try await fixture.load(request(40)) { try $0.answer(first, "ETag: \"1\"") }
+        await disk.flush()
+        other.time.advance(seconds: 1)
+        _ = try await other.load(request(nil, .reload)) { try $0.answer(second, "ETag: \"2\"") }
+        await disk.flush()
+        #expect(second.matches(try await fixture.manager.image(for: request(nil))))
+        #expect(fixture.manager.cachedImage(for: request(40)) == nil)
+    }
 }
