@@ -30,7 +30,7 @@ import WebImageTestSupport
     @Test func framesBeyondTheLimitOfTheirSourceAreNotPreloaded() throws {
         let size = PixelSize(width: 100, height: 100)
         var frames = EncodableAnimation(loopCount: 0)
-        for number in 1...10 { frames.append(try SolidPicture(number, size: size).png(), duration: 0.1) }
+        for number in 1...10 { frames.append(try SolidPicture(number, size: size).png(), duration: .milliseconds(100)) }
         let data = try CodecRegistry().encode(frames, as: .gif)
         let byteCount = size.pixelCount * 4 * 10
         var options = DecodingOptions()
