@@ -446,7 +446,7 @@ import WebImageTestSupport
         await cache.storeNow(Data(10, of: 2), for: "other")
         let other = try SQLiteConnection(path: fixture.indexPath, creates: false, busyTimeoutMilliseconds: 1_000)
         try other.execute("BEGIN IMMEDIATE")
-        cache.store(Data(10, of: 1), for: "key", attributes: DiskCache.Attributes(expiration: .seconds(10)))
+        cache.store(Data(10, of: 1), for: "key", attributes: DiskCache.Attributes(expiration: .after(.seconds(10))))
         fixture.advance(seconds: 9)
         #expect(await cache.data(for: "key") != nil)
         fixture.advance(seconds: 2)
