@@ -5,6 +5,17 @@ import XCTest
 @testable import WebImageGTK
 
 final class IndicatorTests: GTKTestCase {
+    func testIntervalsHaveLimits() {
+        MainActor.assumeIsolated {
+            let intervals: [(Duration, Duration)] = [
+                (.zero, .seconds(1) / 120), (.milliseconds(50), .milliseconds(50)), (.seconds(9), .seconds(1)),
+            ]
+            for (interval, limited) in intervals {
+                XCTAssertEqual(ImageIndicator(redrawInterval: interval).redrawInterval, limited)
+            }
+        }
+    }
+
     func testFollowsALoad() throws {
         try MainActor.assumeIsolated {
             let (fixture, window, picture) = (PictureFixture(), TestWindow(), WebPicture())

@@ -108,6 +108,13 @@ final class PicturePaintableTests: XCTestCase {
             XCTAssertEqual([changes.sizes, changes.contents], [1, 2])
             paintable.painter.show(nil)
             XCTAssertEqual([changes.sizes, changes.contents], [2, 3])
+            // Another slot may be as large.
+            paintable.painter = SlotPainter()
+            XCTAssertEqual([changes.sizes, changes.contents], [2, 4])
+            let painter = SlotPainter()
+            painter.show(try Swatch.red.image())
+            paintable.painter = painter
+            XCTAssertEqual([changes.sizes, changes.contents], [3, 5])
         }
     }
 

@@ -42,6 +42,31 @@ final class PicturePreviewTests: GTKTestCase {
         }
     }
 
+    func testPreviewsAreLeftToTheirHandlerWithTheImage() throws {
+        try MainActor.assumeIsolated {
+            let fixture = PictureFixture(decodesPNG: true) { $0.previewInterval = .zero }
+            let (window, picture) = (TestWindow(), WebPicture())
+            defer { window.close() }
+            window.show(picture)
+            let url = try fixture.url("photograph")
+            let outcomes = Outcomes()
+            let file = try CodecRegistry.shared.encode(noise(), as: .png)
+            var preview: Image?
+            picture.setImage(
+                url, options: .avoidSettingImage, loadOptions: .progressive, manager: fixture.manager,
+                completion: { outcomes.append($0) }, preview: { preview = $0 })
+            let load = fixture.loader.lastLoad(of: url)
+            load?.begin(expectedByteCount: Int64(file.count))
+            load?.send(file.prefix(file.count / 2))
+            pump("a preview") { preview?.isPartial == true }
+            XCTAssertNil(picture.image)
+            load?.send(file.dropFirst(file.count / 2))
+            load?.end()
+            pump("the image") { outcomes.successCount == 1 }
+            XCTAssertNil(picture.image)
+        }
+    }
+
     func testAnAnimationPlaysWhileItArrivesAndContinuesAtItsEnd() throws {
         try MainActor.assumeIsolated {
             let fixture = PictureFixture(decodesPNG: true) { $0.previewInterval = .zero }

@@ -116,6 +116,11 @@ final class SetImageTests: GTKTestCase {
             XCTAssertNil(picture.imageURL)
             XCTAssertEqual(picture.loadState, .idle)
             XCTAssertEqual(drawnPixel(of: picture), SIMD4(0, 0, 0, 0))
+            picture.image = try Swatch.blue.image()
+            XCTAssertEqual(drawnPixel(of: picture), Swatch.blue.pixel)
+            picture.image = nil
+            XCTAssertNil(picture.image)
+            XCTAssertEqual(drawnPixel(of: picture), SIMD4(0, 0, 0, 0))
             destroyUnparented(picture)
         }
     }

@@ -32,6 +32,9 @@ final class MarkerSelectionTests: GTKTestCase {
             XCTAssertEqual(drawnPixel(of: neighbor), Swatch.blue.pixel)
             neighbor.deselect()
             XCTAssertFalse(neighbor.isSelected)
+            // Other states are no selection.
+            gtk_widget_set_state_flags(marker.widget, GTK_STATE_FLAG_PRELIGHT, gboolean(0))
+            gtk_widget_unset_state_flags(marker.widget, GTK_STATE_FLAG_PRELIGHT)
             XCTAssertEqual(changes, [true, false])
         }
     }
