@@ -236,6 +236,7 @@ import WebImageTestSupport
         let excerpt = try EXIFExcerpt.read(ByteString(path))
         #expect(excerpt.count < 4_096)
         #expect(try registry.metadata(of: excerpt).exif == registry.metadata(of: data).exif)
+        #expect(try registry.metadata(ofFileAt: URL(filePath: path)).exif == registry.metadata(of: data).exif)
         #expect(try registry.metadata(of: excerpt).exif != nil)
         let plain = try files.directory.write(
             registry.encode(noise, as: .webp, options: EncodingOptions(isLossless: true)), to: "b.webp")

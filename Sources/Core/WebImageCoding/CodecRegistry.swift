@@ -202,7 +202,7 @@ public final class CodecRegistry: Sendable {
     /// ``ProfileDecoder``.
     ///
     /// - Throws: the errors of ``info(of:limits:cancellation:)``.
-    package func colorProfile(
+    public func colorProfile(
         of data: Data, limits: DecodingLimits = .default
     ) throws(WebImageError) -> ColorProfile? {
         try firstResult(for: data) { (decoder, _) throws(WebImageError) in
@@ -407,7 +407,7 @@ public final class CodecRegistry: Sendable {
     }
 
     /// Whether there is an encoder for `format`, and the program that it needs.
-    package func canEncode(_ format: ImageFormat) -> Bool { (try? encoder(for: format)).map(Self.isAvailable) == true }
+    public func canEncode(_ format: ImageFormat) -> Bool { (try? encoder(for: format)).map(Self.isAvailable) == true }
 
     /// Whether animations can be encoded as `format`.
     public func canEncodeAnimation(as format: ImageFormat) -> Bool {

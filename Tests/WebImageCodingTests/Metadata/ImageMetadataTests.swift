@@ -20,6 +20,15 @@ import WebImageTestSupport
         EncodingOptions(isLossless: true).with { $0.metadata = metadata }
     }
 
+    @Test func readsThatOfFilesOnly() throws {
+        let page = try #require(URL(string: "https://example.org/a.jpg"))
+        #expect(throws: WebImageError.invalidURL(page.absoluteString)) { try registry.metadata(ofFileAt: page) }
+        let missing = URL(filePath: "/nowhere/a.jpg")
+        #expect(throws: WebImageError.file(path: "/nowhere/a.jpg", errno: ENOENT)) {
+            try registry.metadata(ofFileAt: missing)
+        }
+    }
+
     @Test(arguments: formats) func writesNoneByDefault(format: ImageFormat) throws {
         let data = try registry.encode(try image(), as: format)
         #expect(try registry.metadata(of: data) == ImageMetadata())

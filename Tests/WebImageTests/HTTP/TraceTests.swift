@@ -62,6 +62,17 @@ import WebImageTestSupport
         #expect(operation.trace.entries.map(\.stage).contains(.transfer))
     }
 
+    @Test func aReaderHasTheTraceOfAnOperation() async throws {
+        let results = Results()
+        let operation = fixture.manager.load(request, completion: results.note)
+        try await fixture.nextLoad().answer(SolidPicture(1), "")
+        _ = await results.wait(for: 1)
+        let reader = operation.traceReader
+        #expect(reader.trace.entries.map(\.stage).contains(.transfer))
+        #expect(reader.transfers.allSatisfy { $0.duration >= 0 })
+        #expect(reader.duration(of: .retry) == 0)
+    }
+
     @Test func aMemoryHitHasOneEntry() async throws {
         _ = try await load { try $0.answer(SolidPicture(1), "Cache-Control: max-age=60") }
         let trace = try await fixture.manager.response(for: request).trace

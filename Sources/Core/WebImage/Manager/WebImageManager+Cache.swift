@@ -73,7 +73,7 @@ extension WebImageManager {
 extension WebImageManager {
     /// Removes what the caches have of an image: its original, and the variant of this key. Other variants in memory are
     /// no longer used.
-    package func removeImages(of key: ImageCacheKey) async {
+    public func removeImages(of key: ImageCacheKey) async {
         let pipeline = pipelines.standard
         pipeline.supersedeAll(of: key.source)
         await pipeline.cache.base.remove(for: key)

@@ -146,8 +146,9 @@ extension WebImageManager {
         public var didFinish:
             (@Sendable (_ operation: WebImageOperation, _ result: Result<WebImageResponse, WebImageError>) -> Void)?
 
-        /// Called when a view gets an image at once, without an operation. For such requests ``didFinish`` is not called.
-        package var didAnswer: (@Sendable (_ response: WebImageResponse) -> Void)?
+        /// Called on the main thread when a view gets an image from memory at once, without an operation. For such requests
+        /// ``didFinish`` is not called.
+        public var didAnswer: (@Sendable (_ response: WebImageResponse) -> Void)?
 
         /// Requests time to continue in the background, for a load with ``WebImageOptions/continueInBackground``.
         /// Returns a closure that is called once when the load has ended. `onExpiration` cancels the load. The hook

@@ -26,8 +26,8 @@ public final class WebImageOperation: Sendable {
     /// The same, step by step. Each access creates a new trace.
     public var trace: LoadTrace { traceReader.trace }
 
-    /// Reads the trace without this operation, which holds its result.
-    package var traceReader: LoadTraceReader { LoadTraceReader(recorder: recorder, start: start) }
+    /// Reads the trace without this operation, which holds its result, such as in a log of loads.
+    public var traceReader: LoadTraceReader { LoadTraceReader(recorder: recorder, start: start) }
 
     /// The time since the start.
     public var elapsed: Duration { BootTime.now - start }

@@ -60,7 +60,7 @@ extension WebImageManager {
     /// none. This does not read the disk. ``cachedImage(for:)`` returns the exact image.
     ///
     /// Other sizes than the request's are found only if this manager has put them into memory.
-    package func cachedVariant(of request: WebImageRequest) -> Image? {
+    public func cachedVariant(of request: WebImageRequest) -> Image? {
         var request = prepared(request)
         request.processors = []
         guard let (pipeline, context) = place(of: request) else { return nil }

@@ -1,5 +1,5 @@
 import WebImageCore
-package import WebImageLoading
+public import WebImageLoading
 
 /// What happened during a load, stage by stage: which cache had the image, and why others did not, what was requested
 /// from the server, and how long everything took.
@@ -77,28 +77,38 @@ extension LoadTrace: CustomStringConvertible {
     public var description: String { entries.map(\.description).joined(separator: "\n") }
 }
 
-/// The trace of an operation, read later. It holds neither the image nor the bytes.
-package struct LoadTraceReader: Sendable {
+/// Reads the trace of an operation later. It holds neither the image nor the bytes.
+///
+/// ```swift
+/// let operation = manager.load(WebImageRequest(url)) { _ in }
+/// let reader = operation.traceReader
+/// // Later, when the image has also been stored:
+/// let time = reader.duration(of: .transfer)
+/// let addresses = reader.transfers.flatMap(\.metrics.exchanges).compactMap(\.remoteAddress)
+/// ```
+public struct LoadTraceReader: Sendable {
     let recorder: TraceRecorder
     let start: BootTime
 
     /// What has happened so far.
-    package var trace: LoadTrace { recorder.trace(from: start) }
+    public var trace: LoadTrace { recorder.trace(from: start) }
 
     /// The transfers so far, in order of their start.
-    package var transfers: [LoadTransfer] { recorder.transfers(from: start) }
+    public var transfers: [LoadTransfer] { recorder.transfers(from: start) }
 
     /// Returns the time that was spent in a stage so far.
-    package func duration(of stage: LoadTrace.Stage) -> Duration { recorder.duration(of: stage) }
+    public func duration(of stage: LoadTrace.Stage) -> Duration { recorder.duration(of: stage) }
 }
 
-/// A transfer in a trace.
-package struct LoadTransfer: Sendable {
+/// A transfer in a trace, of ``LoadTraceReader/transfers``.
+public struct LoadTransfer: Sendable {
     /// When it started and how long it took; like those of its ``LoadTrace/Entry``.
-    package var start, duration: Duration
-    package var metrics: LoaderMetrics
+    public var start, duration: Duration
+    /// What was measured of its exchanges with servers.
+    public var metrics: LoaderMetrics
 
-    package init(start: Duration, duration: Duration, metrics: LoaderMetrics) {
+    /// Creates a transfer, such as for a preview of a program's view.
+    public init(start: Duration, duration: Duration, metrics: LoaderMetrics) {
         self.start = start
         self.duration = duration
         self.metrics = metrics

@@ -438,11 +438,11 @@ extension ImageCache: PipelineCache {
         if pixels != nil { end.wait() }
     }
 
-    /// Statistics of the pixels on disk; `nil` if there are none.
-    package func pixelStatistics() async -> DiskCache.Statistics? { await pixels?.statistics() }
+    /// Returns statistics of the variants that are stored as pixels on disk; `nil` if none are.
+    public func pixelStatistics() async -> DiskCache.Statistics? { await pixels?.statistics() }
 
-    /// Returns the entry of an image that is stored as pixels; `nil` if there is none. This does not count as a use.
-    package func pixelEntry(for key: ImageCacheKey) async -> DiskCache.Entry? {
+    /// Returns the entry of a variant that is stored as pixels on disk; `nil` if there is none. This does not count as a use.
+    public func pixelEntry(for key: ImageCacheKey) async -> DiskCache.Entry? {
         await pixels?.entry(for: key.description)
     }
 

@@ -92,9 +92,9 @@ public final class MemoryCache<Key: Hashable & Sendable, Value: Sendable>: Senda
     @inlinable
     public func contains(_ key: Key) -> Bool { peek(key) != nil }
 
-    /// Like ``value(for:)``, but does not count as a use.
+    /// Returns the value like ``value(for:)``, but does not count as a use.
     @inlinable
-    package func peek(_ key: Key) -> Value? {
+    public func peek(_ key: Key) -> Value? {
         let hash = Table.hash(key)
         let now = clock.now()
         return table.withLock { table in

@@ -1,5 +1,5 @@
-package import FoundationEssentials
-package import WebImageCore
+public import FoundationEssentials
+public import WebImageCore
 
 /// A decoder that reads EXIF and XMP.
 package protocol MetadataDecoder: ImageDecoder {
@@ -83,10 +83,15 @@ extension ImageMetadata {
     }
 
     /// Returns a JPEG with this EXIF and XMP in place of its own, or behind JFIF's segment. Everything else stays byte by byte, also what
-    /// is `nil` here.
+    /// is `nil` here, so that nothing is decoded and encoded again.
+    ///
+    /// ```swift
+    /// let metadata = try CodecRegistry.shared.metadata(of: data)
+    /// let turned = try metadata.withOrientation(.right)?.replaced(inJPEG: data)
+    /// ```
     ///
     /// - Throws: ``WebImageError/EncodingFailure/metadataTooLong(byteCount:limit:)``, or an error of the file's header.
-    package func replaced(inJPEG file: Data) throws(WebImageError) -> Data {
+    public func replaced(inJPEG file: Data) throws(WebImageError) -> Data {
         var result = Data(file)
         let own = try JPEGHeader(reading: result.bytes).metadata
         let start = Self.startOfSegments(inJPEG: result)

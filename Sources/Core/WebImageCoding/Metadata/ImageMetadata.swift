@@ -1,6 +1,6 @@
 internal import CWebImageLCMS
 public import FoundationEssentials
-package import WebImageCore
+public import WebImageCore
 
 /// What a file tells about its image beside the pixels. Read it with ``CodecRegistry/metadata(of:limits:cancellation:)``, and write it with
 /// ``EncodingOptions/metadata``.
@@ -69,8 +69,11 @@ extension ImageMetadata {
         return Data(directory.structure())
     }
 
-    /// Returns the metadata for the same colors turned upright, with this size and without a thumbnail, which was not turned.
-    package func turnedUpright(_ size: PixelSize) -> ImageMetadata {
+    /// Returns the metadata of the same image whose pixels were turned upright: the orientation is 1. A thumbnail in it, which was not
+    /// turned, is left out.
+    ///
+    /// - Parameter size: the size of the turned image, in pixels.
+    public func turnedUpright(_ size: PixelSize) -> ImageMetadata {
         var result = self
         if let exif {
             var bytes = Array(exif)
@@ -84,7 +87,7 @@ extension ImageMetadata {
     }
 
     /// Returns the metadata for the same stored pixels that are shown in another orientation; `nil` if the EXIF data has no place for it.
-    package func withOrientation(_ orientation: ImageOrientation) -> ImageMetadata? {
+    public func withOrientation(_ orientation: ImageOrientation) -> ImageMetadata? {
         var result = self
         if let exif {
             var bytes = Array(exif)

@@ -146,8 +146,8 @@ extension WebImageError {
         }
     }
 
-    /// Whether the image turned out to be a web page.
-    package var isWebPage: Bool {
+    /// Whether the image turned out to be a web page, such as that of a network which wants a password first.
+    public var isWebPage: Bool {
         guard case .unrecognizedFormat(let contentType, let bytes, _) = self else { return false }
         return Self.isWebPage(contentType: contentType, leadingBytes: bytes)
     }
