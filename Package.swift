@@ -168,9 +168,13 @@ var targets: [Target] = [
         ]),
     // The help and the manual pages of programs.
     library("CommandReference", ["WebImageCore"]),
+    // What the tool and the Gallery share.
+    .target(name: "ProgramSupport", dependencies: ["WebImage"], packageAccess: false, swiftSettings: settings),
     .executableTarget(
         name: "WebImageCLI",
-        dependencies: ["WebImage", "WebImageShared", "WebImageIsolation", "CommandReference", "CWebImageGLib"],
+        dependencies: [
+            "WebImage", "WebImageShared", "WebImageIsolation", "CommandReference", "ProgramSupport", "CWebImageGLib",
+        ],
         packageAccess: false, swiftSettings: settings),
     .target(
         name: "WebImageTestSupport", dependencies: ["WebImageCore", "WebImageCaching"],
@@ -227,7 +231,10 @@ var targets: [Target] = [
     tests("WebImageServiceTests", ["WebImageService", "WebImageShared", "WebImage", "CodingTestSupport"] + decoder),
     tests(
         "WebImageCLITests",
-        ["WebImage", "WebImageCLI", "CommandReference", "CWebImageSQLite", "CWebImageGLib", "CodingTestSupport"]
+        [
+            "WebImage", "WebImageCLI", "CommandReference", "ProgramSupport", "CWebImageSQLite", "CWebImageGLib",
+            "CodingTestSupport",
+        ]
             + decoder),
 ]
 

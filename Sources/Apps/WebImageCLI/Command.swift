@@ -1,4 +1,5 @@
 internal import CommandReference
+internal import ProgramSupport
 internal import WebImage
 internal import WebImageCore
 

@@ -1,5 +1,6 @@
 internal import CommandReference
 internal import Glibc
+internal import ProgramSupport
 internal import WebImage
 internal import WebImageCore
 

@@ -1,3 +1,4 @@
+import ProgramSupport
 import Testing
 import WebImage
 import WebImageCore

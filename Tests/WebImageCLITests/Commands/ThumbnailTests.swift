@@ -1,5 +1,6 @@
 import CWebImageGLib
 import Foundation
+import ProgramSupport
 import Testing
 import WebImage
 import WebImageCore

@@ -1,4 +1,5 @@
 internal import CommandReference
+internal import ProgramSupport
 internal import WebImage
 
 /// Declares the arguments of a command, and holds what was given.

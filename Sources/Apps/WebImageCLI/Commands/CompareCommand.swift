@@ -1,4 +1,5 @@
 internal import Glibc
+internal import ProgramSupport
 internal import WebImage
 internal import WebImageCore
 

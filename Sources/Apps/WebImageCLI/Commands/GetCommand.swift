@@ -1,4 +1,5 @@
 internal import FoundationEssentials
+internal import ProgramSupport
 internal import WebImage
 
 /// `webimage get`: loads images, several concurrently, and optionally writes them to files.

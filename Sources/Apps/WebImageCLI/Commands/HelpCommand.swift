@@ -1,4 +1,5 @@
 internal import CommandReference
+internal import ProgramSupport
 internal import WebImageCore
 
 /// `webimage help`: prints the help of a command, the manual page, or the completions of a shell.

@@ -1,4 +1,5 @@
 internal import FoundationEssentials
+internal import ProgramSupport
 internal import WebImage
 
 /// `webimage info`: prints the properties of files.

@@ -1,5 +1,6 @@
 internal import FoundationEssentials
 internal import Glibc
+internal import ProgramSupport
 internal import WebImage
 internal import WebImageCore
 

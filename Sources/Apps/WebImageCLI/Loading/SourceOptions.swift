@@ -1,5 +1,6 @@
 internal import CommandReference
 internal import FoundationEssentials
+internal import ProgramSupport
 internal import WebImage
 internal import WebImageShared
 

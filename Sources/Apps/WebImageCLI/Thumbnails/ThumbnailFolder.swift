@@ -1,6 +1,7 @@
 internal import CommandReference
 internal import FoundationEssentials
 internal import Glibc
+internal import ProgramSupport
 internal import WebImage
 internal import WebImageCore
 

@@ -1,38 +1,46 @@
-internal import FoundationEssentials
+public import FoundationEssentials
 internal import Glibc
 
 /// Text as the system has it, such as a path or an argument of a program: bytes, usually but not always UTF-8.
-struct SystemString: Sendable, Hashable {
+public struct SystemString: Sendable, Hashable {
     /// Without a zero at the end.
-    let bytes: [UInt8]
+    public let bytes: [UInt8]
 
-    init(_ bytes: some Sequence<UInt8>) { self.bytes = Array(bytes) }
+    /// Takes bytes.
+    public init(_ bytes: some Sequence<UInt8>) { self.bytes = Array(bytes) }
 
-    init(_ text: String) { bytes = Array(text.utf8) }
+    /// Takes the UTF-8 of a text.
+    public init(_ text: String) { bytes = Array(text.utf8) }
 
     /// Copies a C string.
-    init(cString: UnsafePointer<CChar>) {
+    public init(cString: UnsafePointer<CChar>) {
         bytes = Array(UnsafeRawBufferPointer(start: cString, count: strlen(cString)))
     }
 
     /// `nil` if the bytes are not UTF-8.
-    var text: String? { String(validating: bytes, as: UTF8.self) }
+    public var text: String? { String(validating: bytes, as: UTF8.self) }
 
-    var isEmpty: Bool { bytes.isEmpty }
+    /// Whether there are no bytes.
+    public var isEmpty: Bool { bytes.isEmpty }
 
-    func hasPrefix(_ prefix: String) -> Bool { bytes.starts(with: prefix.utf8) }
+    /// Whether it begins with a text.
+    public func hasPrefix(_ prefix: String) -> Bool { bytes.starts(with: prefix.utf8) }
 
-    func hasSuffix(_ suffix: String) -> Bool { bytes.reversed().starts(with: suffix.utf8.reversed()) }
+    /// Whether it ends with a text.
+    public func hasSuffix(_ suffix: String) -> Bool { bytes.reversed().starts(with: suffix.utf8.reversed()) }
 
-    static func + (first: SystemString, second: SystemString) -> SystemString {
+    /// Returns one behind the other.
+    public static func + (first: SystemString, second: SystemString) -> SystemString {
         SystemString(first.bytes + second.bytes)
     }
 
-    static func + (first: SystemString, second: String) -> SystemString {
+    /// Returns a text behind a string of the system.
+    public static func + (first: SystemString, second: String) -> SystemString {
         SystemString(first.bytes + Array(second.utf8))
     }
 
-    func withCString<Result>(_ body: (UnsafePointer<CChar>) -> Result) -> Result {
+    /// Calls `body` with the bytes and a zero, which are valid during the call.
+    public func withCString<Result>(_ body: (UnsafePointer<CChar>) -> Result) -> Result {
         (bytes.map(CChar.init(bitPattern:)) + [0]).withUnsafeBufferPointer { buffer in
             // An array with an element has an address.
             body(buffer.baseAddress.unsafelyUnwrapped)
@@ -40,13 +48,15 @@ struct SystemString: Sendable, Hashable {
     }
 
     /// A character, or a byte that is not part of one.
-    enum Piece: Sendable, Hashable {
+    public enum Piece: Sendable, Hashable {
+        /// A character.
         case scalar(Unicode.Scalar)
+        /// A byte that is not UTF-8.
         case byte(UInt8)
     }
 
     /// The characters, and the bytes between them that are not UTF-8.
-    var pieces: [Piece] {
+    public var pieces: [Piece] {
         var pieces: [Piece] = []
         var (parser, rest, position) = (UTF8.ForwardParser(), bytes.makeIterator(), 0)
         while true {
@@ -62,7 +72,8 @@ struct SystemString: Sendable, Hashable {
         }
     }
 
-    init(_ pieces: some Sequence<Piece>) {
+    /// Joins pieces.
+    public init(_ pieces: some Sequence<Piece>) {
         bytes = pieces.flatMap { piece in
             switch piece {
             case .scalar(let scalar): Array(String(Character(scalar)).utf8)
@@ -74,12 +85,12 @@ struct SystemString: Sendable, Hashable {
 
 extension SystemString: CustomStringConvertible {
     /// The text for messages, in which `\xNN` stands for each byte that is not UTF-8.
-    var description: String {
+    public var description: String {
         text ?? described { "\\x" + $0 }
     }
 
     /// The text, in which `%NN` stands for each byte that is not UTF-8.
-    var percentEncodingInvalidBytes: String {
+    public var percentEncodingInvalidBytes: String {
         text ?? described { "%" + $0 }
     }
 
@@ -97,7 +108,7 @@ extension SystemString: CustomStringConvertible {
 
 extension SystemString {
     /// The path of a file on this machine; `nil` for a URL of anything else, since `file://host/…` is on another.
-    init?(fileURL url: URL) {
+    public init?(fileURL url: URL) {
         // Foundation decodes only paths in UTF-8.
         let path = Self(percentEncodedPathOf: url).bytes
         guard url.isFileURL, ["", "localhost"].contains(url.host() ?? ""), path.first == UInt8(ascii: "/"),
@@ -107,7 +118,7 @@ extension SystemString {
     }
 
     /// The path of a URL. A `%` that is not followed by two hexadecimal digits stays.
-    init(percentEncodedPathOf url: URL) {
+    public init(percentEncodedPathOf url: URL) {
         var (path, rest) = ([UInt8](), Array(url.path(percentEncoded: true).utf8)[...])
         while let byte = rest.popFirst() {
             let digits = rest.prefix(2)
@@ -125,7 +136,7 @@ extension SystemString {
     }
 
     /// The URL of the file with this path, which may be relative to the current directory.
-    var fileURL: URL {
+    public var fileURL: URL {
         let path = hasPrefix("/") ? self : Self.currentDirectory + "/" + self
         var text = "file://"
         for byte in path.bytes {

@@ -1,10 +1,10 @@
 internal import Dispatch
-internal import FoundationEssentials
-internal import WebImage
+public import FoundationEssentials
+public import WebImage
 
 extension FileLoader {
     /// Returns the bytes of a file. Those of a long one take no memory.
-    func bytes(at url: URL) async throws(WebImageError) -> Data {
+    public func bytes(at url: URL) async throws(WebImageError) -> Data {
         let result: Result<Data, WebImageError> = await withCheckedContinuation { continuation in
             read(url) { continuation.resume(returning: $0) }
         }
@@ -12,7 +12,7 @@ extension FileLoader {
     }
 
     /// Returns the bytes of a file like ``bytes(at:)``, and blocks the calling thread.
-    func bytesBlocking(at url: URL) throws(WebImageError) -> Data {
+    public func bytesBlocking(at url: URL) throws(WebImageError) -> Data {
         let (end, result) = (DispatchSemaphore(value: 0), LockedBox(Result<Data, WebImageError>.failure(.cancelled)))
         read(url) { bytes in
             result.withLock { $0 = bytes }
