@@ -295,12 +295,16 @@ if hasViews {
     targets += [
         system(
             "CWebImageGTK", ["libgtk-4-dev"], flags("gtk4", header: "gtk-4.0/gtk/gtk.h", folders: ["gtk", "pango"])),
-        library("WebImageGTK", ["WebImage", "WebImageMainLoop", "CWebImageGTK"]),
+        // Objects, signals and calls of GTK, for the views and for the Gallery; no product.
+        library("GTKObjects", ["CWebImageGTK"]),
+        library("WebImageGTK", ["WebImage", "WebImageMainLoop", "GTKObjects", "CWebImageGTK"]),
         .target(
             name: "CWebImageGObject", dependencies: ["CWebImageGTK"],
             cSettings: [.define("G_LOG_DOMAIN", to: "\"WebImage\""), .headerSearchPath("include")]),
         // libwebimage-gtk: classes in C over functions that Swift implements.
-        library("WebImageGObject", ["WebImageGTK", "WebImage", "WebImageShared", "CWebImageGObject", "CWebImageGTK"]),
+        library(
+            "WebImageGObject",
+            ["WebImageGTK", "GTKObjects", "WebImage", "WebImageShared", "CWebImageGObject", "CWebImageGTK"]),
         system(
             "CWebImageAdwaita", ["libadwaita-1-dev"],
             flags("libadwaita-1", header: "libadwaita-1/adwaita.h", folders: ["adwaita", "gtk", "pango"])),
@@ -309,25 +313,27 @@ if hasViews {
         .target(
             name: "Gallery",
             dependencies: [
-                "WebImageGTK", "CommandReference", "CWebImageGTK", "CWebImageAdwaita", "CWebImageDeflate", "CGallery",
+                "WebImageGTK", "GTKObjects", "CommandReference", "ProgramSupport", "CWebImageGTK", "CWebImageAdwaita",
+                "CWebImageDeflate", "CGallery",
             ]
                 + (hasMap ? ["WebImageMap", "CWebImageShumate"] : []),
             exclude: hasMap ? [] : ["Pages/Map"],
             // Links to the files that are installed. In the program, so that it has its icons wherever it is.
             resources: [.embedInCode("Icons/gallery.svg"), .embedInCode("Icons/gallery-symbolic.svg")],
-            swiftSettings: settings + (hasMap ? [.define("WEBIMAGE_MAP")] : [])),
+            packageAccess: false, swiftSettings: settings + (hasMap ? [.define("WEBIMAGE_MAP")] : [])),
         program("GalleryProgram", ["Gallery"]),
-        program("AdwaitaProbe", ["WebImageGTK", "CWebImageGTK"], path: "Tests/AdwaitaProbe"),
+        program("AdwaitaProbe", ["WebImageGTK", "GTKObjects", "CWebImageGTK"], path: "Tests/AdwaitaProbe"),
         // Shows and pumps the views of all tests. As a test target, it is built with tests only, and may use what is internal.
-        tests("GTKTestSupport", ["WebImageGTK", "CWebImageGTK"]),
+        tests("GTKTestSupport", ["WebImageGTK", "GTKObjects", "CWebImageGTK"]),
         tests(
             "WebImageGTKTests",
-            ["WebImageGTK", "CWebImageGTK", "AdwaitaProbe", "GTKTestSupport"] + decoder,
+            ["WebImageGTK", "GTKObjects", "CWebImageGTK", "AdwaitaProbe", "GTKTestSupport"] + decoder,
             hasFormats ? [.define("WEBIMAGE_FORMATS")] : []),
         .testTarget(
             name: "GalleryTests",
             dependencies: [
-                "Gallery", "WebImageGTK", "CWebImageGTK", "CWebImageAdwaita", "GTKTestSupport", "WebImageTestSupport",
+                "Gallery", "WebImageGTK", "GTKObjects", "ProgramSupport", "CWebImageGTK", "CWebImageAdwaita",
+                "GTKTestSupport", "WebImageTestSupport",
             ] + decoder,
             exclude: hasMap ? [] : ["MarkersPageTests.swift"], swiftSettings: settings),
     ]
@@ -339,8 +345,8 @@ if hasMap {
         system(
             "CWebImageShumate", ["libshumate-dev"],
             flags("shumate-1.0", header: "shumate-1.0/shumate/shumate.h", folders: ["shumate", "gtk", "pango"])),
-        library("WebImageMap", ["WebImageGTK", "CWebImageGTK", "CWebImageShumate"]),
-        tests("WebImageMapTests", ["WebImageMap", "CWebImageGTK", "CWebImageShumate", "GTKTestSupport"]),
+        library("WebImageMap", ["WebImageGTK", "GTKObjects", "CWebImageGTK", "CWebImageShumate"]),
+        tests("WebImageMapTests", ["WebImageMap", "GTKObjects", "CWebImageGTK", "CWebImageShumate", "GTKTestSupport"]),
     ]
 }
 
@@ -386,7 +392,10 @@ if added == "benchmarks", hasViews {
     targets += [
         program(
             "GTKBenchmarks",
-            ["WebImageGTK", "Gallery", "BenchmarkSupport", "CWebImageGTK", "CWebImageAdwaita", "WebImageTestSupport"],
+            [
+                "WebImageGTK", "GTKObjects", "Gallery", "BenchmarkSupport", "CWebImageGTK", "CWebImageAdwaita",
+                "WebImageTestSupport",
+            ],
             path: "Benchmarks/GTKBenchmarks")
     ]
 }

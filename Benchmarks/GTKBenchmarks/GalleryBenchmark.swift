@@ -3,6 +3,7 @@ import CWebImageAdwaita
 import CWebImageGTK
 import Foundation
 import Gallery
+import GTKObjects
 import WebImageGTK
 
 /// The Gallery's own window: how long until its first image, and how smooth 10,000 local photographs are.

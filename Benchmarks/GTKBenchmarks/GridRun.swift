@@ -1,6 +1,7 @@
 import BenchmarkSupport
 import CWebImageGTK
 import Foundation
+import GTKObjects
 import WebImageGTK
 
 /// A `GtkGridView` of 100,000 rows, six columns of 128 points, scrolled by a script: what shows the images is ours,

@@ -1,6 +1,7 @@
 import BenchmarkSupport
 import CWebImageGTK
 import Foundation
+import GTKObjects
 import WebImageGTK
 
 /// Twenty images of 240 by 180 points with an animation each, 60 frames at 33 a second.

@@ -1,6 +1,7 @@
 import BenchmarkSupport
 import CWebImageGTK
 import Foundation
+import GTKObjects
 import WebImageGTK
 
 /// A window with two images, ours and GTK's own, and images in memory for both.

@@ -1,6 +1,7 @@
 import BenchmarkSupport
 import CWebImageGTK
 import Foundation
+import GTKObjects
 import WebImageGTK
 
 /// Thumbnails of 128 × 128 points that are on disk as pixels, in a grid that a new process shows and scrolls through from the

@@ -1,6 +1,7 @@
 import CWebImageGTK
 import FoundationEssentials
 import Glibc
+import GTKObjects
 import WebImageGTK
 
 // Shows images in a window of libadwaita's, dark, and prints what they look like: an image's pixel, a button's

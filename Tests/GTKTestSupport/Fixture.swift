@@ -1,5 +1,6 @@
 import CWebImageGTK
 import FoundationEssentials
+import GTKObjects
 import WebImage
 import XCTest
 

@@ -1,6 +1,7 @@
 import CWebImageGTK
 import Dispatch
 import FoundationEssentials
+import GTKObjects
 import WebImage
 
 @testable import WebImageGTK

@@ -1,5 +1,6 @@
 import CWebImageGTK
 import Glibc
+import GTKObjects
 
 @testable import WebImageGTK
 

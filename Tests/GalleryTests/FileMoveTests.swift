@@ -1,5 +1,6 @@
 import Foundation
 import Glibc
+import ProgramSupport
 import XCTest
 
 @testable import GTKTestSupport
@@ -17,21 +18,21 @@ final class FileMoveTests: XCTestCase {
     func testAFileMovesAndReplacesNone() throws {
         for (name, move) in Self.ways {
             let folder = try TemporaryFolder()
-            let file = ByteString(try folder.write("a", Data("a".utf8)).path)
-            let other = ByteString(try folder.write("b", Data("b".utf8)).path)
+            let file = SystemString(try folder.write("a", Data("a".utf8)).path)
+            let other = SystemString(try folder.write("b", Data("b".utf8)).path)
             XCTAssertEqual(move(file, to: other), EEXIST, name)
             XCTAssertEqual(try String(contentsOfFile: other.description, encoding: .utf8), "b", name)
-            XCTAssertNil(move(file, to: ByteString(folder.path + "/c")), name)
+            XCTAssertNil(move(file, to: SystemString(folder.path + "/c")), name)
             XCTAssertEqual(try FileManager.default.contentsOfDirectory(atPath: folder.path).sorted(), ["b", "c"], name)
-            XCTAssertEqual(move(file, to: ByteString(folder.path + "/d")), ENOENT, name)
+            XCTAssertEqual(move(file, to: SystemString(folder.path + "/d")), ENOENT, name)
         }
     }
 
     func testANameThatDiffersInCaseOnlyIsTakenThroughAnother() throws {
         let folder = try TemporaryFolder()
-        let file = ByteString(try folder.write("a", Data("a".utf8)).path)
+        let file = SystemString(try folder.write("a", Data("a".utf8)).path)
         // This name too finds the file, as on a file system that does not tell upper from lower case.
-        let sameFile = ByteString(folder.path + "/./a")
+        let sameFile = SystemString(folder.path + "/./a")
         let calls = Calls()
         let move = FileMove(renameToUnusedName: { file, place in
             calls.add(place)
@@ -46,25 +47,25 @@ final class FileMoveTests: XCTestCase {
 
     func testAMoveThatFailsLeavesNoSecondName() throws {
         let folder = try TemporaryFolder()
-        let file = ByteString(try folder.write("a", Data("a".utf8)).path)
+        let file = SystemString(try folder.write("a", Data("a".utf8)).path)
         let move = FileMove(
             renameToUnusedName: { _, _ in EPERM }, unlink: { $0 == file ? EPERM : FileMove().unlink($0) })
-        XCTAssertEqual(move(file, to: ByteString(folder.path + "/b")), EPERM)
+        XCTAssertEqual(move(file, to: SystemString(folder.path + "/b")), EPERM)
         XCTAssertEqual(try FileManager.default.contentsOfDirectory(atPath: folder.path), ["a"])
     }
 
     func testAnotherLinkToTheFileIsNotReplaced() throws {
         let folder = try TemporaryFolder()
-        let file = ByteString(try folder.write("a", Data("a".utf8)).path)
+        let file = SystemString(try folder.write("a", Data("a".utf8)).path)
         XCTAssertEqual(file.withCString { link($0, folder.path + "/A") }, 0)
         let calls = Calls()
         let move = FileMove(renameToUnusedName: { file, place in
             calls.add(place)
             return FileMove().renameToUnusedName(file, place)
         })
-        XCTAssertEqual(move(file, to: ByteString(folder.path + "/A")), EEXIST)
+        XCTAssertEqual(move(file, to: SystemString(folder.path + "/A")), EEXIST)
         // Not even for a moment does the file have another name.
-        XCTAssertEqual(calls.places, [ByteString(folder.path + "/A")])
+        XCTAssertEqual(calls.places, [SystemString(folder.path + "/A")])
         XCTAssertEqual(try FileManager.default.contentsOfDirectory(atPath: folder.path).sorted(), ["A", "a"])
     }
 
@@ -84,8 +85,8 @@ final class FileMoveTests: XCTestCase {
     }
 
     private final class Calls: Sendable {
-        private let box = LockBox<[ByteString]>([])
-        var places: [ByteString] { box.withLock { $0 } }
-        func add(_ place: ByteString) { box.withLock { $0.append(place) } }
+        private let box = LockBox<[SystemString]>([])
+        var places: [SystemString] { box.withLock { $0 } }
+        func add(_ place: SystemString) { box.withLock { $0.append(place) } }
     }
 }

@@ -1,6 +1,7 @@
 import CWebImageGTK
 import Foundation
 import Glibc
+import GTKObjects
 import XCTest
 
 @testable import GTKTestSupport

@@ -1,6 +1,7 @@
 import CWebImageAdwaita
 import CWebImageGTK
 import Foundation
+import GTKObjects
 import XCTest
 
 @testable import GTKTestSupport

@@ -63,7 +63,7 @@ final class GalleryChangeTests: GTKTestCase {
         try WindowFixture.with(["a.png", "b.png"]) { fixture in
             fixture.open()
             let follower = fixture.window.photos.opener.follower
-            let threads = HeldQueue(.files, threadCount: 4)
+            let threads = HeldQueue(.files)
             try fixture.write("c.png", red: 3)
             pump("the reading") { follower.isBusy }
             // As the trash and another name do.
@@ -76,7 +76,7 @@ final class GalleryChangeTests: GTKTestCase {
     func testAFileIsFoundAlthoughTheOrderChangesDuringTheReading() throws {
         try WindowFixture.with(["a.png", "b.png"]) { fixture in
             fixture.open()
-            let threads = HeldQueue(.files, threadCount: 4)
+            let threads = HeldQueue(.files)
             try fixture.write("c.png", red: 3, width: 400)
             pump("the reading") { fixture.window.photos.opener.follower.isBusy }
             fixture.run("sort", "size")
@@ -207,7 +207,7 @@ extension GalleryChangeTests {
             try CodecRegistry.shared.encode(try picture(300, 200) { x, _ in shade(x / 10) }, as: .png).write(to: file)
             fixture.open()
             fixture.window.photos.grid.toggleSelection(of: 0)
-            let threads = HeldQueue(.files, threadCount: 4)
+            let threads = HeldQueue(.files)
             for _ in 0..<6 { fixture.run("rotate-right") }
             threads.release()
             pump("the messages") { fixture.toasts.count == 6 }

@@ -1,5 +1,6 @@
 import CWebImageGTK
 import Foundation
+import ProgramSupport
 import XCTest
 
 @testable import GTKTestSupport
@@ -9,9 +10,9 @@ import XCTest
 /// Names of files are bytes, which need not be UTF-8: those of old archives and cameras are not.
 final class GalleryFileNameTests: GTKTestCase {
     /// Gives `0.png` a name that is not UTF-8, in a folder with such a name.
-    private static func rename(in folder: URL) throws -> ByteString {
-        let parent = ByteString(folder.path + "/") + ByteString([0xE9, 0x74, 0xE9])
-        let file = parent + "/" + ByteString([0xFC, 0x31] + Array(".png".utf8))
+    private static func rename(in folder: URL) throws -> SystemString {
+        let parent = SystemString(folder.path + "/") + SystemString([0xE9, 0x74, 0xE9])
+        let file = parent + "/" + SystemString([0xFC, 0x31] + Array(".png".utf8))
         XCTAssertEqual(parent.withCString { mkdir($0, 0o700) }, 0)
         XCTAssertEqual(
             file.withCString { link(folder.path + "/0.png", $0) }, 0, "\(String(cString: strerror(errno)))")
@@ -75,15 +76,15 @@ final class GalleryFileNameTests: GTKTestCase {
             let file = try Self.rename(in: fixture.folder)
             // With another name, it would not be replaced.
             try FileManager.default.removeItem(at: fixture.urls[0])
-            let former = try Data(contentsOfFile: file)
+            let former = try Data(contentsOfFile: ByteString(file.bytes))
             fixture.session.rotateFiles([URL(file: file)], by: 1)
             pump("the rotation") { fixture.toasts.map(\.message) == [#"\xFC1.png is rotated"#] }
             let size = try CodecRegistry.shared.info(of: former).size
-            let rotated = try CodecRegistry.shared.info(of: Data(contentsOfFile: file)).size
+            let rotated = try CodecRegistry.shared.info(of: Data(contentsOfFile: ByteString(file.bytes))).size
             XCTAssertEqual(rotated, PixelSize(width: size.height, height: size.width))
             XCTAssertNotEqual(size.width, size.height)
             fixture.toasts[0].button?.action()
-            pump("the former content") { (try? Data(contentsOfFile: file)) == former }
+            pump("the former content") { (try? Data(contentsOfFile: ByteString(file.bytes))) == former }
         }
     }
 
@@ -92,7 +93,7 @@ final class GalleryFileNameTests: GTKTestCase {
             let file = try Self.rename(in: fixture.folder)
             fixture.open()
             XCTAssertTrue(fixture.window.photos.opener.follower.watchedFolders.contains(file.folder))
-            let other = file.folder + ByteString([0xFF] + Array(".png".utf8))
+            let other = file.folder + SystemString([0xFF] + Array(".png".utf8))
             XCTAssertEqual(file.withCString { file in other.withCString { link(file, $0) } }, 0)
             let grid = fixture.window.photos.grid
             pump("the new file") { grid.cell(of: URL(file: other))?.picture.image?.pixels[0, 0].x == 0 }
@@ -156,12 +157,12 @@ final class GalleryFileNameTests: GTKTestCase {
         }
     }
 
-    private static func exists(_ file: ByteString) -> Bool { file.withCString { access($0, F_OK) } == 0 }
+    private static func exists(_ file: SystemString) -> Bool { file.withCString { access($0, F_OK) } == 0 }
 
     func testAPathThatIsUTF8StaysAText() {
-        XCTAssertEqual(ByteString("/home/ä.png").location, "/home/ä.png")
-        XCTAssertEqual(ByteString([0x2F, 0xFF]).location, "file:///%FF")
+        XCTAssertEqual(SystemString("/home/ä.png").location, "/home/ä.png")
+        XCTAssertEqual(SystemString([0x2F, 0xFF]).location, "file:///%FF")
         XCTAssertEqual(LocationReader.path(of: "file:///a/../%FF.png")?.bytes, [0x2F, 0xFF] + Array(".png".utf8))
-        XCTAssertEqual(URL(file: ByteString("/a b.png")), URL(filePath: "/a b.png"))
+        XCTAssertEqual(URL(file: SystemString("/a b.png")), URL(filePath: "/a b.png"))
     }
 }

@@ -1,4 +1,5 @@
 import Foundation
+import ProgramSupport
 import XCTest
 
 @testable import GTKTestSupport
@@ -14,7 +15,7 @@ final class GalleryFollowingTests: GTKTestCase {
             let folder = fixture.folder.appending(path: "new/inside")
             try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
             pump("the empty folders") {
-                follower.watchedFolders.contains(ByteString(folder.path + "/")) && !follower.isBusy
+                follower.watchedFolders.contains(SystemString(folder.path + "/")) && !follower.isBusy
             }
             try fixture.write("new/inside/b.png", red: 3)
             pump("the file") { fixture.names == ["a.png", "b.png"] }
@@ -117,7 +118,7 @@ final class GalleryFollowingTests: GTKTestCase {
         try WindowFixture.with(["one/a.png", "two/b.png"]) { fixture in
             fixture.open("one")
             fixture.open("two")
-            let folder = ByteString(fixture.folder.path + "/two/")
+            let folder = SystemString(fixture.folder.path + "/two/")
             XCTAssertEqual(fixture.window.photos.opener.follower.watchedFolders, [folder])
             fixture.window.photos.closeAll()
             XCTAssertEqual(fixture.window.photos.opener.follower.watchedFolders, [])
@@ -128,7 +129,7 @@ final class GalleryFollowingTests: GTKTestCase {
         try MainActor.assumeIsolated {
             let folder = try TemporaryFolder()
             let files = try ["a/1", "b/2"].map { try folder.write($0, Data()) }
-            var changed: Set<ByteString> = []
+            var changed: Set<SystemString> = []
             let watch = FolderWatch { changed.formUnion($0) }
             XCTAssertTrue(watch.watch(Set(files.map(\.folder))))
             XCTAssertFalse(watch.watch([files[0].folder]))

@@ -2,6 +2,7 @@ import CWebImageAdwaita
 import CWebImageGTK
 import Foundation
 import Glibc
+import GTKObjects
 import XCTest
 
 @testable import GTKTestSupport

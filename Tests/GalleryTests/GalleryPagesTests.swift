@@ -99,19 +99,34 @@ final class ProgressivePageTests: GTKTestCase {
         }
     }
 
-    func testOnlyCoarsePreviewsAreBlurred() throws {
+    func testOnlyCoarsePreviewsAreBlurredOnThePage() throws {
+        try MainActor.assumeIsolated {
+            let fixture = try PageFixture()
+            let page = fixture.show(ProgressivePage(samples: fixture.samples, width: 160))
+            defer { fixture.close() }
+            page.shownPart = 0.6
+            pump("previews") { page.isSettled }
+            let sharp = page.images
+            page.blursPreviews = true
+            pump("blurred previews") { page.isSettled }
+            for (former, (name, image)) in zip(sharp, page.images) {
+                guard let former = former.image, let image else { continue }
+                let differs = (0..<image.width).contains { former.pixels[$0, 2] != image.pixels[$0, 2] }
+                XCTAssertEqual(differs, ["Progressive JPEG", "Interlaced PNG"].contains(name), name)
+            }
+        }
+    }
+
+    func testCoarsePreviewsAreBlurred() throws {
         let image = try SampleFile.landscape(1, size: PixelSize(width: 160, height: 100))
         let interlaced = try InterlacedPNG.encode(image.pixels)
         let plain = try CodecRegistry.shared.encode(image, as: .png)
-        for (file, isCoarse) in [(interlaced, true), (plain, false)] {
-            func preview(isBlurred: Bool) throws -> Image {
-                let prefix = FilePrefix(file: file, byteCount: file.count * 3 / 5, isBlurred: isBlurred)
-                return try XCTUnwrap(prefix.image())
-            }
-            let (sharp, blurred) = (try preview(isBlurred: false), try preview(isBlurred: true))
-            let differs = (0..<160).contains { sharp.pixels[$0, 20] != blurred.pixels[$0, 20] }
-            XCTAssertEqual(differs, isCoarse)
+        func preview(isBlurred: Bool) throws -> Image {
+            let prefix = FilePrefix(file: interlaced, byteCount: interlaced.count * 3 / 5, isBlurred: isBlurred)
+            return try XCTUnwrap(prefix.image())
         }
+        let (sharp, blurred) = (try preview(isBlurred: false), try preview(isBlurred: true))
+        XCTAssertTrue((0..<160).contains { sharp.pixels[$0, 20] != blurred.pixels[$0, 20] })
         XCTAssertNil(FilePrefix(file: plain, byteCount: 3, isBlurred: true).image())
         XCTAssertEqual(FilePrefix(file: plain, byteCount: plain.count, isBlurred: true).image()?.isPartial, false)
     }

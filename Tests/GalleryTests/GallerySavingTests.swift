@@ -1,5 +1,6 @@
 import CWebImageGTK
 import Foundation
+import GTKObjects
 import WebImageTestSupport
 import XCTest
 
@@ -72,18 +73,19 @@ final class GallerySavingTests: GTKTestCase {
         try ViewerFixture.with { fixture in
             let file = try fixture.write(try picture(60, 40) { x, y in shade((x + y) % 50) }, "a.png")
             let (isBusy, end) = (LockBox(false), DispatchSemaphore(value: 0))
-            PhotoExport.queue.submit {
+            PhotoExport.queue.async {
                 isBusy.withLock { $0 = true }
                 end.wait()
             }
             defer { end.signal() }
             pump("the thread is busy") { isBusy.withLock { $0 } }
+            let loadCount = fixture.session.loads.records.count
             for name in ["b.webp", "c.jpg"] {
                 fixture.viewer.save(
                     file, as: PhotoExport(format: ImageFormat(named: (name as NSString).pathExtension)),
                     to: fixture.folder.appendingPathComponent(name))
             }
-            pump("both wait") { PhotoExport.queue.waitingCount == 2 }
+            pump("both are loaded") { fixture.session.loads.records.count == loadCount + 2 }
             let keys = fixture.viewer.savingBar.widget.controllers(gtk_event_controller_key_get_type())
             try XCTUnwrap(keys.first).emit("key-pressed", Int(GDK_KEY_Escape))
             XCTAssertTrue(fixture.viewer.savingBar.isActive, "until the saves have ended")

@@ -72,7 +72,7 @@ final class GalleryUndoTests: GTKTestCase {
             let (file, former) = (fixture.urls[0], try Data(contentsOf: fixture.urls[0]))
             fixture.open()
             fixture.window.photos.grid.setCurrent(0, focusing: false)
-            let threads = HeldQueue(.files, threadCount: 4)
+            let threads = HeldQueue(.files)
             for command in ["rotate-right", "trash", "undo", "undo"] { fixture.run(command) }
             threads.release()
             pump("both messages") { fixture.toasts.count == 2 }

@@ -1,5 +1,6 @@
 import CWebImageGTK
 import Foundation
+import GTKObjects
 import XCTest
 
 @testable import GTKTestSupport

@@ -1,5 +1,6 @@
 import CWebImageGTK
 import Dispatch
+import GTKObjects
 import XCTest
 
 @testable import GTKTestSupport

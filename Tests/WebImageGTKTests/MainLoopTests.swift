@@ -1,6 +1,7 @@
 import CWebImageGTK
 import Dispatch
 import Foundation
+import GTKObjects
 import XCTest
 
 @testable import GTKTestSupport

@@ -1,4 +1,5 @@
 import CWebImageGTK
+import GTKObjects
 import XCTest
 
 @testable import GTKTestSupport

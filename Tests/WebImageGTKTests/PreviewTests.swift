@@ -1,5 +1,6 @@
 import CWebImageGTK
 import FoundationEssentials
+import GTKObjects
 import XCTest
 
 @testable import GTKTestSupport

@@ -1,5 +1,6 @@
 import CWebImageGTK
 import CWebImageShumate
+import GTKObjects
 import XCTest
 
 @testable import GTKTestSupport

@@ -1,6 +1,7 @@
 import CWebImageGTK
 import CWebImageShumate
 import Foundation
+import GTKObjects
 import XCTest
 
 @testable import GTKTestSupport

@@ -1,5 +1,6 @@
 internal import CWebImageGObject
 internal import CWebImageGTK
+internal import GTKObjects
 internal import WebImage
 internal import WebImageGTK
 

@@ -1,5 +1,6 @@
 public import CWebImageGTK
 internal import FoundationEssentials
+internal import GTKObjects
 public import WebImage
 
 /// A place for an image in a view: loads the image of a URL, shows it, and reports the state.
@@ -291,7 +292,8 @@ public import WebImage
 
     // MARK: Transition
 
-    package var isInTransition: Bool { transitionRun != nil }
+    /// Whether a transition to the image is in progress.
+    public var isInTransition: Bool { transitionRun != nil }
 
     /// Calls `body` when the transition in progress ends or is interrupted.
     ///

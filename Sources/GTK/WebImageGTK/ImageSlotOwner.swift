@@ -266,7 +266,7 @@ extension ImageSlotOwner {
 
     /// Whether ``autoplay`` applies only where the user allows animations (`gtk-enable-animations`); `false` by
     /// default.
-    package var autoplayFollowsSettings: Bool {
+    public var autoplayFollowsSettings: Bool {
         get { imageSlot.painter.autoplayFollowsSettings }
         set { imageSlot.painter.autoplayFollowsSettings = newValue }
     }

@@ -1,5 +1,6 @@
 internal import CWebImageGTK
 public import CWebImageShumate
+internal import GTKObjects
 @_exported public import WebImageGTK
 
 /// Shows the image of a URL at a location on a map: a `ShumateMarker`, the counterpart of `MKAnnotationView`.

@@ -69,8 +69,8 @@ import WebImageTestSupport
         _ = await results.wait(for: 1)
         let reader = operation.traceReader
         #expect(reader.trace.entries.map(\.stage).contains(.transfer))
-        #expect(reader.transfers.allSatisfy { $0.duration >= 0 })
-        #expect(reader.duration(of: .retry) == 0)
+        #expect(reader.transfers.allSatisfy { $0.duration >= .zero })
+        #expect(reader.duration(of: .retry) == .zero)
     }
 
     @Test func aMemoryHitHasOneEntry() async throws {

@@ -1,9 +1,11 @@
 import CWebImageAdwaita
 import CWebImageGTK
+import GTKObjects
+import ProgramSupport
 import WebImageGTK
 
 /// The application: one window on the images of the command line, or on nothing.
-@MainActor package final class GalleryApplication {
+@MainActor public final class GalleryApplication {
     private let arguments: GalleryArguments
     private let settings: GallerySettings
     private var window: GalleryWindow?
@@ -19,7 +21,7 @@ import WebImageGTK
     /// Runs the program.
     ///
     /// - Returns: the exit status.
-    package static func main(_ arguments: [String]) -> Int32 {
+    public static func main(_ arguments: [String]) -> Int32 {
         if let text = GalleryArguments.text(for: arguments) {
             print(text, terminator: "")
             return 0
@@ -33,9 +35,9 @@ import WebImageGTK
     }
 
     /// The arguments of the process. Those that are not UTF-8 are `file:` URLs.
-    package static var commandLine: [String] {
+    public static var commandLine: [String] {
         (0..<Int(CommandLine.argc)).compactMap { index in
-            CommandLine.unsafeArgv[index].map { ByteString(cString: $0).location }
+            CommandLine.unsafeArgv[index].map { SystemString(cString: $0).location }
         }
     }
 

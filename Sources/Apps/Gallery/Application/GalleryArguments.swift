@@ -1,6 +1,7 @@
 import CWebImageAdwaita
 import CommandReference
 import FoundationEssentials
+import ProgramSupport
 import WebImageGTK
 
 /// The arguments of the command line.
@@ -56,7 +57,7 @@ struct GalleryArguments {
 
     private mutating func apply(_ given: CommandArguments) throws(Refusal) {
         if let path = given.text(of: "list") {
-            do { list = try LocationList(path: ByteString(path)) } catch {
+            do { list = try LocationList(path: SystemString(path)) } catch {
                 throw Refusal(reason: "the list cannot be read: \(error.userDescription)")
             }
         }

@@ -1,13 +1,16 @@
-package import CWebImageGTK
-package import FoundationEssentials
+public import CWebImageGTK
+public import FoundationEssentials
+import GTKObjects
 import WebImageGTK
 
 /// The Gallery's window on a folder, for benchmarks.
-@MainActor package final class GalleryPreview {
+@MainActor public final class GalleryPreview {
     private let gallery: GalleryWindow
 
+    /// Opens a folder.
+    ///
     /// - Parameter isIsolated: whether photographs of all formats are decoded in other processes.
-    package init(
+    public init(
         application: UnsafeMutablePointer<GtkApplication>, folder: String, cacheDirectory: URL, isIsolated: Bool
     ) {
         let session = GallerySession(cacheDirectory: cacheDirectory) {
@@ -19,17 +22,19 @@ import WebImageGTK
         gallery.open([folder])
     }
 
-    package var window: UnsafeMutablePointer<GtkWidget> { gallery.widget.widget }
+    /// The window.
+    public var window: UnsafeMutablePointer<GtkWidget> { gallery.widget.widget }
 
     /// The images that the grid draws now, for benchmarks.
-    package var shownImageCount: Int {
+    public var shownImageCount: Int {
         gallery.photos.grid.boundCells.count { $0.isOnScreen && $0.picture.image != nil }
     }
 
-    package var isSettled: Bool { gallery.isSettled }
+    /// Whether all images in sight have loaded.
+    public var isSettled: Bool { gallery.isSettled }
 
     /// Scrolls by a distance in points.
-    package func scroll(by distance: Double) {
+    public func scroll(by distance: Double) {
         let grid = gallery.photos.grid
         grid.scroll(GTK_ORIENTATION_VERTICAL, to: grid.scrollPosition(GTK_ORIENTATION_VERTICAL) + distance)
     }

@@ -1,5 +1,6 @@
 import CGallery
 import Glibc
+import ProgramSupport
 import WebImageGTK
 
 /// Moves a file to another place on its file system, unless there is a file.
@@ -8,18 +9,18 @@ import WebImageGTK
 /// where links are missing too, as on some network drives, the check and the move are two steps.
 struct FileMove: Sendable {
     /// Moves a file unless there is one. Returns the error number; 0 on success.
-    var renameToUnusedName: @Sendable (_ file: ByteString, _ place: ByteString) -> Int32 = { file, place in
+    var renameToUnusedName: @Sendable (_ file: SystemString, _ place: SystemString) -> Int32 = { file, place in
         file.withCString { file in place.withCString { gallery_rename_to_unused_name(file, $0) } }
     }
     /// Gives a file another name beside its own. Returns the error number; 0 on success.
-    var link: @Sendable (_ file: ByteString, _ place: ByteString) -> Int32 = { file, place in
+    var link: @Sendable (_ file: SystemString, _ place: SystemString) -> Int32 = { file, place in
         file.withCString { file in place.withCString { Glibc.link(file, $0) == 0 ? 0 : errno } }
     }
     /// Removes a name of a file. Returns the error number; 0 on success.
-    var unlink: @Sendable (_ file: ByteString) -> Int32 = { $0.withCString { Glibc.unlink($0) == 0 ? 0 : errno } }
+    var unlink: @Sendable (_ file: SystemString) -> Int32 = { $0.withCString { Glibc.unlink($0) == 0 ? 0 : errno } }
 
     /// Returns the error number; `nil` if the file was moved. Blocks the thread.
-    func callAsFunction(_ file: ByteString, to place: ByteString) -> Int32? {
+    func callAsFunction(_ file: SystemString, to place: SystemString) -> Int32? {
         guard let failure = move(file, place) else { return nil }
         guard failure == EEXIST, Self.isSameFile(file, place) else { return failure }
         // The names differ in upper and lower case only, which this file system does not tell apart.
@@ -30,7 +31,7 @@ struct FileMove: Sendable {
         return failure
     }
 
-    private func move(_ file: ByteString, _ place: ByteString) -> Int32? {
+    private func move(_ file: SystemString, _ place: SystemString) -> Int32? {
         var failure = renameToUnusedName(file, place)
         if Self.meansMissing.contains(failure) {
             failure = link(file, place)
@@ -51,7 +52,7 @@ struct FileMove: Sendable {
 
     /// Whether both names are those of one file, by default one without other links.
     private static func isSameFile(
-        _ file: ByteString, _ place: ByteString, linkCounts: ClosedRange<nlink_t> = 1...1
+        _ file: SystemString, _ place: SystemString, linkCounts: ClosedRange<nlink_t> = 1...1
     ) -> Bool {
         var (first, second) = (stat(), stat())
         return file.withCString { lstat($0, &first) } == 0 && place.withCString { lstat($0, &second) } == 0

@@ -1,6 +1,7 @@
 import CWebImageGTK
 import FoundationEssentials
 import Glibc
+import ProgramSupport
 import WebImageGTK
 
 /// Finds the images in a folder and the folders inside it.
@@ -34,10 +35,10 @@ struct FolderScanner: Sendable {
     /// - Parameter cancellation: stops the scan at the next entry of a folder.
     /// - Returns: the error number if the folder itself cannot be read.
     func scan(
-        _ folder: ByteString, _ cancellation: Cancellation, _ body: (_ folder: ByteString, _ images: [URL]) -> Void
+        _ folder: SystemString, _ cancellation: Cancellation, _ body: (_ folder: SystemString, _ images: [URL]) -> Void
     ) -> Int32? {
         let end = folder.bytes.reversed().drop { $0 == UInt8(ascii: "/") }.count
-        let folder = end == 0 ? folder : ByteString(folder.bytes.prefix(end))
+        let folder = end == 0 ? folder : SystemString(folder.bytes.prefix(end))
         var pending = [folder]
         while let path = pending.popLast() {
             guard let content = content(of: path, cancellation) else {
@@ -53,14 +54,16 @@ struct FolderScanner: Sendable {
     }
 
     /// Returns the images and folders directly in a folder, each in that order; `nil` with an error number if it cannot be read.
-    private func content(of path: ByteString, _ cancellation: Cancellation) -> (images: [URL], folders: [ByteString])? {
+    private func content(of path: SystemString, _ cancellation: Cancellation) -> (
+        images: [URL], folders: [SystemString]
+    )? {
         guard let directory = path.withCString({ opendir($0) }) else { return nil }
         defer { closedir(directory) }
         let prefix = path.hasSuffix("/") ? path : path + "/"
-        var (files, folders): ([ByteString], [ByteString]) = ([], [])
+        var (files, folders): ([SystemString], [SystemString]) = ([], [])
         while !cancellation.isCancelled, let entry = readdir(directory) {
             let name = withUnsafePointer(to: &entry.pointee.d_name) {
-                $0.withMemoryRebound(to: CChar.self, capacity: 256) { ByteString(cString: $0) }
+                $0.withMemoryRebound(to: CChar.self, capacity: 256) { SystemString(cString: $0) }
             }
             guard !name.hasPrefix(".") else { continue }
             switch kind(of: entry.pointee, at: prefix + name) {
@@ -77,7 +80,7 @@ struct FolderScanner: Sendable {
 
     /// Returns the images directly in a folder, in the order of names, with files among them that are known to be images whatever
     /// their names are. Blocks the thread.
-    func images(in folder: ByteString, and known: [URL], _ cancellation: Cancellation) -> [URL] {
+    func images(in folder: SystemString, and known: [URL], _ cancellation: Cancellation) -> [URL] {
         var files = Dictionary(
             (content(of: folder, cancellation)?.images ?? []).map { ($0.fileName, $0) },
             uniquingKeysWith: { first, _ in first })
@@ -91,7 +94,7 @@ struct FolderScanner: Sendable {
 
     private enum Kind { case file, folder, other }
 
-    private func kind(of entry: dirent, at path: ByteString) -> Kind {
+    private func kind(of entry: dirent, at path: SystemString) -> Kind {
         switch Int(entry.d_type) {
         case Int(DT_REG): return .file
         case Int(DT_DIR): return .folder
@@ -114,7 +117,7 @@ struct FolderScanner: Sendable {
         return Array(String(cString: key).utf8)
     }
 
-    private static func inNaturalOrder(_ names: [ByteString]) -> [ByteString] {
+    private static func inNaturalOrder(_ names: [SystemString]) -> [SystemString] {
         names.map { (key: orderKey(of: $0.description), name: $0) }
             .sorted { $0.key.lexicographicallyPrecedes($1.key) }.map(\.name)
     }

@@ -1,34 +1,36 @@
 import CWebImageGTK
 import FoundationEssentials
+import GTKObjects
+import ProgramSupport
 import WebImageGTK
 
 /// Reports changes of the files in folders, until it is released.
 @MainActor final class FolderWatch {
     /// By the path of their folder.
-    private var monitors: [ByteString: ObjectPointer] = [:]
+    private var monitors: [SystemString: ObjectPointer] = [:]
     /// Those that are watched.
-    var folders: Set<ByteString> { Set(monitors.keys) }
+    var folders: Set<SystemString> { Set(monitors.keys) }
     /// How many folders are left out.
     private(set) var leftOutCount = 0
-    private var changed: Set<ByteString> = []
+    private var changed: Set<SystemString> = []
     private var pause: MainLoopCall?
     /// Called with the paths of files whose content has changed, and when any have appeared, left or got another name. Changes shortly
     /// after each other are reported together.
-    private let onChange: @MainActor (_ changed: Set<ByteString>) -> Void
+    private let onChange: @MainActor (_ changed: Set<SystemString>) -> Void
 
     /// An import or a copy makes many changes: 0.3 s without another one end them.
     private static let pauseMilliseconds: UInt32 = 300
     /// The kernel limits the watches of a user, to 8,192 on small machines.
     static let folderLimit = 1_024
 
-    init(onChange: @escaping @MainActor (_ changed: Set<ByteString>) -> Void) { self.onChange = onChange }
+    init(onChange: @escaping @MainActor (_ changed: Set<SystemString>) -> Void) { self.onChange = onChange }
 
     isolated deinit { for monitor in monitors.values { Self.end(monitor) } }
 
     /// Watches these folders and no others, the first by their paths if there are too many. Those that are watched already stay so.
     ///
     /// - Returns: whether folders are watched now that were not before.
-    func watch(_ folders: Set<ByteString>) -> Bool {
+    func watch(_ folders: Set<SystemString>) -> Bool {
         for (folder, monitor) in monitors where !folders.contains(folder) {
             Self.end(monitor)
             monitors[folder] = nil
@@ -41,7 +43,7 @@ import WebImageGTK
         return monitors.count > formerCount
     }
 
-    private func makeMonitor(of folder: ByteString) -> ObjectPointer? {
+    private func makeMonitor(of folder: SystemString) -> ObjectPointer? {
         let file = folder.withCString { g_file_new_for_path($0) }
         defer { g_object_unref(UnsafeMutableRawPointer(file)) }
         guard let monitor = g_file_monitor_directory(file, G_FILE_MONITOR_WATCH_MOVES, nil, nil) else { return nil }
@@ -74,18 +76,18 @@ import WebImageGTK
 
 /// What a `GFileMonitor` tells.
 private struct FileEvent: Sendable {
-    let path: ByteString
+    let path: SystemString
     /// The new path of a file with another name.
-    let otherPath: ByteString?
+    let otherPath: SystemString?
     let kind: GFileMonitorEvent
 
     init(_ file: OpaquePointer?, _ other: OpaquePointer?, _ kind: GFileMonitorEvent) {
-        func path(_ file: OpaquePointer?) -> ByteString? {
+        func path(_ file: OpaquePointer?) -> SystemString? {
             guard let file, let path = g_file_get_path(file) else { return nil }
             defer { g_free(path) }
-            return ByteString(cString: path)
+            return SystemString(cString: path)
         }
-        (self.path, otherPath, self.kind) = (path(file) ?? ByteString(""), path(other), kind)
+        (self.path, otherPath, self.kind) = (path(file) ?? SystemString(""), path(other), kind)
     }
 }
 

@@ -1,4 +1,5 @@
 import FoundationEssentials
+import ProgramSupport
 import WebImageGTK
 
 /// A text that lists images, one path or URL a line. Empty lines and those that begin with `#` are left out.
@@ -10,8 +11,8 @@ struct LocationList: Sendable {
     init(name: String, text: String) { (self.name, self.text) = (name, text) }
 
     /// Reads a file, also a pipe such as that of `<(find …)`, which can be read only once. Blocks the calling thread.
-    init(path: ByteString) throws(WebImageError) {
-        let data = try Data(contentsOfFile: path, allowsStreams: true)
+    init(path: SystemString) throws(WebImageError) {
+        let data = try LocalFile.content(path, allowsStreams: true)
         self.init(name: path.description, text: String(decoding: data, as: UTF8.self))
     }
 

@@ -1,6 +1,8 @@
 import CWebImageGTK
+import Dispatch
 import FoundationEssentials
 import Glibc
+import ProgramSupport
 import WebImageGTK
 
 /// Finds the images at a location: an image, a folder, a list of locations, or a web page.
@@ -15,7 +17,7 @@ struct LocationReader: Sendable {
         /// Empty for a folder that has only others.
         let images: [URL]
         /// The folder that was read, as ``URL/folder`` has it; `nil` if the images are not those of a folder.
-        var folder: ByteString?
+        var folder: SystemString?
     }
 
     typealias Report = @Sendable (Finding) -> Void
@@ -45,18 +47,18 @@ struct LocationReader: Sendable {
         guard !text.isEmpty else { throw .invalid(location) }
         if let url = URL.remote(text) { return try await readRemote(url, report) }
         guard let path = Self.path(of: text) else { throw .invalid(text) }
-        try await WorkQueue.files.run { cancellation throws(Failure) in try readLocal(path, cancellation, report) }
+        try await DispatchQueue.files.run { cancellation throws(Failure) in try readLocal(path, cancellation, report) }
     }
 
     /// Returns the images directly in the folder of a file, and files among them that are known to be images.
     func images(beside file: URL, and known: [URL]) async -> [URL] {
         let folder = file.folder
-        return await WorkQueue.files.run { cancellation in scanner.images(in: folder, and: known, cancellation) }
+        return await DispatchQueue.files.run { cancellation in scanner.images(in: folder, and: known, cancellation) }
     }
 
     /// Calls `report` with the images of a list, on any thread.
     func read(_ list: LocationList, _ report: @escaping Report) async throws(Failure) {
-        try await WorkQueue.files.run { _ throws(Failure) in
+        try await DispatchQueue.files.run { _ throws(Failure) in
             let urls = list.urls
             guard !urls.isEmpty else { throw .noImages(list.name) }
             report(Finding(images: urls))
@@ -65,7 +67,7 @@ struct LocationReader: Sendable {
 
     // MARK: Files
 
-    private func readLocal(_ file: ByteString, _ cancellation: Cancellation, _ report: Report) throws(Failure) {
+    private func readLocal(_ file: SystemString, _ cancellation: Cancellation, _ report: Report) throws(Failure) {
         guard !cancellation.isCancelled else { return }
         var status = stat()
         // For messages.
@@ -88,7 +90,7 @@ struct LocationReader: Sendable {
         do throws(WebImageError) {
             urls =
                 isPage
-                ? images(in: try Data(contentsOfFile: file, cancellation: cancellation), of: URL(file: file))
+                ? images(in: try LocalFile.content(file), of: URL(file: file))
                 : try LocationList(path: file).urls
         } catch { throw .load(error) }
         guard !urls.isEmpty else { throw .noImages(path) }
@@ -96,10 +98,10 @@ struct LocationReader: Sendable {
     }
 
     /// Returns the path of a location that is not on a server; `nil` if it is no path.
-    static func path(of location: String) -> ByteString? {
+    static func path(of location: String) -> SystemString? {
         let text = location.trimmed
         return text.hasPrefix("file:")
-            ? URL(string: text).map { canonical($0.filePath) } : ByteString(expanded(text))
+            ? URL(string: text).map { canonical($0.filePath) } : SystemString(expanded(text))
     }
 
     /// Returns the absolute path, without `~`, `.` and `..`: that of files which have changed is. Links stay.
@@ -107,14 +109,14 @@ struct LocationReader: Sendable {
         let isInHome = path == "~" || path.hasPrefix("~/")
         let home = isInHome ? ProcessInfo.processInfo.environment["HOME"] : nil
         let path = home.map { $0 + path.dropFirst() } ?? path
-        return canonical(ByteString(path)).description
+        return canonical(SystemString(path)).description
     }
 
-    private static func canonical(_ path: ByteString) -> ByteString {
+    private static func canonical(_ path: SystemString) -> SystemString {
         path.withCString { text in
             guard let canonical = g_canonicalize_filename(text, nil) else { return path }
             defer { g_free(canonical) }
-            return ByteString(cString: canonical)
+            return SystemString(cString: canonical)
         }
     }
 
@@ -130,14 +132,14 @@ struct LocationReader: Sendable {
         do { answer = try await manager.data(for: WebImageRequest(url)) } catch { throw .load(error) }
         let (data, response) = (answer.data, answer.response)
         if let status = response.statusCode, !(200..<300).contains(status) {
-            throw .load(.httpStatus(code: status, url: url.separatedFromUserInfo.url))
+            throw .load(.httpStatus(code: status, url: URL(string: url.displayText) ?? url))
         }
         let type = response.headers.last { $0.isNamed("content-type") }?.value.lowercased() ?? ""
         let isPage = type.hasPrefix("text/html") || type.hasPrefix("application/xhtml")
         guard isPage || type.hasPrefix("text/plain") && ImageFormat(signatureOf: data) == nil else {
             return report(Finding(images: [url]))
         }
-        try await WorkQueue.files.run { _ throws(Failure) in
+        try await DispatchQueue.files.run { _ throws(Failure) in
             let urls =
                 isPage
                 ? images(in: data, of: response.url)

@@ -1,3 +1,4 @@
+import Dispatch
 import FoundationEssentials
 import WebImageGTK
 
@@ -11,7 +12,7 @@ import WebImageGTK
     /// How many images were queued.
     private var queuedCount = 0
     private var cancellation = Cancellation()
-    private static let queue = WorkQueue(label: "gallery-shapes", threadCount: 1, niceness: 10)
+    private static let queue = DispatchQueue(label: "gallery-shapes", qos: .utility)
     /// How many sizes are applied at once.
     private nonisolated static let groupSize = 256
     /// The part of a file that is read: the size is usually in its first few hundred bytes.
@@ -45,9 +46,9 @@ import WebImageGTK
         queuedCount = collection.count
         guard !files.isEmpty else { return }
         let apply: @Sendable ([Shape]) -> Void = { [weak self] shapes in
-            ApplyQueue.main.enqueue { MainActor.assumeIsolated { self?.collection.noteShapes(of: shapes) } }
+            MainLoop.callbackQueue.enqueue { MainActor.assumeIsolated { self?.collection.noteShapes(of: shapes) } }
         }
-        Self.queue.submit(priority: .low) { [cancellation, readSize] in
+        Self.queue.async { [cancellation, readSize] in
             var found: [Shape] = []
             for (index, url) in files {
                 guard !cancellation.isCancelled else { return }

@@ -1,6 +1,8 @@
 import CWebImageGTK
 import FoundationEssentials
 import Glibc
+import GTKObjects
+import ProgramSupport
 import WebImageGTK
 
 /// The desktop's trash, by the freedesktop.org Trash specification 1.0: GIO moves files there, and this brings them back.
@@ -31,7 +33,7 @@ struct Trash: Sendable {
     /// Moves the file that was removed last from this place back to it. Blocks the thread.
     func restore(_ file: URL) throws(Failure) {
         let path = file.filePath
-        let paths: Set<ByteString> = [path, Self.resolved(path)]
+        let paths: Set<SystemString> = [path, Self.resolved(path)]
         let found = folders(for: Self.resolved(path)).flatMap { entries(of: paths, in: $0) }
         guard let entry = found.max(by: { $0.date < $1.date }) else {
             throw Failure(description: "\(file.displayName) is no longer in the trash.")
@@ -44,61 +46,63 @@ struct Trash: Sendable {
     }
 
     private struct Entry {
-        let content: ByteString
-        let info: ByteString
+        let content: SystemString
+        let info: SystemString
         /// As text, which sorts by time.
         let date: String
     }
 
     /// The folders that a file's trash may be in, with the path that the places in it are relative to.
-    private func folders(for path: ByteString) -> [(trash: ByteString, root: ByteString?)] {
+    private func folders(for path: SystemString) -> [(trash: SystemString, root: SystemString?)] {
         let user = String(getuid())
         let root = Self.fileSystemRoot(of: path)
         return [
-            (ByteString(dataFolder + "/Trash"), nil), (root + ".Trash/\(user)", root), (root + ".Trash-\(user)", root),
+            (SystemString(dataFolder + "/Trash"), nil), (root + ".Trash/\(user)", root),
+            (root + ".Trash-\(user)", root),
         ]
     }
 
     /// Returns the path without links to folders. GIO writes this one for files that are not on the file system of the home directory.
-    private static func resolved(_ path: ByteString) -> ByteString {
+    private static func resolved(_ path: SystemString) -> SystemString {
         guard let folder = path.folder.withCString({ realpath($0, nil) }) else { return path }
         defer { free(folder) }
-        return asFolder(ByteString(cString: folder)) + path.fileName
+        return asFolder(SystemString(cString: folder)) + path.fileName
     }
 
-    private static func asFolder(_ path: ByteString) -> ByteString { path.hasSuffix("/") ? path : path + "/" }
+    private static func asFolder(_ path: SystemString) -> SystemString { path.hasSuffix("/") ? path : path + "/" }
 
     /// The highest folder on the same file system, with a slash at the end.
     ///
     /// - Parameter path: a path without links to folders.
-    private static func fileSystemRoot(of path: ByteString) -> ByteString {
+    private static func fileSystemRoot(of path: SystemString) -> SystemString {
         var (root, parent, status) = (path.folder, path.folder, stat())
         var device: dev_t?
         while parent.withCString({ stat($0, &status) }) == 0, device == nil || status.st_dev == device {
             (root, device) = (parent, status.st_dev)
-            parent = ByteString(parent.bytes.dropLast()).folder
+            parent = SystemString(parent.bytes.dropLast()).folder
         }
         return root
     }
 
-    private func entries(of paths: Set<ByteString>, in folder: (trash: ByteString, root: ByteString?)) -> [Entry] {
+    private func entries(of paths: Set<SystemString>, in folder: (trash: SystemString, root: SystemString?)) -> [Entry]
+    {
         guard let directory = (folder.trash + "/info").withCString({ opendir($0) }) else { return [] }
         defer { closedir(directory) }
         var entries: [Entry] = []
         while let item = readdir(directory) {
             let name = withUnsafePointer(to: &item.pointee.d_name) {
-                $0.withMemoryRebound(to: CChar.self, capacity: 256) { ByteString(cString: $0) }
+                $0.withMemoryRebound(to: CChar.self, capacity: 256) { SystemString(cString: $0) }
             }
             let suffix = ".trashinfo"
             guard name.hasSuffix(suffix) else { continue }
             let info = folder.trash + "/info/" + name
-            guard let text = (try? Data(contentsOfFile: info)).map({ String(decoding: $0, as: UTF8.self) }),
+            guard let text = (try? LocalFile.content(info)).map({ String(decoding: $0, as: UTF8.self) }),
                 let place = Self.value(of: "Path", in: text).flatMap(Self.unescaped),
                 let date = Self.value(of: "DeletionDate", in: text)
             else { continue }
-            let original = place.hasPrefix("/") ? place : (folder.root ?? ByteString("/")) + place
+            let original = place.hasPrefix("/") ? place : (folder.root ?? SystemString("/")) + place
             guard paths.contains(original) else { continue }
-            let content = folder.trash + "/files/" + ByteString(name.bytes.dropLast(suffix.utf8.count))
+            let content = folder.trash + "/files/" + SystemString(name.bytes.dropLast(suffix.utf8.count))
             entries.append(Entry(content: content, info: info, date: date))
         }
         return entries
@@ -110,9 +114,9 @@ struct Trash: Sendable {
         }
     }
 
-    private static func unescaped(_ text: String) -> ByteString? {
+    private static func unescaped(_ text: String) -> SystemString? {
         guard let bytes = g_uri_unescape_string(text, nil) else { return nil }
         defer { g_free(bytes) }
-        return ByteString(cString: bytes)
+        return SystemString(cString: bytes)
     }
 }

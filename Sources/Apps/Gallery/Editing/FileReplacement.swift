@@ -1,6 +1,7 @@
 import CGallery
 import FoundationEssentials
 import Glibc
+import ProgramSupport
 import WebImageGTK
 
 /// Replaces the content of a file in one step: programs read the former or the new content as a whole.
@@ -26,7 +27,7 @@ struct FileReplacement: Sendable {
     }
 
     /// The file, without links.
-    let path: ByteString
+    let path: SystemString
     private let status: stat
 
     init(of file: URL) throws(Failure) {
@@ -34,7 +35,7 @@ struct FileReplacement: Sendable {
         defer { free(resolved) }
         var status = stat()
         guard stat(resolved, &status) == 0 else { throw .system(errno) }
-        (path, self.status) = (ByteString(cString: resolved), status)
+        (path, self.status) = (SystemString(cString: resolved), status)
     }
 
     /// What the file was like when this value was made.
@@ -93,13 +94,7 @@ struct FileReplacement: Sendable {
     }
 
     private static func fill(_ descriptor: Int32, with data: Data) throws(Failure) {
-        do throws(RegularFile.Failure) {
-            try data.bytes.withUnsafeBytes { bytes throws(RegularFile.Failure) in
-                try RegularFile.writeAll(bytes) { rest, _ in Glibc.write(descriptor, rest.baseAddress, rest.count) }
-            }
-        } catch {
-            throw .system(error.errno)
-        }
+        do throws(SystemError) { try FileBytes.write(data, to: descriptor) } catch { throw .system(error.number) }
         guard fsync(descriptor) == 0 else { throw .system(errno) }
     }
 }

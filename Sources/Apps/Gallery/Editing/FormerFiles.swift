@@ -1,25 +1,32 @@
 import FoundationEssentials
 import Glibc
-import WebImageGTK
+import ProgramSupport
 
 /// The former contents of files that were replaced, for Undo.
 ///
 /// They are in one file without a name, which the system removes with this value, also if the program crashes. In memory, those of a
 /// thousand photographs would be gigabytes.
 final class FormerFiles: Sendable {
-    private let file: UnnamedFile
-    private let end = Lock(0)
+    private let descriptor: Int32
+    private let end = LockedBox(0)
 
     /// Throws the error number. Blocks the thread.
     ///
     /// - Parameter folder: where the file is; that for temporary files on disk by default.
-    init(in folder: String = UnnamedFile.defaultDirectory) throws(SystemError) {
-        do throws(WebImageError) {
-            file = try UnnamedFile(in: folder)
-        } catch {
-            guard case .outOfResources(.temporaryFile(_, let number), _) = error else { throw SystemError(number: EIO) }
-            throw SystemError(number: number)
-        }
+    init(in folder: String = FormerFiles.defaultFolder) throws(SystemError) {
+        var name = Array("\(folder)/gallery-XXXXXX".utf8CString)
+        descriptor = mkstemp(&name)
+        guard descriptor >= 0 else { throw SystemError(number: errno) }
+        _ = fcntl(descriptor, F_SETFD, FD_CLOEXEC)
+        unlink(name)
+    }
+
+    deinit { close(descriptor) }
+
+    /// `TMPDIR` if it is set, otherwise `/var/tmp`, since `/tmp` is in memory on many systems.
+    private static var defaultFolder: String {
+        let folder = ProcessInfo.processInfo.environment["TMPDIR"] ?? ""
+        return folder.isEmpty ? "/var/tmp" : folder
     }
 
     /// Keeps a content, and returns its place. Blocks the thread.
@@ -28,37 +35,10 @@ final class FormerFiles: Sendable {
             defer { end += data.count }
             return end..<end + data.count
         }
-        do throws(RegularFile.Failure) {
-            try data.bytes.withUnsafeBytes { bytes throws(RegularFile.Failure) in
-                try RegularFile.writeAll(bytes) { rest, offset in
-                    pwrite(file.descriptor, rest.baseAddress, rest.count, range.lowerBound + offset)
-                }
-            }
-        } catch {
-            throw SystemError(number: error.errno)
-        }
+        try FileBytes.write(data, to: descriptor, at: range.lowerBound)
         return range
     }
 
     /// Returns the content at a place. Blocks the thread.
-    func content(at range: Range<Int>) throws(SystemError) -> Data {
-        var data = Data(count: range.count)
-        let length = data.withUnsafeMutableBytes { bytes in
-            Result { () throws(RegularFile.Failure) in
-                try RegularFile.readAll(file.descriptor, at: Int64(range.lowerBound), into: bytes)
-            }
-        }
-        switch length {
-        case .success(data.count): return data
-        case .success: throw SystemError(number: EIO)
-        case .failure(let failure): throw SystemError(number: failure.errno)
-        }
-    }
-}
-
-/// The error number of a call of the system, with its text for users.
-struct SystemError: Error, Equatable, CustomStringConvertible {
-    let number: Int32
-
-    var description: String { String(cString: strerror(number)) }
+    func content(at range: Range<Int>) throws(SystemError) -> Data { try FileBytes.read(range, of: descriptor) }
 }

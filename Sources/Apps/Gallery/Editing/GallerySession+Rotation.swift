@@ -1,3 +1,4 @@
+import Dispatch
 import FoundationEssentials
 import Glibc
 import WebImageGTK
@@ -16,14 +17,14 @@ extension GallerySession {
     private func rotate(_ files: [URL], by quarters: Int) async {
         let formerFiles: FormerFiles
         do throws(SystemError) {
-            formerFiles = try await WorkQueue.files.run { _ throws(SystemError) in try FormerFiles() }
+            formerFiles = try await DispatchQueue.files.run { _ throws(SystemError) in try FormerFiles() }
         } catch {
             return showToast("No space for Undo: \(error)")
         }
         var (changes, failures): ([FileChange], [String]) = ([], [])
         for file in files {
             do throws(PhotoRotation.Refusal) {
-                let change = try await WorkQueue.files.run { _ throws(PhotoRotation.Refusal) in
+                let change = try await DispatchQueue.files.run { _ throws(PhotoRotation.Refusal) in
                     try FileChange.rotating(file, by: quarters, keeping: formerFiles)
                 }
                 fileChanges.noteContent(of: file, change.current)
@@ -53,7 +54,7 @@ extension GallerySession {
         for change in changes {
             let (file, expected) = fileChanges.place(of: change.file, afterReturnOf: change.current)
             do throws(PhotoRotation.Refusal) {
-                let stamp = try await WorkQueue.files.run { _ throws(PhotoRotation.Refusal) in
+                let stamp = try await DispatchQueue.files.run { _ throws(PhotoRotation.Refusal) in
                     try change.undo(expected, in: file)
                 }
                 fileChanges.noteContent(of: file, stamp)
@@ -93,7 +94,7 @@ private struct FileChange: Sendable {
             throw .init(description: error.description)
         }
         let former: Data
-        do throws(WebImageError) { former = try Data(contentsOfFile: place.path) } catch {
+        do throws(WebImageError) { former = try LocalFile.content(place.path) } catch {
             throw .init(description: error.userDescription)
         }
         let rotated = try PhotoRotation.rotated(former, by: quarters)

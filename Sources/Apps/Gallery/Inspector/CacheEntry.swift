@@ -26,9 +26,7 @@ struct CacheEntry: Sendable {
     init(key: ImageCacheKey) { self.key = key }
 
     /// The response that was stored with the bytes.
-    var response: StoredResponse? {
-        original?.responseMetadata.flatMap { ResponseMetadata(encoded: $0) }?.response
-    }
+    var response: CachedResponse? { original?.response }
 
     func group(now: Date) -> FactGroup {
         var facts = [Fact("In memory", memoryCost.map { "\(Amount.bytes($0)) (pixels)" } ?? "No")]
@@ -54,28 +52,29 @@ struct CacheEntry: Sendable {
     }
 
     /// What HTTP says about the use of a stored response.
-    static func facts(of response: StoredResponse, now: Date) -> [Fact] {
-        let freshness = Freshness(of: response, now: now)
+    static func facts(of response: CachedResponse, now: Date) -> [Fact] {
+        let (source, rest) = (response.lifetimeSource, response.freshUntil.timeIntervalSince(now))
         var text: String
         if response.isInvalidated {
             text = "It may have changed, so it is revalidated before its next use"
         } else if !response.isReusable {
             text = "HTTP does not allow its reuse"
-        } else if freshness.isFresh {
-            text = "Fresh for another \(Amount.longDuration(-freshness.staleness)) (\(freshness.source.words))"
-        } else if freshness.source == .none {
+        } else if response.isFresh(at: now) {
+            text = "Fresh for another \(Amount.longDuration(rest)) (\(source.words))"
+        } else if source == .none {
             text = "The server sets no lifetime"
         } else {
-            text = "Stale for \(Amount.longDuration(freshness.staleness)) (\(freshness.source.words))"
+            text = "Stale for \(Amount.longDuration(-rest)) (\(source.words))"
         }
         var facts = [Fact("Freshness", text)]
-        var validators = response.entityTag.map { ["ETag \($0.description)"] } ?? []
+        var validators = response.entityTag.map { ["ETag \($0)"] } ?? []
         if let date = response.lastModified { validators.append("last modified \(DateText.text(date))") }
         facts.append(
             Fact(
                 "Validators",
                 validators.isEmpty ? "None; the whole file is loaded again" : validators.joined(separator: ", ")))
-        if !response.varyNames.isEmpty { facts.append(Fact("Varies by", response.varyNames.joined(separator: ", "))) }
+        let varying = response.varyingFieldNames
+        if !varying.isEmpty { facts.append(Fact("Varies by", varying.joined(separator: ", "))) }
         if let url = response.finalURL { facts.append(Fact("Redirected to", url)) }
         return facts
     }
@@ -89,7 +88,7 @@ struct CacheEntry: Sendable {
     }
 }
 
-extension Freshness.Source {
+extension CachedResponse.LifetimeSource {
     fileprivate var words: String {
         switch self {
         case .maxAge: "max-age"

@@ -1,5 +1,6 @@
 import CWebImageAdwaita
 import CWebImageGTK
+import GTKObjects
 import WebImageGTK
 
 /// A thing that the inspector tells, such as the format of a file.

@@ -47,13 +47,13 @@ enum LoadFacts {
         var parts: [String] = []
         switch attempt.wait {
         case .none: break
-        case .backoff(let wait): parts.append("After a wait of \(Amount.duration(wait.inExactSeconds)).")
+        case .backoff(let wait): parts.append("After a wait of \(Amount.duration(wait.inSeconds)).")
         case .retryAfter(let wait):
-            parts.append("After a wait of \(Amount.duration(wait.inExactSeconds)), as the server requested.")
+            parts.append("After a wait of \(Amount.duration(wait.inSeconds)), as the server requested.")
         case .connectivity(let wait):
-            parts.append("After \(wait.map { Amount.duration($0.inExactSeconds) } ?? "a wait") without a network.")
+            parts.append("After \(wait.map { Amount.duration($0.inSeconds) } ?? "a wait") without a network.")
         }
-        if let duration = attempt.duration { parts.append("Took \(Amount.duration(duration.inExactSeconds)).") }
+        if let duration = attempt.duration { parts.append("Took \(Amount.duration(duration.inSeconds)).") }
         parts.append(attempt.error.map { $0.errorDescription ?? $0.description } ?? "Succeeded.")
         return Fact("Attempt \(attempt.number)", parts.joined(separator: " "))
     }
@@ -124,9 +124,9 @@ extension LoadFacts {
         if metrics.decodedByteCount > 0 {
             facts.append(Fact("Bytes of the file", Amount.bytes(metrics.decodedByteCount)))
         }
-        facts.append(Fact("Time", Amount.duration(metrics.totalDuration.inExactSeconds)))
-        facts.append(Fact("Time in the queue", Amount.duration(metrics.queueDuration.inExactSeconds)))
-        let seconds = metrics.activeDuration.inExactSeconds
+        facts.append(Fact("Time", Amount.duration(metrics.totalDuration.inSeconds)))
+        facts.append(Fact("Time in the queue", Amount.duration(metrics.queueDuration.inSeconds)))
+        let seconds = metrics.activeDuration.inSeconds
         if seconds > 0, metrics.wireByteCount > 0 {
             facts.append(Fact("Speed", Amount.bytes(Int(Double(metrics.wireByteCount) / seconds)) + "/s"))
         }

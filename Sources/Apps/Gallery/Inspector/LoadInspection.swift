@@ -1,4 +1,6 @@
+import Dispatch
 import FoundationEssentials
+import ProgramSupport
 import WebImageGTK
 
 /// Everything that the inspector shows about a URL.
@@ -92,13 +94,14 @@ enum OriginalReader {
     /// Returns `nil` if the bytes are neither in a file, nor in the URL, nor in the cache.
     static func finding(_ url: URL, _ key: ImageCacheKey, in manager: WebImageManager) async -> Finding? {
         if url.isFileURL {
-            return await WorkQueue.files.run { LocalFile.content(url, $0).map(Finding.init) }
+            guard let data = try? await FileLoader.chosenFiles.bytes(at: url) else { return nil }
+            return await DispatchQueue.files.run { _ in Finding(data) }
         }
         let data =
             url.isData
             ? try? await manager.data(for: WebImageRequest(url)).data
             : await manager.configuration.cache.data(for: key.original, in: .disk)?.data
         guard let data else { return nil }
-        return await WorkQueue.files.run { _ in Finding(data) }
+        return await DispatchQueue.files.run { _ in Finding(data) }
     }
 }

@@ -1,6 +1,7 @@
 import CWebImageAdwaita
 import CWebImageGTK
 import FoundationEssentials
+import GTKObjects
 import WebImageGTK
 
 /// A pane that shows how the image of a URL was loaded, and what the caches and the file have to say about it.
@@ -150,7 +151,7 @@ import WebImageGTK
         }
         present(inspection)
         reading?.cancel()
-        let key = inspection.record?.cacheKey ?? WebImageRequest(url).cacheKey
+        let key = inspection.record?.cacheKey ?? session.manager.cacheKey(for: WebImageRequest(url))
         reading = Task { [weak self, session] in
             let entry = await CacheEntry(for: key, in: session.cache)
             let file = await OriginalReader.finding(url, key, in: session.manager)

@@ -1,5 +1,6 @@
 import CWebImageAdwaita
 import CWebImageGTK
+import GTKObjects
 import WebImageGTK
 
 /// The bars of a load: an axis, and a row for each bar with its title, its duration and what happened.

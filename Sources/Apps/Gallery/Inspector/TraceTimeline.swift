@@ -75,7 +75,7 @@ struct TraceTimeline: Equatable, Sendable {
         let origin = (transfer.start + transfer.duration - metrics.totalDuration) / .seconds(1)
         var (bars, end): ([Bar], Double) = ([], origin)
         for (index, exchange) in metrics.exchanges.enumerated() {
-            let start = max(end, origin + exchange.startDuration.inExactSeconds)
+            let start = max(end, origin + exchange.startDuration.inSeconds)
             let hasSeveral = metrics.exchanges.count > 1
             if start - end > shortestQueue {
                 bars.append(
@@ -89,11 +89,11 @@ struct TraceTimeline: Equatable, Sendable {
                 bars.append(
                     Bar(
                         kind: .exchange, title: isRedirect ? "Request \(index + 1)" : "Last request", start: start,
-                        duration: exchange.totalDuration.inExactSeconds,
+                        duration: exchange.totalDuration.inSeconds,
                         fact: status + exchange.url.absoluteString, level: 1))
             }
             bars += phases(of: exchange, from: start, level: hasSeveral ? 2 : 1)
-            end = start + exchange.totalDuration.inExactSeconds
+            end = start + exchange.totalDuration.inSeconds
         }
         return bars
     }
@@ -112,14 +112,14 @@ struct TraceTimeline: Equatable, Sendable {
         }
         let host = exchange.url.host() ?? ""
         let address = exchange.remoteAddress.map { $0 + (exchange.remotePort.map { " port \($0)" } ?? "") } ?? host
-        add(.nameLookup, "DNS", exchange.nameLookupDuration.inExactSeconds, host)
-        add(.connect, "Connect", exchange.connectDuration.inExactSeconds, address)
+        add(.nameLookup, "DNS", exchange.nameLookupDuration.inSeconds, host)
+        add(.connect, "Connect", exchange.connectDuration.inSeconds, address)
         add(
-            .secure, "TLS", exchange.secureDuration.inExactSeconds,
+            .secure, "TLS", exchange.secureDuration.inSeconds,
             exchange.security.map { "\($0.version), \($0.cipher)" } ?? "Handshake")
-        let total = start + exchange.totalDuration.inExactSeconds
+        let total = start + exchange.totalDuration.inSeconds
         let hasAnswer = exchange.firstByteDuration > .zero
-        let firstByte = hasAnswer ? start + exchange.firstByteDuration.inExactSeconds : total
+        let firstByte = hasAnswer ? start + exchange.firstByteDuration.inSeconds : total
         add(
             .wait, hasAnswer ? "First byte" : "No response", firstByte - time,
             exchange.isConnectionReused ? "On an existing connection" : "On a new connection")

@@ -1,5 +1,6 @@
 import CWebImageGTK
 import FoundationEssentials
+import GTKObjects
 import WebImageGTK
 
 /// Animations of every format. Each can be paused, scrubbed, slowed down and reversed.
@@ -163,10 +164,12 @@ extension PhotographFlight {
             let (x, y) = (index % columns * width, index / columns * height)
             rects.append(PixelRect(x: x, y: y, width: width, height: height))
             sheet.withUnsafeMutableBytes { bytes in
-                for row in 0..<height {
-                    let target = (y + row) * stride + x * 4
-                    UnsafeMutableRawBufferPointer(rebasing: bytes[target..<target + width * 4])
-                        .copyMemory(from: UnsafeRawBufferPointer(start: pixels.row(row), count: width * 4))
+                pixels.withUnsafeBytes { source in
+                    for row in 0..<height {
+                        let (start, target) = (row * pixels.bytesPerRow, (y + row) * stride + x * 4)
+                        UnsafeMutableRawBufferPointer(rebasing: bytes[target..<target + width * 4])
+                            .copyBytes(from: source[start..<start + width * 4])
+                    }
                 }
             }
         }

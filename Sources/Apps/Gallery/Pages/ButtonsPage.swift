@@ -1,5 +1,6 @@
 import CWebImageGTK
 import FoundationEssentials
+import GTKObjects
 import WebImageGTK
 
 /// Buttons with an image and a background for each state: one to try out, and one fixed in each state.
@@ -22,7 +23,7 @@ import WebImageGTK
         content.append(
             .section(
                 "Try it", "Hover, press, toggle, or move the focus here with Tab.", [ObjectPointer(button.widget)]))
-        let cards = WebButton.State.allCases.reversed().map { state in
+        let cards = ButtonState.allCases.reversed().map { state in
             let button = makeButton(WebButton(), photographs)
             hold(ObjectPointer(button.widget), in: state)
             return ObjectPointer.card(
@@ -38,8 +39,8 @@ import WebImageGTK
         ObjectPointer(button.widget).sized(220, 140).style("picture-button")
         gtk_widget_set_overflow(button.widget, GTK_OVERFLOW_HIDDEN)
         ObjectPointer(button.imageWidget).sized(72, 72)
-        for (number, state) in WebButton.State.allCases.enumerated() {
-            let (image, background) = (button.imageSlot(for: state), button.backgroundSlot(for: state))
+        for (number, state) in ButtonState.allCases.enumerated() {
+            let (image, background) = (button.imageSlot(for: state.flag), button.backgroundSlot(for: state.flag))
             image.setImage(
                 photographs[around: number].url,
                 thumbnail: Thumbnail(.pixels(width: 144, height: 144), mode: .aspectFill),
@@ -58,16 +59,19 @@ import WebImageGTK
         return button
     }
 
-    private func hold(_ button: ObjectPointer, in state: WebButton.State) {
-        guard let flag = state.flag else { return gtk_widget_set_sensitive(button.widget, 0) }
-        gtk_widget_set_state_flags(button.widget, flag, 1)
+    private func hold(_ button: ObjectPointer, in state: ButtonState) {
+        guard state != .disabled else { return gtk_widget_set_sensitive(button.widget, 0) }
+        gtk_widget_set_state_flags(button.widget, state.flag, 1)
         gtk_widget_set_can_target(button.widget, 0)
         gtk_widget_set_focusable(button.widget, 0)
     }
 }
 
-extension WebButton.State {
-    fileprivate var title: String {
+/// A state of a button, the one that takes precedence first.
+private enum ButtonState: CaseIterable {
+    case disabled, highlighted, selected, focused, hovered, normal
+
+    var title: String {
         switch self {
         case .disabled: "Disabled"
         case .highlighted: "Pressed"
@@ -78,7 +82,7 @@ extension WebButton.State {
         }
     }
 
-    fileprivate var explanation: String {
+    var explanation: String {
         switch self {
         case .disabled: "GTK_STATE_FLAG_INSENSITIVE. The background is also gray."
         case .highlighted: "GTK_STATE_FLAG_ACTIVE, while the button is held down."
@@ -89,10 +93,9 @@ extension WebButton.State {
         }
     }
 
-    /// `nil` for a button that is insensitive.
-    fileprivate var flag: GtkStateFlags? {
+    var flag: GtkStateFlags {
         switch self {
-        case .disabled: nil
+        case .disabled: GTK_STATE_FLAG_INSENSITIVE
         case .highlighted: GTK_STATE_FLAG_ACTIVE
         case .selected: GTK_STATE_FLAG_SELECTED
         case .focused: GTK_STATE_FLAG_FOCUS_VISIBLE

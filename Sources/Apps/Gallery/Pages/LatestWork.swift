@@ -1,3 +1,4 @@
+import Dispatch
 import WebImageGTK
 
 /// Does work on another thread, one piece at a time. Pieces that are requested meanwhile are skipped, except the
@@ -27,9 +28,9 @@ import WebImageGTK
 
     private func run(_ input: Input) {
         running = input
-        learnQueue.submit { [weak self, body] in
+        learnQueue.async { [weak self, body] in
             let output = body(input)
-            ApplyQueue.main.enqueue { MainActor.assumeIsolated { self?.finish(input, output) } }
+            MainLoop.callbackQueue.enqueue { MainActor.assumeIsolated { self?.finish(input, output) } }
         }
     }
 
@@ -42,4 +43,4 @@ import WebImageGTK
 }
 
 /// The threads of all pages that teach.
-let learnQueue = WorkQueue(label: "gallery-learn", threadCount: 2, niceness: 1)
+let learnQueue = DispatchQueue(label: "gallery-learn", qos: .utility, attributes: .concurrent)

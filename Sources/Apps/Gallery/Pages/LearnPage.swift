@@ -1,5 +1,6 @@
 import CWebImageAdwaita
 import CWebImageGTK
+import GTKObjects
 import WebImageGTK
 
 /// A page that teaches.

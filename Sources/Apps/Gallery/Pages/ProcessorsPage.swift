@@ -1,6 +1,7 @@
 import CWebImageAdwaita
 import CWebImageGTK
 import FoundationEssentials
+import GTKObjects
 import WebImageGTK
 
 /// A chain of processors with live parameters, a photograph before and after it, and the code for it.

@@ -1,5 +1,6 @@
 import CWebImageGTK
 import FoundationEssentials
+import GTKObjects
 import WebImageGTK
 
 /// Previews of incomplete files. A slider sets the part of each file that has arrived.
@@ -19,6 +20,8 @@ import WebImageGTK
         let name: String
         let encoding: SampleFile.Encoding
         let explanation: String
+        /// Whether its first bytes are the whole image coarsely, not its upper rows.
+        var isCoarseFirst = false
     }
 
     private static let examples: [Example] = [
@@ -27,10 +30,11 @@ import WebImageGTK
             explanation: "Rows arrive from the top; the rest is unknown."),
         Example(
             name: "Progressive JPEG", encoding: .progressiveJPEG,
-            explanation: "The whole image arrives coarsely, then gets finer in each scan."),
+            explanation: "The whole image arrives coarsely, then gets finer in each scan.", isCoarseFirst: true),
         Example(
             name: "Interlaced PNG", encoding: .interlacedPNG,
-            explanation: "The first of seven passes has one of 64 pixels, the last has half of them."),
+            explanation: "The first of seven passes has one of 64 pixels, the last has half of them.",
+            isCoarseFirst: true),
         Example(
             name: "Plain PNG", encoding: .png, explanation: "Rows arrive from the top. Shorter than an interlaced file."
         ),
@@ -162,7 +166,9 @@ import WebImageGTK
         guard !entry.data.isEmpty else { return }
         let count = Int((Double(entry.data.count) * min(shownPart, 1)).rounded())
         entry.caption.text = "\(Amount.bytes(count)) of \(Amount.bytes(entry.data.count))"
-        entry.work?.start(FilePrefix(file: entry.data, byteCount: count, isBlurred: blursPreviews))
+        entry.work?.start(
+            FilePrefix(
+                file: entry.data, byteCount: count, isBlurred: blursPreviews && entry.example.isCoarseFirst))
     }
 
     private func show(_ image: Image?, of prefix: FilePrefix, at index: Int) {
@@ -175,7 +181,7 @@ import WebImageGTK
 struct FilePrefix: Sendable, Equatable {
     let file: Data
     let byteCount: Int
-    /// Whether a preview that shows the whole image coarsely is blurred.
+    /// Whether previews, which show the whole image coarsely, are blurred.
     let isBlurred: Bool
 
     /// Returns the image, or a preview of it; `nil` if there is none. Blocks the calling thread.
@@ -183,12 +189,12 @@ struct FilePrefix: Sendable, Equatable {
         let codecs = CodecRegistry.shared
         guard byteCount < file.count else { return try? codecs.decode(file) }
         let prefix = file.prefix(byteCount)
-        guard var image = try? codecs.makeIncrementalDecoder(startingWith: prefix)?.preview() else { return nil }
-        guard isBlurred, PassOrder(startOf: prefix) == .coarseToFine else { return image }
+        guard let image = try? codecs.makeIncrementalDecoder(startingWith: prefix)?.preview() else { return nil }
+        guard isBlurred else { return image }
         // Before the end of the first pass, the lower part is empty.
         guard image.pixels[image.width - 1, image.height - 1].w > 0 else { return nil }
-        let radius = BlurRadius.points(received: Int64(byteCount), expected: Int64(file.count), number: 1)
-        if let pixels = try? image.pixels.blurred(radius: radius) { image.pixels = pixels }
-        return image
+        // As with the option progressiveBlur: 45 points for the first bytes, 7 for half of the file.
+        let radius = 32 * (1 / (3 * Double(byteCount) / Double(file.count) + 0.6) - 0.25)
+        return (try? image.processed(by: [.blur(BlurEffect(radius: radius))], cancellation: nil)) ?? image
     }
 }

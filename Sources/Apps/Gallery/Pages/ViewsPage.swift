@@ -1,5 +1,7 @@
 import CWebImageGTK
 import FoundationEssentials
+import GTKObjects
+import ProgramSupport
 import WebImageGTK
 
 /// What a view can do: content modes, transitions, placeholders, indicators, failures, a highlighted image.
@@ -92,7 +94,7 @@ import WebImageGTK
         let cards = examples.enumerated().map { number, example in
             let photograph = photographs[around: number + 1]
             let (picture, frame) = makePicture(of: photograph)
-            let placeholder = LockBox(example.2(photograph))
+            let placeholder = LockedBox(example.2(photograph))
             let button = slowLoadButton(example.0, photograph, picture) { placeholder.withLock { $0 } }
             picture.setImage(nil, placeholder: placeholder.withLock { $0 })
             if number > 0 {

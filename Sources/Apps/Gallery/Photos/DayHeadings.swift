@@ -1,4 +1,5 @@
 import CWebImageGTK
+import GTKObjects
 import WebImageGTK
 
 /// The days above the images of the grid, if these are in the order of a date. Labels exist for those near the view.

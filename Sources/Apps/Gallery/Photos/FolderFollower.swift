@@ -1,4 +1,6 @@
+import Dispatch
 import FoundationEssentials
+import ProgramSupport
 import WebImageGTK
 
 /// Keeps the collection as the folders that were opened are, and in the order of the settings.
@@ -29,7 +31,7 @@ import WebImageGTK
     var isBusy: Bool { work != nil || check != nil }
 
     /// As ``URL/folder`` has them.
-    var watchedFolders: Set<ByteString> { watch?.folders ?? [] }
+    var watchedFolders: Set<SystemString> { watch?.folders ?? [] }
 
     /// How many folders are not watched, because there are too many.
     var leftOutCount: Int { watch?.leftOutCount ?? 0 }
@@ -56,13 +58,13 @@ import WebImageGTK
     }
 
     /// Reads all folders again if one has changed. Most have not, and a large tree takes long.
-    private func readAgain(ifChanged folders: Set<ByteString>, since start: Date) {
+    private func readAgain(ifChanged folders: Set<SystemString>, since start: Date) {
         guard !folders.isEmpty else { return }
         let former = check
         check = Task { [weak self] in
             await former?.value
             // File systems note the time in steps of up to 2 s.
-            let hasChanged = await WorkQueue.files.run { cancellation in
+            let hasChanged = await DispatchQueue.files.run { cancellation in
                 folders.contains { folder in
                     !cancellation.isCancelled
                         && (LocalFile.modified(URL(file: folder)).map { $0 > start - 2 } ?? true)
@@ -95,7 +97,7 @@ import WebImageGTK
     }
 
     /// - Parameter changed: the paths of files whose content has changed.
-    private func filesDidChange(_ changed: Set<ByteString>) {
+    private func filesDidChange(_ changed: Set<SystemString>) {
         let files = Set(changed.map { URL(file: $0) }.filter(session.collection.contains))
         if !files.isEmpty {
             Task { [session] in
@@ -125,7 +127,7 @@ import WebImageGTK
             let arrangement =
                 reading != nil && order == .name
                 ? PhotoOrder.Arrangement(urls: found)
-                : await WorkQueue.files.run { cancellation in order.arranged(found, cancellation) }
+                : await DispatchQueue.files.run { cancellation in order.arranged(found, cancellation) }
             guard !Task.isCancelled, let self else { return }
             guard session.collection.urls == urls else { return arrange() }
             work = nil

@@ -1,5 +1,7 @@
+import Dispatch
 import FoundationEssentials
 import Glibc
+import ProgramSupport
 import WebImageGTK
 
 /// A folder that was opened, whose images the collection has.
@@ -14,9 +16,9 @@ struct FollowedPlace: Sendable {
 
     let extent: Extent
     /// The folders that were read, as ``URL/folder`` has them.
-    fileprivate(set) var folders: Set<ByteString>
+    fileprivate(set) var folders: Set<SystemString>
 
-    init(_ extent: Extent, folders: Set<ByteString>) { (self.extent, self.folders) = (extent, folders) }
+    init(_ extent: Extent, folders: Set<SystemString>) { (self.extent, self.folders) = (extent, folders) }
 
     /// The folder of a file, without those inside it.
     init(beside file: URL) { self.init(.folder(beside: file), folders: [file.folder]) }
@@ -35,7 +37,7 @@ struct FollowedPlace: Sendable {
     /// - Parameter images: those of the collection.
     static func read(_ places: [FollowedPlace], again images: [URL], _ reader: LocationReader) async -> Reading {
         var (places, found) = (places, [[URL]?]())
-        var owners: [ByteString: Int] = [:]
+        var owners: [SystemString: Int] = [:]
         for (index, place) in places.enumerated() {
             for folder in place.folders where owners[folder] == nil { owners[folder] = index }
         }
@@ -44,19 +46,19 @@ struct FollowedPlace: Sendable {
             found.append(current?.images)
             if let current { places[index].folders = current.folders }
         }
-        let merged = await WorkQueue.files.run { [found, owners] _ in merge(found, with: images, owners) }
+        let merged = await DispatchQueue.files.run { [found, owners] _ in merge(found, with: images, owners) }
         return Reading(images: merged, places: places, isComplete: !found.contains(nil))
     }
 
     /// Returns the images and the folders; `nil` if the folder cannot be read.
     private func read(
         known: [URL], _ reader: LocationReader
-    ) async -> (images: [URL], folders: Set<ByteString>)? {
+    ) async -> (images: [URL], folders: Set<SystemString>)? {
         switch extent {
         case .folder(let file):
             return (await reader.images(beside: file, and: known.filter { contains($0) }), folders)
         case .tree(let location):
-            let result = LockBox<(images: [URL], folders: Set<ByteString>)>(([], []))
+            let result = LockedBox<(images: [URL], folders: Set<SystemString>)>(([], []))
             do throws(LocationReader.Failure) {
                 try await reader.read(location) { finding in
                     result.withLock { result in
@@ -80,7 +82,7 @@ struct FollowedPlace: Sendable {
     /// - Parameters:
     ///   - found: the images of each folder; `nil` if it could not be read.
     ///   - owners: the index of the place of each folder.
-    private static func merge(_ found: [[URL]?], with images: [URL], _ owners: [ByteString: Int]) -> [URL] {
+    private static func merge(_ found: [[URL]?], with images: [URL], _ owners: [SystemString: Int]) -> [URL] {
         // The places in the order of their first images, and the images that follow each: -1 for those before the first.
         var (sequence, own, others): ([Int], [Int: [URL]], [Int: [URL]]) = ([], [:], [:])
         var last = -1

@@ -1,4 +1,5 @@
 import FoundationEssentials
+import ProgramSupport
 import WebImageGTK
 
 /// Locations to open, each after the other.
@@ -16,7 +17,7 @@ struct OpenRequest: Sendable {
 
 /// Opens locations, and puts their images into the collection as they are found.
 ///
-///     open(request) ─► Reading ─► LocationReader ─► ApplyQueue ─► still the current reading? ─► collection
+///     open(request) ─► Reading ─► LocationReader ─► callback queue ─► still the current reading? ─► collection
 ///                                                                             one image? ─► viewer; its folder ─► collection
 @MainActor final class LocationOpener {
     /// Called when ``isReading`` has changed.
@@ -85,7 +86,7 @@ struct OpenRequest: Sendable {
         let reading = Reading(request)
         current = reading
         let report: @Sendable ([URL]) -> Void = { [weak self] urls in
-            ApplyQueue.main.enqueue { MainActor.assumeIsolated { self?.add(urls, of: reading) } }
+            MainLoop.callbackQueue.enqueue { MainActor.assumeIsolated { self?.add(urls, of: reading) } }
         }
         reading.task = Task { [weak self, reader = LocationReader(manager: session.manager)] in
             var failed = OpenRequest(locations: [])
@@ -98,7 +99,7 @@ struct OpenRequest: Sendable {
                 }
             }
             for location in request.locations where !Task.isCancelled {
-                let folders = LockBox<Set<ByteString>>([])
+                let folders = LockedBox<Set<SystemString>>([])
                 do {
                     try await reader.read(location) { finding in
                         if let folder = finding.folder { folders.withLock { _ = $0.insert(folder) } }
@@ -113,10 +114,10 @@ struct OpenRequest: Sendable {
             }
             if request.isForOneLocation, let file = await self?.shownFile(of: reading, request.locations[0]) {
                 let images = await reader.images(beside: file, and: [file])
-                ApplyQueue.main.enqueue { MainActor.assumeIsolated { self?.show(images, of: reading) } }
+                MainLoop.callbackQueue.enqueue { MainActor.assumeIsolated { self?.show(images, of: reading) } }
             }
             // After the images that were found last.
-            ApplyQueue.main.enqueue { [failed, reasons, places] in
+            MainLoop.callbackQueue.enqueue { [failed, reasons, places] in
                 MainActor.assumeIsolated { self?.finish(reading, request, places, failed, reasons) }
             }
         }
@@ -140,7 +141,7 @@ struct OpenRequest: Sendable {
     private func shownFile(of reading: Reading, _ location: String) async -> URL? {
         await withCheckedContinuation { continuation in
             // After the images that were found.
-            ApplyQueue.main.enqueue {
+            MainLoop.callbackQueue.enqueue {
                 MainActor.assumeIsolated {
                     guard reading === self.current, reading.imageCount == 1,
                         let url = self.session.collection.urls.first,

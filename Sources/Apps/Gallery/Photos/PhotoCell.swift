@@ -1,5 +1,7 @@
 import CWebImageGTK
+import Dispatch
 import FoundationEssentials
+import GTKObjects
 import WebImageGTK
 
 /// An image of the grid: a single widget that draws the image, its progress, and whether it is selected. After a failure it
@@ -65,7 +67,7 @@ import WebImageGTK
             reading?.cancel()
             guard known == nil, let url, url.isFileURL else { return }
             reading = Task { [weak self] in
-                let modified = await WorkQueue.files.run { _ in LocalFile.modified(url) }
+                let modified = await DispatchQueue.files.run { _ in LocalFile.modified(url) }
                 guard let self, !Task.isCancelled, let modified else { return }
                 date.text = DateText.minutes(modified)
             }

@@ -1,6 +1,7 @@
 import CWebImageGTK
 import FoundationEssentials
 import Glibc
+import GTKObjects
 import WebImageGTK
 
 /// The images of the collection in justified rows. Cells exist for the images in sight and for some above and below.

@@ -1,6 +1,7 @@
 import CWebImageAdwaita
 import CWebImageGTK
 import FoundationEssentials
+import GTKObjects
 import WebImageGTK
 
 /// The page of the images: an empty state with recent locations, the reason why a location was not opened, or the grid

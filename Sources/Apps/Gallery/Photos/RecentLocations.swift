@@ -1,5 +1,6 @@
 import CWebImageAdwaita
 import CWebImageGTK
+import GTKObjects
 import WebImageGTK
 
 /// The locations opened lately: rows for the page without images, and a section of the menu that opens images.

@@ -1,4 +1,5 @@
 import CWebImageGTK
+import GTKObjects
 import WebImageGTK
 
 /// Waits until the page is settled, then saves the screenshot and the report.

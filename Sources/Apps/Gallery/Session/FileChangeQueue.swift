@@ -1,3 +1,4 @@
+import Dispatch
 import FoundationEssentials
 import WebImageGTK
 
@@ -46,7 +47,7 @@ import WebImageGTK
     func changedByOthers(_ files: Set<URL>) async -> Set<URL> {
         let own = stamps.filter { files.contains($0.key) }
         guard !own.isEmpty else { return files }
-        return await WorkQueue.files.run { _ in
+        return await DispatchQueue.files.run { _ in
             files.filter { file in own[file].map { $0 != FileStamp(of: file) } ?? true }
         }
     }

@@ -1,5 +1,7 @@
+import Dispatch
 import FoundationEssentials
 import Glibc
+import ProgramSupport
 import WebImageGTK
 
 extension GallerySession {
@@ -12,7 +14,7 @@ extension GallerySession {
         }
         let renamed = URL(file: file.folder + name)
         fileChanges.run([file]) { [self] in
-            let (failure, stamps) = await WorkQueue.files.run { _ in
+            let (failure, stamps) = await DispatchQueue.files.run { _ in
                 let former = FileStamp(of: file)
                 let failure = FileMove()(file.filePath, to: renamed.filePath)
                 return (failure, (former, FileStamp(of: renamed)))

@@ -1,3 +1,4 @@
+import Dispatch
 import FoundationEssentials
 import WebImageGTK
 
@@ -12,7 +13,7 @@ extension GallerySession {
             var (removed, failures): ([Removal], [String]) = ([], [])
             for file in files {
                 do throws(Trash.Failure) {
-                    let stamp = try await WorkQueue.files.run { _ throws(Trash.Failure) in
+                    let stamp = try await DispatchQueue.files.run { _ throws(Trash.Failure) in
                         let stamp = FileStamp(of: file)
                         try trash.remove(file)
                         return stamp
@@ -54,7 +55,7 @@ extension GallerySession {
         for removal in removed {
             let file = removal.file
             do throws(Trash.Failure) {
-                let stamp = try await WorkQueue.files.run { [trash] _ throws(Trash.Failure) in
+                let stamp = try await DispatchQueue.files.run { [trash] _ throws(Trash.Failure) in
                     try trash.restore(file)
                     return FileStamp(of: file)
                 }

@@ -46,9 +46,9 @@ import WebImageGTK
         downloads.maximumConnections = settings.values.connections
         downloads.maximumConnectionsPerHost = settings.values.connectionsPerHost
         var configuration = WebImageManager.Configuration(cache: cache)
-        configuration.loaders = ImageLoaderGroup([
+        configuration.loaders = [
             ImageDownloader(configuration: downloads), FileLoader.chosenFiles, DataURLLoader(),
-        ])
+        ]
         let log = loads.writer
         // The rows that are there are better than none.
         configuration.allowsDamage = true

@@ -1,6 +1,7 @@
 import Dispatch
 import FoundationEssentials
 import Glibc
+import GTKObjects
 import WebImageGTK
 
 /// What the user has chosen, kept in a JSON file in the user's configuration directory.
@@ -50,8 +51,8 @@ import WebImageGTK
     private var observers: [@MainActor (_ former: Values, _ values: Values) -> Void] = []
     private var saving: MainLoopCall?
 
-    /// One thread, so that the newest values are written last.
-    private static let queue = WorkQueue(label: "gallery-settings", threadCount: 1)
+    /// Serial, so that the newest values are written last.
+    private static let queue = DispatchQueue(label: "gallery-settings")
     nonisolated static let saveDelayMilliseconds: UInt32 = 500
 
     /// - Parameter file: the file to read and write; `nil` keeps nothing.
@@ -115,13 +116,13 @@ import WebImageGTK
             save()
         }
         let end = DispatchSemaphore(value: 0)
-        Self.queue.submit { end.signal() }
+        Self.queue.async { end.signal() }
         end.wait()
     }
 
     private func save() {
         guard let file else { return }
-        Self.queue.submit { [values] in
+        Self.queue.async { [values] in
             let encoder = JSONEncoder()
             encoder.outputFormatting = [.prettyPrinted, .sortedKeys, .withoutEscapingSlashes]
             guard let data = try? encoder.encode(values) else { return }

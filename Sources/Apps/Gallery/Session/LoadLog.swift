@@ -1,4 +1,5 @@
 import FoundationEssentials
+import ProgramSupport
 import WebImageGTK
 
 /// What answered a load.
@@ -119,16 +120,16 @@ struct LoadRecord: Sendable {
 
     private func notify() { for observer in observers { observer() } }
 
-    fileprivate struct Entries {
+    fileprivate struct Entries: Sendable {
         var records = Latest<LoadRecord>(limit: LoadLog.limit)
         var samples = Latest<LoadSample>(limit: LoadLog.sampleLimit)
         var failedURLs: Set<URL> = []
     }
 
     final class Writer: Sendable {
-        fileprivate let entries = LockBox(Entries())
-        fileprivate let onChange = LockBox<(@MainActor () -> Void)?>(nil)
-        private let isNotifying = LockBox(false)
+        fileprivate let entries = LockedBox(Entries())
+        fileprivate let onChange = LockedBox<(@MainActor () -> Void)?>(nil)
+        private let isNotifying = LockedBox(false)
 
         /// Notes the end of an operation.
         func note(_ operation: WebImageOperation, _ result: Result<WebImageResponse, WebImageError>) {
@@ -169,7 +170,7 @@ struct LoadRecord: Sendable {
                 return !isNotifying
             }
             guard isFirst else { return }
-            ApplyQueue.main.enqueue { [self] in
+            MainLoop.callbackQueue.enqueue { [self] in
                 isNotifying.withLock { $0 = false }
                 MainActor.assumeIsolated { onChange.withLock { $0 }?() }
             }
@@ -178,7 +179,7 @@ struct LoadRecord: Sendable {
 }
 
 /// The last values that were added.
-private struct Latest<Value> {
+private struct Latest<Value: Sendable>: Sendable {
     let limit: Int
     private(set) var values: [Value] = []
 

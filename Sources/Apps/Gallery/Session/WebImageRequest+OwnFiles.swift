@@ -16,7 +16,7 @@ extension DecodingLimits {
     static let ownFiles = {
         var limits = DecodingLimits.default
         limits.pixelCount = PixelSize.maximumDimension * PixelSize.maximumDimension
-        limits.processorTime = processorTimeForOwnFiles
+        limits.processorTime = .seconds(60)
         return limits
     }()
 }

@@ -1,4 +1,5 @@
 import FoundationEssentials
+import GTKObjects
 import WebImageGTK
 
 /// Takes the figures for the page of statistics, as long as something happens.
@@ -91,7 +92,7 @@ import WebImageGTK
             var sizes = TierSizes(memory: cache.memory.totalCost, memoryLimit: cache.memory.costLimit)
             sizes.disk = await cache.disk?.totalSize ?? 0
             sizes.diskLimit = cache.disk?.configuration.sizeLimit
-            sizes.pixelLimit = cache.configuration.pixelByteLimit ?? sizes.diskLimit.map { min($0, 1 << 30) }
+            sizes.pixelLimit = sizes.diskLimit.map { min($0, 1 << 30) }
             sizes.pixels = await cache.pixelStatistics()?.byteCount ?? 0
             guard !Task.isCancelled, let self else { return }
             reading = nil

@@ -1,5 +1,6 @@
 import CWebImageAdwaita
 import CWebImageGTK
+import GTKObjects
 import WebImageGTK
 
 /// Charts of what the loads have cost, and what the caches have saved. They change at most twice a second, and only

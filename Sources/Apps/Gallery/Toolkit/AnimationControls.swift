@@ -1,4 +1,5 @@
 import CWebImageGTK
+import GTKObjects
 import WebImageGTK
 
 /// The controls of an animation: play, step, scrub, rate. Without an animation they are insensitive.

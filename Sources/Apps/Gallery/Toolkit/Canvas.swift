@@ -1,5 +1,6 @@
 import CWebImageGTK
 import Glibc
+import GTKObjects
 import WebImageGTK
 
 /// A widget whose layout and drawing are written in Swift. Subclasses override what they need.

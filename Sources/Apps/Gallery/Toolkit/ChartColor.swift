@@ -1,4 +1,5 @@
 import CWebImageGTK
+import GTKObjects
 import WebImageGTK
 
 /// The colors of charts, from GNOME's palette: a lighter one on dark backgrounds.

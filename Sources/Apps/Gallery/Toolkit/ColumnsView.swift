@@ -1,4 +1,5 @@
 import CWebImageGTK
+import GTKObjects
 import WebImageGTK
 
 /// Children in as many columns of the same width as fit, each row as high as its highest child.

@@ -1,5 +1,8 @@
 import CWebImageGTK
+import Dispatch
 import Glibc
+import GTKObjects
+import ProgramSupport
 import WebImageGTK
 
 /// The desktop's portal (xdg-desktop-portal): what a program asks of the desktop through D-Bus, and the user agrees to.
@@ -33,7 +36,7 @@ struct DesktopPortal: Sendable {
     private static let path = "/org/freedesktop/portal/desktop"
 
     /// Shows an image file as the desktop's background, after a preview in which the user agrees.
-    func setWallpaper(_ file: ByteString) async throws(Failure) {
+    func setWallpaper(_ file: SystemString) async throws(Failure) {
         try await call("org.freedesktop.portal.Wallpaper", "SetWallpaperFile", file) { token in
             // No parent window, the file's handle, options.
             "('', handle 0, {'handle_token': <'\(token)'>, 'show-preview': <true>, 'set-on': <'background'>})"
@@ -46,10 +49,10 @@ struct DesktopPortal: Sendable {
     ///
     /// - Parameter arguments: returns them as GVariant's text, for the token of the request.
     private func call(
-        _ interface: String, _ method: String, _ file: ByteString, _ arguments: @escaping @Sendable (String) -> String
+        _ interface: String, _ method: String, _ file: SystemString, _ arguments: @escaping @Sendable (String) -> String
     ) async throws(Failure) {
         let result: Result<Void, Failure> = await withCheckedContinuation { continuation in
-            WorkQueue.files.submit { [busAddress] in
+            DispatchQueue.files.async { [busAddress] in
                 let answer = Answer(continuation)
                 do throws(Failure) {
                     try Self.send(interface, method, file, arguments, busAddress, answer)
@@ -61,7 +64,8 @@ struct DesktopPortal: Sendable {
 
     /// Sends the message, and has `answer` get the response. Blocks the thread.
     private static func send(
-        _ interface: String, _ method: String, _ file: ByteString, _ arguments: (String) -> String, _ address: String?,
+        _ interface: String, _ method: String, _ file: SystemString, _ arguments: (String) -> String,
+        _ address: String?,
         _ answer: Answer
     ) throws(Failure) {
         let connection = try connect(address)
@@ -122,16 +126,17 @@ struct DesktopPortal: Sendable {
 
     /// The end of a request: its response, or what is wrong before.
     private final class Answer: Sendable {
-        private struct State {
+        // `@unchecked`: any thread may use a connection.
+        private struct State: @unchecked Sendable {
             var continuation: CheckedContinuation<Result<Void, Failure>, Never>?
             var connection: ObjectPointer?
             var subscriptions: [guint] = []
         }
 
-        private let state: Lock<State>
+        private let state: LockedBox<State>
 
         init(_ continuation: CheckedContinuation<Result<Void, Failure>, Never>) {
-            state = Lock(State(continuation: continuation))
+            state = LockedBox(State(continuation: continuation))
         }
 
         /// Listens for the response, and for the portal's end, before the portal knows the request. Takes over the connection's reference.

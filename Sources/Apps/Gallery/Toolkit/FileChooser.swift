@@ -1,5 +1,7 @@
 import CWebImageAdwaita
 import CWebImageGTK
+import GTKObjects
+import ProgramSupport
 import WebImageGTK
 
 @MainActor extension ObjectPointer {
@@ -26,11 +28,11 @@ import WebImageGTK
     static func location(ofFile file: OpaquePointer) -> String {
         guard let text = g_file_get_path(file) ?? g_file_get_uri(file) else { return "" }
         defer { g_free(text) }
-        return ByteString(cString: text).location
+        return SystemString(cString: text).location
     }
 }
 
-extension ByteString {
+extension SystemString {
     /// The location as a text: a path that is not UTF-8 is a `file:` URL.
     var location: String { text ?? fileURL.absoluteString }
 }

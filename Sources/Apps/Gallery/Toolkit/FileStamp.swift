@@ -1,5 +1,6 @@
 import FoundationEssentials
 import Glibc
+import ProgramSupport
 import WebImageGTK
 
 /// Tells whether a file has changed: which file it is, its size, and when it was changed last.
@@ -16,7 +17,7 @@ struct FileStamp: Sendable, Hashable {
     }
 
     /// `nil` with an error number if the file cannot be found. Follows links. Blocks the thread.
-    init?(path: ByteString) {
+    init?(path: SystemString) {
         var status = stat()
         guard path.withCString({ stat($0, &status) }) == 0 else { return nil }
         self.init(status)

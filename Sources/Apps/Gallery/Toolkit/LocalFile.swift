@@ -1,8 +1,9 @@
 import FoundationEssentials
 import Glibc
+import ProgramSupport
 import WebImageGTK
 
-/// What is read of a file without reading all of it. Each function blocks the thread.
+/// What is read of files besides images. Each function blocks the thread.
 enum LocalFile {
     /// Returns when a file was modified; `nil` if it does not exist.
     static func modified(_ file: URL) -> Date? {
@@ -17,17 +18,25 @@ enum LocalFile {
         return file.filePath.withCString { stat($0, &status) } == 0 ? status : nil
     }
 
-    /// Returns the bytes of a regular file; `nil` if it cannot be read. A long one is read where it is.
-    static func content(_ file: URL, _ cancellation: Cancellation) -> Data? {
-        let descriptor = file.filePath.withCString { open($0, O_RDONLY | O_CLOEXEC | O_NONBLOCK) }
-        guard descriptor >= 0 else { return nil }
+    /// Returns all bytes of a file.
+    ///
+    /// - Parameter allowsStreams: whether it may be a pipe, which is read to its end. By default only a regular file is read.
+    static func content(_ path: SystemString, allowsStreams: Bool = false) throws(WebImageError) -> Data {
+        let descriptor = path.withCString { open($0, O_RDONLY | O_CLOEXEC | (allowsStreams ? 0 : O_NONBLOCK)) }
+        guard descriptor >= 0 else { throw .file(path: path.description, errno: errno) }
         defer { close(descriptor) }
         var status = stat()
-        // Not a pipe, which must not be read twice.
-        guard fstat(descriptor, &status) == 0, status.st_mode & S_IFMT == S_IFREG else { return nil }
-        let byteCount = Int(status.st_size)
-        if byteCount > 8 << 20, let data = MappedFile.data(of: descriptor, byteCount: byteCount) { return data }
-        return try? Data(contentsOfFile: "/proc/self/fd/\(descriptor)", cancellation: cancellation)
+        guard allowsStreams || fstat(descriptor, &status) == 0 && status.st_mode & S_IFMT == S_IFREG else {
+            throw .file(path: path.description, errno: status.st_mode & S_IFMT == S_IFDIR ? EISDIR : EOPNOTSUPP)
+        }
+        var (data, part) = (Data(), [UInt8](repeating: 0, count: 64 << 10))
+        while true {
+            let count = read(descriptor, &part, part.count)
+            if count < 0, errno == EINTR { continue }
+            guard count >= 0 else { throw .file(path: path.description, errno: errno) }
+            if count == 0 { return data }
+            data.append(contentsOf: part[..<count])
+        }
     }
 
     /// Returns the first bytes of a file; `nil` if it has none. Does not wait for a pipe.

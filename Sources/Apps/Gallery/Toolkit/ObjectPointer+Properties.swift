@@ -1,5 +1,6 @@
 import CWebImageAdwaita
 import CWebImageGTK
+import GTKObjects
 import WebImageGTK
 
 /// A value that a GObject property can have.

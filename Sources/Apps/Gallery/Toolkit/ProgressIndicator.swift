@@ -1,4 +1,5 @@
 import CWebImageGTK
+import GTKObjects
 import WebImageGTK
 
 /// The progress of a load at the top of its place. It appears after a moment, because most loads end before.

@@ -1,5 +1,6 @@
 import CWebImageAdwaita
 import CWebImageGTK
+import GTKObjects
 import WebImageGTK
 
 // Signals with more arguments than those of the library's views. GTK emits all of them on the main thread.

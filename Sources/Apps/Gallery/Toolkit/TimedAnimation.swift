@@ -1,5 +1,6 @@
 import CWebImageAdwaita
 import CWebImageGTK
+import GTKObjects
 import WebImageGTK
 
 /// A number that goes from 0 to 1 within a time. It is at 1 at once if the user has turned animations off, or the

@@ -14,7 +14,7 @@ extension URL {
     /// The URL for users: without `user:password@`, and without the bytes that a `data:` URL contains.
     var displayText: String {
         guard !isData else { return absoluteString.prefix { $0 != "," } + ",…" }
-        return separatedFromUserInfo.url.absoluteString
+        return CredentialRedaction.removingUserInformation(fromURL: absoluteString)
     }
 
     /// The path of a file, as users write it; otherwise ``displayText``.

@@ -4,7 +4,9 @@ import WebImageGTK
 
 extension WebImageError {
     /// What happened, and what the user of the Gallery can do about it.
-    var userDescription: String { description(advice: galleryAdvice) }
+    var userDescription: String {
+        [errorDescription, galleryAdvice].compactMap(\.self).joined(separator: " ")
+    }
 
     /// Why there is no image, in a few words for a tile.
     var shortReason: String {

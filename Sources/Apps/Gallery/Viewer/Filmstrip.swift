@@ -1,5 +1,6 @@
 import CWebImageGTK
 import FoundationEssentials
+import GTKObjects
 import WebImageGTK
 
 /// A row of the images around the current one, which is in the middle. It has cells only for those in sight.

@@ -1,4 +1,5 @@
 import CWebImageGTK
+import GTKObjects
 import WebImageGTK
 
 /// The viewer over the whole screen: without its header, and without buttons and pointer while the pointer rests.

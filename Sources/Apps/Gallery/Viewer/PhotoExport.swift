@@ -1,3 +1,4 @@
+import Dispatch
 import FoundationEssentials
 import Glibc
 import WebImageGTK
@@ -70,7 +71,7 @@ struct PhotoExport: Sendable, Equatable {
     func write(_ url: URL, to file: URL, manager: WebImageManager) async throws(Failure) {
         let data: Data
         do { data = try await self.data(of: url, manager: manager) } catch { throw .image(error) }
-        try await WorkQueue.files.run { cancellation throws(Failure) in
+        try await DispatchQueue.files.run { cancellation throws(Failure) in
             guard !cancellation.isCancelled else { throw .image(.cancelled) }
             do {
                 try data.write(to: file, options: .atomic)
@@ -82,7 +83,7 @@ struct PhotoExport: Sendable, Equatable {
     }
 
     /// Encodes files one at a time, which takes seconds. The threads for decoding serve the images on screen.
-    static let queue = WorkQueue(label: "gallery-export", threadCount: 1)
+    static let queue = DispatchQueue(label: "gallery-export", qos: .utility)
 
     /// Blocks the calling thread.
     ///

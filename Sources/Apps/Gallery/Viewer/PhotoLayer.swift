@@ -1,5 +1,7 @@
 import CWebImageGTK
+import Dispatch
 import FoundationEssentials
+import GTKObjects
 import WebImageGTK
 
 /// An image in the viewer: where it is, and its pixels in the detail that its size on screen needs.
@@ -173,7 +175,9 @@ import WebImageGTK
         sizeTask = Task { [weak self, session, url] in
             var size: PixelSize?
             if let data {
-                size = await DecodingQueue.run { try? CodecRegistry.shared.info(of: data, limits: .ownFiles).size }
+                size = await DispatchQueue.files.run { _ in
+                    try? CodecRegistry.shared.info(of: data, limits: .ownFiles).size
+                }
             } else {
                 let policy: CachePolicy = url.isFileURL ? .cacheFirst : .cacheOnly
                 let request = WebImageRequest(url, options: .ignoreDecoding, priority: .low, cachePolicy: policy)
@@ -245,7 +249,7 @@ import WebImageGTK
         }
         // The large image would displace hundreds of small ones from memory.
         request.options.insert(.avoidForcedDecode)
-        fullLoad = session.manager.load(request, callbackQueue: ApplyQueue.main) { [weak self] result in
+        fullLoad = session.manager.load(request, callbackQueue: MainLoop.callbackQueue) { [weak self] result in
             MainActor.assumeIsolated { self?.fullLoadDidEnd(result) }
         }
         onStateChange()

@@ -1,4 +1,5 @@
 import CWebImageGTK
+import GTKObjects
 import WebImageGTK
 
 /// Prints an image on one page, as large as the paper allows, turned to the paper's longer side.

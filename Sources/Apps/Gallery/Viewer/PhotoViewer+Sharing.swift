@@ -1,6 +1,7 @@
 import CWebImageAdwaita
 import CWebImageGTK
 import FoundationEssentials
+import GTKObjects
 import WebImageGTK
 
 /// Images that leave the viewer: to files, the clipboard, other programs.
@@ -27,10 +28,18 @@ extension PhotoViewer {
 
     /// Saves an image, and says what has happened. The program runs until then, although its window may be closed.
     func save(_ url: URL, as export: PhotoExport, to file: URL) {
-        let hold = ApplicationHold()
-        hold.begin()
+        let application = g_application_get_default().map { ObjectPointer($0) }
+        if let application {
+            g_object_ref(application.address)
+            g_application_hold(application.as())
+        }
         savingBar.show(file.displayName) { [session] in
-            defer { hold.end() }
+            defer {
+                if let application {
+                    g_application_release(application.as())
+                    g_object_unref(application.address)
+                }
+            }
             do throws(PhotoExport.Failure) {
                 try await export.write(url, to: file, manager: session.manager)
                 session.showToast("Saved as \(file.displayName)")

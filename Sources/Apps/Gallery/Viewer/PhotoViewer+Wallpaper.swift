@@ -1,3 +1,4 @@
+import Dispatch
 import FoundationEssentials
 import Glibc
 import WebImageGTK
@@ -22,7 +23,7 @@ extension PhotoViewer {
             } catch {
                 session.showToast("The wallpaper was not set: \(error)")
             }
-            if let folder { await WorkQueue.files.run { _ in Self.remove(file, folder) } }
+            if let folder { await DispatchQueue.files.run { _ in Self.remove(file, folder) } }
         } catch {
             session.showToast("The wallpaper was not set: \(error)")
         }
@@ -33,11 +34,11 @@ extension PhotoViewer {
         of url: URL, _ export: PhotoExport, _ manager: WebImageManager
     ) async throws(PhotoExport.Failure) -> (file: URL, folder: String?) {
         if url.isFileURL, export.format == nil, export.quarterTurns == 0 { return (url, nil) }
-        let folder = await WorkQueue.files.run { _ in makeFolder() }
+        let folder = await DispatchQueue.files.run { _ in makeFolder() }
         guard let folder else { throw .file("No temporary folder can be made") }
         let file = URL(filePath: folder + "/wallpaper")
         do throws(PhotoExport.Failure) { try await export.write(url, to: file, manager: manager) } catch {
-            await WorkQueue.files.run { _ in remove(file, folder) }
+            await DispatchQueue.files.run { _ in remove(file, folder) }
             throw error
         }
         return (file, folder)

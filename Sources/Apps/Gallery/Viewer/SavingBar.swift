@@ -1,4 +1,5 @@
 import CWebImageGTK
+import GTKObjects
 import WebImageGTK
 
 /// Names the files that are being saved, over the image, with a button that cancels them. It appears after a moment,

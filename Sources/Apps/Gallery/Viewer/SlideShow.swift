@@ -1,4 +1,5 @@
 import CWebImageGTK
+import GTKObjects
 import WebImageGTK
 
 /// Shows one image after the other, each for the same time after it has loaded.

@@ -1,4 +1,5 @@
 import CWebImageGTK
+import GTKObjects
 import WebImageGTK
 
 /// A large image that is drawn in tiles, so that only the pixels in sight are copied or sent to the graphics card, and no
@@ -72,8 +73,8 @@ import WebImageGTK
         let source = PixelRect(
             x: left, y: top, width: min(x + Self.side + 1, image.width) - left,
             height: min(y + Self.side + 1, image.height) - top)
-        let texture = Image(pixels: PixelBuffer(source, of: image.pixels)).makeTexture()
-        return Tile(texture: texture, source: source)
+        guard let part = try? image.processed(by: [.crop(toPixels: source)], cancellation: nil) else { return nil }
+        return Tile(texture: part.makeTexture(), source: source)
     }
 }
 

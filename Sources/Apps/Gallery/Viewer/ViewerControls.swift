@@ -1,4 +1,5 @@
 import CWebImageGTK
+import GTKObjects
 import WebImageGTK
 
 /// The buttons over the image.

@@ -1,6 +1,7 @@
 import CWebImageAdwaita
 import CWebImageGTK
 import FoundationEssentials
+import GTKObjects
 import WebImageGTK
 
 /// The dialogs that ask for a location, and the about window.

@@ -1,6 +1,7 @@
 import CWebImageAdwaita
 import CWebImageGTK
 import FoundationEssentials
+import GTKObjects
 import WebImageGTK
 
 /// The window: the page of the photos, a viewer in front of it, the inspector beside both, and two pages for developers.

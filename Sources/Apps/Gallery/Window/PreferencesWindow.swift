@@ -1,5 +1,6 @@
 import CWebImageAdwaita
 import CWebImageGTK
+import GTKObjects
 import WebImageGTK
 
 /// The preferences: limits of the caches, connections, and the slide show.

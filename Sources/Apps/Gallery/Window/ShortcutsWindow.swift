@@ -1,5 +1,6 @@
 import CWebImageAdwaita
 import CWebImageGTK
+import GTKObjects
 import WebImageGTK
 
 /// The window that lists the actions with keys. GTK's own does not fit into narrow windows.

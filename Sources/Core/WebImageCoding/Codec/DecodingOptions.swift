@@ -157,9 +157,6 @@ public struct DecodingLimits: Codable, Sendable, Hashable {
     /// JPEG, and 5 s. The others are the same as in ``default``.
     package static let server = DecodingLimits(memoryByteCount: 256 << 20, processorTime: .seconds(5))
 
-    /// The maximum processor time for files that the user has chosen, from programs that show or convert them: 60 s.
-    package static let processorTimeForOwnFiles = Duration.seconds(60)
-
     package init(
         pixelCount: Int = 100_000_000, scanCount: Int = 100, frameCount: Int = 50_000,
         animationByteCount: Int = 1 << 30, metadataByteCount: Int = 64 << 20,

@@ -1,4 +1,5 @@
 public import CWebImageGTK
+internal import GTKObjects
 public import WebImage
 
 /// Shows that a slot is loading.

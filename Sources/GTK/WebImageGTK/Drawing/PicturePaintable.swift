@@ -1,4 +1,5 @@
 internal import CWebImageGTK
+internal import GTKObjects
 internal import WebImage
 
 /// A `GdkPaintable` implemented in Swift. A view uses the same one for all its images.

@@ -1,4 +1,5 @@
 internal import CWebImageGTK
+internal import GTKObjects
 internal import WebImage
 
 /// Draws the content of one slot: an image or animation, the transition between two images, and an indicator above

@@ -1,4 +1,5 @@
 package import CWebImageGTK
+package import GTKObjects
 public import WebImage
 
 /// Makes GDK textures of pixels. Pixels are not copied, because the texture retains the ``PixelBuffer``.

@@ -1,4 +1,5 @@
 internal import CWebImageGTK
+internal import GTKObjects
 package import WebImage
 
 /// Trims caches when memory is low or the last window is hidden; see

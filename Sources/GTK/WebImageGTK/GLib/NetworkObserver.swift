@@ -1,5 +1,6 @@
 internal import CWebImageGTK
 internal import Dispatch
+package import GTKObjects
 package import WebImage
 
 /// Follows whether the desktop's network is metered, for the low-data mode of managers.

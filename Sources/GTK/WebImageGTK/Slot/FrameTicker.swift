@@ -1,4 +1,5 @@
 internal import CWebImageGTK
+internal import GTKObjects
 
 /// Calls a function for each frame of a view's window, until the function returns `false`.
 ///

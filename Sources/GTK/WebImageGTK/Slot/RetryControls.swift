@@ -1,4 +1,5 @@
 internal import CWebImageGTK
+internal import GTKObjects
 
 /// Lets users start failed loads of a widget again: with a click or tap, and with Enter or Space while the widget has the focus, which it
 /// takes while a load has failed.

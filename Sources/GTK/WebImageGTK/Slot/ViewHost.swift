@@ -1,4 +1,5 @@
 internal import CWebImageGTK
+internal import GTKObjects
 internal import WebImage
 
 /// Connects the slots of a view with their widget: visibility, size, scale factor, theme and state. The widget owns the

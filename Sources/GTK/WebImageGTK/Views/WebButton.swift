@@ -1,5 +1,6 @@
 public import CWebImageGTK
 internal import FoundationEssentials
+internal import GTKObjects
 import WebImage
 
 /// A `GtkButton` with an image and a background for each of its states, each with its own URL and load.
@@ -130,8 +131,8 @@ import WebImage
         (imageLayer.shownState, backgroundLayer.shownState)
     }
 
-    /// The `GtkPicture` of the image.
-    package var imageWidget: UnsafeMutablePointer<GtkWidget> { imageLayer.widget }
+    /// The `GtkPicture` of the image, whose size and style can be set.
+    public var imageWidget: UnsafeMutablePointer<GtkWidget> { imageLayer.widget }
 
     /// Removes the slots, because another `WebButton` takes over the widget.
     private func retire() {

@@ -1,4 +1,5 @@
 public import CWebImageGTK
+internal import GTKObjects
 import WebImage
 
 /// The image of a URL as a `GdkPaintable`, for any widget, list, cursor or drawing.

@@ -1,4 +1,5 @@
 public import CWebImageGTK
+internal import GTKObjects
 import WebImage
 
 extension WebPicture {

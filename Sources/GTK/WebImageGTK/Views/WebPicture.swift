@@ -1,5 +1,6 @@
 public import CWebImageGTK
 internal import FoundationEssentials
+internal import GTKObjects
 public import WebImage
 
 /// Shows the image of a URL in a `GtkPicture`, and another image while it is highlighted.

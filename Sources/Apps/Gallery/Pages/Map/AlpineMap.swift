@@ -1,6 +1,7 @@
 import CWebImageAdwaita
 import CWebImageGTK
 import CWebImageShumate
+import GTKObjects
 import WebImageMap
 
 /// A map of the Alps that draws rivers and lines of latitude and longitude. It has no tiles, so it needs no server.

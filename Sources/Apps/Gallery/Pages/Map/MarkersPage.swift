@@ -1,5 +1,6 @@
 import CWebImageGTK
 import CWebImageShumate
+import GTKObjects
 import WebImageMap
 
 /// Peaks of the Alps on a map, each with an image. One image is an animation, and one marker is selected. A marker
@@ -42,7 +43,7 @@ import WebImageMap
             let marker = WebMarker(latitude: peak.latitude, longitude: peak.longitude)
             marker.size = PointSize(width: 84, height: 84)
             marker.alternativeText = peak.name
-            gtk_widget_set_tooltip_text(marker.widget, peak.name)
+            gtk_widget_set_tooltip_text(ObjectPointer(marker.marker).widget, peak.name)
             let photograph = photographs[around: number]
             let isMoving = peak.name == "Zugspitze"
             let animation = SampleFile(.animation, .webp, width: 160, of: photograph).url
@@ -54,7 +55,7 @@ import WebImageMap
             shumate_marker_layer_add_marker(map.markers, marker.marker)
             markers.append(marker)
         }
-        markers.first { $0.alternativeText == "Piz Bernina" }?.select()
+        markers.first { $0.alternativeText == "Piz Bernina" }?.isSelected = true
     }
 
     /// Returns processors that make a round image with a border.
@@ -65,7 +66,9 @@ import WebImageMap
         ]
     }
 
-    private var markersInSight: [WebMarker] { markers.filter { gtk_widget_get_mapped($0.widget) != 0 } }
+    private var markersInSight: [WebMarker] {
+        markers.filter { gtk_widget_get_mapped(ObjectPointer($0.marker).widget) != 0 }
+    }
 
     /// Whether all visible markers are settled. Markers off screen do not load.
     override var isSettled: Bool {

@@ -1,6 +1,7 @@
 import CWebImageAdwaita
 import CWebImageGTK
 import Glibc
+import GTKObjects
 import WebImageGTK
 
 /// A row of the chain: a processor with its parameters, which can be moved and removed.

@@ -1,4 +1,5 @@
 import CWebImageGTK
+import Dispatch
 import FoundationEssentials
 import WebImageGTK
 
@@ -74,14 +75,16 @@ struct PhotographSearch: Sendable {
     init(session: GallerySession, search: PhotographSearch = PhotographSearch()) {
         self.search = search
         var configuration = session.manager.configuration
-        configuration.loaders = ImageLoaderGroup(configuration.loaders.loaders + [SampleLoader(), SlowLoader()])
+        let loaders: ImageLoaderGroup = []
+        for loader in configuration.loaders.loaders + [SampleLoader(), SlowLoader()] { loaders.add(loader) }
+        configuration.loaders = loaders
         manager = WebImageManager(configuration: configuration)
     }
 
     /// Returns at least one photograph.
     func photographs() async -> [Photograph] {
         if let found { return await found.value }
-        let task = Task { [search] in await WorkQueue.files.run { _ in search.photographs() } }
+        let task = Task { [search] in await DispatchQueue.files.run { _ in search.photographs() } }
         found = task
         return await task.value
     }

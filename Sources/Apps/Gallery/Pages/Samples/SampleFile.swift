@@ -137,6 +137,6 @@ struct PhotographFlight: Sendable {
         let rect = PointRect(
             x: -spareX * (0.5 + 0.4 * sin(angle)), y: -spareY * (0.5 + 0.3 * sin(angle * 2)), width: width,
             height: height)
-        return try ImageProcessor.draw(in: rect, canvas: size).process(image, cancellation: cancellation)
+        return try image.processed(by: [.draw(in: rect, canvas: size)], cancellation: cancellation)
     }
 }

@@ -1,3 +1,4 @@
+import Dispatch
 import FoundationEssentials
 import WebImageGTK
 
@@ -5,7 +6,7 @@ import WebImageGTK
 /// a server.
 struct SampleLoader: ImageLoader {
     static let scheme = "sample"
-    private static let queue = WorkQueue(label: "gallery-encoding", threadCount: 2, niceness: 5)
+    private static let queue = DispatchQueue(label: "gallery-encoding", qos: .utility, attributes: .concurrent)
 
     func canLoad(_ url: URL) -> Bool { url.scheme == Self.scheme }
 
@@ -14,7 +15,7 @@ struct SampleLoader: ImageLoader {
     ) -> any LoaderTask {
         let url = request.url
         let cancellation = Cancellation()
-        let item = Self.queue.submit(priority: priority) {
+        Self.queue.async {
             let result = Result { () throws(WebImageError) in
                 try cancellation.check()
                 let data = try Self.data(of: url, cancellation)
@@ -23,7 +24,7 @@ struct SampleLoader: ImageLoader {
             }
             handler(.finished(result))
         }
-        return EncodingTask(item: item, cancellation: cancellation)
+        return EncodingTask(cancellation: cancellation)
     }
 
     private static func data(of url: URL, _ cancellation: Cancellation) throws(WebImageError) -> Data {
@@ -45,14 +46,9 @@ struct SampleLoader: ImageLoader {
 
 /// The encoding of one file.
 private struct EncodingTask: LoaderTask {
-    let item: WorkItem
     let cancellation: Cancellation
 
-    /// The work stays queued, ahead of other work, to report its end.
-    func cancel() {
-        cancellation.cancel()
-        item.setPriority(.veryHigh)
-    }
-
-    func setPriority(_ priority: LoadPriority) { if !cancellation.isCancelled { item.setPriority(priority) } }
+    /// The work stays queued, to report its end.
+    func cancel() { cancellation.cancel() }
+    func setPriority(_ priority: LoadPriority) {}
 }

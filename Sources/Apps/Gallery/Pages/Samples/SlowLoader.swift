@@ -1,4 +1,6 @@
+import Dispatch
 import FoundationEssentials
+import ProgramSupport
 import WebImageGTK
 
 /// Delivers a photograph as a slow server would: in pieces over a few seconds.
@@ -11,7 +13,7 @@ import WebImageGTK
 ///          └─ duration in milliseconds
 struct SlowLoader: ImageLoader {
     static let scheme = "slow"
-    private static let queue = WorkQueue(label: "gallery-slow", threadCount: 1)
+    private static let queue = DispatchQueue(label: "gallery-slow")
     private static let pieceCount = 25
 
     struct Plan: Sendable {
@@ -49,22 +51,21 @@ struct SlowLoader: ImageLoader {
         _ request: LoaderRequest, priority: LoadPriority, handler: @escaping @Sendable (LoaderEvent) -> Void
     ) -> any LoaderTask {
         let delivery = Delivery(of: request.url, handler)
-        Self.queue.submit(priority: priority) { delivery.begin() }
+        Self.queue.async { delivery.begin() }
         return delivery
     }
 
-    /// One load. Its events are sent by the queue's only thread.
+    /// One load. The queue, which is serial, sends its events.
     private final class Delivery: LoaderTask {
         private let url: URL
         private let handler: @Sendable (LoaderEvent) -> Void
-        private let state = LockBox(State())
+        private let state = LockedBox(State())
 
         private struct State {
             var data = Data()
             var plan: Plan?
             var sentCount = 0
             var isOver = false
-            var timer: ScheduledCall?
         }
 
         init(of url: URL, _ handler: @escaping @Sendable (LoaderEvent) -> Void) {
@@ -98,12 +99,8 @@ struct SlowLoader: ImageLoader {
             send(.bytes(piece))
             let isComplete = state.withLock { state -> Bool in
                 guard state.sentCount < state.data.count, let plan = state.plan else { return true }
-                let pause = Duration.milliseconds(plan.milliseconds) / pieceCount
-                let clock = SystemTimerClock.shared
-                state.timer = clock.schedule(at: clock.now + pause) { [weak self] in
-                    guard let self else { return }
-                    SlowLoader.queue.submit { self.sendPiece() }
-                }
+                let pause = DispatchTimeInterval.milliseconds(plan.milliseconds / pieceCount)
+                SlowLoader.queue.asyncAfter(deadline: .now() + pause) { [weak self] in self?.sendPiece() }
                 return false
             }
             if isComplete { end(.success(())) }
@@ -116,14 +113,12 @@ struct SlowLoader: ImageLoader {
         private func end(_ result: Result<Void, WebImageError>) {
             let isFirst = state.withLock { state in
                 defer { state.isOver = true }
-                state.timer?.cancel()
-                state.timer = nil
                 return !state.isOver
             }
             if isFirst { handler(.finished(result)) }
         }
 
-        func cancel() { SlowLoader.queue.submit { self.end(.failure(.cancelled)) } }
+        func cancel() { SlowLoader.queue.async { self.end(.failure(.cancelled)) } }
         func setPriority(_ priority: LoadPriority) {}
     }
 }

@@ -1,4 +1,5 @@
 import CWebImageGTK
+import GTKObjects
 import WebImageGTK
 
 /// Cropping in the viewer: the selection over the image, and a bar with its shape, its size, and what to do with it.

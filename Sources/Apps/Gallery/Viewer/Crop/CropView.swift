@@ -1,4 +1,5 @@
 import CWebImageGTK
+import GTKObjects
 import WebImageGTK
 
 /// Lies over the viewer's image, darkens what is cut off, and lets the user change the selection by pointer, touch and keys.

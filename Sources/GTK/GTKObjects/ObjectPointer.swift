@@ -1,35 +1,41 @@
-package import CWebImageGTK
+public import CWebImageGTK
 
 /// The address of a GObject of any class, not retained. Its Swift type in C functions depends on whether the header has
 /// the fields of the class.
-package struct ObjectPointer: Hashable {
-    package let address: UnsafeMutableRawPointer
+public struct ObjectPointer: Hashable {
+    /// The address.
+    public let address: UnsafeMutableRawPointer
 
-    package init(_ address: UnsafeMutableRawPointer) { self.address = address }
-    package init(_ pointer: OpaquePointer) { address = UnsafeMutableRawPointer(pointer) }
-    package init<Instance>(_ pointer: UnsafeMutablePointer<Instance>) { address = UnsafeMutableRawPointer(pointer) }
+    /// Takes an address.
+    public init(_ address: UnsafeMutableRawPointer) { self.address = address }
+    /// Takes the pointer of a class with hidden fields.
+    public init(_ pointer: OpaquePointer) { address = UnsafeMutableRawPointer(pointer) }
+    /// Takes the pointer of a class whose header has its fields.
+    public init<Instance>(_ pointer: UnsafeMutablePointer<Instance>) { address = UnsafeMutableRawPointer(pointer) }
 
     /// The pointer for classes with hidden fields, such as `GtkPicture` and `GdkTexture`, and for interfaces.
-    package var opaque: OpaquePointer { OpaquePointer(address) }
-    package var object: UnsafeMutablePointer<GObject> { address.assumingMemoryBound(to: GObject.self) }
-    package var widget: UnsafeMutablePointer<GtkWidget> { address.assumingMemoryBound(to: GtkWidget.self) }
+    public var opaque: OpaquePointer { OpaquePointer(address) }
+    /// The pointer for functions of GObject.
+    public var object: UnsafeMutablePointer<GObject> { address.assumingMemoryBound(to: GObject.self) }
+    /// The pointer for functions of widgets.
+    public var widget: UnsafeMutablePointer<GtkWidget> { address.assumingMemoryBound(to: GtkWidget.self) }
 
     /// Whether the object is an instance of a class or a subclass.
-    package func isInstance(of type: GType) -> Bool {
+    public func isInstance(of type: GType) -> Bool {
         g_type_check_instance_is_a(address.assumingMemoryBound(to: GTypeInstance.self), type) != 0
     }
 }
 
 /// A strong reference to a GObject. It is released on the main thread, because the renderer tracks textures without a
 /// lock.
-@MainActor final class ObjectReference {
-    let pointer: ObjectPointer
+@MainActor package final class ObjectReference {
+    package let pointer: ObjectPointer
 
     /// Takes over a reference that the caller owns, such as one from a `…_new` function.
-    init(owning pointer: ObjectPointer) { self.pointer = pointer }
+    package init(owning pointer: ObjectPointer) { self.pointer = pointer }
 
     /// Adds a reference, or takes over a floating one.
-    init(retaining pointer: ObjectPointer) {
+    package init(retaining pointer: ObjectPointer) {
         g_object_ref_sink(pointer.address)
         self.pointer = pointer
     }
@@ -38,18 +44,19 @@ package struct ObjectPointer: Hashable {
 }
 
 /// The name under which a GObject owns a Swift object.
-package struct AssociationKey<Value: AnyObject> {
+public struct AssociationKey<Value: AnyObject>: Sendable {
     private let quark: GQuark
 
-    package init(_ name: String) { quark = g_quark_from_string(name) }
+    /// Names an association, once for each kind of value.
+    public init(_ name: String) { quark = g_quark_from_string(name) }
 
     /// Returns the value that `object` owns; `nil` if there is none.
-    package func value(of object: ObjectPointer) -> Value? {
+    public func value(of object: ObjectPointer) -> Value? {
         g_object_get_qdata(object.object, quark).map { Unmanaged<Value>.fromOpaque($0).takeUnretainedValue() }
     }
 
     /// Makes `object` own `value` and release an earlier value; `nil` only releases.
-    @MainActor package func set(_ value: Value?, on object: ObjectPointer) {
+    @MainActor public func set(_ value: Value?, on object: ObjectPointer) {
         guard let value else {
             g_object_set_qdata(object.object, quark, nil)
             return
@@ -95,7 +102,7 @@ package struct AssociationKey<Value: AnyObject> {
 extension ObjectPointer {
     /// Calls `body` whenever the object emits `signal`, which has no arguments, until the object is disposed.
     @MainActor @discardableResult
-    package func onSignal(_ signal: String, _ body: @escaping @MainActor () -> Void) -> SignalConnection {
+    public func onSignal(_ signal: String, _ body: @escaping @MainActor () -> Void) -> SignalConnection {
         let trampoline: @convention(c) (gpointer, gpointer) -> Void = { _, data in
             SignalHandler<() -> Void>.with(data) { $0() }
         }
@@ -104,7 +111,7 @@ extension ObjectPointer {
 
     /// Calls `body` with the object that is the only argument of `signal`.
     @MainActor @discardableResult
-    package func onSignal(_ signal: String, _ body: @escaping @MainActor (ObjectPointer) -> Void) -> SignalConnection {
+    public func onSignal(_ signal: String, _ body: @escaping @MainActor (ObjectPointer) -> Void) -> SignalConnection {
         let trampoline: @convention(c) (gpointer, gpointer, gpointer) -> Void = { _, argument, data in
             let argument = ObjectPointer(argument)
             SignalHandler<(ObjectPointer) -> Void>.with(data) { $0(argument) }
@@ -114,7 +121,7 @@ extension ObjectPointer {
 
     /// Calls `body` with the number, flags or enumeration case that is the only argument of `signal`.
     @MainActor @discardableResult
-    package func onSignal(_ signal: String, _ body: @escaping @MainActor (UInt32) -> Void) -> SignalConnection {
+    public func onSignal(_ signal: String, _ body: @escaping @MainActor (UInt32) -> Void) -> SignalConnection {
         let trampoline: @convention(c) (gpointer, guint, gpointer) -> Void = { _, argument, data in
             SignalHandler<(UInt32) -> Void>.with(data) { $0(argument) }
         }
@@ -122,7 +129,7 @@ extension ObjectPointer {
     }
 
     /// Calls `body` whenever the object, a `GtkGestureClick`, recognizes a click or tap.
-    @MainActor func onClick(_ body: @escaping @MainActor () -> Void) {
+    @MainActor package func onClick(_ body: @escaping @MainActor () -> Void) {
         let trampoline: @convention(c) (gpointer, gint, Double, Double, gpointer) -> Void = { _, _, _, _, data in
             SignalHandler<() -> Void>.with(data) { $0() }
         }
@@ -131,18 +138,18 @@ extension ObjectPointer {
 
     /// Calls `body` whenever `property` may have changed.
     @MainActor @discardableResult
-    package func onChange(of property: String, _ body: @escaping @MainActor () -> Void) -> SignalConnection {
+    public func onChange(of property: String, _ body: @escaping @MainActor () -> Void) -> SignalConnection {
         onSignal("notify::\(property)") { (_: ObjectPointer) in body() }
     }
 
     /// Disconnects a signal before the object is disposed.
-    @MainActor package func disconnect(_ connection: SignalConnection) {
+    @MainActor public func disconnect(_ connection: SignalConnection) {
         g_signal_handler_disconnect(address, connection.number)
     }
 
     /// Connects a signal to a C function that gets `handler` as its last argument. The connection owns `handler`.
     @discardableResult
-    package func connect(_ signal: String, _ handler: AnyObject, _ callback: @escaping GCallback) -> SignalConnection {
+    public func connect(_ signal: String, _ handler: AnyObject, _ callback: @escaping GCallback) -> SignalConnection {
         SignalConnection(
             number: g_signal_connect_data(
                 address, signal, callback, Unmanaged.passRetained(handler).toOpaque(),
@@ -152,16 +159,16 @@ extension ObjectPointer {
 }
 
 /// A connection from a signal to a closure.
-package struct SignalConnection: Sendable {
+public struct SignalConnection: Sendable {
     fileprivate let number: UInt
 }
 
 extension ObjectPointer {
     /// Sets the label of a widget for assistive technologies; `nil` removes it.
-    @MainActor package func setAccessibleLabel(_ label: String?) { setAccessible(GTK_ACCESSIBLE_PROPERTY_LABEL, label) }
+    @MainActor public func setAccessibleLabel(_ label: String?) { setAccessible(GTK_ACCESSIBLE_PROPERTY_LABEL, label) }
 
     /// Sets a text for assistive technologies; `nil` removes it.
-    @MainActor func setAccessible(_ property: GtkAccessibleProperty, _ text: String?) {
+    @MainActor package func setAccessible(_ property: GtkAccessibleProperty, _ text: String?) {
         guard let text else { return gtk_accessible_reset_property(opaque, property) }
         var property = property
         var value = GValue()
@@ -172,7 +179,7 @@ extension ObjectPointer {
     }
 
     /// Sets for assistive technologies whether a widget is selected.
-    @MainActor package func setAccessibleSelected(_ isSelected: Bool) {
+    @MainActor public func setAccessibleSelected(_ isSelected: Bool) {
         var state = GTK_ACCESSIBLE_STATE_SELECTED
         var value = GValue()
         gtk_accessible_state_init_value(state, &value)

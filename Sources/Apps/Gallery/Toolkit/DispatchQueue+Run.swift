@@ -1,8 +1,9 @@
+import Dispatch
 import WebImageGTK
 
-extension WorkQueue {
-    /// For work with files, which blocks. A mount that does not answer blocks one of its threads.
-    static let files = WorkQueue(label: "gallery-files", threadCount: 4)
+extension DispatchQueue {
+    /// For work with files, which blocks. Others run while a mount does not answer.
+    static let files = DispatchQueue(label: "gallery-files", qos: .utility, attributes: .concurrent)
 
     /// Returns what `body` returns or throws on a thread of the queue. It is called even if the task is cancelled before.
     ///
@@ -13,7 +14,7 @@ extension WorkQueue {
         let cancellation = Cancellation()
         let result: Result<Value, Failure> = await withTaskCancellationHandler {
             await withCheckedContinuation { continuation in
-                submit { continuation.resume(returning: Result { () throws(Failure) in try body(cancellation) }) }
+                self.async { continuation.resume(returning: Result { () throws(Failure) in try body(cancellation) }) }
             }
         } onCancel: {
             cancellation.cancel()

@@ -2,7 +2,7 @@
 ///
 /// - Parameter arguments: what the body needs of the callback's arguments. Pointers cannot be sent to an actor, although the callback
 ///   is already on its thread.
-package func onMainThread<Arguments, Result: Sendable>(
+public func onMainThread<Arguments, Result: Sendable>(
     _ arguments: Arguments, _ body: @MainActor (Arguments) -> Result
 ) -> Result {
     nonisolated(unsafe) let arguments = arguments
@@ -10,13 +10,15 @@ package func onMainThread<Arguments, Result: Sendable>(
 }
 
 /// A closure that C code can hold.
-package final class SignalHandler<Body> {
-    package let body: Body
+public final class SignalHandler<Body> {
+    /// The closure.
+    public let body: Body
 
-    package init(_ body: Body) { self.body = body }
+    /// Wraps a closure.
+    public init(_ body: Body) { self.body = body }
 
     /// Calls `call` with the closure that `data` points to, in a callback of GTK's main thread.
-    package static func with<Result: Sendable>(
+    public static func with<Result: Sendable>(
         _ data: UnsafeMutableRawPointer, _ call: @MainActor (Body) -> Result
     ) -> Result {
         onMainThread(data) { call(Unmanaged<SignalHandler>.fromOpaque($0).takeUnretainedValue().body) }
