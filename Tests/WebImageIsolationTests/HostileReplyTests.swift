@@ -129,7 +129,8 @@ import WebImageCore
     private static func animation(_ size: PixelSize = size, loopCount: Int = 0) -> DecoderReply {
         .animation(
             AnimationDescription(
-                frameSize: size, frames: [AnimationFrame(duration: .seconds(1), isKeyframe: true)], loopCount: loopCount,
+                frameSize: size, frames: [AnimationFrame(duration: .seconds(1), isKeyframe: true)],
+                loopCount: loopCount,
                 isComplete: true))
     }
 

@@ -18,7 +18,8 @@ extension GalleryArguments {
         option("view", "NUMBER", "Open this image in the viewer; 1 is the first"),
         option("size", "WxH", "The window's size in points; 1280x900 by default"),
         option("scheme", "NAME", "light or dark; by default the desktop's choice"),
-        option("screenshot", "FILE", "Save the window as a PNG when all images have loaded, and exit", completion: .file),
+        option(
+            "screenshot", "FILE", "Save the window as a PNG when all images have loaded, and exit", completion: .file),
         option("report", "FILE", "Save the figures and the positions of the images as JSON", completion: .file),
         CommandSyntax.Option(name: "help", letter: "h", help: "Print this help and exit"),
         option("man", nil, "Print the manual page, in the format of man"),
