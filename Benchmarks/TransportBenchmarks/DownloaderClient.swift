@@ -10,7 +10,7 @@ extension TransportClient {
         configuration.maximumConnectionsPerHost = connectionCount
         configuration.maximumConnections = connectionCount
         configuration.proxy = .none
-        if let authority { configuration.authorities = .file(authority) }
+        if let authority { configuration.certificateAuthorities = .file(authority) }
         let downloader = ImageDownloader(configuration: configuration)
         run { url, completion in
             let body = LockBox(Data())
