@@ -167,8 +167,8 @@ var targets: [Target] = [
             "WebImageLoading", "WebImageProcessing",
         ]),
     // The help and the manual pages of programs.
-    library("CommandReference", ["WebImageCore"]),
-    // What the tool and the Gallery share.
+    library("CommandReference", ["WebImageCore", "ProgramSupport"]),
+    // What the programs share.
     .target(name: "ProgramSupport", dependencies: ["WebImage"], packageAccess: false, swiftSettings: settings),
     .executableTarget(
         name: "WebImageCLI",

@@ -1,4 +1,5 @@
 import CommandReference
+import ProgramSupport
 import Testing
 
 /// The arguments of all programs.
@@ -15,9 +16,9 @@ import Testing
 
     private func text(_ arguments: CommandArguments) -> String {
         let options = arguments.options.map { option in
-            option.name + (option.value.map { "=" + String(decoding: $0, as: UTF8.self) } ?? "")
+            option.name + (option.value.map { "=\($0)" } ?? "")
         }
-        return (options + ["|"] + arguments.operands.map { String(decoding: $0, as: UTF8.self) }).joined(separator: " ")
+        return (options + ["|"] + arguments.operands.map(\.description)).joined(separator: " ")
     }
 
     @Test(arguments: [
@@ -52,11 +53,11 @@ import Testing
     }
 
     @Test func onlyPathsNeedNotBeUTF8() throws {
-        let bytes: [UInt8] = Array("ä".utf8) + [0xFF]
-        let arguments = try CommandArguments([Array("--output=".utf8) + bytes, bytes], for: Self.syntax)
+        let bytes = SystemString(Array("ä".utf8) + [0xFF])
+        let arguments = try CommandArguments([SystemString("--output=") + bytes, bytes], for: Self.syntax)
         #expect(arguments.values(of: "output") == [bytes] && arguments.operands == [bytes])
         let error = #expect(throws: CommandArguments.Failure.self) {
-            _ = try CommandArguments([Array("--size=".utf8) + bytes], for: Self.syntax)
+            _ = try CommandArguments([SystemString("--size=") + bytes], for: Self.syntax)
         }
         #expect(error?.reason == "--size takes text in UTF-8, not 'ä\\xFF'")
     }

@@ -51,7 +51,7 @@ struct GalleryArguments {
         } catch {
             throw Refusal(reason: error.reason)
         }
-        locations = given.operands.map { String(decoding: $0, as: UTF8.self) }
+        locations = given.operands.map(\.description)
         try apply(given)
     }
 

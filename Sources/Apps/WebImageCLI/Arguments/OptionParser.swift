@@ -109,18 +109,18 @@ final class OptionParser {
         let help = flag("help", letter: "h", help: "Print this help and exit")
         let given: CommandArguments
         do throws(CommandArguments.Failure) {
-            given = try CommandArguments(arguments.map(\.bytes), for: syntax)
+            given = try CommandArguments(arguments, for: syntax)
         } catch {
             throw self.error(error.reason)
         }
         for (option, target) in zip(syntax.options, targets) {
             switch target {
             case .flag(let flag): flag.isSet = given.isGiven(option.name)
-            case .option(let result): result.paths = given.values(of: option.name).map { SystemString($0) }
+            case .option(let result): result.paths = given.values(of: option.name)
             }
         }
         if help.isSet { throw .help(syntax) }
-        return given.operands.map { SystemString($0) }
+        return given.operands
     }
 
     /// The names of the given options, in the order of their declaration.

@@ -21,9 +21,9 @@ enum CommandLineOptions {
         if given.isGiven("version") { return .version }
         if given.isGiven("man") { return .manual }
         if let operand = given.operands.first {
-            throw StartFailure(description: "unexpected argument '\(String(decoding: operand, as: UTF8.self))'")
+            throw StartFailure(description: "unexpected argument '\(operand)'")
         }
-        return .run(given.options.map { ($0.name, $0.value.map { String(decoding: $0, as: UTF8.self) } ?? "true") })
+        return .run(given.options.map { ($0.name, $0.value?.description ?? "true") })
     }
 
     /// For help and the manual page.
