@@ -81,13 +81,20 @@ final class ProgressivePageTests: GTKTestCase {
         }
     }
 
-    func testAnInterlacedFileIsWholeAtOnceAndAPlainOneFromAbove() throws {
+    /// Calls `body` with the page, which shows three fifths of each file.
+    private func withPreviews(_ body: @MainActor (ProgressivePage) throws -> Void) throws {
         try MainActor.assumeIsolated {
             let fixture = try PageFixture()
             let page = fixture.show(ProgressivePage(samples: fixture.samples, width: 160))
             defer { fixture.close() }
             page.shownPart = 0.6
             pump("previews") { page.isSettled }
+            try body(page)
+        }
+    }
+
+    func testAnInterlacedFileIsWholeAtOnceAndAPlainOneFromAbove() throws {
+        try withPreviews { page in
             /// Whether the last row is there.
             @MainActor func reachesTheBottom(_ name: String) throws -> Bool {
                 let image = try XCTUnwrap(page.images.first { $0.name == name }?.image, name)
@@ -100,12 +107,7 @@ final class ProgressivePageTests: GTKTestCase {
     }
 
     func testOnlyCoarsePreviewsAreBlurredOnThePage() throws {
-        try MainActor.assumeIsolated {
-            let fixture = try PageFixture()
-            let page = fixture.show(ProgressivePage(samples: fixture.samples, width: 160))
-            defer { fixture.close() }
-            page.shownPart = 0.6
-            pump("previews") { page.isSettled }
+        try withPreviews { page in
             let sharp = page.images
             page.blursPreviews = true
             pump("blurred previews") { page.isSettled }
