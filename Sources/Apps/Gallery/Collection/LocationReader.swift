@@ -90,7 +90,7 @@ struct LocationReader: Sendable {
         do throws(WebImageError) {
             urls =
                 isPage
-                ? images(in: try LocalFile.content(file), of: URL(file: file))
+                ? images(in: try LocalFile.content(file, cancellation: cancellation), of: URL(file: file))
                 : try LocationList(path: file).urls
         } catch { throw .load(error) }
         guard !urls.isEmpty else { throw .noImages(path) }

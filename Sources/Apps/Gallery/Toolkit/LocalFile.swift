@@ -21,7 +21,9 @@ enum LocalFile {
     /// Returns all bytes of a file.
     ///
     /// - Parameter allowsStreams: whether it may be a pipe, which is read to its end. By default only a regular file is read.
-    static func content(_ path: SystemString, allowsStreams: Bool = false) throws(WebImageError) -> Data {
+    static func content(
+        _ path: SystemString, allowsStreams: Bool = false, cancellation: Cancellation? = nil
+    ) throws(WebImageError) -> Data {
         let descriptor = path.withCString { open($0, O_RDONLY | O_CLOEXEC | (allowsStreams ? 0 : O_NONBLOCK)) }
         guard descriptor >= 0 else { throw .file(path: path.description, errno: errno) }
         defer { close(descriptor) }
@@ -31,6 +33,7 @@ enum LocalFile {
         }
         var (data, part) = (Data(), [UInt8](repeating: 0, count: 64 << 10))
         while true {
+            try cancellation?.check()
             let count = read(descriptor, &part, part.count)
             if count < 0, errno == EINTR { continue }
             guard count >= 0 else { throw .file(path: path.description, errno: errno) }
