@@ -198,8 +198,7 @@ public final class CodecRegistry: Sendable {
         }
     }
 
-    /// Returns the embedded color profile; `nil` without one that can be read, and for formats whose decoder has no
-    /// ``ProfileDecoder``.
+    /// Returns the embedded color profile; `nil` without one that can be read, and for formats whose decoder reads none.
     ///
     /// - Throws: the errors of ``info(of:limits:cancellation:)``.
     public func colorProfile(

@@ -41,7 +41,7 @@ import WebImageGTK
             guard place.x < geometry.viewport.x, place.y < geometry.viewport.y, place.x + place.width > 0,
                 place.y + place.height > 0
             else { continue }
-            guard let tile = tiles.removeValue(forKey: index) ?? makeTile(x, y) else { continue }
+            let tile = tiles.removeValue(forKey: index) ?? makeTile(x, y)
             visible[index] = tile
             var clip = graphene_rect_t(place)
             gtk_snapshot_push_clip(snapshot, &clip)
@@ -68,13 +68,13 @@ import WebImageGTK
     }
 
     /// Returns a tile with a pixel more on each side, which the filter needs at its edges.
-    private func makeTile(_ x: Int, _ y: Int) -> Tile? {
+    private func makeTile(_ x: Int, _ y: Int) -> Tile {
         let (left, top) = (max(0, x - 1), max(0, y - 1))
         let source = PixelRect(
             x: left, y: top, width: min(x + Self.side + 1, image.width) - left,
             height: min(y + Self.side + 1, image.height) - top)
-        guard let part = try? image.processed(by: [.crop(toPixels: source)], cancellation: nil) else { return nil }
-        return Tile(texture: part.makeTexture(), source: source)
+        // The pixels are shared: a tile is made while a frame is drawn.
+        return Tile(texture: Image(pixels: PixelBuffer(source, of: image.pixels)).makeTexture(), source: source)
     }
 }
 

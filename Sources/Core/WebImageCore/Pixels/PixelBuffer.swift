@@ -49,10 +49,15 @@ public final class PixelBuffer: Sendable {
             storage: PixelStorage(address, byteCount: bytesPerRow * size.height, source: source))
     }
 
-    /// Creates a buffer that shares a part of `whole`'s memory.
+    /// Creates a buffer that shares a part of `whole`'s memory, and retains all of it. Nothing is copied, unlike by the processor
+    /// `.crop(toPixels:)`:
+    ///
+    /// ```swift
+    /// let corner = PixelBuffer(PixelRect(x: 0, y: 0, width: 64, height: 64), of: image.pixels)
+    /// ```
     ///
     /// - Precondition: `rect` is inside `whole`.
-    package init(_ rect: PixelRect, of whole: PixelBuffer) {
+    public init(_ rect: PixelRect, of whole: PixelBuffer) {
         precondition(rect.clamped(to: whole.size) == rect, "\(rect.text) is outside \(whole.size)")
         width = rect.width
         height = rect.height
