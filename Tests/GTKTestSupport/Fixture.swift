@@ -203,7 +203,7 @@ final class ManualLoad: LoaderTask {
     var priority: LoadPriority { state.withLock { $0.priority } }
 
     func begin(expectedByteCount: Int64? = nil, statusCode: Int? = nil, headers: [String: String] = [:]) {
-        let fields = headers.map { HTTPField(name: $0, value: $1) }
+        let fields = headers.map { HTTPHeader(name: $0, value: $1) }
         handler(
             .response(
                 LoaderResponse(

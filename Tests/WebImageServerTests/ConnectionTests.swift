@@ -12,7 +12,7 @@ import WebImageTestSupport
 @Suite(.timeLimit(.minutes(1)))
 struct ConnectionTests {
     private static func answer(_ text: String, status: Int = 200) -> ServiceAnswer {
-        ServiceAnswer(status: status, headers: [HTTPField(name: "X-Test", value: "1")], body: Data(text.utf8))
+        ServiceAnswer(status: status, headers: [HTTPHeader(name: "X-Test", value: "1")], body: Data(text.utf8))
     }
 
     private static let get = "GET /a?b=c HTTP/1.1\r\nHost: a\r\nX-One: 1\r\n\r\n"
@@ -61,7 +61,7 @@ struct ConnectionTests {
         let fixture = try ServerFixture { _ in
         } answer: { exchange in
             var answer = Self.answer("", status: exchange.request.method == "HEAD" ? 200 : 304)
-            answer.headers.append(HTTPField(name: "Content-Length", value: "5000"))
+            answer.headers.append(HTTPHeader(name: "Content-Length", value: "5000"))
             return answer
         }
         for method in ["HEAD", "GET"] {

@@ -15,7 +15,7 @@ struct PagesTests {
         let pages = ServerPages(
             service: try ImageService(configuration), metrics: ServerMetrics(), bearer: BearerCheck(secret: secret)
         ) { false }
-        let headers = fields.map { HTTPField(name: "authorization", value: $0) }
+        let headers = fields.map { HTTPHeader(name: "authorization", value: $0) }
         return pages.answer(to: ServiceRequest(target: target, headers: headers))?.status
     }
 

@@ -152,7 +152,7 @@ struct AnswerTests {
     @Test func hintsMakeFewResults() throws {
         func preferences(_ name: String, _ value: String) -> ClientPreferences {
             ClientPreferences(
-                request: ServiceRequest(target: "/", headers: [HTTPField(name: name, value: value)]))
+                request: ServiceRequest(target: "/", headers: [HTTPHeader(name: name, value: value)]))
         }
         for (text, density) in [
             ("1", 1), ("2", 2), ("1.5", 1.5), ("2.625", 2.75), ("1.1", 1), ("1.13", 1.25), ("0.1", 0.5), ("10", 4),

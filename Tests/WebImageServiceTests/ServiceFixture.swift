@@ -45,7 +45,7 @@ struct ServiceFixture {
         return await service.answer(
             to: ServiceRequest(
                 method: method, target: "/_" + path.replacing("{}", with: address),
-                headers: headers.map { HTTPField(name: $0.key, value: $0.value) }))
+                headers: headers.map { HTTPHeader(name: $0.key, value: $0.value) }))
     }
 
     /// Serves an image with a picture of `size`.

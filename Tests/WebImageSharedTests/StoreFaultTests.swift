@@ -252,7 +252,7 @@ private final class HeldLoader: ImageLoader {
 
     func answer(_ body: Data) throws {
         let load = try #require(load.withLock { $0 })
-        let headers = [HTTPField(name: "Cache-Control", value: "max-age=600")]
+        let headers = [HTTPHeader(name: "Cache-Control", value: "max-age=600")]
         load.handler(.response(LoaderResponse(url: load.url, statusCode: 200, headers: headers)))
         load.handler(.bytes(body))
         load.handler(.finished(.success(())))

@@ -205,7 +205,7 @@ import WebImageTestSupport
 @Suite(.timeLimit(.minutes(3))) struct SharedPolicyTests {
     private func obstacle(_ headers: [String: String], status: Int = 200) -> HTTPCachePolicy.SharedObstacle? {
         HTTPCachePolicy.sharedObstacle(
-            toStoring: status, headers: headers.map { HTTPField(name: $0.key, value: $0.value) }, requestHeaders: [])
+            toStoring: status, headers: headers.map { HTTPHeader(name: $0.key, value: $0.value) }, requestHeaders: [])
     }
 
     private static let personal: [(String, @Sendable (inout LoaderRequest) -> Void)] = [
@@ -230,14 +230,14 @@ import WebImageTestSupport
     func noCredentialIsSharedEvenIfItIsCalledHarmless(name: String) throws {
         var request = LoaderRequest(url: try #require(URL(string: "https://a.example/b")))
         request.harmlessHeaders.insert(name)
-        let fields = [HTTPField(name: name, value: "x")]
+        let fields = [HTTPHeader(name: name, value: "x")]
         #expect(HTTPCachePolicy.sharedObstacle(to: request, headersSent: fields) == .personalRequest)
     }
 
     @Test(arguments: ["X-Api-Key", "X-Tenant", "Origin", "Host"])
     func noRequestWithAnUnknownHeaderIsShared(name: String) throws {
         var request = LoaderRequest(url: try #require(URL(string: "https://a.example/b")))
-        let fields = [HTTPField(name: "Accept", value: "*/*"), HTTPField(name: name, value: "x")]
+        let fields = [HTTPHeader(name: "Accept", value: "*/*"), HTTPHeader(name: name, value: "x")]
         #expect(HTTPCachePolicy.sharedObstacle(to: request, headersSent: fields) == .headerField(name: name))
         request.harmlessHeaders.insert(name)
         #expect(HTTPCachePolicy.sharedObstacle(to: request, headersSent: fields) == nil)
@@ -251,10 +251,10 @@ import WebImageTestSupport
         var data = plain
         data.acceptsAnyAnswer = true
         #expect(HTTPCachePolicy.sharedObstacle(to: data, headersSent: []) == .request)
-        let range = [HTTPField(name: "Range", value: "bytes=1-")]
+        let range = [HTTPHeader(name: "Range", value: "bytes=1-")]
         #expect(HTTPCachePolicy.sharedObstacle(to: plain, headersSent: range) == .request)
         let conditions = ["If-None-Match", "User-Agent", "Accept-Language", "X-Request-ID"].map {
-            HTTPField(name: $0, value: "1")
+            HTTPHeader(name: $0, value: "1")
         }
         #expect(HTTPCachePolicy.sharedObstacle(to: plain, headersSent: conditions) == nil)
     }
@@ -275,7 +275,7 @@ import WebImageTestSupport
     @Test func theSharedLifetimeCounts() {
         func freshness(_ control: String) -> (isFresh: Bool, mustRevalidate: Bool) {
             let response = StoredResponse(
-                statusCode: 200, headers: [HTTPField(name: "Cache-Control", value: control)], requestHeaders: [],
+                statusCode: 200, headers: [HTTPHeader(name: "Cache-Control", value: control)], requestHeaders: [],
                 requestTime: Date().addingTimeInterval(-100), responseTime: Date().addingTimeInterval(-100)
             ).forSharedCache
             return (Freshness(of: response, now: Date()).isFresh, response.cacheControl.has(.mustRevalidate))

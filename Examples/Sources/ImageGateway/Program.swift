@@ -22,9 +22,9 @@ enum Program {
         configuration.disk = DiskCache()
         let service = try ImageService(configuration)
 
-        let fields = environment.compactMap { name, value -> HTTPField? in
+        let fields = environment.compactMap { name, value -> HTTPHeader? in
             guard name.hasPrefix("HTTP_") else { return nil }
-            return HTTPField(name: String(name.dropFirst(5)).replacing("_", with: "-"), value: value)
+            return HTTPHeader(name: String(name.dropFirst(5)).replacing("_", with: "-"), value: value)
         }
         let answer = await service.answer(
             to: ServiceRequest(

@@ -83,7 +83,7 @@ private struct GroupLoader: ImageLoader, HeaderReporting {
 
     func canLoad(_ url: URL) -> Bool { group.canLoad(url) }
     func isCacheable(_ url: URL) -> Bool { group.loader(for: url)?.isCacheable(url) ?? false }
-    func requestHeaders(for request: LoaderRequest) -> [HTTPField] {
+    func requestHeaders(for request: LoaderRequest) -> [HTTPHeader] {
         group.loader(for: request.url)?.headersSent(for: request) ?? []
     }
 

@@ -6,7 +6,7 @@ public struct ServiceAnswer: Sendable {
     /// The HTTP status.
     public var status: Int
     /// The header fields, with the length of the body.
-    public var headers: [HTTPField]
+    public var headers: [HTTPHeader]
     /// The body; empty for HEAD.
     public var body: Body
     /// Of a 304, the length of the result, for servers that write a length in any case; 0 for other answers.
@@ -15,11 +15,11 @@ public struct ServiceAnswer: Sendable {
     public var reason: String?
 
     /// Creates an answer.
-    public init(status: Int, headers: [HTTPField], body: Data = Data()) {
+    public init(status: Int, headers: [HTTPHeader], body: Data = Data()) {
         (self.status, self.headers, self.body) = (status, headers, Body(body))
     }
 
-    init(status: Int, headers: [HTTPField], body: Body) {
+    init(status: Int, headers: [HTTPHeader], body: Body) {
         (self.status, self.headers, self.body) = (status, headers, body)
     }
 
@@ -27,6 +27,6 @@ public struct ServiceAnswer: Sendable {
     func header(_ name: String) -> String? { headers.last { $0.isNamed(name) }?.value }
 }
 
-extension [HTTPField] {
-    mutating func add(_ name: String, _ value: String) { append(HTTPField(name: name, value: value)) }
+extension [HTTPHeader] {
+    mutating func add(_ name: String, _ value: String) { append(HTTPHeader(name: name, value: value)) }
 }

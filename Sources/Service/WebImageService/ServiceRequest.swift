@@ -10,13 +10,13 @@ public struct ServiceRequest: Sendable {
     /// The path, and the query if there is one, as the client sent them: nothing is decoded.
     public var target: String
     /// The header fields.
-    public var headers: [HTTPField]
+    public var headers: [HTTPHeader]
     /// When the answer is of no use any more; `nil`, the default, leaves it to ``ImageService/Limits/time``.
     public var deadline: ContinuousClock.Instant?
 
     /// Creates a request.
     public init(
-        method: String = "GET", target: String, headers: [HTTPField] = [], deadline: ContinuousClock.Instant? = nil
+        method: String = "GET", target: String, headers: [HTTPHeader] = [], deadline: ContinuousClock.Instant? = nil
     ) {
         (self.method, self.target, self.headers, self.deadline) = (method, target, headers, deadline)
     }

@@ -76,7 +76,7 @@ extension SharedImageCache {
 
     /// Reads only the object's beginning. The status for an empty one is 416.
     private func name(ofObjectAt key: String) async throws(WebImageError) -> String? {
-        let range = HTTPField(name: "Range", value: "bytes=0-\(SharedObject.textByteLimit - 1)")
+        let range = HTTPHeader(name: "Range", value: "bytes=0-\(SharedObject.textByteLimit - 1)")
         let response = try await send(
             .get, key, headers: [range], byteLimit: configuration.objectByteLimit + (1 << 20), allowing: [404, 416])
         return SharedObject.name(inBeginning: response.body)
@@ -89,7 +89,7 @@ extension SharedImageCache {
 
     private func send(
         _ method: LoaderRequest.Method, _ key: String?, query: [(name: String, value: String)] = [],
-        headers: [HTTPField] = [], byteLimit: Int = 1 << 20, allowing statuses: Set<Int> = []
+        headers: [HTTPHeader] = [], byteLimit: Int = 1 << 20, allowing statuses: Set<Int> = []
     ) async throws(WebImageError) -> S3Client.Response {
         let url = configuration.location.endpoint
         do throws(S3Client.Failure) {

@@ -50,7 +50,7 @@ import WebImageTestSupport
         let downloader = ImageDownloader(configuration: .init(), transport: transport)
         let load = downloader.record(try #require(URL(string: "http://h/a")))
         let receiver = try #require(transport.state.withLock { $0.receivers.first })
-        let field = HTTPField(name: "Location", value: location)
+        let field = HTTPHeader(name: "Location", value: location)
         #expect(receiver.transferDidReceive(TransferHead(statusCode: 302, fields: [field])) == .proceed)
 
         // The transport has ended the hop already, so that this cancel finds nothing there.
@@ -73,7 +73,7 @@ import WebImageTestSupport
         _ = downloader.record(try #require(URL(string: "http://b/2")))
         _ = downloader.record(try #require(URL(string: "http://a/3")))
         let receivers = transport.state.withLock { $0.receivers }
-        let field = HTTPField(name: "Location", value: "http://b/1")
+        let field = HTTPHeader(name: "Location", value: "http://b/1")
         _ = receivers[0].transferDidReceive(TransferHead(statusCode: 302, fields: [field]))
         receivers[0].transferDidEnd(.complete)
         #expect(
@@ -168,7 +168,7 @@ import WebImageTestSupport
         try limited.load("second")
         for location in ["/same", "http://other/origin"] {
             let receiver = try #require(limited.transport.state.withLock { $0.receivers.first })
-            let field = HTTPField(name: "Location", value: location)
+            let field = HTTPHeader(name: "Location", value: location)
             _ = receiver.transferDidReceive(TransferHead(statusCode: 302, fields: [field]))
             receiver.transferDidEnd(.complete)
         }
@@ -243,7 +243,7 @@ import WebImageTestSupport
         for location in ["/again", "http://host/end"] {
             let receiver = try #require(transport.state.withLock { $0.receivers.first })
             _ = receiver.transferDidReceive(
-                TransferHead(statusCode: 302, fields: [HTTPField(name: "Location", value: location)]))
+                TransferHead(statusCode: 302, fields: [HTTPHeader(name: "Location", value: location)]))
             receiver.transferDidEnd(.complete)
         }
         transport.runPerformed()

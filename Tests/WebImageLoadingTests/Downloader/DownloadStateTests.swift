@@ -13,8 +13,8 @@ import WebImageCore
             url: try #require(URL(string: "http://h/a")), headers: ["Accept-Encoding": "gzip"])
         request.method = method
         let state = try DownloadState(request, environment: DownloadEnvironment(.init()))
-        var fields = [HTTPField(name: "Content-Length", value: "\(length)")]
-        if let coding { fields.append(HTTPField(name: "Content-Encoding", value: coding)) }
+        var fields = [HTTPHeader(name: "Content-Length", value: "\(length)")]
+        if let coding { fields.append(HTTPHeader(name: "Content-Encoding", value: coding)) }
         #expect(state.receive(TransferHead(statusCode: 200, fields: fields)).disposition == .proceed)
         return state
     }
@@ -48,16 +48,16 @@ import WebImageCore
 
     @Test func refusesATransferCodingWithAnyStatus() throws {
         let state = try Self.state(for: LoaderRequest(url: try #require(URL(string: "http://h/a"))))
-        let field = HTTPField(name: "Transfer-Encoding", value: "GZIP,chunked")
+        let field = HTTPHeader(name: "Transfer-Encoding", value: "GZIP,chunked")
         for status in [200, 302, 401, 404] {
-            let head = TransferHead(statusCode: status, fields: [field, HTTPField(name: "Location", value: "/")])
+            let head = TransferHead(statusCode: status, fields: [field, HTTPHeader(name: "Location", value: "/")])
             let isRefused = state.refusesTransferCoding(of: head)
             #expect(isRefused)
             let expected = WebImageError.invalidResponse(reason: .contentCoding("gzip"), url: state.hop.url)
             let error = Self.error(state.conclude(.stopped))
             #expect(error == expected)
         }
-        let chunked = HTTPField(name: "Transfer-Encoding", value: "identity, Chunked")
+        let chunked = HTTPHeader(name: "Transfer-Encoding", value: "identity, Chunked")
         let isRefused = state.refusesTransferCoding(of: TransferHead(statusCode: 200, fields: [chunked]))
         #expect(!isRefused)
     }
@@ -92,7 +92,7 @@ import WebImageCore
             environment.credentials.insert(credential, for: origin, realm: "r", scheme: .basic, path: "/")
         }
         let state = try Self.state(for: request, environment)
-        let field = HTTPField(name: "Proxy-Authenticate", value: "Basic realm=\"r\"")
+        let field = HTTPHeader(name: "Proxy-Authenticate", value: "Basic realm=\"r\"")
         let head = TransferHead(statusCode: 407, fields: [field])
         let isAnswered = state.answersRefusal(head)
         #expect(isAnswered == isProxys)
@@ -126,7 +126,7 @@ import WebImageCore
         #expect(state.hop.access.usesCookies == !isInsecure)
 
         // What it learns, it keeps to itself.
-        let challenge = HTTPField(name: "WWW-Authenticate", value: "Basic realm=\"r\"")
+        let challenge = HTTPHeader(name: "WWW-Authenticate", value: "Basic realm=\"r\"")
         _ = state.answersRefusal(TransferHead(statusCode: 401, fields: [challenge]))
         #expect(environment.credentials.count == (isInsecure ? 1 : 0))
         request.credential = Credential(username: "other", password: "p")
@@ -153,7 +153,7 @@ import WebImageCore
         var request = LoaderRequest(url: try #require(URL(string: "http://h/a")), headers: headers)
         request.acceptsAnyAnswer = !isConditional
         let state = try Self.state(for: request)
-        let field = HTTPField(name: "Content-Length", value: "5000")
+        let field = HTTPHeader(name: "Content-Length", value: "5000")
         #expect(state.receive(TransferHead(statusCode: status, fields: [field])).response?.statusCode == status)
         #expect(Self.error(state.conclude(.complete, wireByteCount: 0)) == nil)
     }

@@ -233,8 +233,8 @@ import WebImageTestSupport
         let recording = ImageDownloader.forTests().record(request).recording
         try await recording.body()
         let exchange = try #require(recording.metrics?.exchanges.first)
-        #expect(exchange.requestHeaders.contains(HTTPField(name: "X-App", value: "photos")))
-        #expect(exchange.requestHeaders.contains(HTTPField(name: "Authorization", value: "…")))
+        #expect(exchange.requestHeaders.contains(HTTPHeader(name: "X-App", value: "photos")))
+        #expect(exchange.requestHeaders.contains(HTTPHeader(name: "Authorization", value: "…")))
         #expect(exchange.responseHeaders == recording.response?.headers)
         #expect(exchange.security == nil)
     }

@@ -138,7 +138,7 @@ import WebImageTestSupport
                 var response = response
                 response.statusCode = response.statusCode == 404 ? 200 : 500
                 response.expectedByteCount = 1
-                response.headers.append(HTTPField(name: "X-Modified", value: "1"))
+                response.headers.append(HTTPHeader(name: "X-Modified", value: "1"))
                 return response
             }
         }

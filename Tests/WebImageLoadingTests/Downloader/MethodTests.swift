@@ -126,7 +126,7 @@ import WebImageTestSupport
         request.method = method
         if !method.forbidsBody { request.body = Data([1]) }
         let state = try DownloadState(request, environment: DownloadEnvironment(.init()))
-        let head = TransferHead(statusCode: status, fields: [HTTPField(name: "Location", value: location)])
+        let head = TransferHead(statusCode: status, fields: [HTTPHeader(name: "Location", value: location)])
         _ = state.receive(head)
         guard case .redirected(let hop) = state.conclude(.complete) else {
             Issue.record("not followed")

@@ -29,7 +29,7 @@ import WebImageTestSupport
         let redirects = try #require(recording.response?.redirects)
         #expect(redirects.map(\.url) == [first, second])
         #expect(redirects.map(\.statusCode) == [307, 301])
-        #expect(redirects.last?.headers.contains(HTTPField(name: "Location", value: last.absoluteString)) == true)
+        #expect(redirects.last?.headers.contains(HTTPHeader(name: "Location", value: last.absoluteString)) == true)
         #expect(recording.metrics?.redirectCount == 2)
     }
 
@@ -71,7 +71,7 @@ import WebImageTestSupport
     func resolvesLocationsAgainstTheRequest(location: String, expected: String) throws {
         let url = try #require(URL(string: "http://h:81/a/b?c"))
         let state = try DownloadState(LoaderRequest(url: url), environment: DownloadEnvironment(.init()))
-        let head = TransferHead(statusCode: 302, fields: [HTTPField(name: "LOCATION", value: location)])
+        let head = TransferHead(statusCode: 302, fields: [HTTPHeader(name: "LOCATION", value: location)])
         let (response, disposition) = state.receive(head)
         #expect(response == nil && disposition == .proceed)
         guard case .redirected(let hop) = state.conclude(.complete) else {
@@ -84,7 +84,7 @@ import WebImageTestSupport
     @Test func aRedirectWithALongPageIsFollowedWithoutReadingItAll() throws {
         let url = try #require(URL(string: "http://h/"))
         let state = try DownloadState(LoaderRequest(url: url), environment: DownloadEnvironment(.init()))
-        _ = state.receive(TransferHead(statusCode: 302, fields: [HTTPField(name: "Location", value: "/b")]))
+        _ = state.receive(TransferHead(statusCode: 302, fields: [HTTPHeader(name: "Location", value: "/b")]))
         let piece = Data(count: DownloadState.discardedByteLimit)
         #expect(state.receive(piece) == (false, .proceed))
         #expect(state.receive(Data([1])) == (false, .stop))

@@ -48,7 +48,7 @@ import WebImageTestSupport
     @Test func reportsTheHeadersItWouldSendEvenIfAHookRefuses() throws {
         let downloader = ImageDownloader.forTests { $0.requestModifier = { _ in nil } }
         let request = LoaderRequest(url: try #require(URL(string: "http://h/")), headers: ["B": "b"])
-        #expect(downloader.requestHeaders(for: request).contains(HTTPField(name: "B", value: "b")))
+        #expect(downloader.requestHeaders(for: request).contains(HTTPHeader(name: "B", value: "b")))
     }
 
     @Test(arguments: [
@@ -69,7 +69,7 @@ import WebImageTestSupport
         let names = ["X-TOKEN", "X-TOKEn", "X-ToKEN", "X-Token", "X-tOKEN", "X-token", "x-TOKEN", "x-Token", "x-token"]
         let headers = Dictionary(uniqueKeysWithValues: names.map { ($0, "value of " + $0) })
         let url = try #require(URL(string: "http://h/"))
-        #expect(try RequestHeaders(headers, of: url).fields == [HTTPField(name: "X-TOKEN", value: "value of X-TOKEN")])
+        #expect(try RequestHeaders(headers, of: url).fields == [HTTPHeader(name: "X-TOKEN", value: "value of X-TOKEN")])
         #expect(LoaderRequest(url: url, headers: headers).identity.headers == ["x-token": "value of X-TOKEN"])
 
         var configuration = ImageDownloader.Configuration()

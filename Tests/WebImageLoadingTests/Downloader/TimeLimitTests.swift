@@ -46,7 +46,7 @@ import WebImageTestSupport
     @Test func aRedirectIsNotFollowedAfterTheTotalLimit() throws {
         let url = try #require(URL(string: "http://host/a"))
         let state = try DownloadState(LoaderRequest(url: url), environment: DownloadEnvironment(Self.limited))
-        let head = TransferHead(statusCode: 302, fields: [HTTPField(name: "Location", value: "/b")])
+        let head = TransferHead(statusCode: 302, fields: [HTTPHeader(name: "Location", value: "/b")])
         _ = state.receive(head)
         guard case .redirected = state.conclude(.timedOut(.idle)) else {
             Issue.record("The redirect was lost")

@@ -230,10 +230,10 @@ import WebImageLoading
 let epoch = Date(timeIntervalSince1970: 784_111_777)
 
 /// Fields as they stand in a head, one a line: `Name: value`.
-func fields(_ text: String) -> [HTTPField] {
+func fields(_ text: String) -> [HTTPHeader] {
     text.split(separator: "\n").map { line in
         let parts = line.split(separator: ":", maxSplits: 1, omittingEmptySubsequences: false)
-        return HTTPField(name: String(parts[0]), value: String(parts[1]).trimmingHTTPSpace)
+        return HTTPHeader(name: String(parts[0]), value: String(parts[1]).trimmingHTTPSpace)
     }
 }
 

@@ -147,7 +147,7 @@ import Testing
     typealias Seconds = CacheControl.DeltaSeconds
 
     private func control(_ values: String...) -> CacheControl {
-        CacheControl(values.map { HTTPField(name: "Cache-Control", value: $0) })
+        CacheControl(values.map { HTTPHeader(name: "Cache-Control", value: $0) })
     }
 
     @Test(arguments: [
@@ -285,10 +285,10 @@ import Testing
 @Suite(.timeLimit(.minutes(3))) struct LanguagePreferenceTests {
     private func isServed(_ language: String, storedFor stored: String) -> Bool {
         let response = StoredResponse(
-            statusCode: 200, headers: [HTTPField(name: "Vary", value: "Accept-Language")],
-            requestHeaders: [HTTPField(name: "Accept-Language", value: stored)], requestTime: Date(),
+            statusCode: 200, headers: [HTTPHeader(name: "Vary", value: "Accept-Language")],
+            requestHeaders: [HTTPHeader(name: "Accept-Language", value: stored)], requestTime: Date(),
             responseTime: Date())
-        return response.matches([HTTPField(name: "accept-language", value: language)])
+        return response.matches([HTTPHeader(name: "accept-language", value: language)])
     }
 
     @Test(arguments: [

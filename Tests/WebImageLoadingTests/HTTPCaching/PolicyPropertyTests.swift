@@ -23,7 +23,7 @@ import WebImageTestSupport
         items.filter { _ in Int.random(in: 0..<5, using: &random) == 0 }
     }
 
-    private mutating func randomResponse() -> (StoredResponse, [HTTPField]) {
+    private mutating func randomResponse() -> (StoredResponse, [HTTPHeader]) {
         var headers = ["Cache-Control: " + some(Self.responseDirectives).joined(separator: ", ")]
         headers += some([
             "Expires: \(date(40))", "Expires: 0", "Age: 7", "Last-Modified: \(date(-500))", "ETag: \"a\"",
@@ -38,14 +38,16 @@ import WebImageTestSupport
         return (response, requestHeaders)
     }
 
-    private mutating func randomRequestHeaders() -> [HTTPField] {
+    private mutating func randomRequestHeaders() -> [HTTPHeader] {
         fields(some(["Accept: a", "Accept: b", "Accept-Language: de", "X-B: 1", "X-B: 2"]).joined(separator: "\n"))
     }
 
     private mutating func randomRequest() -> HTTPCachePolicy.Request {
         let control = some(Self.requestDirectives)
         var headers = randomRequestHeaders()
-        if !control.isEmpty { headers.append(HTTPField(name: "Cache-Control", value: control.joined(separator: ", "))) }
+        if !control.isEmpty {
+            headers.append(HTTPHeader(name: "Cache-Control", value: control.joined(separator: ", ")))
+        }
         return HTTPCachePolicy.Request(headers: headers)
     }
 
@@ -122,7 +124,7 @@ import WebImageTestSupport
         for _ in 0..<Self.roundCount / 2 {
             let (response, _) = randomResponse()
             var request = randomRequest()
-            request.headers.append(HTTPField(name: "Cache-Control", value: "only-if-cached"))
+            request.headers.append(HTTPHeader(name: "Cache-Control", value: "only-if-cached"))
             switch HTTPCachePolicy.decide(request, stored: [response], now: epoch + 30) {
             case .serve, .fail: break
             case let decision: Issue.record("\(decision)")
@@ -143,8 +145,8 @@ import WebImageTestSupport
             "Cache-Control", "Expires", "Date", "Age", "Vary", "ETag", "Last-Modified", "Connection", "Pragma",
         ]
         for _ in 0..<Self.roundCount / 2 {
-            let headers = names.map { HTTPField(name: $0, value: text(&random)) }
-            let request = HTTPCachePolicy.Request(headers: names.map { HTTPField(name: $0, value: text(&random)) })
+            let headers = names.map { HTTPHeader(name: $0, value: text(&random)) }
+            let request = HTTPCachePolicy.Request(headers: names.map { HTTPHeader(name: $0, value: text(&random)) })
             let response = StoredResponse(
                 statusCode: 200, headers: headers, requestHeaders: request.headers, requestTime: epoch,
                 responseTime: epoch)

@@ -20,7 +20,7 @@ import WebImageTestSupport
 
     private static func head(key: PartialBodyKey = key) throws -> PartialHead {
         let response = LoaderResponse(
-            url: try ResumeFixture.url(), statusCode: 200, headers: [HTTPField(name: "ETag", value: "\"a\"")])
+            url: try ResumeFixture.url(), statusCode: 200, headers: [HTTPHeader(name: "ETag", value: "\"a\"")])
         return try #require(PartialHead(response, key: key.digest))
     }
 
@@ -76,7 +76,7 @@ import WebImageTestSupport
         try write([FaultServer.pattern(1000), FaultServer.pattern(500)])
         let old = try Data(contentsOf: URL(filePath: path))
         let response = LoaderResponse(
-            url: try ResumeFixture.url(), statusCode: 200, headers: [HTTPField(name: "ETag", value: "\"b\"")])
+            url: try ResumeFixture.url(), statusCode: 200, headers: [HTTPHeader(name: "ETag", value: "\"b\"")])
         let head = try #require(PartialHead(response, key: Self.key.digest))
         let file = try #require(store.makeFile(Self.key, head))
         #expect(file.append(FaultServer.pattern(1000)))

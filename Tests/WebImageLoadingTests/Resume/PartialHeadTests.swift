@@ -10,7 +10,7 @@ import Testing
     ) throws -> LoaderResponse {
         LoaderResponse(
             url: try #require(URL(string: "http://host/\(path)")), statusCode: statusCode,
-            headers: fields.map { HTTPField(name: $0.0, value: $0.1) }, expectedByteCount: byteCount)
+            headers: fields.map { HTTPHeader(name: $0.0, value: $0.1) }, expectedByteCount: byteCount)
     }
 
     private static func isKept(_ statusCode: Int?, _ fields: [(String, String)]) throws -> Bool {

@@ -80,7 +80,7 @@ final class ScriptedTransfer: PausableTask {
     func respond(
         _ statusCode: Int? = 200, _ headers: [String: String] = [:], byteCount: Int64? = nil, at url: URL? = nil
     ) {
-        let fields = headers.sorted { $0.key < $1.key }.map { HTTPField(name: $0.key, value: $0.value) }
+        let fields = headers.sorted { $0.key < $1.key }.map { HTTPHeader(name: $0.key, value: $0.value) }
         send(
             .response(
                 LoaderResponse(

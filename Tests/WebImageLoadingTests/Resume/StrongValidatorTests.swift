@@ -9,15 +9,15 @@ import Testing
     private static let soonAfter = "Sun, 06 Nov 1994 08:50:36 GMT"
 
     private static func tag(_ value: String) -> StrongValidator? {
-        StrongValidator([HTTPField(name: "ETag", value: value)])
+        StrongValidator([HTTPHeader(name: "ETag", value: value)])
     }
 
     private static func date(_ value: String) -> StrongValidator? {
-        StrongValidator([HTTPField(name: "Last-Modified", value: value), HTTPField(name: "Date", value: minuteLater)])
+        StrongValidator([HTTPHeader(name: "Last-Modified", value: value), HTTPHeader(name: "Date", value: minuteLater)])
     }
 
     private func validator(_ fields: [(String, String)]) -> StrongValidator? {
-        StrongValidator(fields.map { HTTPField(name: $0.0, value: $0.1) })
+        StrongValidator(fields.map { HTTPHeader(name: $0.0, value: $0.1) })
     }
 
     @Test func aStrongTagIsAStrongValidator() {
@@ -44,7 +44,7 @@ import Testing
 
     @Test func aResponseMatchesOnlyWithTheSameValidator() throws {
         func agrees(_ validator: StrongValidator, _ name: String, _ value: String) -> Bool {
-            validator.agrees(with: [HTTPField(name: name, value: value)])
+            validator.agrees(with: [HTTPHeader(name: name, value: value)])
         }
         let (tag, date) = (try #require(Self.tag("\"a\"")), try #require(Self.date(Self.old)))
         #expect(agrees(tag, "ETag", "\"a\""))

@@ -117,7 +117,7 @@ import WebImageCore
 
     private func delay(_ fields: (String, String)...) throws -> Duration? {
         let url = try #require(URL(string: "http://h/"))
-        let headers = fields.map { HTTPField(name: $0.0, value: $0.1) }
+        let headers = fields.map { HTTPHeader(name: $0.0, value: $0.1) }
         return RetryAfter.delay(of: LoaderResponse(url: url, statusCode: 503, headers: headers), now: now)
     }
 

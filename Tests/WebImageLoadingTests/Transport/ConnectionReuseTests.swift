@@ -253,8 +253,8 @@ import WebImageTestSupport
         #expect(parser.head.statusCode == 200)
         #expect(
             parser.head.fields == [
-                HTTPField(name: "Content-Type", value: "image/png"), HTTPField(name: "X-Empty", value: ""),
-                HTTPField(name: "X-Colon", value: "a:b"),
+                HTTPHeader(name: "Content-Type", value: "image/png"), HTTPHeader(name: "X-Empty", value: ""),
+                HTTPHeader(name: "X-Colon", value: "a:b"),
             ])
     }
 
@@ -310,7 +310,7 @@ import WebImageTestSupport
             ([("Content-Length", "12"), ("Transfer-Encoding", "chunked")], nil),
         ] as [([(String, String)], Int64?)])
     func knowsTheLengthOfTheBody(fields: [(String, String)], expected: Int64?) {
-        let head = TransferHead(statusCode: 200, fields: fields.map { HTTPField(name: $0, value: $1) })
+        let head = TransferHead(statusCode: 200, fields: fields.map { HTTPHeader(name: $0, value: $1) })
         #expect(head.contentLength == expected)
     }
 }

@@ -19,9 +19,9 @@ final class ScriptedLoader: ImageLoader, HeaderReporting {
     /// How often the fields that it would send were needed.
     var headerRequestCount: Int { headerCount.withLock { $0 } }
 
-    func requestHeaders(for request: LoaderRequest) -> [HTTPField] {
+    func requestHeaders(for request: LoaderRequest) -> [HTTPHeader] {
         headerCount.withLock { $0 += 1 }
-        return request.headers.sorted { $0.key < $1.key }.map { HTTPField(name: $0.key, value: $0.value) }
+        return request.headers.sorted { $0.key < $1.key }.map { HTTPHeader(name: $0.key, value: $0.value) }
     }
 
     func canLoad(_ url: URL) -> Bool { url.scheme == "scripted" }
@@ -126,10 +126,10 @@ final class ScriptedLoad: PausableTask {
         return response
     }
 
-    private static func fields(_ text: String) -> [HTTPField] {
+    private static func fields(_ text: String) -> [HTTPHeader] {
         text.split(separator: "\n").map { line in
             let parts = line.split(separator: ":", maxSplits: 1)
-            return HTTPField(name: String(parts[0]), value: String(parts[1]).trimmingHTTPSpace)
+            return HTTPHeader(name: String(parts[0]), value: String(parts[1]).trimmingHTTPSpace)
         }
     }
 
@@ -138,12 +138,12 @@ final class ScriptedLoad: PausableTask {
             .response(
                 LoaderResponse(
                     url: request.url, statusCode: statusCode,
-                    headers: [HTTPField(name: "Content-Type", value: contentType)],
+                    headers: [HTTPHeader(name: "Content-Type", value: contentType)],
                     expectedByteCount: expectedByteCount)))
     }
 
     /// Refuses to answer, for the status.
-    func refuse(_ statusCode: Int, headers: [HTTPField]) {
+    func refuse(_ statusCode: Int, headers: [HTTPHeader]) {
         handler(.refused(LoaderResponse(url: request.url, statusCode: statusCode, headers: headers)))
         end(.failure(.httpStatus(code: statusCode, url: request.url)))
     }

@@ -26,9 +26,9 @@ import WebImageTestSupport
                 let mayStore = Int.random(in: 0..<4, using: &random) > 0
                 let varies = Bool.random(using: &random)
                 var headers = [
-                    HTTPField(name: "Cache-Control", value: mayStore ? "max-age=\(Int(lifetime))" : "no-store")
+                    HTTPHeader(name: "Cache-Control", value: mayStore ? "max-age=\(Int(lifetime))" : "no-store")
                 ]
-                if varies { headers.append(HTTPField(name: "Vary", value: "accept-language")) }
+                if varies { headers.append(HTTPHeader(name: "Vary", value: "accept-language")) }
                 let number = sent.withLock { sent in
                     sent.append(
                         Sent(
@@ -82,7 +82,7 @@ import WebImageTestSupport
 
 /// A loader that answers each request at once.
 private final class AnsweringLoader: ImageLoader {
-    typealias Answer = (status: Int, headers: [HTTPField], body: Data)
+    typealias Answer = (status: Int, headers: [HTTPHeader], body: Data)
     private let answer: @Sendable (LoaderRequest) -> Answer
     private let queue = WorkQueue(label: "answering", threadCount: 1)
 

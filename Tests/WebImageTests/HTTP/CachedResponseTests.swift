@@ -27,7 +27,7 @@ import WebImageTestSupport
         let response = try #require(
             try await response("Cache-Control: max-age=60\nETag: W/\"1\"\nVary: Accept, User-Agent"))
         #expect(response.statusCode == 200)
-        #expect(response.headers.contains(HTTPField(name: "ETag", value: "W/\"1\"")))
+        #expect(response.headers.contains(HTTPHeader(name: "ETag", value: "W/\"1\"")))
         #expect(response.entityTag == "W/\"1\"" && response.lastModified == nil && response.finalURL == nil)
         #expect(response.varyingFieldNames == ["accept", "user-agent"])
         #expect(response.isReusable && !response.isInvalidated)

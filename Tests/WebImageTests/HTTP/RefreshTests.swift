@@ -178,7 +178,7 @@ import WebImageTestSupport
         let png = try SolidPicture(1).png()
         let metadata = ResponseMetadata(
             response: StoredResponse(
-                statusCode: 200, headers: [HTTPField(name: "ETag", value: "\"1\"")], requestHeaders: [],
+                statusCode: 200, headers: [HTTPHeader(name: "ETag", value: "\"1\"")], requestHeaders: [],
                 requestTime: fixture.time.now, responseTime: fixture.time.now)
         ).encoded
         fixture.cache.disk?.store(

@@ -49,21 +49,21 @@ import WebImageTestSupport
 
     @Test func theFieldsOfARequestAreNeededOnlyWhereAnEarlierResponseVaries() {
         let (table, date) = (ProvenanceTable(), Date())
-        func record(_ headers: [HTTPField]) -> ResponseRecord {
+        func record(_ headers: [HTTPHeader]) -> ResponseRecord {
             ResponseRecord(
                 StoredResponse(
-                    statusCode: 200, headers: headers, requestHeaders: [HTTPField(name: "Accept", value: "a")],
+                    statusCode: 200, headers: headers, requestHeaders: [HTTPHeader(name: "Accept", value: "a")],
                     requestTime: date, responseTime: date))
         }
         var callCount = 0
         func adopt(_ record: ResponseRecord) {
             table.adopt(record, source: "source") {
                 callCount += 1
-                return [HTTPField(name: "Accept", value: "b")]
+                return [HTTPHeader(name: "Accept", value: "b")]
             }
         }
         let (plain, varying, other, latest) = (
-            record([]), record([HTTPField(name: "Vary", value: "Accept")]), record([]), ResponseRecord(nil)
+            record([]), record([HTTPHeader(name: "Vary", value: "Accept")]), record([]), ResponseRecord(nil)
         )
         adopt(plain)
         adopt(varying)

@@ -47,7 +47,7 @@ import WebImageTestSupport
         fixture.start { $0.alternatives = [other] }
         try await fixture.nextLoad().end(.failure(fixture.reset()))
         fixture.clock.advance(by: .milliseconds(500))
-        try await fixture.nextLoad().refuse(503, headers: [HTTPField(name: "Retry-After", value: "2")])
+        try await fixture.nextLoad().refuse(503, headers: [HTTPHeader(name: "Retry-After", value: "2")])
         fixture.clock.advance(by: .seconds(3))
         try await fixture.nextLoad().refuse(404)
         try await fixture.nextLoad().answer(picture.png())
@@ -118,7 +118,7 @@ import WebImageTestSupport
     func aServerIsLeftAloneAsLongAsItAsks(text: String, delay: Duration) async throws {
         let fixture = try AttemptFixture()
         let operation = fixture.start()
-        try await fixture.nextLoad().refuse(429, headers: [HTTPField(name: "Retry-After", value: text)])
+        try await fixture.nextLoad().refuse(429, headers: [HTTPHeader(name: "Retry-After", value: text)])
         #expect(operation.attempts.last?.wait == .retryAfter(delay))
         fixture.clock.advance(by: delay - .nanoseconds(1))
         #expect(fixture.loadCount == 1)
@@ -130,7 +130,7 @@ import WebImageTestSupport
     @Test func aLongRetryAfterEndsTheAttempts() async throws {
         let fixture = try AttemptFixture()
         fixture.start()
-        try await fixture.nextLoad().refuse(503, headers: [HTTPField(name: "Retry-After", value: "3600")])
+        try await fixture.nextLoad().refuse(503, headers: [HTTPHeader(name: "Retry-After", value: "3600")])
         #expect(await fixture.error() == .httpStatus(code: 503, url: fixture.url))
         #expect(fixture.loadCount == 1)
     }

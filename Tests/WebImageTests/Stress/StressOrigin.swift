@@ -148,7 +148,7 @@ final class StressOrigin: StressSource, ImageLoader {
         }
     }
 
-    private func headers(_ number: Int, tag: String) -> [HTTPField] {
+    private func headers(_ number: Int, tag: String) -> [HTTPHeader] {
         let rule =
             switch number % 16 {
             case _ where isForbidden(number): "no-store"
@@ -157,7 +157,7 @@ final class StressOrigin: StressSource, ImageLoader {
             case 8..<12: "no-cache"
             default: "max-age=3600"
             }
-        return [HTTPField(name: "ETag", value: tag), HTTPField(name: "Cache-Control", value: rule)]
+        return [HTTPHeader(name: "ETag", value: tag), HTTPHeader(name: "Cache-Control", value: rule)]
     }
 
     private func body(_ number: Int, edition: Int) -> Data {

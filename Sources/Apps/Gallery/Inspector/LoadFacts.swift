@@ -143,7 +143,7 @@ extension LoadFacts {
         return FactGroup(title: "Encryption", facts: facts)
     }
 
-    static func headers(_ title: String, _ fields: [HTTPField]) -> FactGroup {
+    static func headers(_ title: String, _ fields: [HTTPHeader]) -> FactGroup {
         FactGroup(
             title: title, description: Amount.counted(fields.count, "field", "fields"),
             facts: fields.map { Fact($0.name, $0.value.isEmpty ? "(empty)" : $0.value) }, isFolded: true)

@@ -36,7 +36,7 @@ final class HTTPExchange: @unchecked Sendable {
         (self.handle, self.connection, self.sending) = (handle, connection, sending)
         let fields = (0..<cwi_request_field_count(handle)).map { index in
             let field = cwi_request_field(handle, index)
-            return HTTPField(name: String(cString: field.name), value: String(cString: field.value))
+            return HTTPHeader(name: String(cString: field.name), value: String(cString: field.value))
         }
         request = ServiceRequest(
             method: String(cString: cwi_request_method(handle)), target: String(cString: cwi_request_target(handle)),

@@ -21,7 +21,7 @@ struct AccessLog: Sendable {
         _ = write(STDOUT_FILENO, bytes, bytes.count)
     }
 
-    private static func field(_ name: String, _ fields: [HTTPField]) -> String {
+    private static func field(_ name: String, _ fields: [HTTPHeader]) -> String {
         quoted(fields.last { $0.isNamed(name) }?.value ?? "-")
     }
 

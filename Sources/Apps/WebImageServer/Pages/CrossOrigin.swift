@@ -9,15 +9,15 @@ struct CrossOrigin: Sendable {
     /// Returns the answer to a request that asks for it before another one; `nil` for other requests, and if no origin is allowed.
     func answer(to request: ServiceRequest) -> ServiceAnswer? {
         guard request.method == "OPTIONS", !origin.isEmpty else { return nil }
-        return ServiceAnswer(status: 204, headers: [HTTPField(name: "Allow", value: Self.methods)])
+        return ServiceAnswer(status: 204, headers: [HTTPHeader(name: "Allow", value: Self.methods)])
     }
 
     /// Returns an answer with the fields for browsers.
     func added(to answer: ServiceAnswer) -> ServiceAnswer {
         guard !origin.isEmpty else { return answer }
         var answer = answer
-        answer.headers.append(HTTPField(name: "Access-Control-Allow-Origin", value: origin))
-        answer.headers.append(HTTPField(name: "Access-Control-Allow-Methods", value: Self.methods))
+        answer.headers.append(HTTPHeader(name: "Access-Control-Allow-Origin", value: origin))
+        answer.headers.append(HTTPHeader(name: "Access-Control-Allow-Methods", value: Self.methods))
         return answer
     }
 

@@ -49,7 +49,7 @@ extension ServiceAnswer {
             ("Cache-Control", "no-store"),
         ]
         return ServiceAnswer(
-            status: status, headers: (fields + more).map { HTTPField(name: $0.0, value: $0.1) },
+            status: status, headers: (fields + more).map { HTTPHeader(name: $0.0, value: $0.1) },
             body: request.method == "HEAD" ? Data() : body)
     }
 

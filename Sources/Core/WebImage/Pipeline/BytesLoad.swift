@@ -150,7 +150,7 @@ final class BytesLoad: Sendable {
         job.run { priority in receiver.load(request, with: pipeline.loader(for: context), priority: priority) }
     }
 
-    private func request(with conditions: [HTTPField]) -> LoaderRequest {
+    private func request(with conditions: [HTTPHeader]) -> LoaderRequest {
         var request = pipeline.loaderRequest(for: context)
         request.history = history
         request.bypassesSharedCache = sources.contains(.serverOnly)

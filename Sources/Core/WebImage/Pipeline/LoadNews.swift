@@ -196,5 +196,5 @@ struct Arrival: Sendable {
     let sent: SentRequest?
 
     /// The request's fields. Most responses do not vary, and need none.
-    var requestHeaders: [HTTPField] { sent?.value.headers ?? [] }
+    var requestHeaders: [HTTPHeader] { sent?.value.headers ?? [] }
 }

@@ -205,7 +205,7 @@ extension Pipeline {
             let headers =
                 comparesHeaders
                 ? context.loader.headersSent(for: loaderRequest(for: context))
-                : context.request.headers.map { HTTPField(name: $0.key, value: $0.value) }
+                : context.request.headers.map { HTTPHeader(name: $0.key, value: $0.value) }
             let method = context.call?.method ?? .get
             return HTTPCachePolicy.Request(method: method.name, headers: headers)
         }
@@ -266,7 +266,7 @@ extension Pipeline {
     /// Notes a new response. Images made from those that it replaces are superseded.
     ///
     /// - Parameter requestHeaders: the fields of its request; called if an earlier response varies.
-    func adopt(_ new: ResponseRecord, source: String, requestHeaders: () -> [HTTPField]) {
+    func adopt(_ new: ResponseRecord, source: String, requestHeaders: () -> [HTTPHeader]) {
         originals.provenances.adopt(new, source: source, requestHeaders: requestHeaders)
         if !hasOneCache { cache.provenances.adopt(new, source: source, requestHeaders: requestHeaders) }
     }

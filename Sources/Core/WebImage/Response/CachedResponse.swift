@@ -30,7 +30,7 @@ public struct CachedResponse: Sendable, Equatable {
     /// Its status, such as 200.
     public var statusCode: Int { stored.statusCode }
     /// Its fields, without those of the connection.
-    public var headers: [HTTPField] { stored.headers }
+    public var headers: [HTTPHeader] { stored.headers }
     /// The URL after redirects; `nil` without redirects.
     public var finalURL: String? { stored.finalURL }
     /// The validator `ETag`, as the server has sent it; `nil` without one.

@@ -189,7 +189,7 @@ package struct WebDataResponse: Sendable {
     package var statusCode: Int?
     /// The header fields. A response from the cache has its age in an `Age` field, and lacks fields that must not be
     /// reused without revalidation.
-    package var headers: [HTTPField]
+    package var headers: [HTTPHeader]
     /// The final URL, after redirects.
     package var url: URL
     /// Where the response came from.

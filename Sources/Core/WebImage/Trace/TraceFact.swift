@@ -104,7 +104,7 @@ struct AnswerNote: Sendable {
     let byteCount: Result<Int, WebImageError>
     let metrics: LoaderMetrics?
     /// The validators that were sent.
-    let conditions: [HTTPField]
+    let conditions: [HTTPHeader]
 
     /// What came in a transfer that was resumed, in bytes; `nil` for all others. Its response has the status of the whole.
     private var received: Int64? {

@@ -54,7 +54,7 @@ public final class DataURLLoader: ImageLoader {
         handler(
             .response(
                 LoaderResponse(
-                    url: url, headers: [HTTPField(name: "Content-Type", value: content.mediaType.description)],
+                    url: url, headers: [HTTPHeader(name: "Content-Type", value: content.mediaType.description)],
                     expectedByteCount: Int64(content.body.count))))
         guard request.method == .get else { return }
         guard !content.body.isEmpty || request.acceptsAnyAnswer else {

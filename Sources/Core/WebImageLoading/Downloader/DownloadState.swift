@@ -404,7 +404,7 @@ extension DownloadState {
         hop.access.proxyHeaders = headers.fields.filter { $0.isNamed(RequestHeaders.proxyName) }
         if case .bearerToken(let token) = hop.access.proxyCredential?.kind, hop.access.proxyHeaders.isEmpty {
             // libcurl supports tokens for servers only.
-            hop.access.proxyHeaders = [HTTPField(name: "Proxy-Authorization", value: "Bearer " + token)]
+            hop.access.proxyHeaders = [HTTPHeader(name: "Proxy-Authorization", value: "Bearer " + token)]
         }
         if !hop.access.proxyHeaders.isEmpty { hop.access.proxyCredential = nil }
         return hop

@@ -293,7 +293,7 @@ extension ImageDownloader.Configuration {
     }
 
     /// The downloader's headers that the request's server may get, sorted by name.
-    func addedFields(to request: LoaderRequest) -> [HTTPField] {
+    func addedFields(to request: LoaderRequest) -> [HTTPHeader] {
         guard request.isForAnotherOrigin else { return fields }
         return fields.filter { RequestHeaders.namesForAnyOrigin.contains($0.name.lowercased()) }
     }

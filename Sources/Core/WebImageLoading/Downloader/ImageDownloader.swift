@@ -53,7 +53,7 @@ public final class ImageDownloader: ImageLoader, HeaderReporting {
     /// Returns the request's and the downloader's header fields, after the ``Configuration/requestModifier``. Cookies
     /// and credentials are missing: the transport adds them. For a request that it refuses, returns the fields before
     /// it.
-    public func requestHeaders(for request: LoaderRequest) -> [HTTPField] {
+    public func requestHeaders(for request: LoaderRequest) -> [HTTPHeader] {
         let prepared = try? configuration.prepared(request)
         return (prepared?.headers ?? configuration.completeHeaders(of: request)).sortedFields
     }

@@ -8,7 +8,7 @@ package struct CacheControl: Sendable {
     /// Arguments by name in lower case; `nil` for a directive without one.
     private let directives: [String: String?]
 
-    package init(_ fields: [HTTPField]) {
+    package init(_ fields: [HTTPHeader]) {
         var directives: [String: String?] = [:]
         for element in fields.elements(ofFieldNamed: "Cache-Control") {
             let parts = element.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)

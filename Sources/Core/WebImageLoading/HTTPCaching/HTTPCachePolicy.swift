@@ -20,9 +20,9 @@ package enum HTTPCachePolicy {
     package struct Request: Sendable {
         package var method: String
         /// All fields that would be sent, including those that the loader adds: Vary may name any of them.
-        package var headers: [HTTPField]
+        package var headers: [HTTPHeader]
 
-        package init(method: String = "GET", headers: [HTTPField] = []) {
+        package init(method: String = "GET", headers: [HTTPHeader] = []) {
             self.method = method
             self.headers = headers
         }
@@ -33,13 +33,13 @@ package enum HTTPCachePolicy {
             guard control.isEmpty,
                 headers.elements(ofFieldNamed: "Pragma").contains(where: { $0.lowercased() == "no-cache" })
             else { return control }
-            return CacheControl([HTTPField(name: "Cache-Control", value: "no-cache")])
+            return CacheControl([HTTPHeader(name: "Cache-Control", value: "no-cache")])
         }
 
         /// Whether it has a range or conditions: such a request bypasses the cache.
         package var isConditionalOrPartial: Bool {
             headers.contains {
-                HTTPField.conditionNames.contains($0.name.lowercased()) || $0.isNamed("range")
+                HTTPHeader.conditionNames.contains($0.name.lowercased()) || $0.isNamed("range")
             }
         }
     }
@@ -61,11 +61,11 @@ package enum HTTPCachePolicy {
     /// A revalidation of a stored response.
     package struct Revalidation: Sendable, Equatable {
         /// The fields to send: If-None-Match, If-Modified-Since.
-        package var conditions: [HTTPField]
+        package var conditions: [HTTPHeader]
         /// Whether what is stored is the response when the server cannot give one, by stale-if-error.
         package var mayServeOnError: Bool
 
-        package init(conditions: [HTTPField], mayServeOnError: Bool) {
+        package init(conditions: [HTTPHeader], mayServeOnError: Bool) {
             self.conditions = conditions
             self.mayServeOnError = mayServeOnError
         }
@@ -195,12 +195,12 @@ package enum HTTPCachePolicy {
     private static func revalidation(
         of response: StoredResponse, _ freshness: Freshness, _ requestControl: CacheControl
     ) -> Revalidation {
-        var conditions: [HTTPField] = []
+        var conditions: [HTTPHeader] = []
         if let tag = response.entityTag {
-            conditions.append(HTTPField(name: "If-None-Match", value: tag.description))
+            conditions.append(HTTPHeader(name: "If-None-Match", value: tag.description))
         }
         if let date = response.headers.values(named: "Last-Modified").first, response.lastModified != nil {
-            conditions.append(HTTPField(name: "If-Modified-Since", value: date))
+            conditions.append(HTTPHeader(name: "If-Modified-Since", value: date))
         }
         return Revalidation(
             conditions: conditions, mayServeOnError: mayServeOnError(response, freshness, requestControl))
@@ -247,7 +247,7 @@ extension HTTPCachePolicy {
     ///
     /// - Parameter headers: of the response.
     package static func storability(
-        of request: Request, statusCode: Int, headers: [HTTPField]
+        of request: Request, statusCode: Int, headers: [HTTPHeader]
     ) -> Storability {
         let control = CacheControl(headers)
         guard request.method == "GET" else { return .notStorable(.method(request.method)) }
@@ -285,7 +285,7 @@ extension HTTPCachePolicy {
         package var requiresValidation = false
 
         /// Permanent redirects without a word on caching set no limit; others without are good for this once.
-        package init(_ redirects: [(statusCode: Int, headers: [HTTPField])], requestTime: Date, responseTime: Date) {
+        package init(_ redirects: [(statusCode: Int, headers: [HTTPHeader])], requestTime: Date, responseTime: Date) {
             for redirect in redirects {
                 let hop = StoredResponse(
                     statusCode: redirect.statusCode, headers: redirect.headers, requestHeaders: [],
@@ -319,7 +319,7 @@ extension HTTPCachePolicy {
     /// The URLs of which nothing stored is good any more after a response to a method that changes things (RFC 9111,
     /// 4.4): the request's own, and those of the same origin that the response points to.
     package static func urlsInvalidated(
-        byMethod method: String, of url: URL, statusCode: Int, headers: [HTTPField]
+        byMethod method: String, of url: URL, statusCode: Int, headers: [HTTPHeader]
     ) -> [URL] {
         guard !safeMethods.contains(method), (200..<400).contains(statusCode) else { return [] }
         let others = ["Location", "Content-Location"]
@@ -403,7 +403,7 @@ extension HTTPCachePolicy {
     ///   - statusCode: of the response; `nil` without one.
     ///   - headers: of the response.
     package static func validate(
-        _ stored: StoredResponse, _ revalidation: Revalidation, statusCode: Int?, headers: [HTTPField],
+        _ stored: StoredResponse, _ revalidation: Revalidation, statusCode: Int?, headers: [HTTPHeader],
         requestTime: Date, responseTime: Date
     ) -> ValidationResult {
         switch statusCode {
@@ -420,7 +420,7 @@ extension HTTPCachePolicy {
 
     /// 4.3.4: a 304 with a validator is about the stored response with the same one; without, about the only one in the
     /// request.
-    private static func confirms(_ headers: [HTTPField], _ stored: StoredResponse) -> Bool {
+    private static func confirms(_ headers: [HTTPHeader], _ stored: StoredResponse) -> Bool {
         if let tag = headers.values(named: "ETag").first.flatMap(EntityTag.init) {
             guard let own = stored.entityTag else { return false }
             return tag.isWeak ? tag.matchesWeakly(own) : tag.matchesStrongly(own)
@@ -435,7 +435,7 @@ extension HTTPCachePolicy {
     ///
     /// - Returns: the updated metadata; `nil` if the response does not concern the stored one.
     package static func updated(
-        _ stored: StoredResponse, byHeadWithStatus statusCode: Int, headers: [HTTPField], requestTime: Date,
+        _ stored: StoredResponse, byHeadWithStatus statusCode: Int, headers: [HTTPHeader], requestTime: Date,
         responseTime: Date
     ) -> StoredResponse? {
         guard statusCode == 200, stored.statusCode == 200 else { return nil }
@@ -454,7 +454,7 @@ extension HTTPCachePolicy {
 
 extension StoredResponse {
     /// Returns the metadata updated with the fields (RFC 9111, 3.2) and the times of a response that confirms it.
-    fileprivate func freshened(by fields: [HTTPField], requestTime: Date, responseTime: Date) -> StoredResponse {
+    fileprivate func freshened(by fields: [HTTPHeader], requestTime: Date, responseTime: Date) -> StoredResponse {
         var result = self
         let updates = fields.withoutConnectionFields.filter { !Self.bodyFields.contains($0.name.lowercased()) }
         for name in Set(updates.map { $0.name.lowercased() }) { result.headers.remove(named: name) }

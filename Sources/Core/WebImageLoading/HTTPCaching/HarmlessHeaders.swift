@@ -42,7 +42,7 @@ public struct HarmlessHeaders: Sendable, Hashable, ExpressibleByArrayLiteral {
 
     /// What `Vary` distinguishes, and what concerns caches, conditions and the body.
     private static let negotiationNames: Set<String> =
-        HTTPField.conditionNames.union(RequestHeaders.bodyNames).union(RequestHeaders.framingNames)
+        HTTPHeader.conditionNames.union(RequestHeaders.bodyNames).union(RequestHeaders.framingNames)
         .union(["accept", "accept-*", "user-agent", "referer", "range", "cache-control", "pragma"])
 
     private static let negotiation = HarmlessHeaders(describing: negotiationNames)

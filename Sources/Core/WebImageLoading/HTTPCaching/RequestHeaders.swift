@@ -3,7 +3,7 @@ internal import WebImageCore
 
 /// The header fields of a request, sorted by name.
 struct RequestHeaders {
-    private(set) var fields: [HTTPField]
+    private(set) var fields: [HTTPHeader]
 
     /// Names are compared without case.
     init(_ headers: [String: String], of url: URL) throws(WebImageError) {
@@ -56,7 +56,7 @@ struct RequestHeaders {
     mutating func remove(_ name: String) { fields.removeAll { $0.isNamed(name) } }
 
     /// A name must be a token, and a value must not end its line: more of a request could follow (RFC 9110 §5.1, §5.5).
-    private static func isValid(_ field: HTTPField) -> Bool {
+    private static func isValid(_ field: HTTPHeader) -> Bool {
         let breaksLine = field.value.utf8.contains { $0 == 0 || $0 == UInt8(ascii: "\r") || $0 == UInt8(ascii: "\n") }
         return isToken(field.name) && !breaksLine
     }
@@ -77,20 +77,20 @@ struct RequestHeaders {
 
 extension [String: String] {
     /// The header fields by name in lower case. Of names that differ only in case, the first in ASCII order counts.
-    var fieldsByName: [String: HTTPField] {
+    var fieldsByName: [String: HTTPHeader] {
         guard count > 1 else {
-            return first.map { [$0.key.lowercased(): HTTPField(name: $0.key, value: $0.value)] } ?? [:]
+            return first.map { [$0.key.lowercased(): HTTPHeader(name: $0.key, value: $0.value)] } ?? [:]
         }
-        var fields: [String: HTTPField] = [:]
+        var fields: [String: HTTPHeader] = [:]
         for name in keys.sorted().reversed() {
-            fields[name.lowercased()] = HTTPField(name: name, value: self[name] ?? "")
+            fields[name.lowercased()] = HTTPHeader(name: name, value: self[name] ?? "")
         }
         return fields
     }
 
     /// The header fields sorted by name.
-    var sortedFields: [HTTPField] {
-        var fields = map { HTTPField(name: $0.key, value: $0.value) }
+    var sortedFields: [HTTPHeader] {
+        var fields = map { HTTPHeader(name: $0.key, value: $0.value) }
         guard count > 1 else { return fields }
         fields.sort { first, second in
             let order = first.name.compareFieldNames(second.name)

@@ -95,12 +95,12 @@ package struct ResponseMetadata: Sendable, Equatable {
             let fieldCount = reader.read(UInt16.self), Self.times.contains(requestTime),
             Self.times.contains(responseTime), redirectLifetime == .infinity || (0...1e10).contains(redirectLifetime)
         else { return nil }
-        var headers: [HTTPField] = []
+        var headers: [HTTPHeader] = []
         // A field takes six bytes at least.
         headers.reserveCapacity(min(Int(fieldCount), reader.remainingByteCount / 6))
         for _ in 0..<fieldCount {
             guard let name = reader.readName(), let value = reader.readValue() else { return nil }
-            headers.append(HTTPField(name: name, value: value))
+            headers.append(HTTPHeader(name: name, value: value))
         }
         var varyingFields: [String: String?] = [:]
         guard let varyingCount = reader.read(UInt16.self) else { return nil }

@@ -5,7 +5,7 @@ internal import WebImageCore
 package struct StoredResponse: Sendable, Equatable {
     package var statusCode: Int
     /// The fields of the response, without those of the connection (3.1).
-    package var headers: [HTTPField]
+    package var headers: [HTTPHeader]
     /// The request's normalized values of the fields in the response's Vary, by name in lower case; `nil` for a missing
     /// field. Only User-Agent and the Accept fields are stored as they are, all others as digests: they may contain a
     /// secret.
@@ -35,7 +35,7 @@ package struct StoredResponse: Sendable, Equatable {
 
     /// - Parameter requestHeaders: all fields that were sent.
     package init(
-        statusCode: Int, headers: [HTTPField], requestHeaders: [HTTPField], requestTime: Date, responseTime: Date
+        statusCode: Int, headers: [HTTPHeader], requestHeaders: [HTTPHeader], requestTime: Date, responseTime: Date
     ) {
         self.statusCode = statusCode
         self.headers = headers.withoutConnectionFields
@@ -49,7 +49,7 @@ package struct StoredResponse: Sendable, Equatable {
     }
 
     init(
-        statusCode: Int, headers: [HTTPField], varyingFields: [String: String?], requestTime: Date, responseTime: Date,
+        statusCode: Int, headers: [HTTPHeader], varyingFields: [String: String?], requestTime: Date, responseTime: Date,
         bodyNumber: UInt64
     ) {
         self.statusCode = statusCode
@@ -67,7 +67,7 @@ package struct StoredResponse: Sendable, Equatable {
     private var isVarying: Bool { headers.contains { $0.isNamed("vary") } }
 
     /// Returns whether it can be served for a request with `requestHeaders`, according to Vary (4.1).
-    package func matches(_ requestHeaders: [HTTPField]) -> Bool { firstDifference(from: requestHeaders) == nil }
+    package func matches(_ requestHeaders: [HTTPHeader]) -> Bool { firstDifference(from: requestHeaders) == nil }
 
     /// Returns the field in which such a request differs from the original one; `*` if that is unknown.
     ///
@@ -75,7 +75,7 @@ package struct StoredResponse: Sendable, Equatable {
     ///   - requestHeaders: needed only if the response varies.
     ///   - ignored: names that are not compared, in lower case.
     package func firstDifference(
-        from requestHeaders: @autoclosure () -> [HTTPField], ignoring ignored: @autoclosure () -> Set<String> = []
+        from requestHeaders: @autoclosure () -> [HTTPHeader], ignoring ignored: @autoclosure () -> Set<String> = []
     ) -> String? {
         // Most responses do not vary, and need no names.
         guard isVarying else { return nil }
@@ -103,16 +103,16 @@ package struct StoredResponse: Sendable, Equatable {
 
     /// Returns the fields to serve from the cache: with its age (RFC 9111, 4), and without those that require
     /// revalidation (5.2.2.4).
-    package func headers(servedAt now: Date) -> [HTTPField] {
+    package func headers(servedAt now: Date) -> [HTTPHeader] {
         let withheld = Set(cacheControl.fieldNames(of: .noCache) + ["age"])
         let age = Int(Freshness(of: self, now: now).age)
-        return headers.filter { !withheld.contains($0.name.lowercased()) } + [HTTPField(name: "Age", value: "\(age)")]
+        return headers.filter { !withheld.contains($0.name.lowercased()) } + [HTTPHeader(name: "Age", value: "\(age)")]
     }
 }
 
-extension [HTTPField] {
+extension [HTTPHeader] {
     /// The fields without those about a connection or a proxy (RFC 9111, 3.1).
-    package var withoutConnectionFields: [HTTPField] {
+    package var withoutConnectionFields: [HTTPHeader] {
         let named = Set(elements(ofFieldNamed: "Connection").map { $0.lowercased() })
         return filter { field in
             let name = field.name.lowercased()
@@ -156,7 +156,7 @@ extension StoredResponse {
         var response = self
         // Of repeated directives the first counts.
         response.headers.insert(
-            HTTPField(name: "Cache-Control", value: directives.joined(separator: ", ")), at: 0)
+            HTTPHeader(name: "Cache-Control", value: directives.joined(separator: ", ")), at: 0)
         return response
     }
 }

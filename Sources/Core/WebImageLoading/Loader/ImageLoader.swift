@@ -34,7 +34,7 @@ extension ImageLoader {
 
     /// Returns the header fields that the loader would send for `request`, except those of the connection. They are
     /// compared with the `Vary` field of the response. For a custom loader, these are the request's own fields.
-    package func headersSent(for request: LoaderRequest) -> [HTTPField] {
+    package func headersSent(for request: LoaderRequest) -> [HTTPHeader] {
         (self as? any HeaderReporting)?.requestHeaders(for: request) ?? request.headers.sortedFields
     }
 }
@@ -43,7 +43,7 @@ extension ImageLoader {
 package protocol HeaderReporting {
     /// Returns the header fields that the loader would send. Called on any thread, so it must not access network or
     /// disk.
-    func requestHeaders(for request: LoaderRequest) -> [HTTPField]
+    func requestHeaders(for request: LoaderRequest) -> [HTTPHeader]
 }
 
 /// What a loader reports. The same events pass from the transport through all loaders that wrap others to the pipeline.

@@ -10,5 +10,5 @@ package protocol LoaderDecorator: ImageLoader, HeaderReporting {
 extension LoaderDecorator {
     package func canLoad(_ url: URL) -> Bool { base.canLoad(url) }
     package func isCacheable(_ url: URL) -> Bool { base.isCacheable(url) }
-    package func requestHeaders(for request: LoaderRequest) -> [HTTPField] { base.headersSent(for: request) }
+    package func requestHeaders(for request: LoaderRequest) -> [HTTPHeader] { base.headersSent(for: request) }
 }

@@ -68,16 +68,16 @@ public struct LoaderMetrics: Sendable {
         /// The time from the start of the load to the start of the exchange.
         public package(set) var startDuration = Duration.zero
         /// The header fields of the response as received, in order.
-        public package(set) var responseHeaders: [HTTPField] = []
+        public package(set) var responseHeaders: [HTTPHeader] = []
         /// The encryption of the connection; `nil` without TLS, and if libcurl's TLS library does not tell.
         public package(set) var security: Security?
-        var sentFields: [HTTPField] = []
+        var sentFields: [HTTPHeader] = []
 
         /// The header fields of the request, without those that libcurl adds itself. Values that identify the user,
         /// such as credentials and cookies, are replaced by an ellipsis.
-        public var requestHeaders: [HTTPField] {
+        public var requestHeaders: [HTTPHeader] {
             sentFields.map { field in
-                Self.secretNames.contains(field.name.lowercased()) ? HTTPField(name: field.name, value: "…") : field
+                Self.secretNames.contains(field.name.lowercased()) ? HTTPHeader(name: field.name, value: "…") : field
             }
         }
 

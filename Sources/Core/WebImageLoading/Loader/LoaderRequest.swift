@@ -140,7 +140,7 @@ extension LoaderRequest {
     }
 
     /// The fields that may change the response, by lowercase name.
-    var answerFields: [String: HTTPField] { headers.fieldsByName.filter { !harmlessHeaders.isIrrelevant($0.key) } }
+    var answerFields: [String: HTTPHeader] { headers.fieldsByName.filter { !harmlessHeaders.isIrrelevant($0.key) } }
 }
 
 extension LoaderRequest {
@@ -158,7 +158,7 @@ extension LoaderRequest {
         other.headers = headers.filter { field in
             let name = field.key.lowercased()
             if name == "range" { return !isContinuation }
-            if HTTPField.conditionNames.contains(name) { return false }
+            if HTTPHeader.conditionNames.contains(name) { return false }
             return isSameOrigin || RequestHeaders.namesForAnyOrigin.contains(name) && name != RequestHeaders.proxyName
         }
         if !isSameOrigin {

@@ -4,7 +4,7 @@ public import FoundationEssentials
 ///
 /// ```swift
 /// let response = LoaderResponse(
-///     url: url, statusCode: 200, headers: [HTTPField(name: "Cache-Control", value: "max-age=60")], expectedByteCount: 4_096)
+///     url: url, statusCode: 200, headers: [HTTPHeader(name: "Cache-Control", value: "max-age=60")], expectedByteCount: 4_096)
 /// ```
 public struct LoaderResponse: Sendable {
     /// The final URL, after redirects.
@@ -12,7 +12,7 @@ public struct LoaderResponse: Sendable {
     /// The HTTP status; `nil` for loaders without one.
     public var statusCode: Int?
     /// The header fields as received, in order; empty for loaders without any.
-    public var headers: [HTTPField]
+    public var headers: [HTTPHeader]
     /// The length of the body in bytes, if known.
     public var expectedByteCount: Int64?
     /// The redirects that were followed, in order.
@@ -20,7 +20,7 @@ public struct LoaderResponse: Sendable {
 
     /// Creates a response.
     public init(
-        url: URL, statusCode: Int? = nil, headers: [HTTPField] = [], expectedByteCount: Int64? = nil
+        url: URL, statusCode: Int? = nil, headers: [HTTPHeader] = [], expectedByteCount: Int64? = nil
     ) {
         self.url = url
         self.statusCode = statusCode
@@ -35,9 +35,9 @@ public struct LoaderResponse: Sendable {
         /// 301, 302, 303, 307 or 308.
         package var statusCode: Int
         /// The header fields as received, in order.
-        package var headers: [HTTPField]
+        package var headers: [HTTPHeader]
 
-        package init(url: URL, statusCode: Int, headers: [HTTPField]) {
+        package init(url: URL, statusCode: Int, headers: [HTTPHeader]) {
             self.url = url
             self.statusCode = statusCode
             self.headers = headers

@@ -65,15 +65,15 @@ struct PartialHead: Codable, Equatable {
         whole.expectedByteCount = total
         whole.headers = storedFields.filter { !newNames.contains($0.name.lowercased()) } + news
         whole.headers += headers.filter { $0.isNamed("set-cookie") }
-        whole.headers.append(HTTPField(name: "Content-Length", value: "\(total)"))
+        whole.headers.append(HTTPHeader(name: "Content-Length", value: "\(total)"))
         return whole
     }
 
-    private var storedFields: [HTTPField] { fields.map { HTTPField(name: $0.name, value: $0.value) } }
+    private var storedFields: [HTTPHeader] { fields.map { HTTPHeader(name: $0.name, value: $0.value) } }
 
     /// Whether `headers` have a different modification date. The bytes are then different, even if the server did not
     /// change its entity tag. A response may omit the date.
-    private func hasOtherDate(_ headers: [HTTPField]) -> Bool {
+    private func hasOtherDate(_ headers: [HTTPHeader]) -> Bool {
         let (stored, new) = (storedFields.values(named: "Last-Modified"), headers.values(named: "Last-Modified"))
         guard !stored.isEmpty, !new.isEmpty, stored != new else { return false }
         let (storedDates, newDates) = (stored.compactMap { HTTPDate.parse($0) }, new.compactMap { HTTPDate.parse($0) })
@@ -101,7 +101,7 @@ struct PartialBeginning: Sendable {
     }
 }
 
-extension [HTTPField] {
+extension [HTTPHeader] {
     /// Whether the content is not encoded, so that the body's bytes are those of the content.
     fileprivate var areOfUncodedContent: Bool {
         elements(ofFieldNamed: "Content-Encoding").allSatisfy { $0.lowercased() == "identity" }
@@ -109,7 +109,7 @@ extension [HTTPField] {
 
     /// The fields without those of a single message or connection, and without cookies, which must not be stored on
     /// disk.
-    fileprivate var withoutMessageFields: [HTTPField] {
+    fileprivate var withoutMessageFields: [HTTPHeader] {
         withoutConnectionFields.filter {
             !["content-length", "content-range", "set-cookie"].contains($0.name.lowercased())
         }
@@ -125,7 +125,7 @@ struct StrongValidator: Equatable {
     /// Returns the strong validator of a response; `nil` for a response without a strong one.
     ///
     /// A date does not count if there is an entity tag, even a weak one (13.1.5).
-    init?(_ headers: [HTTPField]) {
+    init?(_ headers: [HTTPHeader]) {
         let tags = headers.values(named: "ETag")
         guard tags.isEmpty else {
             guard tags.count == 1, let tag = EntityTag(tags[0]), !tag.isWeak else { return nil }
@@ -146,7 +146,7 @@ struct StrongValidator: Equatable {
 
     /// Whether a response declares that it is part of the same bytes. A response without a validator does not, since
     /// its server may not support `If-Range`.
-    func agrees(with headers: [HTTPField]) -> Bool {
+    func agrees(with headers: [HTTPHeader]) -> Bool {
         headers.values(named: fieldName).map(\.trimmingHTTPSpace) == [fieldValue]
     }
 }

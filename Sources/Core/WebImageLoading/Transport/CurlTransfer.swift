@@ -162,7 +162,7 @@ final class CurlTransfer {
     private static let codedPieceByteCount = 4 << 10
 
     /// libcurl's form for a header without a value is `Name;`.
-    private static func line(_ field: HTTPField) -> String {
+    private static func line(_ field: HTTPHeader) -> String {
         field.value.isEmpty ? field.name + ";" : field.name + ": " + field.value
     }
 

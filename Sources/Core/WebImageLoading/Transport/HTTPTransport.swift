@@ -42,7 +42,7 @@ package struct TransferID: Hashable, Sendable {
 package struct TransferRequest: Sendable {
     package var url: URL
     /// Checked by ``RequestHeaders``: no line breaks, no NUL.
-    package var headers: [HTTPField]
+    package var headers: [HTTPHeader]
     /// Credentials, proxy and trust.
     package var access = TransferAccess()
     package var method = LoaderRequest.Method.get
@@ -59,7 +59,7 @@ package struct TransferRequest: Sendable {
     /// Whether to use no existing connection.
     package var usesNewConnection = false
 
-    package init(url: URL, headers: [HTTPField]) {
+    package init(url: URL, headers: [HTTPHeader]) {
         self.url = url
         self.headers = headers
     }
@@ -90,11 +90,11 @@ package enum TransferDisposition: Sendable {
 /// Status and header fields of a response. Informational (1xx) responses are left out.
 package struct TransferHead: Sendable {
     package var statusCode: Int
-    package var fields: [HTTPField]
+    package var fields: [HTTPHeader]
     /// The fields of a 401 or 407 after which the transport repeated the request itself.
-    package var answeredFields: [HTTPField] = []
+    package var answeredFields: [HTTPHeader] = []
 
-    package init(statusCode: Int, fields: [HTTPField] = []) {
+    package init(statusCode: Int, fields: [HTTPHeader] = []) {
         self.statusCode = statusCode
         self.fields = fields
     }
@@ -185,7 +185,7 @@ package struct TransferAccess: Sendable {
     package var proxyCredential: Credential?
     package var proxyAuthentication = Authentication.negotiated
     /// Fields for the proxy only.
-    package var proxyHeaders: [HTTPField] = []
+    package var proxyHeaders: [HTTPHeader] = []
     package var allowsInvalidCertificates = false
     /// The SHA-256 of each key, in base64.
     package var pinnedPublicKeys: [String] = []
@@ -286,7 +286,7 @@ struct TransferHeadParser {
     }
 
     private(set) var head = TransferHead(statusCode: 0)
-    private var answeredFields: [HTTPField] = []
+    private var answeredFields: [HTTPHeader] = []
     private var byteCount = 0
     private var informationalCount = 0
     private(set) var isComplete = false
@@ -317,7 +317,7 @@ struct TransferHeadParser {
         } else if let colon = text.firstIndex(of: UInt8(ascii: ":")) {
             let value = text[(colon + 1)...].drop(while: Self.isSpace)
             head.fields.append(
-                HTTPField(
+                HTTPHeader(
                     name: String(decoding: text[..<colon], as: UTF8.self), value: String(decoding: value, as: UTF8.self)
                 ))
         }

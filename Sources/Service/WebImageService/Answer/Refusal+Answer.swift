@@ -10,7 +10,7 @@ extension Refusal {
     /// Returns the answer: the reason as plain text.
     func answer(hasBody: Bool) -> ServiceAnswer {
         let body = Data((text + "\n").utf8)
-        var fields: [HTTPField] = [HTTPField(name: "Content-Type", value: "text/plain; charset=utf-8")]
+        var fields: [HTTPHeader] = [HTTPHeader(name: "Content-Type", value: "text/plain; charset=utf-8")]
         fields.add("Content-Length", "\(body.count)")
         fields.add("X-Content-Type-Options", "nosniff")
         // Absent sources may appear; other errors may pass at any time.

@@ -27,7 +27,7 @@ struct ResultAnswer {
             }
         }
         var status = status
-        var own: [HTTPField] = [HTTPField(name: "Content-Type", value: result.head.contentType)]
+        var own: [HTTPHeader] = [HTTPHeader(name: "Content-Type", value: result.head.contentType)]
         own.add("Content-Disposition", disposition)
         own.add("X-Content-Type-Options", "nosniff")
         // A browser shows an SVG as a document, which can contain programs, forms, and addresses of other servers.
@@ -40,7 +40,7 @@ struct ResultAnswer {
             (status, range) = (206, part)
             own.add("Content-Range", "bytes \(part.lowerBound)-\(part.upperBound - 1)/\(count)")
         case .unsatisfiable:
-            return Self.withoutBody(416, fields + [HTTPField(name: "Content-Range", value: "bytes */\(count)")])
+            return Self.withoutBody(416, fields + [HTTPHeader(name: "Content-Range", value: "bytes */\(count)")])
         }
         own.add("Content-Length", "\(range.count)")
         let body = request.method == "HEAD" ? ServiceAnswer.Body(Data()) : result.body[range]
@@ -48,7 +48,7 @@ struct ResultAnswer {
     }
 
     /// An answer that holds for this request only: no cache may send it to others.
-    private static func withoutBody(_ status: Int, _ fields: [HTTPField]) -> ServiceAnswer {
+    private static func withoutBody(_ status: Int, _ fields: [HTTPHeader]) -> ServiceAnswer {
         var fields = fields.filter { !$0.isNamed("Cache-Control") }
         fields.add("Cache-Control", "no-store")
         fields.add("Content-Length", "0")
@@ -61,8 +61,8 @@ struct ResultAnswer {
     private var isStored: Bool { result.head.isStorable && result.isFresh(at: now) }
 
     /// The fields that a 304 has, too.
-    private var commonFields: [HTTPField] {
-        var fields: [HTTPField] = []
+    private var commonFields: [HTTPHeader] {
+        var fields: [HTTPHeader] = []
         fields.add("ETag", tag)
         if let modified { fields.add("Last-Modified", HTTPDate.format(modified)) }
         fields.add("Cache-Control", result.head.isStorable ? "public, max-age=\(remainingSeconds)" : "no-store")

@@ -48,10 +48,10 @@ final class S3SourceLoader: ImageLoader {
         }
         var query: [(name: String, value: String)] = []
         if let version = url.query(percentEncoded: false), !version.isEmpty { query = [("versionId", version)] }
-        let conditions = request.headers.filter { HTTPField.conditionNames.contains($0.key.lowercased()) }
+        let conditions = request.headers.filter { HTTPHeader.conditionNames.contains($0.key.lowercased()) }
         do {
             let response = try await client.send(
-                .get, key, query: query, headers: conditions.map { HTTPField(name: $0.key, value: $0.value) },
+                .get, key, query: query, headers: conditions.map { HTTPHeader(name: $0.key, value: $0.value) },
                 byteLimit: byteLimit)
             guard response.statusCode == 200 || response.statusCode == 304 else {
                 throw WebImageError.httpStatus(code: response.statusCode, url: url)

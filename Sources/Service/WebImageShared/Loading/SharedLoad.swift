@@ -28,7 +28,7 @@ final class SharedLoad: PausableTask {
     /// What the loader tells about itself; `nil` for custom loaders.
     private let origin: (any SharingLoader)?
     private let request: LoaderRequest
-    private let headersSent: [HTTPField]
+    private let headersSent: [HTTPHeader]
     private let handler: @Sendable (LoaderEvent) -> Void
     private let look = Lock<Task<Void, Never>?>(nil)
     /// The load from the origin.
@@ -36,7 +36,7 @@ final class SharedLoad: PausableTask {
     private let name: String
 
     init(
-        _ store: SharedStore, _ base: any ImageLoader, _ request: LoaderRequest, _ headersSent: [HTTPField],
+        _ store: SharedStore, _ base: any ImageLoader, _ request: LoaderRequest, _ headersSent: [HTTPHeader],
         _ priority: LoadPriority, _ handler: @escaping @Sendable (LoaderEvent) -> Void
     ) {
         (self.store, self.base, self.request, self.handler) = (store, base, request, handler)
@@ -186,7 +186,7 @@ final class SharedLoad: PausableTask {
         if let origin, !origin.accepts(stored.response, byteCount: stored.body.count) {
             return pass("what is stored is not used: the loader does not accept such a response")
         }
-        let fields = headersSent.filter { !HTTPField.conditionNames.contains($0.name.lowercased()) }
+        let fields = headersSent.filter { !HTTPHeader.conditionNames.contains($0.name.lowercased()) }
         let decision = HTTPCachePolicy.decide(
             HTTPCachePolicy.Request(headers: fields), stored: [stored.response.forSharedCache], now: Date())
         switch decision {
@@ -263,7 +263,7 @@ final class SharedLoad: PausableTask {
         var request = request
         if let stale {
             // The stored response answers the caller's own conditions.
-            request.headers = request.headers.filter { !HTTPField.conditionNames.contains($0.key.lowercased()) }
+            request.headers = request.headers.filter { !HTTPHeader.conditionNames.contains($0.key.lowercased()) }
             for field in stale.revalidation.conditions { request.headers[field.name] = field.value }
         }
         let lease = claimed ? LeaseKeeper(store, name) : nil

@@ -31,7 +31,7 @@ struct SharedLoader: LoaderDecorator {
     }
 
     private func obstacle(
-        to request: LoaderRequest, headersSent headers: [HTTPField]
+        to request: LoaderRequest, headersSent headers: [HTTPHeader]
     ) -> HTTPCachePolicy.SharedObstacle? {
         if (base as? any SharingLoader)?.hasPrivateAccess(for: request) ?? false { return .personalRequest }
         return HTTPCachePolicy.sharedObstacle(to: request, headersSent: headers)

@@ -26,7 +26,7 @@ extension HTTPCachePolicy {
     /// Responses to requests with `Authorization` could be shared if the server says so (3.5), but are not here: nothing
     /// of one user is ever shared. Nor can servers be relied on to say `private` or `Vary` for fields of their own, such
     /// as `X-Api-Key`, so any field that is not known to be harmless excludes the request.
-    static func sharedObstacle(to request: LoaderRequest, headersSent: [HTTPField]) -> SharedObstacle? {
+    static func sharedObstacle(to request: LoaderRequest, headersSent: [HTTPHeader]) -> SharedObstacle? {
         let names = Set(headersSent.map { $0.name.lowercased() })
         guard request.method == .get, request.body == nil, !names.contains("range"), !request.acceptsAnyAnswer else {
             return .request
@@ -42,14 +42,14 @@ extension HTTPCachePolicy {
 
     /// Returns why a response is not for a shared cache; `nil` if it may be stored.
     static func sharedObstacle(
-        toStoring statusCode: Int?, headers: [HTTPField], requestHeaders: [HTTPField]
+        toStoring statusCode: Int?, headers: [HTTPHeader], requestHeaders: [HTTPHeader]
     ) -> SharedObstacle? {
         guard let statusCode, statusCode == 200 else { return .status(statusCode ?? 0) }
         if headers.contains(where: { $0.isNamed("set-cookie") }) { return .setsCookie }
         if CacheControl(headers).has(.isPrivate) { return .isPrivate }
         // A condition is about a response that the client has; what comes instead is whole.
         let request = Request(
-            headers: requestHeaders.filter { !HTTPField.conditionNames.contains($0.name.lowercased()) })
+            headers: requestHeaders.filter { !HTTPHeader.conditionNames.contains($0.name.lowercased()) })
         switch storability(of: request, statusCode: statusCode, headers: headers) {
         case .storable: return nil
         case .notStorable(let obstacle): return .notStorable(obstacle)

@@ -92,25 +92,25 @@ package final class S3Client: Sendable {
     ///   - byteLimit: the longest response body.
     package func send(
         _ method: LoaderRequest.Method, _ key: String?, query: [(name: String, value: String)] = [],
-        headers: [HTTPField] = [], body: Data? = nil, byteLimit: Int = 1 << 20
+        headers: [HTTPHeader] = [], body: Data? = nil, byteLimit: Int = 1 << 20
     ) async throws(Failure) -> Response {
         guard let url = location.url(key, query: query), transport.prepare() else {
             throw .unreachable("no thread for the network")
         }
         let digest = SHA256.hexDigest(of: [UInt8](body ?? Data()))
         var request = TransferRequest(
-            url: url, headers: headers + [HTTPField(name: "x-amz-content-sha256", value: digest)])
+            url: url, headers: headers + [HTTPHeader(name: "x-amz-content-sha256", value: digest)])
         request.method = method
         request.body = body
         if method == .put {
-            request.headers.append(HTTPField(name: "Content-Type", value: "application/octet-stream"))
+            request.headers.append(HTTPHeader(name: "Content-Type", value: "application/octet-stream"))
         }
         if let credential {
             request.access.credential = Credential(username: credential.keyID, password: credential.secret)
             request.access.authentication = .basic
             request.access.signature = "aws:amz:\(location.region):s3"
             if let token = credential.sessionToken {
-                request.headers.append(HTTPField(name: "x-amz-security-token", value: token))
+                request.headers.append(HTTPHeader(name: "x-amz-security-token", value: token))
             }
         }
         request.limits.idle = budget.firstByte

@@ -127,7 +127,7 @@ final class SharedStore: Sendable {
     }
 
     private func sendClaim(_ name: String) async -> Result<S3Client.Response, S3Client.Failure> {
-        let condition = HTTPField(name: "If-None-Match", value: "*")
+        let condition = HTTPHeader(name: "If-None-Match", value: "*")
         return await request(.put, name, headers: [condition], body: encodedLease(name))
     }
 
@@ -328,7 +328,7 @@ final class SharedStore: Sendable {
     // MARK: Requests
 
     private func request(
-        _ method: LoaderRequest.Method, _ name: String, headers: [HTTPField] = [], body: Data? = nil,
+        _ method: LoaderRequest.Method, _ name: String, headers: [HTTPHeader] = [], body: Data? = nil,
         byteLimit: Int = 1 << 20
     ) async -> Result<S3Client.Response, S3Client.Failure> {
         guard state.withLock({ $0.breaker.admits(at: clock.now) }) else { return .failure(.paused) }

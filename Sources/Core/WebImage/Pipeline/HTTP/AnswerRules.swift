@@ -111,7 +111,7 @@ struct AnswerRules: Sendable {
     /// Uses stored responses of any age, unless the server forbids using them without revalidation.
     private func offline(_ stored: [StoredResponse?], _ now: Date) -> HTTPCachePolicy.Decision {
         var request = request
-        request.headers.append(HTTPField(name: "Cache-Control", value: "only-if-cached, max-stale"))
+        request.headers.append(HTTPHeader(name: "Cache-Control", value: "only-if-cached, max-stale"))
         let decision = byHTTP(stored, request, now)
         if case .fail(.notReusable) = decision, let index = stored.firstIndex(where: { $0 == nil }) {
             // Nothing is known about this response, so nothing forbids its use.
@@ -225,7 +225,7 @@ extension AnswerRules {
 }
 
 extension AnswerNote {
-    init(_ answer: LoaderAnswer, conditions: [HTTPField]) {
+    init(_ answer: LoaderAnswer, conditions: [HTTPHeader]) {
         self.init(
             statusCode: answer.head?.statusCode, byteCount: answer.body.map(\.count), metrics: answer.metrics,
             conditions: conditions)

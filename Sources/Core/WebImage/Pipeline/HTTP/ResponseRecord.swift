@@ -142,8 +142,8 @@ extension ProvenanceTable {
     /// Notes the record of a new response. Earlier responses to the same request are out of date.
     ///
     /// - Parameter requestHeaders: those of that request; called outside the lock, if an earlier response varies.
-    func adopt(_ new: ResponseRecord, source: String, requestHeaders: () -> [HTTPField]) {
-        var headers: [HTTPField]?
+    func adopt(_ new: ResponseRecord, source: String, requestHeaders: () -> [HTTPHeader]) {
+        var headers: [HTTPHeader]?
         func replace(_ live: inout [any ImageProvenance]) -> Bool {
             for case let record as ResponseRecord in live where record !== new && !record.hasSameUnstoredBytes(as: new)
             {
@@ -174,7 +174,7 @@ extension ProvenanceTable {
 }
 
 extension ResponseRecord {
-    fileprivate func answers(_ requestHeaders: [HTTPField]) -> Bool {
+    fileprivate func answers(_ requestHeaders: [HTTPHeader]) -> Bool {
         response.map { $0.firstDifference(from: requestHeaders, ignoring: ["*"]) == nil } ?? true
     }
 
@@ -200,7 +200,7 @@ enum ResponsePlacement {
     ///
     /// - Parameter stored: what is stored for the URL, the latest first.
     static func of(
-        _ response: StoredResponse, _ data: Data, among stored: [StoredImage], requestHeaders: [HTTPField]
+        _ response: StoredResponse, _ data: Data, among stored: [StoredImage], requestHeaders: [HTTPHeader]
     ) -> StoredChange.Placement {
         var metadata = ResponseMetadata(response: response)
         guard let latest = stored.first,
@@ -240,7 +240,7 @@ extension StoredResponse {
     /// Whether `other` still answers some request that this one does not, because `Vary` distinguishes them.
     ///
     /// - Parameter requestHeaders: of the request that this one answers.
-    fileprivate func leavesRoom(for other: StoredResponse, _ requestHeaders: [HTTPField]) -> Bool {
+    fileprivate func leavesRoom(for other: StoredResponse, _ requestHeaders: [HTTPHeader]) -> Bool {
         !varyNames.isEmpty && !other.varyNames.contains("*") && !other.matches(requestHeaders)
     }
 }

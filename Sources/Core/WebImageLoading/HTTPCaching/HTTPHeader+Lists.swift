@@ -1,4 +1,4 @@
-extension HTTPField {
+extension HTTPHeader {
     /// The fields that make a request conditional, in lower case (RFC 9110, 13.1).
     package static let conditionNames: Set = [
         "if-match", "if-none-match", "if-modified-since", "if-unmodified-since", "if-range",
@@ -9,7 +9,7 @@ extension HTTPField {
 }
 
 /// Fields as lists of values (RFC 9110, 5.3 and 5.6): several fields of one name count as one, with commas between.
-extension [HTTPField] {
+extension [HTTPHeader] {
     /// Returns all values of the fields with that name, in order. Case does not matter.
     package func values(named name: String) -> [String] {
         filter { $0.isNamed(name) }.map(\.value)

@@ -1,5 +1,5 @@
 /// One header field.
-public struct HTTPField: Sendable, Hashable {
+public struct HTTPHeader: Sendable, Hashable {
     /// The name as received; names are compared without regard to case.
     public var name: String
     /// The value without surrounding white space.
