@@ -283,4 +283,23 @@ struct FleetTests: FleetSuite {
         let result = await task.result
         #expect(throws: WebImageError.cancelled) { try result.get() }
     }
+
+    @Test func aCancelledClaimLeavesNoLease() async throws {
+        let cache = SharedImageCache(configuration())
+        await cache.store.learnAboutConditionalWrites()
+        for round in 0..<20 {
+            let name = "https://a/\(round)"
+            let task = Task { await cache.store.find(name) }
+            // At any moment of the request.
+            try await Task.sleep(for: .microseconds(round * 150))
+            task.cancel()
+            switch await task.value {
+            case .claimed: break
+            case .absent, .unavailable:
+                let response = try await client().send(.get, SharedObject.key(of: name))
+                #expect(response.statusCode == 404, "round \(round): a lease that nobody knows of")
+            case .found: Issue.record("round \(round): nothing was stored")
+            }
+        }
+    }
 }

@@ -334,12 +334,12 @@ struct OpenStackTests: FleetSuite {
         let totalsAtEnd = totals.withLock { $0 }
         print("listed \(totalsAtEnd.count) in \(start.duration(to: .now)), \((totalsAtEnd.peak - before) >> 20) MiB")
         #expect(totalsAtEnd.count == count)
-        // A page is 0.3 MB, and of all pages, 30 MB would be kept for 100,000 objects.
-        #expect(totalsAtEnd.peak - before < max(4 << 20, count * 80))
+        // A page is 0.3 MB; all pages are 300 bytes for each object. Other threads and the allocator take some.
+        #expect(totalsAtEnd.peak - before < count * 180)
     }
 
     @Test(.timeLimit(.minutes(2))) func listsManyObjectsInLittleMemory() async throws {
-        let count = ReleaseChecks.areRequested ? 100_000 : 20_000
+        let count = ReleaseChecks.areRequested ? 100_000 : 50_000
         let server = try ListingServer(count: count)
         try await expectList(
             S3Location("s3://bucket/p?endpoint=http://127.0.0.1:\(server.port)", environment: [:]), nil, count: count)

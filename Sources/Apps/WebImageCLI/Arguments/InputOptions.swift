@@ -113,7 +113,7 @@ struct InputOptions {
             guard count >= 0 else { throw .file(path: name, errno: errno) }
             if count == 0 { return bytes }
             bytes += piece[..<count]
-            if bytes.count > byteLimit { throw .file(path: path.description, errno: EFBIG) }
+            if bytes.count > byteLimit { throw .file(path: name, errno: EFBIG) }
         }
     }
 }

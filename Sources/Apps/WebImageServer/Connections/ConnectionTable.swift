@@ -85,8 +85,7 @@ final class ConnectionTable: Sendable {
 
     /// Forgets a connection, right before its descriptor is closed.
     func close(_ number: UInt64) {
-        let connection = state.withLock { $0.connections.removeValue(forKey: number) }
-        connection?.exchange?.leave()
+        _ = state.withLock { $0.connections.removeValue(forKey: number) }
         resumeWaiters()
     }
 

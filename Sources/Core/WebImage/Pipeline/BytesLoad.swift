@@ -6,11 +6,14 @@ import WebImageLoading
 /// The work of a bytes job: what is stored, by the request's cache policy, or what a loader brings.
 ///
 /// ```
-///  start ─► arrived? ─► admitted ─► read disk ─► decide ─┬─► serve ─────────────────────────────────────► finish ├─►
-///                                            serve and revalidate: provisional ─┐ ├─► revalidate
-///                                            ────────────────────────┼─► call the loader ─► 304 ─► finish ├─► load
-///                                            ──────────────────────────────┘        └─► new ─► store ─► finish └─►
-///                                            fail ──────────────────────────────────────► finish
+/// start ─► arrived before? ─────────────────────────────────────────────────────────► finish
+///               └─► read disk ─► decide ─┬─► serve ─────────────────────────────────► finish
+///                                        ├─► serve and revalidate ─► provisional ─┐
+///                                        ├─► revalidate ──────────────────────────┤
+///                                        ├─► load ────────────────────────────────┤
+///                                        └─► fail ─► finish                       ▼
+///                                                       call the loader ─┬─► 304 ──────────► finish
+///                                                                        └─► new ─► store ─► finish
 /// ```
 final class BytesLoad: Sendable {
     let pipeline: Pipeline

@@ -190,7 +190,6 @@ final class DownloadQueue {
     /// - Parameter admitsNew: called when that load would be a new one; after `false`, only loads that have begun come
     ///   into question.
     func startNext(admitsNew: () -> Bool = { true }) -> TransferID? {
-        guard runningCount < limit else { return nil }
         let begun = begunClaims.first.flatMap { origin in origin.begun.claim.map { (origin, $0.turn) } }
         if !isSuspended, let origin = newClaims.first, let turn = origin.new.claim?.turn,
             begun.map({ turn.precedes($0.1) }) ?? true, hasSlot(for: turn), admitsNew()

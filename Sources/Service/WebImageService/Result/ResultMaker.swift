@@ -80,9 +80,6 @@ struct ResultMaker: Sendable {
         guard sources.allowsRedirect(to: response.url) else {
             throw .blocked(reason: .redirect(to: response.url), url: url)
         }
-        if let status = response.statusCode, !(200..<300).contains(status) {
-            throw .httpStatus(code: status, url: url)
-        }
         guard response.data.count <= limits.sourceByteCount else {
             throw .invalidResponse(
                 reason: .bodyTooLong(

@@ -118,7 +118,8 @@ final class SharedStore: Sendable {
 
     /// Returns `.absent` if an object is there already.
     private func claim(_ name: String) async -> Finding {
-        switch await sendClaim(name) {
+        // A cancelled load waits for its claim too: without the response, it could not remove its lease.
+        switch await Task(operation: { await sendClaim(name) }).value {
         case .success(let response) where response.statusCode == 200: .claimed
         case .success(let response) where [409, 412].contains(response.statusCode): .absent
         case .success(let response): .unavailable(response.refusal)
